@@ -1,0 +1,26 @@
+//! `cargo xtask bench NAME`: benchmarks are binaries of the stories crate, run in release mode beside real components.
+
+use std::process::ExitCode;
+
+use crate::failure::Outcome;
+use crate::process::run;
+use crate::tools;
+use crate::workspace::Workspace;
+
+/// Name on the command line, binary in `rookery-stories`.
+const BENCHES: &[(&str, &str)] = &[("vim", "bench-vim")];
+
+pub(crate) fn main(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {
+    let known = || BENCHES.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    let Some((name, rest)) = arguments.split_first() else {
+        return Err(format!("which benchmark? There is: {}", known()).into());
+    };
+    let Some((_, binary)) = BENCHES.iter().find(|(known, _)| known == name) else {
+        return Err(format!("there is no benchmark {name}; there is: {}", known()).into());
+    };
+    tools::make(workspace, &[])?;
+    run(&mut workspace.cargo(["build", "--release", "--locked", "-p", "rookery-stories", "--bin", binary]))?;
+    let program = workspace.target.join("release").join(binary);
+    run(workspace.command(program).args(rest).env("ROOKERY_TOOLS", workspace.tools()))?;
+    Ok(ExitCode::SUCCESS)
+}

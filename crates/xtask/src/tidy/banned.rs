@@ -1,0 +1,41 @@
+//! Crates that may not come in, not even through others, and what takes their place.
+
+use super::Problems;
+use super::graph::Graph;
+
+const BANNED: &[(&str, &str)] = &[
+    ("chrono", "jiff"),
+    ("native-tls", "rustls"),
+    ("openssl-sys", "rustls with aws-lc-rs"),
+    ("reqwest", "hyper"),
+    ("ring", "aws-lc-rs"),
+    ("serde_yaml", "serde-saphyr"),
+    ("time", "jiff"),
+];
+
+pub(super) fn check(graph: &Graph) -> Problems {
+    let found = graph.compiled.iter().filter_map(|version| {
+        let (name, instead) = BANNED.iter().find(|(name, _)| *name == version.name)?;
+        Some(format!(
+            "{name} {}: use {instead} (`cargo tree --target all -i {name}` shows the way in)",
+            version.number
+        ))
+    });
+    found.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::graph::tests::graph;
+    use super::*;
+
+    #[test]
+    fn only_what_is_compiled_counts() {
+        let graph = graph(
+            &[("rookery", &["ring"])],
+            &[("rookery", "0.1.0"), ("time", "0.3.1"), ("time-core", "0.1.0")],
+        );
+        let problems = check(&graph);
+        assert_eq!(problems, ["time 0.3.1: use jiff (`cargo tree --target all -i time` shows the way in)"]);
+    }
+}
