@@ -1,0 +1,18 @@
+//! What every Rookery process needs and no domain knows: wall time, retry delays, supervised tasks with a
+//! bounded shutdown, stop signals, layered settings and logging.
+//!
+//! It must never know a peer (vCenter, CDS, Kubernetes, a database), speak a protocol or pull in TLS: every
+//! binary, simulators included, pays for what this crate depends on.
+//!
+//! Start with [`Supervisor`], which owns the tasks of a process, then [`settings`].
+
+mod backoff;
+mod clock;
+pub mod settings;
+pub mod signals;
+mod supervisor;
+pub mod telemetry;
+
+pub use backoff::{Backoff, Delays};
+pub use clock::Clock;
+pub use supervisor::{Supervisor, Unfinished};

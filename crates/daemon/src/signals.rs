@@ -1,0 +1,131 @@
+//! How a person or an init system asks the process to stop: SIGINT or SIGTERM, and once more in earnest.
+
+use std::future::pending;
+use std::io;
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::Supervisor;
+
+/// What a shell reports for a process that an interrupt ended.
+const INTERRUPTED: i32 = 130;
+
+/// Resolves on the first SIGINT or SIGTERM after the first poll.
+pub async fn stop_requested() {
+    match Stops::listen() {
+        Ok(mut stops) => stops.next().await,
+        Err(error) => without_handlers(&error).await,
+    }
+}
+
+/// Lets a signal that arrives while the process already stops end it at once, with exit code 130.
+///
+/// Must be called within a tokio runtime; listens from the moment it returns.
+pub fn exit_on_second_signal(supervisor: &Supervisor) {
+    let stopping = supervisor.token();
+    let stops = Stops::listen();
+    let watch = async move {
+        let mut stops = match stops {
+            Ok(stops) => stops,
+            Err(error) => return without_handlers(&error).await,
+        };
+        // Whoever else waits for the first signal has seen it too. The signal is looked at first: the
+        // shutdown that it caused must not make it count twice.
+        tokio::select! {
+            biased;
+            () = stops.next() => {}
+            () = stopping.cancelled() => {}
+        }
+        stops.next().await;
+        tracing::warn!("second stop signal; exiting without waiting for tasks");
+        std::process::exit(INTERRUPTED);
+    };
+    #[expect(clippy::disallowed_methods, reason = "a supervised task would hold up the shutdown it watches")]
+    tokio::spawn(watch);
+}
+
+/// Without our handlers the system's own stay in force, which end the process: there is nothing to wait for.
+async fn without_handlers(error: &io::Error) {
+    tracing::error!(%error, "cannot listen for stop signals; a signal ends the process at once");
+    pending::<()>().await;
+}
+
+struct Stops {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Stops {
+    fn listen() -> io::Result<Self> {
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            biased;
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::env;
+    use std::io::{BufRead, BufReader};
+    use std::process::{Child, Command, ExitStatus, Stdio};
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Set for the copy of the test program that plays the daemon: signals must not hit the test run itself.
+    const PLAY: &str = "ROOKERY_TEST_PLAYS_DAEMON";
+
+    #[test]
+    fn the_first_signal_stops_and_the_second_exits() {
+        if env::var_os(PLAY).is_some() {
+            return daemon_with_a_stuck_task();
+        }
+        for (first, second) in [("-TERM", "-INT"), ("-INT", "-TERM"), ("-INT", "-INT")] {
+            let status = play(first, second);
+            assert_eq!(status.code(), Some(INTERRUPTED), "{first} then {second}");
+        }
+    }
+
+    #[tokio::main(flavor = "current_thread")]
+    async fn daemon_with_a_stuck_task() {
+        let supervisor = Supervisor::new();
+        supervisor.spawn("stuck", pending());
+        exit_on_second_signal(&supervisor);
+        tokio::select! {
+            biased;
+            () = stop_requested() => {}
+            // Reached only once the branch above was polled, which is when it begins to listen.
+            () = async { println!("listening"); pending().await } => {}
+        }
+        // The other listener runs first: two signals of one kind that nobody looked at between count as one.
+        tokio::task::yield_now().await;
+        println!("stopping");
+        supervisor.shutdown(Duration::from_mins(1)).await.unwrap_err();
+    }
+
+    fn play(first: &str, second: &str) -> ExitStatus {
+        let mut daemon = Command::new(env::current_exe().unwrap())
+            .args(["--exact", "signals::tests::the_first_signal_stops_and_the_second_exits", "--nocapture"])
+            .env(PLAY, "1")
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(daemon.stdout.take().unwrap()).lines().map(Result::unwrap);
+        assert!(lines.any(|line| line.contains("listening")));
+        send(&daemon, first);
+        assert!(lines.any(|line| line.contains("stopping")));
+        send(&daemon, second);
+        daemon.wait().unwrap()
+    }
+
+    fn send(daemon: &Child, signal: &str) {
+        let sent = Command::new("kill").args([signal, &daemon.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+    }
+}

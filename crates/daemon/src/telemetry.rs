@@ -1,0 +1,153 @@
+//! Logging for the whole process, to standard error: standard output belongs to the command's result.
+
+use std::env;
+use std::error::Error;
+use std::io::{self, IsTerminal};
+use std::str::FromStr;
+
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::ParseError;
+use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LogFormat {
+    /// For people: one line per event, coloured on a terminal.
+    #[default]
+    Human,
+    /// For machines: one JSON object per line.
+    Json,
+}
+
+/// What is logged, and how.
+#[derive(Debug, Clone)]
+pub struct Telemetry {
+    /// How log lines look.
+    pub format: LogFormat,
+    /// A level, or the directives of `RUST_LOG`: `info,rookery_vim_client=debug`.
+    pub filter: String,
+}
+
+/// Why logging could not be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum TelemetryError {
+    /// The format is not one of ours.
+    #[error("log format {given:?} is neither \"human\" nor \"json\"")]
+    Format {
+        /// What was given.
+        given: String,
+    },
+    /// The filter cannot be parsed.
+    #[error("log filter {filter:?} is not valid")]
+    Filter {
+        /// What was given.
+        filter: String,
+        /// What is wrong with it.
+        source: ParseError,
+    },
+    /// Something else in this process logs already.
+    #[error("logging is already set up")]
+    Repeated(#[source] TryInitError),
+}
+
+/// Sets up logging for the whole process; once.
+pub fn init(telemetry: &Telemetry) -> Result<(), TelemetryError> {
+    let filter = EnvFilter::try_new(&telemetry.filter)
+        .map_err(|source| TelemetryError::Filter { filter: telemetry.filter.clone(), source })?;
+    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+    match telemetry.format {
+        LogFormat::Human => lines.with_ansi(wants_colour()).finish().try_init(),
+        LogFormat::Json => lines.json().finish().try_init(),
+    }
+    .map_err(TelemetryError::Repeated)
+}
+
+/// An error with its causes, `a: b: c`, leaving out a cause that its parent has already spelled out.
+///
+/// Log errors with it (`error = %chain(&error)`): of a plain error field the JSON format drops the causes.
+pub fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(source) = cause {
+        let part = source.to_string();
+        if !text.ends_with(&part) {
+            text.push_str(": ");
+            text.push_str(&part);
+        }
+        cause = source.source();
+    }
+    text
+}
+
+impl FromStr for LogFormat {
+    type Err = TelemetryError;
+
+    fn from_str(given: &str) -> Result<Self, TelemetryError> {
+        match given {
+            "human" => Ok(Self::Human),
+            "json" => Ok(Self::Json),
+            _ => Err(TelemetryError::Format { given: given.to_owned() }),
+        }
+    }
+}
+
+/// Colour only for a terminal, and not where the user opted out (<https://no-color.org>).
+fn wants_colour() -> bool {
+    io::stderr().is_terminal() && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("{text}")]
+    struct Layer {
+        text: &'static str,
+        source: Option<Box<Layer>>,
+    }
+
+    fn stack(texts: &[&'static str]) -> Option<Box<Layer>> {
+        let (text, rest) = texts.split_first()?;
+        Some(Box::new(Layer { text, source: stack(rest) }))
+    }
+
+    #[test]
+    fn a_chain_names_every_cause_once() {
+        let check = |texts: &[&'static str], expected| assert_eq!(chain(&*stack(texts).unwrap()), expected);
+        check(&["a"], "a");
+        check(&["cannot log in", "connection refused"], "cannot log in: connection refused");
+        check(&["a", "b", "c"], "a: b: c");
+        check(&["cannot log in: refused", "refused"], "cannot log in: refused");
+        check(&["same", "same", "deeper"], "same: deeper");
+        check(&["a", "", "c"], "a: c");
+    }
+
+    #[test]
+    fn a_wrong_filter_is_refused_with_its_text() {
+        let wrong = Telemetry { format: LogFormat::Json, filter: "info,x=loudly".to_owned() };
+        let error = init(&wrong).unwrap_err();
+        assert!(
+            chain(&error).starts_with("log filter \"info,x=loudly\" is not valid: "),
+            "{}",
+            chain(&error)
+        );
+    }
+
+    #[test]
+    fn a_second_set_up_is_refused() {
+        let quiet = Telemetry { format: LogFormat::Human, filter: "off".to_owned() };
+        init(&quiet).unwrap();
+        assert!(matches!(init(&quiet), Err(TelemetryError::Repeated(_))));
+    }
+
+    #[test]
+    fn formats_are_read_by_name() {
+        assert_eq!("human".parse::<LogFormat>().unwrap(), LogFormat::Human);
+        assert_eq!("json".parse::<LogFormat>().unwrap(), LogFormat::Json);
+        assert_eq!(
+            "xml".parse::<LogFormat>().unwrap_err().to_string(),
+            r#"log format "xml" is neither "human" nor "json""#
+        );
+    }
+}
