@@ -1,0 +1,132 @@
+//! One call and its answer as the bytes that travel.
+
+use crate::fault::{Fault, FaultKind};
+use crate::methods::Method;
+use crate::node::{self, Limits, Node, ParseError, Space, VIM};
+use crate::wire::{DecodeError, Member, Wire};
+use crate::{MoRef, Writer};
+
+const DECLARATION: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
+const ENVELOPE_OPEN: &str = "<soapenv:Envelope xmlns:soapenv=\"http://schemas.xmlsoap.org/soap/envelope/\" \
+     xmlns:xsd=\"http://www.w3.org/2001/XMLSchema\" xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\">";
+pub(crate) const ANY_OPEN: &str = "<any xmlns=\"urn:vim25\" xmlns:xsd=\"http://www.w3.org/2001/XMLSchema\" \
+     xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\">";
+
+/// Why an answer is not a result.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum AnswerError {
+    /// The server understood and refused.
+    #[error(transparent)]
+    Fault(Fault),
+    /// What came is not XML, or is beyond the limits.
+    #[error("the answer to {method} cannot be read")]
+    Unreadable { method: &'static str, source: ParseError },
+    /// It is XML, but no answer to this call.
+    #[error("the answer to {method} is not a SOAP answer to it (root element {root})")]
+    NotAnAnswer { method: &'static str, root: Box<str> },
+    /// It answers this call with something that is not in the vocabulary.
+    #[error("the answer to {method} does not have the expected shape")]
+    Unexpected { method: &'static str, source: DecodeError },
+}
+
+/// The bytes of a call. `operation` appears in vCenter's own log beside whatever the call causes there.
+pub fn call<M: Method>(method: &M, operation: Option<&str>) -> String {
+    let mut out = Writer::new();
+    out.raw(DECLARATION);
+    out.raw(ENVELOPE_OPEN);
+    if let Some(operation) = operation {
+        out.open("soapenv:Header", None);
+        out.leaf("operationID", None, operation);
+        out.close("soapenv:Header");
+    }
+    out.open("soapenv:Body", None);
+    out.open_in(M::NAME, VIM);
+    method.this().write(&mut out, "_this", false);
+    method.write_parameters(&mut out);
+    out.close(M::NAME);
+    out.close("soapenv:Body");
+    out.close("soapenv:Envelope");
+    out.into_string()
+}
+
+/// Reads the answer to a call: its result, or the fault that the server answered with.
+pub fn answer<M: Method>(bytes: &[u8], limits: &Limits) -> Result<M::Output, AnswerError> {
+    let method = M::NAME;
+    let root = node::parse(bytes, limits).map_err(|source| AnswerError::Unreadable { method, source })?;
+    let name = root.name.clone();
+    let not_an_answer = || AnswerError::NotAnAnswer { method, root: name.clone() };
+    let content = body(root).ok_or_else(not_an_answer)?;
+    if content.space == Space::Soap && &*content.name == "Fault" {
+        return Err(AnswerError::Fault(Fault::from_soap(content)));
+    }
+    let mut response = content;
+    if response.space != Space::Vim || response.name.strip_suffix("Response") != Some(method) {
+        return Err(not_an_answer());
+    }
+    if let Some(fault) = lost_session(&response, 4) {
+        return Err(AnswerError::Fault(fault));
+    }
+    M::Output::take_member(&mut response, "returnval")
+        .map_err(|source| AnswerError::Unexpected { method, source })
+}
+
+/// A property collector without a session does not fault: it answers, and calls every property unreadable for want
+/// of a login. That is no result. Such a mark stands at `returnval/objects` or `returnval/filterSet/objectSet`.
+fn lost_session(node: &Node, depth: usize) -> Option<Fault> {
+    node.children.iter().find_map(|child| match &*child.name {
+        "missingSet" => {
+            let detail = child.child("fault")?.child("fault")?;
+            let fault = Fault::new(Some(detail.clone()), String::new());
+            (fault.kind() == FaultKind::NotAuthenticated).then_some(fault)
+        }
+        "returnval" | "objects" | "filterSet" | "objectSet" if depth > 0 => lost_session(child, depth - 1),
+        _ => None,
+    })
+}
+
+/// Reads the first element inside the body of an envelope, on either side of the wire.
+pub fn body(mut root: Node) -> Option<Node> {
+    if root.space != Space::Soap || &*root.name != "Envelope" {
+        return None;
+    }
+    let body = root.children.iter().position(|c| c.space == Space::Soap && &*c.name == "Body")?;
+    let content = root.children.swap_remove(body).children.into_iter().next()?;
+    Some(content)
+}
+
+/// The bytes of a successful answer, on the server's side.
+pub fn result<M: Method>(output: &M::Output) -> String {
+    let name = format!("{}Response", M::NAME);
+    let mut out = Writer::new();
+    out.raw(DECLARATION);
+    out.raw(ENVELOPE_OPEN);
+    out.open("soapenv:Body", None);
+    out.open_in(&name, VIM);
+    output.write_member(&mut out, "returnval");
+    out.close(&name);
+    out.close("soapenv:Body");
+    out.close("soapenv:Envelope");
+    out.into_string()
+}
+
+/// The versions file of a server: which API versions it speaks, newest first.
+pub fn versions(bytes: &[u8]) -> Result<Vec<String>, ParseError> {
+    let limits = Limits { bytes: 1 << 20, elements: 10_000, depth: 16 };
+    let mut root = node::parse(bytes, &limits)?;
+    let mut found = Vec::new();
+    for mut namespace in root.take_all("namespace") {
+        if namespace.child_text("name").map(str::trim) != Some(VIM) {
+            continue;
+        }
+        found.extend(namespace.take("version").map(|v| v.text));
+        for mut prior in namespace.take_all("priorVersions") {
+            found.extend(prior.take_all("version").into_iter().map(|v| v.text));
+        }
+    }
+    Ok(found.into_iter().map(|v| v.trim().to_owned()).filter(|v| !v.is_empty()).collect())
+}
+
+/// Well-known, and the only reference that a client may make up.
+pub fn service_instance() -> MoRef {
+    MoRef::new("ServiceInstance", "ServiceInstance")
+}

@@ -1,0 +1,144 @@
+//! Methods: one row a method, with its parameters in schema order, its result, and whether repeating it is harmless.
+
+use jiff::Timestamp;
+
+use crate::objects::{
+    PropertyFilterSpec, RetrieveOptions, RetrieveResult, ServiceContent, UpdateSet, UserSession, WaitOptions,
+};
+use crate::wire::{DecodeError, Hidden, Member, required};
+use crate::{MoRef, Node, Writer};
+
+/// One call: its parameters, and the type of its result.
+pub trait Method: Sized {
+    /// Name of the method's element.
+    const NAME: &'static str;
+    /// Whether sending it twice has the effect of sending it once, so that it may be repeated after a lost answer.
+    const REPEATABLE: bool;
+    /// What the method returns.
+    type Output: Member;
+    /// The object that the method is called on.
+    fn this(&self) -> &MoRef;
+    /// Writes the parameters after `_this`.
+    fn write_parameters(&self, out: &mut Writer);
+    /// Reads a call, on the server's side.
+    fn read(node: Node) -> Result<Self, DecodeError>;
+}
+
+macro_rules! methods {
+    ($(
+        $(#[$meta:meta])*
+        $name:ident = $wire_name:literal, repeatable: $repeatable:literal, returns $output:ty
+        { $( $member:ident: $type:ty = $wire:literal ),* $(,)? }
+    )*) => {$(
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct $name {
+            /// The object that the method is called on.
+            pub this: MoRef,
+            $( #[doc = concat!("Parameter `", $wire, "`.")] pub $member: $type ),*
+        }
+        impl Method for $name {
+            const NAME: &'static str = $wire_name;
+            const REPEATABLE: bool = $repeatable;
+            type Output = $output;
+            fn this(&self) -> &MoRef {
+                &self.this
+            }
+            #[allow(unused_variables, reason = "a method may have no parameters")]
+            fn write_parameters(&self, out: &mut Writer) {
+                $( self.$member.write_member(out, $wire); )*
+            }
+            fn read(mut node: Node) -> Result<Self, DecodeError> {
+                Ok(Self {
+                    this: required(&mut node, "_this")?,
+                    $( $member: Member::take_member(&mut node, $wire)? ),*
+                })
+            }
+        }
+    )*};
+}
+
+methods! {
+    /// The well-known objects; needs no login.
+    RetrieveServiceContent = "RetrieveServiceContent", repeatable: true, returns ServiceContent {}
+    /// The server's clock.
+    CurrentTime = "CurrentTime", repeatable: true, returns Timestamp {}
+
+    /// Starts a session. On a session that is logged in already it answers `InvalidLogin`.
+    Login = "Login", repeatable: false, returns UserSession {
+        user_name: String = "userName",
+        password: Hidden = "password",
+        locale: Option<String> = "locale",
+    }
+    /// Ends the session.
+    Logout = "Logout", repeatable: true, returns () {}
+    /// Ends other sessions.
+    TerminateSession = "TerminateSession", repeatable: true, returns () {
+        session_id: Vec<String> = "sessionId",
+    }
+
+    /// A live list of all objects of some classes below a container.
+    CreateContainerView = "CreateContainerView", repeatable: true, returns MoRef {
+        container: MoRef = "container",
+        kinds: Vec<String> = "type",
+        recursive: bool = "recursive",
+    }
+    /// A list of objects that the client keeps.
+    CreateListView = "CreateListView", repeatable: true, returns MoRef {
+        obj: Vec<MoRef> = "obj",
+    }
+    /// Changes a list view; returns what could not be found.
+    ModifyListView = "ModifyListView", repeatable: true, returns Vec<MoRef> {
+        add: Vec<MoRef> = "add",
+        remove: Vec<MoRef> = "remove",
+    }
+    /// Ends a view.
+    DestroyView = "DestroyView", repeatable: true, returns () {}
+
+    /// Reads properties of many objects.
+    RetrievePropertiesEx = "RetrievePropertiesEx", repeatable: true, returns Option<RetrieveResult> {
+        spec_set: Vec<PropertyFilterSpec> = "specSet",
+        options: RetrieveOptions = "options",
+    }
+    /// The next page of a retrieve. A token serves once: a repeat would skip a page or fail.
+    ContinueRetrievePropertiesEx = "ContinueRetrievePropertiesEx", repeatable: false, returns RetrieveResult {
+        token: String = "token",
+    }
+    /// A collector of one's own, whose filters do not mix with those of others.
+    CreatePropertyCollector = "CreatePropertyCollector", repeatable: true, returns MoRef {}
+    /// Ends a collector and its filters.
+    DestroyPropertyCollector = "DestroyPropertyCollector", repeatable: true, returns () {}
+    /// Starts watching.
+    CreateFilter = "CreateFilter", repeatable: false, returns MoRef {
+        spec: PropertyFilterSpec = "spec",
+        partial_updates: bool = "partialUpdates",
+    }
+    /// The long poll. With the version of the last answer that arrived it may be repeated: the server replays.
+    WaitForUpdatesEx = "WaitForUpdatesEx", repeatable: true, returns Option<UpdateSet> {
+        version: Option<String> = "version",
+        options: Option<WaitOptions> = "options",
+    }
+    /// Makes a running long poll of this collector fail with `RequestCanceled`.
+    CancelWaitForUpdates = "CancelWaitForUpdates", repeatable: true, returns () {}
+
+    /// Renames any inventory object.
+    RenameTask = "Rename_Task", repeatable: false, returns MoRef {
+        new_name: String = "newName",
+    }
+    /// Powers on.
+    PowerOnVmTask = "PowerOnVM_Task", repeatable: false, returns MoRef {
+        host: Option<MoRef> = "host",
+    }
+    /// Powers off at once, as pulling the plug does.
+    PowerOffVmTask = "PowerOffVM_Task", repeatable: false, returns MoRef {}
+    /// Resets.
+    ResetVmTask = "ResetVM_Task", repeatable: false, returns MoRef {}
+    /// Suspends.
+    SuspendVmTask = "SuspendVM_Task", repeatable: false, returns MoRef {}
+    /// Asks the guest to shut down. The answer comes before the guest is off.
+    ShutdownGuest = "ShutdownGuest", repeatable: false, returns () {}
+    /// Asks the guest to reboot.
+    RebootGuest = "RebootGuest", repeatable: false, returns () {}
+    /// Cancels a task that can be cancelled.
+    CancelTask = "CancelTask", repeatable: true, returns () {}
+}
