@@ -1,0 +1,263 @@
+//! The client: calls with a session, retries and deadlines.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use hyper::StatusCode;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use rookery_daemon::Backoff;
+use rookery_daemon::telemetry::chain;
+use rookery_vim::envelope::{self, AnswerError, service_instance};
+use rookery_vim::methods::{Method, RetrieveServiceContent};
+use rookery_vim::objects::ServiceContent;
+use rookery_vim::{FaultKind, Limits};
+use secrecy::SecretString;
+use tracing::debug;
+
+use crate::dial::Dial;
+use crate::endpoint::Endpoint;
+use crate::error::CallError;
+use crate::http::{Exchange, Http, HttpError};
+use crate::session::Session;
+use crate::version::negotiate;
+
+/// Repeatable calls are tried this often beyond the first time.
+const RETRIES: Backoff =
+    Backoff { first: Duration::from_millis(200), cap: Duration::from_secs(2), attempts: Some(3) };
+
+/// What a client needs to know.
+#[derive(Debug)]
+pub struct Options {
+    /// The server.
+    pub endpoint: Endpoint,
+    /// Who logs in.
+    pub user: String,
+    /// The password.
+    pub password: SecretString,
+    /// What an administrator sees in vCenter's session list.
+    pub user_agent: String,
+    /// How long to wait.
+    pub deadlines: Deadlines,
+    /// How large an answer may be.
+    pub limits: Limits,
+    /// Where jitter and operation names come from.
+    pub random: StdRng,
+}
+
+/// How long to wait for answers.
+#[derive(Debug, Clone, Copy)]
+pub struct Deadlines {
+    /// An ordinary call.
+    pub call: Duration,
+    /// A login: it may take the way over a directory service.
+    pub login: Duration,
+    /// A page of a retrieve, or of the inventory's first load.
+    pub page: Duration,
+}
+
+impl Default for Deadlines {
+    fn default() -> Self {
+        Self { call: Duration::from_secs(15), login: Duration::from_secs(60), page: Duration::from_secs(120) }
+    }
+}
+
+/// A logged-in client. Clones share the session.
+#[derive(Debug, Clone)]
+pub struct Client(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    wire: Wire,
+    session: Session,
+    content: ServiceContent,
+    random: Mutex<StdRng>,
+}
+
+impl Client {
+    /// Finds out which version the server speaks, and logs in.
+    pub async fn connect(options: Options, dial: Arc<dyn Dial>) -> Result<Self, CallError> {
+        let mut random = options.random;
+        let mut wire = Wire {
+            http: Http::new(&options.endpoint, dial, &options.user_agent),
+            endpoint: options.endpoint,
+            soap_action: String::new(),
+            deadlines: options.deadlines,
+            limits: options.limits,
+            operations: format!("rookery-{:08x}", random.random::<u32>()),
+            operation: AtomicU64::new(0),
+        };
+        wire.soap_action = format!("urn:vim25/{}", wire.negotiated_version().await?);
+        let this = service_instance();
+        let (content, _) = wire.call(&RetrieveServiceContent { this }, None, wire.deadlines.call).await?;
+        let manager = content
+            .session_manager
+            .clone()
+            .ok_or(CallError::Unavailable { method: RetrieveServiceContent::NAME, status: StatusCode::OK })?;
+        let session = Session::new(manager, options.user, options.password);
+        session.renew(&wire, 0, "Login").await?;
+        Ok(Self(Arc::new(Inner { wire, session, content, random: Mutex::new(random) })))
+    }
+
+    /// The server's well-known objects.
+    pub fn content(&self) -> &ServiceContent {
+        &self.0.content
+    }
+
+    /// The server's address.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.0.wire.endpoint
+    }
+
+    /// The API version that was agreed on.
+    pub fn api_version(&self) -> &str {
+        self.0.wire.soap_action.trim_start_matches("urn:vim25/")
+    }
+
+    /// How long this client waits.
+    pub fn deadlines(&self) -> Deadlines {
+        self.0.wire.deadlines
+    }
+
+    /// The key of the current session, as vCenter's session list shows it.
+    pub fn session_key(&self) -> Option<String> {
+        self.0.session.current().key
+    }
+
+    /// Calls with the ordinary deadline.
+    pub async fn call<M: Method>(&self, method: &M) -> Result<M::Output, CallError> {
+        self.call_within(method, self.0.wire.deadlines.call).await
+    }
+
+    /// Calls; an expired session is renewed once. Repeatable methods are repeated after transient failures.
+    pub async fn call_within<M: Method>(
+        &self,
+        method: &M,
+        deadline: Duration,
+    ) -> Result<M::Output, CallError> {
+        let mut delays = RETRIES.delays(self.fork_random());
+        loop {
+            match self.call_once(method, deadline).await {
+                Err(error) if M::REPEATABLE && error.is_transient() => match delays.next() {
+                    Some(delay) => {
+                        debug!(method = M::NAME, error = %chain(&error), "repeating a call");
+                        tokio::time::sleep(delay).await;
+                    }
+                    None => return Err(error),
+                },
+                result => return result,
+            }
+        }
+    }
+
+    /// Calls without repeating after a failure; an expired session is still renewed once, since nothing was done.
+    pub async fn call_once<M: Method>(&self, method: &M, deadline: Duration) -> Result<M::Output, CallError> {
+        let Inner { wire, session, .. } = &*self.0;
+        let used = session.current();
+        if used.cookie.is_some() {
+            match wire.call(method, used.cookie.as_deref(), deadline).await {
+                Err(error) if error.is(FaultKind::NotAuthenticated) => {}
+                result => return result.map(|(output, _)| output),
+            }
+        }
+        session.renew(wire, used.generation, M::NAME).await?;
+        let cookie = session.current().cookie;
+        wire.call(method, cookie.as_deref(), deadline).await.map(|(output, _)| output)
+    }
+
+    /// Ends the session. Calls that come later fail.
+    pub async fn close(&self) -> Result<(), CallError> {
+        self.0.session.close(&self.0.wire).await
+    }
+
+    /// A generator of its own for one series of delays.
+    pub(crate) fn fork_random(&self) -> StdRng {
+        StdRng::from_rng(&mut *self.0.random.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Everything below the session: one call, one answer.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    http: Http,
+    pub(crate) endpoint: Endpoint,
+    soap_action: String,
+    pub(crate) deadlines: Deadlines,
+    limits: Limits,
+    operations: String,
+    operation: AtomicU64,
+}
+
+impl Wire {
+    /// One call; also the cookie that the server set, if any.
+    pub(crate) async fn call<M: Method>(
+        &self,
+        method: &M,
+        cookie: Option<&str>,
+        deadline: Duration,
+    ) -> Result<(M::Output, Option<String>), CallError> {
+        let operation = format!("{}-{}", self.operations, self.operation.fetch_add(1, Ordering::Relaxed));
+        let exchange = Exchange {
+            path: "/sdk",
+            body: Some(envelope::call(method, Some(&operation))),
+            soap_action: &self.soap_action,
+            cookie,
+            deadline,
+            max_bytes: self.limits.bytes,
+        };
+        let reply = self.http.exchange(exchange).await.map_err(|error| self.failed(M::NAME, error))?;
+        debug!(
+            method = M::NAME,
+            operation,
+            status = reply.status.as_u16(),
+            bytes = reply.body.len(),
+            "called vCenter"
+        );
+        let output = envelope::answer::<M>(&reply.body, &self.limits)
+            .map_err(|error| refused(M::NAME, reply.status, error))?;
+        // Some servers set a cookie more than once; the last one counts. Only its name and value go back.
+        let cookie = reply.cookies.iter().rev().find(|c| c.starts_with("vmware_soap_session="));
+        Ok((output, cookie.map(|c| c.split(';').next().unwrap_or(c).trim().to_owned())))
+    }
+
+    async fn negotiated_version(&self) -> Result<String, CallError> {
+        let method = "vimServiceVersions.xml";
+        let path = "/sdk/vimServiceVersions.xml";
+        let deadline = self.deadlines.call;
+        let exchange =
+            Exchange { path, body: None, soap_action: "", cookie: None, deadline, max_bytes: 1 << 20 };
+        let reply = self.http.exchange(exchange).await.map_err(|error| self.failed(method, error))?;
+        // A server without the file is still spoken to, in the oldest version that has what we need.
+        let offered = envelope::versions(&reply.body).unwrap_or_default();
+        Ok(negotiate(offered.iter().map(String::as_str)).to_owned())
+    }
+
+    fn failed(&self, method: &'static str, error: HttpError) -> CallError {
+        match error {
+            HttpError::Dial(source) => CallError::Unreachable { endpoint: self.endpoint.to_string(), source },
+            source @ (HttpError::TimedOut(_)
+            | HttpError::Broken(_)
+            | HttpError::TooLarge { .. }
+            | HttpError::Damaged(_)) => CallError::Lost { method, source },
+        }
+    }
+}
+
+/// An answer that is no result. Only SOAP answers are judged by their content: what stands in for a vCenter that
+/// restarts is anything from an empty body to a web page.
+fn refused(method: &'static str, status: StatusCode, error: AnswerError) -> CallError {
+    match error {
+        AnswerError::Fault(source) if source.has_detail() => CallError::Fault { method, source },
+        AnswerError::Fault(_) => CallError::Unavailable { method, status },
+        source @ (AnswerError::Unreadable { .. }
+        | AnswerError::NotAnAnswer { .. }
+        | AnswerError::Unexpected { .. }) => {
+            if status == StatusCode::OK {
+                CallError::NotUnderstood { method, source }
+            } else {
+                CallError::Unavailable { method, status }
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! How a byte stream to the server comes about. The only seam between a real vCenter and a simulated one: everything
+//! above speaks HTTP over whatever stream it is handed.
+
+use std::fmt::Debug;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::pki_types::ServerName;
+use rustls::{CertificateError, ClientConfig};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+
+use crate::endpoint::Endpoint;
+use crate::tls::{Thumbprint, Trust, TrustError, Verifier, client_config};
+
+/// Name resolution, TCP and TLS together; a vCenter that takes longer is down.
+const DIAL_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A byte stream to the server.
+pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin + 'static {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin + 'static> Stream for T {}
+
+/// What [`Dial::dial`] returns.
+pub type Dialing = Pin<Box<dyn Future<Output = Result<Box<dyn Stream>, DialError>> + Send>>;
+
+/// Opens streams to one server.
+pub trait Dial: Debug + Send + Sync {
+    /// Opens one stream.
+    fn dial(&self) -> Dialing;
+}
+
+/// Why no stream came about. Nothing was sent in any of these cases.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DialError {
+    #[error("the name {host} cannot be resolved: {reason}")]
+    Resolve { host: String, reason: String },
+    #[error("{address} does not accept connections: {reason}")]
+    Connect { address: String, reason: String },
+    #[error("{address} did not answer within {} s", DIAL_TIMEOUT.as_secs())]
+    TimedOut { address: String },
+    #[error("{address} is not the server that was pinned: its certificate's thumbprint is {shown}")]
+    WrongThumbprint { address: String, shown: Thumbprint },
+    #[error(
+        "the certificate of {address} {problem}; if it is the right one, give its CA file or pin its thumbprint {shown}"
+    )]
+    Certificate { address: String, problem: &'static str, shown: Thumbprint },
+    #[error("TLS with {address} failed: {reason}")]
+    Tls { address: String, reason: String },
+    #[error("TLS could not be set up")]
+    Trust(#[from] TrustError),
+}
+
+/// TCP, with TLS unless the address says `http`.
+#[derive(Debug)]
+pub struct TcpDial {
+    endpoint: Endpoint,
+    tls: Option<(Arc<ClientConfig>, Arc<Verifier>)>,
+}
+
+impl TcpDial {
+    /// A dialer for one address.
+    pub fn new(endpoint: Endpoint, trust: &Trust) -> Result<Self, TrustError> {
+        let tls = if endpoint.is_tls() { Some(client_config(trust)?) } else { None };
+        Ok(Self { endpoint, tls })
+    }
+}
+
+impl Dial for TcpDial {
+    fn dial(&self) -> Dialing {
+        let (endpoint, tls) = (self.endpoint.clone(), self.tls.clone());
+        Box::pin(async move {
+            let address = endpoint.authority();
+            timeout(DIAL_TIMEOUT, dial(&endpoint, tls)).await.unwrap_or(Err(DialError::TimedOut { address }))
+        })
+    }
+}
+
+async fn dial(
+    endpoint: &Endpoint,
+    tls: Option<(Arc<ClientConfig>, Arc<Verifier>)>,
+) -> Result<Box<dyn Stream>, DialError> {
+    let stream = tcp(endpoint).await?;
+    let Some((config, verifier)) = tls else { return Ok(Box::new(stream)) };
+    let tls_error = |reason: String| DialError::Tls { address: endpoint.authority(), reason };
+    let name =
+        ServerName::try_from(endpoint.host().to_owned()).map_err(|error| tls_error(error.to_string()))?;
+    match TlsConnector::from(config).connect(name, stream).await {
+        Ok(stream) => Ok(Box::new(stream)),
+        Err(error) => Err(certificate_error(endpoint, &error, verifier.shown())
+            .unwrap_or_else(|| tls_error(error.to_string()))),
+    }
+}
+
+async fn tcp(endpoint: &Endpoint) -> Result<TcpStream, DialError> {
+    let addresses: Vec<_> = tokio::net::lookup_host((endpoint.host(), endpoint.port()))
+        .await
+        .map_err(|error| DialError::Resolve { host: endpoint.host().to_owned(), reason: error.to_string() })?
+        .collect();
+    let mut failed = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    for address in addresses {
+        match TcpStream::connect(address).await {
+            Ok(stream) => {
+                // Calls are small and wait for their answers: delaying them helps nobody.
+                stream.set_nodelay(true).ok();
+                return Ok(stream);
+            }
+            Err(error) => failed = error,
+        }
+    }
+    Err(DialError::Connect { address: endpoint.authority(), reason: failed.to_string() })
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "a foreign, open set: the rest shares one sentence")]
+fn certificate_error(endpoint: &Endpoint, error: &io::Error, shown: Option<Thumbprint>) -> Option<DialError> {
+    let address = endpoint.authority();
+    let rustls::Error::InvalidCertificate(certificate) = error.get_ref()?.downcast_ref()? else {
+        return None;
+    };
+    let shown = shown?;
+    let problem = match certificate {
+        CertificateError::ApplicationVerificationFailure => {
+            return Some(DialError::WrongThumbprint { address, shown });
+        }
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => "has expired",
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => "is not valid yet",
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "was issued for another name"
+        }
+        CertificateError::UnknownIssuer => "was issued by an authority that is not trusted",
+        _ => "is not acceptable",
+    };
+    Some(DialError::Certificate { address, problem, shown })
+}

@@ -1,0 +1,85 @@
+use hyper::StatusCode;
+use rookery_vim::envelope::AnswerError;
+use rookery_vim::{Fault, FaultKind};
+
+use crate::dial::DialError;
+use crate::http::HttpError;
+
+/// Why a call gave no result, and what the caller may conclude.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum CallError {
+    /// The server understood and refused. Nothing was done.
+    #[error("vCenter refused {method}")]
+    Fault { method: &'static str, source: Fault },
+    /// The credentials are wrong (or locked).
+    #[error("{endpoint} refused the user name or password of {user}")]
+    Credentials { endpoint: String, user: String },
+    /// No connection came about. Nothing was done.
+    #[error("{endpoint} cannot be reached")]
+    Unreachable { endpoint: String, source: DialError },
+    /// The request was sent and no complete answer came: it may have been carried out.
+    #[error("the answer to {method} was lost")]
+    Lost { method: &'static str, source: HttpError },
+    /// Something answered, but not the vCenter service: it restarts, or a proxy stands in for it.
+    #[error("vCenter's service is not available ({method} was answered with HTTP status {status})")]
+    Unavailable { method: &'static str, status: StatusCode },
+    /// An answer that is not in the vocabulary.
+    #[error("vCenter's answer to {method} was not understood")]
+    NotUnderstood { method: &'static str, source: AnswerError },
+    /// The client has logged out.
+    #[error("{method} was not sent: the client has logged out")]
+    Closed { method: &'static str },
+}
+
+impl CallError {
+    /// The fault, if the server answered with one.
+    pub fn fault(&self) -> Option<&Fault> {
+        if let Self::Fault { source, .. } = self { Some(source) } else { None }
+    }
+
+    /// Whether the server answered with this kind of fault.
+    pub fn is(&self, kind: FaultKind) -> bool {
+        self.fault().is_some_and(|f| f.kind() == kind)
+    }
+
+    /// Whether the same call may succeed later.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Fault { source, .. } => source.is_transient(),
+            Self::Unreachable { source, .. } => {
+                matches!(
+                    source,
+                    DialError::Resolve { .. } | DialError::Connect { .. } | DialError::TimedOut { .. }
+                )
+            }
+            Self::Lost { .. } | Self::Unavailable { .. } => true,
+            Self::Credentials { .. } | Self::NotUnderstood { .. } | Self::Closed { .. } => false,
+        }
+    }
+
+    /// Whether the object that the call was about is gone.
+    pub fn is_not_found(&self) -> bool {
+        self.fault().is_some_and(Fault::is_not_found)
+    }
+
+    /// Whether the role of the user is too small, or the credentials are wrong.
+    pub fn is_permission(&self) -> bool {
+        matches!(self, Self::Credentials { .. }) || self.fault().is_some_and(Fault::is_permission)
+    }
+
+    /// Whether another operation holds the object.
+    pub fn is_concurrency(&self) -> bool {
+        self.fault().is_some_and(Fault::is_concurrency)
+    }
+
+    /// Whether the call may have been carried out although no result came: look for its effect before repeating it.
+    pub fn may_have_happened(&self) -> bool {
+        match self {
+            Self::Lost { .. } | Self::Unavailable { .. } | Self::NotUnderstood { .. } => true,
+            Self::Fault { .. }
+            | Self::Credentials { .. }
+            | Self::Unreachable { .. }
+            | Self::Closed { .. } => false,
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The live inventory: every VM below a container, kept current by one long poll.
+//!
+//! ```text
+//!            build: view + private collector + filter
+//!   ┌──────────┐                 ┌──────────┐  last page   ┌──────────┐
+//!   │ building │───────────────► │ loading  │────────────► │ watching │◄─┐ update, time-out,
+//!   └──────────┘                 └──────────┘              └──────────┘──┘ lost answer + replay
+//!        ▲  ▲                         │ fault, lost answer      │
+//!        │  └─────────────────────────┘                         │ fault, lost answer without replay
+//!        └───────── the last snapshot stays, marked stale ──────┘
+//! ```
+
+mod row;
+mod snapshot;
+mod watch;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use rookery_daemon::Supervisor;
+use rookery_vim::MoRef;
+use tokio::sync::{Notify, watch as channel};
+use tokio::time::{Instant, timeout_at};
+
+use crate::client::Client;
+
+pub use row::{Config, Guest, Nic, Vm};
+pub use snapshot::{Completeness, Snapshot};
+
+/// A handle to the live inventory. Clones watch the same one.
+#[derive(Debug, Clone)]
+pub struct Inventory {
+    snapshots: channel::Receiver<Arc<Snapshot>>,
+    waiters: Arc<Waiters>,
+}
+
+/// Who waits for changes: with nobody waiting the long polls are spaced.
+#[derive(Debug, Default)]
+struct Waiters {
+    count: AtomicUsize,
+    arrived: Notify,
+}
+
+/// Why waiting for a VM ended without what was waited for.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum WaitError {
+    /// It was there, and a complete inventory shows that it no longer is.
+    #[error("the VM {id} is gone")]
+    Gone { id: MoRef },
+    /// The deadline passed.
+    #[error("the VM {id} did not get there within {} s", after.as_secs())]
+    TimedOut { id: MoRef, after: Duration, last: Option<Arc<Vm>> },
+    /// The inventory was stopped.
+    #[error("the inventory was stopped")]
+    Stopped,
+}
+
+impl Inventory {
+    /// Starts watching all VMs below a container (a datacenter, or the root folder for all of them).
+    pub fn start(client: Client, container: MoRef, supervisor: &Supervisor) -> Self {
+        let (publish, snapshots) = channel::channel(Arc::new(Snapshot::loading()));
+        let waiters = Arc::<Waiters>::default();
+        let watcher = watch::Watcher::new(client, container, publish, Arc::clone(&waiters));
+        supervisor.spawn("inventory", watcher.run(supervisor.token()));
+        Self { snapshots, waiters }
+    }
+
+    /// The newest snapshot.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.snapshots.borrow())
+    }
+
+    /// Waits for the first complete snapshot.
+    pub async fn complete(&self) -> Result<Arc<Snapshot>, WaitError> {
+        self.until(Snapshot::is_complete).await
+    }
+
+    /// Waits until a snapshot satisfies a condition.
+    pub async fn until(&self, condition: impl Fn(&Snapshot) -> bool) -> Result<Arc<Snapshot>, WaitError> {
+        let _waiting = self.waiters.enter();
+        let mut snapshots = self.snapshots.clone();
+        let found = snapshots.wait_for(|s| condition(s)).await.map_err(|_| WaitError::Stopped)?;
+        Ok(Arc::clone(&found))
+    }
+
+    /// Waits for the next snapshot after the given one.
+    pub async fn newer_than(&self, seen: &Snapshot) -> Result<Arc<Snapshot>, WaitError> {
+        let mut snapshots = self.snapshots.clone();
+        let found =
+            snapshots.wait_for(|s| s.revision() > seen.revision()).await.map_err(|_| WaitError::Stopped)?;
+        Ok(Arc::clone(&found))
+    }
+
+    /// Waits until a VM satisfies a condition, without a call of its own.
+    ///
+    /// A VM that was never seen is not yet there rather than gone: a clone appears some time after its task started.
+    pub async fn wait_for<T>(
+        &self,
+        id: &MoRef,
+        after: Duration,
+        mut condition: impl FnMut(&Vm) -> Option<T>,
+    ) -> Result<T, WaitError> {
+        let _waiting = self.waiters.enter();
+        let deadline = Instant::now() + after;
+        let mut snapshots = self.snapshots.clone();
+        let mut last: Option<Arc<Vm>> = None;
+        loop {
+            let snapshot = Arc::clone(&snapshots.borrow_and_update());
+            match snapshot.get(id) {
+                Some(vm) => {
+                    if let Some(found) = condition(vm) {
+                        return Ok(found);
+                    }
+                    last = Some(Arc::clone(vm));
+                }
+                None if last.is_some() && snapshot.is_complete() => {
+                    return Err(WaitError::Gone { id: id.clone() });
+                }
+                None => {}
+            }
+            match timeout_at(deadline, snapshots.changed()).await {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) => return Err(WaitError::Stopped),
+                Err(_) => return Err(WaitError::TimedOut { id: id.clone(), after, last }),
+            }
+        }
+    }
+}
+
+impl Waiters {
+    fn enter(self: &Arc<Self>) -> Waiting {
+        self.count.fetch_add(1, Ordering::SeqCst);
+        self.arrived.notify_waiters();
+        Waiting(Arc::clone(self))
+    }
+
+    fn any(&self) -> bool {
+        self.count.load(Ordering::SeqCst) > 0
+    }
+}
+
+/// Counts somebody as waiting for as long as it lives.
+struct Waiting(Arc<Waiters>);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.count.fetch_sub(1, Ordering::SeqCst);
+    }
+}

@@ -1,0 +1,33 @@
+//! A client of one vCenter: a session that renews itself, a live inventory, and tasks that are waited for without
+//! polling each of them.
+//!
+//! It never decides what should happen to a VM, and it never knows whether the server is real. What it reports is
+//! what the server said: a call that failed is an error or an unknown, never an absence.
+//!
+//! Start reading at [`Client`], then [`Inventory`] and [`Tasks`].
+
+mod client;
+mod datacenter;
+mod dial;
+mod endpoint;
+mod error;
+mod http;
+mod inventory;
+mod machine;
+mod properties;
+mod session;
+mod tasks;
+mod tls;
+mod version;
+
+pub use client::{Client, Deadlines, Options};
+pub use datacenter::{Datacenter, FindError, find_datacenter};
+pub use dial::{Dial, DialError, Dialing, Stream, TcpDial};
+pub use endpoint::{Endpoint, InvalidEndpoint, UserInfo};
+pub use error::CallError;
+pub use http::HttpError;
+pub use inventory::{Completeness, Config, Guest, Inventory, Nic, Snapshot, Vm, WaitError};
+pub use machine::{Machines, OperationError, PowerChange};
+pub use properties::retrieve;
+pub use tasks::{TaskError, Tasks};
+pub use tls::{InvalidThumbprint, Thumbprint, Trust, TrustError};
