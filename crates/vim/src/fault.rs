@@ -114,13 +114,7 @@ faults! {
 impl Fault {
     /// A fault from its detail element, whose `xsi:type` (or else whose name) tells the kind.
     pub fn new(detail: Option<Node>, message: String) -> Self {
-        let type_name: Box<str> = match &detail {
-            Some(Node { xsi_type: Some(class), .. }) => class.clone(),
-            // Inside results and tasks the element is named for its place, whose declared type is `MethodFault`.
-            Some(Node { name, .. }) if &**name == "fault" => "MethodFault".into(),
-            Some(Node { name, .. }) => name.strip_suffix("Fault").unwrap_or(name).into(),
-            None => "UnknownFault".into(),
-        };
+        let type_name: Box<str> = type_name(detail.as_ref()).into();
         Self { kind: FaultKind::of(&type_name), type_name, message, detail: detail.map(Box::new) }
     }
 
@@ -172,48 +166,58 @@ impl Fault {
     pub fn is_concurrency(&self) -> bool {
         self.kind.class() == Class::Concurrency
     }
+}
 
-    /// What the server says in words, most general first. Some servers leave the message empty or write a type's
-    /// name there, and some say what is really wrong only inside the detail.
-    fn words(&self) -> Vec<&str> {
-        let detail = self.detail.iter().flat_map(|d| &d.children);
-        let inner = detail.filter(|c| &*c.name == "faultMessage").filter_map(|c| c.child_text("message"));
-        let all =
-            std::iter::once(self.message.as_str()).chain(inner).chain(self.field("reason")).map(str::trim);
-        let mut words = Vec::new();
-        for text in all.filter(|text| !text.is_empty() && !text.starts_with("*types.")) {
-            if !words.contains(&text) {
-                words.push(text);
-            }
+fn type_name(detail: Option<&Node>) -> &str {
+    match detail {
+        Some(Node { xsi_type: Some(class), .. }) => class,
+        // Inside results and tasks the element is named for its place, whose declared type is `MethodFault`.
+        Some(Node { name, .. }) if &**name == "fault" => "MethodFault",
+        Some(Node { name, .. }) => name.strip_suffix("Fault").unwrap_or(name),
+        None => "UnknownFault",
+    }
+}
+
+/// What the server says in words, most general first. Some servers leave the message empty or write a type's name
+/// there, and some say what is really wrong only inside the detail.
+fn words<'f>(message: &'f str, detail: Option<&'f Node>) -> Vec<&'f str> {
+    let members = detail.iter().flat_map(|d| &d.children);
+    let inner = members.filter(|c| &*c.name == "faultMessage").filter_map(|c| c.child_text("message"));
+    let reason = detail.and_then(|d| d.child_text("reason"));
+    let mut words = Vec::new();
+    for text in std::iter::once(message).chain(inner).chain(reason).map(str::trim) {
+        if !text.is_empty() && !text.starts_with("*types.") && !words.contains(&text) {
+            words.push(text);
         }
-        words
     }
+    words
+}
 
-    /// The fault that led to this one.
-    fn cause(&self) -> Option<Fault> {
-        let cause = self.detail.as_ref()?.child("faultCause")?;
-        let message = cause.child_text("localizedMessage").unwrap_or_default();
-        Some(Self::new(cause.child("fault").cloned(), message.to_owned()))
+/// Writes type, members and words, and then the same of the fault that led to this one.
+fn show(f: &mut fmt::Formatter<'_>, message: &str, detail: Option<&Node>) -> fmt::Result {
+    f.write_str(type_name(detail))?;
+    let members: Vec<_> = detail
+        .iter()
+        .flat_map(|d| &d.children)
+        .filter(|c| c.children.is_empty() && !c.text.is_empty() && &*c.name != "reason")
+        .map(|c| format!("{} {}", c.name, c.text))
+        .collect();
+    if !members.is_empty() {
+        write!(f, " ({})", members.join(", "))?;
     }
+    for words in words(message, detail) {
+        write!(f, ": {words}")?;
+    }
+    let Some(cause) = detail.and_then(|d| d.child("faultCause")) else { return Ok(()) };
+    f.write_str("; caused by ")?;
+    show(f, cause.child_text("localizedMessage").unwrap_or_default(), cause.child("fault"))
 }
 
 impl std::error::Error for Fault {}
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.type_name)?;
-        let fields = self.detail.iter().flat_map(|d| &d.children);
-        let fields: Vec<_> = fields
-            .filter(|c| c.children.is_empty() && !c.text.is_empty() && &*c.name != "reason")
-            .map(|c| format!("{} {}", c.name, c.text))
-            .collect();
-        if !fields.is_empty() {
-            write!(f, " ({})", fields.join(", "))?;
-        }
-        for words in self.words() {
-            write!(f, ": {words}")?;
-        }
-        self.cause().map_or(Ok(()), |cause| write!(f, "; caused by {cause}"))
+        show(f, &self.message, self.detail.as_deref())
     }
 }
 

@@ -22,12 +22,16 @@ pub const XSI: &str = "http://www.w3.org/2001/XMLSchema-instance";
 /// duplicates apart costs memory per attribute, so an element made of nothing else must end somewhere.
 const ATTRIBUTES: usize = 64;
 
+/// Bytes in the name of an element; vSphere's longest are below a hundred. Names go into errors and so into logs.
+const NAME: usize = 256;
+
 /// How large a document may be before it is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Size of the document in bytes.
     pub bytes: usize,
-    /// Number of elements; each costs about a hundred bytes of memory beyond its text.
+    /// Number of elements; each costs about a hundred bytes of memory beyond its text, and up to three times that
+    /// while its list grows.
     pub elements: usize,
     /// Nesting of elements.
     pub depth: usize,
@@ -173,7 +177,7 @@ pub fn parse(document: &[u8], limits: &Limits) -> Result<Node, ParseError> {
 }
 
 /// Text for an error message: errors go into logs, and what they quote may be as long as the document.
-pub(crate) fn shortened(text: &str) -> String {
+fn shortened(text: &str) -> String {
     text.chars().take(80).collect()
 }
 
@@ -216,7 +220,13 @@ impl Tree<'_> {
         }
         match self.open.last_mut() {
             Some(_) if nil => {}
-            Some(parent) => parent.node.children.push(node),
+            Some(Open { node: parent, .. }) => {
+                // An element with one child would otherwise pay for four.
+                if parent.children.is_empty() {
+                    parent.children.reserve_exact(1);
+                }
+                parent.children.push(node);
+            }
             None => self.root = Some(node),
         }
     }
@@ -243,6 +253,9 @@ impl Tree<'_> {
 fn element(reader: &NsReader<&[u8]>, start: &BytesStart<'_>) -> Result<Open, ParseError> {
     let malformed =
         |reason: &str| ParseError::Malformed { at: reader.buffer_position(), reason: shortened(reason) };
+    if start.name().as_ref().len() > NAME {
+        return Err(malformed("an element has too long a name"));
+    }
     let (space, local) = reader.resolver().resolve_element(start.name());
     let mut node = Node::new(local.as_ref());
     let mut nil = false;

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::wire::{enums, objects, variants};
+use crate::wire::{Hidden, enums, objects, variants};
 use crate::{Fault, MoRef, Node};
 
 objects! {
@@ -35,7 +35,7 @@ objects! {
 
     /// A logged-in session.
     UserSession {
-        key: String = "key",
+        key: Hidden = "key",
         user_name: String = "userName",
         login_time: Option<Timestamp> = "loginTime",
         last_active_time: Option<Timestamp> = "lastActiveTime",
@@ -96,8 +96,9 @@ objects! {
         missing_set: Vec<MissingProperty> = "missingSet",
     }
 
-    /// A property and its value.
-    DynamicProperty {
+    /// A property and its value. An unset property is absent, but vcsim lists it without a value from the second
+    /// page of a retrieve on.
+    DynamicProperty (unset without "val") {
         name: String = "name",
         val: Node = "val",
     }
@@ -166,16 +167,16 @@ variants! {
 
 enums! {
     /// What happened to an object. `enter` may come for an object that is known: it replaces all that is known of it.
-    ObjectUpdateKind { Enter = "enter", Modify = "modify", Leave = "leave" }
+    ObjectUpdateKind of "ObjectUpdateKind" { Enter = "enter", Modify = "modify", Leave = "leave" }
 
     /// What happened to a property.
-    PropertyChangeOp { Assign = "assign", Add = "add", Remove = "remove", IndirectRemove = "indirectRemove" }
+    PropertyChangeOp of "PropertyChangeOp" { Assign = "assign", Add = "add", Remove = "remove", IndirectRemove = "indirectRemove" }
 
     /// Whether a VM runs.
-    PowerState { On = "poweredOn", Off = "poweredOff", Suspended = "suspended" }
+    PowerState of "VirtualMachinePowerState" { On = "poweredOn", Off = "poweredOff", Suspended = "suspended" }
 
     /// Whether vCenter reaches a VM through its host.
-    ConnectionState {
+    ConnectionState of "VirtualMachineConnectionState" {
         Connected = "connected",
         Disconnected = "disconnected",
         Orphaned = "orphaned",
@@ -184,10 +185,10 @@ enums! {
     }
 
     /// Where a task stands.
-    TaskState { Queued = "queued", Running = "running", Success = "success", Error = "error" }
+    TaskState of "TaskInfoState" { Queued = "queued", Running = "running", Success = "success", Error = "error" }
 
-    /// Whether VMware Tools run in the guest.
-    ToolsRunning {
+    /// Whether VMware Tools run in the guest. The schema has its values, but declares the property as text.
+    ToolsRunning of "string" {
         Running = "guestToolsRunning",
         NotRunning = "guestToolsNotRunning",
         ExecutingScripts = "guestToolsExecutingScripts",

@@ -243,11 +243,13 @@ impl Wire for Hidden {
     }
 }
 
-/// Data objects: each row is a struct with its members in schema order, and their names on the wire.
+/// Data objects: each row is a struct with its members in schema order, and their names on the wire. A row may name
+/// the member without which the whole object stands for "unset".
 macro_rules! objects {
     ($(
         $(#[$meta:meta])*
-        $name:ident { $( $(#[$member_meta:meta])* $member:ident: $type:ty = $wire:literal ),* $(,)? }
+        $name:ident $( (unset without $key:literal) )?
+        { $( $(#[$member_meta:meta])* $member:ident: $type:ty = $wire:literal ),* $(,)? }
     )*) => {$(
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq)]
@@ -265,6 +267,9 @@ macro_rules! objects {
             fn read(mut node: $crate::Node) -> Result<Self, $crate::DecodeError> {
                 Ok(Self { $( $member: $crate::wire::Member::take_member(&mut node, $wire)? ),* })
             }
+            $( fn is_unset(node: &$crate::Node) -> bool {
+                node.child($key).is_none()
+            } )?
         }
         $crate::wire::once!($name);
     )*};
@@ -302,9 +307,9 @@ macro_rules! variants {
 }
 pub(crate) use variants;
 
-/// Enumerations: newer servers may add values, which are kept as text.
+/// Enumerations, each with its type on the wire: newer servers may add values, which are kept as text.
 macro_rules! enums {
-    ($( $(#[$meta:meta])* $name:ident { $($value:ident = $wire:literal),* $(,)? } )*) => {$(
+    ($( $(#[$meta:meta])* $name:ident of $wire_type:literal { $($value:ident = $wire:literal),* $(,)? } )*) => {$(
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
         pub enum $name {
@@ -324,7 +329,7 @@ macro_rules! enums {
             }
         }
         impl $crate::wire::Wire for $name {
-            const TYPE: &'static str = stringify!($name);
+            const TYPE: &'static str = $wire_type;
             fn write(&self, out: &mut $crate::Writer, name: &str, typed: bool) {
                 out.leaf(name, typed.then_some(Self::TYPE), self.as_str());
             }
