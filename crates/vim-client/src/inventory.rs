@@ -10,6 +10,7 @@
 //!        └───────── the last snapshot stays, marked stale ──────┘
 //! ```
 
+mod changes;
 mod row;
 mod snapshot;
 mod watch;
@@ -45,7 +46,7 @@ struct Waiters {
 /// Why waiting for a VM ended without what was waited for.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum WaitError {
-    /// It was there, and a complete inventory shows that it no longer is.
+    /// A complete inventory shows that it is not there.
     #[error("the VM {id} is gone")]
     Gone { id: MoRef },
     /// The deadline passed.
@@ -92,9 +93,14 @@ impl Inventory {
         Ok(Arc::clone(&found))
     }
 
-    /// Waits until a VM satisfies a condition, without a call of its own.
-    ///
-    /// A VM that was never seen is not yet there rather than gone: a clone appears some time after its task started.
+    /// Waits for a VM to appear: a new one is announced some time after its task has ended.
+    pub async fn appears(&self, id: &MoRef, after: Duration) -> Result<Arc<Vm>, WaitError> {
+        let found = timeout_at(Instant::now() + after, self.until(|s| s.get(id).is_some())).await;
+        let snapshot = found.map_err(|_| WaitError::TimedOut { id: id.clone(), after, last: None })??;
+        snapshot.get(id).cloned().ok_or_else(|| WaitError::Gone { id: id.clone() })
+    }
+
+    /// Waits until a VM that has appeared satisfies a condition, without a call of its own.
     pub async fn wait_for<T>(
         &self,
         id: &MoRef,
@@ -114,7 +120,7 @@ impl Inventory {
                     }
                     last = Some(Arc::clone(vm));
                 }
-                None if last.is_some() && snapshot.is_complete() => {
+                None if snapshot.is_complete() => {
                     return Err(WaitError::Gone { id: id.clone() });
                 }
                 None => {}

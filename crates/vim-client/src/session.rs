@@ -1,5 +1,6 @@
 //! One login, shared by all calls and renewed by one of them when the server has forgotten it.
 
+use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -30,11 +31,18 @@ pub(crate) struct Session {
 }
 
 /// What a call needs to know: the cookie it sends, and which login that is.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Current {
     pub(crate) generation: u64,
     pub(crate) cookie: Option<String>,
     pub(crate) key: Option<String>,
+}
+
+impl fmt::Debug for Current {
+    /// The cookie and the key open the session to anybody.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Current").field("generation", &self.generation).finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug, Default)]
@@ -77,7 +85,7 @@ impl Session {
                 gate.failed = None;
                 let generation = used + 1;
                 info!(user = %self.user, generation, "logged in to vCenter");
-                *self.lock() = Current { generation, cookie: Some(cookie), key: Some(session.key) };
+                *self.lock() = Current { generation, cookie: Some(cookie), key: Some(session.key.0) };
                 Ok(())
             }
             Err(error) => {
@@ -121,7 +129,7 @@ impl Session {
             }
         })?;
         // Without a cookie the key itself is what identifies the session.
-        let cookie = cookie.unwrap_or_else(|| format!("vmware_soap_session={}", session.key));
+        let cookie = cookie.unwrap_or_else(|| format!("vmware_soap_session={}", session.key.0));
         Ok((session, cookie))
     }
 

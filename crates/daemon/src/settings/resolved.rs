@@ -37,7 +37,14 @@ pub struct Explained {
 
 impl Layers<'_> {
     /// The strongest value of each key, or everything that is wrong in any layer.
-    pub fn resolve(mut self) -> Result<Settings, Problems> {
+    pub fn resolve(self) -> Result<Settings, Problems> {
+        let (settings, problems) = self.resolve_what_is_right();
+        problems.into_result(settings)
+    }
+
+    /// The strongest right value of each key, beside everything that is wrong in any layer: for a caller that
+    /// adds its own checks, so that the user sees all problems at once.
+    pub fn resolve_what_is_right(mut self) -> (Settings, Problems) {
         let mut settings =
             Settings { schema: self.schema.0.to_vec(), found: BTreeMap::new(), warnings: Vec::new() };
         for key in self.schema.keys() {
@@ -47,7 +54,7 @@ impl Layers<'_> {
                 settings.found.insert(key.path.to_owned(), setting);
             }
         }
-        self.problems.into_result(settings)
+        (settings, self.problems)
     }
 
     fn strongest(&self, path: &str) -> Option<(Rank, Setting)> {

@@ -8,12 +8,15 @@ use rookery_vim::MoRef;
 use tokio::time::Instant;
 
 use super::row::Vm;
+use crate::error::CallError;
 
 /// All VMs at one moment. Immutable; a new one is made for every change.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     pub(super) vms: Arc<BTreeMap<MoRef, Arc<Vm>>>,
     pub(super) completeness: Completeness,
+    /// Why the server cannot be heard at present; also set while the first load fails.
+    pub(super) trouble: Option<CallError>,
     pub(super) confirmed: Instant,
     pub(super) revision: u64,
 }
@@ -34,6 +37,7 @@ impl Snapshot {
         Self {
             vms: Arc::default(),
             completeness: Completeness::Loading,
+            trouble: None,
             confirmed: Instant::now(),
             revision: 0,
         }
@@ -62,6 +66,11 @@ impl Snapshot {
     /// Whether, and if not why not, every VM is here.
     pub fn completeness(&self) -> &Completeness {
         &self.completeness
+    }
+
+    /// Why the server cannot be heard at present. The inventory goes on trying whatever the reason is.
+    pub fn trouble(&self) -> Option<&CallError> {
+        self.trouble.as_ref()
     }
 
     /// How long ago the server last confirmed it.

@@ -1,7 +1,6 @@
 //! The task behind the inventory: builds the watch on the server, polls it, and publishes snapshots.
 
-use std::collections::BTreeMap;
-use std::mem;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use rookery_vim::methods::{
     CancelWaitForUpdates, CreateFilter, CreatePropertyCollector, DestroyPropertyCollector, DestroyView,
     WaitForUpdatesEx,
 };
-use rookery_vim::objects::{ObjectUpdate, ObjectUpdateKind, UpdateSet, WaitOptions};
+use rookery_vim::objects::{ObjectSpec, PropertyFilterSpec, PropertySpec, UpdateSet, WaitOptions};
 use rookery_vim::{FaultKind, MoRef};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
@@ -19,11 +18,13 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
 use super::Waiters;
-use super::row::{PATHS, Vm};
+use super::changes::{Next, Progress, Rows};
+use super::row::PATHS;
 use super::snapshot::{Completeness, Snapshot};
 use crate::client::Client;
 use crate::datacenter::{container_view, members_of};
 use crate::error::CallError;
+use crate::properties::retrieve;
 
 /// One request a minute keeps the session alive and the snapshot younger than the two minutes that deleting needs.
 const MAX_WAIT: Duration = Duration::from_secs(55);
@@ -37,8 +38,6 @@ const REBUILD: Backoff =
     Backoff { first: Duration::from_millis(250), cap: Duration::from_secs(30), attempts: None };
 /// How long tidying up may hold up a shutdown.
 const FAREWELL: Duration = Duration::from_secs(5);
-
-type Rows = BTreeMap<MoRef, Arc<Vm>>;
 
 /// Keeps one inventory current.
 pub(super) struct Watcher {
@@ -54,13 +53,10 @@ struct Built {
     collector: MoRef,
 }
 
-/// How far a watch has come.
-struct Progress {
-    /// The version of the last answer; empty before the first one.
-    version: String,
-    /// Whether versions were seen to advance. A server whose versions stand still cannot replay a lost answer.
-    replays: bool,
-    /// VMs of a load that is not finished.
+/// One watch, from its first load on.
+struct Watch {
+    progress: Progress,
+    /// VMs of a load that is not finished; until then the last snapshot stands.
     loading: Option<Rows>,
 }
 
@@ -84,12 +80,7 @@ impl Watcher {
         let mut delays = REBUILD.delays(self.client.fork_random());
         loop {
             let began = self.snapshot().revision;
-            let ended = tokio::select! {
-                biased;
-                () = stop.cancelled() => End::Stopped,
-                ended = self.watch_once(&stop) => ended,
-            };
-            let End::Failed(error) = ended else { return };
+            let End::Failed(error) = self.watch_once(&stop).await else { return };
             self.note_stale(&error);
             if self.snapshot().revision > began + 1 {
                 delays = REBUILD.delays(self.client.fork_random());
@@ -105,9 +96,10 @@ impl Watcher {
 
     /// Builds a watch and follows it until it breaks. Whatever was built is removed again.
     async fn watch_once(&self, stop: &CancellationToken) -> End {
-        let built = match self.build().await {
-            Ok(built) => built,
-            Err(error) => return End::Failed(error),
+        let built = match stop.run_until_cancelled(self.build()).await {
+            Some(Ok(built)) => built,
+            Some(Err(error)) => return End::Failed(error),
+            None => return End::Stopped,
         };
         let ended = tokio::select! {
             biased;
@@ -138,22 +130,24 @@ impl Watcher {
 
     /// Polls until something breaks that the watch does not survive.
     async fn follow(&self, collector: &MoRef) -> CallError {
-        let mut progress = Progress { version: String::new(), replays: false, loading: Some(Rows::new()) };
+        let mut watch = Watch { progress: Progress::default(), loading: Some(Rows::new()) };
         let mut delays = REBUILD.delays(self.client.fork_random());
         loop {
             let asked = Instant::now();
-            match self.poll(collector, &progress).await {
+            match self.poll(collector, &watch).await {
                 Ok(answer) => {
                     let changed = answer.is_some();
-                    self.take(&mut progress, answer);
+                    if let Err(error) = self.take(&mut watch, answer).await {
+                        return error;
+                    }
                     delays = REBUILD.delays(self.client.fork_random());
-                    if changed && progress.loading.is_none() {
+                    if changed && watch.loading.is_none() {
                         self.space_out(asked).await;
                     }
                 }
                 // Our own doing, after a lost answer.
                 Err(error) if error.is(FaultKind::RequestCanceled) => {}
-                Err(error) if error.may_have_happened() && progress.replays => {
+                Err(error) if error.may_have_happened() && watch.progress.replays => {
                     debug!(error = %chain(&error), "an update was lost; asking for it again");
                     self.mark_stale(&error);
                     sleep(delays.next().unwrap_or(REBUILD.cap)).await;
@@ -168,14 +162,14 @@ impl Watcher {
         }
     }
 
-    async fn poll(&self, collector: &MoRef, progress: &Progress) -> Result<Option<UpdateSet>, CallError> {
+    async fn poll(&self, collector: &MoRef, watch: &Watch) -> Result<Option<UpdateSet>, CallError> {
         let seconds = i32::try_from(MAX_WAIT.as_secs()).unwrap_or(i32::MAX);
         let wait = WaitForUpdatesEx {
             this: collector.clone(),
-            version: Some(progress.version.clone()),
+            version: Some(watch.progress.version.clone()),
             options: Some(WaitOptions { max_wait_seconds: Some(seconds), max_object_updates: Some(PAGE) }),
         };
-        let deadline = if progress.loading.is_some() {
+        let deadline = if watch.loading.is_some() {
             self.client.deadlines().page.max(MAX_WAIT + POLL_GRACE)
         } else {
             MAX_WAIT + POLL_GRACE
@@ -184,30 +178,49 @@ impl Watcher {
     }
 
     /// Applies an answer and publishes what follows from it.
-    fn take(&self, progress: &mut Progress, answer: Option<UpdateSet>) {
+    async fn take(&self, watch: &mut Watch, answer: Option<UpdateSet>) -> Result<(), CallError> {
+        let current = || Arc::clone(&self.snapshot().vms);
         let Some(set) = answer else {
             // Nothing changed while the poll ran: during a load this also means that there is nothing more to load.
-            let rows = progress.loading.take().map(Arc::new);
-            return self.confirm(rows.unwrap_or_else(|| Arc::clone(&self.snapshot().vms)));
+            self.confirm(watch.loading.take().map_or_else(current, Arc::new));
+            return Ok(());
         };
-        progress.replays |= !progress.version.is_empty() && set.version != progress.version;
-        progress.version = set.version;
-        let truncated = set.truncated == Some(true);
-        let updates = set.filter_set.into_iter().flat_map(|filter| filter.object_set);
-        if let Some(rows) = &mut progress.loading {
-            updates.for_each(|update| apply(rows, update));
-            if !truncated {
-                let rows = mem::take(rows);
-                progress.loading = None;
-                info!(vms = rows.len(), "inventory loaded");
-                self.confirm(Arc::new(rows));
+        let loading = watch.loading.is_some();
+        let mut rows = watch.loading.take().map_or_else(current, Arc::new);
+        match watch.progress.absorb(Arc::make_mut(&mut rows), set) {
+            Next::More if loading => watch.loading = Some(Arc::unwrap_or_clone(rows)),
+            Next::More => self.confirm(rows),
+            Next::Verify(suspects) => {
+                self.remove_gone(Arc::make_mut(&mut rows), suspects).await?;
+                if loading {
+                    info!(vms = rows.len(), "inventory loaded");
+                }
+                self.confirm(rows);
             }
-            return;
         }
-        let mut rows = Arc::clone(&self.snapshot().vms);
-        let current = Arc::make_mut(&mut rows);
-        updates.for_each(|update| apply(current, update));
-        self.confirm(rows);
+        Ok(())
+    }
+
+    /// Asks which of these VMs still exist, and removes the others: that nobody mentioned them proves nothing.
+    async fn remove_gone(&self, rows: &mut Rows, suspects: Vec<MoRef>) -> Result<(), CallError> {
+        if suspects.is_empty() {
+            return Ok(());
+        }
+        let object = |obj: &MoRef| ObjectSpec { obj: obj.clone(), skip: None, select_set: Vec::new() };
+        let spec = PropertyFilterSpec {
+            prop_set: vec![PropertySpec {
+                kind: "VirtualMachine".into(),
+                all: None,
+                path_set: vec!["name".into()],
+            }],
+            object_set: suspects.iter().map(object).collect(),
+            report_missing_objects: Some(true),
+        };
+        let existing: BTreeSet<_> = retrieve(&self.client, spec).await?.into_iter().map(|o| o.obj).collect();
+        for gone in suspects.iter().filter(|id| !existing.contains(id)) {
+            rows.remove(gone);
+        }
+        Ok(())
     }
 
     /// Lets changes gather while nobody waits for them.
@@ -226,17 +239,17 @@ impl Watcher {
     }
 
     fn confirm(&self, vms: Arc<Rows>) {
-        self.publish(vms, Completeness::Complete, Instant::now());
+        self.publish(vms, Completeness::Complete, None, Instant::now());
     }
 
     /// Says that the server cannot be heard. What was known stays known: nothing is gone because a call failed.
     fn mark_stale(&self, error: &CallError) {
         let last = self.snapshot();
-        if last.completeness == Completeness::Loading {
-            return;
-        }
-        let why = chain(error);
-        self.publish(Arc::clone(&last.vms), Completeness::Stale(why), last.confirmed);
+        let completeness = match last.completeness {
+            Completeness::Loading => Completeness::Loading,
+            Completeness::Complete | Completeness::Stale(_) => Completeness::Stale(chain(error)),
+        };
+        self.publish(Arc::clone(&last.vms), completeness, Some(error.clone()), last.confirmed);
     }
 
     fn note_stale(&self, error: &CallError) {
@@ -244,32 +257,18 @@ impl Watcher {
         self.mark_stale(error);
     }
 
-    fn publish(&self, vms: Arc<Rows>, completeness: Completeness, confirmed: Instant) {
+    fn publish(
+        &self,
+        vms: Arc<Rows>,
+        completeness: Completeness,
+        trouble: Option<CallError>,
+        confirmed: Instant,
+    ) {
         let revision = self.snapshot().revision + 1;
-        self.publish.send_replace(Arc::new(Snapshot { vms, completeness, confirmed, revision }));
+        self.publish.send_replace(Arc::new(Snapshot { vms, completeness, trouble, confirmed, revision }));
     }
 
     fn snapshot(&self) -> Arc<Snapshot> {
         Arc::clone(&self.publish.borrow())
-    }
-}
-
-fn apply(rows: &mut Rows, update: ObjectUpdate) {
-    match update.kind {
-        // Servers re-send `enter` for objects that are known: it replaces the whole row.
-        ObjectUpdateKind::Enter => {
-            let mut vm = Vm::new(update.obj.clone());
-            let id = update.obj.clone();
-            vm.apply(update);
-            rows.insert(id, Arc::new(vm));
-        }
-        ObjectUpdateKind::Modify => {
-            let row = rows.entry(update.obj.clone()).or_insert_with(|| Arc::new(Vm::new(update.obj.clone())));
-            Arc::make_mut(row).apply(update);
-        }
-        ObjectUpdateKind::Leave => {
-            rows.remove(&update.obj);
-        }
-        ObjectUpdateKind::Other(kind) => warn!(%kind, "unknown kind of update ignored"),
     }
 }
