@@ -29,9 +29,10 @@ func main() {
 	user := flag.String("username", "user", "the only user name that is accepted")
 	password := flag.String("password", "pass", "the only password that is accepted")
 	useTLS := flag.Bool("tls", true, "serve HTTPS")
-	cert := flag.String("tlscert", "", "certificate file (built-in when empty)")
-	key := flag.String("tlskey", "", "key file")
+	certificate := flag.String("issue", "", "serve a new certificate: valid, expired or other-name (built-in when empty)")
+	caFile := flag.String("ca", "", "where to write the CA of that certificate")
 	stdin := flag.Bool("until-stdin-closes", false, "end when standard input closes")
+	taskDelay := flag.String("task-delay", "", "milliseconds per task: PowerOn:500,Clone:300")
 	methodDelay := flag.String("method-delay", "", "milliseconds per method: CloneVM_Task:500,PowerOnVM_Task:300")
 	flag.BoolVar(&model.Autostart, "autostart", true, "power on the VMs")
 	flag.IntVar(&model.Datacenter, "dc", model.Datacenter, "datacenters")
@@ -45,16 +46,11 @@ func main() {
 	flag.IntVar(&model.DelayConfig.Delay, "delay", 0, "milliseconds before each answer")
 	flag.Parse()
 
-	if *methodDelay != "" {
-		model.DelayConfig.MethodDelay = map[string]int{}
-		for _, pair := range strings.Split(*methodDelay, ",") {
-			name, value, _ := strings.Cut(pair, ":")
-			ms, err := strconv.Atoi(value)
-			if err != nil {
-				log.Fatalf("-method-delay %q: %s", pair, err)
-			}
-			model.DelayConfig.MethodDelay[name] = ms
-		}
+	model.DelayConfig.MethodDelay = delays("-method-delay", *methodDelay)
+	if *taskDelay != "" {
+		simulator.TaskDelay.MethodDelay = delays("-task-delay", *taskDelay)
+		// With the lock handed over to a slow task, nobody could read the object meanwhile.
+		simulator.TaskDelay.MethodDelay["LockHandoff"] = 0
 	}
 	if err := model.Create(); err != nil {
 		log.Fatal(err)
@@ -65,8 +61,8 @@ func main() {
 	model.Service.RegisterEndpoints = true
 	if *useTLS {
 		model.Service.TLS = new(tls.Config)
-		if *cert != "" {
-			pair, err := tls.LoadX509KeyPair(*cert, *key)
+		if *certificate != "" {
+			pair, err := issue(*certificate, *caFile)
 			if err != nil {
 				log.Fatal(err)
 			}
@@ -86,4 +82,17 @@ func main() {
 	}
 	<-stop
 	server.Close()
+}
+
+func delays(name, list string) map[string]int {
+	parsed := map[string]int{}
+	for _, pair := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' }) {
+		method, value, _ := strings.Cut(pair, ":")
+		ms, err := strconv.Atoi(value)
+		if err != nil {
+			log.Fatalf("%s %q: %s", name, pair, err)
+		}
+		parsed[method] = ms
+	}
+	return parsed
 }

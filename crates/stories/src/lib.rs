@@ -1,0 +1,24 @@
+//! The test kit: worlds made of real components, and instruments to look at them from outside.
+//!
+//! A story starts what it needs (a real vcsim, a proxy that counts), lets the product work on it, and asserts on the
+//! world through an independent client such as `govc`. Nothing here stands in for a peer, and nothing of it is part
+//! of the product.
+//!
+//! Start reading at [`Vcsim`] and [`Govc`].
+#![expect(clippy::clippy::expect_used, clippy::panic, reason = "a test kit fails by panicking")]
+
+mod cutting;
+mod govc;
+mod program;
+mod proxy;
+mod tools;
+mod vcsim;
+mod world;
+
+pub use cutting::{CutAfter, PipeDial, Recording};
+pub use govc::Govc;
+pub use program::{Outcome, Running, rookery, start_rookery};
+pub use proxy::{Exchange, Proxy};
+pub use tools::tool;
+pub use vcsim::{Vcsim, VcsimOptions};
+pub use world::{Connected, connect, connect_over, eventually, options};

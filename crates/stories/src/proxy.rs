@@ -1,0 +1,101 @@
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper::{Request, Response, client, server};
+use hyper_util::rt::TokioIo;
+use rookery_daemon::Supervisor;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Mutex as AsyncMutex;
+use tokio::time::Instant;
+
+/// Stands between a client and a plain-HTTP vCenter and writes down every exchange.
+#[derive(Debug, Clone)]
+pub struct Proxy {
+    address: String,
+    log: Arc<Mutex<Vec<Exchange>>>,
+}
+
+/// One request and its answer.
+#[derive(Debug, Clone)]
+pub struct Exchange {
+    /// The SOAP method, or the path of a GET.
+    pub method: String,
+    /// When the request arrived.
+    pub at: Instant,
+    /// The answer's body, once it has arrived.
+    pub answer: Option<Bytes>,
+}
+
+impl Proxy {
+    /// Starts a proxy in front of `upstream` (`host:port`).
+    pub async fn start(upstream: &str, supervisor: &Supervisor) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = format!("http://{}", listener.local_addr().expect("it is bound"));
+        let log = Arc::<Mutex<Vec<Exchange>>>::default();
+        let (upstream, seen, tasks) = (upstream.to_owned(), Arc::clone(&log), supervisor.clone());
+        supervisor.spawn("proxy", async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tasks.spawn(
+                    "proxied connection",
+                    serve(stream, upstream.clone(), Arc::clone(&seen), tasks.clone()),
+                );
+            }
+        });
+        Self { address, log }
+    }
+
+    /// Where clients connect to.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Everything that was exchanged so far, in the order of the requests.
+    pub fn exchanges(&self) -> Vec<Exchange> {
+        self.log.lock().expect("nobody panicked").clone()
+    }
+}
+
+type Log = Arc<Mutex<Vec<Exchange>>>;
+type Sender = client::conn::http1::SendRequest<Full<Bytes>>;
+
+async fn serve(stream: TcpStream, upstream: String, log: Log, tasks: Supervisor) {
+    let Ok(onward) = TcpStream::connect(&upstream).await else { return };
+    let Ok((sender, connection)) = client::conn::http1::handshake(TokioIo::new(onward)).await else { return };
+    tasks.spawn("connection to the server", async move {
+        // A connection that breaks is part of the test; the client sees it as well.
+        connection.await.ok();
+    });
+    let sender = Arc::new(AsyncMutex::new(sender));
+    let service = service_fn(move |request| forward(request, Arc::clone(&sender), Arc::clone(&log)));
+    server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await.ok();
+}
+
+async fn forward(
+    request: Request<Incoming>,
+    sender: Arc<AsyncMutex<Sender>>,
+    log: Log,
+) -> hyper::Result<Response<Full<Bytes>>> {
+    let (head, body) = request.into_parts();
+    let body = body.collect().await?.to_bytes();
+    let method = soap_method(&body).unwrap_or_else(|| head.uri.path().to_owned());
+    let index = {
+        let mut log = log.lock().expect("nobody panicked");
+        log.push(Exchange { method, at: Instant::now(), answer: None });
+        log.len() - 1
+    };
+    let response = sender.lock().await.send_request(Request::from_parts(head, Full::new(body))).await?;
+    let (head, body) = response.into_parts();
+    let body = body.collect().await?.to_bytes();
+    log.lock().expect("nobody panicked")[index].answer = Some(body.clone());
+    Ok(Response::from_parts(head, Full::new(body)))
+}
+
+/// The name of the first element inside the body of an envelope.
+fn soap_method(body: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(body).ok()?;
+    let after = text.split_once(":Body><")?.1;
+    Some(after.split(|c: char| !(c.is_alphanumeric() || c == '_')).next()?.to_owned())
+}

@@ -1,0 +1,21 @@
+use std::path::{Path, PathBuf};
+
+/// A real component that `cargo xtask tools` has built. Its absence is a failure, never a skip.
+pub fn tool(name: &str) -> PathBuf {
+    let path = folder().join(name);
+    assert!(path.exists(), "{} is missing: run `cargo xtask tools`", path.display());
+    path
+}
+
+fn folder() -> PathBuf {
+    match std::env::var_os("ROOKERY_TOOLS") {
+        Some(folder) => folder.into(),
+        None => workspace().join("target/tools"),
+    }
+}
+
+/// The checkout.
+pub(crate) fn workspace() -> &'static Path {
+    let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    crate_folder.ancestors().nth(2).expect("the crate lives two folders below the workspace")
+}

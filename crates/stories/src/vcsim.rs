@@ -1,0 +1,126 @@
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+use tokio::time::timeout;
+
+use crate::tool;
+
+/// Long enough for ten thousand VMs on a busy machine; a start that fails says so at once.
+const START: Duration = Duration::from_secs(1800);
+
+/// VMware's simulator as its own process. It ends with this value, or with the test that dies.
+#[derive(Debug)]
+pub struct Vcsim {
+    child: Child,
+    address: String,
+    arguments: Vec<String>,
+    // Its datastores are real files; they go when the simulator goes.
+    scratch: TempDir,
+}
+
+/// What the simulated vCenter is like.
+#[derive(Debug, Clone, Default)]
+pub struct VcsimOptions {
+    arguments: Vec<String>,
+}
+
+impl VcsimOptions {
+    /// A small world without TLS: one host with the given number of VMs.
+    pub fn plain(vms: usize) -> Self {
+        Self::tls(vms).with("-tls=false")
+    }
+
+    /// The same with the simulator's built-in certificate.
+    pub fn tls(vms: usize) -> Self {
+        Self::default().with("-cluster=0").with("-standalone-host=1").with(format!("-vm={vms}"))
+    }
+
+    /// Over TLS with a certificate of its own: `valid`, `expired` or `other-name`. See [`Vcsim::ca_file`].
+    pub fn issued(vms: usize, certificate: &str) -> Self {
+        Self::tls(vms).with(format!("-issue={certificate}"))
+    }
+
+    /// One more argument.
+    #[must_use]
+    pub fn with(mut self, argument: impl Into<String>) -> Self {
+        self.arguments.push(argument.into());
+        self
+    }
+}
+
+impl Vcsim {
+    /// The only user that it knows.
+    pub const USER: &str = "user";
+    /// That user's password.
+    pub const PASSWORD: &str = "pass";
+
+    /// Starts it on a free port and waits until it serves.
+    pub async fn start(options: VcsimOptions) -> Self {
+        let scratch = TempDir::new().expect("a temporary folder");
+        let (child, address) = launch(&options.arguments, "127.0.0.1:0", &scratch).await;
+        Self { child, address, arguments: options.arguments, scratch }
+    }
+
+    /// `https://127.0.0.1:port`, as it announced itself.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// `127.0.0.1:port`.
+    pub fn socket(&self) -> &str {
+        self.address.split_once("://").map_or(&self.address, |(_, socket)| socket)
+    }
+
+    /// The authority that issued its certificate, if it was started with [`VcsimOptions::issued`].
+    pub fn ca_file(&self) -> PathBuf {
+        ca_file(&self.scratch)
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id().expect("the simulator runs")
+    }
+
+    /// Kills it: no farewell to anybody.
+    pub async fn kill(&mut self) {
+        self.child.kill().await.expect("the simulator can be killed");
+    }
+
+    /// Starts it again on the same port after [`Self::kill`]. It remembers nothing.
+    pub async fn start_again(&mut self) {
+        let socket = self.socket().to_owned();
+        (self.child, self.address) = launch(&self.arguments, &socket, &self.scratch).await;
+    }
+}
+
+fn ca_file(scratch: &TempDir) -> PathBuf {
+    scratch.path().join("ca.pem")
+}
+
+async fn launch(arguments: &[String], listen: &str, scratch: &TempDir) -> (Child, String) {
+    let mut child = Command::new(tool("vcsim"))
+        .args(["-until-stdin-closes", "-listen", listen])
+        .args(["-username", Vcsim::USER, "-password", Vcsim::PASSWORD])
+        .args(arguments)
+        .arg("-ca")
+        .arg(ca_file(scratch))
+        .env("TMPDIR", scratch.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        // It logs every handshake that a story breaks on purpose.
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()
+        .expect("vcsim starts");
+    let output = child.stdout.take().expect("its output is piped");
+    let mut lines = BufReader::new(output).lines();
+    let line =
+        timeout(START, lines.next_line()).await.expect("vcsim serves in time").expect("its output is text");
+    let line = line.unwrap_or_else(|| panic!("vcsim {arguments:?} ended before it served"));
+    let address = line.strip_prefix("serving ").unwrap_or_else(|| panic!("vcsim said {line:?}"));
+    (child, address.to_owned())
+}

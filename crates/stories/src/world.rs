@@ -1,0 +1,75 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use rookery_daemon::Supervisor;
+use rookery_vim::Limits;
+use rookery_vim_client::{
+    CallError, Client, Deadlines, Dial, Endpoint, Inventory, Machines, Options, Tasks, TcpDial, Trust,
+};
+
+use crate::Vcsim;
+
+/// A client with everything that hangs on it, and how to end it.
+#[derive(Debug, Clone)]
+pub struct Connected {
+    /// The client.
+    pub client: Client,
+    /// All VMs.
+    pub inventory: Inventory,
+    /// Operations.
+    pub machines: Machines,
+    /// Owns the tasks.
+    pub supervisor: Supervisor,
+}
+
+impl Connected {
+    /// Stops the tasks and logs out.
+    pub async fn close(self) {
+        self.supervisor.shutdown(Duration::from_secs(10)).await.expect("all tasks end");
+        self.client.close().await.expect("the logout succeeds");
+    }
+}
+
+/// Options for the simulator's user.
+pub fn options(address: &str) -> Options {
+    let (endpoint, _) = Endpoint::parse(address).expect("an address");
+    Options {
+        endpoint,
+        user: Vcsim::USER.into(),
+        password: Vcsim::PASSWORD.into(),
+        user_agent: "rookery-stories".into(),
+        deadlines: Deadlines::default(),
+        limits: Limits::default(),
+        random: StdRng::seed_from_u64(1),
+    }
+}
+
+/// Connects to an address (a simulator, or a proxy before it) without checking certificates.
+pub async fn connect(address: &str) -> Connected {
+    let options = options(address);
+    let dial = TcpDial::new(options.endpoint.clone(), &Trust::Insecure).expect("TLS can be set up");
+    connect_over(options, Arc::new(dial)).await.expect("the simulator accepts us")
+}
+
+/// Connects over a dialer.
+pub async fn connect_over(options: Options, dial: Arc<dyn Dial>) -> Result<Connected, CallError> {
+    let client = Client::connect(options, dial).await?;
+    let supervisor = Supervisor::new();
+    let tasks = Tasks::start(client.clone(), &supervisor);
+    let inventory = Inventory::start(client.clone(), client.content().root_folder.clone(), &supervisor);
+    let machines = Machines::new(client.clone(), tasks);
+    Ok(Connected { client, inventory, machines, supervisor })
+}
+
+/// Looks again and again until a condition on the world outside holds. The limit only ends a test that has failed.
+pub async fn eventually<F: Future<Output = bool>>(what: &str, mut look: impl FnMut() -> F) {
+    for _ in 0..1200 {
+        if look().await {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("it never came true that {what}");
+}
