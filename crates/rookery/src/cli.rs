@@ -1,0 +1,111 @@
+//! What can be said on the command line.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, Parser, Subcommand};
+use rookery_daemon::telemetry::{LogFormat, Telemetry};
+
+use crate::{settings, up, vm};
+
+/// A failing watch is told by the commands themselves, in words; the client's own warnings would repeat it.
+const QUIET: &str = "warn,rookery_vim_client=error";
+const VERBOSE: &str = "info";
+const VERY_VERBOSE: &str =
+    "info,rookery=debug,rookery_daemon=debug,rookery_vim=debug,rookery_vim_client=debug";
+
+const CONFIG_HELP: &str =
+    "Settings file [env: ROOKERY_CONFIG] [default: ~/.config/rookery/rookery.toml, if it exists]";
+const LOG_HELP: &str = "What to log, as in RUST_LOG: \"info,rookery_vim_client=debug\"";
+
+/// Hatches virtual machines on demand.
+#[derive(Debug, Parser)]
+#[command(name = "rookery", version, max_term_width = 110, disable_help_subcommand = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// What holds for every command.
+    #[command(flatten)]
+    pub general: General,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show the live fleet of a vCenter
+    Up(up::Args),
+    /// List, inspect, watch and change virtual machines
+    Vm {
+        /// What to do with them.
+        #[command(subcommand)]
+        command: vm::Command,
+    },
+    /// Show the effective settings and where each comes from
+    Settings(settings::ShowArgs),
+}
+
+/// What holds for every command.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "General")]
+pub struct General {
+    /// The settings file that was asked for.
+    #[arg(long, global = true, value_name = "FILE", help = CONFIG_HELP)]
+    pub config: Option<PathBuf>,
+    /// How log lines look
+    #[arg(long, global = true, value_name = "FORMAT", default_value = "human", value_parser = log_format())]
+    log_format: LogFormat,
+    /// Log more to standard error; -vv logs every call
+    #[arg(short, long, global = true, action = ArgAction::Count, conflicts_with = "log")]
+    verbose: u8,
+    #[arg(long, global = true, value_name = "FILTER", help = LOG_HELP)]
+    log: Option<String>,
+}
+
+impl General {
+    /// What is logged, and how.
+    pub fn telemetry(&self) -> Telemetry {
+        let by_count = match self.verbose {
+            0 => QUIET,
+            1 => VERBOSE,
+            2.. => VERY_VERBOSE,
+        };
+        let filter = self.log.clone().unwrap_or_else(|| by_count.to_owned());
+        Telemetry { format: self.log_format, filter }
+    }
+}
+
+/// The names are listed for the help; the parsing is the type's own.
+fn log_format() -> impl clap::builder::TypedValueParser<Value = LogFormat> {
+    use clap::builder::TypedValueParser as _;
+    clap::builder::PossibleValuesParser::new(["human", "json"]).try_map(|name| name.parse::<LogFormat>())
+}
+
+/// How to reach vCenter. Each has its key in the settings file and its variable.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Connection (see also `rookery settings`)")]
+pub struct Connect {
+    /// vCenter's address.
+    #[arg(long, value_name = "ADDRESS", help = "vCenter's address: host, host:port or https://host/sdk")]
+    pub endpoint: Option<String>,
+    /// Who logs in
+    #[arg(long, value_name = "NAME")]
+    pub user: Option<String>,
+    /// File with the password; there is no --password, since everybody on this machine could read it
+    #[arg(long, value_name = "FILE")]
+    pub password_file: Option<String>,
+    /// Only the VMs of this datacenter [default: all]
+    #[arg(long, value_name = "NAME")]
+    pub datacenter: Option<String>,
+    /// Trust the certificate authorities in this PEM file instead of the system's
+    #[arg(long, value_name = "FILE")]
+    pub ca_file: Option<String>,
+    /// Trust exactly the certificate with this SHA-256 thumbprint
+    #[arg(long, value_name = "HEX")]
+    pub thumbprint: Option<String>,
+    /// Trust any certificate
+    #[arg(long)]
+    pub insecure: bool,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+//! The help texts are an interface: changes to them are seen here.
+
+use clap::CommandFactory as _;
+
+use super::*;
+
+fn help(path: &[&str]) -> String {
+    let mut command = Cli::command().term_width(100);
+    command.build();
+    let found = path.iter().fold(&mut command, |at, name| at.find_subcommand_mut(name).unwrap());
+    let text = found.render_help().to_string();
+    text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_definition_is_consistent() {
+    Cli::command().debug_assert();
+}
+
+#[test]
+fn help_of_the_program() {
+    insta::assert_snapshot!(help(&[]), @r#"
+    Hatches virtual machines on demand
+
+    Usage: rookery [OPTIONS] <COMMAND>
+
+    Commands:
+      up        Show the live fleet of a vCenter
+      vm        List, inspect, watch and change virtual machines
+      settings  Show the effective settings and where each comes from
+
+    Options:
+      -h, --help     Print help
+      -V, --version  Print version
+
+    General:
+          --config <FILE>        Settings file [env: ROOKERY_CONFIG] [default:
+                                 ~/.config/rookery/rookery.toml, if it exists]
+          --log-format <FORMAT>  How log lines look [default: human] [possible values: human, json]
+      -v, --verbose...           Log more to standard error; -vv logs every call
+          --log <FILTER>         What to log, as in RUST_LOG: "info,rookery_vim_client=debug"
+    "#);
+}
+
+#[test]
+fn help_of_vm() {
+    insta::assert_snapshot!(help(&["vm"]), @r#"
+    List, inspect, watch and change virtual machines
+
+    Usage: rookery vm [OPTIONS] <COMMAND>
+
+    Commands:
+      ls      List VMs by name
+      info    Show all that is known of one VM
+      watch   Print changes as they happen, until Ctrl-C
+      power   Change the power of VMs, and wait until it is done
+      rename  Rename a VM, and wait until it is done
+
+    Options:
+      -h, --help  Print help
+
+    General:
+          --config <FILE>        Settings file [env: ROOKERY_CONFIG] [default:
+                                 ~/.config/rookery/rookery.toml, if it exists]
+          --log-format <FORMAT>  How log lines look [default: human] [possible values: human, json]
+      -v, --verbose...           Log more to standard error; -vv logs every call
+          --log <FILTER>         What to log, as in RUST_LOG: "info,rookery_vim_client=debug"
+    "#);
+}
+
+#[test]
+fn help_of_a_command_that_connects() {
+    insta::assert_snapshot!(help(&["vm", "power"]), @r#"
+    Change the power of VMs, and wait until it is done
+
+    Usage: rookery vm power [OPTIONS] <ACTION> <VM>...
+
+    Arguments:
+      <ACTION>  What to do [possible values: on, off, reset, suspend, shutdown, reboot]
+      <VM>...   Their names or ids; all are changed at once, or none if one of them is unclear
+
+    Options:
+          --wait <DURATION>  How long to wait for each [default: 5m]
+      -h, --help             Print help (see more with '--help')
+
+    Connection (see also `rookery settings`):
+          --endpoint <ADDRESS>    vCenter's address: host, host:port or https://host/sdk
+          --user <NAME>           Who logs in
+          --password-file <FILE>  File with the password; there is no --password, since everybody on
+                                  this machine could read it
+          --datacenter <NAME>     Only the VMs of this datacenter [default: all]
+          --ca-file <FILE>        Trust the certificate authorities in this PEM file instead of the
+                                  system's
+          --thumbprint <HEX>      Trust exactly the certificate with this SHA-256 thumbprint
+          --insecure              Trust any certificate
+
+    General:
+          --config <FILE>        Settings file [env: ROOKERY_CONFIG] [default:
+                                 ~/.config/rookery/rookery.toml, if it exists]
+          --log-format <FORMAT>  How log lines look [default: human] [possible values: human, json]
+      -v, --verbose...           Log more to standard error; -vv logs every call
+          --log <FILTER>         What to log, as in RUST_LOG: "info,rookery_vim_client=debug"
+    "#);
+}
+
+#[test]
+fn verbosity_chooses_what_is_logged() {
+    let filter = |args: &[&str]| Cli::try_parse_from(args).unwrap().general.telemetry().filter;
+    assert_eq!(filter(&["rookery", "up"]), QUIET);
+    assert_eq!(filter(&["rookery", "-v", "up"]), VERBOSE);
+    assert_eq!(filter(&["rookery", "up", "-vv"]), VERY_VERBOSE);
+    assert_eq!(filter(&["rookery", "up", "--log", "trace"]), "trace");
+    assert!(Cli::try_parse_from(["rookery", "up", "-v", "--log", "trace"]).is_err());
+}
+
+#[test]
+fn there_is_no_flag_that_takes_a_password() {
+    assert!(Cli::try_parse_from(["rookery", "up", "--password", "x"]).is_err());
+}

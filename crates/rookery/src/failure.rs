@@ -1,0 +1,124 @@
+//! How errors are told, and which exit code they mean.
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use rookery_daemon::settings::Problems;
+use rookery_daemon::telemetry::{TelemetryError, chain};
+use rookery_vim::{Fault, FaultKind};
+use rookery_vim_client::{CallError, DialError, FindError};
+
+use crate::Ending;
+use crate::output::{OutputError, remark};
+
+const FAILED: u8 = 1;
+/// What clap exits with as well.
+const WRONG_USAGE: u8 = 2;
+/// What a shell reports for a process that an interrupt ended.
+const INTERRUPTED: u8 = 130;
+
+/// The exit code of the process; errors are told on the way.
+pub(crate) fn exit_code(outcome: anyhow::Result<Ending>) -> ExitCode {
+    match outcome {
+        Ok(Ending::Done) => ExitCode::SUCCESS,
+        Ok(Ending::Failed) => ExitCode::from(FAILED),
+        Ok(Ending::Interrupted) => {
+            remark("interrupted");
+            ExitCode::from(INTERRUPTED)
+        }
+        // A reader that has seen enough is no failure.
+        Err(error) if matches!(error.downcast_ref(), Some(OutputError::ReaderGone)) => ExitCode::SUCCESS,
+        Err(error) => {
+            report(&error);
+            let usage = find::<Problems>(&error).is_some() || find::<TelemetryError>(&error).is_some();
+            ExitCode::from(if usage { WRONG_USAGE } else { FAILED })
+        }
+    }
+}
+
+/// Tells an error with its causes and, where that is known, what to do about it.
+pub(crate) fn report(error: &anyhow::Error) {
+    remark(&told(error));
+}
+
+fn told(error: &anyhow::Error) -> String {
+    let text = format!("error: {}", chain(error.as_ref()));
+    match hint(error) {
+        Some(hint) => format!("{text}\nhint: {hint}"),
+        None => text,
+    }
+}
+
+fn find<E: Error + 'static>(error: &anyhow::Error) -> Option<&E> {
+    error.chain().find_map(|cause| cause.downcast_ref())
+}
+
+/// What to do about it, unless the error says so itself.
+fn hint(error: &anyhow::Error) -> Option<&'static str> {
+    if let Some(FindError::Missing { .. }) = find(error) {
+        return Some("give one of these as --datacenter, or leave it out to see the VMs of all");
+    }
+    let of_call = match find::<CallError>(error) {
+        Some(CallError::Credentials { .. }) => Some(
+            "`rookery settings` shows where user and password come from; vCenter may lock the account after a few wrong ones",
+        ),
+        Some(CallError::Unreachable { source, .. }) => unreachable_hint(source),
+        Some(CallError::Unavailable { .. } | CallError::NotUnderstood { .. }) => Some(
+            "it may be starting up, or not be a vCenter at all: `rookery settings` shows the address in use",
+        ),
+        Some(CallError::Fault { .. } | CallError::Lost { .. } | CallError::Closed { .. }) | None => None,
+    };
+    of_call.or_else(|| find::<Fault>(error).and_then(fault_hint))
+}
+
+fn unreachable_hint(error: &DialError) -> Option<&'static str> {
+    match error {
+        DialError::Resolve { .. } | DialError::Connect { .. } | DialError::TimedOut { .. } => Some(
+            "`rookery settings` shows the address in use; is it right, and does a firewall or proxy stand in between?",
+        ),
+        DialError::WrongThumbprint { .. } => Some(
+            "if the server has a new certificate, compare the thumbprint at the server itself before you replace the old one",
+        ),
+        DialError::Certificate { .. } => Some("that is --ca-file FILE or --thumbprint HEX"),
+        DialError::Tls { .. } => {
+            Some("if the server does not speak TLS on this port, write http:// before its address")
+        }
+        DialError::Trust(_) => None,
+    }
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "only a few of many faults call for advice")]
+fn fault_hint(fault: &Fault) -> Option<&'static str> {
+    match fault.kind() {
+        FaultKind::NoPermission => Some("the user's role in vCenter lacks this privilege"),
+        FaultKind::ToolsUnavailable => {
+            Some("VMware Tools do not run in the guest; `rookery vm power off` and `reset` need none")
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_told_with_its_causes_and_what_to_do() {
+        let source = DialError::Connect { address: "vc:443".to_owned(), reason: "refused".to_owned() };
+        let error = CallError::Unreachable { endpoint: "https://vc:443".to_owned(), source };
+        insta::assert_snapshot!(told(&anyhow::Error::new(error).context("while looking")), @r"
+        error: while looking: https://vc:443 cannot be reached: vc:443 does not accept connections: refused
+        hint: `rookery settings` shows the address in use; is it right, and does a firewall or proxy stand in between?
+        ");
+        let error = CallError::Credentials { endpoint: "https://vc:443".to_owned(), user: "me".to_owned() };
+        insta::assert_snapshot!(told(&error.into()), @r"
+        error: https://vc:443 refused the user name or password of me
+        hint: `rookery settings` shows where user and password come from; vCenter may lock the account after a few wrong ones
+        ");
+        let error = FindError::Missing { name: "DC9".to_owned(), existing: vec!["DC0".to_owned()] };
+        insta::assert_snapshot!(told(&error.into()), @r#"
+        error: there is no datacenter "DC9"; there are: DC0
+        hint: give one of these as --datacenter, or leave it out to see the VMs of all
+        "#);
+    }
+}

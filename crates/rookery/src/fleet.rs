@@ -1,0 +1,109 @@
+//! Work on a vCenter's VMs, from login to logout.
+//!
+//! ```text
+//!   listen for signals ─► connect ─► (datacenter) ─► first load ─► the command's work
+//!                            │            │              │                │
+//!                            └────────────┴── error, signal or done ──────┘
+//!                                             ▼
+//!                       stop the tasks (they remove what they made) ─► log out
+//! ```
+
+mod connect;
+mod hearing;
+mod load;
+mod stop;
+
+use std::panic::{AssertUnwindSafe, resume_unwind};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use rookery_daemon::Supervisor;
+use rookery_daemon::telemetry::chain;
+use rookery_vim_client::{Client, Inventory, Machines, Snapshot, Tasks, find_datacenter};
+use tokio::time::timeout;
+use tracing::warn;
+
+use crate::vcenter::Vcenter;
+pub use hearing::Hearing;
+
+/// How long tasks get to remove what they made on the server. What they leave goes with the session.
+const TASKS_END: Duration = Duration::from_secs(5);
+/// A server that does not answer a logout forgets the session by itself, after its idle time.
+const LOGOUT: Duration = Duration::from_secs(5);
+
+/// A vCenter whose VMs are known.
+#[derive(Debug)]
+pub struct Fleet {
+    /// The session.
+    pub client: Client,
+    /// Its VMs, live.
+    pub inventory: Inventory,
+    /// What can be done to them.
+    pub machines: Machines,
+    /// The first complete snapshot.
+    pub first: Arc<Snapshot>,
+}
+
+/// Logs in, loads the inventory, does the work, and logs out whatever happened; `None` if a signal came before the
+/// work was done. `purpose` is what vCenter's session list shows.
+pub async fn with_fleet<T>(
+    vcenter: &Vcenter,
+    purpose: &str,
+    work: impl AsyncFnOnce(&Fleet) -> anyhow::Result<T>,
+) -> anyhow::Result<Option<T>> {
+    // Not the tasks' supervisor: a first signal during the logout must not count as a second one.
+    let listeners = Supervisor::new();
+    let stop = stop::listen(&listeners).await;
+    let tasks = Supervisor::new();
+    let outcome = match connect::connect(vcenter, purpose, &stop).await {
+        Ok(Some(client)) => {
+            let worked = tokio::select! {
+                biased;
+                () = stop.cancelled() => None,
+                worked = caught(open_and_work(&client, vcenter, &tasks, work)) => Some(worked),
+            };
+            close(&tasks, &client).await;
+            worked.map(|worked| worked.unwrap_or_else(|panic| resume_unwind(panic))).transpose()
+        }
+        Ok(None) => Ok(None),
+        Err(error) => Err(error),
+    };
+    listeners.shutdown(TASKS_END).await.ok();
+    outcome
+}
+
+/// Even a mistake in the program must not leave a session behind.
+async fn caught<T>(work: impl Future<Output = T>) -> thread::Result<T> {
+    AssertUnwindSafe(work).catch_unwind().await
+}
+
+async fn open_and_work<T>(
+    client: &Client,
+    vcenter: &Vcenter,
+    tasks: &Supervisor,
+    work: impl AsyncFnOnce(&Fleet) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let container = match &vcenter.datacenter {
+        Some(name) => find_datacenter(client, name).await?.reference,
+        None => client.content().root_folder.clone(),
+    };
+    let inventory = Inventory::start(client.clone(), container, tasks);
+    let first = load::first(&inventory, &vcenter.endpoint, vcenter.load_timeout).await?;
+    let machines = Machines::new(client.clone(), Tasks::start(client.clone(), tasks));
+    work(&Fleet { client: client.clone(), inventory, machines, first }).await
+}
+
+/// The one way out. Failing here is no failure of the work: it is only told to the log.
+async fn close(tasks: &Supervisor, client: &Client) {
+    if let Err(unfinished) = tasks.shutdown(TASKS_END).await {
+        warn!(error = %unfinished, "vCenter removes the rest with the session");
+    }
+    let why = match timeout(LOGOUT, client.close()).await {
+        Ok(Ok(())) => return,
+        Ok(Err(error)) => chain(&error),
+        Err(_) => format!("no answer within {} s", LOGOUT.as_secs()),
+    };
+    warn!(error = %why, "could not log out; vCenter ends the session after its idle time");
+}

@@ -1,0 +1,72 @@
+//! The one binary: what a person or a script says to Rookery, and what it answers.
+//!
+//! Everything here is a thin shell over the other crates: it reads settings, connects, shows, and maps outcomes to
+//! exit codes. It never decides what should happen to a VM that nobody named, it never writes to standard output but
+//! through [`output`], and it never leaves a session behind on vCenter: all work happens inside [`fleet::with_fleet`].
+//!
+//! Start with [`main`], then [`cli`] (what can be said), [`settings`] (where answers to "which vCenter" come from) and
+//! one command, such as `vm/ls.rs`.
+
+pub mod cli;
+mod failure;
+pub mod fleet;
+pub mod output;
+pub mod settings;
+mod up;
+pub mod vcenter;
+pub mod vm;
+
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::Parser as _;
+use rookery_daemon::telemetry;
+use tokio::runtime;
+
+use cli::{Cli, Command};
+use output::Out;
+use settings::{Loaded, Sources};
+
+/// How a command ended, if not with an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// All is done.
+    Done,
+    /// Something failed, and the user has been told.
+    Failed,
+    /// A signal came before all was done.
+    Interrupted,
+}
+
+/// Reads the command line of this process, does what it says, and tells the exit code: 0 done, 1 failed, 2 wrong usage
+/// or settings, 130 stopped by a signal before it was done.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    failure::exit_code(start(cli))
+}
+
+fn start(cli: Cli) -> anyhow::Result<Ending> {
+    telemetry::init(&cli.general.telemetry())?;
+    let runtime = runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("the asynchronous runtime cannot be started")?;
+    let ending = runtime.block_on(Box::pin(run(cli)));
+    // Not by dropping it: that would wait for a name lookup that hangs.
+    runtime.shutdown_background();
+    ending
+}
+
+async fn run(cli: Cli) -> anyhow::Result<Ending> {
+    let out = &mut Out::stdout();
+    let load = |connect| -> Loaded {
+        let loaded = settings::load(&Sources::of_this_process(cli.general.config.clone(), connect));
+        loaded.warnings().for_each(|warning| tracing::warn!(warning, "settings"));
+        loaded
+    };
+    match cli.command {
+        Command::Up(args) => up::run(&load(args.connect.clone()), &args, out).await,
+        Command::Vm { command } => vm::run(&load(command.connect().clone()), command, out).await,
+        Command::Settings(args) => settings::show(&load(args.connect.clone()), &args, out),
+    }
+}

@@ -1,0 +1,136 @@
+//! What commands answer: results to standard output as a table, JSON or YAML; remarks to standard error.
+
+mod local_time;
+mod printable;
+mod table;
+
+use std::io::{self, Write};
+
+use clap::ValueEnum;
+use serde::Serialize;
+
+pub use local_time::LocalTime;
+pub use printable::{printable, printable_lines};
+pub use table::table;
+
+/// What results look like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum Format {
+    /// For people
+    #[default]
+    Table,
+    /// For programs
+    Json,
+    /// For programs and people
+    Yaml,
+}
+
+/// Why a result did not reach its reader.
+#[derive(Debug, thiserror::Error)]
+pub enum OutputError {
+    /// The reader has seen enough (`| head`): nothing is wrong.
+    #[error("nobody reads the output any more")]
+    ReaderGone,
+    /// The disk is full, for example.
+    #[error("the result cannot be written")]
+    Unwritable(#[source] io::Error),
+    /// A mistake in the program.
+    #[error("the result cannot be put into JSON")]
+    Json(#[from] serde_json::Error),
+    /// A mistake in the program.
+    #[error("the result cannot be put into YAML")]
+    Yaml(#[from] serde_saphyr::SerializeError),
+}
+
+impl Format {
+    /// A whole result in this format, without the last line break.
+    pub fn render(
+        self,
+        value: &impl Serialize,
+        table: impl FnOnce() -> String,
+    ) -> Result<String, OutputError> {
+        Ok(match self {
+            Self::Table => table(),
+            Self::Json => serde_json::to_string_pretty(value)?,
+            Self::Yaml => serde_saphyr::to_string(value)?.trim_end().to_owned(),
+        })
+    }
+
+    /// One item of an endless series: a plain line, a JSON object on one line, or a YAML document.
+    pub fn render_item(
+        self,
+        value: &impl Serialize,
+        line: impl FnOnce() -> String,
+    ) -> Result<String, OutputError> {
+        Ok(match self {
+            Self::Table => line(),
+            Self::Json => serde_json::to_string(value)?,
+            Self::Yaml => format!("---\n{}", serde_saphyr::to_string(value)?.trim_end()),
+        })
+    }
+}
+
+/// Where results go.
+pub struct Out(Box<dyn Write>);
+
+impl Out {
+    /// Standard output.
+    pub fn stdout() -> Self {
+        Self(Box::new(io::stdout()))
+    }
+
+    /// Writes text and a line break, and hands it on at once.
+    pub fn line(&mut self, text: &str) -> Result<(), OutputError> {
+        // One write: lines of several programs on one terminal do not mix.
+        let written = self.0.write_all(format!("{text}\n").as_bytes()).and_then(|()| self.0.flush());
+        written.map_err(|error| {
+            let gone = error.kind() == io::ErrorKind::BrokenPipe;
+            if gone { OutputError::ReaderGone } else { OutputError::Unwritable(error) }
+        })
+    }
+}
+
+impl std::fmt::Debug for Out {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Out")
+    }
+}
+
+/// Tells the user something that is not the result. Not `eprintln!`, which panics when standard error is closed.
+pub fn remark(text: &str) {
+    writeln!(io::stderr(), "{}", printable_lines(text)).ok();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Refusing(io::ErrorKind);
+
+    impl Write for Refusing {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(self.0.into())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_reader_that_left_is_told_apart_from_a_full_disk() {
+        let write = |kind| Out(Box::new(Refusing(kind))).line("x").unwrap_err();
+        assert!(matches!(write(io::ErrorKind::BrokenPipe), OutputError::ReaderGone));
+        assert!(matches!(write(io::ErrorKind::StorageFull), OutputError::Unwritable(_)));
+    }
+
+    #[test]
+    fn a_series_has_one_line_or_document_each() {
+        let value = serde_json::json!({"name": "a: b", "ip": null});
+        let check = |format: Format, expected| {
+            assert_eq!(format.render_item(&value, || "plain".to_owned()).unwrap(), expected);
+        };
+        check(Format::Table, "plain");
+        check(Format::Json, r#"{"ip":null,"name":"a: b"}"#);
+        check(Format::Yaml, "---\nip: null\nname: \"a: b\"");
+    }
+}

@@ -1,0 +1,136 @@
+//! Where the program's settings come from: flags, variables, a file, and what a URL among them implies.
+
+mod show;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use rookery_daemon::settings::{Layers, Problems, Settings, environment};
+
+use crate::cli::Connect;
+use crate::vcenter::{self, Vcenter, address, check, known_hosts};
+
+pub use show::{ShowArgs, show};
+
+/// Everything that settings are read from. The file is read on top of it.
+#[derive(Debug, Clone, Default)]
+pub struct Sources {
+    /// The settings file that was asked for.
+    pub config: Option<PathBuf>,
+    /// The connection flags.
+    pub flags: Connect,
+    /// The environment.
+    pub vars: BTreeMap<String, String>,
+}
+
+/// The effective settings, and what is wrong with them.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The values that are right.
+    pub settings: Settings,
+    /// All that is wrong.
+    pub problems: Problems,
+    /// The file that is read when none is asked for.
+    pub default_file: Option<PathBuf>,
+    vcenter: Option<Vcenter>,
+    warnings: Vec<String>,
+}
+
+impl Sources {
+    /// The environment of this process, beside what was said on the command line.
+    pub fn of_this_process(config: Option<PathBuf>, flags: Connect) -> Self {
+        Self { config, flags, vars: environment().collect() }
+    }
+
+    fn var(&self, name: &str) -> Option<&str> {
+        self.vars.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    fn default_file(&self) -> Option<PathBuf> {
+        let given = self.var("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        let folder = given.or_else(|| Some(PathBuf::from(self.var("HOME")?).join(".config")))?;
+        Some(folder.join("rookery").join("rookery.toml"))
+    }
+
+    /// All layers but what follows from others.
+    fn layers(&self) -> Layers<'static> {
+        let Connect { endpoint, user, password_file, datacenter, ca_file, thumbprint, insecure } =
+            self.flags.clone();
+        let layers = Layers::new(vcenter::KEYS);
+        let asked_for = self.config.clone().or_else(|| self.var("ROOKERY_CONFIG").map(PathBuf::from));
+        let layers = match (asked_for, self.default_file()) {
+            (Some(file), _) => layers.file(&file),
+            (None, Some(file)) => layers.optional_file(&file),
+            (None, None) => layers,
+        };
+        layers
+            .env(self.vars.clone())
+            .flag("vcenter.endpoint", endpoint)
+            .flag("vcenter.user", user)
+            .flag("vcenter.password-file", password_file)
+            .flag("vcenter.datacenter", datacenter)
+            .flag("vcenter.ca-file", ca_file)
+            .flag("vcenter.thumbprint", thumbprint)
+            .flag("vcenter.insecure", insecure.then(|| "true".to_owned()))
+    }
+}
+
+/// Reads all layers and checks what they say together.
+pub fn load(sources: &Sources) -> Loaded {
+    // Twice: what the effective address implies is known only once it has been found.
+    let (first, _) = sources.layers().resolve_what_is_right();
+    let mut warnings = Vec::new();
+    let mut layers = sources.layers();
+    if let Some((origin, values)) = address::implied(&first) {
+        layers = layers.computed(&origin, values);
+    }
+    if let Some(file) = sources.var("GOVC_TLS_KNOWN_HOSTS").filter(|_| check::trust_is_open(&first)) {
+        match known_hosts::thumbprint(file, &first) {
+            Ok(found) => {
+                let value = found.map(|print| ("vcenter.thumbprint", print.to_string()));
+                layers = layers.computed(&format!("file {file} (GOVC_TLS_KNOWN_HOSTS)"), value);
+            }
+            Err(warning) => warnings.push(warning),
+        }
+    }
+    let (settings, mut problems) = layers.resolve_what_is_right();
+    let vcenter = check::check(&settings, &mut problems);
+    let problems = settings.locate(problems);
+    warnings.extend(address::exposure(&settings));
+    Loaded { settings, problems, default_file: sources.default_file(), vcenter, warnings }
+}
+
+impl Loaded {
+    /// The vCenter to connect to, or all that stands in the way.
+    pub fn vcenter(&self) -> Result<&Vcenter, Problems> {
+        match &self.vcenter {
+            Some(vcenter) if self.problems.is_empty() => Ok(vcenter),
+            Some(_) | None => Err(self.problems.clone()),
+        }
+    }
+
+    /// The same for a command that cannot do without one.
+    pub fn vcenter_or_advice(&self) -> anyhow::Result<&Vcenter> {
+        let vcenter = self.vcenter();
+        if self.names_a_vcenter() {
+            return Ok(vcenter?);
+        }
+        vcenter.context("no vCenter is configured (`rookery up` explains how to name one)")
+    }
+
+    /// Whether anybody said which vCenter, or said anything wrong.
+    pub fn names_a_vcenter(&self) -> bool {
+        let named = |key| self.settings.origin(key).is_some();
+        let wrong = self.problems.as_slice().iter().any(|problem| problem.origin.is_some());
+        ["vcenter.endpoint", "vcenter.user", "vcenter.password"].into_iter().any(named) || wrong
+    }
+
+    /// What is allowed but unwise.
+    pub fn warnings(&self) -> impl Iterator<Item = &str> {
+        self.settings.warnings().iter().chain(&self.warnings).map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,95 @@
+//! `rookery settings`: the effective values and the layer that each came from.
+
+use clap::Args;
+use rookery_daemon::settings::{Key, Kind};
+use serde::Serialize;
+
+use super::Loaded;
+use crate::Ending;
+use crate::cli::Connect;
+use crate::output::{Format, Out, printable, remark, table};
+use crate::vcenter::{self, address};
+
+/// The arguments of `settings`.
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// How to show them
+    #[arg(short, long, value_enum, default_value_t)]
+    pub output: Format,
+    /// How to reach vCenter.
+    #[command(flatten)]
+    pub connect: Connect,
+}
+
+/// One setting, as it is shown.
+#[derive(Debug, Serialize)]
+struct Shown {
+    key: String,
+    value: Option<String>,
+    origin: Option<String>,
+    about: &'static str,
+}
+
+/// Shows every setting, also those that nobody set; then what is wrong with them.
+pub fn show(loaded: &Loaded, args: &ShowArgs, out: &mut Out) -> anyhow::Result<Ending> {
+    let rows = rows(loaded);
+    out.line(&args.output.render(&rows, || as_table(&rows))?)?;
+    if !loaded.names_a_vcenter() {
+        remark("no vCenter is configured; `rookery up` explains how to name one");
+        return Ok(Ending::Done);
+    }
+    loaded.problems.clone().into_result(Ending::Done).map_err(Into::into)
+}
+
+fn rows(loaded: &Loaded) -> Vec<Shown> {
+    let explained = loaded.settings.explain();
+    let row = |path: String, about| {
+        let set = explained.iter().find(|setting| setting.path == path);
+        Shown {
+            value: set.map(|setting| address::without_password(&setting.path, &setting.value)),
+            origin: set.map(|setting| setting.origin.to_string()),
+            key: path,
+            about,
+        }
+    };
+    let with_companion = |key: &Key| {
+        let file = (key.kind == Kind::Secret).then(|| row(format!("{}-file", key.path), key.doc));
+        [Some(row(key.path.to_owned(), key.doc)), file]
+    };
+    vcenter::KEYS.iter().flat_map(with_companion).flatten().collect()
+}
+
+fn as_table(rows: &[Shown]) -> String {
+    let cell = |text: &Option<String>| printable(text.as_deref().unwrap_or("-"));
+    table(
+        ["KEY", "VALUE", "ORIGIN"],
+        rows.iter().map(|row| [row.key.clone(), cell(&row.value), cell(&row.origin)]),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::{Sources, load};
+
+    #[test]
+    fn no_password_is_shown_wherever_it_stands() {
+        let vars = [("GOVC_URL", "https://me:hunter2@vc:8443/sdk"), ("GOVC_INSECURE", "1")];
+        let vars = vars.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let loaded = load(&Sources { vars, ..Sources::default() });
+        insta::assert_snapshot!(as_table(&rows(&loaded)), @r"
+        KEY                    VALUE                       ORIGIN
+        vcenter.endpoint       https://me:***@vc:8443/sdk  environment GOVC_URL
+        vcenter.user           me                          environment GOVC_URL
+        vcenter.password       ***                         environment GOVC_URL
+        vcenter.password-file  -                           -
+        vcenter.datacenter     -                           -
+        vcenter.ca-file        -                           -
+        vcenter.thumbprint     -                           -
+        vcenter.insecure       1                           environment GOVC_INSECURE
+        vcenter.call-timeout   15s                         default
+        vcenter.load-timeout   5m                          default
+        ");
+        assert!(!serde_json::to_string(&rows(&loaded)).unwrap().contains("hunter2"));
+    }
+}

@@ -1,0 +1,65 @@
+//! Which vCenter, as whom, and why it is trusted: the keys of `[vcenter]` and their checked form.
+
+pub(crate) mod address;
+pub(crate) mod check;
+pub(crate) mod known_hosts;
+
+use std::time::Duration;
+
+use rookery_daemon::settings::{Key, Kind};
+use rookery_vim_client::{Endpoint, Trust};
+use secrecy::SecretString;
+
+/// A vCenter that can be connected to.
+#[derive(Debug, Clone)]
+pub struct Vcenter {
+    /// Where it is.
+    pub endpoint: Endpoint,
+    /// Who logs in.
+    pub user: String,
+    /// The password.
+    pub password: SecretString,
+    /// The datacenter that is looked at; all of them if not given.
+    pub datacenter: Option<String>,
+    /// Why it is believed to be the right one.
+    pub trust: Trust,
+    /// How long an ordinary call may take.
+    pub call_timeout: Duration,
+    /// How long the first load of the inventory may take.
+    pub load_timeout: Duration,
+}
+
+/// The settings of a vCenter.
+pub const KEYS: &[Key] = &[
+    Key {
+        env: &["GOVC_URL"],
+        ..key("vcenter.endpoint", Kind::Text, "vCenter's address: host, host:port or https://host/sdk")
+    },
+    Key { env: &["GOVC_USERNAME"], ..key("vcenter.user", Kind::Text, "who logs in") },
+    Key { env: &["GOVC_PASSWORD"], ..key("vcenter.password", Kind::Secret, "the password") },
+    Key {
+        env: &["GOVC_DATACENTER"],
+        ..key("vcenter.datacenter", Kind::Text, "the datacenter to look at; all if not set")
+    },
+    Key {
+        env: &["GOVC_TLS_CA_CERTS"],
+        ..key("vcenter.ca-file", Kind::Path, "PEM file of certificate authorities to trust")
+    },
+    key("vcenter.thumbprint", Kind::Text, "SHA-256 of the only certificate to trust"),
+    Key {
+        env: &["GOVC_INSECURE"],
+        ..key("vcenter.insecure", Kind::Flag, "whether any certificate is trusted")
+    },
+    Key {
+        default: Some("15s"),
+        ..key("vcenter.call-timeout", Kind::Duration, "how long an ordinary call may take")
+    },
+    Key {
+        default: Some("5m"),
+        ..key("vcenter.load-timeout", Kind::Duration, "how long the first load of the inventory may take")
+    },
+];
+
+const fn key(path: &'static str, kind: Kind, doc: &'static str) -> Key {
+    Key { path, kind, default: None, env: &[], doc }
+}

@@ -1,0 +1,116 @@
+//! An address that carries more than a place: `https://user:password@host/sdk`, as `GOVC_URL` often is.
+
+use std::net::IpAddr;
+use std::os::unix::fs::PermissionsExt as _;
+
+use rookery_daemon::settings::{Origin, Settings};
+use rookery_vim_client::{Endpoint, InvalidEndpoint};
+
+const ENDPOINT: &str = "vcenter.endpoint";
+const HIDDEN: &str = "***";
+
+/// What the effective address says about other keys, and where it stands.
+///
+/// Credentials in a variable's or a flag's URL replace those of a file. In a file they only fill what it leaves open:
+/// keys that are written out beside the URL mean what they say.
+pub(crate) fn implied(settings: &Settings) -> Option<(String, Vec<(&'static str, String)>)> {
+    let (_, info) = Endpoint::parse(settings.text(ENDPOINT)?).ok()?;
+    let info = info?;
+    let origin = settings.origin(ENDPOINT)?;
+    let from_file = matches!(origin, Origin::File(_));
+    let user = ("vcenter.user", Some(info.user).filter(|user| !user.is_empty()));
+    let password = ("vcenter.password", info.password);
+    let values = [user, password].into_iter().filter_map(|(key, value)| Some((key, value?)));
+    let open = values.filter(|(key, _)| !from_file || settings.origin(key).is_none());
+    Some((origin.to_string(), open.collect()))
+}
+
+/// A value as it may be shown: the password inside an address is hidden.
+pub(crate) fn without_password(key: &str, value: &str) -> String {
+    match value.rsplit_once('@') {
+        Some((before, host)) if key == ENDPOINT => {
+            // A scheme and a user are no secrets, provided that this is what they are.
+            let info = Endpoint::parse(value).ok().and_then(|(_, info)| info);
+            if info.as_ref().is_some_and(|info| info.password.is_none()) {
+                return value.to_owned();
+            }
+            let user = info.map_or_else(|| HIDDEN.to_owned(), |info| info.user);
+            let scheme = before.split_once("://").map_or("", |(scheme, _)| scheme);
+            match scheme {
+                "https" | "http" => format!("{scheme}://{user}:{HIDDEN}@{host}"),
+                _ => format!("{user}:{HIDDEN}@{host}"),
+            }
+        }
+        Some(_) | None => value.to_owned(),
+    }
+}
+
+/// Why a text is no address, without what may be a password in it.
+pub(crate) fn complaint(error: &InvalidEndpoint) -> String {
+    match error {
+        InvalidEndpoint::Scheme { scheme } if !scheme.chars().all(|c| c.is_ascii_alphanumeric()) => {
+            "is not an address: give a host, host:port or https://host/sdk".to_owned()
+        }
+        InvalidEndpoint::Empty
+        | InvalidEndpoint::Scheme { .. }
+        | InvalidEndpoint::Port { .. }
+        | InvalidEndpoint::Host { .. }
+        | InvalidEndpoint::Path { .. } => error.to_string(),
+    }
+}
+
+/// What is unwise about how the address is given.
+pub(crate) fn exposure(settings: &Settings) -> Vec<String> {
+    let Some(text) = settings.text(ENDPOINT) else { return Vec::new() };
+    let Ok((endpoint, info)) = Endpoint::parse(text) else { return Vec::new() };
+    let mut warnings = Vec::new();
+    if info.is_some_and(|info| info.password.is_some()) {
+        warnings.extend(settings.origin(ENDPOINT).and_then(readable_by_others));
+    }
+    if !endpoint.is_tls() && !is_here(endpoint.host()) {
+        warnings.push(format!("the password travels to {endpoint} unprotected"));
+    }
+    warnings
+}
+
+fn readable_by_others(origin: &Origin) -> Option<String> {
+    match origin {
+        Origin::Flag(_) => Some("everybody on this machine can read the password in --endpoint".to_owned()),
+        Origin::File(path) => {
+            let mode = path.metadata().ok()?.permissions().mode() & 0o777;
+            let warning =
+                format!("{} holds a password and others may read it (mode {mode:03o})", path.display());
+            (mode & 0o044 != 0).then_some(warning)
+        }
+        Origin::Default | Origin::Computed(_) | Origin::Environment(_) => None,
+    }
+}
+
+fn is_here(host: &str) -> bool {
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_shown_without_its_password() {
+        let check = |given, expected| assert_eq!(without_password(ENDPOINT, given), expected, "{given}");
+        check("https://vc/sdk", "https://vc/sdk");
+        check("https://me:hunter2@vc/sdk", "https://me:***@vc/sdk");
+        check("me@vsphere.local:hunter2@vc", "me@vsphere.local:***@vc");
+        check("me@vc", "me@vc");
+        check("https://me:hunter2@vc/ui", "https://***:***@vc/ui");
+        check("hunter2://me@vc", "***:***@vc");
+        assert_eq!(without_password("vcenter.user", "me@vsphere.local"), "me@vsphere.local");
+    }
+
+    #[test]
+    fn a_complaint_does_not_quote_a_password() {
+        let error = Endpoint::parse("me:hunter2@https://vc").unwrap_err();
+        assert!(!complaint(&error).contains("hunter2"));
+        let error = Endpoint::parse("ftp://vc").unwrap_err();
+        assert!(complaint(&error).contains("ftp"));
+    }
+}

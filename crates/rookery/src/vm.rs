@@ -1,0 +1,87 @@
+//! `rookery vm`: list, inspect, watch and change VMs.
+
+mod change;
+mod glob;
+mod info;
+mod ls;
+mod outcome;
+mod pick;
+mod power;
+mod rename;
+mod row;
+mod watch;
+mod words;
+
+use clap::Subcommand;
+
+use crate::Ending;
+use crate::cli::Connect;
+use crate::fleet::with_fleet;
+use crate::output::{Out, remark};
+use crate::settings::Loaded;
+
+pub use change::{Event, changes};
+pub use glob::Glob;
+pub use pick::{PickError, pick};
+pub use row::Row;
+
+/// What to do with VMs.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// List VMs by name
+    Ls(ls::Args),
+    /// Show all that is known of one VM
+    Info(info::Args),
+    /// Print changes as they happen, until Ctrl-C
+    Watch(watch::Args),
+    /// Change the power of VMs, and wait until it is done
+    Power(power::Args),
+    /// Rename a VM, and wait until it is done
+    Rename(rename::Args),
+}
+
+impl Command {
+    pub(crate) fn connect(&self) -> &Connect {
+        match self {
+            Self::Ls(args) => &args.connect,
+            Self::Info(args) => &args.connect,
+            Self::Watch(args) => &args.connect,
+            Self::Power(args) => &args.connect,
+            Self::Rename(args) => &args.connect,
+        }
+    }
+}
+
+pub(crate) async fn run(loaded: &Loaded, command: Command, out: &mut Out) -> anyhow::Result<Ending> {
+    let vcenter = loaded.vcenter_or_advice()?;
+    let ended = match command {
+        Command::Ls(args) => with_fleet(vcenter, "vm ls", async |fleet| ls::run(fleet, &args, out)).await?,
+        Command::Info(args) => {
+            with_fleet(vcenter, "vm info", async |fleet| info::run(fleet, &args, out)).await?
+        }
+        Command::Watch(args) => {
+            let watched = with_fleet(vcenter, "vm watch", async |fleet| watch::run(fleet, &args, out).await);
+            // Only a signal ends it, and that is how it is meant to end.
+            watched.await?.or(Some(Ending::Done))
+        }
+        Command::Power(args) => {
+            with_fleet(vcenter, "vm power", async |fleet| power::run(fleet, &args, out).await)
+                .await?
+                .or_else(warn_of_late_effects)
+        }
+        Command::Rename(args) => {
+            with_fleet(vcenter, "vm rename", async |fleet| rename::run(fleet, &args, out).await)
+                .await?
+                .or_else(warn_of_late_effects)
+        }
+    };
+    Ok(ended.unwrap_or(Ending::Interrupted))
+}
+
+fn warn_of_late_effects() -> Option<Ending> {
+    remark("vCenter goes on with what it was already asked to do");
+    None
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

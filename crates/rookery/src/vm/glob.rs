@@ -1,0 +1,105 @@
+//! Names by pattern: `*` is any text, `?` any one character, all else itself.
+
+use std::convert::Infallible;
+use std::str::FromStr;
+
+/// A pattern for names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Glob(Vec<char>);
+
+impl FromStr for Glob {
+    type Err = Infallible;
+
+    fn from_str(pattern: &str) -> Result<Self, Infallible> {
+        Ok(Self(pattern.chars().collect()))
+    }
+}
+
+impl Glob {
+    /// Whether the whole name fits.
+    ///
+    /// Only the last star is ever widened: what an earlier one could take, the last one can take as well. So the
+    /// time is at worst the product of the two lengths.
+    pub fn matches(&self, name: &str) -> bool {
+        let name: Vec<char> = name.chars().collect();
+        let (mut at, mut in_name) = (0, 0);
+        // Where to go on when the rest does not fit: behind the last star, which then takes one character more.
+        let mut retry: Option<(usize, usize)> = None;
+        while in_name < name.len() {
+            match self.0.get(at) {
+                Some('*') => {
+                    retry = Some((at + 1, in_name));
+                    at += 1;
+                }
+                Some(c) if *c == '?' || name.get(in_name) == Some(c) => {
+                    at += 1;
+                    in_name += 1;
+                }
+                Some(_) | None => {
+                    let Some((after_star, taken)) = &mut retry else { return false };
+                    *taken += 1;
+                    (at, in_name) = (*after_star, *taken);
+                }
+            }
+        }
+        self.0.iter().skip(at).all(|c| *c == '*')
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn glob(pattern: &str) -> Glob {
+        pattern.parse().unwrap()
+    }
+
+    #[test]
+    fn stars_and_question_marks_stand_for_text() {
+        let check = |pattern: &str, name, expected| {
+            assert_eq!(glob(pattern).matches(name), expected, "{pattern} {name}");
+        };
+        check("web-1", "web-1", true);
+        check("web-1", "web-10", false);
+        check("web-?", "web-1", true);
+        check("web-?", "web-", false);
+        check("*", "", true);
+        check("", "", true);
+        check("", "x", false);
+        check("*-db-*", "prod-db-7", true);
+        check("*-db-*", "prod-web-7", false);
+        check("a*b*c", "a-b-b-c", true);
+        check("a*b*c", "a-b-b-", false);
+        check("?*", "", false);
+        check("é?/*", "éà/100% [x]", true);
+        check("[ab]", "a", false);
+    }
+
+    #[test]
+    fn a_hostile_pattern_costs_no_more_than_both_lengths() {
+        assert!(!glob(&"*a".repeat(500)).matches(&"a".repeat(499)));
+        assert!(glob(&"a*".repeat(200)).matches(&"a".repeat(20_000)));
+    }
+
+    proptest! {
+        #[test]
+        fn it_agrees_with_the_definition(pattern in "[ab?*]{0,7}", name in "[ab]{0,7}") {
+            let pattern: Vec<char> = pattern.chars().collect();
+            let letters: Vec<char> = name.chars().collect();
+            prop_assert_eq!(Glob(pattern.clone()).matches(&name), defined(&pattern, &letters));
+        }
+    }
+
+    fn defined(pattern: &[char], name: &[char]) -> bool {
+        match (pattern.split_first(), name.split_first()) {
+            (None, rest) => rest.is_none(),
+            (Some(('*', after)), rest) => {
+                defined(after, name) || rest.is_some_and(|(_, shorter)| defined(pattern, shorter))
+            }
+            (Some((c, after)), Some((letter, rest))) => (*c == '?' || c == letter) && defined(after, rest),
+            (Some(_), None) => false,
+        }
+    }
+}

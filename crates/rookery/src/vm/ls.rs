@@ -1,0 +1,113 @@
+//! `rookery vm ls`.
+
+use std::sync::Arc;
+
+use rookery_vim_client::Vm;
+
+use super::words::{memory, power_word};
+use super::{Glob, Row};
+use crate::Ending;
+use crate::cli::Connect;
+use crate::fleet::Fleet;
+use crate::output::{Format, Out, printable, remark, table};
+
+/// The arguments of `vm ls`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Only VMs whose name fits; `*` is any text, `?` any one character
+    pub(super) pattern: Option<Glob>,
+    /// Only templates
+    #[arg(long)]
+    pub(super) templates: bool,
+    /// How to show them
+    #[arg(short, long, value_enum, default_value_t)]
+    pub(super) output: Format,
+    /// How to reach vCenter.
+    #[command(flatten)]
+    pub(super) connect: Connect,
+}
+
+pub(super) fn run(fleet: &Fleet, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
+    let chosen = choose(fleet.first.vms(), args);
+    let rows: Vec<_> = chosen.iter().map(|vm| Row::of(vm)).collect();
+    out.line(&args.output.render(&rows, || as_table(&chosen))?)?;
+    if chosen.is_empty() {
+        remark(&format!("no VM fits; there are {}", fleet.first.vms().len()));
+    }
+    Ok(Ending::Done)
+}
+
+fn choose<'a>(vms: impl Iterator<Item = &'a Arc<Vm>>, args: &Args) -> Vec<&'a Vm> {
+    let fits = |vm: &&Vm| args.pattern.as_ref().is_none_or(|pattern| pattern.matches(&vm.name));
+    let mut chosen: Vec<_> =
+        vms.map(Arc::as_ref).filter(fits).filter(|vm| !args.templates || vm.is_template()).collect();
+    chosen.sort_by(|a, b| (&a.name, &a.id).cmp(&(&b.name, &b.id)));
+    chosen
+}
+
+fn as_table(vms: &[&Vm]) -> String {
+    let unknown = || "-".to_owned();
+    let row = |vm: &&Vm| {
+        [
+            printable(&vm.name),
+            power(vm),
+            vm.guest.ip.as_deref().map_or_else(unknown, printable),
+            vm.config.cpus.map_or_else(unknown, |cpus| cpus.to_string()),
+            vm.config.memory_mb.map_or_else(unknown, memory),
+            vm.id.id().to_owned(),
+        ]
+    };
+    table(["NAME", "POWER", "IP", "CPU", "MEMORY", "ID"], vms.iter().map(row))
+}
+
+/// A template is never on, so its mark takes the place of its power.
+fn power(vm: &Vm) -> String {
+    let power = if vm.is_template() { "template" } else { vm.power.as_ref().map_or("-", power_word) };
+    if vm.question.is_some() { format!("{power}, asks") } else { printable(power) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{running, shared, vm};
+    use super::*;
+
+    fn shown(pattern: Option<&str>, templates: bool) -> String {
+        let mut template = vm("vm-9", "a template");
+        template.config.template = Some(true);
+        let mut asking = running("vm-3", "größe/日本 100%", "fe80::1");
+        asking.question = Some("moved or copied?".to_owned());
+        let mut fresh = vm("vm-4", "\x1b[31mbeing made");
+        (fresh.power, fresh.config.template) = (None, None);
+        let vms =
+            shared([running("vm-10", "web 1", "10.0.0.7"), template, asking, fresh, vm("vm-2", "web 1")]);
+        let pattern = pattern.map(|text| text.parse().unwrap());
+        let args = Args { pattern, templates, output: Format::Table, connect: Connect::default() };
+        as_table(&choose(vms.iter(), &args))
+    }
+
+    #[test]
+    fn vms_are_listed_by_name() {
+        insta::assert_snapshot!(shown(None, false), @r"
+        NAME                  POWER     IP        CPU  MEMORY  ID
+        \u{1b}[31mbeing made  -         -         -    -       vm-4
+        a template            template  -         -    -       vm-9
+        größe/日本 100%       on, asks  fe80::1   2    4 GiB   vm-3
+        web 1                 on        10.0.0.7  2    4 GiB   vm-10
+        web 1                 off       -         -    -       vm-2
+        ");
+    }
+
+    #[test]
+    fn a_pattern_or_a_kind_narrows_the_list() {
+        insta::assert_snapshot!(shown(Some("web*"), false), @r"
+        NAME   POWER  IP        CPU  MEMORY  ID
+        web 1  on     10.0.0.7  2    4 GiB   vm-10
+        web 1  off    -         -    -       vm-2
+        ");
+        insta::assert_snapshot!(shown(None, true), @r"
+        NAME        POWER     IP  CPU  MEMORY  ID
+        a template  template  -   -    -       vm-9
+        ");
+        insta::assert_snapshot!(shown(Some("nothing"), false), @"NAME  POWER  IP  CPU  MEMORY  ID");
+    }
+}

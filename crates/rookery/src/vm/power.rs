@@ -1,0 +1,191 @@
+//! `rookery vm power`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, anyhow};
+use clap::ValueEnum;
+use clap::builder::NonEmptyStringValueParser;
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use rookery_daemon::settings::duration;
+use rookery_vim::objects::PowerState;
+use rookery_vim_client::{PowerChange, Vm};
+use tokio::time::Instant;
+
+use super::outcome::is_open;
+use super::words::power_word;
+use super::{PickError, pick};
+use crate::cli::Connect;
+use crate::fleet::Fleet;
+use crate::output::{Out, printable};
+use crate::{Ending, failure};
+
+/// The arguments of `vm power`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// What to do
+    #[arg(value_enum)]
+    action: Action,
+    /// Their names or ids; all are changed at once, or none if one of them is unclear
+    #[arg(required = true, value_name = "VM", value_parser = NonEmptyStringValueParser::new())]
+    vms: Vec<String>,
+    /// How long to wait for each
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
+    wait: Duration,
+    /// How to reach vCenter.
+    #[command(flatten)]
+    pub(super) connect: Connect,
+}
+
+/// What to do with a VM's power.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Action {
+    /// Start it
+    On,
+    /// Stop it at once, as pulling the plug does
+    Off,
+    /// Restart it at once
+    Reset,
+    /// Suspend it
+    Suspend,
+    /// Ask the guest to shut down, and wait until it is off
+    Shutdown,
+    /// Ask the guest to restart; does not wait for it
+    Reboot,
+}
+
+impl Action {
+    fn change(self) -> PowerChange {
+        match self {
+            Self::On => PowerChange::On,
+            Self::Off => PowerChange::Off,
+            Self::Reset => PowerChange::Reset,
+            Self::Suspend => PowerChange::Suspend,
+            Self::Shutdown => PowerChange::ShutdownGuest,
+            Self::Reboot => PowerChange::RebootGuest,
+        }
+    }
+
+    /// The state that shows that it is done. A restart leaves the state as it was.
+    fn goal(self) -> Option<PowerState> {
+        match self {
+            Self::On => Some(PowerState::On),
+            Self::Off | Self::Shutdown => Some(PowerState::Off),
+            Self::Suspend => Some(PowerState::Suspended),
+            Self::Reset | Self::Reboot => None,
+        }
+    }
+
+    fn done(self) -> &'static str {
+        match self {
+            Self::On => "on",
+            Self::Off => "off",
+            Self::Reset => "reset",
+            Self::Suspend => "suspended",
+            Self::Shutdown => "shut down",
+            Self::Reboot => "asked to reboot",
+        }
+    }
+}
+
+pub(super) async fn run(fleet: &Fleet, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
+    let chosen = choose(&fleet.first.vms().collect::<Vec<_>>(), &args.vms)?;
+    let change = async |vm: Arc<Vm>| (change(fleet, &vm, args).await, vm);
+    let mut running: FuturesUnordered<_> = chosen.into_iter().map(change).collect();
+    let mut ending = Ending::Done;
+    while let Some((outcome, vm)) = running.next().await {
+        match outcome {
+            Ok(()) => out.line(&format!("{}: {}", printable(&vm.name), args.action.done()))?,
+            Err(error) => {
+                ending = Ending::Failed;
+                failure::report(&error.context(vm.name.clone()));
+            }
+        }
+    }
+    Ok(ending)
+}
+
+/// The VMs that are meant, each once, or every reason why one of them is unclear.
+fn choose(vms: &[&Arc<Vm>], given: &[String]) -> anyhow::Result<Vec<Arc<Vm>>> {
+    let mut chosen: Vec<Arc<Vm>> = Vec::new();
+    let mut unclear: Vec<PickError> = Vec::new();
+    for given in given {
+        match pick(vms.iter().copied(), given) {
+            Ok(vm) if chosen.iter().any(|known| known.id == vm.id) => {}
+            Ok(vm) => chosen.push(Arc::clone(vm)),
+            Err(error) => unclear.push(error),
+        }
+    }
+    if unclear.is_empty() {
+        return Ok(chosen);
+    }
+    let reasons: Vec<_> = unclear.iter().map(ToString::to_string).collect();
+    Err(anyhow!("{}", reasons.join("\n       ")).context("nothing was changed"))
+}
+
+async fn change(fleet: &Fleet, vm: &Vm, args: &Args) -> anyhow::Result<()> {
+    let Args { action, wait, .. } = *args;
+    let deadline = Instant::now() + wait;
+    let ordered = fleet.machines.power(&vm.id, action.change(), wait).await;
+    let outcome = match (ordered, action.goal()) {
+        (Ok(()), None) => Ok(()),
+        (Ok(()), Some(goal)) => arrival(fleet, vm, goal, deadline).await,
+        // Whether it was done is not known, but can be seen.
+        (Err(error), Some(goal)) if is_open(&error) => {
+            arrival(fleet, vm, goal, deadline).await.map_err(|_| error.into())
+        }
+        (Err(error), Some(_) | None) => Err(error.into()),
+    };
+    match question(fleet, vm) {
+        Some(question) => outcome.context(question),
+        None => outcome,
+    }
+}
+
+async fn arrival(fleet: &Fleet, vm: &Vm, goal: PowerState, deadline: Instant) -> anyhow::Result<()> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    let arrived = |vm: &Vm| (vm.power.as_ref() == Some(&goal)).then_some(());
+    let seen = fleet.inventory.wait_for(&vm.id, left, arrived).await;
+    seen.with_context(|| format!("vCenter was asked, but the VM was not seen {}", power_word(&goal)))
+}
+
+/// A VM that asks something hangs until a person answers: the usual reason why nothing moves.
+fn question(fleet: &Fleet, vm: &Vm) -> Option<String> {
+    let snapshot = fleet.inventory.snapshot();
+    let question = snapshot.get(&vm.id)?.question.clone()?;
+    Some(format!("it waits for an answer to {question:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{shared, vm};
+    use super::*;
+
+    fn check(given: &[&str], expected: Result<&[&str], &str>) {
+        let vms = shared([vm("vm-1", "web-1"), vm("vm-2", "web-2")]);
+        let given: Vec<_> = given.iter().map(|name| (*name).to_owned()).collect();
+        let chosen = choose(&vms.iter().collect::<Vec<_>>(), &given);
+        let chosen = chosen.map(|vms| vms.iter().map(|vm| vm.id.id().to_owned()).collect::<Vec<_>>());
+        let chosen = chosen.map_err(|error| format!("{error:#}"));
+        assert_eq!(
+            chosen,
+            expected.map(|ids| ids.iter().map(|id| (*id).to_owned()).collect()).map_err(str::to_owned)
+        );
+    }
+
+    #[test]
+    fn each_vm_is_taken_once_in_the_order_given() {
+        check(&["web-2", "vm-1", "web-1"], Ok(&["vm-2", "vm-1"]));
+    }
+
+    #[test]
+    fn one_unclear_name_spares_all() {
+        check(
+            &["web-1", "wbe-2", "x"],
+            Err(
+                "nothing was changed: there is no VM \"wbe-2\"; did you mean \"web-2\" or \"web-1\"?\n       there is no VM \"x\"",
+            ),
+        );
+    }
+}

@@ -1,0 +1,95 @@
+//! `rookery vm rename`.
+
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::builder::NonEmptyStringValueParser;
+use rookery_daemon::settings::duration;
+use rookery_vim::{FaultKind, MoRef};
+use rookery_vim_client::{OperationError, Snapshot, Vm};
+use tokio::time::Instant;
+
+use super::outcome::is_open;
+use super::pick;
+use crate::Ending;
+use crate::cli::Connect;
+use crate::fleet::Fleet;
+use crate::output::{Out, printable};
+
+/// The arguments of `vm rename`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Its name, or its id such as vm-63
+    #[arg(value_name = "OLD")]
+    vm: String,
+    /// Its new name
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    new: String,
+    /// How long to wait for it
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
+    wait: Duration,
+    /// How to reach vCenter.
+    #[command(flatten)]
+    pub(super) connect: Connect,
+}
+
+/// Why a VM does not have the name that it was to have.
+#[derive(Debug, thiserror::Error)]
+enum RenameError {
+    #[error("{old:?} cannot be renamed: the name {new:?} is taken{}", holder(.by.as_ref()))]
+    Taken { old: String, new: String, by: Option<MoRef> },
+    #[error("{old:?} was not renamed to {new:?}")]
+    Refused { old: String, new: String, source: OperationError },
+}
+
+pub(super) async fn run(fleet: &Fleet, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
+    let vm = pick(fleet.first.vms(), &args.vm)?;
+    let (old, new) = (vm.name.clone(), args.new.clone());
+    if old == new {
+        out.line(&format!("{}: has this name already", printable(&old)))?;
+        return Ok(Ending::Done);
+    }
+    if let Some(by) = neighbour(&fleet.first, vm, &new) {
+        return Err(RenameError::Taken { old, new, by: Some(by) }.into());
+    }
+    let deadline = Instant::now() + args.wait;
+    let ordered = fleet.machines.rename(&vm.id, &new, args.wait).await;
+    if let Err(error) = &ordered
+        && !is_open(error)
+    {
+        return Err(refusal(fleet, vm, new, error.clone()).into());
+    }
+    let left = deadline.saturating_duration_since(Instant::now());
+    let seen = fleet.inventory.wait_for(&vm.id, left, |vm| (vm.name == new).then_some(())).await;
+    if let (Err(_), Err(source)) = (&seen, ordered) {
+        return Err(RenameError::Refused { old, new, source }.into());
+    }
+    seen.context("vCenter was asked, but the new name was not seen")?;
+    out.line(&format!("{}: renamed to {}", printable(&old), printable(&new)))?;
+    Ok(Ending::Done)
+}
+
+/// Another VM of that name in the same folder. Elsewhere the name may be used again.
+fn neighbour(snapshot: &Snapshot, vm: &Vm, name: &str) -> Option<MoRef> {
+    let same_place = |other: &Vm| other.id != vm.id && other.parent == vm.parent;
+    snapshot.named(name).find(|other| same_place(other)).map(|other| other.id.clone())
+}
+
+fn refusal(fleet: &Fleet, vm: &Vm, new: String, error: OperationError) -> RenameError {
+    let old = vm.name.clone();
+    let elsewhere =
+        || fleet.inventory.snapshot().named(&new).find(|other| other.id != vm.id).map(|vm| vm.id.clone());
+    let kind = error.fault().map(rookery_vim::Fault::kind);
+    match kind {
+        Some(FaultKind::DuplicateName) => RenameError::Taken { old, by: elsewhere(), new },
+        // vcsim says that the argument is wrong, which also means other things: only with a holder it is this.
+        Some(FaultKind::InvalidArgument) if elsewhere().is_some() => {
+            RenameError::Taken { old, by: elsewhere(), new }
+        }
+        Some(_) | None => RenameError::Refused { old, new, source: error },
+    }
+}
+
+fn holder(by: Option<&MoRef>) -> String {
+    by.map(|id| format!(" by {}", id.id())).unwrap_or_default()
+}
