@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use rookery_daemon::settings::{Layers, Problems, Settings, environment};
+use rookery_daemon::settings::{Layers, Origin, Problems, Settings, environment};
 
 use crate::cli::Connect;
 use crate::vcenter::{self, Vcenter, address, check, known_hosts};
@@ -76,6 +76,14 @@ impl Sources {
     }
 }
 
+/// What an address implies is as strong as the address itself: credentials in a flag's URL beat all variables.
+fn imply(layers: Layers<'static>, origin: &Origin, values: Vec<(&'static str, String)>) -> Layers<'static> {
+    if matches!(origin, Origin::Flag(_)) {
+        return values.into_iter().fold(layers, |layers, (key, value)| layers.flag(key, Some(value)));
+    }
+    layers.computed(&origin.to_string(), values)
+}
+
 /// Reads all layers and checks what they say together.
 pub fn load(sources: &Sources) -> Loaded {
     // Twice: what the effective address implies is known only once it has been found.
@@ -83,7 +91,7 @@ pub fn load(sources: &Sources) -> Loaded {
     let mut warnings = Vec::new();
     let mut layers = sources.layers();
     if let Some((origin, values)) = address::implied(&first) {
-        layers = layers.computed(&origin, values);
+        layers = imply(layers, &origin, values);
     }
     if let Some(file) = sources.var("GOVC_TLS_KNOWN_HOSTS").filter(|_| check::trust_is_open(&first)) {
         match known_hosts::thumbprint(file, &first) {

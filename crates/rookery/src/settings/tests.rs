@@ -83,6 +83,17 @@ fn a_flag_beats_a_variable_and_a_variable_beats_the_file() {
 }
 
 #[test]
+fn credentials_in_the_url_of_a_flag_beat_every_variable_but_not_a_flag_of_their_own() {
+    let vars = [("GOVC_USERNAME", "env"), ("GOVC_PASSWORD", "env"), ("ROOKERY_VCENTER__USER", "ours")];
+    let endpoint = Some("https://url:inside@flag.example".to_owned());
+    let (_home, loaded) = from_file("", &vars, Connect { endpoint: endpoint.clone(), ..Connect::default() });
+    check_credentials(&loaded, "url", "inside");
+    let user = Some("flag".to_owned());
+    let (_home, loaded) = from_file("", &vars, Connect { endpoint, user, ..Connect::default() });
+    check_credentials(&loaded, "flag", "inside");
+}
+
+#[test]
 fn credentials_in_the_url_of_a_file_fill_only_what_it_leaves_open() {
     let toml = "[vcenter]\nendpoint = \"https://url:inside@vc\"\nuser = \"written-out\"";
     let (_home, loaded) = from_file(toml, &[], Connect::default());

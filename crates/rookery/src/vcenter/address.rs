@@ -11,18 +11,24 @@ const HIDDEN: &str = "***";
 
 /// What the effective address says about other keys, and where it stands.
 ///
-/// Credentials in a variable's or a flag's URL replace those of a file. In a file they only fill what it leaves open:
-/// keys that are written out beside the URL mean what they say.
-pub(crate) fn implied(settings: &Settings) -> Option<(String, Vec<(&'static str, String)>)> {
+/// Credentials in a variable's or a flag's URL replace those of weaker layers. Within the same layer they only fill
+/// what it leaves open: keys that are written out beside the URL mean what they say.
+pub(crate) fn implied(settings: &Settings) -> Option<(Origin, Vec<(&'static str, String)>)> {
     let (_, info) = Endpoint::parse(settings.text(ENDPOINT)?).ok()?;
     let info = info?;
     let origin = settings.origin(ENDPOINT)?;
-    let from_file = matches!(origin, Origin::File(_));
+    let beside = |key: &str| match (origin, settings.origin(key)) {
+        (Origin::File(_), Some(_)) | (Origin::Flag(_), Some(Origin::Flag(_))) => true,
+        (Origin::Flag(_), _) if key == "vcenter.password" => {
+            matches!(settings.origin("vcenter.password-file"), Some(Origin::Flag(_)))
+        }
+        (Origin::Default | Origin::File(_) | Origin::Computed(_) | Origin::Environment(_) | Origin::Flag(_), _) => false,
+    };
     let user = ("vcenter.user", Some(info.user).filter(|user| !user.is_empty()));
     let password = ("vcenter.password", info.password);
     let values = [user, password].into_iter().filter_map(|(key, value)| Some((key, value?)));
-    let open = values.filter(|(key, _)| !from_file || settings.origin(key).is_none());
-    Some((origin.to_string(), open.collect()))
+    let open = values.filter(|(key, _)| !beside(key));
+    Some((origin.clone(), open.collect()))
 }
 
 /// A value as it may be shown: the password inside an address is hidden.

@@ -16,10 +16,12 @@ pub(super) type Rows = BTreeMap<MoRef, Arc<Vm>>;
 /// How far a watch has come.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
-    /// The version of the last answer; empty before the first one.
+    /// The version of the last page; empty before the first one.
     pub(super) version: String,
-    /// Whether versions were seen to advance. A server whose versions stand still cannot replay a lost answer.
-    pub(super) replays: bool,
+    /// What the versions of whole answers have shown so far. Pages of one answer prove nothing: vcsim marks them, too.
+    last_whole: Option<String>,
+    advanced: bool,
+    stood_still: bool,
     /// What entered in the pages of the current answer, and how much of that was known already.
     entered: BTreeSet<MoRef>,
     known_again: usize,
@@ -35,9 +37,14 @@ pub(super) enum Next {
 }
 
 impl Progress {
+    /// Whether a lost answer can be had again. A server whose versions stand still while things change has nothing
+    /// to tell two answers apart by.
+    pub(super) fn replays(&self) -> bool {
+        self.advanced && !self.stood_still
+    }
+
     /// Applies one page.
     pub(super) fn absorb(&mut self, rows: &mut Rows, set: UpdateSet) -> Next {
-        self.replays |= !self.version.is_empty() && set.version != self.version;
         self.version = set.version;
         for update in set.filter_set.into_iter().flat_map(|filter| filter.object_set) {
             if update.kind == ObjectUpdateKind::Enter {
@@ -46,7 +53,15 @@ impl Progress {
             }
             apply(rows, update);
         }
-        if set.truncated == Some(true) { Next::More } else { Next::Verify(self.left_out(rows)) }
+        if set.truncated == Some(true) {
+            return Next::More;
+        }
+        if let Some(last) = self.last_whole.replace(self.version.clone()) {
+            let same = last == self.version;
+            self.stood_still |= same;
+            self.advanced |= !same;
+        }
+        Next::Verify(self.left_out(rows))
     }
 
     /// Some servers answer a change of the view by sending everything anew, and then forget to tell what left.
@@ -157,12 +172,21 @@ mod tests {
 
     #[test]
     fn only_a_server_whose_versions_advance_is_trusted_to_replay() {
-        let (mut progress, mut rows) = loaded([1]);
-        assert!(!progress.replays, "the first version proves nothing");
-        progress.absorb(&mut rows, page("1", false, vec![]));
-        assert!(!progress.replays);
-        progress.absorb(&mut rows, page("2", false, vec![]));
-        assert!(progress.replays);
+        let check = |versions: &[(&str, bool)], expected: bool| {
+            let (mut progress, mut rows) = (Progress::default(), Rows::new());
+            for (version, truncated) in versions {
+                progress.absorb(&mut rows, page(version, *truncated, vec![]));
+            }
+            assert_eq!(progress.replays(), expected, "{versions:?}");
+        };
+        check(&[("1", false)], false);
+        check(&[("1", false), ("2", false)], true);
+        check(&[("-", false), ("-", false)], false);
+        // vcsim marks the pages of one answer with another version, and then stands still.
+        check(&[("-", true), ("P", true), ("P", false)], false);
+        check(&[("-", true), ("P", false), ("P", false)], false);
+        check(&[("-", false), ("P", false), ("P", false)], false);
+        check(&[("1", true), ("2", false), ("3", false)], true);
     }
 
     proptest! {

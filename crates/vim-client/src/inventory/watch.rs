@@ -147,7 +147,7 @@ impl Watcher {
                 }
                 // Our own doing, after a lost answer.
                 Err(error) if error.is(FaultKind::RequestCanceled) => {}
-                Err(error) if error.may_have_happened() && watch.progress.replays => {
+                Err(error) if error.may_have_happened() && watch.progress.replays() => {
                     debug!(error = %chain(&error), "an update was lost; asking for it again");
                     self.mark_stale(&error);
                     sleep(delays.next().unwrap_or(REBUILD.cap)).await;
