@@ -7,13 +7,14 @@ use std::time::Duration;
 use hyper::StatusCode;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use rookery_daemon::Backoff;
 use rookery_daemon::telemetry::chain;
+use rookery_daemon::{Backoff, Supervisor};
 use rookery_vim::envelope::{self, AnswerError, service_instance};
 use rookery_vim::methods::{Method, RetrieveServiceContent};
 use rookery_vim::objects::ServiceContent;
 use rookery_vim::{FaultKind, Limits};
 use secrecy::SecretString;
+use tokio::sync::oneshot;
 use tracing::debug;
 
 use crate::dial::Dial;
@@ -73,6 +74,7 @@ struct Inner {
     session: Session,
     content: ServiceContent,
     random: Mutex<StdRng>,
+    logins: Supervisor,
 }
 
 impl Client {
@@ -97,7 +99,8 @@ impl Client {
             .ok_or(CallError::Unavailable { method: RetrieveServiceContent::NAME, status: StatusCode::OK })?;
         let session = Session::new(manager, options.user, options.password);
         session.renew(&wire, 0, "Login").await?;
-        Ok(Self(Arc::new(Inner { wire, session, content, random: Mutex::new(random) })))
+        let random = Mutex::new(random);
+        Ok(Self(Arc::new(Inner { wire, session, content, random, logins: Supervisor::new() })))
     }
 
     /// The server's well-known objects.
@@ -161,9 +164,21 @@ impl Client {
                 result => return result.map(|(output, _)| output),
             }
         }
-        session.renew(wire, used.generation, M::NAME).await?;
+        self.renew(used.generation, M::NAME).await?;
         let cookie = session.current().cookie;
         wire.call(method, cookie.as_deref(), deadline).await.map(|(output, _)| output)
+    }
+
+    /// Renews the session in a task of its own: a caller that is cancelled in the middle of a login would leave a
+    /// session behind that nobody knows.
+    async fn renew(&self, used: u64, method: &'static str) -> Result<(), CallError> {
+        let inner = Arc::clone(&self.0);
+        let (report, outcome) = oneshot::channel();
+        self.0.logins.spawn("login", async move {
+            // A caller that went away needs no answer; the session is there for the next one, or for the logout.
+            report.send(inner.session.renew(&inner.wire, used, method).await).ok();
+        });
+        outcome.await.unwrap_or(Err(CallError::Closed { method }))
     }
 
     /// Ends the session. Calls that come later fail.

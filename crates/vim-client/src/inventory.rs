@@ -26,7 +26,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::client::Client;
 
-pub use row::{Config, Guest, Nic, Vm};
+pub use row::{Config, Guest, Nic, PATHS as WATCHED_PATHS, Vm};
 pub use snapshot::{Completeness, Snapshot};
 
 /// A handle to the live inventory. Clones watch the same one.

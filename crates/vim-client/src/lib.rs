@@ -26,7 +26,7 @@ pub use dial::{Dial, DialError, Dialing, Stream, TcpDial};
 pub use endpoint::{Endpoint, InvalidEndpoint, UserInfo};
 pub use error::CallError;
 pub use http::HttpError;
-pub use inventory::{Completeness, Config, Guest, Inventory, Nic, Snapshot, Vm, WaitError};
+pub use inventory::{Completeness, Config, Guest, Inventory, Nic, Snapshot, Vm, WATCHED_PATHS, WaitError};
 pub use machine::{Machines, OperationError, PowerChange};
 pub use properties::retrieve;
 pub use tasks::{TaskError, Tasks};

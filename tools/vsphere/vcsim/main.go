@@ -32,7 +32,7 @@ func main() {
 	certificate := flag.String("issue", "", "serve a new certificate: valid, expired or other-name (built-in when empty)")
 	caFile := flag.String("ca", "", "where to write the CA of that certificate")
 	stdin := flag.Bool("until-stdin-closes", false, "end when standard input closes")
-	taskDelay := flag.String("task-delay", "", "milliseconds per task: PowerOn:500,Clone:300")
+	taskDelay := flag.String("task-delay", "", "milliseconds per task: PowerOn:500,CloneVm:300")
 	methodDelay := flag.String("method-delay", "", "milliseconds per method: CloneVM_Task:500,PowerOnVM_Task:300")
 	flag.BoolVar(&model.Autostart, "autostart", true, "power on the VMs")
 	flag.IntVar(&model.Datacenter, "dc", model.Datacenter, "datacenters")

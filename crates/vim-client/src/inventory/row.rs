@@ -10,7 +10,7 @@ use rookery_vim::objects::{
 use rookery_vim::{DecodeError, MoRef, Node, Wire};
 
 /// The properties that are watched: few, and none that changes by itself every few seconds.
-pub(crate) const PATHS: [&str; 22] = [
+pub const PATHS: [&str; 22] = [
     "name",
     "parent",
     "resourcePool",
