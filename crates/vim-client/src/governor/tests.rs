@@ -1,0 +1,163 @@
+use proptest::prelude::*;
+use rookery_vim::MoRef;
+use tokio::task::JoinSet;
+
+use super::*;
+
+fn host(number: usize) -> MoRef {
+    MoRef::new("HostSystem", &format!("host-{number}"))
+}
+
+fn order(what: &str, priority: Priority, on_host: Option<usize>) -> Order {
+    Order { what: what.to_owned(), priority, place: Place { host: on_host.map(host), datastore: None } }
+}
+
+fn named(waiting: &[Waiting]) -> Vec<&str> {
+    waiting.iter().map(|w| w.order.what.as_str()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn demand_goes_before_stock_and_stock_before_housekeeping() {
+    let governor = Governor::new(Ceilings { total: 1, ..Ceilings::default() }, None);
+    let first = governor.admit(order("first", Priority::Housekeeping, None)).await;
+    let mut ended = JoinSet::new();
+    for (what, priority) in [
+        ("sweep", Priority::Housekeeping),
+        ("warm", Priority::Stock),
+        ("job 1", Priority::Demand),
+        ("job 2", Priority::Demand),
+    ] {
+        let governor = governor.clone();
+        ended.spawn(async move {
+            let permit = governor.admit(order(what, priority, None)).await;
+            drop(permit);
+            what
+        });
+    }
+    tokio::task::yield_now().await;
+    assert_eq!(named(&governor.waiting()), ["job 1", "job 2", "warm", "sweep"]);
+    assert!(governor.waiting().iter().all(|w| w.blocked == Blocked::Total));
+    drop(first);
+    let mut turns = Vec::new();
+    while let Some(what) = ended.join_next().await {
+        turns.push(what.expect("no panic"));
+    }
+    assert_eq!(turns, ["job 1", "job 2", "warm", "sweep"]);
+    assert_eq!(governor.running(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_busy_host_does_not_hold_up_work_for_another() {
+    let governor = Governor::new(Ceilings { total: 10, per_host: 1, per_datastore: 10 }, None);
+    let busy = governor.admit(order("a", Priority::Stock, Some(1))).await;
+    let blocked = governor.admit(order("b", Priority::Demand, Some(1)));
+    tokio::pin!(blocked);
+    assert!(futures_util::poll!(blocked.as_mut()).is_pending());
+    assert_eq!(governor.waiting()[0].blocked, Blocked::Host(host(1)));
+    drop(governor.admit(order("c", Priority::Housekeeping, Some(2))).await);
+    drop(busy);
+    drop(blocked.await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_gives_up_waiting_leaves_no_trace() {
+    let governor = Governor::new(Ceilings { total: 1, ..Ceilings::default() }, None);
+    let running = governor.admit(order("running", Priority::Demand, None)).await;
+    {
+        let impatient = governor.admit(order("impatient", Priority::Demand, None));
+        tokio::pin!(impatient);
+        assert!(futures_util::poll!(impatient.as_mut()).is_pending());
+        assert_eq!(named(&governor.waiting()), ["impatient"]);
+    }
+    assert_eq!(named(&governor.waiting()), [""; 0]);
+    // Also in the moment between being let in and noticing it.
+    let lucky = governor.admit(order("lucky", Priority::Demand, None));
+    let mut lucky = Box::pin(lucky);
+    assert!(futures_util::poll!(lucky.as_mut()).is_pending());
+    drop(running);
+    assert_eq!(governor.running(), 1);
+    drop(lucky);
+    assert_eq!(governor.running(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn housekeeping_is_not_put_off_for_ever() {
+    let governor = Governor::new(Ceilings { total: 1, ..Ceilings::default() }, None);
+    let running = governor.admit(order("running", Priority::Demand, None)).await;
+    let old = governor.admit(order("old warm-up", Priority::Stock, None));
+    tokio::pin!(old);
+    assert!(futures_util::poll!(old.as_mut()).is_pending());
+    tokio::time::sleep(Duration::from_secs(61)).await;
+    let young = governor.admit(order("young job", Priority::Demand, None));
+    tokio::pin!(young);
+    assert!(futures_util::poll!(young.as_mut()).is_pending());
+    assert_eq!(named(&governor.waiting()), ["old warm-up", "young job"]);
+    drop(running);
+    drop(old.await);
+    drop(young.await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_keep_their_rate_and_a_quiet_second_may_be_spent_at_once() {
+    let governor = Governor::new(Ceilings::default(), Some(10));
+    let began = Instant::now();
+    for _ in 0..50 {
+        governor.call().await;
+    }
+    assert_eq!(began.elapsed(), Duration::from_secs(5));
+    tokio::time::sleep(Duration::from_secs(100)).await;
+    let began = Instant::now();
+    for _ in 0..10 {
+        governor.call().await;
+    }
+    assert_eq!(began.elapsed(), Duration::ZERO, "one second's worth was saved up, and no more");
+    governor.call().await;
+    assert_eq!(began.elapsed(), Duration::from_millis(100));
+}
+
+proptest! {
+    /// Whatever comes and goes in whatever order: no limit is passed, nobody is forgotten, and the queue runs dry.
+    #[test]
+    fn limits_hold_and_everybody_gets_a_turn(
+        orders in prop::collection::vec((0..3u8, 0..4usize, 0..3usize), 1..60),
+        leavings in prop::collection::vec(any::<prop::sample::Index>(), 0..60),
+        (total, per_host, per_datastore) in (1..8usize, 1..4usize, 1..4usize),
+    ) {
+        let now = Instant::now();
+        let ceilings = Ceilings { total, per_host, per_datastore };
+        let mut queue = Queue::new(ceilings);
+        let mut places = BTreeMap::new();
+        let mut running: Vec<Ticket> = Vec::new();
+        let mut served = 0;
+        let count = orders.len();
+        for (priority, on_host, on_datastore) in orders {
+            let priority = [Priority::Demand, Priority::Stock, Priority::Housekeeping][usize::from(priority)];
+            // Number 0 stands for "not known beforehand".
+            let place = Place {
+                host: (on_host > 0).then(|| host(on_host)),
+                datastore: (on_datastore > 0).then(|| MoRef::new("Datastore", &on_datastore.to_string())),
+            };
+            places.insert(queue.join(Order { what: String::new(), priority, place: place.clone() }, now), place);
+        }
+        let mut leavings = leavings.into_iter();
+        loop {
+            let admitted = queue.admit(now);
+            served += admitted.len();
+            running.extend(&admitted);
+            prop_assert!(running.len() <= total);
+            for place in running.iter().map(|ticket| &places[ticket]) {
+                let same = |here: fn(&Place) -> &Option<MoRef>| {
+                    running.iter().filter(|t| here(&places[*t]).is_some() && here(&places[*t]) == here(place)).count()
+                };
+                prop_assert!(same(|p| &p.host) <= per_host && same(|p| &p.datastore) <= per_datastore);
+            }
+            if running.is_empty() {
+                break;
+            }
+            let at = leavings.next().map_or(0, |index| index.index(running.len()));
+            queue.leave(running.swap_remove(at));
+        }
+        prop_assert_eq!(served, count);
+        prop_assert!(queue.waiting(now).is_empty());
+    }
+}
