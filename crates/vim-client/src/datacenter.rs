@@ -51,7 +51,7 @@ async fn list(client: &Client) -> Result<Vec<Datacenter>, CallError> {
     let mut datacenters = Vec::new();
     for object in found? {
         let name = object.prop_set.into_iter().find(|p| p.name == "name");
-        let name = name.and_then(|p| String::read(p.val).ok()).unwrap_or_default();
+        let name = name.and_then(|p| String::from_node(p.val).ok()).unwrap_or_default();
         datacenters.push(Datacenter { reference: object.obj, name: unescape(&name) });
     }
     datacenters.sort_by(|a, b| a.name.cmp(&b.name));

@@ -257,16 +257,16 @@ impl Waiter {
 impl Watched {
     fn apply(&mut self, change: PropertyChange) -> Result<(), DecodeError> {
         match (change.name.as_str(), change.val) {
-            ("info.state", Some(val)) => self.state = Some(TaskState::read(val)?),
+            ("info.state", Some(val)) => self.state = Some(TaskState::from_node(val)?),
             ("info.error", Some(val)) if !val.is_empty() => {
-                self.error = Some(LocalizedMethodFault::read(val)?.into_fault());
+                self.error = Some(LocalizedMethodFault::from_node(val)?.into_fault());
             }
             ("info.result", Some(val)) if !(val.is_empty() && val.ref_type.is_none()) => {
                 self.result = Some(val);
             }
             ("info.progress", Some(val)) if !val.is_empty() => {
                 if let Some(progress) = &self.request.progress {
-                    progress.send_replace(i32::read(val)?);
+                    progress.send_replace(i32::from_node(val)?);
                 }
             }
             _ => {}

@@ -3,8 +3,9 @@
 use crate::fault::{Fault, FaultKind};
 use crate::methods::Method;
 use crate::node::{self, Limits, Node, ParseError, Space, VIM};
-use crate::wire::{DecodeError, Member, Wire};
-use crate::{MoRef, Writer};
+use crate::reader::Reader;
+use crate::wire::{DecodeError, Member, Wire, fill_members};
+use crate::{Element, MoRef, Writer};
 
 const DECLARATION: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 const ENVELOPE_OPEN: &str = "<soapenv:Envelope xmlns:soapenv=\"http://schemas.xmlsoap.org/soap/envelope/\" \
@@ -51,23 +52,50 @@ pub fn call<M: Method>(method: &M, operation: Option<&str>) -> String {
 
 /// Reads the answer to a call: its result, or the fault that the server answered with.
 pub fn answer<M: Method>(bytes: &[u8], limits: &Limits) -> Result<M::Output, AnswerError> {
+    let unreadable = |source| AnswerError::Unreadable { method: M::NAME, source };
+    let mut reader = Reader::new(bytes, limits).map_err(unreadable)?;
+    let answer = read_answer::<M>(&mut reader);
+    // Whatever was found counts only if the document is whole.
+    reader.finish().map_err(unreadable)?;
+    if reader.not_authenticated() {
+        // Rare enough to read it once more, as a tree.
+        let content = body(node::parse(bytes, limits).map_err(unreadable)?);
+        let response = content.filter(|c| is_response::<M>(c.space, &c.name));
+        if let Some(fault) = response.and_then(|response| lost_session(&response, 4)) {
+            return Err(AnswerError::Fault(fault));
+        }
+    }
+    answer
+}
+
+fn read_answer<M: Method>(reader: &mut Reader<'_>) -> Result<M::Output, AnswerError> {
     let method = M::NAME;
-    let root = node::parse(bytes, limits).map_err(|source| AnswerError::Unreadable { method, source })?;
-    let name = root.name.clone();
-    let not_an_answer = || AnswerError::NotAnAnswer { method, root: name.clone() };
-    let content = body(root).ok_or_else(not_an_answer)?;
-    if content.space == Space::Soap && &*content.name == "Fault" {
-        return Err(AnswerError::Fault(Fault::from_soap(content)));
+    let not_an_answer = |root: &str| AnswerError::NotAnAnswer { method, root: root.into() };
+    let Some(mut root) = Element::root(reader) else { return Err(not_an_answer("")) };
+    let is = |element: &Element<'_, '_>, name| element.space() == Space::Soap && element.name() == name;
+    let name: Box<str> = root.name().into();
+    let mut body = if is(&root, "Envelope") { root.child() } else { None };
+    while body.as_ref().is_some_and(|body| !is(body, "Body")) {
+        body = root.child();
     }
-    let mut response = content;
-    if response.space != Space::Vim || response.name.strip_suffix("Response") != Some(method) {
-        return Err(not_an_answer());
+    match body.as_mut().and_then(Element::child) {
+        Some(mut fault) if is(&fault, "Fault") => {
+            Err(AnswerError::Fault(Fault::from_soap(fault.take_node())))
+        }
+        Some(response) if is_response::<M>(response.space(), response.name()) => {
+            returned::<M::Output>(response).map_err(|source| AnswerError::Unexpected { method, source })
+        }
+        Some(_) | None => Err(not_an_answer(&name)),
     }
-    if let Some(fault) = lost_session(&response, 4) {
-        return Err(AnswerError::Fault(fault));
-    }
-    M::Output::take_member(&mut response, "returnval")
-        .map_err(|source| AnswerError::Unexpected { method, source })
+}
+
+fn is_response<M: Method>(space: Space, name: &str) -> bool {
+    space == Space::Vim && name.strip_suffix("Response") == Some(M::NAME)
+}
+
+fn returned<T: Member>(mut response: Element<'_, '_>) -> Result<T, DecodeError> {
+    fill_members!(response, returnval: T = "returnval");
+    T::finish(returnval, &response, "returnval")
 }
 
 /// A property collector without a session does not fault: it answers, and calls every property unreadable for want

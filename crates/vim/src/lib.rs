@@ -4,8 +4,10 @@
 //! nothing in this crate may know which side of the wire it serves.
 //!
 //! Start reading at [`envelope`] (a call and its answer as bytes), then [`methods`] and [`objects`] (the tables
-//! that later work extends), then [`wire`] (how a table row becomes code) and [`node`] (the bounded parser).
+//! that later work extends), then [`wire`] (how a table row becomes code). Below that, `reader` takes a document apart
+//! within bounds, [`Element`] is what typed values are read from, and [`node`] keeps what has no type yet.
 
+mod element;
 pub mod envelope;
 pub mod fault;
 pub mod inventory_name;
@@ -13,11 +15,15 @@ pub mod methods;
 mod moref;
 pub mod node;
 pub mod objects;
+mod reader;
+mod values;
 pub mod wire;
 mod writer;
 
+pub use element::Element;
 pub use fault::{Fault, FaultKind};
 pub use moref::MoRef;
 pub use node::{Limits, Node, ParseError};
-pub use wire::{DecodeError, Hidden, Wire};
+pub use values::Hidden;
+pub use wire::{DecodeError, Wire};
 pub use writer::Writer;

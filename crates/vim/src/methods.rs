@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use crate::objects::{
     PropertyFilterSpec, RetrieveOptions, RetrieveResult, ServiceContent, UpdateSet, UserSession, WaitOptions,
 };
-use crate::wire::{DecodeError, Hidden, Member, required};
-use crate::{MoRef, Node, Writer};
+use crate::wire::{DecodeError, Member, fill_members};
+use crate::{Element, Hidden, MoRef, Node, Writer};
 
 /// One call: its parameters, and the type of its result.
 pub trait Method: Sized {
@@ -48,10 +48,12 @@ macro_rules! methods {
             fn write_parameters(&self, out: &mut Writer) {
                 $( self.$member.write_member(out, $wire); )*
             }
-            fn read(mut node: Node) -> Result<Self, DecodeError> {
+            fn read(node: Node) -> Result<Self, DecodeError> {
+                let mut element = Element::from(node);
+                fill_members!(element, this: MoRef = "_this", $( $member: $type = $wire ),*);
                 Ok(Self {
-                    this: required(&mut node, "_this")?,
-                    $( $member: Member::take_member(&mut node, $wire)? ),*
+                    this: Member::finish(this, &element, "_this")?,
+                    $( $member: Member::finish($member, &element, $wire)? ),*
                 })
             }
         }

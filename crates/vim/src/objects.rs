@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 
-use crate::wire::{Hidden, enums, objects, variants};
-use crate::{Fault, MoRef, Node};
+use crate::wire::{enums, objects, variants};
+use crate::{Fault, Hidden, MoRef, Node};
 
 objects! {
     /// The well-known objects of a server. Their identifiers differ between vCenter and `ESXi`, which lacks some.
@@ -98,7 +98,7 @@ objects! {
 
     /// A property and its value. An unset property is absent, but vcsim lists it without a value from the second
     /// page of a retrieve on.
-    DynamicProperty (unset without "val") {
+    DynamicProperty (unset without val) {
         name: String = "name",
         val: Node = "val",
     }

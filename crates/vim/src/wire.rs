@@ -3,13 +3,12 @@
 //! A row lists the members of a type in schema order. From it come the struct, a writer that keeps that order and
 //! a reader that does not depend on it. [`Wire`] is one value in one element; [`Member`] adds how often the element
 //! may stand: `T` once, `Option<T>` at most once, `Vec<T>` any number of times.
+//!
+//! Reading goes through the children of an element once, as they come out of the document, and puts each into the
+//! slot of its member. Nothing is built that is not part of the value.
 
-use std::fmt;
-
-use jiff::Timestamp;
-
-use crate::node::{Node, Space};
-use crate::{MoRef, Writer};
+use crate::node::Node;
+use crate::{Element, Writer};
 
 /// A value that stands in one element.
 pub trait Wire: Sized {
@@ -20,11 +19,16 @@ pub trait Wire: Sized {
     fn write(&self, out: &mut Writer, name: &str, typed: bool);
 
     /// Reads the element. Unknown members are ignored, unknown types are kept where the place is open.
-    fn read(node: Node) -> Result<Self, DecodeError>;
+    fn read(element: &mut Element<'_, '_>) -> Result<Self, DecodeError>;
 
-    /// Whether this element stands for "unset". Some servers send empty elements for unset numbers, dates and enums.
-    fn is_unset(_node: &Node) -> bool {
-        false
+    /// Reads the element where none need be. Some servers send empty elements for unset numbers, dates and enums.
+    fn read_unless_unset(element: &mut Element<'_, '_>) -> Result<Option<Self>, DecodeError> {
+        Self::read(element).map(Some)
+    }
+
+    /// Reads a value that was kept as a tree until its type was known.
+    fn from_node(node: Node) -> Result<Self, DecodeError> {
+        Self::read(&mut node.into())
     }
 }
 
@@ -38,58 +42,85 @@ pub enum DecodeError {
 }
 
 impl DecodeError {
-    /// The element's text is not of the expected type. Long text is shortened: it goes into logs.
+    /// The element's text is not of the expected type.
     pub fn invalid(node: &Node, expected: &'static str) -> Self {
-        Self::Invalid { element: node.name.clone(), expected, text: node.text.chars().take(40).collect() }
+        Self::invalid_text(&node.name, &node.text, expected)
+    }
+
+    /// The same, with the element's name and text. Long text is shortened: it goes into logs.
+    pub(crate) fn invalid_text(element: &str, text: &str, expected: &'static str) -> Self {
+        Self::Invalid { element: element.into(), expected, text: text.chars().take(40).collect() }
+    }
+
+    pub(crate) fn missing(of: &Element<'_, '_>, member: &'static str) -> Self {
+        Self::Missing { of: of.name().into(), member }
     }
 }
 
 /// A member of a type, in its multiplicity.
 pub trait Member: Sized {
+    /// What is known of the member while its parent is being read.
+    type Slot: Default;
+
     /// Writes the member's elements, if any.
     fn write_member(&self, out: &mut Writer, name: &str);
-    /// Takes the member out of the element that it belongs to.
-    fn take_member(parent: &mut Node, name: &'static str) -> Result<Self, DecodeError>;
+
+    /// Takes up one element of the member's name.
+    fn fill(slot: &mut Self::Slot, element: &mut Element<'_, '_>) -> Result<(), DecodeError>;
+
+    /// The member, when no element of its parent is left.
+    fn finish(slot: Self::Slot, parent: &Element<'_, '_>, name: &'static str) -> Result<Self, DecodeError>;
 }
 
 impl<T: Wire> Member for Option<T> {
+    /// The outer option says whether there was an element: the first counts, even if it stands for "unset".
+    type Slot = Option<Option<T>>;
+
     fn write_member(&self, out: &mut Writer, name: &str) {
         if let Some(value) = self {
             value.write(out, name, false);
         }
     }
-    fn take_member(parent: &mut Node, name: &'static str) -> Result<Self, DecodeError> {
-        match parent.take(name) {
-            Some(node) if !T::is_unset(&node) => T::read(node).map(Some),
-            Some(_) | None => Ok(None),
+    fn fill(slot: &mut Self::Slot, element: &mut Element<'_, '_>) -> Result<(), DecodeError> {
+        if slot.is_none() {
+            *slot = Some(T::read_unless_unset(element)?);
         }
+        Ok(())
+    }
+    fn finish(slot: Self::Slot, _: &Element<'_, '_>, _: &'static str) -> Result<Self, DecodeError> {
+        Ok(slot.flatten())
     }
 }
 
 impl<T: Wire> Member for Vec<T> {
+    type Slot = Self;
+
     fn write_member(&self, out: &mut Writer, name: &str) {
         for value in self {
             value.write(out, name, false);
         }
     }
-    fn take_member(parent: &mut Node, name: &'static str) -> Result<Self, DecodeError> {
-        parent.take_all(name).into_iter().filter(|node| !T::is_unset(node)).map(T::read).collect()
+    fn fill(slot: &mut Self::Slot, element: &mut Element<'_, '_>) -> Result<(), DecodeError> {
+        if let Some(value) = T::read_unless_unset(element)? {
+            slot.push(value);
+        }
+        Ok(())
+    }
+    fn finish(slot: Self::Slot, _: &Element<'_, '_>, _: &'static str) -> Result<Self, DecodeError> {
+        Ok(slot)
     }
 }
 
 /// Methods without a result.
 impl Member for () {
-    fn write_member(&self, _out: &mut Writer, _name: &str) {}
-    fn take_member(_parent: &mut Node, _name: &'static str) -> Result<Self, DecodeError> {
+    type Slot = ();
+
+    fn write_member(&self, _: &mut Writer, _: &str) {}
+    fn fill((): &mut (), _: &mut Element<'_, '_>) -> Result<(), DecodeError> {
         Ok(())
     }
-}
-
-/// Takes a member that must be there.
-pub(crate) fn required<T: Wire>(parent: &mut Node, name: &'static str) -> Result<T, DecodeError> {
-    match parent.take(name) {
-        Some(node) => T::read(node),
-        None => Err(DecodeError::Missing { of: parent.name.clone(), member: name }),
+    fn finish((): (), _: &Element<'_, '_>, _: &'static str) -> Result<Self, DecodeError> {
+        Ok(())
     }
 }
 
@@ -97,158 +128,49 @@ pub(crate) fn required<T: Wire>(parent: &mut Node, name: &'static str) -> Result
 macro_rules! once {
     ($($type:ty),* $(,)?) => {$(
         impl $crate::wire::Member for $type {
+            type Slot = Option<Self>;
+
             fn write_member(&self, out: &mut $crate::Writer, name: &str) {
                 $crate::wire::Wire::write(self, out, name, false);
             }
-            fn take_member(parent: &mut $crate::Node, name: &'static str) -> Result<Self, $crate::DecodeError> {
-                $crate::wire::required(parent, name)
+            fn fill(slot: &mut Option<Self>, element: &mut $crate::Element<'_, '_>) -> Result<(), $crate::DecodeError> {
+                if slot.is_none() {
+                    *slot = Some($crate::wire::Wire::read(element)?);
+                }
+                Ok(())
+            }
+            fn finish(
+                slot: Option<Self>,
+                parent: &$crate::Element<'_, '_>,
+                name: &'static str,
+            ) -> Result<Self, $crate::DecodeError> {
+                slot.ok_or_else(|| $crate::DecodeError::missing(parent, name))
             }
         }
     )*};
 }
 pub(crate) use once;
 
-macro_rules! text_values {
-    ($($type:ty = $wire:literal),* $(,)?) => {$(
-        impl Wire for $type {
-            const TYPE: &'static str = $wire;
-            fn write(&self, out: &mut Writer, name: &str, typed: bool) {
-                out.leaf(name, typed.then_some(Self::TYPE), &self.to_string());
-            }
-            fn read(node: Node) -> Result<Self, DecodeError> {
-                node.text.trim().parse().map_err(|_| DecodeError::invalid(&node, $wire))
-            }
-            fn is_unset(node: &Node) -> bool {
-                node.is_empty()
+/// Reads the members of an element into variables of their names, each of which holds a slot.
+macro_rules! fill_members {
+    ($element:ident, $( $member:ident: $type:ty = $wire:literal ),* $(,)?) => {
+        $( let mut $member = <$type as $crate::wire::Member>::Slot::default(); )*
+        while let Some(mut child) = $element.member() {
+            match child.name() {
+                $( $wire => <$type as $crate::wire::Member>::fill(&mut $member, &mut child)?, )*
+                _ => {}
             }
         }
-    )*};
+    };
 }
-text_values!(i16 = "short", i32 = "int", i64 = "long", f64 = "double");
-once!(bool, i16, i32, i64, f64, String, MoRef, Timestamp, Hidden, Node);
-
-impl Wire for bool {
-    const TYPE: &'static str = "boolean";
-    fn write(&self, out: &mut Writer, name: &str, typed: bool) {
-        out.leaf(name, typed.then_some(Self::TYPE), if *self { "true" } else { "false" });
-    }
-    fn read(node: Node) -> Result<Self, DecodeError> {
-        match node.text.trim() {
-            "true" | "1" => Ok(true),
-            "false" | "0" => Ok(false),
-            _ => Err(DecodeError::invalid(&node, "boolean")),
-        }
-    }
-    fn is_unset(node: &Node) -> bool {
-        node.is_empty()
-    }
-}
-
-impl Wire for String {
-    const TYPE: &'static str = "string";
-    fn write(&self, out: &mut Writer, name: &str, typed: bool) {
-        out.leaf(name, typed.then_some(Self::TYPE), self);
-    }
-    fn read(node: Node) -> Result<Self, DecodeError> {
-        Ok(node.text)
-    }
-}
-
-impl Wire for Timestamp {
-    const TYPE: &'static str = "dateTime";
-    fn write(&self, out: &mut Writer, name: &str, typed: bool) {
-        out.leaf(name, typed.then_some(Self::TYPE), &self.to_string());
-    }
-    fn read(node: Node) -> Result<Self, DecodeError> {
-        let text = node.text.trim();
-        // A date without a zone is the server's time, which is UTC.
-        text.parse()
-            .or_else(|_| format!("{text}Z").parse())
-            .map_err(|_: jiff::Error| DecodeError::invalid(&node, "dateTime"))
-    }
-    fn is_unset(node: &Node) -> bool {
-        node.is_empty()
-    }
-}
-
-impl Wire for MoRef {
-    const TYPE: &'static str = "ManagedObjectReference";
-    fn write(&self, out: &mut Writer, name: &str, typed: bool) {
-        out.reference(name, typed.then_some(Self::TYPE), self);
-    }
-    fn read(node: Node) -> Result<Self, DecodeError> {
-        match &node.ref_type {
-            Some(kind) if !node.text.trim().is_empty() => Ok(MoRef::new(kind, node.text.trim())),
-            Some(_) | None => Err(DecodeError::invalid(&node, "ManagedObjectReference")),
-        }
-    }
-    fn is_unset(node: &Node) -> bool {
-        node.is_empty()
-    }
-}
-
-/// An open place (`anyType`): whatever stands there, to be read when its type is known.
-impl Wire for Node {
-    const TYPE: &'static str = "anyType";
-    fn write(&self, out: &mut Writer, name: &str, _typed: bool) {
-        out.start(name, self.ref_type.as_deref(), self.xsi_type.as_deref());
-        // As in a parsed tree: an element holds text or children.
-        if self.children.is_empty() {
-            out.text(&self.text);
-        }
-        for child in &self.children {
-            child.write(out, &child.name, false);
-        }
-        out.close(name);
-    }
-    fn read(node: Node) -> Result<Self, DecodeError> {
-        Ok(node)
-    }
-}
-
-impl Node {
-    /// The value under another name and with its type stated, as `anyType` places need it.
-    pub fn any<T: Wire>(value: &T) -> Result<Node, crate::ParseError> {
-        let mut out = Writer::new();
-        out.raw(crate::envelope::ANY_OPEN);
-        value.write(&mut out, "val", true);
-        out.raw("</any>");
-        let mut any = crate::node::parse(out.into_string().as_bytes(), &crate::Limits::default())?;
-        any.take("val").ok_or(crate::ParseError::NoRoot)
-    }
-
-    /// The items of an `ArrayOf…` value.
-    pub fn items<T: Wire>(self) -> Result<Vec<T>, DecodeError> {
-        self.children.into_iter().filter(|item| item.space != Space::Foreign).map(T::read).collect()
-    }
-}
-
-/// Text that must never be printed: a password on its way to the wire.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Hidden(pub String);
-
-impl fmt::Debug for Hidden {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
-    }
-}
-
-impl Wire for Hidden {
-    const TYPE: &'static str = "string";
-    fn write(&self, out: &mut Writer, name: &str, typed: bool) {
-        self.0.write(out, name, typed);
-    }
-    fn read(node: Node) -> Result<Self, DecodeError> {
-        Ok(Self(node.text))
-    }
-}
+pub(crate) use fill_members;
 
 /// Data objects: each row is a struct with its members in schema order, and their names on the wire. A row may name
-/// the member without which the whole object stands for "unset".
+/// the member without which the whole object stands for "unset"; no part of that object may have a member so named.
 macro_rules! objects {
     ($(
         $(#[$meta:meta])*
-        $name:ident $( (unset without $key:literal) )?
+        $name:ident $( (unset without $key:ident) )?
         { $( $(#[$member_meta:meta])* $member:ident: $type:ty = $wire:literal ),* $(,)? }
     )*) => {$(
         $(#[$meta])*
@@ -263,12 +185,20 @@ macro_rules! objects {
                 $( $crate::wire::Member::write_member(&self.$member, out, $wire); )*
                 out.close(name);
             }
-            #[allow(unused_mut, unused_variables, reason = "a row may have no members")]
-            fn read(mut node: $crate::Node) -> Result<Self, $crate::DecodeError> {
-                Ok(Self { $( $member: $crate::wire::Member::take_member(&mut node, $wire)? ),* })
+            fn read(element: &mut $crate::Element<'_, '_>) -> Result<Self, $crate::DecodeError> {
+                $crate::wire::fill_members!(element, $( $member: $type = $wire ),*);
+                $( if $key.is_none() {
+                    return Err($crate::DecodeError::missing(element, stringify!($key)));
+                } )?
+                Ok(Self { $( $member: $crate::wire::Member::finish($member, element, $wire)? ),* })
             }
-            $( fn is_unset(node: &$crate::Node) -> bool {
-                node.child($key).is_none()
+            $( fn read_unless_unset(
+                element: &mut $crate::Element<'_, '_>,
+            ) -> Result<Option<Self>, $crate::DecodeError> {
+                match Self::read(element) {
+                    Err($crate::DecodeError::Missing { member: stringify!($key), .. }) => Ok(None),
+                    read => read.map(Some),
+                }
             } )?
         }
         $crate::wire::once!($name);
@@ -295,10 +225,10 @@ macro_rules! variants {
                     Self::Other(node) => node.write(out, name, true),
                 }
             }
-            fn read(node: $crate::Node) -> Result<Self, $crate::DecodeError> {
-                match node.xsi_type.as_deref().unwrap_or(Self::TYPE) {
-                    $( stringify!($class) => <$class as $crate::wire::Wire>::read(node).map(Self::$class), )*
-                    _ => Ok(Self::Other(node)),
+            fn read(element: &mut $crate::Element<'_, '_>) -> Result<Self, $crate::DecodeError> {
+                match element.xsi_type().unwrap_or(Self::TYPE) {
+                    $( stringify!($class) => <$class as $crate::wire::Wire>::read(element).map(Self::$class), )*
+                    _ => Ok(Self::Other(element.take_node())),
                 }
             }
         }
@@ -323,9 +253,14 @@ macro_rules! enums {
                 match self { $( Self::$value => $wire, )* Self::Other(text) => text }
             }
         }
+        impl From<std::borrow::Cow<'_, str>> for $name {
+            fn from(text: std::borrow::Cow<'_, str>) -> Self {
+                match &*text { $( $wire => Self::$value, )* _ => Self::Other(text.into_owned()) }
+            }
+        }
         impl From<String> for $name {
             fn from(text: String) -> Self {
-                match text.as_str() { $( $wire => Self::$value, )* _ => Self::Other(text) }
+                Self::from(std::borrow::Cow::Owned(text))
             }
         }
         impl $crate::wire::Wire for $name {
@@ -333,11 +268,14 @@ macro_rules! enums {
             fn write(&self, out: &mut $crate::Writer, name: &str, typed: bool) {
                 out.leaf(name, typed.then_some(Self::TYPE), self.as_str());
             }
-            fn read(node: $crate::Node) -> Result<Self, $crate::DecodeError> {
-                Ok(Self::from(node.text))
+            fn read(element: &mut $crate::Element<'_, '_>) -> Result<Self, $crate::DecodeError> {
+                Ok(Self::from(element.content().text))
             }
-            fn is_unset(node: &$crate::Node) -> bool {
-                node.is_empty()
+            fn read_unless_unset(
+                element: &mut $crate::Element<'_, '_>,
+            ) -> Result<Option<Self>, $crate::DecodeError> {
+                let content = element.content();
+                Ok((!content.is_empty()).then(|| Self::from(content.text)))
             }
         }
         $crate::wire::once!($name);

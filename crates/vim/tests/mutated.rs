@@ -1,4 +1,5 @@
-//! Damaged and hostile documents: no panic, and memory bounded by the length of what came.
+//! Damaged and hostile documents: no panic, memory bounded by the length of what came, and no other tree than an
+//! independent parser sees.
 //!
 //! One test in a binary of its own, because the allocator counts for the whole process. Every document is made from
 //! a number that is printed on failure; [`mutation::mutate`] with that number makes the same document again.
@@ -9,6 +10,8 @@
 mod documents;
 #[path = "mutated/hostile.rs"]
 mod hostile;
+#[path = "mutated/independent.rs"]
+mod independent;
 #[path = "mutated/mutation.rs"]
 mod mutation;
 
@@ -18,7 +21,7 @@ use rookery_vim::methods::{
     ContinueRetrievePropertiesEx, CreateFilter, CurrentTime, Login, Method, ModifyListView,
     RetrievePropertiesEx, RetrieveServiceContent, WaitForUpdatesEx,
 };
-use rookery_vim::{Limits, node};
+use rookery_vim::{Limits, ParseError, node};
 
 #[global_allocator]
 static PEAK: PeakAlloc = PeakAlloc;
@@ -30,7 +33,7 @@ fn bound_for_mutants(length: usize) -> usize {
     (64 << 10) + 20 * length
 }
 
-/// The same for any document. An element may be four characters long, is about a hundred bytes in the tree, and is
+/// The same for any document. An element may be four characters long, is about a hundred bytes in a tree, and is
 /// for a moment both in the old and in the twice as large new place of a list that grows: 3 × 104 / 4.
 fn bound_for_anything(length: usize) -> usize {
     (64 << 10) + 80 * length
@@ -46,6 +49,7 @@ fn damaged_and_hostile_documents_never_panic_and_never_use_more_memory_than_thei
         let document = mutation::mutate(&documents, seed);
         let _shown = ShownOnPanic(seed);
         let peak = peak_of(|| tally.read(&document));
+        tally.compare(&document, seed);
         assert!(
             peak <= bound_for_mutants(document.len()),
             "seed {seed}: {peak} bytes for a document of {}",
@@ -56,21 +60,34 @@ fn damaged_and_hostile_documents_never_panic_and_never_use_more_memory_than_thei
     }
     println!("{MUTANTS} mutants of {} documents: {tally:?}", documents.len());
     println!("undamaged documents: at most {undamaged:.1} bytes of memory for each of their bytes");
+    // The other parser lets `<a &b="c">` pass; but whatever a server may write, we must read too.
+    assert!(tally.refused_by_us < MUTANTS / 100, "{tally:?}");
     // Otherwise the mutations only exercise the first syntax error.
     assert!(
         tally.parsed > MUTANTS / 5 && tally.results > MUTANTS / 50 && tally.faults > MUTANTS / 100,
         "{tally:?}"
     );
 
-    let check = |name: &str, document: &[u8], most: usize, unreadable: u64| {
+    let check = |name: &str, document: &[u8], most: usize, refused: bool| {
+        let most = most.min(bound_for_anything(document.len()));
         let mut tally = Tally::default();
-        let peak = peak_of(|| tally.answer::<ModifyListView>(document, &Limits::default()));
-        println!("{name}: {} bytes, peak {} KiB of at most {}", document.len(), peak >> 10, most >> 10);
-        assert_eq!(tally.unreadable, unreadable, "{name}: {tally:?}");
-        assert!(peak <= most.min(bound_for_anything(document.len())), "{name}: {peak} bytes");
+        let answer = peak_of(|| tally.answer::<ModifyListView>(document, &Limits::default()));
+        let mut parsed = true;
+        let tree = peak_of(|| parsed = node::parse(document, &Limits::default()).is_ok());
+        let length = document.len();
+        println!(
+            "{name}: {length} bytes, peak {} KiB, as a tree {} of at most {}",
+            answer >> 10,
+            tree >> 10,
+            most >> 10
+        );
+        assert_eq!((tally.unreadable == 1, !parsed), (refused, refused), "{name}: {tally:?}");
+        assert!(answer <= most && tree <= most, "{name}: {answer} and {tree} bytes");
+        // Of an answer only what has a place in the result is kept, and these documents have no result.
+        assert!(!refused || answer <= 1 << 20, "{name}: {answer} bytes");
     };
-    hostile::each_beyond_limits(|name, document, most| check(name, document, most, 1));
-    hostile::each_at_limits(|name, document, most| check(name, document, most, 0));
+    hostile::each_beyond_limits(|name, document, most| check(name, document, most, true));
+    hostile::each_at_limits(|name, document, most| check(name, document, most, false));
 }
 
 /// How much memory the documents as they came need, in bytes for each of their bytes.
@@ -95,6 +112,8 @@ struct Tally {
     results: u64,
     faults: u64,
     unreadable: u64,
+    /// Documents that the other parser reads and ours does not, for reasons other than our limits.
+    refused_by_us: u64,
     /// Most memory that one document took.
     peak: usize,
     /// How near a document came to its bound.
@@ -118,6 +137,16 @@ impl Tally {
         self.answer::<CurrentTime>(document, &limits);
         self.answer::<Login>(document, &limits);
         drop(envelope::versions(document));
+    }
+
+    /// What we read, another parser reads alike.
+    fn compare(&mut self, document: &[u8], seed: u64) {
+        let independent = independent::tree(document);
+        match node::parse(document, &Limits::default()) {
+            Ok(root) => assert_eq!(Some(root), independent, "seed {seed}"),
+            Err(ParseError::Malformed { .. }) => self.refused_by_us += u64::from(independent.is_some()),
+            Err(_) => {}
+        }
     }
 
     fn answer<M: Method>(&mut self, document: &[u8], limits: &Limits) {

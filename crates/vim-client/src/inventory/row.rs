@@ -209,7 +209,7 @@ impl Vm {
 }
 
 fn read<T: Wire>(val: Option<Node>) -> Result<Option<T>, DecodeError> {
-    val.filter(|node| !T::is_unset(node)).map(T::read).transpose()
+    val.map_or(Ok(None), |node| T::read_unless_unset(&mut node.into()))
 }
 
 /// Text whose empty form means "not told".

@@ -84,7 +84,7 @@ fn a_fault_without_detail_says_so() {
 #[test]
 fn a_failed_task_holds_the_same_fault_in_its_info_and_in_the_path_of_its_error() {
     let check = |error| {
-        let fault = LocalizedMethodFault::read(error).expect("it is a fault").into_fault();
+        let fault = LocalizedMethodFault::from_node(error).expect("it is a fault").into_fault();
         assert_eq!(fault.kind(), FaultKind::InvalidPowerState);
         assert_eq!(fault.field("existingState"), Some("poweredOn"));
         // vcsim writes the name of a Go type as message.

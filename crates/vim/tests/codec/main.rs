@@ -9,6 +9,7 @@ mod faults;
 mod reading;
 mod round_trip;
 mod shown;
+mod sources;
 mod traps;
 mod writing;
 

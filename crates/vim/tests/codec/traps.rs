@@ -55,7 +55,7 @@ fn rule_3_an_open_value_is_read_as_its_stated_type() {
     fn check<T: Wire + PartialEq + std::fmt::Debug>(class: &str, text: &str, expected: T) {
         let value = open_value(&format!("<val xsi:type='xsd:{class}'>{text}</val>"));
         assert_eq!(value.xsi_type.as_deref(), Some(class));
-        assert_eq!(T::read(value), Ok(expected));
+        assert_eq!(T::from_node(value), Ok(expected));
     }
     check("string", "a", "a".to_owned());
     check("boolean", "true", true);
@@ -103,10 +103,10 @@ fn rule_4_the_class_of_a_reference_and_the_type_of_a_value_are_different_attribu
     ] {
         let value = open_value(&format!("<val {attributes}>host-21</val>"));
         assert_eq!(value.xsi_type.as_deref(), Some("ManagedObjectReference"));
-        assert_eq!(MoRef::read(value), Ok(MoRef::new("HostSystem", "host-21")));
+        assert_eq!(MoRef::from_node(value), Ok(MoRef::new("HostSystem", "host-21")));
     }
     let without_class = open_value("<val xsi:type='ManagedObjectReference'>host-21</val>");
-    assert!(MoRef::read(without_class).is_err());
+    assert!(MoRef::from_node(without_class).is_err());
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn rule_6_an_unknown_value_of_an_enumeration_is_kept() {
     assert_eq!(update.kind, ObjectUpdateKind::Other("teleport".into()));
     assert_eq!(update.change_set[0].op, PropertyChangeOp::Other("toggle".into()));
     let state = update.change_set[0].val.clone().expect("a value");
-    assert_eq!(PowerState::read(state), Ok(PowerState::Other("hibernated".into())));
+    assert_eq!(PowerState::from_node(state), Ok(PowerState::Other("hibernated".into())));
 }
 
 #[test]
@@ -193,14 +193,14 @@ fn rule_7_a_date_has_any_number_of_digits_in_its_fraction_and_any_zone() {
 #[test]
 fn rule_8_a_long_is_64_bits_and_minus_one_is_a_number() {
     let number = |text: &str| Node::leaf("limit", "long", text);
-    assert_eq!(i64::read(number("-1")), Ok(-1));
-    assert_eq!(i64::read(number("10737418240")), Ok(10_737_418_240));
-    assert_eq!(i64::read(number(" 7 \n")), Ok(7));
-    let too_large = i32::read(number("10737418240"));
+    assert_eq!(i64::from_node(number("-1")), Ok(-1));
+    assert_eq!(i64::from_node(number("10737418240")), Ok(10_737_418_240));
+    assert_eq!(i64::from_node(number(" 7 \n")), Ok(7));
+    let too_large = i32::from_node(number("10737418240"));
     let error = DecodeError::Invalid { element: "limit".into(), expected: "int", text: "10737418240".into() };
     assert_eq!(too_large, Err(error));
     for wrong in ["", "1.0", "0x1", "1e3", "one"] {
-        assert!(i64::read(number(wrong)).is_err(), "{wrong}");
+        assert!(i64::from_node(number(wrong)).is_err(), "{wrong}");
     }
 }
 
