@@ -2,6 +2,7 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
@@ -9,6 +10,7 @@ use rookery_daemon::Supervisor;
 use rookery_vim_client::{Dial, DialError, Dialing, Stream};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf, duplex};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 
 /// Dials through another dialer and writes down what the server sends, one entry a connection.
 #[derive(Debug)]
@@ -76,6 +78,26 @@ impl AsyncWrite for Tapped {
     }
 }
 
+/// Splits what a connection heard into its answers.
+pub fn split_answers(stream: &[u8]) -> Vec<Vec<u8>> {
+    let find = |bytes: &[u8], what: &[u8]| {
+        bytes.windows(what.len()).position(|w| w == what).map(|at| at + what.len())
+    };
+    let mut answers = Vec::new();
+    let mut rest = stream;
+    while !rest.is_empty() {
+        let head = find(rest, b"\r\n\r\n").expect("a header");
+        let text = String::from_utf8_lossy(&rest[..head]).to_ascii_lowercase();
+        let length =
+            text.lines().find_map(|l| l.strip_prefix("content-length:")?.trim().parse::<usize>().ok());
+        let length = length.unwrap_or_else(|| find(&rest[head..], b"\r\n0\r\n\r\n").expect("a last chunk"));
+        let (answer, after) = rest.split_at(head + length);
+        answers.push(answer.to_vec());
+        rest = after;
+    }
+    answers
+}
+
 /// An in-memory server that answers each connection's single request with the next of the given byte strings and
 /// then hangs up. When they are used up it hangs up at once.
 #[derive(Debug)]
@@ -116,6 +138,70 @@ fn is_whole(request: &[u8]) -> bool {
     body.len() >= length.unwrap_or(0)
 }
 
+/// A TCP relay that can lose answers: first it swallows them, then it hangs up.
+#[derive(Debug)]
+pub struct Relay {
+    /// Where clients connect to.
+    pub socket: String,
+    state: Arc<RelayState>,
+}
+
+#[derive(Debug, Default)]
+struct RelayState {
+    hang_up: Notify,
+    muted: AtomicBool,
+    swallowed: AtomicUsize,
+}
+
+impl Relay {
+    /// Relays to `upstream` (`host:port`).
+    pub async fn start(upstream: &str, tasks: &Supervisor) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let socket = listener.local_addr().expect("it is bound").to_string();
+        let state = Arc::<RelayState>::default();
+        let (upstream, shared, spawner) = (upstream.to_owned(), Arc::clone(&state), tasks.clone());
+        tasks.spawn("relay", async move {
+            while let Ok((client, _)) = listener.accept().await {
+                let (upstream, shared) = (upstream.clone(), Arc::clone(&shared));
+                spawner.spawn("relayed connection", async move {
+                    let Ok(server) = TcpStream::connect(upstream).await else { return };
+                    tokio::select! {
+                        biased;
+                        () = shared.hang_up.notified() => {}
+                        () = pass(client, server, |_: &mut Vec<u8>| !shared.swallow()) => {}
+                    }
+                });
+            }
+        });
+        Self { socket, state }
+    }
+
+    /// From now on the server's answers go nowhere.
+    pub fn mute(&self) {
+        self.state.muted.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether an answer was lost since the last [`Self::hang_up`].
+    pub fn has_swallowed(&self) -> bool {
+        self.state.swallowed.load(Ordering::SeqCst) > 0
+    }
+
+    /// Cuts all connections that are open now; new ones are relayed in full.
+    pub fn hang_up(&self) {
+        self.state.muted.store(false, Ordering::SeqCst);
+        self.state.swallowed.store(0, Ordering::SeqCst);
+        self.state.hang_up.notify_waiters();
+    }
+}
+
+impl RelayState {
+    fn swallow(&self) -> bool {
+        let muted = self.muted.load(Ordering::SeqCst);
+        self.swallowed.fetch_add(usize::from(muted), Ordering::SeqCst);
+        muted
+    }
+}
+
 /// A TCP relay that hangs up after a number of bytes from the server, counted over all connections.
 #[derive(Debug)]
 pub struct CutAfter {
@@ -148,22 +234,35 @@ impl CutAfter {
 
 async fn relay(client: TcpStream, upstream: String, limit: usize, passed: Arc<Mutex<usize>>) {
     let Ok(server) = TcpStream::connect(upstream).await else { return };
+    let (end, mut ended) = tokio::sync::mpsc::channel(1);
+    let admit = |chunk: &mut Vec<u8>| {
+        let mut passed = passed.lock().expect("nobody panicked");
+        let allowed = chunk.len().min(limit.saturating_sub(*passed));
+        *passed += allowed;
+        if allowed < chunk.len() {
+            chunk.truncate(allowed);
+            end.try_send(()).ok();
+        }
+        true
+    };
+    tokio::select! {
+        biased;
+        () = pass(client, server, admit) => {}
+        _ = ended.recv() => {}
+    }
+}
+
+/// Passes bytes both ways; `admit` sees what the server sends, may shorten it, and says whether it goes on.
+async fn pass(client: TcpStream, server: TcpStream, admit: impl Fn(&mut Vec<u8>) -> bool) {
     let (mut from_client, mut to_client) = client.into_split();
     let (mut from_server, mut to_server) = server.into_split();
-    let forth = async {
-        tokio::io::copy(&mut from_client, &mut to_server).await.ok();
-    };
     let back = async {
-        let mut buffer = vec![0; 4096];
         loop {
-            let read = from_server.read(&mut buffer).await.unwrap_or(0);
-            let allowed = {
-                let mut passed = passed.lock().expect("nobody panicked");
-                let allowed = read.min(limit.saturating_sub(*passed));
-                *passed += allowed;
-                allowed
-            };
-            if to_client.write_all(&buffer[..allowed]).await.is_err() || allowed < read || read == 0 {
+            let mut chunk = Vec::with_capacity(4096);
+            if from_server.read_buf(&mut chunk).await.unwrap_or(0) == 0 {
+                return;
+            }
+            if admit(&mut chunk) && to_client.write_all(&chunk).await.is_err() {
                 return;
             }
         }
@@ -171,6 +270,6 @@ async fn relay(client: TcpStream, upstream: String, limit: usize, passed: Arc<Mu
     tokio::select! {
         biased;
         () = back => {}
-        () = forth => {}
+        _ = tokio::io::copy(&mut from_client, &mut to_server) => {}
     }
 }

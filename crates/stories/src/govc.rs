@@ -1,4 +1,6 @@
-use serde_json::Value;
+use std::collections::BTreeMap;
+
+use serde_json::{Deserializer, Value};
 use tokio::process::Command;
 
 use crate::{Vcsim, tool};
@@ -45,6 +47,20 @@ impl Govc {
     /// One property of one object, as text.
     pub async fn property(&self, object: &str, path: &str) -> String {
         self.run(&["object.collect", "-s", object, path]).await.trim_end_matches('\n').to_owned()
+    }
+
+    /// Some properties of every VM, by its id.
+    pub async fn vms(&self, paths: &[&str]) -> BTreeMap<String, BTreeMap<String, Value>> {
+        let mut arguments = vec!["object.collect", "-json", "-type", "m", "/"];
+        arguments.extend(paths);
+        let text = self.run(&arguments).await;
+        let objects = Deserializer::from_str(&text).into_iter().map(|object| object.expect("JSON"));
+        let properties = |object: &Value| {
+            let changes = object["changeSet"].as_array().expect("a list").iter();
+            changes.map(|p| (p["name"].as_str().expect("a path").to_owned(), p["val"].clone())).collect()
+        };
+        let id = |object: &Value| object["obj"]["value"].as_str().expect("an id").to_owned();
+        objects.map(|object: Value| (id(&object), properties(&object))).collect()
     }
 
     /// The keys of all sessions but its own.

@@ -5,20 +5,22 @@
 //! of the product.
 //!
 //! Start reading at [`Vcsim`] and [`Govc`].
-#![expect(clippy::clippy::expect_used, clippy::panic, reason = "a test kit fails by panicking")]
+#![expect(clippy::expect_used, clippy::panic, reason = "a test kit fails by panicking")]
 
 mod cutting;
 mod govc;
 mod program;
 mod proxy;
+mod terminal;
 mod tools;
 mod vcsim;
 mod world;
 
-pub use cutting::{CutAfter, PipeDial, Recording};
+pub use cutting::{CutAfter, PipeDial, Recording, Relay, split_answers};
 pub use govc::Govc;
-pub use program::{Outcome, Running, rookery, start_rookery};
+pub use program::{Outcome, Program, Running, rookery, start_rookery};
 pub use proxy::{Exchange, Proxy};
+pub use terminal::Terminal;
 pub use tools::tool;
 pub use vcsim::{Vcsim, VcsimOptions};
 pub use world::{Connected, connect, connect_over, eventually, options};

@@ -1,9 +1,16 @@
 //! Stories on a real vSphere simulator (vcsim), witnessed by `govc`.
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a story fails by panicking, in its helper functions, too"
+)]
 
 mod vsphere {
+    mod cli;
     mod cuts;
     mod faults;
     mod inventory;
     mod machines;
+    mod transport;
     mod trust;
 }

@@ -81,7 +81,7 @@ func main() {
 		}()
 	}
 	<-stop
-	server.Close()
+	// Not server.Close(): it waits for long polls whose clients are gone.
 }
 
 func delays(name, list string) map[string]int {

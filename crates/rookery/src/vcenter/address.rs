@@ -22,7 +22,14 @@ pub(crate) fn implied(settings: &Settings) -> Option<(Origin, Vec<(&'static str,
         (Origin::Flag(_), _) if key == "vcenter.password" => {
             matches!(settings.origin("vcenter.password-file"), Some(Origin::Flag(_)))
         }
-        (Origin::Default | Origin::File(_) | Origin::Computed(_) | Origin::Environment(_) | Origin::Flag(_), _) => false,
+        (
+            Origin::Default
+            | Origin::File(_)
+            | Origin::Computed(_)
+            | Origin::Environment(_)
+            | Origin::Flag(_),
+            _,
+        ) => false,
     };
     let user = ("vcenter.user", Some(info.user).filter(|user| !user.is_empty()));
     let password = ("vcenter.password", info.password);
@@ -47,6 +54,11 @@ pub(crate) fn without_password(key: &str, value: &str) -> String {
                 _ => format!("{user}:{HIDDEN}@{host}"),
             }
         }
+        None if key == ENDPOINT => match Endpoint::parse(value) {
+            // `user:password`, with the host forgotten.
+            Err(InvalidEndpoint::Port { port }) => value.replace(&port, HIDDEN),
+            Ok(_) | Err(_) => value.to_owned(),
+        },
         Some(_) | None => value.to_owned(),
     }
 }
@@ -56,6 +68,9 @@ pub(crate) fn complaint(error: &InvalidEndpoint) -> String {
     match error {
         InvalidEndpoint::Scheme { scheme } if !scheme.chars().all(|c| c.is_ascii_alphanumeric()) => {
             "is not an address: give a host, host:port or https://host/sdk".to_owned()
+        }
+        InvalidEndpoint::Port { port } if !port.chars().all(|c| c.is_ascii_digit()) => {
+            "what stands behind the colon is not a port".to_owned()
         }
         InvalidEndpoint::Empty
         | InvalidEndpoint::Scheme { .. }
@@ -109,6 +124,9 @@ mod tests {
         check("me@vc", "me@vc");
         check("https://me:hunter2@vc/ui", "https://***:***@vc/ui");
         check("hunter2://me@vc", "***:***@vc");
+        check("me:hunter2", "me:***");
+        check("https://me:hun:ter2", "https://me:***");
+        check("vc:8443", "vc:8443");
         assert_eq!(without_password("vcenter.user", "me@vsphere.local"), "me@vsphere.local");
     }
 
@@ -116,6 +134,11 @@ mod tests {
     fn a_complaint_does_not_quote_a_password() {
         let error = Endpoint::parse("me:hunter2@https://vc").unwrap_err();
         assert!(!complaint(&error).contains("hunter2"));
+        // A URL without its host: the password stands where a port would.
+        let error = Endpoint::parse("me:hunter2").unwrap_err();
+        assert!(!complaint(&error).contains("hunter2"));
+        let error = Endpoint::parse("vc:70000").unwrap_err();
+        assert!(complaint(&error).contains("70000"));
         let error = Endpoint::parse("ftp://vc").unwrap_err();
         assert!(complaint(&error).contains("ftp"));
     }

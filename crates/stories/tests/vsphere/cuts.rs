@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rookery_daemon::Supervisor;
-use rookery_stories::{CutAfter, PipeDial, Recording, Vcsim, VcsimOptions, options};
+use rookery_stories::{CutAfter, PipeDial, Recording, Vcsim, VcsimOptions, options, split_answers};
 use rookery_vim::MoRef;
 use rookery_vim::envelope::service_instance;
 use rookery_vim::methods::RetrievePropertiesEx;
@@ -47,27 +47,7 @@ async fn recorded(vcsim: &Vcsim) -> (Vec<Vec<u8>>, Vec<ObjectContent>) {
     let heard = recording.heard();
     assert_eq!(heard.len(), 1, "all went over one connection");
     client.close().await.expect("logged out");
-    (split(&heard[0]), objects)
-}
-
-/// Splits a stream of answers.
-fn split(stream: &[u8]) -> Vec<Vec<u8>> {
-    let find = |bytes: &[u8], what: &[u8]| {
-        bytes.windows(what.len()).position(|w| w == what).map(|at| at + what.len())
-    };
-    let mut answers = Vec::new();
-    let mut rest = stream;
-    while !rest.is_empty() {
-        let head = find(rest, b"\r\n\r\n").expect("a header");
-        let text = String::from_utf8_lossy(&rest[..head]).to_ascii_lowercase();
-        let length =
-            text.lines().find_map(|l| l.strip_prefix("content-length:")?.trim().parse::<usize>().ok());
-        let length = length.unwrap_or_else(|| find(&rest[head..], b"\r\n0\r\n\r\n").expect("a last chunk"));
-        let (answer, after) = rest.split_at(head + length);
-        answers.push(answer.to_vec());
-        rest = after;
-    }
-    answers
+    (split_answers(&heard[0]), objects)
 }
 
 #[test]

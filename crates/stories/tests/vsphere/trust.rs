@@ -12,12 +12,9 @@ async fn try_with(vcsim: &Vcsim, trust: &Trust) -> Result<(), CallError> {
 
 fn refusal(result: Result<(), CallError>) -> DialError {
     let error = result.expect_err("not trusted");
-    println!("{}", chain(&error));
     assert!(!error.is_transient(), "a certificate does not get better by trying again");
-    match error {
-        CallError::Unreachable { source, .. } => source,
-        other => panic!("{other:?}"),
-    }
+    let CallError::Unreachable { source, .. } = error else { panic!("{}", chain(&error)) };
+    source
 }
 
 /// The thumbprint as govc sees it.
