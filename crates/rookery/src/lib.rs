@@ -67,6 +67,6 @@ async fn run(cli: Cli) -> anyhow::Result<Ending> {
     match cli.command {
         Command::Up(args) => up::run(&load(args.connect.clone()), &args, out).await,
         Command::Vm { command } => vm::run(&load(command.connect().clone()), command, out).await,
-        Command::Settings(args) => settings::show(&load(args.connect.clone()), &args, out),
+        Command::Settings(args) => settings::show(&load(args.connect.clone()), &args, out).await,
     }
 }

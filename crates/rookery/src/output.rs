@@ -5,6 +5,7 @@ mod printable;
 mod table;
 
 use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::ValueEnum;
 use serde::Serialize;
@@ -71,18 +72,26 @@ impl Format {
 }
 
 /// Where results go.
-pub struct Out(Box<dyn Write>);
+pub struct Out(Arc<Mutex<dyn Write + Send>>);
 
 impl Out {
     /// Standard output.
     pub fn stdout() -> Self {
-        Self(Box::new(io::stdout()))
+        Self(Arc::new(Mutex::new(io::stdout())))
     }
 
     /// Writes text and a line break, and hands it on at once.
-    pub fn line(&mut self, text: &str) -> Result<(), OutputError> {
+    ///
+    /// On a thread of its own: a reader that does not read (`| less`) holds up the writing, but must not keep a signal
+    /// from being heard, nor the session from being ended.
+    pub async fn line(&mut self, text: &str) -> Result<(), OutputError> {
         // One write: lines of several programs on one terminal do not mix.
-        let written = self.0.write_all(format!("{text}\n").as_bytes()).and_then(|()| self.0.flush());
+        let (sink, line) = (Arc::clone(&self.0), format!("{text}\n"));
+        let write = move || {
+            let mut sink = sink.lock().unwrap_or_else(PoisonError::into_inner);
+            sink.write_all(line.as_bytes()).and_then(|()| sink.flush())
+        };
+        let written = tokio::task::spawn_blocking(write).await.map_err(io::Error::other).flatten();
         written.map_err(|error| {
             let gone = error.kind() == io::ErrorKind::BrokenPipe;
             if gone { OutputError::ReaderGone } else { OutputError::Unwritable(error) }
@@ -116,11 +125,11 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_reader_that_left_is_told_apart_from_a_full_disk() {
-        let write = |kind| Out(Box::new(Refusing(kind))).line("x").unwrap_err();
-        assert!(matches!(write(io::ErrorKind::BrokenPipe), OutputError::ReaderGone));
-        assert!(matches!(write(io::ErrorKind::StorageFull), OutputError::Unwritable(_)));
+    #[tokio::test]
+    async fn a_reader_that_left_is_told_apart_from_a_full_disk() {
+        let write = async |kind| Out(Arc::new(Mutex::new(Refusing(kind)))).line("x").await.unwrap_err();
+        assert!(matches!(write(io::ErrorKind::BrokenPipe).await, OutputError::ReaderGone));
+        assert!(matches!(write(io::ErrorKind::StorageFull).await, OutputError::Unwritable(_)));
     }
 
     #[test]

@@ -78,8 +78,9 @@ impl Sources {
 
 /// What an address implies is as strong as the address itself: credentials in a flag's URL beat all variables.
 fn imply(layers: Layers<'static>, origin: &Origin, values: Vec<(&'static str, String)>) -> Layers<'static> {
-    if matches!(origin, Origin::Flag(_)) {
-        return values.into_iter().fold(layers, |layers, (key, value)| layers.flag(key, Some(value)));
+    if let Origin::Flag(flag) = origin {
+        let add = |layers: Layers<'static>, (key, value)| layers.implied_by_flag(key, flag, value);
+        return values.into_iter().fold(layers, add);
     }
     layers.computed(&origin.to_string(), values)
 }

@@ -38,7 +38,7 @@ pub struct Args {
 
 pub(crate) async fn run(loaded: &Loaded, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     if !loaded.names_a_vcenter() {
-        out.line(&welcome::text(loaded.default_file.as_deref()))?;
+        out.line(&welcome::text(loaded.default_file.as_deref())).await?;
         return Ok(Ending::Done);
     }
     let vcenter = loaded.vcenter()?;
@@ -46,7 +46,7 @@ pub(crate) async fn run(loaded: &Loaded, args: &Args, out: &mut Out) -> anyhow::
     let live = !args.exit && terminal.is_term() && !console::is_dumb();
     let shown = with_fleet(vcenter, "up", async |fleet| {
         if args.exit {
-            out.line(&page(fleet, &fleet.first, &VecDeque::new()).join("\n"))?;
+            out.line(&page(fleet, &fleet.first, &VecDeque::new()).join("\n")).await?;
             return Ok(Ending::Done);
         }
         if live { draw(fleet, Screen::new(terminal)).await } else { print(fleet, out).await }
@@ -70,10 +70,10 @@ async fn draw(fleet: &Fleet, mut screen: Screen) -> anyhow::Result<Ending> {
 /// For a pipe or a file: the summary once, then a line for each change.
 async fn print(fleet: &Fleet, out: &mut Out) -> anyhow::Result<Ending> {
     let mut news = News::new(fleet);
-    out.line(&page(fleet, &fleet.first, &news.recent).join("\n"))?;
+    out.line(&page(fleet, &fleet.first, &news.recent).join("\n")).await?;
     loop {
         for line in news.next(fleet).await? {
-            out.line(&line)?;
+            out.line(&line).await?;
         }
     }
 }

@@ -55,9 +55,11 @@ impl Command {
 pub(crate) async fn run(loaded: &Loaded, command: Command, out: &mut Out) -> anyhow::Result<Ending> {
     let vcenter = loaded.vcenter_or_advice()?;
     let ended = match command {
-        Command::Ls(args) => with_fleet(vcenter, "vm ls", async |fleet| ls::run(fleet, &args, out)).await?,
+        Command::Ls(args) => {
+            with_fleet(vcenter, "vm ls", async |fleet| ls::run(fleet, &args, out).await).await?
+        }
         Command::Info(args) => {
-            with_fleet(vcenter, "vm info", async |fleet| info::run(fleet, &args, out)).await?
+            with_fleet(vcenter, "vm info", async |fleet| info::run(fleet, &args, out).await).await?
         }
         Command::Watch(args) => {
             let watched = with_fleet(vcenter, "vm watch", async |fleet| watch::run(fleet, &args, out).await);

@@ -57,11 +57,18 @@ impl<'a> Layers<'a> {
 
     /// Adds the value of a command line flag, if it was given; the flag is named like the key's last part.
     #[must_use]
-    pub fn flag(mut self, path: &str, value: Option<String>) -> Self {
+    pub fn flag(self, path: &str, value: Option<String>) -> Self {
         let name = path.rsplit('.').next().unwrap_or(path);
-        if let Some(value) = value {
-            self.set(Rank::Flag, path, value, &Origin::Flag(name.to_owned()));
+        match value {
+            Some(value) => self.implied_by_flag(path, name, value),
+            None => self,
         }
+    }
+
+    /// Adds a value that stands inside that of another flag, such as a user in an address: as strong, and from there.
+    #[must_use]
+    pub fn implied_by_flag(mut self, path: &str, flag: &str, value: String) -> Self {
+        self.set(Rank::Flag, path, value, &Origin::Flag(flag.to_owned()));
         self
     }
 

@@ -31,9 +31,9 @@ struct Shown {
 }
 
 /// Shows every setting, also those that nobody set; then what is wrong with them.
-pub fn show(loaded: &Loaded, args: &ShowArgs, out: &mut Out) -> anyhow::Result<Ending> {
+pub async fn show(loaded: &Loaded, args: &ShowArgs, out: &mut Out) -> anyhow::Result<Ending> {
     let rows = rows(loaded);
-    out.line(&args.output.render(&rows, || as_table(&rows))?)?;
+    out.line(&args.output.render(&rows, || as_table(&rows))?).await?;
     if !loaded.names_a_vcenter() {
         remark("no vCenter is configured; `rookery up` explains how to name one");
         return Ok(Ending::Done);

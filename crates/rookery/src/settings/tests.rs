@@ -88,6 +88,7 @@ fn credentials_in_the_url_of_a_flag_beat_every_variable_but_not_a_flag_of_their_
     let endpoint = Some("https://url:inside@flag.example".to_owned());
     let (_home, loaded) = from_file("", &vars, Connect { endpoint: endpoint.clone(), ..Connect::default() });
     check_credentials(&loaded, "url", "inside");
+    assert_eq!(origin(&loaded, "vcenter.password"), "flag --endpoint");
     let user = Some("flag".to_owned());
     let (_home, loaded) = from_file("", &vars, Connect { endpoint, user, ..Connect::default() });
     check_credentials(&loaded, "flag", "inside");

@@ -22,9 +22,9 @@ pub struct Args {
     pub(super) connect: Connect,
 }
 
-pub(super) fn run(fleet: &Fleet, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
+pub(super) async fn run(fleet: &Fleet, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     let vm = pick(fleet.first.vms(), &args.vm)?;
-    out.line(&args.output.render(&Row::of(vm), || as_table(vm))?)?;
+    out.line(&args.output.render(&Row::of(vm), || as_table(vm))?).await?;
     Ok(Ending::Done)
 }
 

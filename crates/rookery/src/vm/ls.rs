@@ -27,10 +27,10 @@ pub struct Args {
     pub(super) connect: Connect,
 }
 
-pub(super) fn run(fleet: &Fleet, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
+pub(super) async fn run(fleet: &Fleet, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     let chosen = choose(fleet.first.vms(), args);
     let rows: Vec<_> = chosen.iter().map(|vm| Row::of(vm)).collect();
-    out.line(&args.output.render(&rows, || as_table(&chosen))?)?;
+    out.line(&args.output.render(&rows, || as_table(&chosen))?).await?;
     if chosen.is_empty() {
         remark(&format!("no VM fits; there are {}", fleet.first.vms().len()));
     }

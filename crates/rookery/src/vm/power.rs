@@ -96,7 +96,7 @@ pub(super) async fn run(fleet: &Fleet, args: &Args, out: &mut Out) -> anyhow::Re
     let mut ending = Ending::Done;
     while let Some((outcome, vm)) = running.next().await {
         match outcome {
-            Ok(()) => out.line(&format!("{}: {}", printable(&vm.name), args.action.done()))?,
+            Ok(()) => out.line(&format!("{}: {}", printable(&vm.name), args.action.done())).await?,
             Err(error) => {
                 ending = Ending::Failed;
                 failure::report(&error.context(vm.name.clone()));

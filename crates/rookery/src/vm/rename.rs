@@ -46,7 +46,7 @@ pub(super) async fn run(fleet: &Fleet, args: &Args, out: &mut Out) -> anyhow::Re
     let vm = pick(fleet.first.vms(), &args.vm)?;
     let (old, new) = (vm.name.clone(), args.new.clone());
     if old == new {
-        out.line(&format!("{}: has this name already", printable(&old)))?;
+        out.line(&format!("{}: has this name already", printable(&old))).await?;
         return Ok(Ending::Done);
     }
     if let Some(by) = neighbour(&fleet.first, vm, &new) {
@@ -65,7 +65,7 @@ pub(super) async fn run(fleet: &Fleet, args: &Args, out: &mut Out) -> anyhow::Re
         return Err(RenameError::Refused { old, new, source }.into());
     }
     seen.context("vCenter was asked, but the new name was not seen")?;
-    out.line(&format!("{}: renamed to {}", printable(&old), printable(&new)))?;
+    out.line(&format!("{}: renamed to {}", printable(&old), printable(&new))).await?;
     Ok(Ending::Done)
 }
 

@@ -45,7 +45,7 @@ pub(super) async fn run(fleet: &Fleet, args: &Args, out: &mut Out) -> anyhow::Re
         for event in changes(seen.vms(), latest.vms(), fits) {
             let change = Stamped { time: time.now(), event };
             let line = || format!("{} {}", time.of_day(change.time), change.event.line());
-            out.line(&args.output.render_item(&change, line)?)?;
+            out.line(&args.output.render_item(&change, line)?).await?;
         }
         seen = latest;
     }

@@ -104,3 +104,20 @@ async fn a_second_interrupt_does_not_wait_for_anybody() {
     assert_eq!(outcome.code, Some(130), "{outcome:?}");
     assert!(outcome.stderr.contains("second stop signal"), "{outcome:?}");
 }
+
+/// A pager that waits for a key: the pipe is full and nobody reads.
+#[tokio::test]
+async fn a_reader_that_does_not_read_does_not_keep_the_session() {
+    let vcsim = Vcsim::start(VcsimOptions::plain(150).with("-autostart=false")).await;
+    let govc = Govc::new(&vcsim);
+    let supervisor = Supervisor::new();
+    let proxy = Proxy::start(vcsim.socket(), &supervisor).await;
+    let program = Program::against(&vcsim, &["vm", "ls", "-o", "json"]);
+    let mut running = program.with("GOVC_URL", format!("{}/sdk", proxy.address())).start();
+    // Two pages of VMs and the poll that follows them: from then on it prints.
+    let polls = || proxy.exchanges().iter().filter(|e| e.method == "WaitForUpdatesEx").count();
+    eventually("all is loaded", || async { polls() >= 3 }).await;
+    running.signal("TERM");
+    assert!(running.ends_within(Duration::from_secs(60)).await, "a signal is heard");
+    eventually("the session is gone", || async { govc.sessions().await.is_empty() }).await;
+}
