@@ -115,7 +115,11 @@ mod tests {
         error: https://vc:443 refused the user name or password of me
         hint: `rookery settings` shows where user and password come from; vCenter may lock the account after a few wrong ones
         ");
-        let error = FindError::Missing { name: "DC9".to_owned(), existing: vec!["DC0".to_owned()] };
+        let error = FindError::Missing {
+            kind: rookery_vim_client::Kind::Datacenter,
+            name: "DC9".to_owned(),
+            existing: vec!["DC0".to_owned()],
+        };
         insta::assert_snapshot!(told(&error.into()), @r#"
         error: there is no datacenter "DC9"; there are: DC0
         hint: give one of these as --datacenter, or leave it out to see the VMs of all

@@ -21,7 +21,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use rookery_daemon::Supervisor;
 use rookery_daemon::telemetry::chain;
-use rookery_vim_client::{Client, Inventory, Machines, Snapshot, Tasks, find_datacenter};
+use rookery_vim_client::{Client, Inventory, Kind, Machines, Places, Snapshot, Tasks};
 use tokio::time::timeout;
 use tracing::warn;
 
@@ -86,7 +86,10 @@ async fn open_and_work<T>(
     work: impl AsyncFnOnce(&Fleet) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let container = match &vcenter.datacenter {
-        Some(name) => find_datacenter(client, name).await?.reference,
+        Some(name) => {
+            let places = Places::load(client).await?;
+            places.find(Kind::Datacenter, Some(name), &client.content().root_folder)?.id.clone()
+        }
         None => client.content().root_folder.clone(),
     };
     let inventory = Inventory::start(client.clone(), container, tasks);

@@ -11,6 +11,7 @@ mod vsphere {
     mod faults;
     mod inventory;
     mod machines;
+    mod places;
     mod transport;
     mod trust;
 }

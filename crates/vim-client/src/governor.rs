@@ -14,7 +14,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 
-pub use queue::{Blocked, Ceilings, Order, Place, Priority, Waiting};
+pub use queue::{Blocked, Ceilings, Order, Priority, Site, Waiting};
 use queue::{Queue, Ticket};
 use rate::Bucket;
 

@@ -7,7 +7,6 @@
 //! Start reading at [`Client`], then [`Inventory`] and [`Tasks`].
 
 mod client;
-mod datacenter;
 mod dial;
 mod endpoint;
 mod error;
@@ -15,21 +14,24 @@ mod governor;
 mod http;
 mod inventory;
 mod machine;
+mod places;
 mod properties;
+mod search;
 mod session;
 mod tasks;
 mod tls;
 mod version;
 
 pub use client::{Client, Deadlines, Options};
-pub use datacenter::{Datacenter, FindError, find_datacenter};
 pub use dial::{Dial, DialError, Dialing, Stream, TcpDial};
 pub use endpoint::{Endpoint, InvalidEndpoint, UserInfo};
 pub use error::CallError;
-pub use governor::{Blocked, Ceilings, Governor, Order, Permit, Place, Priority, Waiting};
+pub use governor::{Blocked, Ceilings, Governor, Order, Permit, Priority, Site, Waiting};
 pub use http::HttpError;
 pub use inventory::{Completeness, Config, Guest, Inventory, Nic, Snapshot, Vm, WATCHED_PATHS, WaitError};
-pub use machine::{Machines, OperationError, PowerChange};
+pub use machine::{Change, Machines, OperationError, PowerChange};
+pub use places::{FindError, Kind, Place, Places};
 pub use properties::retrieve;
+pub use search::{SearchError, UuidKind, vm_by_path, vm_by_uuid};
 pub use tasks::{TaskError, Tasks};
 pub use tls::{InvalidThumbprint, Thumbprint, Trust, TrustError};

@@ -4,13 +4,16 @@ use std::time::Duration;
 
 use rookery_vim::inventory_name::escape;
 use rookery_vim::methods::{
-    PowerOffVmTask, PowerOnVmTask, RebootGuest, RenameTask, ResetVmTask, ShutdownGuest, SuspendVmTask,
+    CreateSnapshotTask, DestroyTask, MarkAsTemplate, PowerOffVmTask, PowerOnVmTask, RebootGuest,
+    ReconfigVmTask, RenameTask, ResetVmTask, ShutdownGuest, SuspendVmTask,
 };
-use rookery_vim::objects::PowerState;
-use rookery_vim::{Fault, FaultKind, MoRef};
+use rookery_vim::objects::{ObjectSpec, PowerState, PropertyFilterSpec, PropertySpec};
+use rookery_vim::specs::{OptionValue, VirtualMachineConfigSpec};
+use rookery_vim::{Fault, FaultKind, MoRef, Node, Wire as _};
 
 use crate::client::Client;
 use crate::error::CallError;
+use crate::properties::retrieve;
 use crate::tasks::{TaskError, Tasks};
 
 /// Changes VMs through one client. Clones share it.
@@ -97,11 +100,114 @@ impl Machines {
         Ok(())
     }
 
+    /// Changes a VM's configuration in one call: its name as people write it, notes, hardware, settings.
+    pub async fn reconfigure(
+        &self,
+        vm: &MoRef,
+        change: Change,
+        deadline: Duration,
+    ) -> Result<(), OperationError> {
+        let spec = change.into_spec();
+        let task = self.client.call(&ReconfigVmTask { this: vm.clone(), spec }).await?;
+        self.tasks.finish(task, deadline).await?;
+        Ok(())
+    }
+
+    /// Takes a snapshot of the disks alone, as a base for linked clones.
+    pub async fn snapshot(
+        &self,
+        vm: &MoRef,
+        name: &str,
+        deadline: Duration,
+    ) -> Result<MoRef, OperationError> {
+        let snapshot = CreateSnapshotTask {
+            this: vm.clone(),
+            name: name.to_owned(),
+            description: None,
+            memory: false,
+            quiesce: false,
+        };
+        let task = self.client.call(&snapshot).await?;
+        let result = self.tasks.finish(task.clone(), deadline).await?;
+        result.and_then(|node| MoRef::from_node(node).ok()).ok_or_else(|| {
+            TaskError::Unknown { task, why: "vCenter did not say which snapshot it made".to_owned() }.into()
+        })
+    }
+
+    /// Makes a VM that is off a template. That it is one already is a success.
+    pub async fn mark_as_template(&self, vm: &MoRef) -> Result<(), OperationError> {
+        match self.client.call(&MarkAsTemplate { this: vm.clone() }).await {
+            // Servers refuse this for a template in words of their own; what counts is what the VM is.
+            Err(error) if error.fault().is_some() && self.is_template(vm).await? => Ok(()),
+            result => Ok(result?),
+        }
+    }
+
+    /// Removes a VM that is off, with its files. That it is gone already is a success.
+    ///
+    /// Whoever calls this has made sure that it is the right VM: there is no way back.
+    pub async fn destroy(&self, vm: &MoRef, deadline: Duration) -> Result<(), OperationError> {
+        let order = async {
+            let task = self.client.call(&DestroyTask { this: vm.clone() }).await?;
+            self.tasks.finish(task, deadline).await?;
+            Ok(())
+        };
+        match order.await {
+            Err(OperationError::Call(error)) if error.is(FaultKind::ManagedObjectNotFound) => Ok(()),
+            result => result,
+        }
+    }
+
+    async fn is_template(&self, vm: &MoRef) -> Result<bool, CallError> {
+        let spec = PropertyFilterSpec {
+            prop_set: vec![PropertySpec {
+                kind: "VirtualMachine".to_owned(),
+                all: None,
+                path_set: vec!["config.template".to_owned()],
+            }],
+            object_set: vec![ObjectSpec { obj: vm.clone(), skip: None, select_set: Vec::new() }],
+            report_missing_objects: None,
+        };
+        let mut properties =
+            retrieve(&self.client, spec).await?.into_iter().flat_map(|object| object.prop_set);
+        Ok(properties.any(|property| bool::from_node(property.val) == Ok(true)))
+    }
+
     /// Renames a VM. The name is as people write it.
     pub async fn rename(&self, vm: &MoRef, name: &str, deadline: Duration) -> Result<(), OperationError> {
         let task = self.client.call(&RenameTask { this: vm.clone(), new_name: escape(name) }).await?;
         self.tasks.finish(task, deadline).await?;
         Ok(())
+    }
+}
+
+/// What to change of a VM. What is `None` stays as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Change {
+    /// Its name as people write it.
+    pub name: Option<String>,
+    /// Its notes.
+    pub annotation: Option<String>,
+    /// Virtual CPUs; the VM must be off.
+    pub cpus: Option<i32>,
+    /// Memory; the VM must be off.
+    pub memory_mb: Option<i64>,
+    /// Settings by name, such as `guestinfo.…`. An empty value removes one.
+    pub extra_config: Vec<(String, String)>,
+}
+
+impl Change {
+    fn into_spec(self) -> VirtualMachineConfigSpec {
+        let setting =
+            |(key, value): (String, String)| OptionValue { key, value: Node::leaf("value", "string", value) };
+        VirtualMachineConfigSpec {
+            change_version: None,
+            name: self.name.map(|name| escape(&name)),
+            annotation: self.annotation,
+            cpus: self.cpus,
+            memory_mb: self.memory_mb,
+            extra_config: self.extra_config.into_iter().map(setting).collect(),
+        }
     }
 }
 

@@ -1,7 +1,10 @@
 //! Reading properties once, all pages of them.
 
-use rookery_vim::methods::{ContinueRetrievePropertiesEx, RetrievePropertiesEx};
-use rookery_vim::objects::{ObjectContent, PropertyFilterSpec, RetrieveOptions};
+use rookery_vim::MoRef;
+use rookery_vim::methods::{ContinueRetrievePropertiesEx, CreateContainerView, RetrievePropertiesEx};
+use rookery_vim::objects::{
+    ObjectContent, ObjectSpec, PropertyFilterSpec, PropertySpec, RetrieveOptions, Selection, TraversalSpec,
+};
 
 use crate::client::Client;
 use crate::error::CallError;
@@ -26,4 +29,41 @@ pub async fn retrieve(client: &Client, spec: PropertyFilterSpec) -> Result<Vec<O
         objects.append(&mut result.objects);
     }
     Ok(objects)
+}
+
+/// A live list of all objects of some classes below a container.
+pub(crate) async fn container_view(
+    client: &Client,
+    container: MoRef,
+    kinds: &[&str],
+) -> Result<MoRef, CallError> {
+    // A server without views cannot be used; it answers this call with a fault that says so.
+    let this =
+        client.content().view_manager.clone().unwrap_or_else(|| MoRef::new("ViewManager", "ViewManager"));
+    let kinds = kinds.iter().map(|kind| (*kind).to_owned()).collect();
+    client.call(&CreateContainerView { this, container, kinds, recursive: true }).await
+}
+
+/// Properties of all members of a view.
+pub(crate) fn members_of(view: &MoRef, view_kind: &str, kind: &str, paths: &[&str]) -> PropertyFilterSpec {
+    let step = TraversalSpec {
+        name: Some("members".into()),
+        kind: view_kind.into(),
+        path: "view".into(),
+        skip: Some(false),
+        select_set: Vec::new(),
+    };
+    PropertyFilterSpec {
+        prop_set: vec![PropertySpec {
+            kind: kind.into(),
+            all: None,
+            path_set: paths.iter().map(|p| (*p).to_owned()).collect(),
+        }],
+        object_set: vec![ObjectSpec {
+            obj: view.clone(),
+            skip: Some(true),
+            select_set: vec![Selection::TraversalSpec(step)],
+        }],
+        report_missing_objects: None,
+    }
 }

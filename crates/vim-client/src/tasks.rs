@@ -19,8 +19,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
 use crate::client::Client;
-use crate::datacenter::members_of;
 use crate::error::CallError;
+use crate::properties::members_of;
 
 /// Not `info` itself: the whole of it would be sent again with every per cent of progress.
 const PATHS: [&str; 4] = ["info.state", "info.error", "info.result", "info.progress"];

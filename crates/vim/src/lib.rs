@@ -16,6 +16,7 @@ mod moref;
 pub mod node;
 pub mod objects;
 mod reader;
+pub mod specs;
 mod values;
 pub mod wire;
 mod writer;

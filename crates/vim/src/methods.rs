@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use crate::objects::{
     PropertyFilterSpec, RetrieveOptions, RetrieveResult, ServiceContent, UpdateSet, UserSession, WaitOptions,
 };
+use crate::specs::VirtualMachineConfigSpec;
 use crate::wire::{DecodeError, Member, fill_members};
 use crate::{Element, Hidden, MoRef, Node, Writer};
 
@@ -79,6 +80,18 @@ methods! {
         session_id: Vec<String> = "sessionId",
     }
 
+    /// All VMs of that UUID; BIOS UUIDs are copied with VMs, so there may be several.
+    FindAllByUuid = "FindAllByUuid", repeatable: true, returns Vec<MoRef> {
+        datacenter: Option<MoRef> = "datacenter",
+        uuid: String = "uuid",
+        vm_search: bool = "vmSearch",
+        instance_uuid: Option<bool> = "instanceUuid",
+    }
+    /// The object at a path such as `DC0/vm/folder/name`.
+    FindByInventoryPath = "FindByInventoryPath", repeatable: true, returns Option<MoRef> {
+        inventory_path: String = "inventoryPath",
+    }
+
     /// A live list of all objects of some classes below a container.
     CreateContainerView = "CreateContainerView", repeatable: true, returns MoRef {
         container: MoRef = "container",
@@ -141,6 +154,21 @@ methods! {
     ShutdownGuest = "ShutdownGuest", repeatable: false, returns () {}
     /// Asks the guest to reboot.
     RebootGuest = "RebootGuest", repeatable: false, returns () {}
+    /// Changes a VM's configuration.
+    ReconfigVmTask = "ReconfigVM_Task", repeatable: false, returns MoRef {
+        spec: VirtualMachineConfigSpec = "spec",
+    }
+    /// Takes a snapshot; the task's result is the snapshot.
+    CreateSnapshotTask = "CreateSnapshot_Task", repeatable: false, returns MoRef {
+        name: String = "name",
+        description: Option<String> = "description",
+        memory: bool = "memory",
+        quiesce: bool = "quiesce",
+    }
+    /// Makes a VM a template. It must be off.
+    MarkAsTemplate = "MarkAsTemplate", repeatable: false, returns () {}
+    /// Removes a VM with its files. It must be off.
+    DestroyTask = "Destroy_Task", repeatable: false, returns MoRef {}
     /// Cancels a task that can be cancelled.
     CancelTask = "CancelTask", repeatable: true, returns () {}
 }

@@ -4,7 +4,7 @@ use rookery_stories::{Govc, Vcsim, VcsimOptions, connect};
 use rookery_vim::FaultKind;
 use rookery_vim::MoRef;
 use rookery_vim::objects::PowerState;
-use rookery_vim_client::{OperationError, PowerChange, TaskError};
+use rookery_vim_client::{Change, OperationError, PowerChange, TaskError};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -92,5 +92,51 @@ async fn a_task_that_outlives_its_deadline_is_not_called_failed() {
     // Its effect comes all the same, and is seen.
     let off = |vm: &rookery_vim_client::Vm| (vm.power == Some(PowerState::Off)).then_some(());
     ours.inventory.wait_for(&vm, PATIENCE, off).await.expect("it goes off");
+    ours.close().await;
+}
+
+#[tokio::test]
+async fn a_vm_is_reconfigured_made_a_template_and_destroyed() {
+    let vcsim = Vcsim::start(VcsimOptions::plain(2)).await;
+    let govc = Govc::new(&vcsim);
+    let ours = connect(vcsim.address()).await;
+    let machines = &ours.machines;
+    let vm = ours.inventory.complete().await.expect("it loads").vms().next().expect("a VM").id.clone();
+    let object = format!("VirtualMachine:{}", vm.id());
+
+    let running = machines.destroy(&vm, PATIENCE).await.expect_err("it runs");
+    assert_eq!(running.fault().map(rookery_vim::Fault::kind), Some(FaultKind::InvalidPowerState));
+    machines.power(&vm, PowerChange::Off, PATIENCE).await.expect("off");
+    let change = Change {
+        name: Some("a/b 100%".to_owned()),
+        annotation: Some("{\"a\": \"<&>\"}\r\nline two".to_owned()),
+        cpus: Some(5),
+        memory_mb: Some(2048),
+        extra_config: vec![("guestinfo.nest".to_owned(), "twigs & <moss>".to_owned())],
+    };
+    machines.reconfigure(&vm, change, PATIENCE).await.expect("reconfigured");
+    for (path, expected) in [
+        ("name", "a%2fb 100%25"),
+        ("config.annotation", "{\"a\": \"<&>\"}\r\nline two"),
+        ("config.hardware.numCPU", "5"),
+        ("config.hardware.memoryMB", "2048"),
+    ] {
+        assert_eq!(govc.property(&object, path).await, expected, "{path}");
+    }
+    let info = govc.json(&["object.collect", &object, "config.extraConfig"]).await;
+    assert!(info.to_string().contains("twigs & <moss>"), "{info}");
+
+    let snapshot = machines.snapshot(&vm, "base", PATIENCE).await.expect("a snapshot");
+    assert_eq!(snapshot.kind(), "VirtualMachineSnapshot");
+    assert!(govc.property(&object, "snapshot.currentSnapshot").await.contains(snapshot.id()));
+
+    machines.mark_as_template(&vm).await.expect("a template");
+    assert_eq!(govc.property(&object, "config.template").await, "true");
+    machines.mark_as_template(&vm).await.expect("it is one already");
+
+    machines.destroy(&vm, PATIENCE).await.expect("destroyed");
+    machines.destroy(&vm, PATIENCE).await.expect("gone already");
+    let left = govc.run(&["find", "/", "-type", "m"]).await;
+    assert_eq!(left.lines().count(), 1, "{left}");
     ours.close().await;
 }

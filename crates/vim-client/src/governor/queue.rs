@@ -49,7 +49,7 @@ impl Priority {
 
 /// Where an operation makes work, as far as it is known beforehand.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct Site {
     /// The host that does it.
     pub host: Option<MoRef>,
     /// The datastore that is written to.
@@ -64,7 +64,7 @@ pub struct Order {
     /// How urgent it is.
     pub priority: Priority,
     /// Where it makes work.
-    pub place: Place,
+    pub site: Site,
 }
 
 /// An order that waits.
@@ -100,7 +100,7 @@ pub(super) struct Ticket(u64);
 pub(super) struct Queue {
     ceilings: Ceilings,
     waiting: BTreeMap<Ticket, (Order, Instant)>,
-    running: BTreeMap<Ticket, Place>,
+    running: BTreeMap<Ticket, Site>,
     next: u64,
 }
 
@@ -134,13 +134,13 @@ impl Queue {
         let mut admitted = Vec::new();
         for ticket in self.turns(now) {
             let Some((order, _)) = self.waiting.get(&ticket) else { continue };
-            match self.blocked(&order.place) {
+            match self.blocked(&order.site) {
                 Blocked::Total => break,
                 Blocked::Host(_) | Blocked::Datastore(_) => {}
                 Blocked::Nothing => {
-                    let place = order.place.clone();
+                    let site = order.site.clone();
                     self.waiting.remove(&ticket);
-                    self.running.insert(ticket, place);
+                    self.running.insert(ticket, site);
                     admitted.push(ticket);
                 }
             }
@@ -153,7 +153,7 @@ impl Queue {
         let view = |(order, since): &(Order, Instant)| Waiting {
             order: order.clone(),
             waited: now.saturating_duration_since(*since),
-            blocked: self.blocked(&order.place),
+            blocked: self.blocked(&order.site),
         };
         turns.map(view).collect()
     }
@@ -173,12 +173,12 @@ impl Queue {
         turns.into_iter().map(|(_, ticket)| ticket).collect()
     }
 
-    fn blocked(&self, place: &Place) -> Blocked {
+    fn blocked(&self, site: &Site) -> Blocked {
         if self.running.len() >= self.ceilings.total {
             return Blocked::Total;
         }
-        let busy = |here: fn(&Place) -> Option<&MoRef>, limit| {
-            let wanted = here(place)?;
+        let busy = |here: fn(&Site) -> Option<&MoRef>, limit| {
+            let wanted = here(site)?;
             (self.running.values().filter(|p| here(p) == Some(wanted)).count() >= limit)
                 .then(|| wanted.clone())
         };

@@ -9,7 +9,7 @@ fn host(number: usize) -> MoRef {
 }
 
 fn order(what: &str, priority: Priority, on_host: Option<usize>) -> Order {
-    Order { what: what.to_owned(), priority, place: Place { host: on_host.map(host), datastore: None } }
+    Order { what: what.to_owned(), priority, site: Site { host: on_host.map(host), datastore: None } }
 }
 
 fn named(waiting: &[Waiting]) -> Vec<&str> {
@@ -126,18 +126,18 @@ proptest! {
         let now = Instant::now();
         let ceilings = Ceilings { total, per_host, per_datastore };
         let mut queue = Queue::new(ceilings);
-        let mut places = BTreeMap::new();
+        let mut sites = BTreeMap::new();
         let mut running: Vec<Ticket> = Vec::new();
         let mut served = 0;
         let count = orders.len();
         for (priority, on_host, on_datastore) in orders {
             let priority = [Priority::Demand, Priority::Stock, Priority::Housekeeping][usize::from(priority)];
             // Number 0 stands for "not known beforehand".
-            let place = Place {
+            let site = Site {
                 host: (on_host > 0).then(|| host(on_host)),
                 datastore: (on_datastore > 0).then(|| MoRef::new("Datastore", &on_datastore.to_string())),
             };
-            places.insert(queue.join(Order { what: String::new(), priority, place: place.clone() }, now), place);
+            sites.insert(queue.join(Order { what: String::new(), priority, site: site.clone() }, now), site);
         }
         let mut leavings = leavings.into_iter();
         loop {
@@ -145,9 +145,9 @@ proptest! {
             served += admitted.len();
             running.extend(&admitted);
             prop_assert!(running.len() <= total);
-            for place in running.iter().map(|ticket| &places[ticket]) {
-                let same = |here: fn(&Place) -> &Option<MoRef>| {
-                    running.iter().filter(|t| here(&places[*t]).is_some() && here(&places[*t]) == here(place)).count()
+            for site in running.iter().map(|ticket| &sites[ticket]) {
+                let same = |here: fn(&Site) -> &Option<MoRef>| {
+                    running.iter().filter(|t| here(&sites[*t]).is_some() && here(&sites[*t]) == here(site)).count()
                 };
                 prop_assert!(same(|p| &p.host) <= per_host && same(|p| &p.datastore) <= per_datastore);
             }

@@ -22,9 +22,8 @@ use super::changes::{Next, Progress, Rows};
 use super::row::PATHS;
 use super::snapshot::{Completeness, Snapshot};
 use crate::client::Client;
-use crate::datacenter::{container_view, members_of};
 use crate::error::CallError;
-use crate::properties::retrieve;
+use crate::properties::{container_view, members_of, retrieve};
 
 /// One request a minute keeps the session alive and the snapshot younger than the two minutes that deleting needs.
 const MAX_WAIT: Duration = Duration::from_secs(55);
@@ -111,7 +110,7 @@ impl Watcher {
     }
 
     async fn build(&self) -> Result<Built, CallError> {
-        let view = container_view(&self.client, self.container.clone(), "VirtualMachine").await?;
+        let view = container_view(&self.client, self.container.clone(), &["VirtualMachine"]).await?;
         let main = self.client.content().property_collector.clone();
         let collector = self.client.call(&CreatePropertyCollector { this: main }).await?;
         let spec = members_of(&view, "ContainerView", "VirtualMachine", &PATHS);
