@@ -1,3 +1,4 @@
+use std::io;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
@@ -15,7 +16,14 @@ use tokio::time::Instant;
 #[derive(Debug, Clone)]
 pub struct Proxy {
     address: String,
+    books: Books,
+}
+
+/// What was exchanged, and which answers are still to be lost.
+#[derive(Debug, Clone, Default)]
+struct Books {
     log: Arc<Mutex<Vec<Exchange>>>,
+    to_lose: Arc<Mutex<Vec<String>>>,
 }
 
 /// One request and its answer.
@@ -34,17 +42,17 @@ impl Proxy {
     pub async fn start(upstream: &str, supervisor: &Supervisor) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = format!("http://{}", listener.local_addr().expect("it is bound"));
-        let log = Arc::<Mutex<Vec<Exchange>>>::default();
-        let (upstream, seen, tasks) = (upstream.to_owned(), Arc::clone(&log), supervisor.clone());
+        let books = Books::default();
+        let (upstream, seen, tasks) = (upstream.to_owned(), books.clone(), supervisor.clone());
         supervisor.spawn("proxy", async move {
             while let Ok((stream, _)) = listener.accept().await {
                 tasks.spawn(
                     "proxied connection",
-                    serve(stream, upstream.clone(), Arc::clone(&seen), tasks.clone()),
+                    serve(stream, upstream.clone(), seen.clone(), tasks.clone()),
                 );
             }
         });
-        Self { address, log }
+        Self { address, books }
     }
 
     /// Where clients connect to.
@@ -54,14 +62,18 @@ impl Proxy {
 
     /// Everything that was exchanged so far, in the order of the requests.
     pub fn exchanges(&self) -> Vec<Exchange> {
-        self.log.lock().expect("nobody panicked").clone()
+        self.books.log.lock().expect("nobody panicked").clone()
+    }
+
+    /// Loses the next answer to a method: the server has done it, and the client's connection breaks.
+    pub fn lose(&self, method: &str) {
+        self.books.to_lose.lock().expect("nobody panicked").push(method.to_owned());
     }
 }
 
-type Log = Arc<Mutex<Vec<Exchange>>>;
 type Sender = client::conn::http1::SendRequest<Full<Bytes>>;
 
-async fn serve(stream: TcpStream, upstream: String, log: Log, tasks: Supervisor) {
+async fn serve(stream: TcpStream, upstream: String, books: Books, tasks: Supervisor) {
     let Ok(onward) = TcpStream::connect(&upstream).await else { return };
     let Ok((sender, connection)) = client::conn::http1::handshake(TokioIo::new(onward)).await else { return };
     tasks.spawn("connection to the server", async move {
@@ -69,27 +81,33 @@ async fn serve(stream: TcpStream, upstream: String, log: Log, tasks: Supervisor)
         connection.await.ok();
     });
     let sender = Arc::new(AsyncMutex::new(sender));
-    let service = service_fn(move |request| forward(request, Arc::clone(&sender), Arc::clone(&log)));
+    let service = service_fn(move |request| forward(request, Arc::clone(&sender), books.clone()));
     server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await.ok();
 }
 
 async fn forward(
     request: Request<Incoming>,
     sender: Arc<AsyncMutex<Sender>>,
-    log: Log,
-) -> hyper::Result<Response<Full<Bytes>>> {
+    books: Books,
+) -> io::Result<Response<Full<Bytes>>> {
     let (head, body) = request.into_parts();
-    let body = body.collect().await?.to_bytes();
+    let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
     let method = soap_method(&body).unwrap_or_else(|| head.uri.path().to_owned());
     let index = {
-        let mut log = log.lock().expect("nobody panicked");
-        log.push(Exchange { method, at: Instant::now(), answer: None });
+        let mut log = books.log.lock().expect("nobody panicked");
+        log.push(Exchange { method: method.clone(), at: Instant::now(), answer: None });
         log.len() - 1
     };
-    let response = sender.lock().await.send_request(Request::from_parts(head, Full::new(body))).await?;
+    let request = Request::from_parts(head, Full::new(body));
+    let response = sender.lock().await.send_request(request).await.map_err(io::Error::other)?;
     let (head, body) = response.into_parts();
-    let body = body.collect().await?.to_bytes();
-    log.lock().expect("nobody panicked")[index].answer = Some(body.clone());
+    let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
+    books.log.lock().expect("nobody panicked")[index].answer = Some(body.clone());
+    let mut to_lose = books.to_lose.lock().expect("nobody panicked");
+    if let Some(at) = to_lose.iter().position(|lost| *lost == method) {
+        to_lose.remove(at);
+        return Err(io::Error::other("this answer is lost on purpose"));
+    }
     Ok(Response::from_parts(head, Full::new(body)))
 }
 

@@ -7,6 +7,7 @@
 
 mod vsphere {
     mod cli;
+    mod clones;
     mod cuts;
     mod faults;
     mod inventory;

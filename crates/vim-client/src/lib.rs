@@ -7,6 +7,7 @@
 //! Start reading at [`Client`], then [`Inventory`] and [`Tasks`].
 
 mod client;
+mod clone;
 mod dial;
 mod endpoint;
 mod error;
@@ -23,6 +24,9 @@ mod tls;
 mod version;
 
 pub use client::{Client, Deadlines, Options};
+pub use clone::{
+    CloneError, CloneOrder, DiskMove, FixedAddress, GuestSetup, NetworkBacking, network_backing,
+};
 pub use dial::{Dial, DialError, Dialing, Stream, TcpDial};
 pub use endpoint::{Endpoint, InvalidEndpoint, UserInfo};
 pub use error::CallError;

@@ -2,25 +2,25 @@
 
 use std::time::Duration;
 
-use rookery_vim::inventory_name::escape;
+use rookery_vim::inventory_name::{escape, unescape};
 use rookery_vim::methods::{
     CreateSnapshotTask, DestroyTask, MarkAsTemplate, PowerOffVmTask, PowerOnVmTask, RebootGuest,
     ReconfigVmTask, RenameTask, ResetVmTask, ShutdownGuest, SuspendVmTask,
 };
-use rookery_vim::objects::{ObjectSpec, PowerState, PropertyFilterSpec, PropertySpec};
+use rookery_vim::objects::PowerState;
 use rookery_vim::specs::{OptionValue, VirtualMachineConfigSpec};
 use rookery_vim::{Fault, FaultKind, MoRef, Node, Wire as _};
 
 use crate::client::Client;
 use crate::error::CallError;
-use crate::properties::retrieve;
+use crate::properties::properties_of;
 use crate::tasks::{TaskError, Tasks};
 
 /// Changes VMs through one client. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Machines {
-    client: Client,
-    tasks: Tasks,
+    pub(crate) client: Client,
+    pub(crate) tasks: Tasks,
 }
 
 /// What to do with a VM's power.
@@ -58,6 +58,16 @@ impl OperationError {
             Self::Call(error) => error.fault(),
             Self::Task(TaskError::Failed(fault)) => Some(fault),
             Self::Task(TaskError::Unknown { .. } | TaskError::TimedOut { .. } | TaskError::Stopped) => None,
+        }
+    }
+}
+
+impl OperationError {
+    /// Whether the operation may have been carried out, in whole or in part: look for its effect before repeating it.
+    pub fn may_have_happened(&self) -> bool {
+        match self {
+            Self::Call(error) => error.may_have_happened(),
+            Self::Task(_) => true,
         }
     }
 }
@@ -113,13 +123,18 @@ impl Machines {
         Ok(())
     }
 
-    /// Takes a snapshot of the disks alone, as a base for linked clones.
+    /// Takes a snapshot of the disks alone, as a base for linked clones. One of that name that is there already will do:
+    /// it is what an earlier call made whose answer was lost.
     pub async fn snapshot(
         &self,
         vm: &MoRef,
         name: &str,
         deadline: Duration,
     ) -> Result<MoRef, OperationError> {
+        let found = properties_of(&self.client, vm, &["snapshot.rootSnapshotList"]).await?;
+        if let Some(existing) = found.iter().find_map(|(_, list)| snapshot_named(&list.children, name)) {
+            return Ok(existing);
+        }
         let snapshot = CreateSnapshotTask {
             this: vm.clone(),
             name: name.to_owned(),
@@ -159,25 +174,30 @@ impl Machines {
     }
 
     async fn is_template(&self, vm: &MoRef) -> Result<bool, CallError> {
-        let spec = PropertyFilterSpec {
-            prop_set: vec![PropertySpec {
-                kind: "VirtualMachine".to_owned(),
-                all: None,
-                path_set: vec!["config.template".to_owned()],
-            }],
-            object_set: vec![ObjectSpec { obj: vm.clone(), skip: None, select_set: Vec::new() }],
-            report_missing_objects: None,
-        };
-        let mut properties =
-            retrieve(&self.client, spec).await?.into_iter().flat_map(|object| object.prop_set);
-        Ok(properties.any(|property| bool::from_node(property.val) == Ok(true)))
+        let found = properties_of(&self.client, vm, &["config.template"]).await?;
+        Ok(found.into_iter().any(|(_, value)| bool::from_node(value) == Ok(true)))
     }
 
-    /// Renames a VM. The name is as people write it.
+    /// Renames a VM. The name is as people write it. That it has this name already is a success.
     pub async fn rename(&self, vm: &MoRef, name: &str, deadline: Duration) -> Result<(), OperationError> {
-        let task = self.client.call(&RenameTask { this: vm.clone(), new_name: escape(name) }).await?;
-        self.tasks.finish(task, deadline).await?;
-        Ok(())
+        let order = async {
+            let task = self.client.call(&RenameTask { this: vm.clone(), new_name: escape(name) }).await?;
+            self.tasks.finish(task, deadline).await?;
+            Ok(())
+        };
+        match order.await {
+            // A repeat after a lost answer is refused because the name is taken, by this very VM.
+            Err(OperationError::Task(TaskError::Failed(fault))) if self.name_of(vm).await? != name => {
+                Err(OperationError::Task(TaskError::Failed(fault)))
+            }
+            Err(OperationError::Task(TaskError::Failed(_))) => Ok(()),
+            result => result,
+        }
+    }
+
+    async fn name_of(&self, vm: &MoRef) -> Result<String, CallError> {
+        let found = properties_of(&self.client, vm, &["name"]).await?;
+        Ok(found.into_iter().next().map(|(_, value)| unescape(&value.text)).unwrap_or_default())
     }
 }
 
@@ -197,18 +217,31 @@ pub struct Change {
 }
 
 impl Change {
-    fn into_spec(self) -> VirtualMachineConfigSpec {
+    pub(crate) fn into_spec(self) -> VirtualMachineConfigSpec {
         let setting =
             |(key, value): (String, String)| OptionValue { key, value: Node::leaf("value", "string", value) };
         VirtualMachineConfigSpec {
             change_version: None,
             name: self.name.map(|name| escape(&name)),
             annotation: self.annotation,
+            tools: None,
             cpus: self.cpus,
             memory_mb: self.memory_mb,
             extra_config: self.extra_config.into_iter().map(setting).collect(),
         }
     }
+}
+
+/// The snapshot of that name in a forest of snapshots.
+fn snapshot_named(trees: &[Node], name: &str) -> Option<MoRef> {
+    trees.iter().find_map(|tree| {
+        if tree.child_text("name") == Some(name) {
+            return tree.child("snapshot").and_then(|reference| MoRef::from_node(reference.clone()).ok());
+        }
+        let children: Vec<Node> =
+            tree.children.iter().filter(|c| &*c.name == "childSnapshotList").cloned().collect();
+        snapshot_named(&children, name)
+    })
 }
 
 /// Another client, or our own lost call, was faster.

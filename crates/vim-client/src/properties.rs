@@ -1,10 +1,10 @@
 //! Reading properties once, all pages of them.
 
-use rookery_vim::MoRef;
 use rookery_vim::methods::{ContinueRetrievePropertiesEx, CreateContainerView, RetrievePropertiesEx};
 use rookery_vim::objects::{
     ObjectContent, ObjectSpec, PropertyFilterSpec, PropertySpec, RetrieveOptions, Selection, TraversalSpec,
 };
+use rookery_vim::{MoRef, Node};
 
 use crate::client::Client;
 use crate::error::CallError;
@@ -66,4 +66,23 @@ pub(crate) fn members_of(view: &MoRef, view_kind: &str, kind: &str, paths: &[&st
         }],
         report_missing_objects: None,
     }
+}
+
+/// Some properties of one object; unset ones are absent.
+pub(crate) async fn properties_of(
+    client: &Client,
+    object: &MoRef,
+    paths: &[&str],
+) -> Result<Vec<(String, Node)>, CallError> {
+    let spec = PropertyFilterSpec {
+        prop_set: vec![PropertySpec {
+            kind: object.kind().to_owned(),
+            all: None,
+            path_set: paths.iter().map(|path| (*path).to_owned()).collect(),
+        }],
+        object_set: vec![ObjectSpec { obj: object.clone(), skip: None, select_set: Vec::new() }],
+        report_missing_objects: None,
+    };
+    let found = retrieve(client, spec).await?.into_iter().flat_map(|object| object.prop_set);
+    Ok(found.map(|property| (property.name, property.val)).collect())
 }

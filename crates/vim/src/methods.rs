@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use crate::objects::{
     PropertyFilterSpec, RetrieveOptions, RetrieveResult, ServiceContent, UpdateSet, UserSession, WaitOptions,
 };
-use crate::specs::VirtualMachineConfigSpec;
+use crate::specs::{VirtualMachineCloneSpec, VirtualMachineConfigSpec};
 use crate::wire::{DecodeError, Member, fill_members};
 use crate::{Element, Hidden, MoRef, Node, Writer};
 
@@ -87,6 +87,11 @@ methods! {
         vm_search: bool = "vmSearch",
         instance_uuid: Option<bool> = "instanceUuid",
     }
+    /// The object of that name right inside another one.
+    FindChild = "FindChild", repeatable: true, returns Option<MoRef> {
+        entity: MoRef = "entity",
+        name: String = "name",
+    }
     /// The object at a path such as `DC0/vm/folder/name`.
     FindByInventoryPath = "FindByInventoryPath", repeatable: true, returns Option<MoRef> {
         inventory_path: String = "inventoryPath",
@@ -154,6 +159,12 @@ methods! {
     ShutdownGuest = "ShutdownGuest", repeatable: false, returns () {}
     /// Asks the guest to reboot.
     RebootGuest = "RebootGuest", repeatable: false, returns () {}
+    /// Clones a VM or template into a folder; the task's result is the new VM.
+    CloneVmTask = "CloneVM_Task", repeatable: false, returns MoRef {
+        folder: MoRef = "folder",
+        name: String = "name",
+        spec: VirtualMachineCloneSpec = "spec",
+    }
     /// Changes a VM's configuration.
     ReconfigVmTask = "ReconfigVM_Task", repeatable: false, returns MoRef {
         spec: VirtualMachineConfigSpec = "spec",

@@ -1,9 +1,30 @@
-//! What a VM should be like: one row a type, members in schema order.
+//! What a VM should be like: the objects of clone, reconfigure and customization, one row a type, members in schema
+//! order.
 
-use crate::Node;
-use crate::wire::objects;
+use crate::wire::{objects, variants};
+use crate::{MoRef, Node};
 
 objects! {
+    /// How to clone.
+    VirtualMachineCloneSpec {
+        location: VirtualMachineRelocateSpec = "location",
+        template: bool = "template",
+        config: Option<VirtualMachineConfigSpec> = "config",
+        customization: Option<CustomizationSpec> = "customization",
+        power_on: bool = "powerOn",
+        snapshot: Option<MoRef> = "snapshot",
+    }
+
+    /// Where a VM goes, and how its disks and cards come along.
+    #[derive(Default)]
+    VirtualMachineRelocateSpec {
+        datastore: Option<MoRef> = "datastore",
+        disk_move_type: Option<String> = "diskMoveType",
+        pool: Option<MoRef> = "pool",
+        host: Option<MoRef> = "host",
+        device_change: Vec<VirtualDeviceConfigSpec> = "deviceChange",
+    }
+
     /// What to change of a VM; what is unset stays as it is.
     #[derive(Default)]
     VirtualMachineConfigSpec {
@@ -11,9 +32,15 @@ objects! {
         change_version: Option<String> = "changeVersion",
         name: Option<String> = "name",
         annotation: Option<String> = "annotation",
+        tools: Option<ToolsConfigInfo> = "tools",
         cpus: Option<i32> = "numCPUs",
         memory_mb: Option<i64> = "memoryMB",
         extra_config: Vec<OptionValue> = "extraConfig",
+    }
+
+    /// What VMware Tools do.
+    ToolsConfigInfo {
+        after_power_on: Option<bool> = "afterPowerOn",
     }
 
     /// A setting by name. Its value states its own type.
@@ -21,4 +48,97 @@ objects! {
         key: String = "key",
         value: Node = "value",
     }
+
+    /// A change of one device. The device is kept as it came but for what is changed: its class must not be lost.
+    VirtualDeviceConfigSpec {
+        operation: Option<String> = "operation",
+        device: Node = "device",
+    }
+
+    /// The network behind a card, on a host's own switch.
+    VirtualEthernetCardNetworkBackingInfo {
+        device_name: String = "deviceName",
+        network: Option<MoRef> = "network",
+    }
+
+    /// The network behind a card, on a distributed switch.
+    VirtualEthernetCardDistributedVirtualPortBackingInfo {
+        port: DistributedVirtualSwitchPortConnection = "port",
+    }
+
+    /// A port group of a distributed switch.
+    DistributedVirtualSwitchPortConnection {
+        switch_uuid: String = "switchUuid",
+        portgroup_key: Option<String> = "portgroupKey",
+    }
+
+    /// Whether a device is plugged in.
+    VirtualDeviceConnectInfo {
+        start_connected: bool = "startConnected",
+        allow_guest_control: bool = "allowGuestControl",
+        connected: bool = "connected",
+    }
+
+    /// How the guest is set up when it first starts.
+    CustomizationSpec {
+        options: Option<CustomizationOptions> = "options",
+        identity: CustomizationIdentity = "identity",
+        global_ip_settings: CustomizationGlobalIPSettings = "globalIPSettings",
+        nic_setting_map: Vec<CustomizationAdapterMapping> = "nicSettingMap",
+    }
+
+    /// Nothing to say about Linux but that it is Linux.
+    CustomizationLinuxOptions {}
+
+    /// Who a Linux guest is. The domain may be empty, but must be there.
+    CustomizationLinuxPrep {
+        host_name: CustomizationName = "hostName",
+        domain: String = "domain",
+    }
+
+    /// The host name is the VM's.
+    CustomizationVirtualMachineName {}
+
+    /// The host name is given.
+    CustomizationFixedName {
+        name: String = "name",
+    }
+
+    /// Name servers for all cards.
+    CustomizationGlobalIPSettings {
+        dns_suffixes: Vec<String> = "dnsSuffixList",
+        dns_servers: Vec<String> = "dnsServerList",
+    }
+
+    /// The settings of one card; there must be one for each that the VM has, in their order.
+    CustomizationAdapterMapping {
+        adapter: CustomizationIPSettings = "adapter",
+    }
+
+    /// The address of a card.
+    CustomizationIPSettings {
+        ip: CustomizationIpGenerator = "ip",
+        subnet_mask: Option<String> = "subnetMask",
+        gateway: Vec<String> = "gateway",
+        dns_servers: Vec<String> = "dnsServerList",
+    }
+
+    /// Exactly this address.
+    CustomizationFixedIp {
+        ip_address: String = "ipAddress",
+    }
+
+    /// Whatever DHCP gives.
+    CustomizationDhcpIpGenerator {}
+}
+
+variants! {
+    /// Options of a kind of guest.
+    CustomizationOptions of "CustomizationOptions" { CustomizationLinuxOptions }
+    /// Who a guest is.
+    CustomizationIdentity of "CustomizationIdentitySettings" { CustomizationLinuxPrep }
+    /// Where a host name comes from.
+    CustomizationName of "CustomizationName" { CustomizationVirtualMachineName, CustomizationFixedName }
+    /// Where an address comes from.
+    CustomizationIpGenerator of "CustomizationIpGenerator" { CustomizationFixedIp, CustomizationDhcpIpGenerator }
 }

@@ -1,0 +1,100 @@
+//! From what is wanted to what is sent. Pure.
+
+use rookery_vim::inventory_name::escape;
+use rookery_vim::methods::CloneVmTask;
+use rookery_vim::specs::{
+    CustomizationAdapterMapping, CustomizationDhcpIpGenerator, CustomizationFixedIp,
+    CustomizationGlobalIPSettings, CustomizationIPSettings, CustomizationIdentity, CustomizationIpGenerator,
+    CustomizationLinuxOptions, CustomizationLinuxPrep, CustomizationName, CustomizationOptions,
+    CustomizationSpec, CustomizationVirtualMachineName, ToolsConfigInfo, VirtualMachineCloneSpec,
+    VirtualMachineConfigSpec, VirtualMachineRelocateSpec,
+};
+use rookery_vim::{MoRef, ParseError};
+
+use super::cards::{cards, rewire};
+use super::{CloneOrder, DiskMove, FixedAddress, GuestSetup, Source};
+use crate::machine::Change;
+
+/// The call that makes a clone.
+pub(super) fn call(order: &CloneOrder, source: &Source) -> Result<CloneVmTask, ParseError> {
+    let snapshot = linkable(order, source);
+    let disk_move = if snapshot.is_some() { "createNewChildDiskBacking" } else { "moveChildMostDiskBacking" };
+    let location = VirtualMachineRelocateSpec {
+        datastore: order.datastore.clone(),
+        disk_move_type: Some(disk_move.to_owned()),
+        pool: Some(order.pool.clone()),
+        host: order.host.clone(),
+        device_change: rewire(&source.devices, order.network.as_ref(), order.card_class.as_deref())?,
+    };
+    let spec = VirtualMachineCloneSpec {
+        location,
+        template: false,
+        config: Some(config(&order.change)),
+        customization: customization(&order.guest, cards(&source.devices).count()),
+        power_on: order.power_on,
+        snapshot,
+    };
+    Ok(CloneVmTask {
+        this: order.source.clone(),
+        folder: order.folder.clone(),
+        name: escape(&order.name),
+        spec,
+    })
+}
+
+/// The snapshot that the clone's disks may be children of: they must stay on the datastore of their parents.
+fn linkable(order: &CloneOrder, source: &Source) -> Option<MoRef> {
+    let within_reach = match &order.datastore {
+        None => true,
+        Some(target) => source.datastores.as_slice() == [target.clone()],
+    };
+    match order.disks {
+        DiskMove::Auto if within_reach => source.snapshot.clone(),
+        DiskMove::Auto | DiskMove::ChildMost => None,
+    }
+}
+
+fn config(change: &Change) -> VirtualMachineConfigSpec {
+    let spec = Change { name: None, ..change.clone() }.into_spec();
+    // Scripts in the guest wait for the tools, which are told to run them.
+    VirtualMachineConfigSpec { tools: Some(ToolsConfigInfo { after_power_on: Some(true) }), ..spec }
+}
+
+fn customization(guest: &GuestSetup, cards: usize) -> Option<CustomizationSpec> {
+    let GuestSetup::Linux { address, dns, domain } = guest else { return None };
+    let first = address.as_ref().map_or_else(dhcp, |address| fixed(address, dns));
+    let others = std::iter::repeat_with(dhcp).take(cards.saturating_sub(1));
+    let adapters = std::iter::once(first).chain(others);
+    let identity = CustomizationLinuxPrep {
+        host_name: CustomizationName::CustomizationVirtualMachineName(CustomizationVirtualMachineName {}),
+        domain: domain.clone(),
+    };
+    Some(CustomizationSpec {
+        options: Some(CustomizationOptions::CustomizationLinuxOptions(CustomizationLinuxOptions {})),
+        identity: CustomizationIdentity::CustomizationLinuxPrep(identity),
+        global_ip_settings: CustomizationGlobalIPSettings {
+            dns_suffixes: Vec::new(),
+            dns_servers: dns.clone(),
+        },
+        nic_setting_map: adapters.map(|adapter| CustomizationAdapterMapping { adapter }).collect(),
+    })
+}
+
+fn fixed(address: &FixedAddress, dns: &[String]) -> CustomizationIPSettings {
+    let ip = CustomizationFixedIp { ip_address: address.ip.clone() };
+    CustomizationIPSettings {
+        ip: CustomizationIpGenerator::CustomizationFixedIp(ip),
+        subnet_mask: Some(address.mask.clone()),
+        gateway: address.gateway.iter().cloned().collect(),
+        dns_servers: dns.to_vec(),
+    }
+}
+
+fn dhcp() -> CustomizationIPSettings {
+    CustomizationIPSettings {
+        ip: CustomizationIpGenerator::CustomizationDhcpIpGenerator(CustomizationDhcpIpGenerator {}),
+        subnet_mask: None,
+        gateway: Vec::new(),
+        dns_servers: Vec::new(),
+    }
+}
