@@ -10,6 +10,7 @@ mod vsphere {
     mod clones;
     mod cuts;
     mod faults;
+    mod history;
     mod inventory;
     mod machines;
     mod places;

@@ -11,6 +11,7 @@ mod clone;
 mod dial;
 mod endpoint;
 mod error;
+mod events;
 mod governor;
 mod http;
 mod inventory;
@@ -30,6 +31,7 @@ pub use clone::{
 pub use dial::{Dial, DialError, Dialing, Stream, TcpDial};
 pub use endpoint::{Endpoint, InvalidEndpoint, UserInfo};
 pub use error::CallError;
+pub use events::{Event, EventFilter, events};
 pub use governor::{Blocked, Ceilings, Governor, Order, Permit, Priority, Site, Waiting};
 pub use http::HttpError;
 pub use inventory::{Completeness, Config, Guest, Inventory, Nic, Snapshot, Vm, WATCHED_PATHS, WaitError};

@@ -3,7 +3,8 @@
 use jiff::Timestamp;
 
 use crate::objects::{
-    PropertyFilterSpec, RetrieveOptions, RetrieveResult, ServiceContent, UpdateSet, UserSession, WaitOptions,
+    EventFilterSpec, PropertyFilterSpec, RetrieveOptions, RetrieveResult, ServiceContent, UpdateSet,
+    UserSession, WaitOptions,
 };
 use crate::specs::{VirtualMachineCloneSpec, VirtualMachineConfigSpec};
 use crate::wire::{DecodeError, Member, fill_members};
@@ -140,6 +141,17 @@ methods! {
     }
     /// Makes a running long poll of this collector fail with `RequestCanceled`.
     CancelWaitForUpdates = "CancelWaitForUpdates", repeatable: true, returns () {}
+
+    /// Starts reading history. A session may have few of these at a time.
+    CreateCollectorForEvents = "CreateCollectorForEvents", repeatable: true, returns MoRef {
+        filter: EventFilterSpec = "filter",
+    }
+    /// The next events after those that were read; none means the end. A repeat would skip some.
+    ReadNextEvents = "ReadNextEvents", repeatable: false, returns Vec<Node> {
+        max_count: i32 = "maxCount",
+    }
+    /// Ends reading.
+    DestroyCollector = "DestroyCollector", repeatable: true, returns () {}
 
     /// Renames any inventory object.
     RenameTask = "Rename_Task", repeatable: false, returns MoRef {

@@ -150,6 +150,26 @@ objects! {
         val: Option<Node> = "val",
     }
 
+    /// Which events to collect.
+    EventFilterSpec {
+        entity: Option<EventFilterSpecByEntity> = "entity",
+        time: Option<EventFilterSpecByTime> = "time",
+        disable_full_message: Option<bool> = "disableFullMessage",
+        event_type_id: Vec<String> = "eventTypeId",
+    }
+
+    /// Events of an object, or of all inside it.
+    EventFilterSpecByEntity {
+        entity: MoRef = "entity",
+        recursion: String = "recursion",
+    }
+
+    /// Events of a time.
+    EventFilterSpecByTime {
+        begin_time: Option<Timestamp> = "beginTime",
+        end_time: Option<Timestamp> = "endTime",
+    }
+
     /// A network card as the guest reports it.
     GuestNicInfo {
         network: Option<String> = "network",

@@ -185,6 +185,7 @@ macro_rules! objects {
                 $( $crate::wire::Member::write_member(&self.$member, out, $wire); )*
                 out.close(name);
             }
+            #[allow(unused_mut, reason = "a row may have no members")]
             fn read(element: &mut $crate::Element<'_, '_>) -> Result<Self, $crate::DecodeError> {
                 $crate::wire::fill_members!(element, $( $member: $type = $wire ),*);
                 $( if $key.is_none() {

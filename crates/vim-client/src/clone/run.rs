@@ -163,7 +163,9 @@ async fn read_source(client: &Client, vm: &MoRef) -> Result<Source, CallError> {
     for (name, mut node) in properties_of(client, vm, &paths).await? {
         match name.as_str() {
             "config.hardware.device" => source.devices = node.children,
-            "snapshot" => source.snapshot = node.take("currentSnapshot").and_then(|n| MoRef::from_node(n).ok()),
+            "snapshot" => {
+                source.snapshot = node.take("currentSnapshot").and_then(|n| MoRef::from_node(n).ok());
+            }
             "datastore" => source.datastores = node.items().unwrap_or_default(),
             _ => {}
         }
