@@ -118,10 +118,10 @@ mod tests {
         let error = FindError::Missing {
             kind: rookery_vim_client::Kind::Datacenter,
             name: "DC9".to_owned(),
-            existing: vec!["DC0".to_owned()],
+            existing: vec!["/DC0".to_owned()],
         };
         insta::assert_snapshot!(told(&error.into()), @r#"
-        error: there is no datacenter "DC9"; there are: DC0
+        error: there is no datacenter "DC9"; there are: /DC0
         hint: give one of these as --datacenter, or leave it out to see the VMs of all
         "#);
     }

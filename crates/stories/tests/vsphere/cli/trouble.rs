@@ -103,7 +103,7 @@ async fn a_certificate_is_believed_only_from_the_given_authority_and_for_this_ho
 #[tokio::test]
 async fn an_unknown_datacenter_is_answered_with_those_that_exist() {
     let vcsim = Vcsim::start(VcsimOptions::plain(1).with("-dc=2")).await;
-    let words = ["there is no datacenter \"DC7\"; there are: DC0, DC1"];
+    let words = ["there is no datacenter \"DC7\"; there are: /DC0, /DC1"];
     check(&vcsim, listing(&vcsim).and(&["--datacenter", "DC7"]), 1, &words).await;
     let listed = printed(rookery(&vcsim, &["vm", "ls", "--datacenter", "DC1"]).await);
     assert!(listed.contains("DC1_H0_VM0") && !listed.contains("DC0_H0_VM0"), "{listed}");
