@@ -1,6 +1,8 @@
 //! `rookery vm`: list, inspect, watch and change VMs.
 
 mod change;
+mod destroy;
+mod events;
 mod glob;
 mod info;
 mod ls;
@@ -9,6 +11,7 @@ mod pick;
 mod power;
 mod rename;
 mod row;
+mod snapshot;
 mod watch;
 mod words;
 
@@ -38,6 +41,12 @@ pub enum Command {
     Power(power::Args),
     /// Rename a VM, and wait until it is done
     Rename(rename::Args),
+    /// Show what happened to a VM, newest first
+    Events(events::Args),
+    /// Take a snapshot of a VM's disks, as a base for linked clones
+    Snapshot(snapshot::Args),
+    /// Remove VMs that are off, with all their files
+    Destroy(destroy::Args),
 }
 
 impl Command {
@@ -48,6 +57,9 @@ impl Command {
             Self::Watch(args) => &args.connect,
             Self::Power(args) => &args.connect,
             Self::Rename(args) => &args.connect,
+            Self::Events(args) => &args.connect,
+            Self::Snapshot(args) => &args.connect,
+            Self::Destroy(args) => &args.connect,
         }
     }
 }
@@ -73,6 +85,19 @@ pub(crate) async fn run(loaded: &Loaded, command: Command, out: &mut Out) -> any
         }
         Command::Rename(args) => {
             with_fleet(vcenter, "vm rename", async |fleet| rename::run(fleet, &args, out).await)
+                .await?
+                .or_else(warn_of_late_effects)
+        }
+        Command::Events(args) => {
+            with_fleet(vcenter, "vm events", async |fleet| events::run(fleet, &args, out).await).await?
+        }
+        Command::Snapshot(args) => {
+            with_fleet(vcenter, "vm snapshot", async |fleet| snapshot::run(fleet, &args, out).await)
+                .await?
+                .or_else(warn_of_late_effects)
+        }
+        Command::Destroy(args) => {
+            with_fleet(vcenter, "vm destroy", async |fleet| destroy::run(fleet, &args, out).await)
                 .await?
                 .or_else(warn_of_late_effects)
         }

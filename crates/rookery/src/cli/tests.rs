@@ -50,11 +50,14 @@ fn help_of_vm() {
     Usage: rookery vm [OPTIONS] <COMMAND>
 
     Commands:
-      ls      List VMs by name
-      info    Show all that is known of one VM
-      watch   Print changes as they happen, until Ctrl-C
-      power   Change the power of VMs, and wait until it is done
-      rename  Rename a VM, and wait until it is done
+      ls        List VMs by name
+      info      Show all that is known of one VM
+      watch     Print changes as they happen, until Ctrl-C
+      power     Change the power of VMs, and wait until it is done
+      rename    Rename a VM, and wait until it is done
+      events    Show what happened to a VM, newest first
+      snapshot  Take a snapshot of a VM's disks, as a base for linked clones
+      destroy   Remove VMs that are off, with all their files
 
     Options:
       -h, --help  Print help

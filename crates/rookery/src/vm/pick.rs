@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use anyhow::anyhow;
 use rookery_vim_client::Vm;
 
 /// How much of a name must agree for it to be suggested, from 0 to 1.
@@ -44,6 +45,24 @@ pub fn pick<'a>(vms: impl IntoIterator<Item = &'a Arc<Vm>>, given: &str) -> Resu
             candidates: meant.into_iter().map(|vm| candidate(vm, given)).collect(),
         }),
     }
+}
+
+/// The VMs that are meant, each once, or every reason why one of them is unclear.
+pub(super) fn pick_all(vms: &[&Arc<Vm>], given: &[String]) -> anyhow::Result<Vec<Arc<Vm>>> {
+    let mut chosen: Vec<Arc<Vm>> = Vec::new();
+    let mut unclear: Vec<PickError> = Vec::new();
+    for given in given {
+        match pick(vms.iter().copied(), given) {
+            Ok(vm) if chosen.iter().any(|known| known.id == vm.id) => {}
+            Ok(vm) => chosen.push(Arc::clone(vm)),
+            Err(error) => unclear.push(error),
+        }
+    }
+    if unclear.is_empty() {
+        return Ok(chosen);
+    }
+    let reasons: Vec<_> = unclear.iter().map(ToString::to_string).collect();
+    Err(anyhow!("{}", reasons.join("\n       ")).context("nothing was changed"))
 }
 
 fn is_meant(vm: &Vm, given: &str) -> bool {
@@ -116,5 +135,32 @@ mod tests {
         check("wbe-1", Err("there is no VM \"wbe-1\"; did you mean \"web-1\" or \"web-2\"?"));
         check("WEB-2", Err("there is no VM \"WEB-2\"; did you mean \"web-2\" or \"web-1\"?"));
         check("database", Err("there is no VM \"database\""));
+    }
+
+    fn check_all(given: &[&str], expected: Result<&[&str], &str>) {
+        let vms = shared([vm("vm-1", "web-1"), vm("vm-2", "web-2")]);
+        let given: Vec<_> = given.iter().map(|name| (*name).to_owned()).collect();
+        let chosen = pick_all(&vms.iter().collect::<Vec<_>>(), &given);
+        let chosen = chosen.map(|vms| vms.iter().map(|vm| vm.id.id().to_owned()).collect::<Vec<_>>());
+        let chosen = chosen.map_err(|error| format!("{error:#}"));
+        assert_eq!(
+            chosen,
+            expected.map(|ids| ids.iter().map(|id| (*id).to_owned()).collect()).map_err(str::to_owned)
+        );
+    }
+
+    #[test]
+    fn each_vm_is_taken_once_in_the_order_given() {
+        check_all(&["web-2", "vm-1", "web-1"], Ok(&["vm-2", "vm-1"]));
+    }
+
+    #[test]
+    fn one_unclear_name_spares_all() {
+        check_all(
+            &["web-1", "wbe-2", "x"],
+            Err(
+                "nothing was changed: there is no VM \"wbe-2\"; did you mean \"web-2\" or \"web-1\"?\n       there is no VM \"x\"",
+            ),
+        );
     }
 }

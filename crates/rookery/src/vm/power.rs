@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::Context as _;
 use clap::ValueEnum;
 use clap::builder::NonEmptyStringValueParser;
 use futures_util::StreamExt as _;
@@ -14,8 +14,8 @@ use rookery_vim_client::{PowerChange, Vm};
 use tokio::time::Instant;
 
 use super::outcome::is_open;
+use super::pick::pick_all;
 use super::words::power_word;
-use super::{PickError, pick};
 use crate::cli::Connect;
 use crate::fleet::Fleet;
 use crate::output::{Out, printable};
@@ -90,7 +90,7 @@ impl Action {
 }
 
 pub(super) async fn run(fleet: &Fleet, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
-    let chosen = choose(&fleet.first.vms().collect::<Vec<_>>(), &args.vms)?;
+    let chosen = pick_all(&fleet.first.vms().collect::<Vec<_>>(), &args.vms)?;
     let change = async |vm: Arc<Vm>| (change(fleet, &vm, args).await, vm);
     let mut running: FuturesUnordered<_> = chosen.into_iter().map(change).collect();
     let mut ending = Ending::Done;
@@ -104,24 +104,6 @@ pub(super) async fn run(fleet: &Fleet, args: &Args, out: &mut Out) -> anyhow::Re
         }
     }
     Ok(ending)
-}
-
-/// The VMs that are meant, each once, or every reason why one of them is unclear.
-fn choose(vms: &[&Arc<Vm>], given: &[String]) -> anyhow::Result<Vec<Arc<Vm>>> {
-    let mut chosen: Vec<Arc<Vm>> = Vec::new();
-    let mut unclear: Vec<PickError> = Vec::new();
-    for given in given {
-        match pick(vms.iter().copied(), given) {
-            Ok(vm) if chosen.iter().any(|known| known.id == vm.id) => {}
-            Ok(vm) => chosen.push(Arc::clone(vm)),
-            Err(error) => unclear.push(error),
-        }
-    }
-    if unclear.is_empty() {
-        return Ok(chosen);
-    }
-    let reasons: Vec<_> = unclear.iter().map(ToString::to_string).collect();
-    Err(anyhow!("{}", reasons.join("\n       ")).context("nothing was changed"))
 }
 
 async fn change(fleet: &Fleet, vm: &Vm, args: &Args) -> anyhow::Result<()> {
@@ -155,37 +137,4 @@ fn question(fleet: &Fleet, vm: &Vm) -> Option<String> {
     let snapshot = fleet.inventory.snapshot();
     let question = snapshot.get(&vm.id)?.question.clone()?;
     Some(format!("it waits for an answer to {question:?}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::tests::{shared, vm};
-    use super::*;
-
-    fn check(given: &[&str], expected: Result<&[&str], &str>) {
-        let vms = shared([vm("vm-1", "web-1"), vm("vm-2", "web-2")]);
-        let given: Vec<_> = given.iter().map(|name| (*name).to_owned()).collect();
-        let chosen = choose(&vms.iter().collect::<Vec<_>>(), &given);
-        let chosen = chosen.map(|vms| vms.iter().map(|vm| vm.id.id().to_owned()).collect::<Vec<_>>());
-        let chosen = chosen.map_err(|error| format!("{error:#}"));
-        assert_eq!(
-            chosen,
-            expected.map(|ids| ids.iter().map(|id| (*id).to_owned()).collect()).map_err(str::to_owned)
-        );
-    }
-
-    #[test]
-    fn each_vm_is_taken_once_in_the_order_given() {
-        check(&["web-2", "vm-1", "web-1"], Ok(&["vm-2", "vm-1"]));
-    }
-
-    #[test]
-    fn one_unclear_name_spares_all() {
-        check(
-            &["web-1", "wbe-2", "x"],
-            Err(
-                "nothing was changed: there is no VM \"wbe-2\"; did you mean \"web-2\" or \"web-1\"?\n       there is no VM \"x\"",
-            ),
-        );
-    }
 }

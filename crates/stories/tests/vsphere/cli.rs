@@ -3,6 +3,7 @@
 mod changing;
 mod listing;
 mod looking;
+mod removing;
 mod renaming;
 mod secrets;
 mod sessions;

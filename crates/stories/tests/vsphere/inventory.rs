@@ -1,3 +1,4 @@
+use std::io::Write as _;
 use std::time::Duration;
 
 use rookery_daemon::Supervisor;
@@ -23,7 +24,9 @@ fn id_of(snapshot: &Snapshot, name: &str) -> MoRef {
 async fn the_inventory_shows_what_govc_shows() {
     let vcsim = Vcsim::start(VcsimOptions::tls(4)).await;
     let govc = Govc::new(&vcsim);
-    println!("{} serves as:\n{}", tool("vcsim").display(), govc.run(&["about"]).await);
+    // Not `println!`, which is kept back while a story passes: every run says what it ran against.
+    let peer = format!("{} serves as:\n{}", tool("vcsim").display(), govc.run(&["about"]).await);
+    std::io::stderr().write_all(peer.as_bytes()).expect("it can be told");
     let vm = "/DC0/vm/DC0_H0_VM1";
     govc.run(&["vm.change", "-vm", vm, "-annotation", "{\"a\": \"<&>\"}\nline two", "-c", "3", "-m", "512"])
         .await;

@@ -1,0 +1,118 @@
+//! `rookery vm destroy`: there is no way back, so nothing happens by accident.
+
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use clap::builder::NonEmptyStringValueParser;
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use rookery_daemon::settings::duration;
+use rookery_vim::objects::PowerState;
+use rookery_vim_client::{Vm, WaitError};
+use tokio::time::Instant;
+
+use super::pick::pick_all;
+use crate::cli::Connect;
+use crate::fleet::Fleet;
+use crate::output::{Out, printable};
+use crate::{Ending, failure};
+
+/// The arguments of `vm destroy`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Their names or ids; none is destroyed if one of them is unclear, or not off
+    #[arg(required = true, value_name = "VM", value_parser = NonEmptyStringValueParser::new())]
+    vms: Vec<String>,
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+    /// How long to wait for each
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
+    wait: Duration,
+    /// How to reach vCenter.
+    #[command(flatten)]
+    pub(super) connect: Connect,
+}
+
+pub(super) async fn run(fleet: &Fleet, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
+    let chosen = pick_all(&fleet.first.vms().collect::<Vec<_>>(), &args.vms)?;
+    check_off(&chosen)?;
+    if !args.yes && !confirmed(&chosen).await? {
+        bail!("nothing was destroyed");
+    }
+    let destroy = async |vm: Arc<Vm>| (destroy(fleet, &vm, args.wait).await, vm);
+    let mut running: FuturesUnordered<_> = chosen.into_iter().map(destroy).collect();
+    let mut ending = Ending::Done;
+    while let Some((outcome, vm)) = running.next().await {
+        match outcome {
+            Ok(()) => out.line(&format!("{}: destroyed", printable(&vm.name))).await?,
+            Err(error) => {
+                ending = Ending::Failed;
+                failure::report(&error.context(vm.name.clone()));
+            }
+        }
+    }
+    Ok(ending)
+}
+
+/// A machine that runs is in use, whatever was typed.
+fn check_off(chosen: &[Arc<Vm>]) -> anyhow::Result<()> {
+    let in_use: Vec<_> = chosen
+        .iter()
+        .filter(|vm| vm.power != Some(PowerState::Off))
+        .map(|vm| format!("{:?} is not off", vm.name))
+        .collect();
+    if in_use.is_empty() {
+        return Ok(());
+    }
+    bail!("nothing was destroyed: {}; `rookery vm power off` stops a VM", in_use.join(", "))
+}
+
+async fn confirmed(chosen: &[Arc<Vm>]) -> anyhow::Result<bool> {
+    if !io::stdin().is_terminal() {
+        bail!("nothing was destroyed: there is nobody to ask; say --yes if you mean it");
+    }
+    let names: Vec<_> = chosen.iter().map(|vm| format!("{} ({})", printable(&vm.name), vm.id.id())).collect();
+    let question = format!("destroy {} with all files? [y/N] ", names.join(", "));
+    let ask = move || {
+        let mut answer = String::new();
+        io::stderr()
+            .write_all(question.as_bytes())
+            .and_then(|()| io::stdin().lock().read_line(&mut answer))?;
+        Ok::<_, io::Error>(matches!(answer.trim(), "y" | "Y" | "yes"))
+    };
+    // On a thread of its own: a signal must be heard while nobody answers.
+    tokio::task::spawn_blocking(ask).await?.context("the answer cannot be read")
+}
+
+async fn destroy(fleet: &Fleet, vm: &Vm, wait: Duration) -> anyhow::Result<()> {
+    let deadline = Instant::now() + wait;
+    fleet.machines.destroy(&vm.id, wait).await?;
+    let left = deadline.saturating_duration_since(Instant::now());
+    match fleet.inventory.wait_for(&vm.id, left, |_| None::<()>).await {
+        Err(WaitError::Gone { .. }) | Ok(()) => Ok(()),
+        Err(error) => Err(error).context("vCenter was asked, but the VM is still listed"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{running, shared, vm};
+    use super::*;
+
+    #[test]
+    fn only_what_is_known_to_be_off_is_destroyed() {
+        let mut off = vm("vm-1", "old");
+        off.power = Some(PowerState::Off);
+        let mut unknown = vm("vm-2", "fresh");
+        unknown.power = None;
+        assert!(check_off(&shared([off.clone()])).is_ok());
+        let error = check_off(&shared([off, unknown, running("vm-3", "busy", "192.0.2.1")])).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "nothing was destroyed: \"fresh\" is not off, \"busy\" is not off; `rookery vm power off` stops a VM"
+        );
+    }
+}

@@ -1,0 +1,107 @@
+//! `rookery vm events`.
+
+use std::time::Duration;
+
+use anyhow::Context as _;
+use jiff::Timestamp;
+use rookery_daemon::settings::duration;
+use rookery_vim::envelope::service_instance;
+use rookery_vim::methods::CurrentTime;
+use rookery_vim_client::{Event, EventFilter, events};
+use serde::Serialize;
+
+use super::pick;
+use crate::Ending;
+use crate::cli::Connect;
+use crate::fleet::Fleet;
+use crate::output::{Format, Out, printable, table};
+
+const KIND_HELP: &str = "Only events of this class, such as VmPoweredOffEvent; may be given several times";
+
+/// The arguments of `vm events`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Its name, or its id such as vm-63
+    pub(super) vm: String,
+    /// Which classes of events.
+    #[arg(long, value_name = "CLASS", help = KIND_HELP)]
+    kind: Vec<String>,
+    /// Only events of the last while, such as 2h
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    since: Option<Duration>,
+    /// How to show them
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Format,
+    /// How to reach vCenter.
+    #[command(flatten)]
+    pub(super) connect: Connect,
+}
+
+pub(super) async fn run(fleet: &Fleet, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
+    let vm = pick(fleet.first.vms(), &args.vm)?;
+    let since = match args.since {
+        // vCenter's clock stamps the events; ours may be another.
+        Some(while_ago) => {
+            let now = fleet.client.call(&CurrentTime { this: service_instance() }).await?;
+            Some(now.checked_sub(while_ago).context("that is before all time")?)
+        }
+        None => None,
+    };
+    let filter = EventFilter { about: vm.id.clone(), kinds: args.kind.clone(), since };
+    let found = events(&fleet.client, &filter).await?;
+    let rows: Vec<_> = found.iter().map(Row::of).collect();
+    out.line(&args.output.render(&rows, || as_table(&rows))?).await?;
+    Ok(Ending::Done)
+}
+
+/// An event for programs.
+#[derive(Debug, Serialize)]
+struct Row<'a> {
+    key: i32,
+    time: Option<Timestamp>,
+    kind: &'a str,
+    user: Option<&'a str>,
+    message: Option<&'a str>,
+}
+
+impl<'a> Row<'a> {
+    fn of(event: &'a Event) -> Self {
+        Self {
+            key: event.key,
+            time: event.at,
+            kind: &event.kind,
+            user: event.user.as_deref(),
+            message: event.message.as_deref(),
+        }
+    }
+}
+
+fn as_table(rows: &[Row<'_>]) -> String {
+    let row = |row: &Row<'_>| {
+        let text = |text: Option<&str>| text.map_or_else(|| "-".to_owned(), printable);
+        let time =
+            row.time.map_or_else(|| "-".to_owned(), |time| time.strftime("%Y-%m-%d %H:%M:%SZ").to_string());
+        [time, printable(row.kind), text(row.user), text(row.message)]
+    };
+    table(["TIME", "KIND", "USER", "MESSAGE"], rows.iter().map(row))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_a_line_with_the_time_of_vcenter() {
+        let row = Row {
+            key: 7,
+            time: Some("2031-02-03T07:31:02.9Z".parse().unwrap()),
+            kind: "VmPoweredOffEvent",
+            user: None,
+            message: Some("web-1 is off\x1b[2J"),
+        };
+        insta::assert_snapshot!(as_table(&[row]), @r"
+        TIME                  KIND               USER  MESSAGE
+        2031-02-03 07:31:02Z  VmPoweredOffEvent  -     web-1 is off\u{1b}[2J
+        ");
+    }
+}

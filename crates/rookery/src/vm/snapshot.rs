@@ -1,0 +1,38 @@
+//! `rookery vm snapshot`.
+
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::builder::NonEmptyStringValueParser;
+use rookery_daemon::settings::duration;
+
+use super::pick;
+use crate::Ending;
+use crate::cli::Connect;
+use crate::fleet::Fleet;
+use crate::output::{Out, printable};
+
+/// The arguments of `vm snapshot`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Its name, or its id such as vm-63
+    pub(super) vm: String,
+    /// The snapshot's name; one that is there already will do
+    #[arg(value_name = "SNAPSHOT", value_parser = NonEmptyStringValueParser::new())]
+    name: String,
+    /// How long to wait for it
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
+    wait: Duration,
+    /// How to reach vCenter.
+    #[command(flatten)]
+    pub(super) connect: Connect,
+}
+
+pub(super) async fn run(fleet: &Fleet, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
+    let vm = pick(fleet.first.vms(), &args.vm)?;
+    let taken = fleet.machines.snapshot(&vm.id, &args.name, args.wait).await;
+    let snapshot = taken.with_context(|| format!("no snapshot of {:?} was seen", vm.name))?;
+    out.line(&format!("{}: snapshot {} is {}", printable(&vm.name), printable(&args.name), snapshot.id()))
+        .await?;
+    Ok(Ending::Done)
+}
