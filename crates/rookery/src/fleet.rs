@@ -21,7 +21,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use rookery_daemon::Supervisor;
 use rookery_daemon::telemetry::chain;
-use rookery_vim_client::{Client, Inventory, Kind, Machines, Places, Snapshot, Tasks};
+use rookery_vim_client::{Ceilings, Client, Governor, Inventory, Kind, Machines, Places, Snapshot, Tasks};
 use tokio::time::timeout;
 use tracing::warn;
 
@@ -94,7 +94,8 @@ async fn open_and_work<T>(
     };
     let inventory = Inventory::start(client.clone(), container, tasks);
     let first = load::first(&inventory, &vcenter.endpoint, vcenter.load_timeout).await?;
-    let machines = Machines::new(client.clone(), Tasks::start(client.clone(), tasks));
+    let governor = Governor::new(Ceilings::default(), None);
+    let machines = Machines::new(client.clone(), Tasks::start(client.clone(), tasks), governor);
     work(&Fleet { client: client.clone(), inventory, machines, first }).await
 }
 

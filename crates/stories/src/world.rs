@@ -6,7 +6,8 @@ use rand::rngs::StdRng;
 use rookery_daemon::Supervisor;
 use rookery_vim::Limits;
 use rookery_vim_client::{
-    CallError, Client, Deadlines, Dial, Endpoint, Inventory, Machines, Options, Tasks, TcpDial, Trust,
+    CallError, Ceilings, Client, Deadlines, Dial, Endpoint, Governor, Inventory, Machines, Options, Tasks,
+    TcpDial, Trust,
 };
 
 use crate::Vcsim;
@@ -20,6 +21,8 @@ pub struct Connected {
     pub inventory: Inventory,
     /// Operations.
     pub machines: Machines,
+    /// What bounds them.
+    pub governor: Governor,
     /// Owns the tasks.
     pub supervisor: Supervisor,
 }
@@ -58,9 +61,10 @@ pub async fn connect_over(options: Options, dial: Arc<dyn Dial>) -> Result<Conne
     let client = Client::connect(options, dial).await?;
     let supervisor = Supervisor::new();
     let tasks = Tasks::start(client.clone(), &supervisor);
+    let governor = Governor::new(Ceilings::default(), None);
     let inventory = Inventory::start(client.clone(), client.content().root_folder.clone(), &supervisor);
-    let machines = Machines::new(client.clone(), tasks);
-    Ok(Connected { client, inventory, machines, supervisor })
+    let machines = Machines::new(client.clone(), tasks, governor.clone());
+    Ok(Connected { client, inventory, machines, governor, supervisor })
 }
 
 /// Looks again and again until a condition on the world outside holds. The limit only ends a test that has failed.

@@ -4,15 +4,18 @@ use std::time::Duration;
 
 use rookery_vim::inventory_name::{escape, unescape};
 use rookery_vim::methods::{
-    CreateSnapshotTask, DestroyTask, MarkAsTemplate, PowerOffVmTask, PowerOnVmTask, RebootGuest,
+    CreateSnapshotTask, DestroyTask, MarkAsTemplate, Method, PowerOffVmTask, PowerOnVmTask, RebootGuest,
     ReconfigVmTask, RenameTask, ResetVmTask, ShutdownGuest, SuspendVmTask,
 };
 use rookery_vim::objects::PowerState;
 use rookery_vim::specs::{OptionValue, VirtualMachineConfigSpec};
 use rookery_vim::{Fault, FaultKind, MoRef, Node, Wire as _};
 
+use tokio::sync::watch;
+
 use crate::client::Client;
 use crate::error::CallError;
+use crate::governor::{Governor, Order, Priority, Site};
 use crate::properties::properties_of;
 use crate::tasks::{TaskError, Tasks};
 
@@ -20,7 +23,9 @@ use crate::tasks::{TaskError, Tasks};
 #[derive(Debug, Clone)]
 pub struct Machines {
     pub(crate) client: Client,
-    pub(crate) tasks: Tasks,
+    tasks: Tasks,
+    governor: Governor,
+    priority: Priority,
 }
 
 /// What to do with a VM's power.
@@ -73,9 +78,38 @@ impl OperationError {
 }
 
 impl Machines {
-    /// Operations over this client; their tasks are waited for by `tasks`.
-    pub fn new(client: Client, tasks: Tasks) -> Self {
-        Self { client, tasks }
+    /// Operations over this client; their tasks are waited for by `tasks`, and run as the governor admits them.
+    pub fn new(client: Client, tasks: Tasks, governor: Governor) -> Self {
+        Self { client, tasks, governor, priority: Priority::Demand }
+    }
+
+    /// The same operations on behalf of somebody more or less urgent. A handle that nobody says this of is for people.
+    #[must_use]
+    pub fn with_priority(&self, priority: Priority) -> Self {
+        Self { priority, ..self.clone() }
+    }
+
+    /// Orders a task when its turn comes and waits for its end; the deadline counts from then on.
+    pub(crate) async fn run<M: Method<Output = MoRef>>(
+        &self,
+        call: &M,
+        site: Site,
+        deadline: Duration,
+        progress: Option<watch::Sender<i32>>,
+    ) -> Result<(MoRef, Option<Node>), OperationError> {
+        let what = format!("{} of {}", M::NAME, call.this().id());
+        let _permit = self.governor.admit(Order { what, priority: self.priority, site }).await;
+        let task = self.client.call(call).await?;
+        let result = self.tasks.finish_showing(task.clone(), deadline, progress).await?;
+        Ok((task, result))
+    }
+
+    async fn run_anywhere(
+        &self,
+        call: &impl Method<Output = MoRef>,
+        deadline: Duration,
+    ) -> Result<(MoRef, Option<Node>), OperationError> {
+        self.run(call, Site::default(), deadline, None).await
     }
 
     /// Changes the power of a VM. That it is in the wanted state already is a success.
@@ -98,15 +132,14 @@ impl Machines {
         deadline: Duration,
     ) -> Result<(), OperationError> {
         let client = &self.client;
-        let task = match change {
-            PowerChange::On => client.call(&PowerOnVmTask { this, host: None }).await?,
-            PowerChange::Off => client.call(&PowerOffVmTask { this }).await?,
-            PowerChange::Reset => client.call(&ResetVmTask { this }).await?,
-            PowerChange::Suspend => client.call(&SuspendVmTask { this }).await?,
+        match change {
+            PowerChange::On => self.run_anywhere(&PowerOnVmTask { this, host: None }, deadline).await?,
+            PowerChange::Off => self.run_anywhere(&PowerOffVmTask { this }, deadline).await?,
+            PowerChange::Reset => self.run_anywhere(&ResetVmTask { this }, deadline).await?,
+            PowerChange::Suspend => self.run_anywhere(&SuspendVmTask { this }, deadline).await?,
             PowerChange::ShutdownGuest => return Ok(client.call(&ShutdownGuest { this }).await?),
             PowerChange::RebootGuest => return Ok(client.call(&RebootGuest { this }).await?),
         };
-        self.tasks.finish(task, deadline).await?;
         Ok(())
     }
 
@@ -118,8 +151,7 @@ impl Machines {
         deadline: Duration,
     ) -> Result<(), OperationError> {
         let spec = change.into_spec();
-        let task = self.client.call(&ReconfigVmTask { this: vm.clone(), spec }).await?;
-        self.tasks.finish(task, deadline).await?;
+        self.run_anywhere(&ReconfigVmTask { this: vm.clone(), spec }, deadline).await?;
         Ok(())
     }
 
@@ -142,8 +174,7 @@ impl Machines {
             memory: false,
             quiesce: false,
         };
-        let task = self.client.call(&snapshot).await?;
-        let result = self.tasks.finish(task.clone(), deadline).await?;
+        let (task, result) = self.run_anywhere(&snapshot, deadline).await?;
         result.and_then(|node| MoRef::from_node(node).ok()).ok_or_else(|| {
             TaskError::Unknown { task, why: "vCenter did not say which snapshot it made".to_owned() }.into()
         })
@@ -162,14 +193,9 @@ impl Machines {
     ///
     /// Whoever calls this has made sure that it is the right VM: there is no way back.
     pub async fn destroy(&self, vm: &MoRef, deadline: Duration) -> Result<(), OperationError> {
-        let order = async {
-            let task = self.client.call(&DestroyTask { this: vm.clone() }).await?;
-            self.tasks.finish(task, deadline).await?;
-            Ok(())
-        };
-        match order.await {
+        match self.run_anywhere(&DestroyTask { this: vm.clone() }, deadline).await {
             Err(OperationError::Call(error)) if error.is(FaultKind::ManagedObjectNotFound) => Ok(()),
-            result => result,
+            result => result.map(drop),
         }
     }
 
@@ -180,18 +206,13 @@ impl Machines {
 
     /// Renames a VM. The name is as people write it. That it has this name already is a success.
     pub async fn rename(&self, vm: &MoRef, name: &str, deadline: Duration) -> Result<(), OperationError> {
-        let order = async {
-            let task = self.client.call(&RenameTask { this: vm.clone(), new_name: escape(name) }).await?;
-            self.tasks.finish(task, deadline).await?;
-            Ok(())
-        };
-        match order.await {
+        match self.run_anywhere(&RenameTask { this: vm.clone(), new_name: escape(name) }, deadline).await {
             // A repeat after a lost answer is refused because the name is taken, by this very VM.
             Err(OperationError::Task(TaskError::Failed(fault))) if self.name_of(vm).await? != name => {
                 Err(OperationError::Task(TaskError::Failed(fault)))
             }
             Err(OperationError::Task(TaskError::Failed(_))) => Ok(()),
-            result => result,
+            result => result.map(drop),
         }
     }
 

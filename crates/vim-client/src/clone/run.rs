@@ -12,6 +12,7 @@ use tokio::time::sleep;
 use super::{CloneOrder, NetworkBacking, Source, spec};
 use crate::client::Client;
 use crate::error::CallError;
+use crate::governor::Site;
 use crate::machine::{Change, Machines, OperationError, PowerChange};
 use crate::properties::properties_of;
 use crate::tasks::TaskError;
@@ -71,8 +72,8 @@ impl Machines {
         let call = spec::call(order, &source)
             .map_err(|source| CloneError::Unspeakable { source_vm: source_vm(), source })?;
         let run = async {
-            let task = self.client.call(&call).await?;
-            let result = self.tasks.finish_showing(task.clone(), deadline, progress).await?;
+            let site = Site { host: order.host.clone(), datastore: order.datastore.clone() };
+            let (task, result) = self.run(&call, site, deadline, progress).await?;
             let vm = result.and_then(|node| MoRef::from_node(node).ok());
             let why = || "vCenter did not say which VM it made".to_owned();
             vm.ok_or_else(|| TaskError::Unknown { task, why: why() }.into())
