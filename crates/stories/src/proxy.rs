@@ -33,8 +33,6 @@ pub struct Exchange {
     pub method: String,
     /// When the request arrived.
     pub at: Instant,
-    /// When the server had answered it.
-    pub answered_at: Option<Instant>,
     /// The answer's body, once it has arrived.
     pub answer: Option<Bytes>,
 }
@@ -97,18 +95,14 @@ async fn forward(
     let method = soap_method(&body).unwrap_or_else(|| head.uri.path().to_owned());
     let index = {
         let mut log = books.log.lock().expect("nobody panicked");
-        log.push(Exchange { method: method.clone(), at: Instant::now(), answered_at: None, answer: None });
+        log.push(Exchange { method: method.clone(), at: Instant::now(), answer: None });
         log.len() - 1
     };
     let request = Request::from_parts(head, Full::new(body));
     let response = sender.lock().await.send_request(request).await.map_err(io::Error::other)?;
     let (head, body) = response.into_parts();
     let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
-    {
-        let exchange = &mut books.log.lock().expect("nobody panicked")[index];
-        exchange.answered_at = Some(Instant::now());
-        exchange.answer = Some(body.clone());
-    }
+    books.log.lock().expect("nobody panicked")[index].answer = Some(body.clone());
     let mut to_lose = books.to_lose.lock().expect("nobody panicked");
     if let Some(at) = to_lose.iter().position(|lost| *lost == method) {
         to_lose.remove(at);

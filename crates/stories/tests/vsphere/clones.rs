@@ -1,11 +1,11 @@
 use std::time::Duration;
 
 use rookery_daemon::Supervisor;
-use rookery_stories::{Connected, Govc, Proxy, Vcsim, VcsimOptions, connect, eventually};
+use rookery_stories::{Connected, Govc, Proxy, Vcsim, VcsimOptions, connect};
 use rookery_vim::MoRef;
 use rookery_vim_client::{
-    Blocked, Ceilings, Change, CloneError, CloneOrder, DiskMove, FixedAddress, GuestSetup, Kind, Places,
-    PowerChange, network_backing,
+    Change, CloneError, CloneOrder, DiskMove, FixedAddress, GuestSetup, Kind, Places, PowerChange,
+    network_backing,
 };
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -135,41 +135,5 @@ async fn an_operation_whose_answer_was_lost_is_not_done_twice() {
     machines.destroy(&vm, PATIENCE).await.expect("it is gone");
     let left = govc.run(&["find", "/", "-type", "m"]).await;
     assert_eq!(left.lines().count(), 2, "the template and its clone: {left}");
-    ours.close().await;
-}
-
-#[tokio::test]
-async fn two_hundred_clones_at_once_keep_the_limits_of_a_datastore() {
-    let vcsim = Vcsim::start(VcsimOptions::plain(1).with("-method-delay=CloneVM_Task:60")).await;
-    let govc = Govc::new(&vcsim);
-    let supervisor = Supervisor::new();
-    let proxy = Proxy::start(vcsim.socket(), &supervisor).await;
-    let ours = connect(proxy.address()).await;
-    let order = prepared(&ours, "nest").await;
-    let mut cloning = tokio::task::JoinSet::new();
-    for number in 0..200 {
-        let machines = ours.machines.clone();
-        let order = CloneOrder { name: format!("nest-{number:03}"), power_on: false, ..order.clone() };
-        cloning.spawn(async move { machines.clone_vm(&order, PATIENCE, None).await });
-    }
-    eventually("the queue is long", || async { ours.governor.waiting().len() > 100 }).await;
-    let waiting = ours.governor.waiting();
-    assert!(waiting.iter().any(|w| matches!(w.blocked, Blocked::Datastore(_))), "{:?}", waiting.first());
-    assert!(waiting.iter().any(|w| w.order.what.starts_with("CloneVM_Task of vm-")), "{:?}", waiting.first());
-    while let Some(cloned) = cloning.join_next().await {
-        cloned.expect("no panic").expect("cloned");
-    }
-    assert!(ours.governor.waiting().is_empty() && ours.governor.running() == 0);
-    assert_eq!(govc.run(&["find", "/", "-type", "m", "-name", "nest-*"]).await.lines().count(), 200);
-
-    // What the server had to do at once, seen from its side.
-    let clones: Vec<_> = proxy.exchanges().into_iter().filter(|e| e.method == "CloneVM_Task").collect();
-    assert_eq!(clones.len(), 200);
-    let at_once =
-        |at| clones.iter().filter(|e| e.at <= at && e.answered_at.is_none_or(|end| at < end)).count();
-    let most = clones.iter().map(|e| at_once(e.at)).max().unwrap_or(0);
-    let limit = Ceilings::default().per_datastore;
-    println!("at most {most} clones were under way at once; the limit is {limit}");
-    assert!(most > 1 && most <= limit, "{most}");
     ours.close().await;
 }
