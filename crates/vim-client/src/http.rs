@@ -68,13 +68,6 @@ pub enum HttpError {
     Damaged(String),
 }
 
-impl HttpError {
-    /// Whether the server cannot have seen the request.
-    pub fn never_sent(&self) -> bool {
-        matches!(self, Self::Dial(_))
-    }
-}
-
 /// A client of one server.
 #[derive(Debug, Clone)]
 pub(crate) struct Http {

@@ -23,6 +23,7 @@ mod session;
 mod tasks;
 mod tls;
 mod version;
+mod view_watch;
 
 pub use client::{Client, Deadlines, Options};
 pub use clone::{

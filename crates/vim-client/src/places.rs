@@ -98,7 +98,7 @@ impl Places {
         let classes: Vec<&str> = ALL.iter().flat_map(|kind| kind.classes()).copied().collect();
         let root = client.content().root_folder.clone();
         let view = container_view(client, root.clone(), &classes).await?;
-        let spec = members_of(&view, "ContainerView", "ManagedEntity", &["name", "parent"]);
+        let spec = members_of(&view, "ManagedEntity", &["name", "parent"]);
         let found = retrieve(client, spec).await;
         // The view goes with the session anyway: failing to remove it now is not worth an error.
         client.call(&DestroyView { this: view }).await.ok();

@@ -37,18 +37,21 @@ pub(crate) async fn container_view(
     container: MoRef,
     kinds: &[&str],
 ) -> Result<MoRef, CallError> {
-    // A server without views cannot be used; it answers this call with a fault that says so.
-    let this =
-        client.content().view_manager.clone().unwrap_or_else(|| MoRef::new("ViewManager", "ViewManager"));
+    let this = view_manager(client);
     let kinds = kinds.iter().map(|kind| (*kind).to_owned()).collect();
     client.call(&CreateContainerView { this, container, kinds, recursive: true }).await
 }
 
+/// A server without views cannot be used; it answers calls to them with a fault that says so.
+pub(crate) fn view_manager(client: &Client) -> MoRef {
+    client.content().view_manager.clone().unwrap_or_else(|| MoRef::new("ViewManager", "ViewManager"))
+}
+
 /// Properties of all members of a view.
-pub(crate) fn members_of(view: &MoRef, view_kind: &str, kind: &str, paths: &[&str]) -> PropertyFilterSpec {
+pub(crate) fn members_of(view: &MoRef, kind: &str, paths: &[&str]) -> PropertyFilterSpec {
     let step = TraversalSpec {
         name: Some("members".into()),
-        kind: view_kind.into(),
+        kind: view.kind().into(),
         path: "view".into(),
         skip: Some(false),
         select_set: Vec::new(),

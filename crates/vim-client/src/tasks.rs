@@ -5,13 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use rookery_daemon::{Backoff, Supervisor, telemetry::chain};
-use rookery_vim::methods::{
-    CreateFilter, CreateListView, CreatePropertyCollector, DestroyPropertyCollector, DestroyView,
-    ModifyListView, WaitForUpdatesEx,
-};
-use rookery_vim::objects::{
-    LocalizedMethodFault, ObjectUpdate, ObjectUpdateKind, PropertyChange, TaskState, UpdateSet, WaitOptions,
-};
+use rookery_vim::methods::{CreateListView, ModifyListView};
+use rookery_vim::objects::{LocalizedMethodFault, ObjectUpdate, ObjectUpdateKind, PropertyChange, TaskState};
 use rookery_vim::{DecodeError, Fault, MoRef, Node, Wire};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{sleep, timeout};
@@ -20,15 +15,13 @@ use tracing::debug;
 
 use crate::client::Client;
 use crate::error::CallError;
-use crate::properties::members_of;
+use crate::properties::view_manager;
+use crate::view_watch::{POLL, ViewWatch, poll};
 
 /// Not `info` itself: the whole of it would be sent again with every per cent of progress.
 const PATHS: [&str; 4] = ["info.state", "info.error", "info.result", "info.progress"];
-const MAX_WAIT: Duration = Duration::from_secs(55);
-const POLL_GRACE: Duration = Duration::from_secs(30);
 const REBUILD: Backoff =
     Backoff { first: Duration::from_millis(250), cap: Duration::from_secs(15), attempts: None };
-const FAREWELL: Duration = Duration::from_secs(5);
 /// Callers beyond this wait for a place; each place is one task in flight.
 const QUEUE: usize = 256;
 
@@ -114,22 +107,23 @@ struct Watched {
 
 /// What was made on the server.
 struct Built {
-    view: MoRef,
-    collector: MoRef,
+    watch: ViewWatch,
     version: String,
 }
 
 impl Waiter {
     async fn run(mut self, stop: CancellationToken) {
         let work = async {
-            let mut built = None;
+            let mut built: Option<Built> = None;
             let mut delays = REBUILD.delays(self.client.fork_random());
             while self.has_work().await {
                 match self.follow(&mut built).await {
                     Ok(()) => delays = REBUILD.delays(self.client.fork_random()),
                     Err(error) => {
                         debug!(error = %chain(&error), "waiting for tasks broke; building it again");
-                        remove(&self.client, built.take()).await;
+                        if let Some(built) = built.take() {
+                            built.watch.remove(&self.client).await;
+                        }
                         // Everything else may pass; the deadlines of the callers bound the waiting.
                         if matches!(error, CallError::Closed { .. }) || error.is_permission() {
                             self.give_up(&error);
@@ -172,12 +166,13 @@ impl Waiter {
             while let Ok(request) = self.requests.try_recv() {
                 added.push(self.enlist(request));
             }
-            self.update_view(&built.view, std::mem::take(&mut added)).await?;
+            self.update_view(&built.watch.view, std::mem::take(&mut added)).await?;
             if self.watched.is_empty() {
                 return Ok(());
             }
             let client = self.client.clone();
-            let poll = wait(&client, built.collector.clone(), built.version.clone());
+            let (collector, version) = (built.watch.collector.clone(), built.version.clone());
+            let poll = poll(&client, collector, version, None, POLL);
             tokio::pin!(poll);
             let answer = loop {
                 tokio::select! {
@@ -186,7 +181,7 @@ impl Waiter {
                     // The view is live: a task that joins it is reported by the poll that is already waiting.
                     Some(request) = self.requests.recv() => {
                         let task = self.enlist(request);
-                        self.update_view(&built.view, vec![task]).await?;
+                        self.update_view(&built.watch.view, vec![task]).await?;
                     }
                 }
             };
@@ -276,28 +271,7 @@ impl Watched {
 }
 
 async fn build(client: &Client) -> Result<Built, CallError> {
-    let views =
-        client.content().view_manager.clone().unwrap_or_else(|| MoRef::new("ViewManager", "ViewManager"));
-    let view = client.call(&CreateListView { this: views, obj: Vec::new() }).await?;
-    let main = client.content().property_collector.clone();
-    let collector = client.call(&CreatePropertyCollector { this: main }).await?;
-    let spec = members_of(&view, "ListView", "Task", &PATHS);
-    client.call(&CreateFilter { this: collector.clone(), spec, partial_updates: false }).await?;
-    Ok(Built { view, collector, version: String::new() })
-}
-
-async fn remove(client: &Client, built: Option<Built>) {
-    let Some(built) = built else { return };
-    let farewell = async {
-        client.call_once(&DestroyPropertyCollector { this: built.collector }, FAREWELL).await.ok();
-        client.call_once(&DestroyView { this: built.view }, FAREWELL).await.ok();
-    };
-    timeout(FAREWELL, farewell).await.ok();
-}
-
-async fn wait(client: &Client, collector: MoRef, version: String) -> Result<Option<UpdateSet>, CallError> {
-    let seconds = i32::try_from(MAX_WAIT.as_secs()).unwrap_or(i32::MAX);
-    let options = WaitOptions { max_wait_seconds: Some(seconds), max_object_updates: None };
-    let poll = WaitForUpdatesEx { this: collector, version: Some(version), options: Some(options) };
-    client.call_once(&poll, MAX_WAIT + POLL_GRACE).await
+    let view = client.call(&CreateListView { this: view_manager(client), obj: Vec::new() }).await?;
+    let watch = ViewWatch::build(client, view, "Task", &PATHS).await?;
+    Ok(Built { watch, version: String::new() })
 }

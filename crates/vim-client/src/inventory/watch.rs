@@ -6,14 +6,11 @@ use std::time::Duration;
 
 use rookery_daemon::Backoff;
 use rookery_daemon::telemetry::chain;
-use rookery_vim::methods::{
-    CancelWaitForUpdates, CreateFilter, CreatePropertyCollector, DestroyPropertyCollector, DestroyView,
-    WaitForUpdatesEx,
-};
-use rookery_vim::objects::{ObjectSpec, PropertyFilterSpec, PropertySpec, UpdateSet, WaitOptions};
+use rookery_vim::methods::CancelWaitForUpdates;
+use rookery_vim::objects::{ObjectSpec, PropertyFilterSpec, PropertySpec, UpdateSet};
 use rookery_vim::{FaultKind, MoRef};
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
@@ -23,20 +20,15 @@ use super::row::PATHS;
 use super::snapshot::{Completeness, Snapshot};
 use crate::client::Client;
 use crate::error::CallError;
-use crate::properties::{container_view, members_of, retrieve};
+use crate::properties::{container_view, retrieve};
+use crate::view_watch::{POLL, ViewWatch, poll};
 
-/// One request a minute keeps the session alive and the snapshot younger than the two minutes that deleting needs.
-const MAX_WAIT: Duration = Duration::from_secs(55);
-/// How much later than promised an answer to a long poll may come.
-const POLL_GRACE: Duration = Duration::from_secs(30);
 /// Spacing of polls while nobody waits: a busy vCenter sends one batch a second instead of a stream.
 const SPACING: Duration = Duration::from_secs(1);
 /// A page that is parsed in milliseconds. The server may choose smaller ones.
 const PAGE: i32 = 500;
 const REBUILD: Backoff =
     Backoff { first: Duration::from_millis(250), cap: Duration::from_secs(30), attempts: None };
-/// How long tidying up may hold up a shutdown.
-const FAREWELL: Duration = Duration::from_secs(5);
 
 /// Keeps one inventory current.
 pub(super) struct Watcher {
@@ -44,12 +36,6 @@ pub(super) struct Watcher {
     container: MoRef,
     publish: watch::Sender<Arc<Snapshot>>,
     waiters: Arc<Waiters>,
-}
-
-/// What was made on the server for one watch. All of it goes with the session.
-struct Built {
-    view: MoRef,
-    collector: MoRef,
 }
 
 /// One watch, from its first load on.
@@ -105,26 +91,13 @@ impl Watcher {
             () = stop.cancelled() => End::Stopped,
             error = self.follow(&built.collector) => End::Failed(error),
         };
-        self.remove(built).await;
+        built.remove(&self.client).await;
         ended
     }
 
-    async fn build(&self) -> Result<Built, CallError> {
+    async fn build(&self) -> Result<ViewWatch, CallError> {
         let view = container_view(&self.client, self.container.clone(), &["VirtualMachine"]).await?;
-        let main = self.client.content().property_collector.clone();
-        let collector = self.client.call(&CreatePropertyCollector { this: main }).await?;
-        let spec = members_of(&view, "ContainerView", "VirtualMachine", &PATHS);
-        self.client.call(&CreateFilter { this: collector.clone(), spec, partial_updates: false }).await?;
-        Ok(Built { view, collector })
-    }
-
-    async fn remove(&self, built: Built) {
-        let farewell = async {
-            self.client.call_once(&DestroyPropertyCollector { this: built.collector }, FAREWELL).await.ok();
-            self.client.call_once(&DestroyView { this: built.view }, FAREWELL).await.ok();
-        };
-        // A server that does not answer forgets them with the session.
-        timeout(FAREWELL, farewell).await.ok();
+        ViewWatch::build(&self.client, view, "VirtualMachine", &PATHS).await
     }
 
     /// Polls until something breaks that the watch does not survive.
@@ -162,18 +135,8 @@ impl Watcher {
     }
 
     async fn poll(&self, collector: &MoRef, watch: &Watch) -> Result<Option<UpdateSet>, CallError> {
-        let seconds = i32::try_from(MAX_WAIT.as_secs()).unwrap_or(i32::MAX);
-        let wait = WaitForUpdatesEx {
-            this: collector.clone(),
-            version: Some(watch.progress.version.clone()),
-            options: Some(WaitOptions { max_wait_seconds: Some(seconds), max_object_updates: Some(PAGE) }),
-        };
-        let deadline = if watch.loading.is_some() {
-            self.client.deadlines().page.max(MAX_WAIT + POLL_GRACE)
-        } else {
-            MAX_WAIT + POLL_GRACE
-        };
-        self.client.call_once(&wait, deadline).await
+        let deadline = if watch.loading.is_some() { self.client.deadlines().page.max(POLL) } else { POLL };
+        poll(&self.client, collector.clone(), watch.progress.version.clone(), Some(PAGE), deadline).await
     }
 
     /// Applies an answer and publishes what follows from it.
