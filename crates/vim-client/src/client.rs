@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use hyper::StatusCode;
+use hyper::body::Incoming;
+use hyper::header::{COOKIE, HeaderName};
+use hyper::{Response, StatusCode};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use rookery_daemon::telemetry::chain;
@@ -20,7 +22,7 @@ use tracing::debug;
 use crate::dial::Dial;
 use crate::endpoint::Endpoint;
 use crate::error::CallError;
-use crate::http::{Exchange, Http, HttpError};
+use crate::http::{Body, Exchange, Http, HttpError};
 use crate::session::Session;
 use crate::version::negotiate;
 
@@ -167,6 +169,23 @@ impl Client {
         self.renew(used.generation, M::NAME).await?;
         let cookie = session.current().cookie;
         wire.call(method, cookie.as_deref(), deadline).await.map(|(output, _)| output)
+    }
+
+    /// One request beside the SOAP interface, with the session's cookie; the body of its answer is still to be read. A
+    /// session that expired shows in the answer's status.
+    pub(crate) async fn send(
+        &self,
+        what: &'static str,
+        method: hyper::Method,
+        path: &str,
+        headers: &[(HeaderName, &str)],
+        body: Body,
+    ) -> Result<Response<Incoming>, CallError> {
+        let cookie = self.0.session.current().cookie;
+        let mut headers = headers.to_vec();
+        headers.extend(cookie.as_deref().map(|cookie| (COOKIE, cookie)));
+        let wire = &self.0.wire;
+        wire.http.send(method, path, &headers, body).await.map_err(|error| wire.failed(what, error))
     }
 
     /// Renews the session in a task of its own: a caller that is cancelled in the middle of a login would leave a

@@ -8,10 +8,12 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::header::{
-    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, COOKIE, HeaderValue, SET_COOKIE, USER_AGENT,
+    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue, SET_COOKIE,
+    USER_AGENT,
 };
 use hyper::rt::ReadBufCursor;
 use hyper::{Method, Request, Response, StatusCode, Uri};
@@ -68,10 +70,18 @@ pub enum HttpError {
     Damaged(String),
 }
 
+/// What is sent: all of it at once, or as it comes.
+pub(crate) type Body = UnsyncBoxBody<Bytes, io::Error>;
+
+/// A body that is there already.
+pub(crate) fn whole(content: impl Into<Bytes>) -> Body {
+    Full::new(content.into()).map_err(|never| match never {}).boxed_unsync()
+}
+
 /// A client of one server.
 #[derive(Debug, Clone)]
 pub(crate) struct Http {
-    client: Client<Connector, Full<Bytes>>,
+    client: Client<Connector, Body>,
     base: String,
     user_agent: HeaderValue,
 }
@@ -96,37 +106,39 @@ impl Http {
     }
 
     async fn run(&self, exchange: Exchange<'_>) -> Result<Reply, HttpError> {
-        let max_bytes = exchange.max_bytes;
-        let response =
-            self.client.request(self.request(exchange)?).await.map_err(|error| classify(&error))?;
+        let Exchange { path, soap_action, cookie, max_bytes, .. } = exchange;
+        let mut headers = vec![(ACCEPT_ENCODING, "gzip")];
+        let method = if exchange.body.is_some() { Method::POST } else { Method::GET };
+        if exchange.body.is_some() {
+            headers.push((CONTENT_TYPE, "text/xml; charset=\"utf-8\""));
+            headers.push((HeaderName::from_static("soapaction"), soap_action));
+        }
+        headers.extend(cookie.map(|cookie| (COOKIE, cookie)));
+        let body = whole(exchange.body.unwrap_or_default());
+        let response = self.send(method, path, &headers, body).await?;
         let status = response.status();
         let cookies = response.headers().get_all(SET_COOKIE).iter();
         let cookies = cookies.filter_map(|c| c.to_str().ok().map(str::to_owned)).collect();
-        let gzip = response
-            .headers()
-            .get(CONTENT_ENCODING)
-            .is_some_and(|e| e.as_bytes().eq_ignore_ascii_case(b"gzip"));
-        let body = collect(response, max_bytes).await?;
-        let body = if gzip { inflate(&body, max_bytes)? } else { body };
+        let body = read_whole(response, max_bytes).await?;
         Ok(Reply { status, cookies, body })
     }
 
-    fn request(&self, exchange: Exchange<'_>) -> Result<Request<Full<Bytes>>, HttpError> {
-        let uri: Uri = format!("{}{}", self.base, exchange.path).parse().map_err(|_| never("the address"))?;
-        let mut request = Request::builder()
-            .method(if exchange.body.is_some() { Method::POST } else { Method::GET })
-            .uri(uri)
-            .header(USER_AGENT, &self.user_agent)
-            .header(ACCEPT_ENCODING, "gzip");
-        if exchange.body.is_some() {
-            request = request
-                .header(CONTENT_TYPE, "text/xml; charset=\"utf-8\"")
-                .header("SOAPAction", exchange.soap_action);
+    /// Sends one request and gives its answer, the body of which is still to be read. No deadline: whoever asks knows
+    /// how long this may take.
+    pub(crate) async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(HeaderName, &str)],
+        body: Body,
+    ) -> Result<Response<Incoming>, HttpError> {
+        let uri: Uri = format!("{}{path}", self.base).parse().map_err(|_| never("the address"))?;
+        let mut request = Request::builder().method(method).uri(uri).header(USER_AGENT, &self.user_agent);
+        for (name, value) in headers {
+            request = request.header(name, *value);
         }
-        if let Some(cookie) = exchange.cookie {
-            request = request.header(COOKIE, cookie);
-        }
-        request.body(exchange.body.unwrap_or_default().into()).map_err(|_| never("a header"))
+        let request = request.body(body).map_err(|_| never("a header"))?;
+        self.client.request(request).await.map_err(|error| classify(&error))
     }
 }
 
@@ -148,8 +160,18 @@ fn classify(error: &hyper_util::client::legacy::Error) -> HttpError {
     HttpError::Broken(innermost)
 }
 
-async fn collect(response: Response<Incoming>, limit: usize) -> Result<Bytes, HttpError> {
-    let mut body = response.into_body();
+/// The body of an answer, decompressed.
+pub(crate) async fn read_whole(response: Response<Incoming>, limit: usize) -> Result<Bytes, HttpError> {
+    let gzip = is_gzip(response.headers());
+    let body = collect(response.into_body(), limit).await?;
+    if gzip { inflate(&body, limit) } else { Ok(body) }
+}
+
+fn is_gzip(headers: &HeaderMap) -> bool {
+    headers.get(CONTENT_ENCODING).is_some_and(|e| e.as_bytes().eq_ignore_ascii_case(b"gzip"))
+}
+
+async fn collect(mut body: Incoming, limit: usize) -> Result<Bytes, HttpError> {
     let mut collected = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| HttpError::Broken(error.to_string()))?;

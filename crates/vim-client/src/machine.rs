@@ -242,13 +242,12 @@ impl Change {
         let setting =
             |(key, value): (String, String)| OptionValue { key, value: Node::leaf("value", "string", value) };
         VirtualMachineConfigSpec {
-            change_version: None,
             name: self.name.map(|name| escape(&name)),
             annotation: self.annotation,
-            tools: None,
             cpus: self.cpus,
             memory_mb: self.memory_mb,
             extra_config: self.extra_config.into_iter().map(setting).collect(),
+            ..VirtualMachineConfigSpec::default()
         }
     }
 }

@@ -10,6 +10,7 @@
 mod element;
 pub mod envelope;
 pub mod fault;
+pub mod guest;
 pub mod inventory_name;
 pub mod methods;
 mod moref;
@@ -17,6 +18,7 @@ pub mod node;
 pub mod objects;
 mod reader;
 pub mod specs;
+pub mod storage;
 mod values;
 pub mod wire;
 mod writer;

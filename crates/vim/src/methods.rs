@@ -1,14 +1,21 @@
 //! Methods: one row a method, with its parameters in schema order, its result, and whether repeating it is harmless.
 
+mod guest;
+mod machine;
+mod storage;
+
 use jiff::Timestamp;
 
 use crate::objects::{
-    EventFilterSpec, PropertyFilterSpec, RetrieveOptions, RetrieveResult, ServiceContent, UpdateSet,
-    UserSession, WaitOptions,
+    EntityPrivilege, EventFilterSpec, PropertyFilterSpec, RetrieveOptions, RetrieveResult, ServiceContent,
+    UpdateSet, UserSession, WaitOptions,
 };
-use crate::specs::{VirtualMachineCloneSpec, VirtualMachineConfigSpec};
-use crate::wire::{DecodeError, Member, fill_members};
-use crate::{Element, Hidden, MoRef, Node, Writer};
+use crate::wire::{DecodeError, Member};
+use crate::{Hidden, MoRef, Node, Writer};
+
+pub use guest::*;
+pub use machine::*;
+pub use storage::*;
 
 /// One call: its parameters, and the type of its result.
 pub trait Method: Sized {
@@ -36,31 +43,32 @@ macro_rules! methods {
         #[derive(Debug, Clone, PartialEq)]
         pub struct $name {
             /// The object that the method is called on.
-            pub this: MoRef,
+            pub this: $crate::MoRef,
             $( #[doc = concat!("Parameter `", $wire, "`.")] pub $member: $type ),*
         }
-        impl Method for $name {
+        impl $crate::methods::Method for $name {
             const NAME: &'static str = $wire_name;
             const REPEATABLE: bool = $repeatable;
             type Output = $output;
-            fn this(&self) -> &MoRef {
+            fn this(&self) -> &$crate::MoRef {
                 &self.this
             }
             #[allow(unused_variables, reason = "a method may have no parameters")]
-            fn write_parameters(&self, out: &mut Writer) {
-                $( self.$member.write_member(out, $wire); )*
+            fn write_parameters(&self, out: &mut $crate::Writer) {
+                $( $crate::wire::Member::write_member(&self.$member, out, $wire); )*
             }
-            fn read(node: Node) -> Result<Self, DecodeError> {
-                let mut element = Element::from(node);
-                fill_members!(element, this: MoRef = "_this", $( $member: $type = $wire ),*);
+            fn read(node: $crate::Node) -> Result<Self, $crate::DecodeError> {
+                let mut element = $crate::Element::from(node);
+                $crate::wire::fill_members!(element, this: $crate::MoRef = "_this", $( $member: $type = $wire ),*);
                 Ok(Self {
-                    this: Member::finish(this, &element, "_this")?,
-                    $( $member: Member::finish($member, &element, $wire)? ),*
+                    this: $crate::wire::Member::finish(this, &element, "_this")?,
+                    $( $member: $crate::wire::Member::finish($member, &element, $wire)? ),*
                 })
             }
         }
     )*};
 }
+pub(crate) use methods;
 
 methods! {
     /// The well-known objects; needs no login.
@@ -79,6 +87,13 @@ methods! {
     /// Ends other sessions.
     TerminateSession = "TerminateSession", repeatable: true, returns () {
         session_id: Vec<String> = "sessionId",
+    }
+
+    /// Which of some privileges a session has on some objects.
+    HasPrivilegeOnEntities = "HasPrivilegeOnEntities", repeatable: true, returns Vec<EntityPrivilege> {
+        entity: Vec<MoRef> = "entity",
+        session_id: Hidden = "sessionId",
+        priv_id: Vec<String> = "privId",
     }
 
     /// All VMs of that UUID; BIOS UUIDs are copied with VMs, so there may be several.
@@ -152,46 +167,4 @@ methods! {
     }
     /// Ends reading.
     DestroyCollector = "DestroyCollector", repeatable: true, returns () {}
-
-    /// Renames any inventory object.
-    RenameTask = "Rename_Task", repeatable: false, returns MoRef {
-        new_name: String = "newName",
-    }
-    /// Powers on.
-    PowerOnVmTask = "PowerOnVM_Task", repeatable: false, returns MoRef {
-        host: Option<MoRef> = "host",
-    }
-    /// Powers off at once, as pulling the plug does.
-    PowerOffVmTask = "PowerOffVM_Task", repeatable: false, returns MoRef {}
-    /// Resets.
-    ResetVmTask = "ResetVM_Task", repeatable: false, returns MoRef {}
-    /// Suspends.
-    SuspendVmTask = "SuspendVM_Task", repeatable: false, returns MoRef {}
-    /// Asks the guest to shut down. The answer comes before the guest is off.
-    ShutdownGuest = "ShutdownGuest", repeatable: false, returns () {}
-    /// Asks the guest to reboot.
-    RebootGuest = "RebootGuest", repeatable: false, returns () {}
-    /// Clones a VM or template into a folder; the task's result is the new VM.
-    CloneVmTask = "CloneVM_Task", repeatable: false, returns MoRef {
-        folder: MoRef = "folder",
-        name: String = "name",
-        spec: VirtualMachineCloneSpec = "spec",
-    }
-    /// Changes a VM's configuration.
-    ReconfigVmTask = "ReconfigVM_Task", repeatable: false, returns MoRef {
-        spec: VirtualMachineConfigSpec = "spec",
-    }
-    /// Takes a snapshot; the task's result is the snapshot.
-    CreateSnapshotTask = "CreateSnapshot_Task", repeatable: false, returns MoRef {
-        name: String = "name",
-        description: Option<String> = "description",
-        memory: bool = "memory",
-        quiesce: bool = "quiesce",
-    }
-    /// Makes a VM a template. It must be off.
-    MarkAsTemplate = "MarkAsTemplate", repeatable: false, returns () {}
-    /// Removes a VM with its files. It must be off.
-    DestroyTask = "Destroy_Task", repeatable: false, returns MoRef {}
-    /// Cancels a task that can be cancelled.
-    CancelTask = "CancelTask", repeatable: true, returns () {}
 }

@@ -13,6 +13,7 @@ objects! {
         view_manager: Option<MoRef> = "viewManager",
         about: AboutInfo = "about",
         session_manager: Option<MoRef> = "sessionManager",
+        authorization_manager: Option<MoRef> = "authorizationManager",
         event_manager: Option<MoRef> = "eventManager",
         task_manager: Option<MoRef> = "taskManager",
         search_index: Option<MoRef> = "searchIndex",
@@ -41,6 +42,18 @@ objects! {
         last_active_time: Option<Timestamp> = "lastActiveTime",
         ip_address: Option<String> = "ipAddress",
         user_agent: Option<String> = "userAgent",
+    }
+
+    /// What a session may do with one object.
+    EntityPrivilege {
+        entity: MoRef = "entity",
+        priv_availability: Vec<PrivilegeAvailability> = "privAvailability",
+    }
+
+    /// Whether one privilege is there.
+    PrivilegeAvailability {
+        priv_id: String = "privId",
+        is_granted: bool = "isGranted",
     }
 
     /// What to collect, from where.

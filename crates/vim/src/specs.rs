@@ -31,11 +31,46 @@ objects! {
         /// If set, the change is refused when the VM was changed since this version was read.
         change_version: Option<String> = "changeVersion",
         name: Option<String> = "name",
+        /// The BIOS UUID, which the guest sees.
+        uuid: Option<String> = "uuid",
+        /// The UUID that is unique within a vCenter.
+        instance_uuid: Option<String> = "instanceUuid",
+        guest_id: Option<String> = "guestId",
         annotation: Option<String> = "annotation",
+        files: Option<VirtualMachineFileInfo> = "files",
         tools: Option<ToolsConfigInfo> = "tools",
         cpus: Option<i32> = "numCPUs",
+        cores_per_socket: Option<i32> = "numCoresPerSocket",
         memory_mb: Option<i64> = "memoryMB",
+        device_change: Vec<VirtualDeviceConfigSpec> = "deviceChange",
         extra_config: Vec<OptionValue> = "extraConfig",
+        boot_options: Option<VirtualMachineBootOptions> = "bootOptions",
+        firmware: Option<String> = "firmware",
+    }
+
+    /// Where a VM's files are; `[datastore]` alone lets the server choose the folder.
+    VirtualMachineFileInfo {
+        vm_path_name: Option<String> = "vmPathName",
+    }
+
+    /// How a VM starts.
+    #[derive(Default)]
+    VirtualMachineBootOptions {
+        efi_secure_boot_enabled: Option<bool> = "efiSecureBootEnabled",
+        boot_order: Vec<BootableDevice> = "bootOrder",
+    }
+
+    /// Start from the CD drive.
+    VirtualMachineBootOptionsBootableCdromDevice {}
+
+    /// Start from this disk.
+    VirtualMachineBootOptionsBootableDiskDevice {
+        device_key: i32 = "deviceKey",
+    }
+
+    /// Start over the network, through this card.
+    VirtualMachineBootOptionsBootableEthernetDevice {
+        device_key: i32 = "deviceKey",
     }
 
     /// What VMware Tools do.
@@ -52,6 +87,7 @@ objects! {
     /// A change of one device. The device is kept as it came but for what is changed: its class must not be lost.
     VirtualDeviceConfigSpec {
         operation: Option<String> = "operation",
+        file_operation: Option<String> = "fileOperation",
         device: Node = "device",
     }
 
@@ -133,6 +169,12 @@ objects! {
 }
 
 variants! {
+    /// What a VM starts from.
+    BootableDevice of "VirtualMachineBootOptionsBootableDevice" {
+        VirtualMachineBootOptionsBootableCdromDevice,
+        VirtualMachineBootOptionsBootableDiskDevice,
+        VirtualMachineBootOptionsBootableEthernetDevice,
+    }
     /// Options of a kind of guest.
     CustomizationOptions of "CustomizationOptions" { CustomizationLinuxOptions }
     /// Who a guest is.

@@ -77,6 +77,7 @@ pub(super) fn rewire(
     };
     let change = |operation: &str, device: Node| VirtualDeviceConfigSpec {
         operation: Some(operation.to_owned()),
+        file_operation: None,
         device,
     };
     Ok(match other_class {
