@@ -6,7 +6,7 @@ use crate::storage::{HostDatastoreBrowserSearchSpec, StoragePlacementResult, Sto
 
 methods! {
     /// Makes a folder such as `[datastore] a/b`. One that is there is a fault.
-    MakeDirectory = "MakeDirectory", repeatable: false, returns () {
+    MakeDirectory = "MakeDirectory", repeatable: true, returns () {
         name: String = "name",
         datacenter: Option<MoRef> = "datacenter",
         create_parent_directories: Option<bool> = "createParentDirectories",
@@ -25,7 +25,7 @@ methods! {
         force: Option<bool> = "force",
     }
     /// Looks into a folder, called on a datastore's browser. A missing folder is a fault, a missing file is not.
-    SearchDatastoreTask = "SearchDatastore_Task", repeatable: false, returns MoRef {
+    SearchDatastoreTask = "SearchDatastore_Task", repeatable: true, returns MoRef {
         datastore_path: String = "datastorePath",
         search_spec: Option<HostDatastoreBrowserSearchSpec> = "searchSpec",
     }
