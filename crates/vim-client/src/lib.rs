@@ -8,6 +8,7 @@
 
 mod client;
 mod clone;
+mod datastore;
 mod dial;
 mod endpoint;
 mod error;
@@ -22,12 +23,17 @@ mod search;
 mod session;
 mod tasks;
 mod tls;
+mod transfer;
 mod version;
 mod view_watch;
 
 pub use client::{Client, Deadlines, Options};
 pub use clone::{
     CloneError, CloneOrder, DiskMove, FixedAddress, GuestSetup, NetworkBacking, network_backing,
+};
+pub use datastore::{
+    DatastoreError, DatastoreFiles, DatastorePlace, Existing, FileEntry, FileInfo, FileKind, FilePath,
+    InvalidFilePath, Reuse, TransferPatience, Upload, Uploaded,
 };
 pub use dial::{Dial, DialError, Dialing, Stream, TcpDial};
 pub use endpoint::{Endpoint, InvalidEndpoint, UserInfo};
@@ -42,3 +48,4 @@ pub use properties::retrieve;
 pub use search::{SearchError, UuidKind, vm_by_path, vm_by_uuid};
 pub use tasks::{TaskError, Tasks};
 pub use tls::{InvalidThumbprint, Thumbprint, Trust, TrustError};
+pub use transfer::{TransferEnd, TransferError};

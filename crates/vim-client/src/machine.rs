@@ -15,7 +15,7 @@ use tokio::sync::watch;
 
 use crate::client::Client;
 use crate::error::CallError;
-use crate::governor::{Governor, Order, Priority, Site};
+use crate::governor::{Governor, Order, Permit, Priority, Site};
 use crate::properties::properties_of;
 use crate::tasks::{TaskError, Tasks};
 
@@ -97,11 +97,15 @@ impl Machines {
         deadline: Duration,
         progress: Option<watch::Sender<i32>>,
     ) -> Result<(MoRef, Option<Node>), OperationError> {
-        let what = format!("{} of {}", M::NAME, call.this().id());
-        let _permit = self.governor.admit(Order { what, priority: self.priority, site }).await;
+        let _permit = self.admit(format!("{} of {}", M::NAME, call.this().id()), site).await;
         let task = self.client.call(call).await?;
         let result = self.tasks.finish_showing(task.clone(), deadline, progress).await?;
         Ok((task, result))
+    }
+
+    /// Waits for the turn of something heavy that is no task.
+    pub(crate) async fn admit(&self, what: String, site: Site) -> Permit {
+        self.governor.admit(Order { what, priority: self.priority, site }).await
     }
 
     async fn run_anywhere(

@@ -173,6 +173,12 @@ impl Places {
         name.contains('/') && path.strip_suffix(wanted).is_some_and(|rest| rest.ends_with('/'))
     }
 
+    /// The nearest place of a class that one is in.
+    pub(crate) fn ancestor(&self, id: &MoRef, class: &str) -> Option<&Place> {
+        let parent = |place: &&Place| place.parent.as_ref().and_then(|id| self.0.get(id));
+        std::iter::successors(self.0.get(id), parent).take(64).find(|place| place.id.kind() == class)
+    }
+
     fn is_inside(&self, place: &Place, container: &MoRef) -> bool {
         let mut next = Some(&place.id);
         for _ in 0..64 {
