@@ -9,6 +9,7 @@
 
 mod cutting;
 mod govc;
+mod pattern;
 mod program;
 mod proxy;
 mod terminal;
@@ -18,6 +19,7 @@ mod world;
 
 pub use cutting::{CutAfter, PipeDial, Recording, Relay, split_answers};
 pub use govc::Govc;
+pub use pattern::{Pattern, PatternCheck};
 pub use program::{Outcome, Program, Running, rookery, start_rookery};
 pub use proxy::{Exchange, Proxy};
 pub use terminal::Terminal;

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
-use hyper::{Request, Response, client, server};
+use hyper::{Method, Request, Response, StatusCode, client, server};
 use hyper_util::rt::TokioIo;
 use rookery_daemon::Supervisor;
 use tokio::net::{TcpListener, TcpStream};
@@ -19,17 +19,18 @@ pub struct Proxy {
     books: Books,
 }
 
-/// What was exchanged, and which answers are still to be lost.
+/// What was exchanged, and which requests are still to go wrong.
 #[derive(Debug, Clone, Default)]
 struct Books {
     log: Arc<Mutex<Vec<Exchange>>>,
     to_lose: Arc<Mutex<Vec<String>>>,
+    to_refuse: Arc<Mutex<Vec<(String, StatusCode)>>>,
 }
 
 /// One request and its answer.
 #[derive(Debug, Clone)]
 pub struct Exchange {
-    /// The SOAP method, or the path of a GET.
+    /// The SOAP method, the path of a GET, or another HTTP method and its path: `PUT /folder/a`.
     pub method: String,
     /// When the request arrived.
     pub at: Instant,
@@ -65,9 +66,15 @@ impl Proxy {
         self.books.log.lock().expect("nobody panicked").clone()
     }
 
-    /// Loses the next answer to a method: the server has done it, and the client's connection breaks.
+    /// Loses the next answer to a method, such as `CloneVM_Task` or `PUT`: the server has done it, and the client's
+    /// connection breaks.
     pub fn lose(&self, method: &str) {
         self.books.to_lose.lock().expect("nobody panicked").push(method.to_owned());
+    }
+
+    /// Answers the next request of a method with a status; the server does not hear of it.
+    pub fn refuse(&self, method: &str, status: StatusCode) {
+        self.books.to_refuse.lock().expect("nobody panicked").push((method.to_owned(), status));
     }
 }
 
@@ -92,23 +99,44 @@ async fn forward(
 ) -> io::Result<Response<Full<Bytes>>> {
     let (head, body) = request.into_parts();
     let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
-    let method = soap_method(&body).unwrap_or_else(|| head.uri.path().to_owned());
+    let method = soap_method(&body).unwrap_or_else(|| match head.method {
+        Method::GET => head.uri.path().to_owned(),
+        ref other => format!("{other} {}", head.uri.path()),
+    });
     let index = {
         let mut log = books.log.lock().expect("nobody panicked");
         log.push(Exchange { method: method.clone(), at: Instant::now(), answer: None });
         log.len() - 1
     };
+    if let Some(status) = books.refusal(&method) {
+        let mut refusal = Response::default();
+        *refusal.status_mut() = status;
+        return Ok(refusal);
+    }
     let request = Request::from_parts(head, Full::new(body));
     let response = sender.lock().await.send_request(request).await.map_err(io::Error::other)?;
     let (head, body) = response.into_parts();
     let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
     books.log.lock().expect("nobody panicked")[index].answer = Some(body.clone());
     let mut to_lose = books.to_lose.lock().expect("nobody panicked");
-    if let Some(at) = to_lose.iter().position(|lost| *lost == method) {
+    if let Some(at) = to_lose.iter().position(|lost| is_meant(lost, &method)) {
         to_lose.remove(at);
         return Err(io::Error::other("this answer is lost on purpose"));
     }
     Ok(Response::from_parts(head, Full::new(body)))
+}
+
+impl Books {
+    fn refusal(&self, method: &str) -> Option<StatusCode> {
+        let mut to_refuse = self.to_refuse.lock().expect("nobody panicked");
+        let at = to_refuse.iter().position(|(refused, _)| is_meant(refused, method))?;
+        Some(to_refuse.remove(at).1)
+    }
+}
+
+/// An HTTP method alone means every path.
+fn is_meant(named: &str, method: &str) -> bool {
+    method.strip_prefix(named).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
 }
 
 /// The name of the first element inside the body of an envelope.

@@ -10,6 +10,7 @@ mod vsphere {
     mod clones;
     mod cuts;
     mod faults;
+    mod files;
     mod history;
     mod inventory;
     mod machines;
