@@ -94,7 +94,7 @@ async fn open_and_work<T>(
     };
     let inventory = Inventory::start(client.clone(), container, tasks);
     let first = load::first(&inventory, &vcenter.endpoint, vcenter.load_timeout).await?;
-    let governor = Governor::new(Ceilings::default(), None);
+    let governor = Governor::new(Ceilings::default());
     let machines = Machines::new(client.clone(), Tasks::start(client.clone(), tasks), governor);
     work(&Fleet { client: client.clone(), inventory, machines, first }).await
 }

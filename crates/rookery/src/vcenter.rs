@@ -4,6 +4,7 @@ pub(crate) mod address;
 pub(crate) mod check;
 pub(crate) mod known_hosts;
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use rookery_daemon::settings::{Key, Kind};
@@ -27,6 +28,8 @@ pub struct Vcenter {
     pub call_timeout: Duration,
     /// How long the first load of the inventory may take.
     pub load_timeout: Duration,
+    /// How many calls a second it is asked at most.
+    pub calls_per_second: Option<NonZeroU32>,
 }
 
 /// The settings of a vCenter.
@@ -58,6 +61,7 @@ pub const KEYS: &[Key] = &[
         default: Some("5m"),
         ..key("vcenter.load-timeout", Kind::Duration, "how long the first load of the inventory may take")
     },
+    key("vcenter.calls-per-second", Kind::Number, "how many calls a second at most; no limit if not set"),
 ];
 
 const fn key(path: &'static str, kind: Kind, doc: &'static str) -> Key {

@@ -45,6 +45,7 @@ pub fn options(address: &str) -> Options {
         user_agent: "rookery-stories".into(),
         deadlines: Deadlines::default(),
         limits: Limits::default(),
+        calls_per_second: None,
         random: StdRng::seed_from_u64(1),
     }
 }
@@ -61,7 +62,7 @@ pub async fn connect_over(options: Options, dial: Arc<dyn Dial>) -> Result<Conne
     let client = Client::connect(options, dial).await?;
     let supervisor = Supervisor::new();
     let tasks = Tasks::start(client.clone(), &supervisor);
-    let governor = Governor::new(Ceilings::default(), None);
+    let governor = Governor::new(Ceilings::default());
     let inventory = Inventory::start(client.clone(), client.content().root_folder.clone(), &supervisor);
     let machines = Machines::new(client.clone(), tasks, governor.clone());
     Ok(Connected { client, inventory, machines, governor, supervisor })

@@ -1,5 +1,6 @@
 //! The client: calls with a session, retries and deadlines.
 
+use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -12,7 +13,9 @@ use rand::{RngExt, SeedableRng};
 use rookery_daemon::telemetry::chain;
 use rookery_daemon::{Backoff, Supervisor};
 use rookery_vim::envelope::{self, AnswerError, service_instance};
-use rookery_vim::methods::{Method, RetrieveServiceContent};
+use rookery_vim::methods::{
+    CancelWaitForUpdates, Login, Logout, Method, RetrieveServiceContent, WaitForUpdatesEx,
+};
 use rookery_vim::objects::ServiceContent;
 use rookery_vim::{FaultKind, Limits};
 use secrecy::SecretString;
@@ -23,12 +26,17 @@ use crate::dial::Dial;
 use crate::endpoint::Endpoint;
 use crate::error::CallError;
 use crate::http::{Body, Exchange, Http, HttpError};
+use crate::rate::Rate;
 use crate::session::Session;
 use crate::version::negotiate;
 
 /// Repeatable calls are tried this often beyond the first time.
 const RETRIES: Backoff =
     Backoff { first: Duration::from_millis(200), cap: Duration::from_secs(2), attempts: Some(3) };
+
+/// What no limit holds up: a long poll costs a server little, and a session is not kept or ended late.
+const GOES_AT_ONCE: [&str; 4] =
+    [WaitForUpdatesEx::NAME, CancelWaitForUpdates::NAME, Login::NAME, Logout::NAME];
 
 /// What a client needs to know.
 #[derive(Debug)]
@@ -45,6 +53,9 @@ pub struct Options {
     pub deadlines: Deadlines,
     /// How large an answer may be.
     pub limits: Limits,
+    /// How many SOAP calls are sent in a second, if there is a limit. Those beyond it wait for their turn, before their
+    /// deadline begins. A second in which nothing was called may be made up for at once.
+    pub calls_per_second: Option<NonZeroU32>,
     /// Where jitter and operation names come from.
     pub random: StdRng,
 }
@@ -89,6 +100,7 @@ impl Client {
             soap_action: String::new(),
             deadlines: options.deadlines,
             limits: options.limits,
+            rate: options.calls_per_second.map(Rate::new),
             operations: format!("rookery-{:08x}", random.random::<u32>()),
             operation: AtomicU64::new(0),
         };
@@ -123,6 +135,11 @@ impl Client {
     /// How long this client waits.
     pub fn deadlines(&self) -> Deadlines {
         self.0.wire.deadlines
+    }
+
+    /// How many calls wait for their turn, because of [`Options::calls_per_second`].
+    pub fn waiting_calls(&self) -> usize {
+        self.0.wire.rate.as_ref().map_or(0, Rate::waiting)
     }
 
     /// The key of the current session, as vCenter's session list shows it.
@@ -219,6 +236,7 @@ pub(crate) struct Wire {
     soap_action: String,
     pub(crate) deadlines: Deadlines,
     limits: Limits,
+    rate: Option<Rate>,
     operations: String,
     operation: AtomicU64,
 }
@@ -231,6 +249,9 @@ impl Wire {
         cookie: Option<&str>,
         deadline: Duration,
     ) -> Result<(M::Output, Option<String>), CallError> {
+        if let Some(rate) = self.rate.as_ref().filter(|_| !GOES_AT_ONCE.contains(&M::NAME)) {
+            rate.turn().await;
+        }
         let operation = format!("{}-{}", self.operations, self.operation.fetch_add(1, Ordering::Relaxed));
         let exchange = Exchange {
             path: "/sdk",

@@ -5,18 +5,15 @@
 //! housekeeping, and a full host does not hold up work for another one. The rules are in [`queue`], which is pure.
 
 mod queue;
-mod rate;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use tokio::sync::oneshot;
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
 pub use queue::{Blocked, Ceilings, Order, Priority, Site, Waiting};
 use queue::{Queue, Ticket};
-use rate::Bucket;
 
 /// Admits operations. Clones share the limits.
 #[derive(Debug, Clone)]
@@ -25,7 +22,6 @@ pub struct Governor(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     state: Mutex<State>,
-    calls: Mutex<Option<Bucket>>,
 }
 
 #[derive(Debug)]
@@ -44,11 +40,10 @@ pub struct Permit {
 }
 
 impl Governor {
-    /// A governor with these limits; `calls_per_second` bounds single calls, whether they are heavy or not.
-    pub fn new(ceilings: Ceilings, calls_per_second: Option<u32>) -> Self {
+    /// A governor with these limits.
+    pub fn new(ceilings: Ceilings) -> Self {
         let state = State { queue: Queue::new(ceilings), doors: BTreeMap::new() };
-        let calls = calls_per_second.map(|rate| Bucket::starting(rate, Instant::now()));
-        Self(Arc::new(Shared { state: Mutex::new(state), calls: Mutex::new(calls) }))
+        Self(Arc::new(Shared { state: Mutex::new(state) }))
     }
 
     /// Waits for a place. Dropping the future gives the place in the queue up.
@@ -66,17 +61,6 @@ impl Governor {
         // The door is only closed without opening when the whole governor goes.
         opened.await.ok();
         permit
-    }
-
-    /// Waits until one more call is due.
-    pub async fn call(&self) {
-        let wait = {
-            let mut calls = self.0.calls.lock().unwrap_or_else(PoisonError::into_inner);
-            calls.as_mut().map_or(Duration::ZERO, |bucket| bucket.take(Instant::now()))
-        };
-        if !wait.is_zero() {
-            sleep(wait).await;
-        }
     }
 
     /// Who waits, and for what, in the order of their turns.

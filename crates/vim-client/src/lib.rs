@@ -19,6 +19,7 @@ mod inventory;
 mod machine;
 mod places;
 mod properties;
+mod rate;
 mod search;
 mod session;
 mod tasks;

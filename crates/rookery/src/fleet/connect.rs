@@ -41,6 +41,7 @@ fn options(vcenter: &Vcenter, purpose: &str) -> anyhow::Result<Options> {
         user_agent: format!("rookery/{} ({purpose})", env!("CARGO_PKG_VERSION")),
         deadlines: Deadlines { call: vcenter.call_timeout, ..Deadlines::default() },
         limits: Limits::default(),
+        calls_per_second: vcenter.calls_per_second,
         random: StdRng::try_from_rng(&mut SysRng).context("the system gives no random numbers")?,
     })
 }

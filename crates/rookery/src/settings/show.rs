@@ -78,17 +78,18 @@ mod tests {
         let vars = vars.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
         let loaded = load(&Sources { vars, ..Sources::default() });
         insta::assert_snapshot!(as_table(&rows(&loaded)), @r"
-        KEY                    VALUE                       ORIGIN
-        vcenter.endpoint       https://me:***@vc:8443/sdk  environment GOVC_URL
-        vcenter.user           me                          environment GOVC_URL
-        vcenter.password       ***                         environment GOVC_URL
-        vcenter.password-file  -                           -
-        vcenter.datacenter     -                           -
-        vcenter.ca-file        -                           -
-        vcenter.thumbprint     -                           -
-        vcenter.insecure       1                           environment GOVC_INSECURE
-        vcenter.call-timeout   15s                         default
-        vcenter.load-timeout   5m                          default
+        KEY                       VALUE                       ORIGIN
+        vcenter.endpoint          https://me:***@vc:8443/sdk  environment GOVC_URL
+        vcenter.user              me                          environment GOVC_URL
+        vcenter.password          ***                         environment GOVC_URL
+        vcenter.password-file     -                           -
+        vcenter.datacenter        -                           -
+        vcenter.ca-file           -                           -
+        vcenter.thumbprint        -                           -
+        vcenter.insecure          1                           environment GOVC_INSECURE
+        vcenter.call-timeout      15s                         default
+        vcenter.load-timeout      5m                          default
+        vcenter.calls-per-second  -                           -
         ");
         assert!(!serde_json::to_string(&rows(&loaded)).unwrap().contains("hunter2"));
     }

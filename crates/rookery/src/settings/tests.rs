@@ -1,6 +1,7 @@
 //! Which layer wins, what a URL implies, and that all problems are told at once.
 
 use std::fs;
+use std::num::NonZeroU32;
 use std::os::unix::fs::PermissionsExt as _;
 
 use rookery_vim_client::Trust;
@@ -139,6 +140,20 @@ fn all_problems_are_told_at_once() {
       vcenter.ca-file (environment GOVC_TLS_CA_CERTS): contradicts vcenter.thumbprint (file HOME/.config/rookery/rookery.toml) and vcenter.insecure (environment GOVC_INSECURE): keep one; which one counts is not guessed
       vcenter.call-timeout (file HOME/.config/rookery/rookery.toml): must be longer than nothing
     ");
+}
+
+#[test]
+fn a_limit_of_calls_is_a_whole_number_above_nothing() {
+    let with = |limit: &str| {
+        let variable = ("ROOKERY_VCENTER__CALLS_PER_SECOND", limit);
+        let loaded = from_env(&[("GOVC_URL", "https://me:secret@vc"), variable]);
+        loaded.vcenter().map(|vcenter| vcenter.calls_per_second.map(NonZeroU32::get)).ok()
+    };
+    assert_eq!(with(""), Some(None));
+    assert_eq!(with("20"), Some(Some(20)));
+    for wrong in ["0", "-1", "2.5", "4294967296", "many"] {
+        assert_eq!(with(wrong), None, "{wrong}");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Checks that need domain types or several keys. Everything that is wrong is told at once.
 
 use std::fs::File;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use rookery_daemon::settings::{Origin, Problem, Problems, Settings};
@@ -22,6 +23,7 @@ pub(crate) fn check(settings: &Settings, problems: &mut Problems) -> Option<Vcen
     let trust = trust(settings, problems);
     let call_timeout = timeout(settings, problems, "vcenter.call-timeout");
     let load_timeout = timeout(settings, problems, "vcenter.load-timeout");
+    let calls_per_second = calls_per_second(settings, problems);
     Some(Vcenter {
         endpoint: endpoint?,
         user: user?,
@@ -30,6 +32,7 @@ pub(crate) fn check(settings: &Settings, problems: &mut Problems) -> Option<Vcen
         trust: trust?,
         call_timeout: call_timeout?,
         load_timeout: load_timeout?,
+        calls_per_second,
     })
 }
 
@@ -101,6 +104,16 @@ fn timeout(settings: &Settings, problems: &mut Problems, path: &str) -> Option<D
         problems.push(path, "must be longer than nothing");
     }
     given
+}
+
+/// A limit of no calls at all would only make every command hang.
+fn calls_per_second(settings: &Settings, problems: &mut Problems) -> Option<NonZeroU32> {
+    let path = "vcenter.calls-per-second";
+    let limit = u32::try_from(settings.number(path)?).ok().and_then(NonZeroU32::new);
+    if limit.is_none() {
+        problems.push(path, format!("must be from 1 to {}; leave it out for no limit", u32::MAX));
+    }
+    limit
 }
 
 fn trust_keys(settings: &Settings) -> Vec<(&'static str, Option<&Origin>)> {

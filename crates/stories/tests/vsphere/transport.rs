@@ -7,7 +7,7 @@ use std::time::Duration;
 use rookery_daemon::Supervisor;
 use rookery_stories::{PipeDial, Recording, Vcsim, VcsimOptions, options, split_answers};
 use rookery_vim::envelope::service_instance;
-use rookery_vim::methods::{CurrentTime, Logout};
+use rookery_vim::methods::{CurrentTime, Logout, WaitForUpdatesEx};
 use rookery_vim_client::{CallError, Client, Dial, HttpError, TcpDial, Trust};
 use tokio::time::Instant;
 
@@ -105,6 +105,41 @@ fn a_read_is_repeated_until_vcenter_is_back_and_a_change_is_not() {
             .call(&CurrentTime { this: service_instance() })
             .await
             .expect("its repeat would have taken this answer");
+    });
+}
+
+#[test]
+fn calls_wait_for_their_turn_and_long_polls_do_not() {
+    let recorded = recorded();
+    let time = recorded[3].clone();
+    let timed_out =
+        b"<soapenv:Envelope xmlns:soapenv=\"http://schemas.xmlsoap.org/soap/envelope/\"><soapenv:Body>\
+        <WaitForUpdatesExResponse xmlns=\"urn:vim25\"/></soapenv:Body></soapenv:Envelope>";
+    let timed_out = with_gzip(timed_out);
+    on_paused_time(async {
+        let mut answers = recorded[..3].to_vec();
+        answers.extend([timed_out.clone(), timed_out, time.clone(), time.clone(), time]);
+        let mut options = options("http://pipe");
+        options.calls_per_second = std::num::NonZeroU32::new(2);
+        let began = Instant::now();
+        let dial = Arc::new(PipeDial::new(answers, Supervisor::new()));
+        let client = Client::connect(options, dial).await.expect("connected");
+        assert_eq!(began.elapsed(), Duration::from_millis(500), "the content counts, the login does not");
+        let collector = client.content().property_collector.clone();
+        let poll = WaitForUpdatesEx { this: collector, version: None, options: None };
+        for _ in 0..2 {
+            client.call(&poll).await.expect("nothing has changed");
+        }
+        assert_eq!(began.elapsed(), Duration::from_millis(500));
+        for number in 2..=4 {
+            let call = CurrentTime { this: service_instance() };
+            let mut call = Box::pin(client.call(&call));
+            assert!(futures_util::poll!(call.as_mut()).is_pending());
+            assert_eq!(client.waiting_calls(), 1);
+            call.await.expect("an answer");
+            assert_eq!(began.elapsed(), Duration::from_millis(500) * number);
+        }
+        assert_eq!(client.waiting_calls(), 0);
     });
 }
 

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use proptest::prelude::*;
 use rookery_vim::MoRef;
 use tokio::task::JoinSet;
@@ -18,7 +20,7 @@ fn named(waiting: &[Waiting]) -> Vec<&str> {
 
 #[tokio::test(start_paused = true)]
 async fn demand_goes_before_stock_and_stock_before_housekeeping() {
-    let governor = Governor::new(Ceilings { total: 1, ..Ceilings::default() }, None);
+    let governor = Governor::new(Ceilings { total: 1, ..Ceilings::default() });
     let first = governor.admit(order("first", Priority::Housekeeping, None)).await;
     let mut ended = JoinSet::new();
     for (what, priority) in [
@@ -48,7 +50,7 @@ async fn demand_goes_before_stock_and_stock_before_housekeeping() {
 
 #[tokio::test(start_paused = true)]
 async fn a_busy_host_does_not_hold_up_work_for_another() {
-    let governor = Governor::new(Ceilings { total: 10, per_host: 1, per_datastore: 10 }, None);
+    let governor = Governor::new(Ceilings { total: 10, per_host: 1, per_datastore: 10 });
     let busy = governor.admit(order("a", Priority::Stock, Some(1))).await;
     let blocked = governor.admit(order("b", Priority::Demand, Some(1)));
     tokio::pin!(blocked);
@@ -61,7 +63,7 @@ async fn a_busy_host_does_not_hold_up_work_for_another() {
 
 #[tokio::test(start_paused = true)]
 async fn who_gives_up_waiting_leaves_no_trace() {
-    let governor = Governor::new(Ceilings { total: 1, ..Ceilings::default() }, None);
+    let governor = Governor::new(Ceilings { total: 1, ..Ceilings::default() });
     let running = governor.admit(order("running", Priority::Demand, None)).await;
     {
         let impatient = governor.admit(order("impatient", Priority::Demand, None));
@@ -82,7 +84,7 @@ async fn who_gives_up_waiting_leaves_no_trace() {
 
 #[tokio::test(start_paused = true)]
 async fn housekeeping_is_not_put_off_for_ever() {
-    let governor = Governor::new(Ceilings { total: 1, ..Ceilings::default() }, None);
+    let governor = Governor::new(Ceilings { total: 1, ..Ceilings::default() });
     let running = governor.admit(order("running", Priority::Demand, None)).await;
     let old = governor.admit(order("old warm-up", Priority::Stock, None));
     tokio::pin!(old);
@@ -95,24 +97,6 @@ async fn housekeeping_is_not_put_off_for_ever() {
     drop(running);
     drop(old.await);
     drop(young.await);
-}
-
-#[tokio::test(start_paused = true)]
-async fn calls_keep_their_rate_and_a_quiet_second_may_be_spent_at_once() {
-    let governor = Governor::new(Ceilings::default(), Some(10));
-    let began = Instant::now();
-    for _ in 0..50 {
-        governor.call().await;
-    }
-    assert_eq!(began.elapsed(), Duration::from_secs(5));
-    tokio::time::sleep(Duration::from_secs(100)).await;
-    let began = Instant::now();
-    for _ in 0..10 {
-        governor.call().await;
-    }
-    assert_eq!(began.elapsed(), Duration::ZERO, "one second's worth was saved up, and no more");
-    governor.call().await;
-    assert_eq!(began.elapsed(), Duration::from_millis(100));
 }
 
 proptest! {

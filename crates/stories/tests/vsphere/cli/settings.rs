@@ -3,10 +3,13 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::time::Duration;
 
-use rookery_stories::{Program, Vcsim, VcsimOptions};
+use rookery_daemon::Supervisor;
+use rookery_stories::{Program, Proxy, Vcsim, VcsimOptions};
 use serde_json::Value;
 use tempfile::TempDir;
+use tokio::time::Instant;
 
 use super::{json, printed, refused};
 
@@ -138,4 +141,24 @@ async fn all_problems_are_told_at_once() {
     assert_eq!(outcome.code, Some(2), "{outcome:?}");
     assert!(outcome.stdout.contains("vcenter.user "), "what is right is shown: {outcome:?}");
     assert!(words.iter().all(|word| outcome.stderr.contains(word)), "{outcome:?}");
+}
+
+#[tokio::test]
+async fn a_limit_of_calls_per_second_is_kept() {
+    let vcsim = Vcsim::start(VcsimOptions::plain(2)).await;
+    let supervisor = Supervisor::new();
+    let proxy = Proxy::start(vcsim.socket(), &supervisor).await;
+    let began = Instant::now();
+    let listing = Program::against(&vcsim, &["vm", "ls", "-o", "json"])
+        .with("GOVC_URL", proxy.address())
+        .with("ROOKERY_VCENTER__CALLS_PER_SECOND", "4");
+    assert_eq!(json(listing.run().await).as_array().map(Vec::len), Some(2));
+    let free = ["/sdk/vimServiceVersions.xml", "Login", "Logout", "WaitForUpdatesEx", "CancelWaitForUpdates"];
+    let calls: Vec<_> =
+        proxy.exchanges().into_iter().filter(|call| !free.contains(&call.method.as_str())).collect();
+    assert!(calls.len() > 4, "{calls:?}");
+    for (turn, call) in (1..).zip(&calls) {
+        let due = Duration::from_millis(250) * turn;
+        assert!(call.at - began >= due, "{} came {:?} early", call.method, due - (call.at - began));
+    }
 }
