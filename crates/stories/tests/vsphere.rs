@@ -6,6 +6,7 @@
 )]
 
 mod vsphere {
+    mod capacity;
     mod cli;
     mod clones;
     mod cuts;

@@ -6,6 +6,7 @@
 //!
 //! Start reading at [`Client`], then [`Inventory`] and [`Tasks`].
 
+mod capacity;
 mod client;
 mod clone;
 mod datastore;
@@ -28,6 +29,10 @@ mod transfer;
 mod version;
 mod view_watch;
 
+pub use capacity::{
+    Bytes, Capacity, ClusterCapacity, ClusterDemand, DatastoreCapacity, HostCapacity, HostConnection, Limit,
+    Mhz, PoolCapacity, Share, capacity,
+};
 pub use client::{Client, Deadlines, Options};
 pub use clone::{
     CloneError, CloneOrder, DiskMove, FixedAddress, GuestSetup, NetworkBacking, network_backing,
