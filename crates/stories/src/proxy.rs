@@ -5,7 +5,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode, client, server};
+use hyper::{Request, Response, StatusCode, client, server};
 use hyper_util::rt::TokioIo;
 use rookery_daemon::Supervisor;
 use tokio::net::{TcpListener, TcpStream};
@@ -30,7 +30,7 @@ struct Books {
 /// One request and its answer.
 #[derive(Debug, Clone)]
 pub struct Exchange {
-    /// The SOAP method, the path of a GET, or another HTTP method and its path: `PUT /folder/a`.
+    /// The SOAP method, or what else is asked for and how: `PUT /folder/a?dcPath=DC0`.
     pub method: String,
     /// When the request arrived.
     pub at: Instant,
@@ -99,10 +99,7 @@ async fn forward(
 ) -> io::Result<Response<Full<Bytes>>> {
     let (head, body) = request.into_parts();
     let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
-    let method = soap_method(&body).unwrap_or_else(|| match head.method {
-        Method::GET => head.uri.path().to_owned(),
-        ref other => format!("{other} {}", head.uri.path()),
-    });
+    let method = soap_method(&body).unwrap_or_else(|| format!("{} {}", head.method, head.uri));
     let index = {
         let mut log = books.log.lock().expect("nobody panicked");
         log.push(Exchange { method: method.clone(), at: Instant::now(), answer: None });
@@ -134,9 +131,9 @@ impl Books {
     }
 }
 
-/// An HTTP method alone means every path.
+/// An HTTP method alone means every path, and a path alone every query.
 fn is_meant(named: &str, method: &str) -> bool {
-    method.strip_prefix(named).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    method.strip_prefix(named).is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '?']))
 }
 
 /// The name of the first element inside the body of an envelope.

@@ -16,6 +16,7 @@ mod vsphere {
     mod inventory;
     mod machines;
     mod places;
+    mod tags;
     mod transport;
     mod trust;
 }

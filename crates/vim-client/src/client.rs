@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
+use futures_util::FutureExt as _;
 use hyper::body::Incoming;
 use hyper::header::{COOKIE, HeaderName};
 use hyper::{Response, StatusCode};
@@ -20,18 +22,20 @@ use rookery_vim::objects::ServiceContent;
 use rookery_vim::{FaultKind, Limits};
 use secrecy::SecretString;
 use tokio::sync::oneshot;
+use tokio::time::timeout;
 use tracing::debug;
 
 use crate::dial::Dial;
 use crate::endpoint::Endpoint;
 use crate::error::CallError;
-use crate::http::{Body, Exchange, Http, HttpError};
+use crate::http::{Body, Exchange, Http, HttpError, read_whole, whole};
 use crate::rate::Rate;
-use crate::session::Session;
+use crate::rest::{self, RestSession};
+use crate::session::{Credentials, Session};
 use crate::version::negotiate;
 
 /// Repeatable calls are tried this often beyond the first time.
-const RETRIES: Backoff =
+pub(crate) const RETRIES: Backoff =
     Backoff { first: Duration::from_millis(200), cap: Duration::from_secs(2), attempts: Some(3) };
 
 /// What no limit holds up: a long poll costs a server little, and a session is not kept or ended late.
@@ -84,7 +88,9 @@ pub struct Client(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     wire: Wire,
+    credentials: Credentials,
     session: Session,
+    rest: RestSession,
     content: ServiceContent,
     random: Mutex<StdRng>,
     logins: Supervisor,
@@ -111,10 +117,12 @@ impl Client {
             .session_manager
             .clone()
             .ok_or(CallError::Unavailable { method: RetrieveServiceContent::NAME, status: StatusCode::OK })?;
-        let session = Session::new(manager, options.user, options.password);
-        session.renew(&wire, 0, "Login").await?;
-        let random = Mutex::new(random);
-        Ok(Self(Arc::new(Inner { wire, session, content, random, logins: Supervisor::new() })))
+        let credentials = Credentials { user: options.user, password: options.password };
+        let session = Session::new(manager);
+        session.renew(&wire, &credentials, 0, "Login").await?;
+        let (rest, random) = (RestSession::default(), Mutex::new(random));
+        let logins = Supervisor::new();
+        Ok(Self(Arc::new(Inner { wire, credentials, session, rest, content, random, logins })))
     }
 
     /// The server's well-known objects.
@@ -144,7 +152,7 @@ impl Client {
 
     /// The key of the current session, as vCenter's session list shows it.
     pub fn session_key(&self) -> Option<String> {
-        self.0.session.current().key
+        self.0.session.current().token.map(|token| token.key.clone())
     }
 
     /// Calls with the ordinary deadline.
@@ -177,15 +185,21 @@ impl Client {
     pub async fn call_once<M: Method>(&self, method: &M, deadline: Duration) -> Result<M::Output, CallError> {
         let Inner { wire, session, .. } = &*self.0;
         let used = session.current();
-        if used.cookie.is_some() {
-            match wire.call(method, used.cookie.as_deref(), deadline).await {
+        if let Some(token) = used.token {
+            match wire.call(method, Some(&token.cookie), deadline).await {
                 Err(error) if error.is(FaultKind::NotAuthenticated) => {}
                 result => return result.map(|(output, _)| output),
             }
         }
-        self.renew(used.generation, M::NAME).await?;
-        let cookie = session.current().cookie;
-        wire.call(method, cookie.as_deref(), deadline).await.map(|(output, _)| output)
+        let inner = Arc::clone(&self.0);
+        self.log_in(M::NAME, async move {
+            inner.session.renew(&inner.wire, &inner.credentials, used.generation, M::NAME).await
+        })
+        .await?;
+        let token = session.current().token;
+        wire.call(method, token.as_ref().map(|token| token.cookie.as_str()), deadline)
+            .await
+            .map(|(output, _)| output)
     }
 
     /// One request beside the SOAP interface, with the session's cookie; the body of its answer is still to be read. A
@@ -198,28 +212,56 @@ impl Client {
         headers: &[(HeaderName, &str)],
         body: Body,
     ) -> Result<Response<Incoming>, CallError> {
-        let cookie = self.0.session.current().cookie;
+        let token = self.0.session.current().token;
         let mut headers = headers.to_vec();
-        headers.extend(cookie.as_deref().map(|cookie| (COOKIE, cookie)));
+        headers.extend(token.as_ref().map(|token| (COOKIE, token.cookie.as_str())));
         let wire = &self.0.wire;
         wire.http.send(method, path, &headers, body).await.map_err(|error| wire.failed(what, error))
     }
 
-    /// Renews the session in a task of its own: a caller that is cancelled in the middle of a login would leave a
-    /// session behind that nobody knows.
-    async fn renew(&self, used: u64, method: &'static str) -> Result<(), CallError> {
-        let inner = Arc::clone(&self.0);
+    /// One request to the REST service. Its session begins with the first request, and is renewed once if it expired,
+    /// since nothing was done.
+    pub(crate) async fn rest(&self, request: &rest::Request) -> Result<rest::Answer, CallError> {
+        let Inner { wire, rest: session, .. } = &*self.0;
+        let used = session.current();
+        if let Some(id) = used.token {
+            let answer = rest::ask(wire, request, &id).await?;
+            if answer.status != StatusCode::UNAUTHORIZED {
+                return Ok(answer);
+            }
+        }
+        let (inner, method) = (Arc::clone(&self.0), request.what);
+        self.log_in(method, async move {
+            inner.rest.renew(&inner.wire, &inner.credentials, used.generation, method).await
+        })
+        .await?;
+        let id = session.current().token.ok_or(CallError::Closed { method })?;
+        rest::ask(wire, request, &id).await
+    }
+
+    /// Logs in in a task of its own: a caller that is cancelled in the middle of a login would leave a session behind
+    /// that nobody knows.
+    fn log_in<L>(
+        &self,
+        method: &'static str,
+        login: L,
+    ) -> impl Future<Output = Result<(), CallError>> + use<L>
+    where
+        L: Future<Output = Result<(), CallError>> + Send + 'static,
+    {
         let (report, outcome) = oneshot::channel();
         self.0.logins.spawn("login", async move {
             // A caller that went away needs no answer; the session is there for the next one, or for the logout.
-            report.send(inner.session.renew(&inner.wire, used, method).await).ok();
+            report.send(login.await).ok();
         });
-        outcome.await.unwrap_or(Err(CallError::Closed { method }))
+        outcome.map(move |outcome| outcome.unwrap_or(Err(CallError::Closed { method })))
     }
 
-    /// Ends the session. Calls that come later fail.
+    /// Ends the session, and the one of the REST service if there is one. Calls that come later fail.
     pub async fn close(&self) -> Result<(), CallError> {
-        self.0.session.close(&self.0.wire).await
+        let Inner { wire, session, rest, .. } = &*self.0;
+        let (soap, rest) = tokio::join!(session.close(wire), rest.close(wire));
+        soap.and(rest)
     }
 
     /// A generator of its own for one series of delays.
@@ -274,6 +316,25 @@ impl Wire {
         // Some servers set a cookie more than once; the last one counts. Only its name and value go back.
         let cookie = reply.cookies.iter().rev().find(|c| c.starts_with("vmware_soap_session="));
         Ok((output, cookie.map(|c| c.split(';').next().unwrap_or(c).trim().to_owned())))
+    }
+
+    /// One request beside the SOAP interface, with the ordinary deadline over all of it.
+    pub(crate) async fn request(
+        &self,
+        what: &'static str,
+        method: hyper::Method,
+        path: &str,
+        headers: &[(HeaderName, &str)],
+        body: String,
+    ) -> Result<(StatusCode, Bytes), CallError> {
+        let exchange = async {
+            let response = self.http.send(method, path, headers, whole(body)).await?;
+            let status = response.status();
+            Ok((status, read_whole(response, self.limits.bytes).await?))
+        };
+        let deadline = self.deadlines.call;
+        let outcome = timeout(deadline, exchange).await.unwrap_or(Err(HttpError::TimedOut(deadline)));
+        outcome.map_err(|error| self.failed(what, error))
     }
 
     async fn negotiated_version(&self) -> Result<String, CallError> {

@@ -1,112 +1,79 @@
-//! One login, shared by all calls and renewed by one of them when the server has forgotten it.
+//! The SOAP session, and who logs in.
 
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
 use rookery_vim::methods::{Login, Logout};
-use rookery_vim::objects::UserSession;
 use rookery_vim::{FaultKind, Hidden, MoRef};
 use secrecy::{ExposeSecret, SecretString};
-use tokio::time::Instant;
 use tracing::info;
 
 use crate::client::Wire;
 use crate::error::CallError;
+use crate::renewal::{Current, Renewal};
 
-/// vCenter locks accounts after a few wrong passwords; a password that was refused is not tried again before this.
-const AFTER_REFUSAL: Duration = Duration::from_secs(60);
-/// Callers that queued up behind a failed login share its failure instead of trying one after the other.
-const AFTER_FAILURE: Duration = Duration::from_secs(1);
+/// Who logs in.
+#[derive(Debug)]
+pub(crate) struct Credentials {
+    pub(crate) user: String,
+    pub(crate) password: SecretString,
+}
+
+impl Credentials {
+    /// That the server did not take them.
+    pub(crate) fn refused(&self, wire: &Wire) -> CallError {
+        CallError::Credentials { endpoint: wire.endpoint.to_string(), user: self.user.clone() }
+    }
+}
 
 /// The session of a client.
 #[derive(Debug)]
 pub(crate) struct Session {
     manager: MoRef,
-    user: String,
-    password: SecretString,
-    current: Mutex<Current>,
-    /// Held while logging in or out: whoever waits for it finds a renewed session, or a fresh failure.
-    gate: tokio::sync::Mutex<Gate>,
+    login: Renewal<Arc<Token>>,
 }
 
-/// What a call needs to know: the cookie it sends, and which login that is.
-#[derive(Clone, Default)]
-pub(crate) struct Current {
-    pub(crate) generation: u64,
-    pub(crate) cookie: Option<String>,
-    pub(crate) key: Option<String>,
+/// What identifies the session: in calls, and in vCenter's session list.
+#[derive(Default)]
+pub(crate) struct Token {
+    pub(crate) cookie: String,
+    pub(crate) key: String,
 }
 
-impl fmt::Debug for Current {
-    /// The cookie and the key open the session to anybody.
+impl fmt::Debug for Token {
+    /// Both open the session to anybody.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Current").field("generation", &self.generation).finish_non_exhaustive()
+        f.debug_struct("Token").finish_non_exhaustive()
     }
-}
-
-#[derive(Debug, Default)]
-struct Gate {
-    closed: bool,
-    failed: Option<(Instant, CallError)>,
 }
 
 impl Session {
-    pub(crate) fn new(manager: MoRef, user: String, password: SecretString) -> Self {
-        Self { manager, user, password, current: Mutex::default(), gate: tokio::sync::Mutex::default() }
+    pub(crate) fn new(manager: MoRef) -> Self {
+        Self { manager, login: Renewal::default() }
     }
 
     /// The login to use for the next call.
-    pub(crate) fn current(&self) -> Current {
-        self.lock().clone()
+    pub(crate) fn current(&self) -> Current<Arc<Token>> {
+        self.login.current()
     }
 
     /// Logs in unless somebody else did since `used` was current.
     pub(crate) async fn renew(
         &self,
         wire: &Wire,
+        credentials: &Credentials,
         used: u64,
         for_method: &'static str,
     ) -> Result<(), CallError> {
-        let mut gate = self.gate.lock().await;
-        if gate.closed {
-            return Err(CallError::Closed { method: for_method });
-        }
-        if self.current().generation != used {
-            return Ok(());
-        }
-        if let Some((until, error)) = &gate.failed
-            && Instant::now() < *until
-        {
-            return Err(error.clone());
-        }
-        match self.login(wire).await {
-            Ok((session, cookie)) => {
-                gate.failed = None;
-                let generation = used + 1;
-                info!(user = %self.user, generation, "logged in to vCenter");
-                *self.lock() = Current { generation, cookie: Some(cookie), key: Some(session.key.0) };
-                Ok(())
-            }
-            Err(error) => {
-                let pause = if matches!(error, CallError::Credentials { .. }) {
-                    AFTER_REFUSAL
-                } else {
-                    AFTER_FAILURE
-                };
-                gate.failed = Some((Instant::now() + pause, error.clone()));
-                Err(error)
-            }
-        }
+        self.login.renew(used, for_method, self.log_in(wire, credentials)).await
     }
 
     /// Logs out. Later calls fail instead of logging in again.
     pub(crate) async fn close(&self, wire: &Wire) -> Result<(), CallError> {
-        let mut gate = self.gate.lock().await;
-        gate.closed = true;
-        let Some(cookie) = self.lock().cookie.take() else { return Ok(()) };
+        let (_gate, token) = self.login.close().await;
+        let Some(token) = token else { return Ok(()) };
         let logout = Logout { this: self.manager.clone() };
-        match wire.call(&logout, Some(&cookie), wire.deadlines.call).await {
+        match wire.call(&logout, Some(&token.cookie), wire.deadlines.call).await {
             Ok(_) => Ok(()),
             Err(error) if error.is(FaultKind::NotAuthenticated) => Ok(()),
             Err(error) => Err(error),
@@ -114,26 +81,19 @@ impl Session {
     }
 
     /// Without a cookie: a login on a live session is refused as if the password were wrong.
-    async fn login(&self, wire: &Wire) -> Result<(UserSession, String), CallError> {
+    async fn log_in(&self, wire: &Wire, credentials: &Credentials) -> Result<Arc<Token>, CallError> {
         let login = Login {
             this: self.manager.clone(),
-            user_name: self.user.clone(),
-            password: Hidden(self.password.expose_secret().to_owned()),
+            user_name: credentials.user.clone(),
+            password: Hidden(credentials.password.expose_secret().to_owned()),
             locale: Some("en_US".into()),
         };
         let (session, cookie) = wire.call(&login, None, wire.deadlines.login).await.map_err(|error| {
-            if error.is(FaultKind::InvalidLogin) {
-                CallError::Credentials { endpoint: wire.endpoint.to_string(), user: self.user.clone() }
-            } else {
-                error
-            }
+            if error.is(FaultKind::InvalidLogin) { credentials.refused(wire) } else { error }
         })?;
+        info!(user = %credentials.user, "logged in to vCenter");
         // Without a cookie the key itself is what identifies the session.
         let cookie = cookie.unwrap_or_else(|| format!("vmware_soap_session={}", session.key.0));
-        Ok((session, cookie))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Current> {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+        Ok(Arc::new(Token { cookie, key: session.key.0 }))
     }
 }

@@ -21,12 +21,12 @@ fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value} is no number"))
 }
 
-fn mhz(value: &Value) -> Option<Mhz> {
-    Some(Mhz(number(value)))
+fn mhz(value: &Value) -> Mhz {
+    Mhz(number(value))
 }
 
-fn bytes(value: &Value) -> Option<Bytes> {
-    Some(Bytes(number(value)))
+fn bytes(value: &Value) -> Bytes {
+    Bytes(number(value))
 }
 
 fn megabytes(value: &Value) -> Bytes {
@@ -79,17 +79,17 @@ fn check_pools(found: &Capacity, pools: &Listed<'_>) {
     for (id, theirs) in pools {
         let (ours, config, runtime) = (&found.pools[id], &theirs["config"], &theirs["runtime"]);
         assert_eq!(ours.owner, Some(reference(&theirs["owner"])));
-        assert_eq!(ours.cpu.reservation, mhz(&config["cpuAllocation"]["reservation"]));
-        assert_eq!(ours.cpu.max_usage, mhz(&runtime["cpu"]["maxUsage"]));
-        assert_eq!(ours.cpu.usage, mhz(&runtime["cpu"]["overallUsage"]));
-        assert_eq!(ours.cpu.unreserved_for_vm, mhz(&runtime["cpu"]["unreservedForVm"]));
+        assert_eq!(ours.cpu.reservation, Some(mhz(&config["cpuAllocation"]["reservation"])));
+        assert_eq!(ours.cpu.max_usage, Some(mhz(&runtime["cpu"]["maxUsage"])));
+        assert_eq!(ours.cpu.usage, Some(mhz(&runtime["cpu"]["overallUsage"])));
+        assert_eq!(ours.cpu.unreserved_for_vm, Some(mhz(&runtime["cpu"]["unreservedForVm"])));
         let memory = &config["memoryAllocation"];
         assert_eq!(ours.memory.reservation, Some(megabytes(&memory["reservation"])));
         assert_eq!(ours.memory.limit, Some(Limit::AtMost(megabytes(&memory["limit"]))));
         assert_eq!(ours.memory.expandable, memory["expandableReservation"].as_bool());
-        assert_eq!(ours.memory.max_usage, bytes(&runtime["memory"]["maxUsage"]));
-        assert_eq!(ours.memory.reservation_used, bytes(&runtime["memory"]["reservationUsed"]));
-        assert_eq!(ours.memory.unreserved_for_pool, bytes(&runtime["memory"]["unreservedForPool"]));
+        assert_eq!(ours.memory.max_usage, Some(bytes(&runtime["memory"]["maxUsage"])));
+        assert_eq!(ours.memory.reservation_used, Some(bytes(&runtime["memory"]["reservationUsed"])));
+        assert_eq!(ours.memory.unreserved_for_pool, Some(bytes(&runtime["memory"]["unreservedForPool"])));
     }
     let mut unlimited = found.pools.values().filter(|pool| pool.cpu.limit == Some(Limit::Unlimited));
     let changed = unlimited.next().expect("the one that govc changed");
@@ -103,9 +103,9 @@ fn check_hosts(found: &Capacity, hosts: &Listed<'_>) {
         let (ours, hardware) = (&found.hosts[id], &theirs["summary"]["hardware"]);
         assert_eq!(ours.cpu, Some(Mhz(number(&hardware["cpuMhz"]) * number(&hardware["numCpuCores"]))));
         assert_eq!(ours.threads, Some(number(&hardware["numCpuThreads"])));
-        assert_eq!(ours.memory, bytes(&hardware["memorySize"]));
+        assert_eq!(ours.memory, Some(bytes(&hardware["memorySize"])));
         let used = &theirs["summary"]["quickStats"];
-        assert_eq!(ours.cpu_used, mhz(&used["overallCpuUsage"]));
+        assert_eq!(ours.cpu_used, Some(mhz(&used["overallCpuUsage"])));
         assert_eq!(ours.memory_used, Some(megabytes(&used["overallMemoryUsage"])));
         let connected = theirs["runtime"]["connectionState"] == "connected";
         assert_eq!(ours.connection == Some(HostConnection::Connected), connected);
@@ -119,8 +119,8 @@ fn check_datastores(found: &Capacity, datastores: &Listed<'_>) {
     assert_eq!(found.datastores.len(), datastores.len());
     for (id, theirs) in datastores {
         let (ours, summary) = (&found.datastores[id], &theirs["summary"]);
-        assert_eq!(ours.capacity, bytes(&summary["capacity"]));
-        assert_eq!(ours.free, bytes(&summary["freeSpace"]));
+        assert_eq!(ours.capacity, Some(bytes(&summary["capacity"])));
+        assert_eq!(ours.free, Some(bytes(&summary["freeSpace"])));
         assert_eq!(ours.uncommitted, summary["uncommitted"].as_u64().map(Bytes));
         assert_eq!(ours.accessible, Some(true));
         assert_eq!(ours.in_maintenance, Some(false));

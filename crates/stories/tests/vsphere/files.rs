@@ -300,7 +300,7 @@ async fn a_refused_upload_says_why_and_leaves_nothing() {
     files.upload(&new_file("iso/a", b"abc"), source, &progress).await.expect("sent");
     assert_eq!(opened.load(Ordering::SeqCst), 2);
     assert_eq!(seen(&govc, DATACENTER, "iso").await, only("a", b"abc"));
-    proxy.refuse("/folder/iso/a", StatusCode::UNAUTHORIZED);
+    proxy.refuse("GET /folder/iso/a", StatusCode::UNAUTHORIZED);
     assert_eq!(fetch(&files, "iso/a").await.expect("it is fetched"), b"abc");
     ours.close().await;
 }

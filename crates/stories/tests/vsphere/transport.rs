@@ -8,7 +8,7 @@ use rookery_daemon::Supervisor;
 use rookery_stories::{PipeDial, Recording, Vcsim, VcsimOptions, options, split_answers};
 use rookery_vim::envelope::service_instance;
 use rookery_vim::methods::{CurrentTime, Logout, WaitForUpdatesEx};
-use rookery_vim_client::{CallError, Client, Dial, HttpError, TcpDial, Trust};
+use rookery_vim_client::{CallError, Client, Dial, HttpError, TagError, Tags, TcpDial, Trust};
 use tokio::time::Instant;
 
 const UNAVAILABLE: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 7\r\n\r\nno vpxd";
@@ -226,5 +226,27 @@ fn a_password_that_was_refused_is_not_tried_again_at_once() {
         client.call(&time).await.expect("renewed");
         let logout = Logout { this: client.content().session_manager.clone().expect("a manager") };
         assert!(client.call_once(&logout, Duration::from_secs(1)).await.is_err(), "no answers are left");
+    });
+}
+
+#[test]
+fn a_password_that_the_rest_service_refused_is_not_tried_again_at_once() {
+    let recorded = recorded();
+    let json =
+        |body: &str| format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes();
+    on_paused_time(async {
+        let refused = b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n".to_vec();
+        let mut answers = recorded[..3].to_vec();
+        answers.extend([refused, recorded[3].clone(), json(r#"{"value":"x"}"#), json(r#"{"value":[]}"#)]);
+        let client = connected(answers).await;
+        let tags = Tags::new(client.clone());
+        let (a, b) = tokio::join!(tags.category("zone"), tags.category("zone"));
+        for outcome in [a, b, tags.category("zone").await] {
+            assert!(matches!(outcome, Err(TagError::Call(CallError::Credentials { .. }))), "{outcome:?}");
+        }
+        let time = CurrentTime { this: service_instance() };
+        client.call(&time).await.expect("a second attempt would have taken this answer");
+        tokio::time::sleep(Duration::from_secs(61)).await;
+        assert_eq!(tags.category("zone").await.expect("a minute later it is right"), None);
     });
 }
