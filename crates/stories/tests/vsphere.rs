@@ -12,10 +12,12 @@ mod vsphere {
     mod cuts;
     mod faults;
     mod files;
+    mod governor;
     mod history;
     mod inventory;
     mod machines;
     mod places;
+    mod support;
     mod tags;
     mod transport;
     mod trust;

@@ -253,7 +253,8 @@ impl Tags {
         Ok(())
     }
 
-    /// Takes a tag off all of these objects. A tag that is gone is on none of them.
+    /// Takes a tag off all of these objects. A tag that is gone is on none of them. One by one: a server that cannot do
+    /// it in bulk may say that it did.
     pub async fn detach(&self, tag: &TagId, from: &[MoRef]) -> Result<(), TagError> {
         for objects in from.chunks(AT_ONCE) {
             try_join_all(objects.iter().map(|object| self.detach_one(tag, object))).await?;

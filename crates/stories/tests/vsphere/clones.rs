@@ -84,6 +84,42 @@ async fn a_clone_is_what_was_ordered() {
 }
 
 #[tokio::test]
+async fn a_clone_is_put_on_the_host_and_datastore_that_were_named() {
+    let vcsim = Vcsim::start(VcsimOptions::default().with("-tls=false").with("-host=2").with("-ds=2")).await;
+    let govc = Govc::new(&vcsim);
+    let ours = connect(vcsim.address()).await;
+    let places = Places::load(&ours.client).await.expect("they load");
+    let root = ours.client.content().root_folder.clone();
+    let find = |kind, name: &str| places.find(kind, Some(name), &root).expect(name).id.clone();
+    let snapshot = ours.inventory.complete().await.expect("it loads");
+    for (number, host) in ["DC0_C0_H0", "DC0_C0_H1"].into_iter().enumerate() {
+        let (name, datastore) = (format!("nest-{number}"), format!("LocalDS_{number}"));
+        let order = CloneOrder {
+            source: snapshot.named("DC0_C0_RP0_VM0").next().expect("it is there").id.clone(),
+            name: name.clone(),
+            folder: find(Kind::Folder, "/DC0/vm"),
+            pool: find(Kind::Pool, "/DC0/host/DC0_C0/Resources"),
+            host: Some(find(Kind::Host, host)),
+            datastore: Some(find(Kind::Datastore, &datastore)),
+            disks: DiskMove::ChildMost,
+            network: None,
+            card_class: None,
+            change: Change::default(),
+            guest: GuestSetup::AsIs,
+            power_on: false,
+        };
+        ours.machines.clone_vm(&order, PATIENCE, None).await.expect("cloned");
+        let path = format!("/DC0/vm/{name}");
+        let running = govc.property(&path, "runtime.host").await;
+        assert_eq!(running, find(Kind::Host, host).to_string());
+        assert_eq!(govc.property(&path, "runtime.powerState").await, "poweredOff");
+        let file = govc.property(&path, "config.files.vmPathName").await;
+        assert!(file.starts_with(&format!("[{datastore}] ")), "{file}");
+    }
+    ours.close().await;
+}
+
+#[tokio::test]
 async fn an_operation_whose_answer_was_lost_is_not_done_twice() {
     let vcsim = Vcsim::start(VcsimOptions::plain(2)).await;
     let govc = Govc::new(&vcsim);

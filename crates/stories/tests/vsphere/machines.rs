@@ -35,6 +35,10 @@ async fn power_changes_are_done_when_the_call_returns() {
     ours.machines.power(&vm, PowerChange::On, PATIENCE).await.expect("on again");
     let error = ours.machines.power(&vm, PowerChange::RebootGuest, PATIENCE).await.expect_err("no tools");
     assert_eq!(error.fault().map(rookery_vim::Fault::kind), Some(FaultKind::ToolsUnavailable));
+    let tools = ("SET.guest.toolsRunningStatus".to_owned(), "guestToolsRunning".to_owned());
+    let change = Change { extra_config: vec![tools], ..Change::default() };
+    ours.machines.reconfigure(&vm, change, PATIENCE).await.expect("the simulator runs tools");
+    ours.machines.power(&vm, PowerChange::RebootGuest, PATIENCE).await.expect("the guest is asked to");
     ours.close().await;
     assert_eq!(govc.sessions().await, Vec::<String>::new());
 }

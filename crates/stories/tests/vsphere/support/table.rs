@@ -1,0 +1,218 @@
+//! What of the client is shown on vcsim, and what cannot be.
+
+use super::{Row, Shown::CannotBe, Shown::In};
+
+/// One row for each operation, or for each part of one that is shown, or cannot be, by itself. `calls` are public
+/// asynchronous functions of `rookery-vim-client`, by module; all of them have to be in here. Stories are named by
+/// module and function; what cannot be shown is named by its row in `docs/vcsim.md`.
+pub(super) const TABLE: &[Row] = &[
+    // Finding.
+    Row {
+        operation: "find places by name and path",
+        calls: &["places::load"],
+        shown: In(&["places::places_have_the_paths_that_govc_gives_them"]),
+    },
+    Row {
+        operation: "find VMs by UUID and path",
+        calls: &["search::vm_by_uuid", "search::vm_by_path"],
+        shown: In(&["places::a_vm_is_found_by_uuid_and_by_path"]),
+    },
+    Row {
+        operation: "read properties, whole or not at all",
+        calls: &["properties::retrieve"],
+        shown: In(&[
+            "cuts::an_answer_cut_at_any_byte_is_an_error_or_whole",
+            "cuts::a_tls_connection_cut_anywhere_is_an_error_or_whole",
+        ]),
+    },
+    Row { operation: "write members in their order", calls: &[], shown: CannotBe("order of members") },
+    // The inventory.
+    Row {
+        operation: "see all VMs",
+        calls: &["inventory::complete", "inventory::until"],
+        shown: In(&[
+            "inventory::the_inventory_shows_what_govc_shows",
+            "inventory::five_hundred_vms_are_loaded_in_pages_and_followed",
+        ]),
+    },
+    Row {
+        operation: "follow changes",
+        calls: &["inventory::newer_than", "inventory::appears", "inventory::wait_for"],
+        shown: In(&[
+            "inventory::vms_that_appear_and_go_are_seen_without_listing_again",
+            "inventory::a_change_of_one_vm_moves_bytes_for_that_vm_only",
+            "faults::an_update_lost_with_its_connection_is_made_up_for",
+        ]),
+    },
+    Row { operation: "ask for a lost update again", calls: &[], shown: CannotBe("replay of updates") },
+    // The session and its calls.
+    Row {
+        operation: "log in, renew, log out",
+        calls: &["client::connect", "client::close"],
+        shown: In(&[
+            "faults::a_session_ended_by_another_client_during_the_long_poll_is_renewed_and_nothing_is_missed",
+            "faults::concurrent_calls_share_one_new_login",
+            "faults::a_wrong_password_is_one_clear_error_and_one_attempt",
+        ]),
+    },
+    Row {
+        operation: "call, with retries and deadlines",
+        calls: &["client::call", "client::call_within", "client::call_once"],
+        shown: In(&[
+            "transport::a_read_is_repeated_until_vcenter_is_back_and_a_change_is_not",
+            "faults::slow_answers_are_waited_for_and_too_slow_ones_are_an_error",
+        ]),
+    },
+    Row {
+        operation: "keep to a number of calls a second",
+        calls: &[],
+        shown: In(&[
+            "transport::calls_wait_for_their_turn_and_long_polls_do_not",
+            "cli::settings::a_limit_of_calls_per_second_is_kept",
+        ]),
+    },
+    // Tasks.
+    Row {
+        operation: "wait for tasks",
+        calls: &["tasks::finish", "tasks::finish_showing"],
+        shown: In(&[
+            "machines::many_slow_tasks_are_waited_for_together",
+            "machines::a_task_that_fails_says_why",
+            "machines::a_task_that_outlives_its_deadline_is_not_called_failed",
+            "faults::a_task_lost_in_a_restart_is_unknown_not_failed",
+        ]),
+    },
+    Row { operation: "show the progress of a task", calls: &[], shown: CannotBe("progress of tasks") },
+    Row {
+        operation: "order tasks through the governor",
+        calls: &["governor::admit"],
+        shown: In(&["governor::a_vcenter_is_not_asked_for_more_tasks_at_once_than_allowed"]),
+    },
+    // Clones.
+    Row {
+        operation: "clone: name, folder, pool, hardware, notes, settings, power",
+        calls: &["clone::run::clone_vm"],
+        shown: In(&["clones::a_clone_is_what_was_ordered"]),
+    },
+    Row {
+        operation: "clone: network",
+        calls: &["clone::run::network_backing"],
+        shown: In(&["clones::a_clone_is_what_was_ordered"]),
+    },
+    Row {
+        operation: "clone: guest with a fixed address",
+        calls: &[],
+        shown: In(&["clones::a_clone_is_what_was_ordered"]),
+    },
+    Row {
+        operation: "clone: host and datastore",
+        calls: &[],
+        shown: In(&["clones::a_clone_is_put_on_the_host_and_datastore_that_were_named"]),
+    },
+    Row { operation: "clone: host that vCenter chooses", calls: &[], shown: CannotBe("choice of a host") },
+    Row { operation: "clone: linked disks", calls: &[], shown: CannotBe("linked disks") },
+    Row { operation: "clone: a MAC address of its own", calls: &[], shown: CannotBe("address of a card") },
+    // Machines.
+    Row {
+        operation: "power on, off, reset, suspend; ask the guest to shut down or reboot",
+        calls: &["machine::power"],
+        shown: In(&["machines::power_changes_are_done_when_the_call_returns"]),
+    },
+    Row { operation: "see that a guest rebooted", calls: &[], shown: CannotBe("trace of a reboot") },
+    Row {
+        operation: "be refused a shutdown without tools",
+        calls: &[],
+        shown: CannotBe("refusal of a shutdown"),
+    },
+    Row {
+        operation: "reconfigure, take a snapshot, make a template, destroy",
+        calls: &[
+            "machine::reconfigure",
+            "machine::snapshot",
+            "machine::mark_as_template",
+            "machine::destroy",
+        ],
+        shown: In(&["machines::a_vm_is_reconfigured_made_a_template_and_destroyed"]),
+    },
+    Row {
+        operation: "rename",
+        calls: &["machine::rename"],
+        shown: In(&["inventory::names_are_read_and_written_as_people_write_them"]),
+    },
+    Row {
+        operation: "do nothing twice after a lost answer",
+        calls: &[],
+        shown: In(&[
+            "clones::an_operation_whose_answer_was_lost_is_not_done_twice",
+            "files::lost_answers_are_made_good_by_looking",
+            "tags::what_was_made_although_the_answer_was_lost_is_found_and_not_made_twice",
+        ]),
+    },
+    // History.
+    Row {
+        operation: "read events",
+        calls: &["events::events"],
+        shown: In(&["history::history_is_read_to_its_end_newest_first"]),
+    },
+    Row { operation: "read that a VM was renamed", calls: &[], shown: CannotBe("rename in history") },
+    // Files.
+    Row {
+        operation: "send, fetch and look at files of a datastore",
+        calls: &[
+            "datastore::exists",
+            "datastore::download",
+            "datastore::upload::upload",
+            "datastore::web::stat",
+        ],
+        shown: In(&[
+            "files::files_with_odd_names_go_both_ways",
+            "files::a_file_that_is_there_is_kept_reused_or_replaced_as_told",
+            "files::a_gibibyte_goes_both_ways_in_little_memory",
+        ]),
+    },
+    Row {
+        operation: "list, move and remove files, and make folders",
+        calls: &["datastore::list", "datastore::make_directory", "datastore::delete", "datastore::move_to"],
+        shown: In(&["files::folders_and_files_are_made_moved_and_removed_twice_without_harm"]),
+    },
+    Row {
+        operation: "remove what broken uploads left",
+        calls: &["datastore::leftovers::remove_leftovers"],
+        shown: In(&["files::what_nobody_could_remove_is_removed_after_a_day"]),
+    },
+    // Tags.
+    Row {
+        operation: "find, make, attach and detach tags",
+        calls: &[
+            "tags::category",
+            "tags::ensure_category",
+            "tags::tag",
+            "tags::tag_by_id",
+            "tags::ensure_tag",
+            "tags::attach",
+            "tags::detach",
+            "tags::attached",
+        ],
+        shown: In(&["tags::tags_are_made_found_attached_and_taken_off_as_govc_sees_it"]),
+    },
+    Row {
+        operation: "renew and end the REST session",
+        calls: &[],
+        shown: In(&[
+            "tags::one_rest_session_is_shared_renewed_and_ended",
+            "tags::a_client_that_never_asked_for_tags_has_no_rest_session_to_end",
+        ]),
+    },
+    Row { operation: "list REST sessions", calls: &[], shown: CannotBe("list of REST sessions") },
+    Row { operation: "be refused a second tag of a category", calls: &[], shown: CannotBe("rules of tags") },
+    Row { operation: "tag only some of many objects", calls: &[], shown: CannotBe("outcome of a batch") },
+    // Capacity.
+    Row {
+        operation: "read how much room there is",
+        calls: &["capacity::capacity"],
+        shown: In(&["capacity::the_room_that_there_is_is_read_in_one_call_and_is_what_govc_shows"]),
+    },
+    Row { operation: "see room being used up", calls: &[], shown: CannotBe("admission control") },
+    Row { operation: "read the demand on a cluster", calls: &[], shown: CannotBe("demand on a cluster") },
+    Row { operation: "read effective memory in megabytes", calls: &[], shown: CannotBe("effective memory") },
+];
