@@ -318,7 +318,7 @@ impl Wire {
         Ok((output, cookie.map(|c| c.split(';').next().unwrap_or(c).trim().to_owned())))
     }
 
-    /// One request beside the SOAP interface, with the ordinary deadline over all of it.
+    /// One request beside the SOAP interface, with one deadline over all of it.
     pub(crate) async fn request(
         &self,
         what: &'static str,
@@ -326,13 +326,13 @@ impl Wire {
         path: &str,
         headers: &[(HeaderName, &str)],
         body: String,
+        deadline: Duration,
     ) -> Result<(StatusCode, Bytes), CallError> {
         let exchange = async {
             let response = self.http.send(method, path, headers, whole(body)).await?;
             let status = response.status();
             Ok((status, read_whole(response, self.limits.bytes).await?))
         };
-        let deadline = self.deadlines.call;
         let outcome = timeout(deadline, exchange).await.unwrap_or(Err(HttpError::TimedOut(deadline)));
         outcome.map_err(|error| self.failed(what, error))
     }

@@ -1,5 +1,7 @@
 //! vCenter's REST service, for what the SOAP interface does not have: a session of its own, and JSON.
 
+use std::time::Duration;
+
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
@@ -62,7 +64,7 @@ impl RestSession {
         let Some(id) = id else { return Ok(()) };
         let what = "the REST logout";
         let logout = Request { what, method: Method::DELETE, path: SESSION.to_owned(), body: None };
-        let Answer { status, .. } = send(wire, &logout, &[(SESSION_ID, &id)]).await?;
+        let Answer { status, .. } = send(wire, &logout, (SESSION_ID, &id), wire.deadlines.call).await?;
         // A session that the server has forgotten is ended, too.
         if status.is_success() || status == StatusCode::UNAUTHORIZED {
             Ok(())
@@ -77,7 +79,7 @@ async fn log_in(wire: &Wire, credentials: &Credentials) -> Result<String, CallEr
     let what = "the REST login";
     let login = Request { what, method: Method::POST, path: SESSION.to_owned(), body: None };
     let basic = format!("Basic {}", BASE64_STANDARD.encode(format!("{user}:{}", password.expose_secret())));
-    let Answer { status, body } = send(wire, &login, &[(AUTHORIZATION, &basic)]).await?;
+    let Answer { status, body } = send(wire, &login, (AUTHORIZATION, &basic), wire.deadlines.login).await?;
     if status == StatusCode::UNAUTHORIZED {
         return Err(credentials.refused(wire));
     }
@@ -95,16 +97,20 @@ struct Granted {
 
 /// One request within a session; that the session has expired shows in the status.
 pub(crate) async fn ask(wire: &Wire, request: &Request, session: &str) -> Result<Answer, CallError> {
-    send(wire, request, &[(SESSION_ID, session)]).await
+    send(wire, request, (SESSION_ID, session), wire.deadlines.call).await
 }
 
-async fn send(wire: &Wire, request: &Request, who: &[(HeaderName, &str)]) -> Result<Answer, CallError> {
-    let mut headers = vec![(ACCEPT, "application/json"), (ACCEPT_ENCODING, "gzip")];
-    headers.extend(request.body.as_ref().map(|_| (CONTENT_TYPE, "application/json")));
-    headers.extend_from_slice(who);
+async fn send(
+    wire: &Wire,
+    request: &Request,
+    who: (HeaderName, &str),
+    deadline: Duration,
+) -> Result<Answer, CallError> {
     let Request { what, method, path, body } = request;
+    let mut headers = vec![(ACCEPT, "application/json"), (ACCEPT_ENCODING, "gzip"), who];
+    headers.extend(body.as_ref().map(|_| (CONTENT_TYPE, "application/json")));
     let body = body.clone().unwrap_or_default();
-    let (status, body) = wire.request(what, method.clone(), path, &headers, body).await?;
+    let (status, body) = wire.request(what, method.clone(), path, &headers, body, deadline).await?;
     debug!(what, status = status.as_u16(), bytes = body.len(), "asked vCenter's REST service");
     if status.is_server_error() {
         return Err(CallError::Unavailable { method: what, status });

@@ -159,6 +159,28 @@ async fn what_was_made_although_the_answer_was_lost_is_found_and_not_made_twice(
 }
 
 #[tokio::test]
+async fn many_objects_are_tagged_in_few_requests() {
+    let vcsim = Vcsim::start(VcsimOptions::plain(0)).await;
+    let govc = Govc::new(&vcsim);
+    let supervisor = Supervisor::new();
+    let proxy = Proxy::start(vcsim.socket(), &supervisor).await;
+    let ours = connect(proxy.address()).await;
+    let tags = Tags::new(ours.client.clone());
+    let nest = tags.ensure_category(&nests()).await.expect("made");
+    let owl = tags.ensure_tag(&nest.id, "owl", "").await.expect("made");
+    // This server does not ask whether they exist.
+    let many: Vec<_> = (0..1100).map(|n| MoRef::new("VirtualMachine", &format!("vm-{n}"))).collect();
+    tags.attach(&owl.id, &many).await.expect("attached");
+    let listing = govc.run(&["tags.attached.ls", &owl.id.to_string()]).await;
+    assert_eq!(listing.lines().count(), 1100);
+    let seen = tags.attached(&many).await.expect("an answer");
+    assert!(seen.len() == 1100 && seen.values().all(|tags| tags.contains(&owl.id)));
+    let requests = proxy.exchanges().into_iter().filter(|e| e.method.contains("tag-association"));
+    assert_eq!(requests.count(), 6, "three to attach, three to list");
+    ours.close().await;
+}
+
+#[tokio::test]
 async fn one_rest_session_is_shared_renewed_and_ended() {
     let vcsim = Vcsim::start(VcsimOptions::plain(1)).await;
     let supervisor = Supervisor::new();

@@ -193,7 +193,10 @@ pub(super) const TABLE: &[Row] = &[
             "tags::detach",
             "tags::attached",
         ],
-        shown: In(&["tags::tags_are_made_found_attached_and_taken_off_as_govc_sees_it"]),
+        shown: In(&[
+            "tags::tags_are_made_found_attached_and_taken_off_as_govc_sees_it",
+            "tags::many_objects_are_tagged_in_few_requests",
+        ]),
     },
     Row {
         operation: "renew and end the REST session",
