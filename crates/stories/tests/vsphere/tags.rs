@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use rookery_daemon::Supervisor;
-use rookery_stories::{Connected, Govc, Proxy, Vcsim, VcsimOptions, connect};
+use rookery_stories::{Connected, Govc, Proxy, Vcsim, VcsimOptions, connect, eventually};
 use rookery_vim::MoRef;
 use rookery_vim_client::{CallError, Cardinality, NewCategory, TagError, Tags};
 use serde_json::Value;
@@ -220,6 +220,24 @@ async fn one_rest_session_is_shared_renewed_and_ended() {
     let late = tags.category("zone").await;
     assert!(matches!(late, Err(TagError::Call(CallError::Closed { .. }))), "{late:?}");
     assert_eq!(Govc::new(&vcsim).sessions().await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_rest_login_that_nobody_waits_for_any_more_is_ended_all_the_same() {
+    let vcsim = Vcsim::start(VcsimOptions::plain(1)).await;
+    let supervisor = Supervisor::new();
+    let proxy = Proxy::start(vcsim.socket(), &supervisor).await;
+    let ours = connect(proxy.address()).await;
+    let tags = Tags::new(ours.client.clone());
+    let mut impatient = Box::pin(tags.category("zone"));
+    assert!(futures_util::poll!(impatient.as_mut()).is_pending());
+    drop(impatient);
+    let login = format!("POST {SESSION}");
+    eventually("the login is on its way", || async { count(&proxy, &login) == 1 }).await;
+    ours.close().await;
+    let sessions = rest_sessions(&proxy);
+    let [session] = sessions.as_slice() else { panic!("one login: {}", sessions.len()) };
+    assert_eq!(status(&vcsim, "GET", &format!("{TAGGING}/category"), session).await, 401);
 }
 
 #[tokio::test]

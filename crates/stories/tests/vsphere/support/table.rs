@@ -203,6 +203,7 @@ pub(super) const TABLE: &[Row] = &[
         calls: &[],
         shown: In(&[
             "tags::one_rest_session_is_shared_renewed_and_ended",
+            "tags::a_rest_login_that_nobody_waits_for_any_more_is_ended_all_the_same",
             "tags::a_client_that_never_asked_for_tags_has_no_rest_session_to_end",
         ]),
     },
