@@ -15,6 +15,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
+use crate::certificate::Certificate;
 use crate::endpoint::Endpoint;
 use crate::tls::{Thumbprint, Trust, TrustError, Verifier, client_config};
 
@@ -80,6 +81,14 @@ impl Dial for TcpDial {
     }
 }
 
+/// The certificate that a server shows, whoever it is; none without TLS. Nothing is sent to it.
+pub async fn presented_certificate(endpoint: &Endpoint) -> Result<Option<Certificate>, DialError> {
+    let dial = TcpDial::new(endpoint.clone(), &Trust::Insecure)?;
+    let Some((_, verifier)) = &dial.tls else { return Ok(None) };
+    dial.dial().await?;
+    Ok(verifier.shown().map(|certificate| Certificate::read(&certificate)))
+}
+
 async fn dial(
     endpoint: &Endpoint,
     tls: Option<(Arc<ClientConfig>, Arc<Verifier>)>,
@@ -91,8 +100,10 @@ async fn dial(
         ServerName::try_from(endpoint.host().to_owned()).map_err(|error| tls_error(error.to_string()))?;
     match TlsConnector::from(config).connect(name, stream).await {
         Ok(stream) => Ok(Box::new(stream)),
-        Err(error) => Err(certificate_error(endpoint, &error, verifier.shown())
-            .unwrap_or_else(|| tls_error(error.to_string()))),
+        Err(error) => {
+            let shown = verifier.shown().map(|certificate| Thumbprint::of(&certificate));
+            Err(certificate_error(endpoint, &error, shown).unwrap_or_else(|| tls_error(error.to_string())))
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 //! Start reading at [`Client`], then [`Inventory`] and [`Tasks`].
 
 mod capacity;
+mod certificate;
 mod client;
 mod clone;
 mod datastore;
@@ -36,6 +37,7 @@ pub use capacity::{
     Bytes, Capacity, ClusterCapacity, ClusterDemand, DatastoreCapacity, HostCapacity, HostConnection, Limit,
     Mhz, PoolCapacity, Share, capacity,
 };
+pub use certificate::Certificate;
 pub use client::{Client, Deadlines, Options};
 pub use clone::{
     CloneError, CloneOrder, DiskMove, FixedAddress, GuestSetup, NetworkBacking, network_backing,
@@ -44,7 +46,7 @@ pub use datastore::{
     DatastoreError, DatastoreFiles, DatastorePlace, Existing, FileEntry, FileInfo, FileKind, FilePath,
     InvalidFilePath, Reuse, TransferPatience, Upload, Uploaded,
 };
-pub use dial::{Dial, DialError, Dialing, Stream, TcpDial};
+pub use dial::{Dial, DialError, Dialing, Stream, TcpDial, presented_certificate};
 pub use endpoint::{Endpoint, InvalidEndpoint, UserInfo};
 pub use error::CallError;
 pub use events::{Event, EventFilter, events};
@@ -54,7 +56,7 @@ pub use inventory::{Completeness, Config, Guest, Inventory, Nic, Snapshot, Vm, W
 pub use machine::{Change, Machines, OperationError, PowerChange};
 pub use places::{FindError, Kind, Place, Places};
 pub use properties::retrieve;
-pub use search::{SearchError, UuidKind, vm_by_path, vm_by_uuid};
+pub use search::{SearchError, UuidKind, vm_by_path, vm_by_uuid, vm_names};
 pub use tags::{Cardinality, Category, CategoryId, NewCategory, Refusal, Tag, TagError, TagId, Tags};
 pub use tasks::{TaskError, Tasks};
 pub use tls::{InvalidThumbprint, Thumbprint, Trust, TrustError};

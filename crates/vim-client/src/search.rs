@@ -1,10 +1,13 @@
-//! One VM by its UUID or inventory path, asked of the server.
+//! VMs by their UUID, inventory path or name, asked of the server.
 
 use rookery_vim::MoRef;
-use rookery_vim::methods::{FindAllByUuid, FindByInventoryPath};
+use rookery_vim::inventory_name::unescape;
+use rookery_vim::methods::{DestroyView, FindAllByUuid, FindByInventoryPath};
+use rookery_vim::objects::ObjectContent;
 
 use crate::client::Client;
 use crate::error::CallError;
+use crate::properties::{container_view, members_of, retrieve};
 
 /// Which of a VM's two UUIDs is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +64,19 @@ pub async fn vm_by_path(client: &Client, path: &str) -> Result<MoRef, SearchErro
     let found =
         client.call(&search).await.map_err(|source| SearchError::Call { wanted: wanted(), source })?;
     found.filter(|id| id.kind() == "VirtualMachine").ok_or_else(|| SearchError::Missing { wanted: wanted() })
+}
+
+/// The names of all VMs below a container, as people write them. A VM that leaves meanwhile is left out.
+pub async fn vm_names(client: &Client, container: &MoRef) -> Result<Vec<(MoRef, String)>, CallError> {
+    let view = container_view(client, container.clone(), &["VirtualMachine"]).await?;
+    let found = retrieve(client, members_of(&view, "VirtualMachine", &["name"])).await;
+    // The view goes with the session anyway: failing to remove it now is not worth an error.
+    client.call(&DestroyView { this: view }).await.ok();
+    let named = |object: ObjectContent| {
+        let name = object.prop_set.into_iter().find(|property| property.name == "name")?;
+        Some((object.obj, unescape(&name.val.text)))
+    };
+    Ok(found?.into_iter().filter_map(named).collect())
 }
 
 /// A server without one answers the call with a fault that says so.

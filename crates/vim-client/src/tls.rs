@@ -146,13 +146,13 @@ pub(crate) struct Verifier {
     pin: Option<Thumbprint>,
     provider: Arc<CryptoProvider>,
     /// What the last server showed, so that a refusal can say which thumbprint to compare.
-    shown: Mutex<Option<Thumbprint>>,
+    shown: Mutex<Option<CertificateDer<'static>>>,
 }
 
 impl Verifier {
-    /// The thumbprint that the last server showed.
-    pub(crate) fn shown(&self) -> Option<Thumbprint> {
-        *self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The certificate that the last server showed.
+    pub(crate) fn shown(&self) -> Option<CertificateDer<'static>> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -166,7 +166,7 @@ impl ServerCertVerifier for Verifier {
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
         let shown = Thumbprint::of(leaf);
-        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = Some(shown);
+        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = Some(leaf.clone().into_owned());
         match (&self.chain, self.pin) {
             (Some(chain), _) => chain.verify_server_cert(leaf, intermediates, server_name, ocsp, now),
             (None, Some(pin)) if pin != shown => {
