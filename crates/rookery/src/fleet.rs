@@ -1,4 +1,4 @@
-//! Work on a vCenter's VMs, from login to logout.
+//! Work on a vCenter, from login to logout; and on all of its VMs.
 //!
 //! ```text
 //!   listen for signals ─► connect ─► (datacenter) ─► first load ─► the command's work
@@ -53,22 +53,36 @@ pub async fn with_fleet<T>(
     purpose: &str,
     work: impl AsyncFnOnce(&Fleet) -> anyhow::Result<T>,
 ) -> anyhow::Result<Option<T>> {
+    let tasks = &Supervisor::new();
+    with_session(vcenter, purpose, tasks, async |client| open_and_work(client?, vcenter, tasks, work).await)
+        .await
+}
+
+/// Logs in, does the work with the session or with the reason why there is none, and logs out whatever happened;
+/// `None` if a signal came before the work was done. The tasks are those of the work.
+pub async fn with_session<T>(
+    vcenter: &Vcenter,
+    purpose: &str,
+    tasks: &Supervisor,
+    work: impl AsyncFnOnce(anyhow::Result<Client>) -> anyhow::Result<T>,
+) -> anyhow::Result<Option<T>> {
     // Not the tasks' supervisor: a first signal during the logout must not count as a second one.
     let listeners = Supervisor::new();
     let stop = stop::listen(&listeners).await;
-    let tasks = Supervisor::new();
-    let outcome = match connect::connect(vcenter, purpose, &stop).await {
-        Ok(Some(client)) => {
+    let outcome = match connect::connect(vcenter, purpose, &stop).await.transpose() {
+        Some(connected) => {
+            let client = connected.as_ref().ok().cloned();
             let worked = tokio::select! {
                 biased;
                 () = stop.cancelled() => None,
-                worked = caught(open_and_work(&client, vcenter, &tasks, work)) => Some(worked),
+                worked = caught(work(connected)) => Some(worked),
             };
-            close(&tasks, &client).await;
+            if let Some(client) = client {
+                close(tasks, &client).await;
+            }
             worked.map(|worked| worked.unwrap_or_else(|panic| resume_unwind(panic))).transpose()
         }
-        Ok(None) => Ok(None),
-        Err(error) => Err(error),
+        None => Ok(None),
     };
     listeners.shutdown(TASKS_END).await.ok();
     outcome
@@ -80,14 +94,14 @@ async fn caught<T>(work: impl Future<Output = T>) -> thread::Result<T> {
 }
 
 async fn open_and_work<T>(
-    client: &Client,
+    client: Client,
     vcenter: &Vcenter,
     tasks: &Supervisor,
     work: impl AsyncFnOnce(&Fleet) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let container = match &vcenter.datacenter {
         Some(name) => {
-            let places = Places::load(client).await?;
+            let places = Places::load(&client).await?;
             places.find(Kind::Datacenter, Some(name), &client.content().root_folder)?.id.clone()
         }
         None => client.content().root_folder.clone(),
@@ -96,7 +110,7 @@ async fn open_and_work<T>(
     let first = load::first(&inventory, &vcenter.endpoint, vcenter.load_timeout).await?;
     let governor = Governor::new(Ceilings::default());
     let machines = Machines::new(client.clone(), Tasks::start(client.clone(), tasks), governor);
-    work(&Fleet { client: client.clone(), inventory, machines, first }).await
+    work(&Fleet { client, inventory, machines, first }).await
 }
 
 /// The one way out. Failing here is no failure of the work: it is only told to the log.
