@@ -56,6 +56,18 @@ pub enum DialError {
     Trust(#[from] TrustError),
 }
 
+impl DialError {
+    /// Whether the same attempt may succeed later.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Resolve { .. } | Self::Connect { .. } | Self::TimedOut { .. } => true,
+            Self::WrongThumbprint { .. } | Self::Certificate { .. } | Self::Tls { .. } | Self::Trust(_) => {
+                false
+            }
+        }
+    }
+}
+
 /// TCP, with TLS unless the address says `http`.
 #[derive(Debug)]
 pub struct TcpDial {

@@ -46,12 +46,7 @@ impl CallError {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Fault { source, .. } => source.is_transient(),
-            Self::Unreachable { source, .. } => {
-                matches!(
-                    source,
-                    DialError::Resolve { .. } | DialError::Connect { .. } | DialError::TimedOut { .. }
-                )
-            }
+            Self::Unreachable { source, .. } => source.is_transient(),
             Self::Lost { .. } | Self::Unavailable { .. } => true,
             Self::Credentials { .. } | Self::NotUnderstood { .. } | Self::Closed { .. } => false,
         }
