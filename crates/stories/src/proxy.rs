@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
+use hyper::header::CONTENT_LENGTH;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode, client, server};
 use hyper_util::rt::TokioIo;
@@ -19,12 +20,14 @@ pub struct Proxy {
     books: Books,
 }
 
-/// What was exchanged, and which requests are still to go wrong.
+/// What was exchanged, which requests are still to go wrong, and which answers are told differently.
 #[derive(Debug, Clone, Default)]
 struct Books {
     log: Arc<Mutex<Vec<Exchange>>>,
     to_lose: Arc<Mutex<Vec<String>>>,
     to_refuse: Arc<Mutex<Vec<(String, StatusCode)>>>,
+    /// Method, text, and what stands in its place.
+    to_rewrite: Arc<Mutex<Vec<[String; 3]>>>,
 }
 
 /// One request and its answer.
@@ -76,6 +79,12 @@ impl Proxy {
     pub fn refuse(&self, method: &str, status: StatusCode) {
         self.books.to_refuse.lock().expect("nobody panicked").push((method.to_owned(), status));
     }
+
+    /// Replaces a text in all later answers to a method: the client hears of another server than there is.
+    pub fn rewrite(&self, method: &str, text: &str, by: &str) {
+        let rule = [method, text, by].map(str::to_owned);
+        self.books.to_rewrite.lock().expect("nobody panicked").push(rule);
+    }
 }
 
 type Sender = client::conn::http1::SendRequest<Full<Bytes>>;
@@ -120,7 +129,7 @@ async fn forward(
         to_lose.remove(at);
         return Err(io::Error::other("this answer is lost on purpose"));
     }
-    Ok(Response::from_parts(head, Full::new(body)))
+    Ok(books.rewritten(&method, Response::from_parts(head, body)))
 }
 
 impl Books {
@@ -128,6 +137,17 @@ impl Books {
         let mut to_refuse = self.to_refuse.lock().expect("nobody panicked");
         let at = to_refuse.iter().position(|(refused, _)| is_meant(refused, method))?;
         Some(to_refuse.remove(at).1)
+    }
+
+    fn rewritten(&self, method: &str, response: Response<Bytes>) -> Response<Full<Bytes>> {
+        let (mut head, mut body) = response.into_parts();
+        for [of, text, by] in self.to_rewrite.lock().expect("nobody panicked").iter() {
+            if is_meant(of, method) {
+                body = String::from_utf8_lossy(&body).replace(text, by).into();
+                head.headers.remove(CONTENT_LENGTH);
+            }
+        }
+        Response::from_parts(head, Full::new(body))
     }
 }
 
