@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Parser, Subcommand};
 use rookery_daemon::telemetry::{LogFormat, Telemetry};
 
-use crate::{settings, up, vm};
+use crate::{doctor, settings, up, vm};
 
 /// A failing watch is told by the commands themselves, in words; the client's own warnings would repeat it.
 const QUIET: &str = "warn,rookery_vim_client=error";
@@ -40,6 +40,8 @@ pub enum Command {
         #[command(subcommand)]
         command: vm::Command,
     },
+    /// Look for everything that stands in the way of making VMs, and tell what to do about it
+    Doctor(doctor::Args),
     /// Show the effective settings and where each comes from
     Settings(settings::ShowArgs),
 }

@@ -2,12 +2,13 @@
 //!
 //! Everything here is a thin shell over the other crates: it reads settings, connects, shows, and maps outcomes to
 //! exit codes. It never decides what should happen to a VM that nobody named, it never writes to standard output but
-//! through [`output`], and it never leaves a session behind on vCenter: all work happens inside [`fleet::with_fleet`].
+//! through [`output`], and it never leaves a session behind on vCenter: all work happens inside [`fleet::with_session`].
 //!
 //! Start with [`main`], then [`cli`] (what can be said), [`settings`] (where answers to "which vCenter" come from) and
 //! one command, such as `vm/ls.rs`.
 
 pub mod cli;
+pub mod doctor;
 mod failure;
 pub mod fleet;
 pub mod output;
@@ -65,6 +66,7 @@ async fn run(cli: Cli) -> anyhow::Result<Ending> {
         loaded
     };
     match cli.command {
+        Command::Doctor(args) => doctor::run(&load(args.connect.clone()), &args, out).await,
         Command::Up(args) => up::run(&load(args.connect.clone()), &args, out).await,
         Command::Vm { command } => vm::run(&load(command.connect().clone()), command, out).await,
         Command::Settings(args) => settings::show(&load(args.connect.clone()), &args, out).await,

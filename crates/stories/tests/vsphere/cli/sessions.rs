@@ -29,6 +29,8 @@ async fn every_command_leaves_as_many_sessions_as_it_found() {
         (&["vm", "rename", NAME, "other"], 0),
         (&["vm", "rename", "other", "DC0_H0_VM1"], 1),
         (&["vm", "ls", "--datacenter", "DC7"], 1),
+        (&["doctor"], 0),
+        (&["doctor", "--pool", "no such pool"], 1),
         (&["up", "--exit"], 0),
         (&["settings"], 0),
         (&["vm", "ls", "--no-such-flag"], 2),
@@ -53,9 +55,13 @@ async fn interrupted(running: Running, govc: &Govc, what: &str) {
 async fn an_interrupt_during_a_slow_load_ends_the_session() {
     let vcsim = Vcsim::start(VcsimOptions::tls(1).with("-method-delay=CreateContainerView:3000")).await;
     let govc = Govc::new(&vcsim);
-    for arguments in
-        [&["vm", "ls"][..], &["vm", "info", NAME], &["vm", "power", "off", NAME], &["up", "--exit"]]
-    {
+    for arguments in [
+        &["vm", "ls"][..],
+        &["vm", "info", NAME],
+        &["vm", "power", "off", NAME],
+        &["doctor"],
+        &["up", "--exit"],
+    ] {
         let running = start_rookery(&vcsim, arguments);
         eventually("it is logged in", || async { govc.sessions().await.len() == 1 }).await;
         interrupted(running, &govc, &format!("{arguments:?}")).await;

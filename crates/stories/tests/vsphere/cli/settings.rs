@@ -134,7 +134,7 @@ async fn all_problems_are_told_at_once() {
         "vcenter.colour (environment ROOKERY_VCENTER__COLOUR): unknown variable",
         "vcenter.password: is not set; give --password-file, GOVC_PASSWORD",
     ];
-    for command in [&["vm", "ls"][..], &["vm", "watch"], &["vm", "power", "on", "x"], &["up"]] {
+    for command in [&["vm", "ls"][..], &["vm", "watch"], &["vm", "power", "on", "x"], &["doctor"], &["up"]] {
         refused(given(command).run().await, 2, &words);
     }
     let outcome = given(&["settings"]).run().await;

@@ -18,6 +18,11 @@ pub(super) const TABLE: &[Row] = &[
         shown: In(&["places::a_vm_is_found_by_uuid_and_by_path"]),
     },
     Row {
+        operation: "list VMs by name",
+        calls: &["search::vm_names"],
+        shown: In(&["cli::doctor::a_name_means_what_it_means_in_its_datacenter"]),
+    },
+    Row {
         operation: "read properties, whole or not at all",
         calls: &["properties::retrieve"],
         shown: In(&[
@@ -46,6 +51,14 @@ pub(super) const TABLE: &[Row] = &[
     },
     Row { operation: "ask for a lost update again", calls: &[], shown: CannotBe("replay of updates") },
     // The session and its calls.
+    Row {
+        operation: "show the certificate of a server",
+        calls: &["dial::presented_certificate"],
+        shown: In(&[
+            "cli::doctor::blind_trust_is_a_warning_with_the_pin_that_ends_it",
+            "cli::doctor::the_way_to_vcenter_is_examined_even_if_it_leads_nowhere",
+        ]),
+    },
     Row {
         operation: "log in, renew, log out",
         calls: &["client::connect", "client::close"],

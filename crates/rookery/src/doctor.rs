@@ -1,0 +1,105 @@
+//! `rookery doctor`: everything that stands in the way, in one run, and what to do about each.
+//!
+//! ```text
+//!   observe (I/O: results inside) ─► diagnose (pure: a list of checks) ─► report
+//! ```
+//!
+//! It changes nothing. What is to be examined is a plain list ([`Wanted`]), so that others who have such a list may
+//! hand over theirs.
+
+mod check;
+mod diagnose;
+mod observe;
+mod observed;
+pub mod privileges;
+mod properties;
+mod report;
+mod wanted;
+
+use console::Term;
+use rookery_daemon::{Clock, Supervisor};
+
+use crate::Ending;
+use crate::cli::Connect;
+use crate::fleet::with_session;
+use crate::output::{Format, Out};
+use crate::settings::Loaded;
+use crate::vcenter::Vcenter;
+
+pub use check::{Check, Group, State};
+pub use diagnose::diagnose;
+pub use observed::Observed;
+use report::Look;
+pub use wanted::Wanted;
+
+/// The arguments of `doctor`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The datastore that VMs go to, or a cluster of them
+    #[arg(long, value_name = "NAME")]
+    datastore: Option<String>,
+    /// A network that VMs are connected to; may be given several times
+    #[arg(long, value_name = "NAME")]
+    network: Vec<String>,
+    /// A template or VM that is cloned; may be given several times
+    #[arg(long, value_name = "NAME")]
+    template: Vec<String>,
+    /// The resource pool that VMs go to
+    #[arg(long, value_name = "NAME")]
+    pool: Option<String>,
+    /// The folder that VMs go to
+    #[arg(long, value_name = "NAME")]
+    folder: Option<String>,
+    /// How to show what was found
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Format,
+    /// How to reach vCenter.
+    #[command(flatten)]
+    pub(crate) connect: Connect,
+}
+
+impl Args {
+    fn wanted(&self, vcenter: &Vcenter) -> Wanted {
+        Wanted {
+            datacenter: vcenter.datacenter.clone(),
+            datastore: self.datastore.clone(),
+            networks: self.network.clone(),
+            pool: self.pool.clone(),
+            folder: self.folder.clone(),
+            templates: self.template.clone(),
+        }
+    }
+}
+
+pub(crate) async fn run(loaded: &Loaded, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
+    let vcenter = loaded.vcenter_or_advice()?;
+    examine(vcenter, &args.wanted(vcenter), args.output, out).await
+}
+
+/// Looks at a vCenter and tells what was found.
+pub async fn examine(
+    vcenter: &Vcenter,
+    wanted: &Wanted,
+    format: Format,
+    out: &mut Out,
+) -> anyhow::Result<Ending> {
+    let (clock, tasks) = (Clock::system(), Supervisor::new());
+    let ended = with_session(vcenter, "doctor", &tasks, async |connected| {
+        let observed = observe::observe(vcenter, connected, wanted, &clock).await;
+        let checks = diagnose(&observed, wanted);
+        out.line(&format.render(&checks, || report::lines(&checks, look()))?).await?;
+        Ok(verdict(&checks))
+    });
+    Ok(ended.await?.unwrap_or(Ending::Interrupted))
+}
+
+/// Warnings are for people; only problems fail.
+fn verdict(checks: &[Check]) -> Ending {
+    let problem = checks.iter().any(|check| check.state == State::Problem);
+    if problem { Ending::Failed } else { Ending::Done }
+}
+
+fn look() -> Look {
+    let fancy = Term::stdout().is_term() && console::colors_enabled() && !console::is_dumb();
+    if fancy { Look::Fancy } else { Look::Plain }
+}
