@@ -66,6 +66,8 @@ const fn useful(on: On, privilege: &'static str, purpose: &'static str) -> Need 
 pub const NEEDS: &[Need] = &[
     needed(On::Datacenter, "System.View", "seeing anything at all"),
     needed(On::Datacenter, "System.Read", "reading what VMs are like"),
+    useful(On::Datacenter, "InventoryService.Tagging.CreateCategory", "making categories of tags"),
+    useful(On::Datacenter, "InventoryService.Tagging.CreateTag", "making tags"),
     needed(On::Folder, "VirtualMachine.Inventory.CreateFromExisting", "cloning"),
     needed(On::Folder, "VirtualMachine.Inventory.Delete", "removing VMs"),
     needed(On::Folder, "VirtualMachine.Config.AddNewDisk", "cloning: the clone's disks"),
@@ -87,6 +89,7 @@ pub const NEEDS: &[Need] = &[
     useful(On::Folder, "VirtualMachine.Config.AddRemoveDevice", "VMs that start from an ISO image"),
     useful(On::Folder, "VirtualMachine.Interact.SetCDMedia", "VMs that start from an ISO image"),
     useful(On::Folder, "VirtualMachine.Interact.DeviceConnection", "VMs that start from an ISO image"),
+    useful(On::Folder, "InventoryService.Tagging.AttachTag", "giving VMs tags"),
     needed(On::Pool, "Resource.AssignVMToPool", "putting VMs into the pool"),
     needed(On::Datastore, "Datastore.AllocateSpace", "putting disks on the datastore"),
     useful(On::Datastore, "Datastore.Browse", "finding ISO images on the datastore"),
