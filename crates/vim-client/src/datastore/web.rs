@@ -7,17 +7,13 @@ use hyper::header::{CONTENT_LENGTH, HeaderMap, LAST_MODIFIED};
 use hyper::{Method, Response, StatusCode};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
-use rookery_daemon::Backoff;
 use tokio::time::timeout;
 
 use super::{DatastoreError, DatastoreFiles, FileInfo, FilePath};
+use crate::client::RETRIES;
 use crate::error::CallError;
 use crate::http::{HttpError, whole};
 use crate::properties::properties_of;
-
-/// Questions are asked this often beyond the first time.
-const RETRIES: Backoff =
-    Backoff { first: Duration::from_millis(200), cap: Duration::from_secs(2), attempts: Some(3) };
 
 impl DatastoreFiles {
     /// What a file is like; `None`: there is none.
