@@ -65,12 +65,15 @@ pub enum Class {
 faults! {
     NotAuthenticated is Session,
     InvalidLogin is Credentials,
+    InvalidGuestLogin is Credentials,
     NoPermission is Permission,
     RestrictedVersion is Permission,
     RestrictedByAdministrator is Permission,
+    GuestPermissionDenied is Permission,
     ManagedObjectNotFound is NotFound,
     NotFound is NotFound,
     FileNotFound is NotFound,
+    GuestProcessNotFound is NotFound,
     TaskInProgress is Concurrency,
     ConcurrentAccess is Concurrency,
     ResourceInUse is Concurrency,
@@ -87,6 +90,7 @@ faults! {
     HostConfigFault is Transient,
     ToolsUnavailable is Transient,
     GuestOperationsUnavailable is Transient,
+    TooManyGuestLogons is Transient,
     InsufficientResourcesFault is Capacity,
     InsufficientMemoryResourcesFault is Capacity,
     InsufficientCpuResourcesFault is Capacity,
@@ -109,6 +113,9 @@ faults! {
     InvalidRequest is Final,
     MethodNotFound is Final,
     NotSupported is Final,
+    GuestComponentsOutOfDate is Final,
+    OperationDisabledByGuest is Final,
+    OperationNotSupportedByGuest is Final,
 }
 
 impl Fault {

@@ -41,11 +41,12 @@ objects! {
         permissions: Option<i64> = "permissions",
     }
 
-    /// Where a file can be fetched. The address may have `*` for a host: the server that was asked.
+    /// Where a file can be fetched. The address may have `*` for a host: the server that was asked. Whoever knows it may
+    /// fetch the file.
     FileTransferInformation {
         attributes: Option<GuestFileAttributes> = "attributes",
         size: i64 = "size",
-        url: String = "url",
+        url: Hidden = "url",
     }
 }
 

@@ -29,4 +29,4 @@ pub use moref::MoRef;
 pub use node::{Limits, Node, ParseError};
 pub use values::Hidden;
 pub use wire::{DecodeError, Wire};
-pub use writer::Writer;
+pub use writer::{Writer, unwritable};

@@ -105,12 +105,22 @@ impl Writer {
                 '\n' if in_attribute => self.out.push_str("&#10;"),
                 '\t' if in_attribute => self.out.push_str("&#9;"),
                 '\t' | '\n' => self.out.push(c),
-                // Not characters of XML 1.0 in any spelling: one of them makes vCenter refuse the whole request.
-                c if c < ' ' || c == '\u{fffe}' || c == '\u{ffff}' => {}
+                // One of them makes vCenter refuse the whole request.
+                c if is_unwritable(c) => {}
                 c => self.out.push(c),
             }
         }
     }
+}
+
+/// The first character that is left out when this text is written, for whoever would rather not send it at all.
+pub fn unwritable(text: &str) -> Option<char> {
+    text.chars().find(|c| is_unwritable(*c))
+}
+
+/// Not characters of XML 1.0 in any spelling.
+fn is_unwritable(c: char) -> bool {
+    (c < ' ' && !matches!(c, '\t' | '\n' | '\r')) || matches!(c, '\u{fffe}' | '\u{ffff}')
 }
 
 /// XML Schema's own types live in another namespace than vim25's.

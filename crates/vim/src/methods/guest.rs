@@ -1,10 +1,10 @@
 //! Methods that act inside a guest, each with the guest's own user and password.
 
 use super::methods;
-use crate::MoRef;
 use crate::guest::{
     FileTransferInformation, GuestAuthentication, GuestFileAttributes, GuestProcessInfo, GuestProgram,
 };
+use crate::{Hidden, MoRef};
 
 methods! {
     /// Whether a user and password are right; a fault if not.
@@ -30,8 +30,8 @@ methods! {
         auth: GuestAuthentication = "auth",
         pid: i64 = "pid",
     }
-    /// Where to send a file's content to; it must have exactly this size.
-    InitiateFileTransferToGuest = "InitiateFileTransferToGuest", repeatable: true, returns String {
+    /// Where to send a file's content to; it must have exactly this size. Whoever knows the address may write the file.
+    InitiateFileTransferToGuest = "InitiateFileTransferToGuest", repeatable: true, returns Hidden {
         vm: MoRef = "vm",
         auth: GuestAuthentication = "auth",
         guest_file_path: String = "guestFilePath",

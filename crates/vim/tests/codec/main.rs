@@ -6,6 +6,7 @@ mod bounds;
 mod cuts;
 mod documents;
 mod faults;
+mod guests;
 mod reading;
 mod round_trip;
 mod shown;
