@@ -350,13 +350,7 @@ impl Wire {
     }
 
     fn failed(&self, method: &'static str, error: HttpError) -> CallError {
-        match error {
-            HttpError::Dial(source) => CallError::Unreachable { endpoint: self.endpoint.to_string(), source },
-            source @ (HttpError::TimedOut(_)
-            | HttpError::Broken(_)
-            | HttpError::TooLarge { .. }
-            | HttpError::Damaged(_)) => CallError::Lost { method, source },
-        }
+        CallError::of_http(&self.endpoint, method, error)
     }
 }
 

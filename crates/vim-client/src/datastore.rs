@@ -30,7 +30,7 @@ use crate::governor::Site;
 use crate::machine::{Machines, OperationError};
 use crate::properties::properties_of;
 use crate::tasks::TaskError;
-use crate::transfer::{self, Watch};
+use crate::transfer::{self, Length, Watch};
 
 pub use error::DatastoreError;
 pub use path::{DatastorePlace, FilePath, InvalidFilePath};
@@ -125,7 +125,7 @@ impl DatastoreFiles {
     ) -> Result<u64, DatastoreError> {
         let watch = Watch { progress, stall: self.patience.stall };
         let response = self.fetch(file).await?;
-        let got = transfer::download("GET", response, sink, watch).await;
+        let got = transfer::download("GET", response, Length::Told, sink, watch).await;
         got.map_err(|source| DatastoreError::Transfer { doing: self.doing("downloading", file), source })
     }
 

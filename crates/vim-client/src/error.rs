@@ -3,6 +3,7 @@ use rookery_vim::envelope::AnswerError;
 use rookery_vim::{Fault, FaultKind};
 
 use crate::dial::DialError;
+use crate::endpoint::Endpoint;
 use crate::http::HttpError;
 
 /// Why a call gave no result, and what the caller may conclude.
@@ -32,6 +33,17 @@ pub enum CallError {
 }
 
 impl CallError {
+    /// What a failed exchange means.
+    pub(crate) fn of_http(endpoint: &Endpoint, method: &'static str, error: HttpError) -> Self {
+        match error {
+            HttpError::Dial(source) => Self::Unreachable { endpoint: endpoint.to_string(), source },
+            source @ (HttpError::TimedOut(_)
+            | HttpError::Broken(_)
+            | HttpError::TooLarge { .. }
+            | HttpError::Damaged(_)) => Self::Lost { method, source },
+        }
+    }
+
     /// The fault, if the server answered with one.
     pub fn fault(&self) -> Option<&Fault> {
         if let Self::Fault { source, .. } = self { Some(source) } else { None }

@@ -54,6 +54,17 @@ pub enum TransferError {
     NoLength,
 }
 
+impl TransferError {
+    /// Whether the same may succeed later without anybody doing anything about it.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Stalled { .. } | Self::TooEarly { .. } | Self::NoLength => true,
+            Self::Broken { source, .. } | Self::Unanswered(source) => source.is_transient(),
+            Self::Source(_) | Self::SourceShort { .. } | Self::SourceLong { .. } | Self::Sink(_) => false,
+        }
+    }
+}
+
 /// One end of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TransferEnd {
@@ -235,17 +246,29 @@ impl HttpBody for Fed {
     }
 }
 
+/// Whether a server must say beforehand how many bytes it sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Length {
+    /// It must.
+    Told,
+    /// It need not: the caller knows what to expect.
+    Open,
+}
+
 /// Writes the body of an answer to `sink`; how many bytes that were.
 pub(crate) async fn download<W: AsyncWrite + Unpin>(
     what: &'static str,
     response: Response<Incoming>,
+    length: Length,
     sink: &mut W,
     watch: Watch<'_>,
 ) -> Result<u64, TransferError> {
     watch.progress.send_replace(0);
     let mut body = response.into_body();
     // With a length, hyper takes a stream that ends before it for broken.
-    body.size_hint().exact().ok_or(TransferError::NoLength)?;
+    if length == Length::Told && body.size_hint().exact().is_none() {
+        return Err(TransferError::NoLength);
+    }
     let mut moved = 0;
     while let Some(frame) = watch.within(TransferEnd::Server, moved, body.frame()).await? {
         let lost = |error: hyper::Error| {

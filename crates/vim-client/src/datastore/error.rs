@@ -67,18 +67,7 @@ impl DatastoreError {
     /// Whether the same may succeed later without anybody doing anything about it.
     pub fn is_transient(&self) -> bool {
         match self {
-            Self::Transfer { source, .. } => match source {
-                TransferError::Stalled { .. } | TransferError::TooEarly { .. } | TransferError::NoLength => {
-                    true
-                }
-                TransferError::Broken { source, .. } | TransferError::Unanswered(source) => {
-                    source.is_transient()
-                }
-                TransferError::Source(_)
-                | TransferError::SourceShort { .. }
-                | TransferError::SourceLong { .. }
-                | TransferError::Sink(_) => false,
-            },
+            Self::Transfer { source, .. } => source.is_transient(),
             Self::Call { source, .. } => source.is_transient(),
             Self::Operation { source, .. } => match source {
                 OperationError::Call(error) => error.is_transient(),

@@ -1,0 +1,152 @@
+//! The content of a guest's file on its way: where it goes, whom it is trusted to, and what became of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::body::Incoming;
+use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
+use hyper::{Method, Response, StatusCode};
+use rookery_vim::{Hidden, MoRef, Wire as _};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use super::route::{Route, RouteError, route, thumbprint};
+use crate::client::Client;
+use crate::dial::TcpDial;
+use crate::endpoint::Endpoint;
+use crate::error::CallError;
+use crate::http::{Body, Http, HttpError, whole};
+use crate::properties::properties_of;
+use crate::tls::{Thumbprint, Trust, TrustError};
+use crate::transfer::{self, Length, TransferError, Watch};
+
+/// A transfer may take as long as it needs, as long as it moves.
+const STALL: Duration = Duration::from_secs(120);
+
+/// Why a file's content did not get through.
+#[derive(Debug, thiserror::Error)]
+pub enum GuestFileError {
+    #[error(transparent)]
+    Route(#[from] RouteError),
+    #[error(transparent)]
+    Call(#[from] CallError),
+    #[error(
+        "vCenter does not show the certificate of the host that the VM is on, so that it cannot be told from another"
+    )]
+    NoCertificate,
+    #[error("TLS could not be set up")]
+    Trust(#[from] TrustError),
+    #[error(
+        "the server answered with HTTP status {0}; is there such a file or folder, and may the user use it?"
+    )]
+    Status(StatusCode),
+    #[error(transparent)]
+    Transfer(#[from] TransferError),
+    #[error("{received} of {expected} bytes came; the file may have become shorter meanwhile")]
+    Short { expected: u64, received: u64 },
+    #[error("{size} bytes are more than a file can have")]
+    TooLarge { size: u64 },
+}
+
+impl GuestFileError {
+    /// Whether the same may succeed later.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Call(error) => error.is_transient(),
+            Self::Transfer(error) => error.is_transient(),
+            Self::Short { .. } => true,
+            Self::Status(status) => *status == StatusCode::SERVICE_UNAVAILABLE,
+            Self::Route(_) | Self::NoCertificate | Self::Trust(_) | Self::TooLarge { .. } => false,
+        }
+    }
+
+    pub(super) fn call(&self) -> Option<&CallError> {
+        if let Self::Call(error) = self { Some(error) } else { None }
+    }
+}
+
+/// Sends exactly `size` bytes to an address.
+pub(super) async fn send(
+    client: &Client,
+    vm: &MoRef,
+    url: &Hidden,
+    size: u64,
+    content: impl AsyncRead + Unpin,
+) -> Result<(), GuestFileError> {
+    let way = Way::to(client, vm, url).await?;
+    let length = size.to_string();
+    let headers = [(CONTENT_LENGTH, length.as_str()), (CONTENT_TYPE, "application/octet-stream")];
+    let put = |body| way.request("PUT", Method::PUT, &headers, body);
+    let watch = Watch { progress: &watch::Sender::new(0), stall: STALL };
+    match transfer::upload(content, size, put, watch).await?.status() {
+        status if status.is_success() => Ok(()),
+        status => Err(GuestFileError::Status(status)),
+    }
+}
+
+/// Writes what is at an address, and gives its size.
+pub(super) async fn fetch(
+    client: &Client,
+    vm: &MoRef,
+    url: &Hidden,
+    into: &mut (impl AsyncWrite + Unpin),
+) -> Result<u64, GuestFileError> {
+    let way = Way::to(client, vm, url).await?;
+    let lost = |_| CallError::Lost { method: "GET", source: HttpError::TimedOut(STALL) };
+    let asked = timeout(STALL, way.request("GET", Method::GET, &[], whole("")));
+    let answer = asked.await.map_err(lost)??;
+    if !answer.status().is_success() {
+        return Err(GuestFileError::Status(answer.status()));
+    }
+    let watch = Watch { progress: &watch::Sender::new(0), stall: STALL };
+    Ok(transfer::download("GET", answer, Length::Open, into, watch).await?)
+}
+
+/// The way to an address.
+enum Way<'a> {
+    /// Through the server that was asked.
+    Asked { client: &'a Client, path: String },
+    /// Straight to the host of the VM.
+    Host { http: Box<Http>, host: Endpoint, path: String },
+}
+
+impl<'a> Way<'a> {
+    async fn to(client: &'a Client, vm: &MoRef, url: &Hidden) -> Result<Self, GuestFileError> {
+        Ok(match route(&url.0, client.endpoint())? {
+            Route::Asked { path } => Self::Asked { client, path },
+            Route::Host { host, path } => {
+                let trust = Trust::Thumbprint(certificate_of_host(client, vm).await?);
+                let dial = TcpDial::new(host.clone(), &trust)?;
+                Self::Host { http: Box::new(Http::new(&host, Arc::new(dial), "rookery")), host, path }
+            }
+        })
+    }
+
+    /// One request; the answer's content is still to be read.
+    async fn request(
+        &self,
+        what: &'static str,
+        method: Method,
+        headers: &[(HeaderName, &str)],
+        body: Body,
+    ) -> Result<Response<Incoming>, CallError> {
+        match self {
+            Self::Asked { client, path } => client.send(what, method, path, headers, body).await,
+            // The token in the path is enough for the host; vCenter's session is none of its business.
+            Self::Host { http, host, path } => {
+                let sent = http.send(method, path, headers, body).await;
+                sent.map_err(|error| CallError::of_http(host, what, error))
+            }
+        }
+    }
+}
+
+/// The certificate that the host of a VM must show: vCenter has it from when the host was added.
+async fn certificate_of_host(client: &Client, vm: &MoRef) -> Result<Thumbprint, GuestFileError> {
+    let first = |found: Vec<(String, _)>| found.into_iter().next().map(|(_, value)| value);
+    let host = first(properties_of(client, vm, &["runtime.host"]).await?);
+    let host = host.and_then(|host| MoRef::from_node(host).ok()).ok_or(GuestFileError::NoCertificate)?;
+    let certificate = first(properties_of(client, &host, &["config.certificate"]).await?);
+    certificate.and_then(thumbprint).ok_or(GuestFileError::NoCertificate)
+}
