@@ -63,6 +63,14 @@ impl Govc {
         objects.map(|object: Value| (id(&object), properties(&object))).collect()
     }
 
+    /// Starts a VM anew with a guest in it. Its simulator needs [`crate::VcsimOptions::with_guests`]. The VM's notes are
+    /// lost.
+    pub async fn give_guest(&self, vm: &str) {
+        self.run(&["vm.power", "-off", vm]).await;
+        self.run(&["vm.change", "-vm", vm, "-e", "RUN.container=guest"]).await;
+        self.run(&["vm.power", "-on", vm]).await;
+    }
+
     /// The keys of all sessions but its own.
     pub async fn sessions(&self) -> Vec<String> {
         let listing = self.run(&["session.ls"]).await;

@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -8,6 +8,7 @@ use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 use crate::tool;
+use crate::tools::workspace;
 
 /// Long enough for ten thousand VMs on a busy machine; a start that fails says so at once.
 const START: Duration = Duration::from_secs(1800);
@@ -17,7 +18,7 @@ const START: Duration = Duration::from_secs(1800);
 pub struct Vcsim {
     child: Child,
     address: String,
-    arguments: Vec<String>,
+    options: VcsimOptions,
     // Its datastores are real files; they go when the simulator goes.
     scratch: TempDir,
 }
@@ -26,6 +27,16 @@ pub struct Vcsim {
 #[derive(Debug, Clone, Default)]
 pub struct VcsimOptions {
     arguments: Vec<String>,
+    guests: Option<Guests>,
+}
+
+/// Where the guests of its VMs live.
+#[derive(Debug, Clone)]
+enum Guests {
+    /// In a folder of its own, which goes when the simulator goes.
+    Own,
+    /// In the folder of another simulator.
+    Shared(PathBuf),
 }
 
 impl VcsimOptions {
@@ -42,6 +53,20 @@ impl VcsimOptions {
     /// Over TLS with a certificate of its own: `valid`, `expired` or `other-name`. See [`Vcsim::ca_file`].
     pub fn issued(vms: usize, certificate: &str) -> Self {
         Self::tls(vms).with(format!("-issue={certificate}"))
+    }
+
+    /// VMs can have a guest, whose programs are processes of this machine: see [`crate::Govc::give_guest`].
+    #[must_use]
+    pub fn with_guests(mut self) -> Self {
+        self.guests = Some(Guests::Own);
+        self
+    }
+
+    /// The guests are those of another simulator, as a host and its vCenter see the same.
+    #[must_use]
+    pub fn with_guests_of(mut self, other: &Vcsim) -> Self {
+        self.guests = Some(Guests::Shared(guests(&other.scratch)));
+        self
     }
 
     /// One more argument.
@@ -61,8 +86,8 @@ impl Vcsim {
     /// Starts it on a free port and waits until it serves.
     pub async fn start(options: VcsimOptions) -> Self {
         let scratch = TempDir::new().expect("a temporary folder");
-        let (child, address) = launch(&options.arguments, "127.0.0.1:0", &scratch).await;
-        Self { child, address, arguments: options.arguments, scratch }
+        let (child, address) = launch(&options, "127.0.0.1:0", &scratch).await;
+        Self { child, address, options, scratch }
     }
 
     /// `https://127.0.0.1:port`, as it announced itself.
@@ -80,6 +105,11 @@ impl Vcsim {
         ca_file(&self.scratch)
     }
 
+    /// What all its guests have for a disk. It has the same path on both sides.
+    pub fn guest_folder(&self) -> PathBuf {
+        guests(&self.scratch).join("files")
+    }
+
     /// Its process.
     pub fn pid(&self) -> u32 {
         self.child.id().expect("the simulator runs")
@@ -93,7 +123,7 @@ impl Vcsim {
     /// Starts it again on the same port after [`Self::kill`]. It remembers nothing.
     pub async fn start_again(&mut self) {
         let socket = self.socket().to_owned();
-        (self.child, self.address) = launch(&self.arguments, &socket, &self.scratch).await;
+        (self.child, self.address) = launch(&self.options, &socket, &self.scratch).await;
     }
 }
 
@@ -101,8 +131,27 @@ fn ca_file(scratch: &TempDir) -> PathBuf {
     scratch.path().join("ca.pem")
 }
 
-async fn launch(arguments: &[String], listen: &str, scratch: &TempDir) -> (Child, String) {
-    let mut child = Command::new(tool("vcsim"))
+fn guests(scratch: &TempDir) -> PathBuf {
+    scratch.path().join("guests")
+}
+
+/// vcsim has guests if a `docker` is the first on its way: ours.
+fn bring_guests(command: &mut Command, folder: &Path) {
+    let stand_in = workspace().join("tools/vsphere/docker-stand-in");
+    let others = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(std::iter::once(stand_in).chain(std::env::split_paths(&others)));
+    command.env("PATH", path.expect("folders without colons")).env("ROOKERY_GUESTS", folder);
+}
+
+async fn launch(options: &VcsimOptions, listen: &str, scratch: &TempDir) -> (Child, String) {
+    let arguments = &options.arguments;
+    let mut command = Command::new(tool("vcsim"));
+    match &options.guests {
+        Some(Guests::Own) => bring_guests(&mut command, &guests(scratch)),
+        Some(Guests::Shared(folder)) => bring_guests(&mut command, folder),
+        None => {}
+    }
+    let mut child = command
         .args(["-until-stdin-closes", "-listen", listen])
         .args(["-username", Vcsim::USER, "-password", Vcsim::PASSWORD])
         .args(arguments)

@@ -13,6 +13,7 @@ mod vsphere {
     mod faults;
     mod files;
     mod governor;
+    mod guests;
     mod history;
     mod inventory;
     mod machines;

@@ -158,6 +158,7 @@ pub(super) const TABLE: &[Row] = &[
         shown: In(&[
             "clones::an_operation_whose_answer_was_lost_is_not_done_twice",
             "files::lost_answers_are_made_good_by_looking",
+            "guests::a_start_whose_answer_is_lost_is_not_repeated_and_is_said_to_be_open",
             "tags::what_was_made_although_the_answer_was_lost_is_found_and_not_made_twice",
         ]),
     },
@@ -168,7 +169,35 @@ pub(super) const TABLE: &[Row] = &[
         shown: In(&["history::history_is_read_to_its_end_newest_first"]),
     },
     Row { operation: "read that a VM was renamed", calls: &[], shown: CannotBe("rename in history") },
-    // Files.
+    // Guests.
+    Row {
+        operation: "run, watch and end programs inside a guest",
+        calls: &["guest::start", "guest::processes", "guest::ended", "guest::terminate"],
+        shown: In(&[
+            "guests::a_program_gets_its_arguments_environment_and_directory_and_its_exit_code_is_told",
+            "guests::a_program_that_goes_on_is_waited_for_and_can_be_ended",
+        ]),
+    },
+    Row {
+        operation: "be refused a program in a VM without a guest",
+        calls: &[],
+        shown: CannotBe("guest without a container"),
+    },
+    Row {
+        operation: "move files into a guest and out of it, and remove them",
+        calls: &["guest::upload", "guest::download", "guest::delete_file", "guest::temporary_file"],
+        shown: In(&[
+            "guests::files_of_any_size_arrive_whole_in_both_directions",
+            "guests::a_temporary_file_is_new_and_can_be_removed",
+            "guests::a_file_goes_to_the_host_if_vcenter_says_so_and_to_nobody_who_merely_claims_to_be_it",
+        ]),
+    },
+    Row {
+        operation: "check a password of a guest",
+        calls: &["guest::validate"],
+        shown: CannotBe("guest credentials"),
+    },
+    // Files of datastores.
     Row {
         operation: "send, fetch and look at files of a datastore",
         calls: &[
