@@ -35,6 +35,12 @@ pub use error::GuestError;
 pub use route::RouteError;
 pub use web::GuestFileError;
 
+/// Tools answer within seconds, and in a guest that is starting much later: giving up early would leave a program behind
+/// that nobody knows.
+const DEADLINE: Duration = Duration::from_secs(60);
+/// So many looks in a row that fail for a reason that may pass are not followed by another.
+const FAILED_LOOKS: u32 = 10;
+
 /// Acts inside guests through one client. Clones share the turns of each VM.
 #[derive(Debug, Clone)]
 pub struct Guests {
@@ -121,7 +127,7 @@ impl Guests {
     }
 
     /// Waits for the end of a program that [`Self::start`] started, and gives its exit code. It is looked for after each
-    /// of the delays; a look that fails for a reason that may pass is not the last one.
+    /// of the delays, until these end or too many looks in a row have failed.
     pub async fn ended(
         &self,
         vm: &MoRef,
@@ -130,15 +136,22 @@ impl Guests {
         delays: impl IntoIterator<Item = Duration>,
     ) -> Result<i32, GuestError> {
         let mut last = GuestError::StillRunning { pid, vm: vm.clone() };
+        let mut failed = 0;
         for delay in delays {
             tokio::time::sleep(delay).await;
             match self.processes(vm, user, &[pid]).await {
                 Ok(found) => match progress(&found, pid) {
                     Progress::Ended(code) => return Ok(code),
-                    Progress::Running => last = GuestError::StillRunning { pid, vm: vm.clone() },
+                    Progress::Running => {
+                        failed = 0;
+                        last = GuestError::StillRunning { pid, vm: vm.clone() };
+                    }
                     Progress::Unlisted => return Err(GuestError::Forgotten { pid, vm: vm.clone() }),
                 },
-                Err(error) if error.is_transient() => last = error,
+                Err(error) if error.is_transient() && failed + 1 < FAILED_LOOKS => {
+                    failed += 1;
+                    last = error;
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -255,7 +268,8 @@ impl Guests {
         action: &str,
         method: &M,
     ) -> Result<M::Output, GuestError> {
-        let called = self.client.call(method).await;
+        let deadline = self.client.deadlines().call.max(DEADLINE);
+        let called = self.client.call_within(method, deadline).await;
         called.map_err(|error| GuestError::of_call(action, vm, method.this(), error))
     }
 

@@ -10,6 +10,7 @@
 //!        └───────── the last snapshot stays, marked stale ──────┘
 //! ```
 
+mod addresses;
 mod changes;
 mod row;
 mod snapshot;

@@ -111,6 +111,8 @@ pub struct Nic {
     pub mac: Option<String>,
     /// Its addresses.
     pub ips: Vec<String>,
+    /// The virtual device behind it; -1 for what only the guest has, such as the bridge of its containers.
+    pub device: Option<i32>,
 }
 
 impl Vm {
@@ -219,6 +221,11 @@ fn text(val: Option<Node>) -> Result<Option<String>, DecodeError> {
 
 fn nics(val: Option<Node>) -> Result<Vec<Nic>, DecodeError> {
     let reported: Vec<GuestNicInfo> = val.map_or(Ok(Vec::new()), Node::items)?;
-    let nic = |n: GuestNicInfo| Nic { network: n.network, mac: n.mac_address, ips: n.ip_address };
+    let nic = |n: GuestNicInfo| Nic {
+        network: n.network,
+        mac: n.mac_address,
+        ips: n.ip_address,
+        device: n.device_config_id,
+    };
     Ok(reported.into_iter().map(nic).collect())
 }
