@@ -109,5 +109,17 @@ pub struct Connect {
     pub insecure: bool,
 }
 
+/// Who acts inside a guest. Each has its key in the settings file and its variable.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Guest (see also `rookery settings`)")]
+pub struct GuestLogin {
+    /// Who acts inside the guest; vCenter's users mean nothing there
+    #[arg(long, value_name = "NAME")]
+    pub guest_user: Option<String>,
+    /// File with that user's password
+    #[arg(long, value_name = "FILE")]
+    pub guest_password_file: Option<String>,
+}
+
 #[cfg(test)]
 mod tests;

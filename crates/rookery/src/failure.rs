@@ -22,6 +22,7 @@ pub(crate) fn exit_code(outcome: anyhow::Result<Ending>) -> ExitCode {
     match outcome {
         Ok(Ending::Done) => ExitCode::SUCCESS,
         Ok(Ending::Failed) => ExitCode::from(FAILED),
+        Ok(Ending::Exited(code)) => ExitCode::from(code),
         Ok(Ending::Interrupted) => {
             remark("interrupted");
             ExitCode::from(INTERRUPTED)

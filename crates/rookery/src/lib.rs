@@ -11,6 +11,7 @@ pub mod cli;
 pub mod doctor;
 mod failure;
 pub mod fleet;
+mod guest_user;
 pub mod output;
 pub mod settings;
 mod up;
@@ -24,7 +25,7 @@ use clap::Parser as _;
 use rookery_daemon::telemetry;
 use tokio::runtime;
 
-use cli::{Cli, Command};
+use cli::{Cli, Command, GuestLogin};
 use output::Out;
 use settings::{Loaded, Sources};
 
@@ -37,10 +38,12 @@ pub enum Ending {
     Failed,
     /// A signal came before all was done.
     Interrupted,
+    /// What was run inside a guest ended with this code.
+    Exited(u8),
 }
 
 /// Reads the command line of this process, does what it says, and tells the exit code: 0 done, 1 failed, 2 wrong usage
-/// or settings, 130 stopped by a signal before it was done.
+/// or settings, 130 stopped by a signal before it was done; or that of a program in a guest.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     failure::exit_code(start(cli))
@@ -60,15 +63,18 @@ fn start(cli: Cli) -> anyhow::Result<Ending> {
 
 async fn run(cli: Cli) -> anyhow::Result<Ending> {
     let out = &mut Out::stdout();
-    let load = |connect| -> Loaded {
-        let loaded = settings::load(&Sources::of_this_process(cli.general.config.clone(), connect));
+    let load = |connect, guest: Option<&GuestLogin>| -> Loaded {
+        let sources = Sources::of_this_process(cli.general.config.clone(), connect);
+        let loaded = settings::load(&Sources { guest: guest.cloned().unwrap_or_default(), ..sources });
         loaded.warnings().for_each(|warning| tracing::warn!(warning, "settings"));
         loaded
     };
     match cli.command {
-        Command::Doctor(args) => doctor::run(&load(args.connect.clone()), &args, out).await,
-        Command::Up(args) => up::run(&load(args.connect.clone()), &args, out).await,
-        Command::Vm { command } => vm::run(&load(command.connect().clone()), command, out).await,
-        Command::Settings(args) => settings::show(&load(args.connect.clone()), &args, out).await,
+        Command::Doctor(args) => doctor::run(&load(args.connect.clone(), None), &args, out).await,
+        Command::Up(args) => up::run(&load(args.connect.clone(), None), &args, out).await,
+        Command::Vm { command } => {
+            vm::run(&load(command.connect().clone(), command.guest()), command, out).await
+        }
+        Command::Settings(args) => settings::show(&load(args.connect.clone(), None), &args, out).await,
     }
 }

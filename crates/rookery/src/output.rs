@@ -80,16 +80,26 @@ impl Out {
         Self(Arc::new(Mutex::new(io::stdout())))
     }
 
+    /// Standard error, for what another program says there.
+    pub fn stderr() -> Self {
+        Self(Arc::new(Mutex::new(io::stderr())))
+    }
+
     /// Writes text and a line break, and hands it on at once.
+    pub async fn line(&mut self, text: &str) -> Result<(), OutputError> {
+        // One write: lines of several programs on one terminal do not mix.
+        self.bytes(format!("{text}\n").into()).await
+    }
+
+    /// Writes bytes as they are, and hands them on at once.
     ///
     /// On a thread of its own: a reader that does not read (`| less`) holds up the writing, but must not keep a signal
     /// from being heard, nor the session from being ended.
-    pub async fn line(&mut self, text: &str) -> Result<(), OutputError> {
-        // One write: lines of several programs on one terminal do not mix.
-        let (sink, line) = (Arc::clone(&self.0), format!("{text}\n"));
+    pub async fn bytes(&mut self, bytes: Vec<u8>) -> Result<(), OutputError> {
+        let sink = Arc::clone(&self.0);
         let write = move || {
             let mut sink = sink.lock().unwrap_or_else(PoisonError::into_inner);
-            sink.write_all(line.as_bytes()).and_then(|()| sink.flush())
+            sink.write_all(&bytes).and_then(|()| sink.flush())
         };
         let written = tokio::task::spawn_blocking(write).await.map_err(io::Error::other).flatten();
         written.map_err(|error| {
@@ -108,6 +118,12 @@ impl std::fmt::Debug for Out {
 /// Tells the user something that is not the result. Not `eprintln!`, which panics when standard error is closed.
 pub fn remark(text: &str) {
     writeln!(io::stderr(), "{}", printable_lines(text)).ok();
+}
+
+/// Puts text in place of the line that the cursor of a terminal is in; an empty one leaves nothing.
+pub fn status(text: &str) {
+    let mut terminal = io::stderr();
+    write!(terminal, "\r\x1b[2K{}", printable(text)).and_then(|()| terminal.flush()).ok();
 }
 
 #[cfg(test)]

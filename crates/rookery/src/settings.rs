@@ -4,14 +4,20 @@ mod show;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use anyhow::Context as _;
-use rookery_daemon::settings::{Layers, Origin, Problems, Settings, environment};
+use rookery_daemon::settings::{Key, Layers, Origin, Problems, Settings, environment};
+use rookery_vim_client::GuestUser;
 
-use crate::cli::Connect;
+use crate::cli::{Connect, GuestLogin};
+use crate::guest_user;
 use crate::vcenter::{self, Vcenter, address, check, known_hosts};
 
 pub use show::{ShowArgs, show};
+
+/// Every key, in the order in which they are shown.
+pub(crate) static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| [vcenter::KEYS, guest_user::KEYS].concat());
 
 /// Everything that settings are read from. The file is read on top of it.
 #[derive(Debug, Clone, Default)]
@@ -20,6 +26,8 @@ pub struct Sources {
     pub config: Option<PathBuf>,
     /// The connection flags.
     pub flags: Connect,
+    /// The flags about guests.
+    pub guest: GuestLogin,
     /// The environment.
     pub vars: BTreeMap<String, String>,
 }
@@ -40,7 +48,7 @@ pub struct Loaded {
 impl Sources {
     /// The environment of this process, beside what was said on the command line.
     pub fn of_this_process(config: Option<PathBuf>, flags: Connect) -> Self {
-        Self { config, flags, vars: environment().collect() }
+        Self { config, flags, guest: GuestLogin::default(), vars: environment().collect() }
     }
 
     fn var(&self, name: &str) -> Option<&str> {
@@ -57,14 +65,15 @@ impl Sources {
     fn layers(&self) -> Layers<'static> {
         let Connect { endpoint, user, password_file, datacenter, ca_file, thumbprint, insecure } =
             self.flags.clone();
-        let layers = Layers::new(vcenter::KEYS);
+        let GuestLogin { guest_user, guest_password_file } = self.guest.clone();
+        let layers = Layers::new(&KEYS);
         let asked_for = self.config.clone().or_else(|| self.var("ROOKERY_CONFIG").map(PathBuf::from));
         let layers = match (asked_for, self.default_file()) {
             (Some(file), _) => layers.file(&file),
             (None, Some(file)) => layers.optional_file(&file),
             (None, None) => layers,
         };
-        layers
+        let layers = layers
             .env(self.vars.clone())
             .flag("vcenter.endpoint", endpoint)
             .flag("vcenter.user", user)
@@ -72,7 +81,16 @@ impl Sources {
             .flag("vcenter.datacenter", datacenter)
             .flag("vcenter.ca-file", ca_file)
             .flag("vcenter.thumbprint", thumbprint)
-            .flag("vcenter.insecure", insecure.then(|| "true".to_owned()))
+            .flag("vcenter.insecure", insecure.then(|| "true".to_owned()));
+        // Flags of the same names are about vCenter.
+        let of_guest = [
+            ("guest.user", "guest-user", guest_user),
+            ("guest.password-file", "guest-password-file", guest_password_file),
+        ];
+        of_guest.into_iter().fold(layers, |layers, (key, flag, value)| match value {
+            Some(value) => layers.implied_by_flag(key, flag, value),
+            None => layers,
+        })
     }
 }
 
@@ -103,6 +121,10 @@ pub fn load(sources: &Sources) -> Loaded {
             Err(warning) => warnings.push(warning),
         }
     }
+    if let Some(login) = sources.var(guest_user::GOVC_LOGIN) {
+        let origin = format!("environment {}", guest_user::GOVC_LOGIN);
+        layers = layers.computed(&origin, guest_user::implied(login));
+    }
     let (settings, mut problems) = layers.resolve_what_is_right();
     let vcenter = check::check(&settings, &mut problems);
     let problems = settings.locate(problems);
@@ -126,6 +148,11 @@ impl Loaded {
             return Ok(vcenter?);
         }
         vcenter.context("no vCenter is configured (`rookery up` explains how to name one)")
+    }
+
+    /// Who acts inside guests, or what is missing for it.
+    pub fn guest_user(&self) -> Result<GuestUser, Problems> {
+        guest_user::check(&self.settings)
     }
 
     /// Whether anybody said which vCenter, or said anything wrong.

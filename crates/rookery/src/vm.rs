@@ -2,23 +2,29 @@
 
 mod change;
 mod destroy;
+mod download;
 mod events;
 mod glob;
+mod guest;
 mod info;
+mod ip;
 mod ls;
 mod outcome;
 mod pick;
 mod power;
+mod progress;
 mod rename;
 mod row;
+mod run;
 mod snapshot;
+mod upload;
 mod watch;
 mod words;
 
 use clap::Subcommand;
 
 use crate::Ending;
-use crate::cli::Connect;
+use crate::cli::{Connect, GuestLogin};
 use crate::fleet::with_fleet;
 use crate::output::{Out, remark};
 use crate::settings::Loaded;
@@ -47,6 +53,14 @@ pub enum Command {
     Snapshot(snapshot::Args),
     /// Remove VMs that are off, with all their files
     Destroy(destroy::Args),
+    /// Print the address under which a VM's guest can be reached, as soon as it has one
+    Ip(ip::Args),
+    /// Run a program inside a VM's guest
+    Run(run::Args),
+    /// Copy a file into a VM's guest
+    Upload(upload::Args),
+    /// Copy a file out of a VM's guest
+    Download(download::Args),
 }
 
 impl Command {
@@ -60,6 +74,27 @@ impl Command {
             Self::Events(args) => &args.connect,
             Self::Snapshot(args) => &args.connect,
             Self::Destroy(args) => &args.connect,
+            Self::Ip(args) => &args.connect,
+            Self::Run(args) => &args.connect,
+            Self::Upload(args) => &args.connect,
+            Self::Download(args) => &args.connect,
+        }
+    }
+
+    pub(crate) fn guest(&self) -> Option<&GuestLogin> {
+        match self {
+            Self::Run(args) => Some(&args.login),
+            Self::Upload(args) => Some(&args.login),
+            Self::Download(args) => Some(&args.login),
+            Self::Ls(_)
+            | Self::Info(_)
+            | Self::Watch(_)
+            | Self::Power(_)
+            | Self::Rename(_)
+            | Self::Events(_)
+            | Self::Snapshot(_)
+            | Self::Destroy(_)
+            | Self::Ip(_) => None,
         }
     }
 }
@@ -101,12 +136,35 @@ pub(crate) async fn run(loaded: &Loaded, command: Command, out: &mut Out) -> any
                 .await?
                 .or_else(warn_of_late_effects)
         }
+        Command::Ip(args) => {
+            with_fleet(vcenter, "vm ip", async |fleet| ip::run(fleet, &args, out).await).await?
+        }
+        Command::Run(args) => {
+            let user = loaded.guest_user()?;
+            with_fleet(vcenter, "vm run", async |fleet| run::run(fleet, user, &args, out).await)
+                .await?
+                .or_else(warn_of_programs)
+        }
+        Command::Upload(args) => {
+            let user = loaded.guest_user()?;
+            with_fleet(vcenter, "vm upload", async |fleet| upload::run(fleet, user, &args, out).await).await?
+        }
+        Command::Download(args) => {
+            let user = loaded.guest_user()?;
+            with_fleet(vcenter, "vm download", async |fleet| download::run(fleet, user, &args, out).await)
+                .await?
+        }
     };
     Ok(ended.unwrap_or(Ending::Interrupted))
 }
 
 fn warn_of_late_effects() -> Option<Ending> {
     remark("vCenter goes on with what it was already asked to do");
+    None
+}
+
+fn warn_of_programs() -> Option<Ending> {
+    remark("a program that has started goes on inside the guest, and what it prints stays in files there");
     None
 }
 

@@ -59,6 +59,10 @@ fn help_of_vm() {
       events    Show what happened to a VM, newest first
       snapshot  Take a snapshot of a VM's disks, as a base for linked clones
       destroy   Remove VMs that are off, with all their files
+      ip        Print the address under which a VM's guest can be reached, as soon as it has one
+      run       Run a program inside a VM's guest
+      upload    Copy a file into a VM's guest
+      download  Copy a file out of a VM's guest
 
     Options:
       -h, --help  Print help

@@ -4,11 +4,11 @@ use clap::Args;
 use rookery_daemon::settings::{Key, Kind};
 use serde::Serialize;
 
-use super::Loaded;
+use super::{KEYS, Loaded};
 use crate::Ending;
 use crate::cli::Connect;
 use crate::output::{Format, Out, printable, remark, table};
-use crate::vcenter::{self, address};
+use crate::vcenter::address;
 
 /// The arguments of `settings`.
 #[derive(Debug, Args)]
@@ -56,7 +56,7 @@ fn rows(loaded: &Loaded) -> Vec<Shown> {
         let file = (key.kind == Kind::Secret).then(|| row(format!("{}-file", key.path), key.doc));
         [Some(row(key.path.to_owned(), key.doc)), file]
     };
-    vcenter::KEYS.iter().flat_map(with_companion).flatten().collect()
+    KEYS.iter().flat_map(with_companion).flatten().collect()
 }
 
 fn as_table(rows: &[Shown]) -> String {
@@ -90,6 +90,9 @@ mod tests {
         vcenter.call-timeout      15s                         default
         vcenter.load-timeout      5m                          default
         vcenter.calls-per-second  -                           -
+        guest.user                -                           -
+        guest.password            -                           -
+        guest.password-file       -                           -
         ");
         assert!(!serde_json::to_string(&rows(&loaded)).unwrap().contains("hunter2"));
     }

@@ -27,7 +27,7 @@ fn from_file(toml: &str, pairs: &[(&str, &str)], flags: Connect) -> (tempfile::T
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
     let mut vars = vars(pairs);
     vars.insert("HOME".to_owned(), home.path().to_str().unwrap().to_owned());
-    let loaded = load(&Sources { config: None, flags, vars });
+    let loaded = load(&Sources { flags, vars, ..Sources::default() });
     (home, loaded)
 }
 
@@ -160,7 +160,7 @@ fn a_limit_of_calls_is_a_whole_number_above_nothing() {
 fn a_secret_that_cannot_be_read_is_not_reported_as_missing_too() {
     let flags = Connect { password_file: Some("/nowhere/password".to_owned()), ..Connect::default() };
     let vars = vars(&[("GOVC_URL", "vc"), ("GOVC_USERNAME", "me")]);
-    let loaded = load(&Sources { config: None, flags, vars });
+    let loaded = load(&Sources { flags, vars, ..Sources::default() });
     insta::assert_snapshot!(loaded.vcenter().unwrap_err(), @r"
     1 problem in the settings:
       vcenter.password-file (flag --password-file): cannot read the secret from /nowhere/password: No such file or directory (os error 2)

@@ -9,7 +9,8 @@ use rookery_vim::inventory_name::unescape;
 use rookery_vim_client::{Endpoint, Thumbprint, Trust};
 use secrecy::{ExposeSecret, SecretString};
 
-use super::{KEYS, Vcenter, address};
+use super::{Vcenter, address};
+use crate::settings::KEYS;
 
 const CA_FILE: &str = "vcenter.ca-file";
 const THUMBPRINT: &str = "vcenter.thumbprint";
@@ -54,7 +55,11 @@ fn endpoint(settings: &Settings, problems: &mut Problems) -> Option<Endpoint> {
 }
 
 fn password(settings: &Settings, problems: &mut Problems) -> Option<SecretString> {
-    let path = "vcenter.password";
+    secret(settings, problems, "vcenter.password")
+}
+
+/// A secret that must be given and not be empty.
+pub(crate) fn secret(settings: &Settings, problems: &mut Problems, path: &str) -> Option<SecretString> {
     let password = settings.secret(path).filter(|secret| !secret.expose_secret().is_empty());
     if password.is_none() {
         report_missing(settings, problems, path);
@@ -63,7 +68,7 @@ fn password(settings: &Settings, problems: &mut Problems) -> Option<SecretString
 }
 
 /// A text that must be given and not be empty.
-fn present(
+pub(crate) fn present(
     settings: &Settings,
     problems: &mut Problems,
     path: &str,
@@ -90,11 +95,13 @@ fn report_missing(settings: &Settings, problems: &mut Problems, path: &str) {
     problems.push(path, format!("{word}; give {} or the key in a settings file", ways.join(", ")));
 }
 
-/// The flag that sets a key. The password has none of its own.
+/// The flag that sets a key. A password has none of its own.
 fn flag_of(path: &str) -> &str {
-    match path.rsplit('.').next().unwrap_or(path) {
-        "password" => "password-file",
-        name => name,
+    match path {
+        "vcenter.password" => "password-file",
+        "guest.user" => "guest-user",
+        "guest.password" => "guest-password-file",
+        other => other.rsplit('.').next().unwrap_or(other),
     }
 }
 

@@ -51,8 +51,13 @@ mod tests {
     fn all_fields_are_shown_one_below_the_other() {
         let mut vm = running("vm-63", "größe/日本 100%", "10.0.0.7");
         vm.guest.nics = vec![
-            Nic { network: Some("VM Network".to_owned()), mac: None, ips: vec!["10.0.0.7".to_owned()] },
-            Nic { network: None, mac: Some("00:0c:29:36:63:62".to_owned()), ips: Vec::new() },
+            Nic {
+                network: Some("VM Network".to_owned()),
+                mac: None,
+                ips: vec!["10.0.0.7".to_owned()],
+                device: None,
+            },
+            Nic { network: None, mac: Some("00:0c:29:36:63:62".to_owned()), ips: Vec::new(), device: None },
         ];
         vm.config.annotation = Some("first line\n\x1b[2Jsecond line".to_owned());
         vm.unreadable.insert("guest.net".to_owned());

@@ -74,7 +74,7 @@ mod tests {
     fn example() -> Row {
         let mut vm = running("vm-63", "a: b/c", "10.0.0.7");
         let ips = vec!["10.0.0.7".to_owned(), "fe80::1".to_owned()];
-        vm.guest.nics = vec![Nic { network: Some("VM Network".to_owned()), mac: None, ips }];
+        vm.guest.nics = vec![Nic { network: Some("VM Network".to_owned()), mac: None, ips, device: None }];
         vm.config.annotation = Some("two\nlines: \"x\"".to_owned());
         vm.boot_time = Some("2031-02-03T04:05:06Z".parse().unwrap());
         Row::of(&vm)

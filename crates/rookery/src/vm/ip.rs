@@ -1,0 +1,85 @@
+//! `rookery vm ip`.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use anyhow::anyhow;
+use rookery_daemon::settings::duration;
+use rookery_vim::objects::{PowerState, ToolsRunning};
+use rookery_vim_client::{Vm, WaitError};
+
+use super::pick;
+use crate::Ending;
+use crate::cli::Connect;
+use crate::fleet::Fleet;
+use crate::output::Out;
+
+/// The arguments of `vm ip`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Its name, or its id such as vm-63
+    vm: String,
+    /// How long to wait for an address
+    #[arg(long, value_name = "DURATION", default_value = "3m", value_parser = duration)]
+    wait: Duration,
+    /// All its addresses, not only the first
+    #[arg(long)]
+    all: bool,
+    /// How to reach vCenter.
+    #[command(flatten)]
+    pub(super) connect: Connect,
+}
+
+pub(super) async fn run(fleet: &Fleet, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
+    let vm = pick(fleet.first.vms(), &args.vm)?;
+    let found = fleet.inventory.wait_for(&vm.id, args.wait, addresses).await.map_err(|error| {
+        let why =
+            if let WaitError::TimedOut { last, .. } = &error { last.as_deref().map(reason) } else { None };
+        let error = anyhow!(error);
+        why.map_or(error, |why| anyhow!("{:?} has no address: {why}", vm.name))
+    })?;
+    for address in found.iter().take(if args.all { usize::MAX } else { 1 }) {
+        out.line(&address.to_string()).await?;
+    }
+    Ok(Ending::Done)
+}
+
+/// The addresses of a VM that runs: those of one that is off are what it had.
+fn addresses(vm: &Vm) -> Option<Vec<IpAddr>> {
+    let running = vm.power == Some(PowerState::On);
+    Some(vm.guest.addresses()).filter(|addresses| running && !addresses.is_empty())
+}
+
+fn reason(vm: &Vm) -> &'static str {
+    match (&vm.power, &vm.guest.tools) {
+        (Some(PowerState::On), Some(ToolsRunning::Running | ToolsRunning::ExecutingScripts)) => {
+            "its guest reports none that others could use"
+        }
+        (Some(PowerState::On), _) => "VMware Tools, which would report it, do not run in its guest",
+        (Some(PowerState::Off | PowerState::Suspended | PowerState::Other(_)) | None, _) => "it is not on",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{running, vm};
+    use super::*;
+
+    #[test]
+    fn a_vm_that_is_off_has_no_address() {
+        let mut vm_that_was_on = running("vm-1", "a", "10.0.0.7");
+        assert_eq!(addresses(&vm_that_was_on), Some(vec!["10.0.0.7".parse().unwrap()]));
+        vm_that_was_on.power = Some(PowerState::Off);
+        assert_eq!(addresses(&vm_that_was_on), None);
+        assert_eq!(addresses(&running("vm-1", "a", "fe80::1")), None);
+    }
+
+    #[test]
+    fn what_is_in_the_way_of_an_address_is_told() {
+        assert_eq!(reason(&vm("vm-1", "a")), "it is not on");
+        let mut on = running("vm-1", "a", "");
+        assert!(reason(&on).starts_with("VMware Tools"));
+        on.guest.tools = Some(ToolsRunning::Running);
+        assert!(reason(&on).starts_with("its guest reports none"));
+    }
+}

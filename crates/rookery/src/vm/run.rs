@@ -1,0 +1,203 @@
+//! `rookery vm run`: a program inside a guest, with its output and its exit code.
+
+mod quote;
+
+use std::iter::successors;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::builder::NonEmptyStringValueParser;
+use rookery_daemon::telemetry::chain;
+use rookery_vim::MoRef;
+use rookery_vim_client::{GuestUser, Guests, Program};
+use tokio::io::AsyncReadExt as _;
+
+use super::guest::has_guest;
+use super::pick;
+use crate::Ending;
+use crate::cli::{Connect, GuestLogin};
+use crate::fleet::Fleet;
+use crate::output::{Out, printable, remark};
+use quote::{join, quoted};
+
+/// How soon, and at most how often from then on, the end of the program is looked for.
+const LOOKS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
+/// Of the program's output at a time.
+const PIECE: usize = 64 * 1024;
+
+/// The arguments of `vm run`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Its name, or its id such as vm-63
+    vm: String,
+    /// The program's path in the guest, and its arguments, each of which arrives as it is
+    #[arg(required = true, last = true, value_name = "PROGRAM [ARG]")]
+    command: Vec<String>,
+    /// More text after the arguments, byte for byte: the guest's shell takes it apart
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    shell: Option<String>,
+    /// A variable of the program; if there are any, it gets no others, not even PATH
+    #[arg(long = "env", value_name = "NAME=VALUE", value_parser = variable)]
+    environment: Vec<(String, String)>,
+    /// Where it starts
+    #[arg(long = "dir", value_name = "PATH", value_parser = NonEmptyStringValueParser::new())]
+    directory: Option<String>,
+    /// Do not wait for its end: print its process id, and leave its output alone
+    #[arg(long)]
+    detach: bool,
+    /// Who runs it.
+    #[command(flatten)]
+    pub(super) login: GuestLogin,
+    /// How to reach vCenter.
+    #[command(flatten)]
+    pub(super) connect: Connect,
+}
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        Some(_) | None => Err("a variable is written NAME=VALUE".to_owned()),
+    }
+}
+
+pub(super) async fn run(
+    fleet: &Fleet,
+    user: GuestUser,
+    args: &Args,
+    out: &mut Out,
+) -> anyhow::Result<Ending> {
+    let vm = pick(fleet.first.vms(), &args.vm)?;
+    has_guest(vm)?;
+    let guest = Guest { guests: Guests::new(fleet.client.clone()), vm: vm.id.clone(), user };
+    let name = || vm.name.clone();
+    if args.detach {
+        let pid = guest.start(program(args, None)).await.with_context(name)?;
+        out.line(&format!("{}: process {pid}", printable(&vm.name))).await?;
+        return Ok(Ending::Done);
+    }
+    let mut files = Vec::new();
+    let ended = guest.run(args, &mut files, out).await;
+    guest.remove(&files).await;
+    ended.map(|code| Ending::Exited(shown(code))).with_context(name)
+}
+
+/// What a process of this machine can end with; what does not fit is a failure all the same.
+fn shown(code: i32) -> u8 {
+    u8::try_from(code).unwrap_or(u8::MAX)
+}
+
+/// The program as it is sent. Guests show nothing of what a program prints: it goes to files there.
+fn program(args: &Args, output: Option<(&str, &str)>) -> Program {
+    let (path, rest) = args.command.split_first().map_or(("", &[][..]), |(path, rest)| (path.as_str(), rest));
+    let redirected = output.map(|(out, err)| format!("1>{} 2>{}", quoted(out), quoted(err)));
+    let words = [Some(join(rest)).filter(|text| !text.is_empty()), args.shell.clone(), redirected];
+    Program {
+        path: path.to_owned(),
+        arguments: words.into_iter().flatten().collect::<Vec<_>>().join(" "),
+        environment: args.environment.clone(),
+        directory: args.directory.clone(),
+    }
+}
+
+struct Guest {
+    guests: Guests,
+    vm: MoRef,
+    user: GuestUser,
+}
+
+impl Guest {
+    async fn start(&self, program: Program) -> anyhow::Result<i64> {
+        Ok(self.guests.start(&self.vm, &self.user, &program).await?)
+    }
+
+    /// Runs the program to its end and prints what it printed. `files` is what must be removed however this ends.
+    async fn run(&self, args: &Args, files: &mut Vec<String>, out: &mut Out) -> anyhow::Result<i32> {
+        let Self { guests, vm, user } = self;
+        for suffix in ["-out", "-err"] {
+            files.push(guests.temporary_file(vm, user, "rookery-", suffix).await?);
+        }
+        let [printed, said] = files.as_slice() else { return Ok(0) };
+        let pid = self.start(program(args, Some((printed, said)))).await?;
+        let (first, cap) = LOOKS;
+        let delays = successors(Some(first), |delay| Some((*delay * 2).min(cap)));
+        let code = guests.ended(vm, user, pid, delays).await?;
+        self.show(printed, out).await?;
+        self.show(said, &mut Out::stderr()).await?;
+        Ok(code)
+    }
+
+    /// Prints a file of the guest as it comes.
+    async fn show(&self, path: &str, out: &mut Out) -> anyhow::Result<()> {
+        let (mut into, mut from) = tokio::io::duplex(PIECE);
+        let fetch = async move { self.guests.download(&self.vm, &self.user, path, &mut into).await };
+        let print = async move {
+            let mut piece = vec![0; PIECE];
+            loop {
+                let count = from.read(&mut piece).await?;
+                if count == 0 {
+                    return anyhow::Ok(());
+                }
+                out.bytes(piece.iter().copied().take(count).collect()).await?;
+            }
+        };
+        let (fetched, printed) = tokio::join!(fetch, print);
+        // Whoever cannot print stops fetching: that is the reason, and not what follows from it.
+        printed?;
+        fetched?;
+        Ok(())
+    }
+
+    async fn remove(&self, files: &[String]) {
+        for file in files {
+            if let Err(error) = self.guests.delete_file(&self.vm, &self.user, file).await {
+                remark(&format!("{file} stays in the guest: {}", chain(&error)));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn check(line: &[&str], output: Option<(&str, &str)>, path: &str, arguments: &str) {
+        let line = Line::try_parse_from(["run", "vm"].iter().chain(line)).unwrap();
+        let program = program(&line.args, output);
+        assert_eq!((program.path.as_str(), program.arguments.as_str()), (path, arguments));
+    }
+
+    #[test]
+    fn arguments_are_quoted_and_the_text_for_the_shell_is_not() {
+        check(&["--", "/bin/true"], None, "/bin/true", "");
+        check(&["--", "/bin/echo", "a b", "-c", ""], None, "/bin/echo", "'a b' -c ''");
+        check(
+            &["--shell", "-n ;echo \"$A\"\r\n", "--", "/bin/echo"],
+            None,
+            "/bin/echo",
+            "-n ;echo \"$A\"\r\n",
+        );
+        check(&["--shell", "&& true", "--", "/bin/x", "$A"], None, "/bin/x", "'$A' && true");
+        check(&["--", "/bin/x", "y"], Some(("/tmp/o", "/tmp/e e")), "/bin/x", "y 1>/tmp/o 2>'/tmp/e e'");
+        check(&["--", "/bin/x"], Some(("/o", "/e")), "/bin/x", "1>/o 2>/e");
+    }
+
+    #[test]
+    fn variables_have_names() {
+        assert_eq!(variable("A=b=c"), Ok(("A".to_owned(), "b=c".to_owned())));
+        assert_eq!(variable("A="), Ok(("A".to_owned(), String::new())));
+        assert!(variable("A").is_err() && variable("=b").is_err());
+    }
+
+    #[test]
+    fn a_code_that_does_not_fit_is_still_a_failure() {
+        assert_eq!([0, 7, 255, 256, -1, i32::MIN].map(shown), [0, 7, 255, 255, 255, 255]);
+    }
+}
