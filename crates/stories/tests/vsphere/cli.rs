@@ -2,6 +2,7 @@
 
 mod changing;
 mod doctor;
+mod guests;
 mod listing;
 mod looking;
 mod removing;
