@@ -31,7 +31,7 @@ pub struct Args {
     /// Its name, or its id such as vm-63
     vm: String,
     /// The program's path in the guest, and its arguments, each of which arrives as it is
-    #[arg(required = true, last = true, value_name = "PROGRAM [ARG]")]
+    #[arg(required = true, last = true, value_name = "PROGRAM")]
     command: Vec<String>,
     /// More text after the arguments, byte for byte: the guest's shell takes it apart
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]

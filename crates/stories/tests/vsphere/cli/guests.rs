@@ -165,6 +165,29 @@ async fn files_are_copied_into_the_guest_and_out_of_it() {
 }
 
 #[tokio::test]
+async fn neither_the_password_nor_the_token_of_a_file_is_logged() {
+    let (vcsim, govc) = world().await;
+    let (missing, file) = (vcsim.guest_folder().join("missing"), vcsim.guest_folder().join("file"));
+    let here = TempDir::new().expect("a folder");
+    let local = here.path().join("local");
+    fs::write(&local, "x").expect("written");
+    for (code, arguments) in [
+        (0, ["vm", "upload", VM, text(&local), text(&file)]),
+        (0, ["vm", "download", VM, text(&file), text(&local)]),
+        (1, ["vm", "download", VM, text(&missing), text(&local)]),
+    ] {
+        let program = as_worker(&vcsim, &arguments).and(&["--log", "trace"]);
+        let outcome = program.with("ROOKERY_GUEST__PASSWORD", "hunter2").run().await;
+        assert_eq!(outcome.code, Some(code), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("InitiateFileTransfer"), "calls are logged: {}", outcome.stderr);
+        for secret in ["hunter2", "token="] {
+            assert!(!outcome.stderr.contains(secret), "{}", outcome.stderr);
+        }
+    }
+    assert_eq!(govc.sessions().await, Vec::<String>::new());
+}
+
+#[tokio::test]
 async fn an_address_is_printed_as_soon_as_there_is_one() {
     let (vcsim, govc) = world().await;
     let object = format!("VirtualMachine:{}", id_of(&govc, VM).await);
