@@ -78,6 +78,7 @@ faults! {
     ConcurrentAccess is Concurrency,
     ResourceInUse is Concurrency,
     FileLocked is Concurrency,
+    CustomizationPending is Concurrency,
     HostCommunication is Transient,
     HostNotConnected is Transient,
     HostNotReachable is Transient,
@@ -116,6 +117,7 @@ faults! {
     GuestComponentsOutOfDate is Final,
     OperationDisabledByGuest is Final,
     OperationNotSupportedByGuest is Final,
+    NicSettingMismatch is Final,
 }
 
 impl Fault {

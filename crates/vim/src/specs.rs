@@ -102,6 +102,12 @@ objects! {
         port: DistributedVirtualSwitchPortConnection = "port",
     }
 
+    /// The network behind a card, managed by something beside vCenter.
+    VirtualEthernetCardOpaqueNetworkBackingInfo {
+        opaque_network_id: String = "opaqueNetworkId",
+        opaque_network_type: String = "opaqueNetworkType",
+    }
+
     /// A port group of a distributed switch.
     DistributedVirtualSwitchPortConnection {
         switch_uuid: String = "switchUuid",

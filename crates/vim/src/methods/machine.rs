@@ -2,7 +2,7 @@
 
 use super::methods;
 use crate::MoRef;
-use crate::specs::{VirtualMachineCloneSpec, VirtualMachineConfigSpec};
+use crate::specs::{CustomizationSpec, VirtualMachineCloneSpec, VirtualMachineConfigSpec};
 
 methods! {
     /// Renames any inventory object.
@@ -38,6 +38,10 @@ methods! {
     /// Changes a VM's configuration.
     ReconfigVmTask = "ReconfigVM_Task", repeatable: false, returns MoRef {
         spec: VirtualMachineConfigSpec = "spec",
+    }
+    /// Sets the guest up when the VM starts next. It must be off, and have as many cards as there are settings.
+    CustomizeVmTask = "CustomizeVM_Task", repeatable: false, returns MoRef {
+        spec: CustomizationSpec = "spec",
     }
     /// Takes a snapshot; the task's result is the snapshot.
     CreateSnapshotTask = "CreateSnapshot_Task", repeatable: false, returns MoRef {

@@ -156,6 +156,8 @@ fn the_name_of_a_fault_tells_what_to_conclude() {
     };
     check("TaskInProgress", Class::Concurrency);
     check("ConcurrentAccess", Class::Concurrency);
+    check("CustomizationPending", Class::Concurrency);
+    check("NicSettingMismatch", Class::Final);
     check("HostNotConnected", Class::Transient);
     check("SystemError", Class::Transient);
     check("RuntimeFault", Class::Transient);

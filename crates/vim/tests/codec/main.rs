@@ -4,6 +4,7 @@
 
 mod bounds;
 mod cuts;
+mod devices;
 mod documents;
 mod faults;
 mod guests;
