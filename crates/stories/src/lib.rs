@@ -21,7 +21,7 @@ pub use cutting::{CutAfter, PipeDial, Recording, Relay, split_answers};
 pub use govc::Govc;
 pub use pattern::{Pattern, PatternCheck};
 pub use program::{Outcome, Program, Running, rookery, start_rookery};
-pub use proxy::{Exchange, Proxy};
+pub use proxy::{Exchange, Held, Proxy};
 pub use terminal::Terminal;
 pub use tools::tool;
 pub use vcsim::{Vcsim, VcsimOptions};

@@ -10,7 +10,7 @@ use hyper::{Request, Response, StatusCode, client, server};
 use hyper_util::rt::TokioIo;
 use rookery_daemon::Supervisor;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Mutex as AsyncMutex;
+use tokio::sync::{Mutex as AsyncMutex, oneshot};
 use tokio::time::Instant;
 
 /// Stands between a client and a plain-HTTP vCenter and writes down every exchange.
@@ -20,7 +20,7 @@ pub struct Proxy {
     books: Books,
 }
 
-/// What was exchanged, which requests are still to go wrong, and which answers are told differently.
+/// What was exchanged, which requests are still to be held or to go wrong, and which answers are told differently.
 #[derive(Debug, Clone, Default)]
 struct Books {
     log: Arc<Mutex<Vec<Exchange>>>,
@@ -28,6 +28,28 @@ struct Books {
     to_refuse: Arc<Mutex<Vec<(String, StatusCode)>>>,
     /// Method, text, and what stands in its place.
     to_rewrite: Arc<Mutex<Vec<[String; 3]>>>,
+    to_hold: Arc<Mutex<Vec<(String, Gate)>>>,
+}
+
+/// Where a held request tells that it has come, and waits until it may go on.
+#[derive(Debug)]
+struct Gate {
+    came: oneshot::Sender<()>,
+    open: oneshot::Receiver<()>,
+}
+
+/// A request that will be held, or is. Goes on when this is dropped.
+#[derive(Debug)]
+pub struct Held {
+    came: oneshot::Receiver<()>,
+    _open: oneshot::Sender<()>,
+}
+
+impl Held {
+    /// Waits until the request has come.
+    pub async fn arrived(&mut self) {
+        (&mut self.came).await.expect("the proxy runs");
+    }
 }
 
 /// One request and its answer.
@@ -85,6 +107,13 @@ impl Proxy {
         let rule = [method, text, by].map(str::to_owned);
         self.books.to_rewrite.lock().expect("nobody panicked").push(rule);
     }
+
+    /// Holds the next request of a method before the server sees it: time for the world to change.
+    pub fn hold(&self, method: &str) -> Held {
+        let ((came, has_come), (may_go, open)) = (oneshot::channel(), oneshot::channel());
+        self.books.to_hold.lock().expect("nobody panicked").push((method.to_owned(), Gate { came, open }));
+        Held { came: has_come, _open: may_go }
+    }
 }
 
 type Sender = client::conn::http1::SendRequest<Full<Bytes>>;
@@ -114,6 +143,7 @@ async fn forward(
         log.push(Exchange { method: method.clone(), at: Instant::now(), answer: None });
         log.len() - 1
     };
+    books.pass_gate(&method).await;
     if let Some(status) = books.refusal(&method) {
         let mut refusal = Response::default();
         *refusal.status_mut() = status;
@@ -133,6 +163,19 @@ async fn forward(
 }
 
 impl Books {
+    async fn pass_gate(&self, method: &str) {
+        let gate = {
+            let mut to_hold = self.to_hold.lock().expect("nobody panicked");
+            let at = to_hold.iter().position(|(held, _)| is_meant(held, method));
+            at.map(|at| to_hold.remove(at).1)
+        };
+        if let Some(Gate { came, open }) = gate {
+            // Whoever no longer waits for it lets it pass, by being gone.
+            came.send(()).ok();
+            open.await.ok();
+        }
+    }
+
     fn refusal(&self, method: &str) -> Option<StatusCode> {
         let mut to_refuse = self.to_refuse.lock().expect("nobody panicked");
         let at = to_refuse.iter().position(|(refused, _)| is_meant(refused, method))?;

@@ -1,8 +1,9 @@
-//! The network cards of a clone. Pure.
+//! The network cards of VMs. Pure.
 
 use rookery_vim::specs::{
     DistributedVirtualSwitchPortConnection, VirtualDeviceConfigSpec, VirtualDeviceConnectInfo,
     VirtualEthernetCardDistributedVirtualPortBackingInfo, VirtualEthernetCardNetworkBackingInfo,
+    VirtualEthernetCardOpaqueNetworkBackingInfo,
 };
 use rookery_vim::{MoRef, Node, ParseError};
 
@@ -33,10 +34,17 @@ pub enum NetworkBacking {
         /// The port group.
         portgroup_key: String,
     },
+    /// A network that something beside vCenter manages.
+    Opaque {
+        /// Its id there.
+        id: String,
+        /// What it is there, such as `nsx.LogicalSwitch`.
+        kind: String,
+    },
 }
 
 impl NetworkBacking {
-    fn node(&self) -> Result<Node, ParseError> {
+    pub(crate) fn node(&self) -> Result<Node, ParseError> {
         let mut node = match self {
             Self::Standard { name, network } => Node::any(&VirtualEthernetCardNetworkBackingInfo {
                 device_name: name.clone(),
@@ -49,6 +57,10 @@ impl NetworkBacking {
                 };
                 Node::any(&VirtualEthernetCardDistributedVirtualPortBackingInfo { port })
             }
+            Self::Opaque { id, kind } => Node::any(&VirtualEthernetCardOpaqueNetworkBackingInfo {
+                opaque_network_id: id.clone(),
+                opaque_network_type: kind.clone(),
+            }),
         }?;
         node.name = "backing".into();
         Ok(node)
@@ -56,12 +68,12 @@ impl NetworkBacking {
 }
 
 /// The cards among devices, in their order.
-pub(super) fn cards(devices: &[Node]) -> impl Iterator<Item = &Node> {
+pub(crate) fn cards(devices: &[Node]) -> impl Iterator<Item = &Node> {
     devices.iter().filter(|d| d.xsi_type.as_deref().is_some_and(|class| CLASSES.contains(&class)))
 }
 
 /// The changes that connect the first card to another network or give it another class; all else of it stays.
-pub(super) fn rewire(
+pub(crate) fn rewire(
     devices: &[Node],
     network: Option<&NetworkBacking>,
     class: Option<&str>,
@@ -82,7 +94,9 @@ pub(super) fn rewire(
     };
     Ok(match other_class {
         // A device cannot change its class: the old one goes and a new one comes.
-        Some(class) => vec![change("remove", card.clone()), change("add", new_card(class, backing)?)],
+        Some(class) => {
+            vec![change("remove", card.clone()), change("add", new_card(-1, class, backing, None)?)]
+        }
         None => vec![change("edit", edited(card, backing))],
     })
 }
@@ -99,8 +113,13 @@ fn edited(card: &Node, backing: Option<Node>) -> Node {
     card
 }
 
-fn new_card(class: &str, backing: Option<Node>) -> Result<Node, ParseError> {
-    let mut card = Node { xsi_type: Some(class.into()), ..Node::new("device") };
+/// A card that is plugged in. Its key is negative: the server replaces it. Without a MAC address it gets one of its own.
+pub(crate) fn new_card(
+    key: i32,
+    class: &str,
+    backing: Option<Node>,
+    mac: Option<&str>,
+) -> Result<Node, ParseError> {
     let mut connectable = Node::any(&VirtualDeviceConnectInfo {
         start_connected: true,
         allow_guest_control: true,
@@ -108,9 +127,13 @@ fn new_card(class: &str, backing: Option<Node>) -> Result<Node, ParseError> {
     })?;
     connectable.name = "connectable".into();
     connectable.xsi_type = None;
-    // Negative keys are replaced by the server.
-    card.children.push(Node { text: "-1".to_owned(), ..Node::new("key") });
+    let leaf = |name: &str, text: &str| Node { text: text.to_owned(), ..Node::new(name) };
+    let mut card = Node { xsi_type: Some(class.into()), ..Node::new("device") };
+    card.children.push(leaf("key", &key.to_string()));
     card.children.extend(backing);
     card.children.push(connectable);
+    if let Some(mac) = mac {
+        card.children.extend([leaf("addressType", "manual"), leaf("macAddress", mac)]);
+    }
     Ok(card)
 }

@@ -1,15 +1,15 @@
 //! Cloning: what is wanted, what the source is like, and the one call that follows from both.
 
-mod cards;
+mod guest;
 mod run;
 mod spec;
 
 use rookery_vim::{MoRef, Node};
 
+use crate::cards::NetworkBacking;
 use crate::machine::Change;
 
-pub use cards::NetworkBacking;
-pub use run::{CloneError, network_backing};
+pub use run::CloneError;
 
 /// A clone as it is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct CloneOrder {
     pub pool: MoRef,
     /// Which host runs it; vCenter chooses if none is named.
     pub host: Option<MoRef>,
-    /// Where its disks go; with the source's if none is named.
+    /// Where its disks go, a datastore or a cluster of them; with the source's if none is named.
     pub datastore: Option<MoRef>,
     /// How its disks come about.
     pub disks: DiskMove,

@@ -7,6 +7,7 @@
 //! Start reading at [`Client`], then [`Inventory`] and [`Tasks`].
 
 mod capacity;
+mod cards;
 mod certificate;
 mod client;
 mod clone;
@@ -20,6 +21,9 @@ mod guest;
 mod http;
 mod inventory;
 mod machine;
+mod made;
+mod network;
+mod placement;
 mod places;
 mod properties;
 mod rate;
@@ -38,11 +42,10 @@ pub use capacity::{
     Bytes, Capacity, ClusterCapacity, ClusterDemand, DatastoreCapacity, HostCapacity, HostConnection, Limit,
     Mhz, PoolCapacity, Share, capacity,
 };
+pub use cards::NetworkBacking;
 pub use certificate::Certificate;
 pub use client::{Client, Deadlines, Options};
-pub use clone::{
-    CloneError, CloneOrder, DiskMove, FixedAddress, GuestSetup, NetworkBacking, network_backing,
-};
+pub use clone::{CloneError, CloneOrder, DiskMove, FixedAddress, GuestSetup};
 pub use datastore::{
     DatastoreError, DatastoreFiles, DatastorePlace, Existing, FileEntry, FileInfo, FileKind, FilePath,
     InvalidFilePath, Reuse, TransferPatience, Upload, Uploaded,
@@ -56,6 +59,8 @@ pub use guest::{GuestError, GuestFileError, GuestUser, Guests, Program, RouteErr
 pub use http::HttpError;
 pub use inventory::{Completeness, Config, Guest, Inventory, Nic, Snapshot, Vm, WATCHED_PATHS, WaitError};
 pub use machine::{Change, Machines, OperationError, PowerChange};
+pub use network::network_backing;
+pub use placement::{Member, PlacementError};
 pub use places::{FindError, Kind, Place, Places};
 pub use properties::retrieve;
 pub use search::{SearchError, UuidKind, vm_by_path, vm_by_uuid, vm_names};

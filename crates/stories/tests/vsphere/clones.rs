@@ -173,3 +173,145 @@ async fn an_operation_whose_answer_was_lost_is_not_done_twice() {
     assert_eq!(left.lines().count(), 2, "the template and its clone: {left}");
     ours.close().await;
 }
+
+/// A world in which the source can get and lose cards while a clone is on its way.
+struct Changing {
+    // Ends with the story.
+    vcsim: Vcsim,
+    govc: Govc,
+    proxy: Proxy,
+    ours: Connected,
+    order: CloneOrder,
+}
+
+impl Changing {
+    async fn start() -> Self {
+        let vcsim = Vcsim::start(VcsimOptions::plain(1)).await;
+        let govc = Govc::new(&vcsim);
+        let proxy = Proxy::start(vcsim.socket(), &Supervisor::new()).await;
+        let ours = connect(proxy.address()).await;
+        let order = prepared(&ours, "nest 3").await;
+        // A template cannot be changed.
+        govc.run(&["vm.markasvm", "-host=DC0_H0", "DC0_H0_VM0"]).await;
+        Self { vcsim, govc, proxy, ours, order }
+    }
+
+    async fn add_card(&self, vm: &str) {
+        self.govc.run(&["vm.network.add", "-vm", vm, "-net=VM Network", "-net.adapter=vmxnet3"]).await;
+    }
+
+    /// The clone runs with the address that was wanted, and is the only one; how many cards it has.
+    async fn cards_of_the_clone(self) -> usize {
+        let listing = self.govc.run(&["find", "/", "-type", "m"]).await;
+        assert_eq!(listing.lines().collect::<Vec<_>>(), ["/DC0/vm/DC0_H0_VM0", "/DC0/vm/nest 3"]);
+        for (path, expected) in [
+            ("runtime.powerState", "poweredOn"),
+            ("guest.ipAddress", "192.0.2.17"),
+            ("config.annotation", "{\"hatchery_name\": \"h1\"}"),
+            ("config.hardware.numCPU", "3"),
+        ] {
+            assert_eq!(self.govc.property("/DC0/vm/nest 3", path).await, expected, "{path}");
+        }
+        let cards = self.govc.json(&["device.info", "-vm", "nest 3", "ethernet-*"]).await;
+        self.ours.close().await;
+        drop(self.vcsim);
+        cards["devices"].as_array().expect("a list").len()
+    }
+}
+
+#[tokio::test]
+async fn a_source_that_gets_a_card_while_it_is_cloned_has_a_clone_with_all_cards_set_up() {
+    let world = Changing::start().await;
+    // vcsim leaves the clone behind that it could not set up: it is finished.
+    let mut held = world.proxy.hold("CloneVM_Task");
+    let change = async {
+        held.arrived().await;
+        world.add_card("DC0_H0_VM0").await;
+        drop(held);
+    };
+    let (cloned, ()) = tokio::join!(world.ours.machines.clone_vm(&world.order, PATIENCE, None), change);
+    cloned.expect("cloned");
+    assert_eq!(world.cards_of_the_clone().await, 2);
+}
+
+#[tokio::test]
+async fn a_clone_that_was_refused_for_its_cards_is_ordered_again() {
+    // Whether the source shows its new card when it is looked at again, or has lost it.
+    for (shows_it, cards, set_up_apart) in [(true, 2, 0), (false, 1, 1)] {
+        let world = Changing::start().await;
+        let (mut held, mut looking) = (world.proxy.hold("CloneVM_Task"), world.proxy.hold("FindChild"));
+        let change = async {
+            held.arrived().await;
+            world.add_card("DC0_H0_VM0").await;
+            drop(held);
+            looking.arrived().await;
+            // A vCenter leaves nothing behind.
+            world.govc.run(&["vm.destroy", "nest 3"]).await;
+            if !shows_it {
+                world.govc.run(&["device.remove", "-vm=DC0_H0_VM0", "ethernet-1"]).await;
+            }
+            drop(looking);
+        };
+        let (cloned, ()) = tokio::join!(world.ours.machines.clone_vm(&world.order, PATIENCE, None), change);
+        cloned.expect("cloned");
+        let exchanges = world.proxy.exchanges();
+        let asked = |method: &str| exchanges.iter().filter(|e| e.method == method).count();
+        assert_eq!((asked("CloneVM_Task"), asked("CustomizeVM_Task")), (2, set_up_apart));
+        assert_eq!(world.cards_of_the_clone().await, cards);
+    }
+}
+
+#[tokio::test]
+async fn cards_that_never_agree_are_told_with_their_numbers() {
+    let world = Changing::start().await;
+    let (mut cloning, mut setting_up) =
+        (world.proxy.hold("CloneVM_Task"), world.proxy.hold("CustomizeVM_Task"));
+    let change = async {
+        cloning.arrived().await;
+        world.add_card("DC0_H0_VM0").await;
+        drop(cloning);
+        setting_up.arrived().await;
+        world.add_card("nest 3").await;
+        drop(setting_up);
+    };
+    let (cloned, ()) = tokio::join!(world.ours.machines.clone_vm(&world.order, PATIENCE, None), change);
+    let error = cloned.expect_err("it has three cards now");
+    assert!(matches!(error, CloneError::CardsDisagree { sent: 2, .. }), "{error:?}");
+    assert!(error.to_string().contains("for 2 network cards, and vCenter counts 3"), "{error}");
+    assert_eq!(world.govc.property("/DC0/vm/nest 3", "runtime.powerState").await, "poweredOff");
+    world.ours.close().await;
+}
+
+#[tokio::test]
+async fn a_guest_is_set_up_once_although_the_answer_to_that_was_lost() {
+    let world = Changing::start().await;
+    let mut held = world.proxy.hold("CloneVM_Task");
+    world.proxy.lose("CustomizeVM_Task");
+    let change = async {
+        held.arrived().await;
+        world.add_card("DC0_H0_VM0").await;
+        drop(held);
+    };
+    let (cloned, ()) = tokio::join!(world.ours.machines.clone_vm(&world.order, PATIENCE, None), change);
+    cloned.expect("cloned");
+    let asked = world.proxy.exchanges().iter().filter(|e| e.method == "CustomizeVM_Task").count();
+    assert_eq!(asked, 1);
+    assert_eq!(world.cards_of_the_clone().await, 2);
+}
+
+#[tokio::test]
+async fn a_source_without_cards_cannot_have_an_address() {
+    let vcsim = Vcsim::start(VcsimOptions::plain(1)).await;
+    let govc = Govc::new(&vcsim);
+    let ours = connect(vcsim.address()).await;
+    let order = prepared(&ours, "nest 4").await;
+    govc.run(&["vm.markasvm", "-host=DC0_H0", "DC0_H0_VM0"]).await;
+    govc.run(&["device.remove", "-vm=DC0_H0_VM0", "ethernet-0"]).await;
+    let error = ours.machines.clone_vm(&order, PATIENCE, None).await.expect_err("there is no card");
+    assert!(error.to_string().contains("no network card for the address 192.0.2.17"), "{error}");
+    let any = GuestSetup::Linux { address: None, dns: Vec::new(), domain: String::new() };
+    let order = CloneOrder { guest: any, network: None, ..order };
+    ours.machines.clone_vm(&order, PATIENCE, None).await.expect("cloned");
+    assert_eq!(govc.property("/DC0/vm/nest 4", "runtime.powerState").await, "poweredOn");
+    ours.close().await;
+}

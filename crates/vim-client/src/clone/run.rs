@@ -1,25 +1,21 @@
 //! Cloning, with the world as it is: answers get lost, and servers drop what they were told.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
-use rookery_daemon::Backoff;
-use rookery_vim::inventory_name::escape;
-use rookery_vim::methods::FindChild;
-use rookery_vim::{FaultKind, MoRef, Node, ParseError, Wire as _};
+use rookery_vim::{FaultKind, MoRef, ParseError, Wire as _};
 use tokio::sync::watch;
-use tokio::time::sleep;
 
-use super::{CloneOrder, NetworkBacking, Source, spec};
+use super::guest::is_mismatch;
+use super::{CloneOrder, DiskMove, FixedAddress, GuestSetup, Source, spec};
 use crate::client::Client;
 use crate::error::CallError;
 use crate::governor::Site;
 use crate::machine::{Change, Machines, OperationError, PowerChange};
+use crate::made::{child_after, configured};
+use crate::placement::{self, PlacementError};
 use crate::properties::properties_of;
 use crate::tasks::TaskError;
-
-/// How long to look for the effect of an order whose answer was lost.
-const LOOK_AGAIN: Backoff =
-    Backoff { first: Duration::from_millis(500), cap: Duration::from_secs(4), attempts: Some(5) };
 
 /// Why there is no clone, or not the one that was wanted.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -30,6 +26,12 @@ pub enum CloneError {
     /// The source has something that cannot be said again.
     #[error("what {source_vm} is like cannot be passed on")]
     Unspeakable { source_vm: MoRef, source: ParseError },
+    /// There is a fixed address, and no card that could have it.
+    #[error("{source_vm} has no network card for the address {address}")]
+    NoCard { source_vm: MoRef, address: String },
+    /// There is no datastore for it.
+    #[error("{name:?} was not cloned: there is no place for its disks")]
+    NoPlace { name: String, source: PlacementError },
     /// Another VM has the name.
     #[error("the name {name:?} is taken")]
     NameTaken { name: String, source: OperationError },
@@ -39,6 +41,9 @@ pub enum CloneError {
     /// There is a clone, and something that was wanted of it did not happen.
     #[error("{vm} was cloned, but not finished")]
     LeftBehind { vm: MoRef, source: OperationError },
+    /// There is a clone whose guest is not set up: it seems to change its cards all the time.
+    #[error("{vm} was cloned, but its guest is not set up: settings were sent for {sent} network cards, and vCenter counts {}", counted.as_deref().unwrap_or("others"))]
+    CardsDisagree { vm: MoRef, sent: usize, counted: Option<String>, source: OperationError },
 }
 
 impl Machines {
@@ -49,8 +54,13 @@ impl Machines {
         deadline: Duration,
         progress: Option<watch::Sender<i32>>,
     ) -> Result<MoRef, CloneError> {
-        let vm = match self.order_clone(order, deadline, progress).await? {
+        let source = self.source_of(order).await?;
+        let order = &*self.placed_clone(order, &source).await?;
+        let vm = match self.order_clone(order, &source, deadline, progress.clone()).await? {
             Ok(vm) => vm,
+            Err(error) if is_mismatch(&error) => {
+                self.clone_in_steps(order, source, error, deadline, progress).await?
+            }
             Err(error) => self.look_for(order, error).await?,
         };
         match self.ensure_mark(&vm, order, deadline).await {
@@ -59,18 +69,44 @@ impl Machines {
         }
     }
 
-    async fn order_clone(
+    /// What the source is like, if it can have what is wanted.
+    pub(super) async fn source_of(&self, order: &CloneOrder) -> Result<Source, CloneError> {
+        let source_vm = order.source.clone();
+        match (read_source(&self.client, &order.source).await, &order.guest) {
+            (Err(source), _) => Err(CloneError::Source { source_vm, source }),
+            (Ok(source), GuestSetup::Linux { address: Some(FixedAddress { ip, .. }), .. })
+                if source.cards() == 0 =>
+            {
+                Err(CloneError::NoCard { source_vm, address: ip.clone() })
+            }
+            (Ok(source), _) => Ok(source),
+        }
+    }
+
+    /// The order with a datastore in the place of a cluster of them.
+    async fn placed_clone<'o>(
+        &self,
+        order: &'o CloneOrder,
+        source: &Source,
+    ) -> Result<Cow<'o, CloneOrder>, CloneError> {
+        let Some(target) = &order.datastore else { return Ok(Cow::Borrowed(order)) };
+        let homeless = CloneOrder { datastore: None, disks: DiskMove::ChildMost, ..order.clone() };
+        let call = spec::call(&homeless, source).map_err(unspeakable(order))?;
+        let what = || spec::placement(target, call);
+        let chosen = placement::datastore(&self.client, target, spec::stay(order, source), what)
+            .await
+            .map_err(|source| CloneError::NoPlace { name: order.name.clone(), source })?;
+        Ok(Cow::Owned(CloneOrder { datastore: Some(chosen), ..order.clone() }))
+    }
+
+    pub(super) async fn order_clone(
         &self,
         order: &CloneOrder,
+        source: &Source,
         deadline: Duration,
         progress: Option<watch::Sender<i32>>,
     ) -> Result<Result<MoRef, OperationError>, CloneError> {
-        let source_vm = || order.source.clone();
-        let source = read_source(&self.client, &order.source)
-            .await
-            .map_err(|source| CloneError::Source { source_vm: source_vm(), source })?;
-        let call = spec::call(order, &source)
-            .map_err(|source| CloneError::Unspeakable { source_vm: source_vm(), source })?;
+        let call = spec::call(order, source).map_err(unspeakable(order))?;
         let run = async {
             let site = Site { host: order.host.clone(), datastore: order.datastore.clone() };
             let (task, result) = self.run(&call, site, deadline, progress).await?;
@@ -82,7 +118,11 @@ impl Machines {
     }
 
     /// After an error: whether there is a clone all the same. Its name is how it is known.
-    async fn look_for(&self, order: &CloneOrder, error: OperationError) -> Result<MoRef, CloneError> {
+    pub(super) async fn look_for(
+        &self,
+        order: &CloneOrder,
+        error: OperationError,
+    ) -> Result<MoRef, CloneError> {
         let name = || order.name.clone();
         if error.fault().is_some_and(|f| f.kind() == FaultKind::DuplicateName) {
             return Err(CloneError::NameTaken { name: name(), source: error });
@@ -90,7 +130,7 @@ impl Machines {
         if !error.may_have_happened() {
             return Err(CloneError::Failed { name: name(), source: error });
         }
-        let found = self.find_child(order).await;
+        let found = child_after(&self.client, &order.folder, &order.name, &error).await;
         match (found, &error) {
             (None, _) => Err(CloneError::Failed { name: name(), source: error }),
             // vCenter has said that it failed: what is there is a part of what was wanted.
@@ -103,34 +143,11 @@ impl Machines {
         }
     }
 
-    async fn find_child(&self, order: &CloneOrder) -> Option<MoRef> {
-        let this = self.client.content().search_index.clone()?;
-        let search = FindChild { this, entity: order.folder.clone(), name: escape(&order.name) };
-        let mut delays = LOOK_AGAIN.delays(self.client.fork_random());
-        loop {
-            // A failed look proves nothing; neither does one that finds nothing while the order is on its way.
-            if let Ok(Some(vm)) = self.client.call(&search).await {
-                return Some(vm);
-            }
-            sleep(delays.next()?).await;
-        }
-    }
-
-    /// A clone that was found again may still be in the making: until then it shows no configuration.
+    /// A clone that was found again may still be in the making.
     async fn see_through(&self, vm: MoRef, order: &CloneOrder) -> Result<MoRef, CloneError> {
         let left_behind = |vm: &MoRef, source| CloneError::LeftBehind { vm: vm.clone(), source };
-        let mut delays = LOOK_AGAIN.delays(self.client.fork_random());
-        loop {
-            let read = properties_of(&self.client, &vm, &["config.template"]).await;
-            match (read, delays.next()) {
-                (Ok(found), _) if !found.is_empty() => break,
-                (Ok(_), None) => {
-                    let why = "it shows no configuration yet".to_owned();
-                    return Err(left_behind(&vm, TaskError::Unknown { task: vm.clone(), why }.into()));
-                }
-                (Err(error), None) => return Err(left_behind(&vm, error.into())),
-                (_, Some(delay)) => sleep(delay).await,
-            }
+        if let Err(source) = configured(&self.client, &vm, "config.template").await {
+            return Err(left_behind(&vm, source));
         }
         if order.power_on
             && let Err(source) = self.power(&vm, PowerChange::On, Duration::from_secs(60)).await
@@ -158,6 +175,10 @@ impl Machines {
     }
 }
 
+fn unspeakable(order: &CloneOrder) -> impl FnOnce(ParseError) -> CloneError {
+    |source| CloneError::Unspeakable { source_vm: order.source.clone(), source }
+}
+
 async fn read_source(client: &Client, vm: &MoRef) -> Result<Source, CallError> {
     let mut source = Source::default();
     let paths = ["config.hardware.device", "snapshot", "datastore"];
@@ -172,24 +193,4 @@ async fn read_source(client: &Client, vm: &MoRef) -> Result<Source, CallError> {
         }
     }
     Ok(source)
-}
-
-/// What a card must be told to be connected to a network.
-pub async fn network_backing(client: &Client, network: &MoRef) -> Result<NetworkBacking, CallError> {
-    let text = |found: &[(String, Node)], path: &str| {
-        let node = found.iter().find(|(name, _)| name == path).map(|(_, node)| node.text.clone());
-        node.unwrap_or_default()
-    };
-    if network.kind() == "DistributedVirtualPortgroup" {
-        let found = properties_of(client, network, &["key", "config.distributedVirtualSwitch"]).await?;
-        let switch = found.iter().find(|(name, _)| name == "config.distributedVirtualSwitch");
-        let switch = switch.and_then(|(_, node)| MoRef::from_node(node.clone()).ok());
-        let uuid = match switch {
-            Some(switch) => text(&properties_of(client, &switch, &["uuid"]).await?, "uuid"),
-            None => String::new(),
-        };
-        return Ok(NetworkBacking::Distributed { switch_uuid: uuid, portgroup_key: text(&found, "key") });
-    }
-    let found = properties_of(client, network, &["name"]).await?;
-    Ok(NetworkBacking::Standard { name: text(&found, "name"), network: network.clone() })
 }

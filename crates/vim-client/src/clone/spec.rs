@@ -9,10 +9,11 @@ use rookery_vim::specs::{
     CustomizationSpec, CustomizationVirtualMachineName, ToolsConfigInfo, VirtualMachineCloneSpec,
     VirtualMachineConfigSpec, VirtualMachineRelocateSpec,
 };
+use rookery_vim::storage::{StorageDrsPodSelectionSpec, StoragePlacementSpec};
 use rookery_vim::{MoRef, ParseError};
 
-use super::cards::{cards, rewire};
 use super::{CloneOrder, DiskMove, FixedAddress, GuestSetup, Source};
+use crate::cards::{cards, rewire};
 use crate::machine::Change;
 
 /// The call that makes a clone.
@@ -30,7 +31,7 @@ pub(super) fn call(order: &CloneOrder, source: &Source) -> Result<CloneVmTask, P
         location,
         template: false,
         config: Some(config(&order.change)),
-        customization: customization(&order.guest, cards(&source.devices).count()),
+        customization: customization(&order.guest, source.cards()),
         power_on: order.power_on,
         snapshot,
     };
@@ -40,6 +41,39 @@ pub(super) fn call(order: &CloneOrder, source: &Source) -> Result<CloneVmTask, P
         name: escape(&order.name),
         spec,
     })
+}
+
+impl Source {
+    /// How many network cards it has.
+    pub(super) fn cards(&self) -> usize {
+        cards(&self.devices).count()
+    }
+}
+
+/// The datastore that the clone should stay on, so that its disks can be children of the source's.
+pub(super) fn stay<'a>(order: &CloneOrder, source: &'a Source) -> Option<&'a MoRef> {
+    match (order.disks, &source.snapshot, source.datastores.as_slice()) {
+        (DiskMove::Auto, Some(_), [only]) => Some(only),
+        (DiskMove::Auto | DiskMove::ChildMost, _, _) => None,
+    }
+}
+
+/// The question where in a datastore cluster it should go.
+pub(super) fn placement(pod: &MoRef, clone: CloneVmTask) -> StoragePlacementSpec {
+    StoragePlacementSpec {
+        kind: "clone".to_owned(),
+        vm: Some(clone.this),
+        pod_selection_spec: StorageDrsPodSelectionSpec {
+            initial_vm_config: Vec::new(),
+            storage_pod: Some(pod.clone()),
+        },
+        clone_name: Some(clone.name),
+        config_spec: None,
+        resource_pool: clone.spec.location.pool.clone(),
+        host: clone.spec.location.host.clone(),
+        folder: Some(clone.folder),
+        clone_spec: Some(clone.spec),
+    }
 }
 
 /// The snapshot that the clone's disks may be children of: they must stay on the datastore of their parents.
@@ -60,11 +94,11 @@ fn config(change: &Change) -> VirtualMachineConfigSpec {
     VirtualMachineConfigSpec { tools: Some(ToolsConfigInfo { after_power_on: Some(true) }), ..spec }
 }
 
-fn customization(guest: &GuestSetup, cards: usize) -> Option<CustomizationSpec> {
+/// How the guest is set up: vCenter insists on one setting for each card.
+pub(super) fn customization(guest: &GuestSetup, cards: usize) -> Option<CustomizationSpec> {
     let GuestSetup::Linux { address, dns, domain } = guest else { return None };
     let first = address.as_ref().map_or_else(dhcp, |address| fixed(address, dns));
-    let others = std::iter::repeat_with(dhcp).take(cards.saturating_sub(1));
-    let adapters = std::iter::once(first).chain(others);
+    let adapters = std::iter::once(first).chain(std::iter::repeat_with(dhcp)).take(cards);
     let identity = CustomizationLinuxPrep {
         host_name: CustomizationName::CustomizationVirtualMachineName(CustomizationVirtualMachineName {}),
         domain: domain.clone(),

@@ -149,6 +149,8 @@ fn every_card_gets_its_settings_and_only_the_first_a_fixed_address() {
     assert_eq!(xml.matches("CustomizationFixedIp").count(), 1);
     assert_eq!(xml.matches("CustomizationDhcpIpGenerator").count(), 2);
     assert_eq!(xml.matches("<operation>edit<").count(), 1, "the other cards stay as they are");
+    let bare = sent(&order(), &source(&[]));
+    assert!(bare.contains("<customization>") && !bare.contains("<nicSettingMap>"), "{bare}");
     let plain = sent(&CloneOrder { guest: GuestSetup::AsIs, ..order() }, &source(&["VirtualE1000"]));
     assert!(!plain.contains("<customization>"));
 }
@@ -169,4 +171,28 @@ fn a_card_keeps_its_class_unless_another_one_is_asked_for() {
     );
     let untouched = sent(&CloneOrder { network: None, ..order() }, &source(&["VirtualE1000"]));
     assert!(!untouched.contains("<deviceChange>"), "{untouched}");
+}
+
+#[test]
+fn in_a_cluster_of_datastores_a_linked_clone_stays_with_its_parent() {
+    let fast = reference("Datastore", "fast");
+    let stays = |disks, source: &Source| spec::stay(&CloneOrder { disks, ..order() }, source).cloned();
+    assert_eq!(stays(DiskMove::Auto, &source(&[])), Some(fast));
+    assert_eq!(stays(DiskMove::ChildMost, &source(&[])), None);
+    assert_eq!(stays(DiskMove::Auto, &Source { snapshot: None, ..source(&[]) }), None);
+    let spread = vec![reference("Datastore", "fast"), reference("Datastore", "slow")];
+    assert_eq!(stays(DiskMove::Auto, &Source { datastores: spread, ..source(&[]) }), None);
+}
+
+#[test]
+fn a_cluster_of_datastores_is_asked_about_the_whole_clone() {
+    let call = spec::call(&order(), &source(&["VirtualVmxnet3"])).expect("it can be said");
+    let pod = reference("StoragePod", "pod");
+    let question = spec::placement(&pod, call.clone());
+    assert_eq!(question.pod_selection_spec.storage_pod, Some(pod));
+    assert_eq!((question.kind.as_str(), question.clone_name.as_deref()), ("clone", Some("a%2fb")));
+    assert_eq!(
+        (question.vm, question.folder, question.clone_spec),
+        (Some(call.this), Some(call.folder), Some(call.spec))
+    );
 }
