@@ -9,6 +9,7 @@ mod vsphere {
     mod capacity;
     mod cli;
     mod clones;
+    mod creates;
     mod cuts;
     mod faults;
     mod files;
@@ -17,6 +18,7 @@ mod vsphere {
     mod history;
     mod inventory;
     mod machines;
+    mod placement;
     mod places;
     mod support;
     mod tags;

@@ -11,6 +11,7 @@ mod cards;
 mod certificate;
 mod client;
 mod clone;
+mod create;
 mod datastore;
 mod dial;
 mod endpoint;
@@ -35,6 +36,7 @@ mod tags;
 mod tasks;
 mod tls;
 mod transfer;
+mod uuid;
 mod version;
 mod view_watch;
 
@@ -46,6 +48,10 @@ pub use cards::NetworkBacking;
 pub use certificate::Certificate;
 pub use client::{Client, Deadlines, Options};
 pub use clone::{CloneError, CloneOrder, DiskMove, FixedAddress, GuestSetup};
+pub use create::{
+    BootDevice, Cdrom, CdromBus, Contradiction, CreateError, CreateOrder, Firmware, NewCard, NewDisk,
+    ScsiController,
+};
 pub use datastore::{
     DatastoreError, DatastoreFiles, DatastorePlace, Existing, FileEntry, FileInfo, FileKind, FilePath,
     InvalidFilePath, Reuse, TransferPatience, Upload, Uploaded,
@@ -68,3 +74,4 @@ pub use tags::{Cardinality, Category, CategoryId, NewCategory, Refusal, Tag, Tag
 pub use tasks::{TaskError, Tasks};
 pub use tls::{InvalidThumbprint, Thumbprint, Trust, TrustError};
 pub use transfer::{TransferEnd, TransferError};
+pub use uuid::{InvalidUuid, Uuid};

@@ -109,7 +109,7 @@ pub(super) const TABLE: &[Row] = &[
     },
     Row {
         operation: "clone: network",
-        calls: &["clone::run::network_backing"],
+        calls: &["network::network_backing"],
         shown: In(&["clones::a_clone_is_what_was_ordered"]),
     },
     Row {
@@ -122,9 +122,31 @@ pub(super) const TABLE: &[Row] = &[
         calls: &[],
         shown: In(&["clones::a_clone_is_put_on_the_host_and_datastore_that_were_named"]),
     },
+    Row {
+        operation: "clone: cards of the source that change meanwhile",
+        calls: &[],
+        shown: In(&[
+            "clones::a_source_that_gets_a_card_while_it_is_cloned_has_a_clone_with_all_cards_set_up",
+            "clones::a_clone_that_was_refused_for_its_cards_is_ordered_again",
+        ]),
+    },
     Row { operation: "clone: host that vCenter chooses", calls: &[], shown: CannotBe("choice of a host") },
     Row { operation: "clone: linked disks", calls: &[], shown: CannotBe("linked disks") },
     Row { operation: "clone: a MAC address of its own", calls: &[], shown: CannotBe("address of a card") },
+    // New VMs.
+    Row {
+        operation: "create: hardware, disks, cards, CD-ROM, boot order, notes, settings",
+        calls: &["create::run::create_vm"],
+        shown: In(&["creates::a_new_vm_is_what_was_ordered"]),
+    },
+    Row {
+        operation: "create and clone into a datastore cluster",
+        calls: &[],
+        shown: In(&[
+            "placement::in_a_datastore_cluster_a_new_vm_goes_where_vcenter_recommends_or_else_to_the_most_room",
+            "placement::in_a_datastore_cluster_a_clone_goes_to_the_most_room_unless_it_can_stay_with_its_parent",
+        ]),
+    },
     // Machines.
     Row {
         operation: "power on, off, reset, suspend; ask the guest to shut down or reboot",
@@ -157,6 +179,9 @@ pub(super) const TABLE: &[Row] = &[
         calls: &[],
         shown: In(&[
             "clones::an_operation_whose_answer_was_lost_is_not_done_twice",
+            "clones::a_guest_is_set_up_once_although_the_answer_to_that_was_lost",
+            "creates::an_order_that_is_repeated_makes_one_vm_and_a_taken_name_none",
+            "creates::without_a_uuid_a_lost_answer_still_makes_one_vm",
             "files::lost_answers_are_made_good_by_looking",
             "guests::a_start_whose_answer_is_lost_is_not_repeated_and_is_said_to_be_open",
             "tags::what_was_made_although_the_answer_was_lost_is_found_and_not_made_twice",

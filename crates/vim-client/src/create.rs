@@ -1,0 +1,165 @@
+//! Making a VM from nothing: what is wanted, whether it can be, and the one call that follows.
+
+mod run;
+mod spec;
+
+use std::fmt;
+
+use rookery_vim::MoRef;
+
+use crate::cards::NetworkBacking;
+use crate::uuid::Uuid;
+
+pub use run::CreateError;
+
+/// A VM as it is wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreateOrder {
+    /// Its name as people write it.
+    pub name: String,
+    /// Where it is filed.
+    pub folder: MoRef,
+    /// What it runs in.
+    pub pool: MoRef,
+    /// Which host runs it; vCenter chooses if none is named.
+    pub host: Option<MoRef>,
+    /// Where its files go: a datastore, or a cluster of them.
+    pub datastore: MoRef,
+    /// What its guest will be, such as `otherLinux64Guest`.
+    pub guest_id: String,
+    /// What starts its guest.
+    pub firmware: Firmware,
+    /// Virtual CPUs.
+    pub cpus: i32,
+    /// How many of them share a socket; vCenter chooses if none is given.
+    pub cores_per_socket: Option<i32>,
+    /// Memory.
+    pub memory_mb: i64,
+    /// Its notes.
+    pub annotation: Option<String>,
+    /// Settings by name, such as `guestinfo.…`.
+    pub extra_config: Vec<(String, String)>,
+    /// The UUID that its guest sees, and by which it is known again: with the same one an order may be repeated. A
+    /// new one if none is given.
+    pub bios_uuid: Option<Uuid>,
+    /// The UUID that is unique within vCenter, which gives one if none is given.
+    pub instance_uuid: Option<Uuid>,
+    /// What its disks are plugged into.
+    pub scsi: Option<ScsiController>,
+    /// Its disks.
+    pub disks: Vec<NewDisk>,
+    /// Its network cards.
+    pub cards: Vec<NewCard>,
+    /// Its CD drive.
+    pub cdrom: Option<Cdrom>,
+    /// What it tries to start from, in this order; as the firmware pleases if empty.
+    pub boot: Vec<BootDevice>,
+}
+
+/// What starts a guest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Firmware {
+    /// The old way.
+    #[default]
+    Bios,
+    /// The new way.
+    Efi {
+        /// Whether only signed guests start.
+        secure_boot: bool,
+    },
+}
+
+/// A kind of SCSI controller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ScsiController {
+    /// VMware's own, which all newer guests know.
+    #[default]
+    Paravirtual,
+    /// For guests that do not.
+    LsiLogic,
+}
+
+/// A disk to be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NewDisk {
+    /// Its size in KiB.
+    pub size_kb: i64,
+    /// Whether it takes only the space that is written to.
+    pub thin: bool,
+}
+
+/// A network card to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewCard {
+    /// What it is connected to.
+    pub network: NetworkBacking,
+    /// Its class, such as [`NewCard::VMXNET3`].
+    pub class: String,
+    /// Its MAC address; vCenter gives one if none is given.
+    pub mac: Option<String>,
+}
+
+impl NewCard {
+    /// The class for guests of this century.
+    pub const VMXNET3: &str = "VirtualVmxnet3";
+}
+
+/// A CD drive to be made.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Cdrom {
+    /// What it is plugged into.
+    pub bus: CdromBus,
+    /// The image in it, such as `[datastore] iso/x.iso`.
+    pub iso: Option<String>,
+}
+
+/// What a CD drive is plugged into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CdromBus {
+    /// An IDE controller.
+    #[default]
+    Ide,
+    /// A SATA controller.
+    Sata,
+}
+
+/// Something to start from. Disks and cards count from 0 in the order in which they are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BootDevice {
+    /// The CD drive.
+    Cdrom,
+    /// A disk.
+    Disk(usize),
+    /// A network card.
+    Network(usize),
+}
+
+impl fmt::Display for BootDevice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cdrom => f.write_str("a CD drive"),
+            Self::Disk(at) => write!(f, "disk {}", at + 1),
+            Self::Network(at) => write!(f, "network card {}", at + 1),
+        }
+    }
+}
+
+/// Why no VM can be like that.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Contradiction {
+    /// Disks hang in the air.
+    #[error("its disks need a SCSI controller")]
+    NoController,
+    /// There is one controller.
+    #[error("its SCSI controller takes {} disks, not {disks}", spec::MOST_DISKS)]
+    TooManyDisks { disks: usize },
+    /// Sockets would be filled in part.
+    #[error("{cpus} CPUs do not fill sockets of {cores} cores")]
+    Sockets { cpus: i32, cores: i32 },
+    /// It has no such thing.
+    #[error("it cannot start from {device}, which it does not have")]
+    BootDevice { device: BootDevice },
+}
+
+#[cfg(test)]
+mod tests;
