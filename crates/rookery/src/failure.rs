@@ -10,6 +10,7 @@ use rookery_vim_client::{CallError, DialError, FindError};
 
 use crate::Ending;
 use crate::output::{OutputError, remark};
+use crate::vm::WrongArguments;
 
 const FAILED: u8 = 1;
 /// What clap exits with as well.
@@ -31,7 +32,9 @@ pub(crate) fn exit_code(outcome: anyhow::Result<Ending>) -> ExitCode {
         Err(error) if matches!(error.downcast_ref(), Some(OutputError::ReaderGone)) => ExitCode::SUCCESS,
         Err(error) => {
             report(&error);
-            let usage = find::<Problems>(&error).is_some() || find::<TelemetryError>(&error).is_some();
+            let usage = find::<Problems>(&error).is_some()
+                || find::<WrongArguments>(&error).is_some()
+                || find::<TelemetryError>(&error).is_some();
             ExitCode::from(if usage { WRONG_USAGE } else { FAILED })
         }
     }

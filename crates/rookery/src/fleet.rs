@@ -21,6 +21,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use rookery_daemon::Supervisor;
 use rookery_daemon::telemetry::chain;
+use rookery_vim::MoRef;
 use rookery_vim_client::{Ceilings, Client, Governor, Inventory, Kind, Machines, Places, Snapshot, Tasks};
 use tokio::time::timeout;
 use tracing::warn;
@@ -38,6 +39,8 @@ const LOGOUT: Duration = Duration::from_secs(5);
 pub struct Fleet {
     /// The session.
     pub client: Client,
+    /// What is looked at: one datacenter, or the root of all.
+    pub scope: MoRef,
     /// Its VMs, live.
     pub inventory: Inventory,
     /// What can be done to them.
@@ -99,18 +102,18 @@ async fn open_and_work<T>(
     tasks: &Supervisor,
     work: impl AsyncFnOnce(&Fleet) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let container = match &vcenter.datacenter {
+    let scope = match &vcenter.datacenter {
         Some(name) => {
             let places = Places::load(&client).await?;
             places.find(Kind::Datacenter, Some(name), &client.content().root_folder)?.id.clone()
         }
         None => client.content().root_folder.clone(),
     };
-    let inventory = Inventory::start(client.clone(), container, tasks);
+    let inventory = Inventory::start(client.clone(), scope.clone(), tasks);
     let first = load::first(&inventory, &vcenter.endpoint, vcenter.load_timeout).await?;
     let governor = Governor::new(Ceilings::default());
     let machines = Machines::new(client.clone(), Tasks::start(client.clone(), tasks), governor);
-    work(&Fleet { client, inventory, machines, first }).await
+    work(&Fleet { client, scope, inventory, machines, first }).await
 }
 
 /// The one way out. Failing here is no failure of the work: it is only told to the log.

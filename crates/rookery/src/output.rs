@@ -2,6 +2,7 @@
 
 mod local_time;
 mod printable;
+mod progress;
 mod table;
 
 use std::io::{self, Write};
@@ -12,6 +13,7 @@ use serde::Serialize;
 
 pub use local_time::LocalTime;
 pub use printable::{printable, printable_lines};
+pub use progress::showing_progress;
 pub use table::table;
 
 /// What results look like.

@@ -1,6 +1,9 @@
 //! `rookery vm`: list, inspect, watch and change VMs.
 
+mod arguments;
 mod change;
+mod clone;
+mod create;
 mod destroy;
 mod download;
 mod events;
@@ -16,6 +19,7 @@ mod progress;
 mod rename;
 mod row;
 mod run;
+mod site;
 mod snapshot;
 mod upload;
 mod watch;
@@ -29,6 +33,7 @@ use crate::fleet::with_fleet;
 use crate::output::{Out, remark};
 use crate::settings::Loaded;
 
+pub(crate) use arguments::WrongArguments;
 pub use change::{Event, changes};
 pub use glob::Glob;
 pub use pick::{PickError, pick};
@@ -49,6 +54,10 @@ pub enum Command {
     Rename(rename::Args),
     /// Show what happened to a VM, newest first
     Events(events::Args),
+    /// Clone a VM or template, and wait until it is done
+    Clone(Box<clone::Args>),
+    /// Make a VM from nothing, and wait until it is done
+    Create(Box<create::Args>),
     /// Take a snapshot of a VM's disks, as a base for linked clones
     Snapshot(snapshot::Args),
     /// Remove VMs that are off, with all their files
@@ -72,6 +81,8 @@ impl Command {
             Self::Power(args) => &args.connect,
             Self::Rename(args) => &args.connect,
             Self::Events(args) => &args.connect,
+            Self::Clone(args) => &args.connect,
+            Self::Create(args) => &args.connect,
             Self::Snapshot(args) => &args.connect,
             Self::Destroy(args) => &args.connect,
             Self::Ip(args) => &args.connect,
@@ -92,6 +103,8 @@ impl Command {
             | Self::Power(_)
             | Self::Rename(_)
             | Self::Events(_)
+            | Self::Clone(_)
+            | Self::Create(_)
             | Self::Snapshot(_)
             | Self::Destroy(_)
             | Self::Ip(_) => None,
@@ -125,6 +138,18 @@ pub(crate) async fn run(loaded: &Loaded, command: Command, out: &mut Out) -> any
         }
         Command::Events(args) => {
             with_fleet(vcenter, "vm events", async |fleet| events::run(fleet, &args, out).await).await?
+        }
+        Command::Clone(args) => {
+            let wanted = args.check()?;
+            with_fleet(vcenter, "vm clone", async |fleet| clone::run(fleet, wanted, out).await)
+                .await?
+                .or_else(warn_of_late_effects)
+        }
+        Command::Create(args) => {
+            let wanted = args.check()?;
+            with_fleet(vcenter, "vm create", async |fleet| create::run(fleet, wanted, out).await)
+                .await?
+                .or_else(warn_of_late_effects)
         }
         Command::Snapshot(args) => {
             with_fleet(vcenter, "vm snapshot", async |fleet| snapshot::run(fleet, &args, out).await)

@@ -64,6 +64,11 @@ fn told(members: &[Member]) -> String {
     }
 }
 
+/// Whether it is a cluster of datastores.
+pub(crate) fn is_cluster(target: &MoRef) -> bool {
+    target.kind() == "StoragePod"
+}
+
 /// The datastore that is meant by `target`: itself, or the one of its members that suits what is to be placed. A member
 /// to `stay` on goes before all advice.
 pub(crate) async fn datastore(
@@ -72,7 +77,7 @@ pub(crate) async fn datastore(
     stay: Option<&MoRef>,
     what: impl FnOnce() -> StoragePlacementSpec,
 ) -> Result<MoRef, PlacementError> {
-    if target.kind() != "StoragePod" {
+    if !is_cluster(target) {
         return Ok(target.clone());
     }
     let unreadable = |source| PlacementError::Unreadable { pod: target.clone(), source };

@@ -57,6 +57,8 @@ fn help_of_vm() {
       power     Change the power of VMs, and wait until it is done
       rename    Rename a VM, and wait until it is done
       events    Show what happened to a VM, newest first
+      clone     Clone a VM or template, and wait until it is done
+      create    Make a VM from nothing, and wait until it is done
       snapshot  Take a snapshot of a VM's disks, as a base for linked clones
       destroy   Remove VMs that are off, with all their files
       ip        Print the address under which a VM's guest can be reached, as soon as it has one

@@ -5,6 +5,7 @@ mod doctor;
 mod guests;
 mod listing;
 mod looking;
+mod making;
 mod removing;
 mod renaming;
 mod secrets;

@@ -117,9 +117,11 @@ impl Machines {
         if error.fault().is_some_and(|fault| fault.kind() == FaultKind::CustomizationPending) {
             return true;
         }
+        if !error.may_have_happened() {
+            return false;
+        }
         let pending = properties_of(&self.client, vm, &["config.tools.pendingCustomization"]).await;
-        error.may_have_happened()
-            && pending.is_ok_and(|found| found.iter().any(|(_, node)| !node.text.is_empty()))
+        pending.is_ok_and(|found| found.iter().any(|(_, node)| !node.text.is_empty()))
     }
 }
 

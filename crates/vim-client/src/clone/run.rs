@@ -89,7 +89,8 @@ impl Machines {
         order: &'o CloneOrder,
         source: &Source,
     ) -> Result<Cow<'o, CloneOrder>, CloneError> {
-        let Some(target) = &order.datastore else { return Ok(Cow::Borrowed(order)) };
+        let cluster = order.datastore.as_ref().filter(|target| placement::is_cluster(target));
+        let Some(target) = cluster else { return Ok(Cow::Borrowed(order)) };
         let homeless = CloneOrder { datastore: None, disks: DiskMove::ChildMost, ..order.clone() };
         let call = spec::call(&homeless, source).map_err(unspeakable(order))?;
         let what = || spec::placement(target, call);

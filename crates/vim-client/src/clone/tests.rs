@@ -169,6 +169,10 @@ fn a_card_keeps_its_class_unless_another_one_is_asked_for() {
         changed.contains("<operation>add</operation><device xsi:type=\"VirtualVmxnet3\"><key>-1<"),
         "{changed}"
     );
+    let opaque = NetworkBacking::Opaque { id: "n1".to_owned(), kind: "nsx.LogicalSwitch".to_owned() };
+    let opaque = sent(&CloneOrder { network: Some(opaque), ..order() }, &source(&["VirtualE1000"]));
+    let backing = "<backing xsi:type=\"VirtualEthernetCardOpaqueNetworkBackingInfo\"><opaqueNetworkId>n1<";
+    assert!(opaque.contains(backing), "{opaque}");
     let untouched = sent(&CloneOrder { network: None, ..order() }, &source(&["VirtualE1000"]));
     assert!(!untouched.contains("<deviceChange>"), "{untouched}");
 }

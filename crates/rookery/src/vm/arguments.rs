@@ -1,0 +1,161 @@
+//! What is wrong with the arguments of a command, all of it at once, and the arguments that several commands share.
+
+use std::fmt;
+use std::net::Ipv4Addr;
+
+use rookery_daemon::settings::{Problems, Size};
+use rookery_vim_client::FixedAddress;
+
+/// Arguments that cannot be meant. Nothing was done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct WrongArguments(Problems);
+
+impl WrongArguments {
+    /// The value, if nothing is wrong.
+    pub(super) fn unless<T>(problems: Problems, value: Option<T>) -> Result<T, Self> {
+        value.filter(|_| problems.is_empty()).ok_or(Self(problems))
+    }
+}
+
+impl std::error::Error for WrongArguments {}
+
+impl fmt::Display for WrongArguments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let problems = self.0.as_slice();
+        let noun = if problems.len() == 1 { "problem" } else { "problems" };
+        write!(f, "{} {noun} in the arguments:", problems.len())?;
+        problems.iter().try_for_each(|problem| write!(f, "\n  {problem}"))
+    }
+}
+
+/// Memory such as `8GiB`, in MiB.
+pub(super) fn memory_mb(text: &str) -> Result<i64, String> {
+    whole(text, 1 << 20, "MiB")
+}
+
+/// The size of a disk such as `40GiB`, in KiB.
+pub(super) fn disk_kb(text: &str) -> Result<i64, String> {
+    whole(text, 1 << 10, "KiB")
+}
+
+fn whole(text: &str, unit: u64, name: &str) -> Result<i64, String> {
+    let bytes = text.parse::<Size>().map_err(|error| error.to_string())?.bytes();
+    if bytes == 0 || bytes % unit != 0 {
+        return Err(format!("expected a whole number of {name}, and more than none, found {text:?}"));
+    }
+    i64::try_from(bytes / unit).map_err(|error| error.to_string())
+}
+
+/// A number of CPUs.
+pub(super) fn cpus(text: &str) -> Result<i32, String> {
+    let count = text.parse().ok().filter(|count| *count > 0);
+    count.ok_or_else(|| format!("expected a number of CPUs from 1 on, found {text:?}"))
+}
+
+/// A setting such as `guestinfo.nest=twigs`.
+pub(super) fn setting(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        Some(_) | None => Err(format!("expected KEY=VALUE, found {text:?}")),
+    }
+}
+
+/// An address with its prefix length, such as `192.0.2.17/24`, and the way out.
+pub(super) fn address(cidr: &str, gateway: Option<&str>, problems: &mut Problems) -> Option<FixedAddress> {
+    let parsed = cidr.split_once('/').and_then(|(ip, prefix)| {
+        let prefix = prefix.parse::<u32>().ok().filter(|prefix| (1..=32).contains(prefix))?;
+        Some((ip.parse::<Ipv4Addr>().ok()?, Ipv4Addr::from_bits(u32::MAX << (32 - prefix))))
+    });
+    if parsed.is_none() {
+        problems.push(
+            "--ip",
+            format!("expected an IPv4 address with its prefix length, such as 192.0.2.17/24, found {cidr:?}"),
+        );
+    }
+    let gateway = gateway.map(|text| {
+        let expected = format!("expected an IPv4 address, found {text:?}");
+        problems.keep("--gateway", text.parse::<Ipv4Addr>().map_err(|_| expected))
+    });
+    let ((ip, mask), gateway) = (parsed?, gateway.map_or(Some(None), |parsed| parsed.map(Some))?);
+    let network = |address: Ipv4Addr| address.to_bits() & mask.to_bits();
+    if let Some(outside) = gateway.filter(|gateway| network(*gateway) != network(ip)) {
+        problems
+            .push("--gateway", format!("{outside} is not in the network of {cidr}, and cannot be reached"));
+        return None;
+    }
+    let gateway = gateway.map(|gateway| gateway.to_string());
+    Some(FixedAddress { ip: ip.to_string(), mask: mask.to_string(), gateway })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn sizes_are_whole_numbers_of_what_vcenter_counts_in() {
+        assert_eq!(memory_mb("8GiB"), Ok(8192));
+        assert_eq!(memory_mb("512MiB"), Ok(512));
+        assert_eq!(disk_kb("40GiB"), Ok(40 << 20));
+        for wrong in ["0MiB", "1025KiB", "8", "8GB", "-1GiB"] {
+            assert!(memory_mb(wrong).unwrap_err().contains(wrong), "{wrong}");
+        }
+        assert!(disk_kb("0GiB").is_err());
+        assert_eq!(cpus("4"), Ok(4));
+        for wrong in ["0", "-1", "two", "99999999999"] {
+            assert!(cpus(wrong).unwrap_err().contains(wrong), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_setting_has_a_key_and_may_have_any_value() {
+        let pair = |key: &str, value: &str| Ok((key.to_owned(), value.to_owned()));
+        assert_eq!(setting("a=b=c"), pair("a", "b=c"));
+        assert_eq!(setting("a="), pair("a", ""));
+        assert!(setting("a").is_err() && setting("=b").is_err());
+    }
+
+    fn check_address(cidr: &str, gateway: Option<&str>, expected: Result<&str, &str>) {
+        let mut problems = Problems::new();
+        let address = address(cidr, gateway, &mut problems);
+        let shown = address.map(|a| format!("{} {} {}", a.ip, a.mask, a.gateway.unwrap_or_default()));
+        let told = WrongArguments::unless(problems, shown).map_err(|wrong| wrong.to_string());
+        assert_eq!(told.as_deref().map_err(String::as_str), expected, "{cidr} {gateway:?}");
+    }
+
+    #[test]
+    fn an_address_has_a_prefix_length_and_a_gateway_within_reach() {
+        check_address("192.0.2.17/24", None, Ok("192.0.2.17 255.255.255.0 "));
+        check_address("10.1.2.3/9", Some("10.0.0.1"), Ok("10.1.2.3 255.128.0.0 10.0.0.1"));
+        check_address(
+            "192.0.2.17/24",
+            Some("198.51.100.1"),
+            Err(
+                "1 problem in the arguments:\n  --gateway: 198.51.100.1 is not in the network of 192.0.2.17/24, and cannot be reached",
+            ),
+        );
+        for wrong in ["192.0.2.17", "192.0.2.17/0", "192.0.2.17/33", "2001:db8::1/64", "/24"] {
+            check_address(
+                wrong,
+                Some("x"),
+                Err(&format!(
+                    "2 problems in the arguments:\n  --ip: expected an IPv4 address with its prefix length, such as \
+                     192.0.2.17/24, found {wrong:?}\n  --gateway: expected an IPv4 address, found \"x\""
+                )),
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in any::<String>(), other in any::<String>(), prefix: u8) {
+            memory_mb(&text).ok();
+            disk_kb(&text).ok();
+            cpus(&text).ok();
+            setting(&text).ok();
+            address(&text, Some(&other), &mut Problems::new());
+            address(&format!("192.0.2.1/{prefix}"), None, &mut Problems::new());
+        }
+    }
+}

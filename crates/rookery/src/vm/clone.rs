@@ -1,0 +1,290 @@
+//! `rookery vm clone`.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::ValueEnum;
+use clap::builder::NonEmptyStringValueParser;
+use rookery_daemon::settings::{Problems, duration};
+use rookery_vim::MoRef;
+use rookery_vim_client::{
+    Change, CloneOrder, DiskMove, GuestSetup, NetworkBacking, Places, Vm, network_backing,
+};
+
+use super::arguments::{self, WrongArguments};
+use super::pick;
+use super::site::{Finder, SiteArgs};
+use crate::Ending;
+use crate::cli::Connect;
+use crate::fleet::Fleet;
+use crate::output::{Out, printable, showing_progress};
+
+/// The arguments of `vm clone`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// What to clone: a VM or template, by its name or its id such as vm-63
+    source: String,
+    /// The clone's name
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    name: String,
+    /// How its disks come about
+    #[arg(long, value_enum, default_value = "auto")]
+    disks: Disks,
+    /// The network of its first card [default: the source's]
+    #[arg(long, value_name = "NETWORK")]
+    network: Option<String>,
+    /// Virtual CPUs [default: as the source]
+    #[arg(long, value_name = "NUMBER")]
+    cpus: Option<String>,
+    /// Memory, such as 8GiB [default: as the source]
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<String>,
+    /// Its notes [default: the source's]
+    #[arg(long, value_name = "TEXT")]
+    annotation: Option<String>,
+    /// A setting such as guestinfo.nest=twigs; may be given several times
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Start it
+    #[arg(long)]
+    on: bool,
+    /// How long to wait for it
+    #[arg(long, value_name = "DURATION", default_value = "30m", value_parser = duration)]
+    wait: Duration,
+    #[command(flatten)]
+    site: SiteArgs,
+    #[command(flatten)]
+    guest: GuestArgs,
+    /// How to reach vCenter.
+    #[command(flatten)]
+    pub(super) connect: Connect,
+}
+
+/// How its guest is set up when it first starts.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Setting up a Linux guest (only with --ip or --dhcp)")]
+struct GuestArgs {
+    /// The address of its first card, with the prefix length: 192.0.2.17/24
+    #[arg(long, value_name = "CIDR")]
+    ip: Option<String>,
+    /// Ask for an address
+    #[arg(long)]
+    dhcp: bool,
+    /// The way out
+    #[arg(long, value_name = "ADDRESS")]
+    gateway: Option<String>,
+    /// Name servers
+    #[arg(long, value_name = "ADDRESS", value_delimiter = ',')]
+    dns: Vec<String>,
+    /// Its domain
+    #[arg(long, value_name = "NAME")]
+    domain: Option<String>,
+}
+
+/// How disks come about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Disks {
+    /// As children of the source's snapshot if there is one within reach, else as copies
+    Auto,
+    /// As copies
+    Copy,
+}
+
+/// The same, as far as it can be checked without vCenter.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    source: String,
+    name: String,
+    disks: DiskMove,
+    network: Option<String>,
+    change: Change,
+    guest: GuestSetup,
+    on: bool,
+    wait: Duration,
+    site: SiteArgs,
+}
+
+impl Args {
+    pub(super) fn check(&self) -> Result<Wanted, WrongArguments> {
+        let mut problems = Problems::new();
+        let cpus = self.cpus.as_deref().map(|text| problems.keep("--cpus", arguments::cpus(text)));
+        let memory = self.memory.as_deref().map(|text| problems.keep("--memory", arguments::memory_mb(text)));
+        let settings = self.set.iter().map(|text| problems.keep("--set", arguments::setting(text)));
+        let settings: Vec<_> = settings.collect();
+        let guest = self.guest.check(&mut problems);
+        let change = Change {
+            name: None,
+            annotation: self.annotation.clone(),
+            cpus: cpus.flatten(),
+            memory_mb: memory.flatten(),
+            extra_config: settings.into_iter().flatten().collect(),
+        };
+        let wanted = guest.map(|guest| Wanted {
+            source: self.source.clone(),
+            name: self.name.clone(),
+            disks: match self.disks {
+                Disks::Auto => DiskMove::Auto,
+                Disks::Copy => DiskMove::ChildMost,
+            },
+            network: self.network.clone(),
+            change,
+            guest,
+            on: self.on,
+            wait: self.wait,
+            site: self.site.clone(),
+        });
+        WrongArguments::unless(problems, wanted)
+    }
+}
+
+impl GuestArgs {
+    fn check(&self, problems: &mut Problems) -> Option<GuestSetup> {
+        let Self { ip, dhcp, gateway, dns, domain } = self;
+        let servers: Vec<_> = dns.iter().map(|text| problems.keep("--dns", text.parse::<IpAddr>())).collect();
+        let dns = servers.iter().flatten().map(ToString::to_string).collect();
+        let domain = domain.clone().unwrap_or_default();
+        if *dhcp && ip.is_some() {
+            problems.push("--dhcp", "an address is either asked for or given with --ip");
+        }
+        if gateway.is_some() && ip.is_none() {
+            problems.push("--gateway", "only an address that is given with --ip has a gateway");
+        }
+        if let Some(cidr) = ip {
+            let address = arguments::address(cidr, gateway.as_deref(), problems)?;
+            return Some(GuestSetup::Linux { address: Some(address), dns, domain });
+        }
+        if *dhcp {
+            return Some(GuestSetup::Linux { address: None, dns, domain });
+        }
+        if !servers.is_empty() || self.domain.is_some() {
+            problems.push("--dns, --domain", "the guest is only set up with --ip or --dhcp");
+        }
+        Some(GuestSetup::AsIs)
+    }
+}
+
+pub(super) async fn run(fleet: &Fleet, wanted: Wanted, out: &mut Out) -> anyhow::Result<Ending> {
+    let source = pick(fleet.first.vms(), &wanted.source)?;
+    let order = Box::pin(order(fleet, source, &wanted)).await?;
+    let what = format!("cloning {}", printable(&order.name));
+    let cloned = showing_progress(&what, async |progress| {
+        Box::pin(fleet.machines.clone_vm(&order, wanted.wait, Some(progress))).await
+    });
+    let vm = cloned.await?;
+    out.line(&format!("{}: cloned as {}", printable(&order.name), vm.id())).await?;
+    Ok(Ending::Done)
+}
+
+async fn order(fleet: &Fleet, source: &Vm, wanted: &Wanted) -> anyhow::Result<CloneOrder> {
+    let places = Places::load(&fleet.client).await.context("what there is could not be read")?;
+    let mut finder = Finder::new(&places, fleet.scope.clone());
+    if let Some(folder) = &source.parent {
+        finder.stay_beside(folder);
+    }
+    let site = &wanted.site;
+    let beside = source.parent.clone().filter(|_| !site.names_folder());
+    let folder = beside.or_else(|| finder.folder(site));
+    let host = finder.host(site);
+    let pool = finder.pool(site, host.as_ref(), source.resource_pool.as_ref());
+    let datastore = finder.named_datastore(site);
+    let network = wanted.network.as_ref().and_then(|name| finder.network(name));
+    let (folder, pool) = finder.unless_unclear(folder.zip(pool))?;
+    let network = match network {
+        Some(id) => Some(backing(fleet, &id).await?),
+        None => None,
+    };
+    Ok(CloneOrder {
+        source: source.id.clone(),
+        name: wanted.name.clone(),
+        folder,
+        pool,
+        host,
+        datastore,
+        disks: wanted.disks,
+        network,
+        card_class: None,
+        change: wanted.change.clone(),
+        guest: wanted.guest.clone(),
+        power_on: wanted.on,
+    })
+}
+
+/// What a card must be told to be in a network.
+pub(super) async fn backing(fleet: &Fleet, network: &MoRef) -> anyhow::Result<NetworkBacking> {
+    let read = network_backing(&fleet.client, network).await;
+    read.with_context(|| format!("the network {} could not be read", network.id()))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+    use rookery_vim_client::FixedAddress;
+
+    use super::*;
+
+    #[derive(Debug, clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn checked(arguments: &[&str]) -> Result<Wanted, String> {
+        let line = [&["clone", "template", "nest"], arguments].concat();
+        Line::try_parse_from(line).expect("clap takes it").args.check().map_err(|wrong| wrong.to_string())
+    }
+
+    #[test]
+    fn nothing_is_changed_unless_it_is_said() {
+        let wanted = checked(&[]).expect("it is right");
+        assert_eq!((wanted.change, wanted.guest), (Change::default(), GuestSetup::AsIs));
+        assert_eq!((wanted.disks, wanted.on), (DiskMove::Auto, false));
+    }
+
+    #[test]
+    fn all_that_is_said_is_taken() {
+        let line = "--cpus 4 --memory 8GiB --annotation a --set b=c --set d= --disks copy --on --ip 192.0.2.17/24 \
+                    --gateway 192.0.2.1 --dns 192.0.2.53,2001:db8::53 --domain example.com";
+        let wanted = checked(&line.split_whitespace().collect::<Vec<_>>()).expect("it is right");
+        let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let change = Change {
+            name: None,
+            annotation: Some("a".to_owned()),
+            cpus: Some(4),
+            memory_mb: Some(8192),
+            extra_config: vec![pair("b", "c"), pair("d", "")],
+        };
+        let guest = GuestSetup::Linux {
+            address: Some(FixedAddress {
+                ip: "192.0.2.17".to_owned(),
+                mask: "255.255.255.0".to_owned(),
+                gateway: Some("192.0.2.1".to_owned()),
+            }),
+            dns: vec!["192.0.2.53".to_owned(), "2001:db8::53".to_owned()],
+            domain: "example.com".to_owned(),
+        };
+        assert_eq!((wanted.change, wanted.guest), (change, guest));
+        assert_eq!((wanted.disks, wanted.on), (DiskMove::ChildMost, true));
+        let guest = checked(&["--dhcp"]).expect("it is right").guest;
+        assert_eq!(guest, GuestSetup::Linux { address: None, dns: Vec::new(), domain: String::new() });
+    }
+
+    #[test]
+    fn all_that_is_wrong_is_told_at_once() {
+        let line = "--cpus none --memory 8GB --set x --ip 192.0.2.17 --dhcp --dns here";
+        insta::assert_snapshot!(checked(&line.split_whitespace().collect::<Vec<_>>()).unwrap_err(), @r#"
+        6 problems in the arguments:
+          --cpus: expected a number of CPUs from 1 on, found "none"
+          --memory: expected a size with its unit, such as "10KiB", "512MiB" or "4GiB", found "8GB"
+          --set: expected KEY=VALUE, found "x"
+          --dns: invalid IP address syntax
+          --dhcp: an address is either asked for or given with --ip
+          --ip: expected an IPv4 address with its prefix length, such as 192.0.2.17/24, found "192.0.2.17"
+        "#);
+        insta::assert_snapshot!(checked(&["--gateway", "192.0.2.1", "--domain", "x"]).unwrap_err(), @r"
+        2 problems in the arguments:
+          --gateway: only an address that is given with --ip has a gateway
+          --dns, --domain: the guest is only set up with --ip or --dhcp
+        ");
+    }
+}

@@ -1,0 +1,340 @@
+//! `rookery vm create`.
+
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::ValueEnum;
+use clap::builder::NonEmptyStringValueParser;
+use rookery_daemon::settings::{Problems, duration};
+use rookery_vim_client::{
+    BootDevice, Cdrom, CdromBus, CreateOrder, Firmware, NewCard, NewDisk, Places, PowerChange,
+    ScsiController, Uuid,
+};
+
+use super::arguments::{self, WrongArguments};
+use super::clone::backing;
+use super::site::{Finder, SiteArgs};
+use crate::Ending;
+use crate::cli::Connect;
+use crate::fleet::Fleet;
+use crate::output::{Out, printable, showing_progress};
+
+/// The arguments of `vm create`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The VM's name
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    name: String,
+    /// What its guest will be, in vSphere's words
+    #[arg(long, value_name = "ID", default_value = "otherLinux64Guest")]
+    guest_id: String,
+    /// What starts its guest
+    #[arg(long, value_enum, default_value = "bios")]
+    firmware: FirmwareArg,
+    /// Virtual CPUs
+    #[arg(long, value_name = "NUMBER", default_value = "1")]
+    cpus: String,
+    /// Memory, such as 8GiB
+    #[arg(long, value_name = "SIZE", default_value = "1GiB")]
+    memory: String,
+    /// A disk of this size, such as 40GiB; may be given several times
+    #[arg(long, value_name = "SIZE")]
+    disk: Vec<String>,
+    /// Give disks all their space at once
+    #[arg(long)]
+    thick: bool,
+    /// What disks are plugged into
+    #[arg(long, value_enum, default_value = "pvscsi")]
+    scsi: ScsiArg,
+    /// A network card in this network; may be given several times
+    #[arg(long, value_name = "NETWORK")]
+    nic: Vec<String>,
+    /// A CD drive with this image, such as "[datastore] iso/x.iso"
+    #[arg(long, value_name = "PATH")]
+    iso: Option<String>,
+    /// A CD drive, and what it is plugged into [default: ide, if there is an image]
+    #[arg(long, value_enum)]
+    cdrom: Option<CdromArg>,
+    /// What it tries to start from: cdrom, disk, disk2, network, network2 and so on
+    #[arg(long, value_name = "DEVICES", value_delimiter = ',')]
+    boot: Vec<String>,
+    /// The UUID that its guest sees; with the same one the command may be repeated [default: a new one]
+    #[arg(long, value_name = "UUID")]
+    uuid: Option<String>,
+    /// Its notes
+    #[arg(long, value_name = "TEXT")]
+    annotation: Option<String>,
+    /// A setting such as disk.enableUUID=TRUE; may be given several times
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Start it
+    #[arg(long)]
+    on: bool,
+    /// How long to wait for it
+    #[arg(long, value_name = "DURATION", default_value = "30m", value_parser = duration)]
+    wait: Duration,
+    #[command(flatten)]
+    site: SiteArgs,
+    /// How to reach vCenter.
+    #[command(flatten)]
+    pub(super) connect: Connect,
+}
+
+/// What starts a guest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FirmwareArg {
+    /// The old way
+    Bios,
+    /// The new way
+    Efi,
+    /// The new way, for signed guests only
+    EfiSecure,
+}
+
+/// What disks are plugged into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ScsiArg {
+    /// VMware's own controller
+    Pvscsi,
+    /// An older one
+    Lsilogic,
+}
+
+/// What a CD drive is plugged into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum CdromArg {
+    /// An IDE controller
+    Ide,
+    /// A SATA controller
+    Sata,
+}
+
+/// The same, as far as it can be checked without vCenter: all but the places.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    name: String,
+    guest_id: String,
+    firmware: Firmware,
+    cpus: i32,
+    memory_mb: i64,
+    disks: Vec<NewDisk>,
+    scsi: ScsiController,
+    networks: Vec<String>,
+    cdrom: Option<Cdrom>,
+    boot: Vec<BootDevice>,
+    uuid: Option<Uuid>,
+    annotation: Option<String>,
+    settings: Vec<(String, String)>,
+    on: bool,
+    wait: Duration,
+    site: SiteArgs,
+}
+
+impl Args {
+    pub(super) fn check(&self) -> Result<Wanted, WrongArguments> {
+        let mut problems = Problems::new();
+        let cpus = problems.keep("--cpus", arguments::cpus(&self.cpus));
+        let memory_mb = problems.keep("--memory", arguments::memory_mb(&self.memory));
+        let thin = !self.thick;
+        let disk = |text: &String| problems.keep("--disk", arguments::disk_kb(text));
+        let sizes: Vec<_> = self.disk.iter().map(disk).collect();
+        let iso = self.iso.as_deref().map(|text| problems.keep("--iso", image(text)));
+        let boot: Vec<_> = self.boot.iter().map(|text| problems.keep("--boot", boot_device(text))).collect();
+        let cdrom = self.cdrom.or(iso.as_ref().map(|_| CdromArg::Ide));
+        let has = |device: BootDevice| match device {
+            BootDevice::Cdrom => cdrom.is_some(),
+            BootDevice::Disk(at) => at < sizes.len(),
+            BootDevice::Network(at) => at < self.nic.len(),
+        };
+        for device in boot.iter().flatten().filter(|device| !has(**device)) {
+            problems.push("--boot", format!("there is no {device} among the arguments"));
+        }
+        let uuid = self.uuid.as_deref().map(|text| problems.keep("--uuid", text.parse::<Uuid>()));
+        let settings = self.set.iter().map(|text| problems.keep("--set", arguments::setting(text)));
+        let settings: Vec<_> = settings.collect();
+        let wanted = cpus.zip(memory_mb).map(|(cpus, memory_mb)| Wanted {
+            name: self.name.clone(),
+            guest_id: self.guest_id.clone(),
+            firmware: match self.firmware {
+                FirmwareArg::Bios => Firmware::Bios,
+                FirmwareArg::Efi => Firmware::Efi { secure_boot: false },
+                FirmwareArg::EfiSecure => Firmware::Efi { secure_boot: true },
+            },
+            cpus,
+            memory_mb,
+            disks: sizes.iter().flatten().map(|size_kb| NewDisk { size_kb: *size_kb, thin }).collect(),
+            scsi: match self.scsi {
+                ScsiArg::Pvscsi => ScsiController::Paravirtual,
+                ScsiArg::Lsilogic => ScsiController::LsiLogic,
+            },
+            networks: self.nic.clone(),
+            cdrom: cdrom.map(|bus| Cdrom { bus: bus.into(), iso: iso.flatten() }),
+            boot: boot.into_iter().flatten().collect(),
+            uuid: uuid.flatten(),
+            annotation: self.annotation.clone(),
+            settings: settings.into_iter().flatten().collect(),
+            on: self.on,
+            wait: self.wait,
+            site: self.site.clone(),
+        });
+        WrongArguments::unless(problems, wanted)
+    }
+}
+
+impl From<CdromArg> for CdromBus {
+    fn from(argument: CdromArg) -> Self {
+        match argument {
+            CdromArg::Ide => Self::Ide,
+            CdromArg::Sata => Self::Sata,
+        }
+    }
+}
+
+/// A path that says which datastore it is on.
+fn image(text: &str) -> Result<String, String> {
+    let path = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    match path {
+        Some((datastore, path)) if !datastore.is_empty() && !path.trim().is_empty() => Ok(text.to_owned()),
+        Some(_) | None => Err(format!("expected a path such as \"[datastore] iso/x.iso\", found {text:?}")),
+    }
+}
+
+/// `cdrom`, `disk`, `disk2`, `network` and so on.
+fn boot_device(text: &str) -> Result<BootDevice, String> {
+    let kind = text.trim_end_matches(|c: char| c.is_ascii_digit());
+    let number = match &text[kind.len()..] {
+        "" => Some(1),
+        digits => digits.parse::<usize>().ok().filter(|number| *number > 0),
+    };
+    match (kind, number) {
+        ("cdrom", Some(1)) => Ok(BootDevice::Cdrom),
+        ("disk", Some(number)) => Ok(BootDevice::Disk(number - 1)),
+        ("network", Some(number)) => Ok(BootDevice::Network(number - 1)),
+        _ => Err(format!("expected cdrom, disk, disk2, network, network2 and so on, found {text:?}")),
+    }
+}
+
+pub(super) async fn run(fleet: &Fleet, wanted: Wanted, out: &mut Out) -> anyhow::Result<Ending> {
+    let (on, wait) = (wanted.on, wanted.wait);
+    let order = Box::pin(order(fleet, wanted)).await?;
+    let name = printable(&order.name);
+    let what = format!("making {name}");
+    let made = showing_progress(&what, async |progress| {
+        Box::pin(fleet.machines.create_vm(&order, wait, Some(progress))).await
+    });
+    let vm = made.await?;
+    if on {
+        let started = fleet.machines.power(&vm, PowerChange::On, wait).await;
+        started.with_context(|| format!("{:?} was made as {}, but did not start", order.name, vm.id()))?;
+    }
+    out.line(&format!("{name}: made as {}", vm.id())).await?;
+    Ok(Ending::Done)
+}
+
+async fn order(fleet: &Fleet, wanted: Wanted) -> anyhow::Result<CreateOrder> {
+    let places = Places::load(&fleet.client).await.context("what there is could not be read")?;
+    let mut finder = Finder::new(&places, fleet.scope.clone());
+    let folder = finder.folder(&wanted.site);
+    // The folder says which datacenter is meant.
+    if let Some(folder) = &folder {
+        finder.stay_beside(folder);
+    }
+    let host = finder.host(&wanted.site);
+    let pool = finder.pool(&wanted.site, host.as_ref(), None);
+    let datastore = finder.datastore(&wanted.site);
+    let networks: Vec<_> = wanted.networks.iter().filter_map(|name| finder.network(name)).collect();
+    let ((folder, pool), datastore) = finder.unless_unclear(folder.zip(pool).zip(datastore))?;
+    let mut cards = Vec::new();
+    for network in &networks {
+        let network = backing(fleet, network).await?;
+        cards.push(NewCard { network, class: NewCard::VMXNET3.to_owned(), mac: None });
+    }
+    Ok(CreateOrder {
+        name: wanted.name,
+        folder,
+        pool,
+        host,
+        datastore,
+        guest_id: wanted.guest_id,
+        firmware: wanted.firmware,
+        cpus: wanted.cpus,
+        cores_per_socket: None,
+        memory_mb: wanted.memory_mb,
+        annotation: wanted.annotation,
+        extra_config: wanted.settings,
+        bios_uuid: wanted.uuid,
+        instance_uuid: None,
+        scsi: Some(wanted.scsi),
+        disks: wanted.disks,
+        cards,
+        cdrom: wanted.cdrom,
+        boot: wanted.boot,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    #[derive(Debug, clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn checked(arguments: &[&str]) -> Result<Wanted, String> {
+        let line = [&["create", "nest"], arguments].concat();
+        Line::try_parse_from(line).expect("clap takes it").args.check().map_err(|wrong| wrong.to_string())
+    }
+
+    #[test]
+    fn what_is_said_is_taken_and_the_rest_is_plain() {
+        let plain = checked(&[]).expect("it is right");
+        assert_eq!((plain.cpus, plain.memory_mb, plain.firmware), (1, 1024, Firmware::Bios));
+        assert_eq!(
+            (&plain.disks, &plain.networks, &plain.cdrom, &plain.boot),
+            (&vec![], &vec![], &None, &vec![])
+        );
+
+        let line = "--disk 40GiB --disk 1MiB --thick --nic a --nic b --boot network2,cdrom,disk2 --cdrom sata \
+                    --firmware efi-secure --scsi lsilogic --uuid 564D1A2B-3c4d-4e5f-8a9b-0c1d2e3f4a5b";
+        let mut line: Vec<_> = line.split_whitespace().collect();
+        line.extend(["--iso", "[fast] iso/x.iso"]);
+        let full = checked(&line).expect("it is right");
+        let disk = |size_kb| NewDisk { size_kb, thin: false };
+        assert_eq!(full.disks, [disk(40 << 20), disk(1 << 10)]);
+        assert_eq!(full.boot, [BootDevice::Network(1), BootDevice::Cdrom, BootDevice::Disk(1)]);
+        assert_eq!(full.cdrom, Some(Cdrom { bus: CdromBus::Sata, iso: Some("[fast] iso/x.iso".to_owned()) }));
+        assert_eq!(
+            (full.firmware, full.scsi),
+            (Firmware::Efi { secure_boot: true }, ScsiController::LsiLogic)
+        );
+        assert_eq!(
+            full.uuid.map(|uuid| uuid.to_string()).as_deref(),
+            Some("564d1a2b-3c4d-4e5f-8a9b-0c1d2e3f4a5b")
+        );
+        let drive = checked(&["--iso", "[fast] x.iso"]).expect("it is right").cdrom;
+        assert_eq!(drive.map(|drive| drive.bus), Some(CdromBus::Ide));
+    }
+
+    #[test]
+    fn all_that_is_wrong_is_told_at_once() {
+        let line = "--cpus 0 --memory 8 --disk big --iso x.iso --boot floppy,disk2,network,disk0,cdrom2 --uuid u --set s";
+        insta::assert_snapshot!(checked(&line.split_whitespace().collect::<Vec<_>>()).unwrap_err(), @r#"
+        11 problems in the arguments:
+          --cpus: expected a number of CPUs from 1 on, found "0"
+          --memory: expected a size with its unit, such as "10KiB", "512MiB" or "4GiB", found "8"
+          --disk: expected a size with its unit, such as "10KiB", "512MiB" or "4GiB", found "big"
+          --iso: expected a path such as "[datastore] iso/x.iso", found "x.iso"
+          --boot: expected cdrom, disk, disk2, network, network2 and so on, found "floppy"
+          --boot: expected cdrom, disk, disk2, network, network2 and so on, found "disk0"
+          --boot: expected cdrom, disk, disk2, network, network2 and so on, found "cdrom2"
+          --boot: there is no disk 2 among the arguments
+          --boot: there is no network card 1 among the arguments
+          --uuid: expected a UUID such as "564d1a2b-3c4d-4e5f-8a9b-0c1d2e3f4a5b", found "u"
+          --set: expected KEY=VALUE, found "s"
+        "#);
+    }
+}
