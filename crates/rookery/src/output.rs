@@ -13,7 +13,7 @@ use serde::Serialize;
 
 pub use local_time::LocalTime;
 pub use printable::{printable, printable_lines};
-pub use progress::showing_progress;
+pub use progress::{StatusLine, showing_progress};
 pub use table::table;
 
 /// What results look like.
@@ -120,12 +120,6 @@ impl std::fmt::Debug for Out {
 /// Tells the user something that is not the result. Not `eprintln!`, which panics when standard error is closed.
 pub fn remark(text: &str) {
     writeln!(io::stderr(), "{}", printable_lines(text)).ok();
-}
-
-/// Puts text in place of the line that the cursor of a terminal is in; an empty one leaves nothing.
-pub fn status(text: &str) {
-    let mut terminal = io::stderr();
-    write!(terminal, "\r\x1b[2K{}", printable(text)).and_then(|()| terminal.flush()).ok();
 }
 
 #[cfg(test)]

@@ -1,20 +1,18 @@
-//! How far a task has come, on one line that goes when the task ends.
+//! How far work has come, on one line that goes when the work ends.
 
 use console::{Term, truncate_str};
 use tokio::sync::watch;
+
+use super::printable;
 
 /// Does work that tells how many per cent are done, and shows that on a terminal. In a pipe it is not told.
 pub async fn showing_progress<T>(what: &str, work: impl AsyncFnOnce(watch::Sender<i32>) -> T) -> T {
     let (sender, mut progress) = watch::channel(0);
     let work = work(sender);
     tokio::pin!(work);
-    let terminal = Term::stderr();
-    if !terminal.is_term() {
-        return work.await;
-    }
-    let line = Line(terminal);
+    let Some(line) = StatusLine::of_terminal() else { return work.await };
     loop {
-        line.show(what, *progress.borrow_and_update());
+        line.show(&told(what, *progress.borrow_and_update()));
         tokio::select! {
             biased;
             done = &mut work => return done,
@@ -24,19 +22,25 @@ pub async fn showing_progress<T>(what: &str, work: impl AsyncFnOnce(watch::Sende
     }
 }
 
-/// Clears itself when dropped, also after a signal.
-struct Line(Term);
+/// The line that the cursor of a terminal is in. Clears itself when dropped, also after a signal.
+#[derive(Debug)]
+pub struct StatusLine(Term);
 
-impl Line {
-    fn show(&self, what: &str, percent: i32) {
-        let text = told(what, percent);
-        let width = usize::from(self.0.size().1);
+impl StatusLine {
+    /// The one of standard error, if that is a terminal.
+    pub fn of_terminal() -> Option<Self> {
+        Some(Term::stderr()).filter(Term::is_term).map(Self)
+    }
+
+    /// Puts text in place of what stands there.
+    pub fn show(&self, text: &str) {
+        let (text, width) = (printable(text), usize::from(self.0.size().1));
         // A terminal that is gone needs no progress.
         self.0.clear_line().and_then(|()| self.0.write_str(&truncate_str(&text, width, "…"))).ok();
     }
 }
 
-impl Drop for Line {
+impl Drop for StatusLine {
     fn drop(&mut self) {
         self.0.clear_line().ok();
     }

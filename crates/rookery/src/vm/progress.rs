@@ -1,6 +1,6 @@
 //! How far a transfer has come, told on standard error: in place on a terminal, now and then in a pipe.
 
-use std::io::{self, IsTerminal as _};
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, sleep};
 
-use crate::output::{remark, status};
+use crate::output::{StatusLine, remark};
 
 /// How often it is looked at.
 const TICK: Duration = Duration::from_millis(200);
@@ -68,21 +68,17 @@ pub(super) async fn shown<T>(
     passed: &AtomicU64,
     mut work: impl Future<Output = T> + Unpin,
 ) -> T {
-    let terminal = io::stderr().is_terminal();
+    let line = StatusLine::of_terminal();
+    let terminal = line.is_some();
     let mut progress = Progress { total, terminal, told: Instant::now(), last: String::new() };
     loop {
         tokio::select! {
             biased;
-            done = &mut work => {
-                if terminal {
-                    status("");
-                }
-                return done;
-            }
+            done = &mut work => return done,
             () = sleep(TICK) => {
                 if let Some(text) = progress.note(passed.load(Ordering::Relaxed), Instant::now()) {
-                    let tell = if terminal { status } else { remark };
-                    tell(&format!("{what}: {text}"));
+                    let text = format!("{what}: {text}");
+                    line.as_ref().map_or_else(|| remark(&text), |line| line.show(&text));
                 }
             }
         }
