@@ -13,7 +13,7 @@ const NAMED: usize = 3;
 
 /// What works and what does not yet, in as many words as it takes.
 pub(super) const ROAD: [&str; 2] = [
-    "Works now    this live view, `rookery vm` (list, inspect, watch, change), `rookery settings`",
+    "Works now    this live view, `rookery vm` (look, make, change, run inside), `rookery doctor`, `rookery settings`",
     "Comes later  the CDS hatchery, simulators, HyperShift agents, cluster pools, the tenant API",
 ];
 
@@ -121,7 +121,7 @@ mod tests {
         templates    1
         questions    1 wait for an answer: web-1
 
-        Works now    this live view, `rookery vm` (list, inspect, watch, change), `rookery settings`
+        Works now    this live view, `rookery vm` (look, make, change, run inside), `rookery doctor`, `rookery settings`
         Comes later  the CDS hatchery, simulators, HyperShift agents, cluster pools, the tenant API
 
         09:31:05 gone     web-3
@@ -140,7 +140,7 @@ mod tests {
         templates    0
         questions    none
 
-        Works now    this live view, `rookery vm` (list, inspect, watch, change), `rookery settings`
+        Works now    this live view, `rookery vm` (look, make, change, run inside), `rookery doctor`, `rookery settings`
         Comes later  the CDS hatchery, simulators, HyperShift agents, cluster pools, the tenant API
         ");
     }

@@ -55,7 +55,7 @@ mod tests {
           cargo xtask vcsim
           GOVC_URL=https://user:pass@127.0.0.1:8989/sdk GOVC_INSECURE=1 cargo run --release -- up
 
-        Works now    this live view, `rookery vm` (list, inspect, watch, change), `rookery settings`
+        Works now    this live view, `rookery vm` (look, make, change, run inside), `rookery doctor`, `rookery settings`
         Comes later  the CDS hatchery, simulators, HyperShift agents, cluster pools, the tenant API
         "#);
     }
