@@ -68,7 +68,7 @@ pub use machine::{Change, Machines, OperationError, PowerChange};
 pub use network::network_backing;
 pub use placement::{Member, PlacementError};
 pub use places::{FindError, Kind, Place, Places};
-pub use properties::retrieve;
+pub use properties::{properties_of, retrieve};
 pub use search::{SearchError, UuidKind, vm_by_path, vm_by_uuid, vm_names};
 pub use tags::{Cardinality, Category, CategoryId, NewCategory, Refusal, Tag, TagError, TagId, Tags};
 pub use tasks::{TaskError, Tasks};

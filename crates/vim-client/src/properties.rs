@@ -72,7 +72,7 @@ pub(crate) fn members_of(view: &MoRef, kind: &str, paths: &[&str]) -> PropertyFi
 }
 
 /// Some properties of one object; unset ones are absent.
-pub(crate) async fn properties_of(
+pub async fn properties_of(
     client: &Client,
     object: &MoRef,
     paths: &[&str],
