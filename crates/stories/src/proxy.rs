@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +11,7 @@ use hyper::{Request, Response, StatusCode, client, server};
 use hyper_util::rt::TokioIo;
 use rookery_daemon::Supervisor;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Mutex as AsyncMutex, oneshot};
+use tokio::sync::{Mutex as AsyncMutex, oneshot, watch};
 use tokio::time::Instant;
 
 /// Stands between a client and a plain-HTTP vCenter and writes down every exchange.
@@ -20,7 +21,7 @@ pub struct Proxy {
     books: Books,
 }
 
-/// What was exchanged, which requests are still to be held or to go wrong, and which answers are told differently.
+/// What was exchanged, which requests are still to be held or to go wrong, and which answers wait or are told differently.
 #[derive(Debug, Clone, Default)]
 struct Books {
     log: Arc<Mutex<Vec<Exchange>>>,
@@ -29,6 +30,7 @@ struct Books {
     /// Method, text, and what stands in its place.
     to_rewrite: Arc<Mutex<Vec<[String; 3]>>>,
     to_hold: Arc<Mutex<Vec<(String, Gate)>>>,
+    held_answers: Arc<watch::Sender<BTreeSet<String>>>,
 }
 
 /// Where a held request tells that it has come, and waits until it may go on.
@@ -114,6 +116,16 @@ impl Proxy {
         self.books.to_hold.lock().expect("nobody panicked").push((method.to_owned(), Gate { came, open }));
         Held { came: has_come, _open: may_go }
     }
+
+    /// Holds back all answers to a method, until they are released.
+    pub fn hold_answers(&self, method: &str) {
+        self.books.held_answers.send_modify(|held| held.extend([method.to_owned()]));
+    }
+
+    /// Lets the answers to a method pass again, those that were held first.
+    pub fn release_answers(&self, method: &str) {
+        self.books.held_answers.send_modify(|held| held.retain(|name| name != method));
+    }
 }
 
 type Sender = client::conn::http1::SendRequest<Full<Bytes>>;
@@ -154,6 +166,12 @@ async fn forward(
     let (head, body) = response.into_parts();
     let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
     books.log.lock().expect("nobody panicked")[index].answer = Some(body.clone());
+    books
+        .held_answers
+        .subscribe()
+        .wait_for(|held| !held.contains(&method))
+        .await
+        .map_err(io::Error::other)?;
     let mut to_lose = books.to_lose.lock().expect("nobody panicked");
     if let Some(at) = to_lose.iter().position(|lost| is_meant(lost, &method)) {
         to_lose.remove(at);

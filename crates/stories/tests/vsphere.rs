@@ -20,6 +20,7 @@ mod vsphere {
     mod machines;
     mod placement;
     mod places;
+    mod readiness;
     mod support;
     mod tags;
     mod transport;

@@ -13,6 +13,7 @@ enum May {
 const DIRECTIONS: &[(&str, May)] = &[
     ("rookery", May::UseAllBut(&["rookery-stories", "xtask"])),
     ("rookery-daemon", May::Use(&[])),
+    ("rookery-fleet-vsphere", May::Use(&["rookery-daemon", "rookery-vim", "rookery-vim-client"])),
     ("rookery-stories", May::UseAllBut(&[])),
     ("rookery-vim", May::Use(&[])),
     ("rookery-vim-client", May::Use(&["rookery-daemon", "rookery-vim"])),

@@ -1,0 +1,240 @@
+//! Waiting until a VM that was started can be used, in three stages with a time-out each:
+//!
+//! ```text
+//!  operations ──────────────► address ──────────────► command
+//!  the tools accept guest     a wanted address is     `env` ran in the guest
+//!  operations                 on one of its cards     and ended well
+//!       │                         │                       │
+//!       └──── gone, not running, asks a question: fails at once, whatever the stage ────┘
+//! ```
+//!
+//! The first two stages are conditions on the live inventory and cost no call. One exception: when a wait begins, the
+//! inventory may not have heard yet of the VM, or of its start, that the caller has just seen succeed. So what would
+//! fail the wait before the VM was seen to run is asked of the server, once.
+
+mod command;
+mod error;
+mod guest_probe;
+mod plan;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rookery_daemon::telemetry::chain;
+use rookery_vim::objects::PowerState;
+use rookery_vim::{FaultKind, MoRef, Wire as _};
+use rookery_vim_client::{CallError, Client, Inventory, Vm, WaitError, properties_of};
+use tokio::sync::OnceCell;
+use tokio::time::{Instant, timeout_at};
+use tracing::debug;
+
+use command::{Fruitless, Ran};
+use guest_probe::Guest;
+use plan::{Halt, Verdict};
+
+pub use error::{At, ReadinessError, Seen, Stage};
+pub use guest_probe::GuestLogin;
+pub use plan::WantedAddress;
+
+/// How long each stage may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimeOuts {
+    /// Until guest operations are accepted.
+    pub operations: Duration,
+    /// Until the address is there.
+    pub address: Duration,
+    /// Until a command has run.
+    pub command: Duration,
+}
+
+impl Default for TimeOuts {
+    fn default() -> Self {
+        Self {
+            operations: Duration::from_secs(180),
+            address: Duration::from_secs(180),
+            command: Duration::from_secs(60),
+        }
+    }
+}
+
+/// Waits for VMs of one vCenter. Clones share what was learned of the server.
+#[derive(Debug, Clone)]
+pub struct Readiness {
+    client: Client,
+    inventory: Inventory,
+    time_outs: TimeOuts,
+    process_manager: Arc<OnceCell<MoRef>>,
+}
+
+/// Why watching a VM ended early.
+#[derive(Debug)]
+enum Interrupted {
+    Gone,
+    Halted(Halt),
+    TimedOut,
+    Stopped,
+}
+
+impl Readiness {
+    /// Waits through this inventory; only the last stage calls the server.
+    pub fn new(client: Client, inventory: Inventory, time_outs: TimeOuts) -> Self {
+        Self { client, inventory, time_outs, process_manager: Arc::default() }
+    }
+
+    /// All stages, one after the other; the address by which the VM can be reached.
+    pub async fn wait(
+        &self,
+        vm: &MoRef,
+        address: WantedAddress,
+        login: &GuestLogin,
+    ) -> Result<IpAddr, ReadinessError> {
+        self.operations(vm).await?;
+        let address = self.address(vm, address).await?;
+        self.command(vm, login).await?;
+        Ok(address)
+    }
+
+    /// The first stage: guest operations are accepted.
+    pub async fn operations(&self, vm: &MoRef) -> Result<(), ReadinessError> {
+        let after = self.time_outs.operations;
+        self.watch(vm, after, plan::operations).await.map_err(|why| {
+            self.failure(why, vm, Stage::Operations, |at| ReadinessError::NoOperations { at, after })
+        })
+    }
+
+    /// The second stage: the VM has the address.
+    pub async fn address(&self, vm: &MoRef, wanted: WantedAddress) -> Result<IpAddr, ReadinessError> {
+        let after = self.time_outs.address;
+        self.watch(vm, after, |row| plan::address(row, wanted)).await.map_err(|why| {
+            self.failure(why, vm, Stage::Address, |at| ReadinessError::NoAddress { at, wanted, after })
+        })
+    }
+
+    /// The last stage: a command runs in the guest and ends well.
+    pub async fn command(&self, vm: &MoRef, login: &GuestLogin) -> Result<(), ReadinessError> {
+        let after = self.time_outs.command;
+        let mut last = None;
+        let interrupted = tokio::select! {
+            biased;
+            ran = self.run(vm, login, &mut last) => return self.judge_run(ran, vm),
+            why = self.watch(vm, after, plan::still_running) => match why {
+                Ok(never) => match never {},
+                Err(why) => why,
+            },
+        };
+        Err(self.failure(interrupted, vm, Stage::Command, |at| ReadinessError::NoCommand {
+            at,
+            after,
+            source: last,
+        }))
+    }
+
+    async fn run(
+        &self,
+        vm: &MoRef,
+        login: &GuestLogin,
+        last: &mut Option<CallError>,
+    ) -> Result<Ran, CallError> {
+        command::run(
+            async || Guest::find(&self.client, &self.process_manager, vm, login).await?.start().await,
+            async |pid| Guest::find(&self.client, &self.process_manager, vm, login).await?.ended(pid).await,
+            last,
+        )
+        .await
+    }
+
+    fn judge_run(&self, ran: Result<Ran, CallError>, vm: &MoRef) -> Result<(), ReadinessError> {
+        let at = || self.at(vm, Stage::Command);
+        match ran {
+            Ok(Ran { exit_code: 0 }) => Ok(()),
+            Ok(Ran { exit_code }) => Err(ReadinessError::CommandFailed { at: at(), exit_code }),
+            Err(source) => Err(match command::conclude(&source, vm) {
+                Fruitless::Gone => ReadinessError::Gone { at: at() },
+                Fruitless::NotRunning(power) => ReadinessError::NotRunning { at: at(), power },
+                Fruitless::Refused => ReadinessError::CommandRefused { at: at(), source },
+            }),
+        }
+    }
+
+    /// Follows the VM in the inventory until the judge has what it wants.
+    async fn watch<T>(
+        &self,
+        vm: &MoRef,
+        after: Duration,
+        judge: impl Fn(&Vm) -> Verdict<T>,
+    ) -> Result<T, Interrupted> {
+        let deadline = Instant::now() + after;
+        let left = || deadline.saturating_duration_since(Instant::now());
+        let mut outdated = self.outdated(vm, deadline).await?;
+        self.inventory.appears(vm, left()).await?;
+        let found = self.inventory.wait_for(vm, left(), |row| match judge(row) {
+            Verdict::Ready(found) => Some(Ok(found)),
+            Verdict::Wait => {
+                outdated = None;
+                None
+            }
+            Verdict::Halted(halt) => (outdated.as_ref() != Some(&halt)).then_some(Err(halt)),
+        });
+        found.await?.map_err(Interrupted::Halted)
+    }
+
+    /// What the inventory says against the VM although the server does not: it will hear of the VM's start later. What
+    /// the server says against it, too, ends the wait; if it cannot be asked, nothing is concluded.
+    async fn outdated(&self, vm: &MoRef, deadline: Instant) -> Result<Option<Halt>, Interrupted> {
+        let said = match self.inventory.snapshot().get(vm) {
+            Some(row) => plan::halt(row),
+            // A new VM may be shown as it was before its start.
+            None => Some(Halt::NotRunning(PowerState::Off)),
+        };
+        if said.is_none() {
+            return Ok(None);
+        }
+        let read = properties_of(&self.client, vm, &["runtime.powerState", "runtime.question"]);
+        let properties = match timeout_at(deadline, read).await {
+            Ok(Ok(properties)) => properties,
+            Ok(Err(error)) if error.is(FaultKind::ManagedObjectNotFound) => return Err(Interrupted::Gone),
+            Ok(Err(error)) => {
+                debug!(vm = vm.id(), error = %chain(&error), "the state of a VM could not be confirmed");
+                return Ok(said);
+            }
+            Err(_) => return Err(Interrupted::TimedOut),
+        };
+        let of = |path: &str| properties.iter().find(|(name, _)| name == path).map(|(_, value)| value);
+        let power = of("runtime.powerState").and_then(|value| PowerState::from_node(value.clone()).ok());
+        let question = of("runtime.question").and_then(|value| value.child_text("text"));
+        plan::halt_of(power.as_ref(), question).map_or(Ok(said), |halt| Err(Interrupted::Halted(halt)))
+    }
+
+    fn failure(
+        &self,
+        why: Interrupted,
+        vm: &MoRef,
+        stage: Stage,
+        timed_out: impl FnOnce(Box<At>) -> ReadinessError,
+    ) -> ReadinessError {
+        let at = self.at(vm, stage);
+        match why {
+            Interrupted::TimedOut => timed_out(at),
+            Interrupted::Gone => ReadinessError::Gone { at },
+            Interrupted::Halted(Halt::NotRunning(power)) => ReadinessError::NotRunning { at, power },
+            Interrupted::Halted(Halt::Question(question)) => ReadinessError::Question { at, question },
+            Interrupted::Stopped => ReadinessError::Stopped { at },
+        }
+    }
+
+    fn at(&self, vm: &MoRef, stage: Stage) -> Box<At> {
+        let seen = self.inventory.snapshot().get(vm).map(|row| Seen::of(row));
+        Box::new(At { stage, vm: vm.clone(), seen })
+    }
+}
+
+impl From<WaitError> for Interrupted {
+    fn from(error: WaitError) -> Self {
+        match error {
+            WaitError::Gone { .. } => Self::Gone,
+            WaitError::TimedOut { .. } => Self::TimedOut,
+            WaitError::Stopped => Self::Stopped,
+        }
+    }
+}

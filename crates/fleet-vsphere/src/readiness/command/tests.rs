@@ -1,0 +1,149 @@
+use std::cell::Cell;
+
+use rookery_vim::{Fault, Node};
+use tokio::time::{Instant, timeout};
+
+use super::*;
+
+/// A guest as time goes by: when it accepts commands, how long one takes, what it says before.
+struct Guest {
+    up_after: Duration,
+    before: &'static str,
+    takes: Duration,
+    exit_code: i32,
+    restarts_after: Option<Duration>,
+}
+
+const PROMPT: Guest = Guest {
+    up_after: Duration::ZERO,
+    before: "GuestOperationsUnavailable",
+    takes: Duration::ZERO,
+    exit_code: 0,
+    restarts_after: None,
+};
+
+/// What came of a minute, after how many milliseconds, with how many starts, and the last failure.
+struct Minute {
+    outcome: Option<Result<Ran, CallError>>,
+    after: u128,
+    starts: u32,
+    last: Option<CallError>,
+}
+
+async fn minute(guest: Guest) -> Minute {
+    let began = Instant::now();
+    let (started, starts, mut last) = (Cell::new(began), Cell::new(0_u32), None);
+    let start = async || {
+        if began.elapsed() < guest.up_after {
+            return Err(fault(guest.before));
+        }
+        started.set(Instant::now());
+        starts.set(starts.get() + 1);
+        Ok(i64::from(starts.get()))
+    };
+    let ended = async |_| {
+        let restarted = guest.restarts_after.map(|after| began + after);
+        if restarted.is_some_and(|at| started.get() < at && at <= Instant::now()) {
+            return Ok(End::Unknown);
+        }
+        Ok(if started.get().elapsed() < guest.takes { End::NotYet } else { End::With(guest.exit_code) })
+    };
+    let outcome = timeout(Duration::from_secs(60), run(start, ended, &mut last)).await.ok();
+    Minute { outcome, after: began.elapsed().as_millis(), starts: starts.get(), last }
+}
+
+fn fault(name: &str) -> CallError {
+    let detail = Node { xsi_type: Some(name.into()), ..Node::new("fault") };
+    CallError::Fault { method: "StartProgramInGuest", source: Fault::new(Some(detail), String::new()) }
+}
+
+fn with(error: &str, member: &str, value: &str) -> CallError {
+    let member = Node { text: value.to_owned(), ..Node::new(member) };
+    let detail = Node { xsi_type: Some(error.into()), children: vec![member], ..Node::new("fault") };
+    CallError::Fault { method: "StartProgramInGuest", source: Fault::new(Some(detail), String::new()) }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_exit_code_is_looked_for_at_once_then_soon_then_twice_a_second() {
+    // A command that takes so long is seen to have ended after so many milliseconds.
+    for (takes, seen) in [
+        (0, 0),
+        (1, 50),
+        (50, 50),
+        (51, 150),
+        (151, 350),
+        (351, 850),
+        (851, 1350),
+        (1351, 1850),
+        (30_000, 30_350),
+    ] {
+        let guest = Guest { takes: Duration::from_millis(takes), exit_code: 3, ..PROMPT };
+        let Minute { outcome, after, starts, .. } = minute(guest).await;
+        assert!(matches!(outcome, Some(Ok(Ran { exit_code: 3 }))), "{takes}: {outcome:?}");
+        assert_eq!((after, starts), (seen, 1), "{takes}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_guest_that_is_not_up_yet_is_tried_again_each_second() {
+    for before in ["GuestOperationsUnavailable", "TaskInProgress", "HostCommunication"] {
+        let guest = Guest { up_after: Duration::from_millis(4500), before, ..PROMPT };
+        let Minute { outcome, after, last, .. } = minute(guest).await;
+        assert!(matches!(outcome, Some(Ok(Ran { exit_code: 0 }))), "{before}: {outcome:?}");
+        assert_eq!(after, 5000, "{before}");
+        assert!(last.is_some(), "the last failure is told");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_guest_that_never_comes_up_is_waited_for_to_the_end_and_says_why() {
+    let Minute { outcome, last, .. } = minute(Guest { up_after: Duration::from_secs(99), ..PROMPT }).await;
+    assert!(outcome.is_none(), "{outcome:?}");
+    assert!(last.is_some_and(|error| error.is(FaultKind::GuestOperationsUnavailable)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_login_is_tried_few_times() {
+    let guest =
+        |seconds| Guest { up_after: Duration::from_secs(seconds), before: "InvalidGuestLogin", ..PROMPT };
+    let in_time = minute(guest(14)).await;
+    assert!(matches!(in_time.outcome, Some(Ok(_))), "{:?}", in_time.outcome);
+    let too_late = minute(guest(15)).await;
+    assert!(matches!(too_late.outcome, Some(Err(_))), "{:?}", too_late.outcome);
+    assert_eq!(too_late.after, 14_000, "after four tries");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_that_does_not_pass_ends_it_at_once() {
+    for before in ["GuestPermissionDenied", "NoPermission", "InvalidPowerState", "OperationDisabledByGuest"] {
+        let guest = Guest { up_after: Duration::from_secs(1), before, ..PROMPT };
+        let Minute { outcome, after, .. } = minute(guest).await;
+        assert!(matches!(outcome, Some(Err(_))), "{before}: {outcome:?}");
+        assert_eq!(after, 0, "{before}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_that_the_guest_forgot_is_started_again() {
+    let guest = Guest {
+        takes: Duration::from_millis(300),
+        restarts_after: Some(Duration::from_millis(200)),
+        ..PROMPT
+    };
+    let Minute { outcome, starts, .. } = minute(guest).await;
+    assert!(matches!(outcome, Some(Ok(Ran { exit_code: 0 }))), "{outcome:?}");
+    assert_eq!(starts, 2);
+}
+
+#[test]
+fn what_a_refusal_says_about_the_vm() {
+    let vm = MoRef::new("VirtualMachine", "vm-7");
+    let check = |error: &CallError, expected| assert_eq!(conclude(error, &vm), expected, "{error:?}");
+    check(&with("ManagedObjectNotFound", "obj", "vm-7"), Fruitless::Gone);
+    // Another object, such as the process manager, says nothing about the VM.
+    check(&with("ManagedObjectNotFound", "obj", "guestOperationsProcessManager"), Fruitless::Refused);
+    check(&with("InvalidPowerState", "existingState", "poweredOff"), Fruitless::NotRunning(PowerState::Off));
+    check(&fault("InvalidPowerState"), Fruitless::Refused);
+    check(&fault("InvalidGuestLogin"), Fruitless::Refused);
+    check(&CallError::Closed { method: "StartProgramInGuest" }, Fruitless::Refused);
+}
