@@ -18,8 +18,9 @@ mod mutation;
 use peak_alloc::PeakAlloc;
 use rookery_vim::envelope::{self, AnswerError};
 use rookery_vim::methods::{
-    ContinueRetrievePropertiesEx, CreateFilter, CurrentTime, Login, Method, ModifyListView,
-    RetrievePropertiesEx, RetrieveServiceContent, WaitForUpdatesEx,
+    ContinueRetrievePropertiesEx, CreateFilter, CreateVmTask, CurrentTime, ListProcessesInGuest, Login,
+    Method, ModifyListView, RecommendDatastores, RetrievePropertiesEx, RetrieveServiceContent,
+    StartProgramInGuest, WaitForUpdatesEx,
 };
 use rookery_vim::{Limits, ParseError, node};
 
@@ -124,17 +125,18 @@ impl Tally {
     /// Everything that either side of the wire does with a document.
     fn read(&mut self, document: &[u8]) {
         let limits = Limits::default();
-        if let Ok(root) = node::parse(document, &limits) {
-            self.parsed += 1;
-            let call = envelope::body(root).map(CreateFilter::read);
-            self.results += u64::from(matches!(call, Some(Ok(_))));
-        }
+        self.parsed += u64::from(node::parse(document, &limits).is_ok());
+        self.call::<CreateFilter>(document, &limits);
+        self.call::<CreateVmTask>(document, &limits);
+        self.call::<StartProgramInGuest>(document, &limits);
         self.answer::<RetrieveServiceContent>(document, &limits);
         self.answer::<RetrievePropertiesEx>(document, &limits);
         self.answer::<ContinueRetrievePropertiesEx>(document, &limits);
         self.answer::<WaitForUpdatesEx>(document, &limits);
         self.answer::<ModifyListView>(document, &limits);
         self.answer::<CurrentTime>(document, &limits);
+        self.answer::<ListProcessesInGuest>(document, &limits);
+        self.answer::<RecommendDatastores>(document, &limits);
         self.answer::<Login>(document, &limits);
         drop(envelope::versions(document));
     }
@@ -147,6 +149,11 @@ impl Tally {
             Err(ParseError::Malformed { .. }) => self.refused_by_us += u64::from(independent.is_some()),
             Err(_) => {}
         }
+    }
+
+    fn call<M: Method>(&mut self, document: &[u8], limits: &Limits) {
+        let call = node::parse(document, limits).ok().and_then(envelope::body);
+        self.results += u64::from(call.is_some_and(|call| M::read(call).is_ok()));
     }
 
     fn answer<M: Method>(&mut self, document: &[u8], limits: &Limits) {

@@ -149,7 +149,9 @@ const MARKUP: &[&str] = &[
     "xmlns", "type", "\n", "é",
 ];
 
-fn call_comes_back<M: Method + PartialEq + std::fmt::Debug>(method: &M) -> Result<(), TestCaseError> {
+pub(crate) fn call_comes_back<M: Method + PartialEq + std::fmt::Debug>(
+    method: &M,
+) -> Result<(), TestCaseError> {
     let node = content(envelope::call(method, Some("op")).as_bytes());
     prop_assert_eq!(&*node.name, M::NAME);
     let read = M::read(node);
@@ -157,7 +159,7 @@ fn call_comes_back<M: Method + PartialEq + std::fmt::Debug>(method: &M) -> Resul
     Ok(())
 }
 
-fn result_comes_back<M: Method>(output: M::Output) -> Result<(), TestCaseError>
+pub(crate) fn result_comes_back<M: Method>(output: M::Output) -> Result<(), TestCaseError>
 where
     M::Output: PartialEq + std::fmt::Debug,
 {
@@ -178,7 +180,7 @@ fn legal(text: &str) -> String {
 }
 
 /// Characters of every kind, those with a meaning in XML often.
-fn text() -> impl Strategy<Value = String> {
+pub(crate) fn text() -> impl Strategy<Value = String> {
     let special =
         proptest::sample::select(vec!['&', '<', '>', '"', '\'', '\r', '\n', '\t', ' ', ']', ';', '#']);
     vec(prop_oneof![any::<char>(), special], 0..12)
@@ -189,19 +191,19 @@ fn name() -> impl Strategy<Value = String> {
     "[A-Za-z_][A-Za-z0-9_.-]{0,8}"
 }
 
-fn reference() -> impl Strategy<Value = MoRef> {
+pub(crate) fn reference() -> impl Strategy<Value = MoRef> {
     let id = text().prop_map(|id| format!("vm-{}", id.trim()).trim_end().to_owned());
     (text(), id).prop_map(|(kind, id)| MoRef::new(&kind, &id))
 }
 
-fn time() -> impl Strategy<Value = Timestamp> {
+pub(crate) fn time() -> impl Strategy<Value = Timestamp> {
     (-62_135_596_800..253_402_207_200_i64, 0..1_000_000_000_i32).prop_map(|(second, nanosecond)| {
         Timestamp::new(second, nanosecond).expect("it is between the years 1 and 9999")
     })
 }
 
 /// A value of an open type: text, a reference, or members.
-fn value(name: &'static str) -> impl Strategy<Value = Node> {
+pub(crate) fn value(name: &'static str) -> impl Strategy<Value = Node> {
     let known = proptest::sample::select(vec!["string".to_owned(), "int".into(), "dateTime".into()]);
     let class = option::of(prop_oneof![self::name(), known]).boxed();
     let classed = move |node: Node| {

@@ -93,10 +93,7 @@ fn parameters_keep_the_order_of_the_schema() {
 /// The table of the fact sheet (vim25, section 3), for the types that this crate has.
 #[test]
 fn members_keep_the_order_of_the_schema() {
-    fn check<T: Wire>(value: &T, order: &str) {
-        let node = Node::any(value).expect("it is well-formed");
-        assert_eq!(node.children.iter().map(|c| &*c.name).collect::<Vec<_>>().join(" "), order);
-    }
+    use has_members as check;
     check(&filter(), "propSet objectSet reportMissingObjectsInResults");
     check(
         &PropertySpec { kind: "Task".into(), all: Some(true), path_set: vec!["a".into()] },
@@ -136,14 +133,6 @@ fn what_was_read_is_written_in_the_order_of_the_server() {
         let ours = envelope::result::<M>(&output);
         contained(&content(ours.as_bytes()), &content(&theirs), name);
         assert_eq!(answer::<M>(ours.as_bytes()), Ok::<_, AnswerError>(output), "{name}");
-    }
-    fn contained(ours: &Node, theirs: &Node, at: &str) {
-        let mut rest = theirs.children.iter();
-        for child in &ours.children {
-            let at = format!("{at}/{}", child.name);
-            let same = rest.find(|c| c.name == child.name).unwrap_or_else(|| panic!("{at} is out of order"));
-            contained(child, same, &at);
-        }
     }
     check::<RetrieveServiceContent>("captures/service_content");
     check::<RetrieveServiceContent>("made/esxi_service_content");
@@ -259,8 +248,43 @@ fn updates() -> UpdateSet {
     UpdateSet { version: "1".into(), filter_set: vec![filter], truncated: Some(true) }
 }
 
+/// The names of all members that a value has, in the order in which it is written.
+pub(crate) fn has_members<T: Wire>(value: &T, order: &str) {
+    let node = Node::any(value).expect("it is well-formed");
+    assert_eq!(node.children.iter().map(|c| &*c.name).collect::<Vec<_>>().join(" "), order);
+}
+
+/// Whether all that we wrote stands in what others wrote, in their order.
+fn contained(ours: &Node, theirs: &Node, at: &str) {
+    let mut rest = theirs.children.iter();
+    for child in &ours.children {
+        let at = format!("{at}/{}", child.name);
+        let same = rest.find(|c| c.name == child.name).unwrap_or_else(|| panic!("{at} is out of order"));
+        contained(child, same, &at);
+    }
+}
+
+/// Reads a call of another client and writes it again: with the same words, in the same order.
+pub(crate) fn reread<M: Method + PartialEq + std::fmt::Debug>(name: &str) -> M {
+    let theirs = content(&document(name));
+    let call = M::read(theirs.clone()).expect(name);
+    let ours = content(envelope::call(&call, None).as_bytes());
+    contained(&ours, &theirs, name);
+    assert_eq!(leaves(&ours), leaves(&theirs), "{name}");
+    assert_eq!(M::read(ours).as_ref(), Ok(&call), "{name}");
+    call
+}
+
+/// The text of everything that has no parts, and the class of every reference.
+fn leaves(node: &Node) -> Vec<String> {
+    if node.children.is_empty() {
+        return vec![format!("{} {:?} {}", node.name, node.ref_type, node.text)];
+    }
+    node.children.iter().flat_map(leaves).collect()
+}
+
 /// The method's element, without the envelope that all share.
-fn inside<M: Method>(method: &M) -> String {
+pub(crate) fn inside<M: Method>(method: &M) -> String {
     let call = envelope::call(method, None);
     let (_, body) = call.split_once("<soapenv:Body>").expect("a call has a body");
     body.trim_end_matches("</soapenv:Body></soapenv:Envelope>").to_owned()
