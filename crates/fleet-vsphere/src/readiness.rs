@@ -8,9 +8,9 @@
 //!       └──── gone, not running, asks a question: fails at once, whatever the stage ────┘
 //! ```
 //!
-//! The first two stages are conditions on the live inventory and cost no call. One exception: when a wait begins, the
-//! inventory may not have heard yet of the VM, or of its start, that the caller has just seen succeed. So what would
-//! fail the wait before the VM was seen to run is asked of the server, once.
+//! The first two stages are conditions on the live inventory and cost no call. But the inventory may not have heard yet
+//! of the VM, or of its start, that the caller has just seen succeed. So what it says against a VM fails the wait only
+//! if a read of the VM says so, too.
 
 mod command;
 mod error;
@@ -97,37 +97,39 @@ impl Readiness {
 
     /// The first stage: guest operations are accepted.
     pub async fn operations(&self, vm: &MoRef) -> Result<(), ReadinessError> {
-        let after = self.time_outs.operations;
-        self.watch(vm, after, plan::operations).await.map_err(|why| {
-            self.failure(why, vm, Stage::Operations, |at| ReadinessError::NoOperations { at, after })
+        let (after, mut seen) = (self.time_outs.operations, None);
+        let ready = self.watch(vm, after, &mut seen, plan::operations).await;
+        ready.map_err(|why| {
+            let at = self.at(vm, Stage::Operations, seen);
+            failure(why, at, |at| ReadinessError::NoOperations { at, after })
         })
     }
 
     /// The second stage: the VM has the address.
     pub async fn address(&self, vm: &MoRef, wanted: WantedAddress) -> Result<IpAddr, ReadinessError> {
-        let after = self.time_outs.address;
-        self.watch(vm, after, |row| plan::address(row, wanted)).await.map_err(|why| {
-            self.failure(why, vm, Stage::Address, |at| ReadinessError::NoAddress { at, wanted, after })
+        let (after, mut seen) = (self.time_outs.address, None);
+        let found = self.watch(vm, after, &mut seen, |row| plan::address(row, wanted)).await;
+        found.map_err(|why| {
+            let at = self.at(vm, Stage::Address, seen);
+            failure(why, at, |at| ReadinessError::NoAddress { at, wanted, after })
         })
     }
 
     /// The last stage: a command runs in the guest and ends well.
     pub async fn command(&self, vm: &MoRef, login: &GuestLogin) -> Result<(), ReadinessError> {
-        let after = self.time_outs.command;
-        let mut last = None;
-        let interrupted = tokio::select! {
+        let (after, mut seen, mut last) = (self.time_outs.command, None, None);
+        let why = tokio::select! {
             biased;
-            ran = self.run(vm, login, &mut last) => return self.judge_run(ran, vm),
-            why = self.watch(vm, after, plan::still_running) => match why {
+            ran = self.run(vm, login, &mut last) => {
+                return judge_run(ran, self.at(vm, Stage::Command, seen));
+            }
+            watched = self.watch(vm, after, &mut seen, plan::still_running) => match watched {
                 Ok(never) => match never {},
                 Err(why) => why,
             },
         };
-        Err(self.failure(interrupted, vm, Stage::Command, |at| ReadinessError::NoCommand {
-            at,
-            after,
-            source: last,
-        }))
+        let at = self.at(vm, Stage::Command, seen);
+        Err(failure(why, at, |at| ReadinessError::NoCommand { at, after, source: last }))
     }
 
     async fn run(
@@ -144,88 +146,96 @@ impl Readiness {
         .await
     }
 
-    fn judge_run(&self, ran: Result<Ran, CallError>, vm: &MoRef) -> Result<(), ReadinessError> {
-        let at = || self.at(vm, Stage::Command);
-        match ran {
-            Ok(Ran { exit_code: 0 }) => Ok(()),
-            Ok(Ran { exit_code }) => Err(ReadinessError::CommandFailed { at: at(), exit_code }),
-            Err(source) => Err(match command::conclude(&source, vm) {
-                Fruitless::Gone => ReadinessError::Gone { at: at() },
-                Fruitless::NotRunning(power) => ReadinessError::NotRunning { at: at(), power },
-                Fruitless::Refused => ReadinessError::CommandRefused { at: at(), source },
-            }),
-        }
-    }
-
     /// Follows the VM in the inventory until the judge has what it wants.
     async fn watch<T>(
         &self,
         vm: &MoRef,
         after: Duration,
+        seen: &mut Option<Seen>,
         judge: impl Fn(&Vm) -> Verdict<T>,
     ) -> Result<T, Interrupted> {
         let deadline = Instant::now() + after;
         let left = || deadline.saturating_duration_since(Instant::now());
-        let mut outdated = self.outdated(vm, deadline).await?;
-        self.inventory.appears(vm, left()).await?;
-        let found = self.inventory.wait_for(vm, left(), |row| match judge(row) {
-            Verdict::Ready(found) => Some(Ok(found)),
-            Verdict::Wait => {
-                outdated = None;
-                None
+        // What the inventory says although the server does not, because it has not caught up.
+        let mut outdated = None;
+        if self.inventory.snapshot().get(vm).is_none() {
+            self.confirm(vm, deadline).await?;
+            self.inventory.appears(vm, left()).await?;
+            // A new VM may be shown as it was before its start.
+            outdated = Some(Halt::NotRunning(PowerState::Off));
+        }
+        loop {
+            let judged = self.inventory.wait_for(vm, left(), |row| {
+                *seen = Some(Seen::of(row));
+                match judge(row) {
+                    Verdict::Ready(found) => Some(Ok(found)),
+                    Verdict::Halted(halt) if outdated.as_ref() == Some(&halt) => None,
+                    Verdict::Halted(halt) => Some(Err(halt)),
+                    Verdict::Wait => {
+                        outdated = None;
+                        None
+                    }
+                }
+            });
+            match judged.await? {
+                Ok(found) => return Ok(found),
+                Err(halt) => {
+                    self.confirm(vm, deadline).await?;
+                    outdated = Some(halt);
+                }
             }
-            Verdict::Halted(halt) => (outdated.as_ref() != Some(&halt)).then_some(Err(halt)),
-        });
-        found.await?.map_err(Interrupted::Halted)
+        }
     }
 
-    /// What the inventory says against the VM although the server does not: it will hear of the VM's start later. What
-    /// the server says against it, too, ends the wait; if it cannot be asked, nothing is concluded.
-    async fn outdated(&self, vm: &MoRef, deadline: Instant) -> Result<Option<Halt>, Interrupted> {
-        let said = match self.inventory.snapshot().get(vm) {
-            Some(row) => plan::halt(row),
-            // A new VM may be shown as it was before its start.
-            None => Some(Halt::NotRunning(PowerState::Off)),
-        };
-        if said.is_none() {
-            return Ok(None);
-        }
+    /// Ends the wait if the server itself says that it is in vain. If it cannot be asked, nothing is concluded.
+    async fn confirm(&self, vm: &MoRef, deadline: Instant) -> Result<(), Interrupted> {
         let read = properties_of(&self.client, vm, &["runtime.powerState", "runtime.question"]);
         let properties = match timeout_at(deadline, read).await {
             Ok(Ok(properties)) => properties,
             Ok(Err(error)) if error.is(FaultKind::ManagedObjectNotFound) => return Err(Interrupted::Gone),
             Ok(Err(error)) => {
                 debug!(vm = vm.id(), error = %chain(&error), "the state of a VM could not be confirmed");
-                return Ok(said);
+                return Ok(());
             }
             Err(_) => return Err(Interrupted::TimedOut),
         };
         let of = |path: &str| properties.iter().find(|(name, _)| name == path).map(|(_, value)| value);
         let power = of("runtime.powerState").and_then(|value| PowerState::from_node(value.clone()).ok());
         let question = of("runtime.question").and_then(|value| value.child_text("text"));
-        plan::halt_of(power.as_ref(), question).map_or(Ok(said), |halt| Err(Interrupted::Halted(halt)))
+        plan::halt_of(power.as_ref(), question).map_or(Ok(()), |halt| Err(Interrupted::Halted(halt)))
     }
 
-    fn failure(
-        &self,
-        why: Interrupted,
-        vm: &MoRef,
-        stage: Stage,
-        timed_out: impl FnOnce(Box<At>) -> ReadinessError,
-    ) -> ReadinessError {
-        let at = self.at(vm, stage);
-        match why {
-            Interrupted::TimedOut => timed_out(at),
-            Interrupted::Gone => ReadinessError::Gone { at },
-            Interrupted::Halted(Halt::NotRunning(power)) => ReadinessError::NotRunning { at, power },
-            Interrupted::Halted(Halt::Question(question)) => ReadinessError::Question { at, question },
-            Interrupted::Stopped => ReadinessError::Stopped { at },
-        }
+    /// Where a wait stands: with what the inventory shows now, or else showed last.
+    fn at(&self, vm: &MoRef, stage: Stage, seen: Option<Seen>) -> Box<At> {
+        let now = self.inventory.snapshot().get(vm).map(|row| Seen::of(row));
+        Box::new(At { stage, vm: vm.clone(), seen: now.or(seen) })
     }
+}
 
-    fn at(&self, vm: &MoRef, stage: Stage) -> Box<At> {
-        let seen = self.inventory.snapshot().get(vm).map(|row| Seen::of(row));
-        Box::new(At { stage, vm: vm.clone(), seen })
+fn failure(
+    why: Interrupted,
+    at: Box<At>,
+    timed_out: impl FnOnce(Box<At>) -> ReadinessError,
+) -> ReadinessError {
+    match why {
+        Interrupted::TimedOut => timed_out(at),
+        Interrupted::Gone => ReadinessError::Gone { at },
+        Interrupted::Halted(Halt::NotRunning(power)) => ReadinessError::NotRunning { at, power },
+        Interrupted::Halted(Halt::Question(question)) => ReadinessError::Question { at, question },
+        Interrupted::Stopped => ReadinessError::Stopped { at },
+    }
+}
+
+fn judge_run(ran: Result<Ran, CallError>, at: Box<At>) -> Result<(), ReadinessError> {
+    match ran {
+        Ok(Ran { exit_code: 0 }) => Ok(()),
+        Ok(Ran { exit_code }) => Err(ReadinessError::CommandFailed { at, exit_code }),
+        Err(source) => Err(match command::conclude(&source, &at.vm) {
+            Fruitless::Gone => ReadinessError::Gone { at },
+            Fruitless::NotRunning(power) => ReadinessError::NotRunning { at, power },
+            Fruitless::Stopped => ReadinessError::Stopped { at },
+            Fruitless::Refused => ReadinessError::CommandRefused { at, source },
+        }),
     }
 }
 

@@ -22,6 +22,8 @@ pub(super) struct Ran {
 pub(super) enum Fruitless {
     Gone,
     NotRunning(PowerState),
+    /// Nothing about the VM: the client has logged out.
+    Stopped,
     Refused,
 }
 
@@ -90,6 +92,9 @@ fn pause_after(error: &CallError, refused_logins: &mut usize) -> Option<Duration
 
 /// What a failure that does not pass says.
 pub(super) fn conclude(error: &CallError, vm: &MoRef) -> Fruitless {
+    if matches!(error, CallError::Closed { .. }) {
+        return Fruitless::Stopped;
+    }
     let Some(fault) = error.fault() else { return Fruitless::Refused };
     if fault.kind() == FaultKind::ManagedObjectNotFound && fault.field("obj") == Some(vm.id()) {
         return Fruitless::Gone;

@@ -47,7 +47,10 @@ pub enum ReadinessError {
     )]
     CommandFailed { at: Box<At>, exit_code: i32 },
     /// The VM does not exist any more.
-    #[error("{at} is gone while {}; see the events of its folder for who removed it", at.stage)]
+    #[error(
+        "{at} is gone while {}; last seen: {}; see the events of its folder for who removed it",
+        at.stage, at.seen()
+    )]
     Gone { at: Box<At> },
     /// The VM is off or suspended.
     #[error(

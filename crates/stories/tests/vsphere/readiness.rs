@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use rookery_daemon::Supervisor;
 use rookery_fleet_vsphere::readiness::{Readiness, ReadinessError, Stage, TimeOuts, WantedAddress};
-use rookery_stories::{Connected, Govc, Proxy, Vcsim, VcsimOptions, connect, eventually};
+use rookery_stories::{Connected, Exchange, Govc, Proxy, Vcsim, VcsimOptions, connect, eventually};
 use rookery_vim::methods::ReconfigVmTask;
 use rookery_vim::objects::PowerState;
 use rookery_vim::specs::{OptionValue, VirtualMachineConfigSpec};
@@ -190,6 +190,8 @@ async fn a_vm_that_vanishes_fails_the_wait_at_once() {
     };
     let (gone, ()) = tokio::join!(waiting.operations(&vm), vanishing);
     assert!(matches!(gone, Err(ReadinessError::Gone { .. })), "{gone:?}");
+    let text = gone.map_or_else(|error| error.to_string(), |()| String::new());
+    assert!(text.contains(NAME), "what is gone still has its name: {text}");
     let gone = waiting.operations(&vm).await;
     assert!(matches!(gone, Err(ReadinessError::Gone { .. })), "{gone:?}");
     ours.close().await;
@@ -229,6 +231,31 @@ async fn an_inventory_that_lags_behind_a_start_or_a_clone_fails_no_wait() {
     });
     ready.0.expect("it was started");
     ready.1.expect("it was cloned");
+    ours.close().await;
+    other.close().await;
+}
+
+#[tokio::test]
+async fn an_off_that_is_over_when_the_inventory_tells_it_fails_no_wait() {
+    let vcsim = Vcsim::start(VcsimOptions::plain(1)).await;
+    let govc = Govc::new(&vcsim);
+    let supervisor = Supervisor::new();
+    let proxy = Proxy::start(vcsim.socket(), &supervisor).await;
+    let (ours, other) = (connect(proxy.address()).await, connect(vcsim.address()).await);
+    let vm = first_vm(&ours).await;
+    let waiting = readiness(&ours, PATIENCE);
+
+    let waits = |e: &Exchange| e.method == "WaitForUpdatesEx" && e.answer.is_none();
+    let (ready, ()) = tokio::join!(waiting.operations(&vm), async {
+        eventually("a poll waits", async || proxy.exchanges().iter().any(waits)).await;
+        proxy.hold_answers("WaitForUpdatesEx");
+        govc.run(&["vm.power", "-off", NAME]).await;
+        eventually("it is told", async || !proxy.exchanges().iter().any(waits)).await;
+        govc.run(&["vm.power", "-on", NAME]).await;
+        proxy.release_answers("WaitForUpdatesEx");
+        set_operations_ready(&other, &vm, true).await;
+    });
+    ready.expect("it runs again");
     ours.close().await;
     other.close().await;
 }

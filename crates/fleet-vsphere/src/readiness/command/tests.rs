@@ -145,5 +145,5 @@ fn what_a_refusal_says_about_the_vm() {
     check(&with("InvalidPowerState", "existingState", "poweredOff"), Fruitless::NotRunning(PowerState::Off));
     check(&fault("InvalidPowerState"), Fruitless::Refused);
     check(&fault("InvalidGuestLogin"), Fruitless::Refused);
-    check(&CallError::Closed { method: "StartProgramInGuest" }, Fruitless::Refused);
+    check(&CallError::Closed { method: "StartProgramInGuest" }, Fruitless::Stopped);
 }
