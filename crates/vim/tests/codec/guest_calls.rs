@@ -55,7 +55,7 @@ fn a_program_and_its_user_state_their_classes() {
 
 #[test]
 fn parameters_follow_the_vm_and_the_user() {
-    let (vm, auth) = (vm(), auth());
+    let user = || (vm(), auth());
     let (this, processes) = (manager("GuestFileManager"), manager("GuestProcessManager"));
     let check = |call: String, parameters: &str| {
         let (_, after) = call.split_once("</auth>").expect("a user");
@@ -64,7 +64,6 @@ fn parameters_follow_the_vm_and_the_user() {
         assert!(before.ends_with("</_this><vm type=\"VirtualMachine\">vm-65</vm>"), "{call}");
         assert_eq!(after.rsplit_once("</").expect("an end").0, parameters);
     };
-    let user = || (vm.clone(), auth.clone());
     let (vm, auth) = user();
     check(inside(&ValidateCredentialsInGuest { this: this.clone(), vm, auth }), "");
     let (vm, auth) = user();
