@@ -14,27 +14,22 @@
 
 mod command;
 mod error;
-mod guest_probe;
 mod plan;
 
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use rookery_daemon::telemetry::chain;
 use rookery_vim::objects::PowerState;
 use rookery_vim::{FaultKind, MoRef, Wire as _};
-use rookery_vim_client::{CallError, Client, Inventory, Vm, WaitError, properties_of};
-use tokio::sync::OnceCell;
+use rookery_vim_client::{Client, GuestError, GuestUser, Guests, Inventory, Vm, WaitError, properties_of};
 use tokio::time::{Instant, timeout_at};
 use tracing::debug;
 
-use command::{Fruitless, Ran};
-use guest_probe::Guest;
+use command::{ExitCode, Fruitless};
 use plan::{Halt, Verdict};
 
 pub use error::{At, ReadinessError, Seen, Stage};
-pub use guest_probe::GuestLogin;
 pub use plan::WantedAddress;
 
 /// How long each stage may take.
@@ -58,13 +53,13 @@ impl Default for TimeOuts {
     }
 }
 
-/// Waits for VMs of one vCenter. Clones share what was learned of the server.
+/// Waits for VMs of one vCenter.
 #[derive(Debug, Clone)]
 pub struct Readiness {
     client: Client,
+    guests: Guests,
     inventory: Inventory,
     time_outs: TimeOuts,
-    process_manager: Arc<OnceCell<MoRef>>,
 }
 
 /// Why watching a VM ended early.
@@ -78,8 +73,8 @@ enum Interrupted {
 
 impl Readiness {
     /// Waits through this inventory; only the last stage calls the server.
-    pub fn new(client: Client, inventory: Inventory, time_outs: TimeOuts) -> Self {
-        Self { client, inventory, time_outs, process_manager: Arc::default() }
+    pub fn new(client: Client, guests: Guests, inventory: Inventory, time_outs: TimeOuts) -> Self {
+        Self { client, guests, inventory, time_outs }
     }
 
     /// All stages, one after the other; the address by which the VM can be reached.
@@ -87,11 +82,11 @@ impl Readiness {
         &self,
         vm: &MoRef,
         address: WantedAddress,
-        login: &GuestLogin,
+        user: &GuestUser,
     ) -> Result<IpAddr, ReadinessError> {
         self.operations(vm).await?;
         let address = self.address(vm, address).await?;
-        self.command(vm, login).await?;
+        self.command(vm, user).await?;
         Ok(address)
     }
 
@@ -116,11 +111,11 @@ impl Readiness {
     }
 
     /// The last stage: a command runs in the guest and ends well.
-    pub async fn command(&self, vm: &MoRef, login: &GuestLogin) -> Result<(), ReadinessError> {
+    pub async fn command(&self, vm: &MoRef, user: &GuestUser) -> Result<(), ReadinessError> {
         let (after, mut seen, mut last) = (self.time_outs.command, None, None);
         let why = tokio::select! {
             biased;
-            ran = self.run(vm, login, &mut last) => {
+            ran = self.run(vm, user, &mut last) => {
                 return judge_run(ran, self.at(vm, Stage::Command, seen));
             }
             watched = self.watch(vm, after, &mut seen, plan::still_running) => match watched {
@@ -129,18 +124,19 @@ impl Readiness {
             },
         };
         let at = self.at(vm, Stage::Command, seen);
-        Err(failure(why, at, |at| ReadinessError::NoCommand { at, after, source: last }))
+        Err(failure(why, at, |at| ReadinessError::NoCommand { at, after, source: last.map(Box::new) }))
     }
 
     async fn run(
         &self,
         vm: &MoRef,
-        login: &GuestLogin,
-        last: &mut Option<CallError>,
-    ) -> Result<Ran, CallError> {
+        user: &GuestUser,
+        last: &mut Option<GuestError>,
+    ) -> Result<ExitCode, GuestError> {
+        let program = command::program();
         command::run(
-            async || Guest::find(&self.client, &self.process_manager, vm, login).await?.start().await,
-            async |pid| Guest::find(&self.client, &self.process_manager, vm, login).await?.ended(pid).await,
+            async || self.guests.start(vm, user, &program).await,
+            async |pid| self.guests.ended(vm, user, pid, command::looks()).await,
             last,
         )
         .await
@@ -226,15 +222,15 @@ fn failure(
     }
 }
 
-fn judge_run(ran: Result<Ran, CallError>, at: Box<At>) -> Result<(), ReadinessError> {
+fn judge_run(ran: Result<ExitCode, GuestError>, at: Box<At>) -> Result<(), ReadinessError> {
     match ran {
-        Ok(Ran { exit_code: 0 }) => Ok(()),
-        Ok(Ran { exit_code }) => Err(ReadinessError::CommandFailed { at, exit_code }),
+        Ok(0) => Ok(()),
+        Ok(exit_code) => Err(ReadinessError::CommandFailed { at, exit_code }),
         Err(source) => Err(match command::conclude(&source, &at.vm) {
             Fruitless::Gone => ReadinessError::Gone { at },
             Fruitless::NotRunning(power) => ReadinessError::NotRunning { at, power },
             Fruitless::Stopped => ReadinessError::Stopped { at },
-            Fruitless::Refused => ReadinessError::CommandRefused { at, source },
+            Fruitless::Refused => ReadinessError::CommandRefused { at, source: Box::new(source) },
         }),
     }
 }

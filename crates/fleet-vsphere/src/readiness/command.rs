@@ -6,16 +6,14 @@ use std::time::Duration;
 
 use rookery_vim::objects::PowerState;
 use rookery_vim::{FaultKind, MoRef};
-use rookery_vim_client::CallError;
+use rookery_vim_client::{CallError, GuestError, Program};
 use tokio::time::sleep;
 
-use super::guest_probe::End;
+/// The command, for people.
+pub(super) const COMMAND: &str = "`env`";
 
-/// A command that ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Ran {
-    pub(super) exit_code: i32,
-}
+/// How a command ended.
+pub(super) type ExitCode = i32;
 
 /// What a failure that does not pass says about the VM.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,65 +32,73 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// few tries, because guests lock users out after some.
 const LOGINS: [Duration; 3] = [Duration::from_secs(2), Duration::from_secs(4), Duration::from_secs(8)];
 
+/// The tools hand path and arguments to a shell as one line, so that this runs `env`. Worker scripts are started in the
+/// same way: what the probe proves holds for them.
+pub(super) fn program() -> Program {
+    Program {
+        path: "/bin/echo".to_owned(),
+        arguments: "-n ;env".to_owned(),
+        environment: Vec::new(),
+        directory: None,
+    }
+}
+
 /// Runs the command until it has ended once, trying again while failures may pass. The last of them is told in `last`.
 ///
 /// The command changes nothing, so that it may be started twice: after a lost answer nobody looks for the first one.
 pub(super) async fn run(
-    mut start: impl AsyncFnMut() -> Result<i64, CallError>,
-    mut ended: impl AsyncFnMut(i64) -> Result<End, CallError>,
-    last: &mut Option<CallError>,
-) -> Result<Ran, CallError> {
+    mut start: impl AsyncFnMut() -> Result<i64, GuestError>,
+    mut ended: impl AsyncFnMut(i64) -> Result<ExitCode, GuestError>,
+    last: &mut Option<GuestError>,
+) -> Result<ExitCode, GuestError> {
     let mut refused_logins = 0;
     loop {
-        let pause = match run_once(&mut start, &mut ended).await {
-            Ok(Some(ran)) => return Ok(ran),
-            Ok(None) => AGAIN,
-            Err(error) => {
-                let Some(pause) = pause_after(&error, &mut refused_logins) else { return Err(error) };
-                *last = Some(error);
-                pause
-            }
+        let ran = match start().await {
+            Ok(pid) => ended(pid).await,
+            Err(error) => Err(error),
         };
+        let error = match ran {
+            Ok(exit_code) => return Ok(exit_code),
+            Err(error) => error,
+        };
+        let Some(pause) = pause_after(&error, &mut refused_logins) else { return Err(error) };
+        *last = Some(error);
         sleep(pause).await;
     }
 }
 
-/// One try; nothing if the guest forgot the command.
-async fn run_once(
-    start: &mut impl AsyncFnMut() -> Result<i64, CallError>,
-    ended: &mut impl AsyncFnMut(i64) -> Result<End, CallError>,
-) -> Result<Option<Ran>, CallError> {
-    let pid = start().await?;
-    for delay in looks() {
-        sleep(delay).await;
-        match ended(pid).await? {
-            End::NotYet => {}
-            End::With(exit_code) => return Ok(Some(Ran { exit_code })),
-            End::Unknown => return Ok(None),
-        }
-    }
-    Ok(None)
-}
-
 /// When to look for the exit code: at once, soon, and then twice a second.
-fn looks() -> impl Iterator<Item = Duration> {
+pub(super) fn looks() -> impl Iterator<Item = Duration> {
     let soon = [0, 50, 100, 200].map(Duration::from_millis);
     soon.into_iter().chain(std::iter::repeat(Duration::from_millis(500)))
 }
 
 /// How long to wait before the next try, if there should be one.
-fn pause_after(error: &CallError, refused_logins: &mut usize) -> Option<Duration> {
-    if error.fault().is_some_and(|fault| fault.type_name() == "InvalidGuestLogin") {
+fn pause_after(error: &GuestError, refused_logins: &mut usize) -> Option<Duration> {
+    if error.fault().is_some_and(|fault| fault.kind() == FaultKind::InvalidGuestLogin) {
         let pause = LOGINS.get(*refused_logins).copied();
         *refused_logins += 1;
         return pause;
     }
-    error.is_transient().then_some(AGAIN)
+    let passes = match error {
+        GuestError::MayHaveStarted { source, .. } => source.is_transient(),
+        // The guest was restarted in between.
+        GuestError::Forgotten { .. } => true,
+        GuestError::Refused { .. }
+        | GuestError::Unsupported { .. }
+        | GuestError::Unwritable { .. }
+        | GuestError::Variable { .. }
+        | GuestError::StillRunning { .. }
+        | GuestError::Transfer { .. } => error.is_transient(),
+    };
+    passes.then_some(AGAIN)
 }
 
 /// What a failure that does not pass says.
-pub(super) fn conclude(error: &CallError, vm: &MoRef) -> Fruitless {
-    if matches!(error, CallError::Closed { .. }) {
+pub(super) fn conclude(error: &GuestError, vm: &MoRef) -> Fruitless {
+    if let GuestError::Refused { source, .. } = error
+        && matches!(**source, CallError::Closed { .. })
+    {
         return Fruitless::Stopped;
     }
     let Some(fault) = error.fault() else { return Fruitless::Refused };

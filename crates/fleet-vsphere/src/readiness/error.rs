@@ -3,13 +3,13 @@ use std::time::Duration;
 
 use rookery_vim::MoRef;
 use rookery_vim::objects::{PowerState, ToolsRunning};
-use rookery_vim_client::{CallError, Vm};
+use rookery_vim_client::{GuestError, Vm};
 
-use super::guest_probe::COMMAND;
+use super::command::COMMAND;
 use super::plan::WantedAddress;
 
 /// Why a VM did not get ready.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum ReadinessError {
     /// The first stage timed out.
     #[error(
@@ -31,14 +31,14 @@ pub enum ReadinessError {
          of VMware Tools in it",
         after.as_secs_f64(), at.seen()
     )]
-    NoCommand { at: Box<At>, after: Duration, source: Option<CallError> },
+    NoCommand { at: Box<At>, after: Duration, source: Option<Box<GuestError>> },
     /// The command was refused for a reason that does not pass.
     #[error(
         "{at} cannot run {COMMAND}; last seen: {}; check the guest's user and password, and the privilege \
          VirtualMachine.GuestOperations.Execute",
         at.seen()
     )]
-    CommandRefused { at: Box<At>, source: CallError },
+    CommandRefused { at: Box<At>, source: Box<GuestError> },
     /// The command ran and failed.
     #[error(
         "{at} ran {COMMAND}, which ended with exit code {exit_code}; last seen: {}; run it as the same user in the \

@@ -7,9 +7,6 @@ use std::net::IpAddr;
 use rookery_vim::objects::PowerState;
 use rookery_vim_client::{Nic, Vm};
 
-/// The device of interfaces that exist in the guest alone, such as a bridge for containers.
-const NO_DEVICE: i32 = -1;
-
 /// The address that a VM has to have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WantedAddress {
@@ -80,7 +77,7 @@ fn unless_halted<T>(vm: &Vm, ready: impl FnOnce() -> Option<T>) -> Verdict<T> {
 
 /// The addresses of cards, without those that only the guest itself can reach.
 fn reachable(nics: &[Nic]) -> impl Iterator<Item = IpAddr> {
-    let cards = nics.iter().filter(|nic| nic.device != Some(NO_DEVICE));
+    let cards = nics.iter().filter(|nic| !nic.is_of_guest_alone());
     cards.flat_map(|nic| &nic.ips).filter_map(|ip| ip.parse().ok())
 }
 

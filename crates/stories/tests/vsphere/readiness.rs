@@ -7,7 +7,7 @@ use rookery_vim::methods::ReconfigVmTask;
 use rookery_vim::objects::PowerState;
 use rookery_vim::specs::{OptionValue, VirtualMachineConfigSpec};
 use rookery_vim::{MoRef, Node};
-use rookery_vim_client::Vm;
+use rookery_vim_client::{GuestUser, Guests, Vm};
 
 /// Only ends a test that has failed already.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -15,7 +15,8 @@ const NAME: &str = "DC0_H0_VM0";
 
 fn readiness(ours: &Connected, each: Duration) -> Readiness {
     let time_outs = TimeOuts { operations: each, address: each, command: each };
-    Readiness::new(ours.client.clone(), ours.inventory.clone(), time_outs)
+    let guests = Guests::new(ours.client.clone());
+    Readiness::new(ours.client.clone(), guests, ours.inventory.clone(), time_outs)
 }
 
 async fn first_vm(ours: &Connected) -> MoRef {
@@ -268,4 +269,77 @@ async fn a_wait_that_the_end_of_the_program_interrupts_blames_no_vm() {
     let waiting = readiness(&ours, PATIENCE);
     let (stopped, ()) = tokio::join!(waiting.operations(&vm), ours.clone().close());
     assert!(matches!(stopped, Err(ReadinessError::Stopped { .. })), "{stopped:?}");
+}
+
+/// A VM with a guest, and a user of it.
+async fn with_guest() -> (Vcsim, Govc, GuestUser) {
+    let vcsim = Vcsim::start(VcsimOptions::plain(1).with_guests()).await;
+    let govc = Govc::new(&vcsim);
+    govc.give_guest(NAME).await;
+    (vcsim, govc, GuestUser { name: "worker".to_owned(), password: "nest".into() })
+}
+
+/// How many probes have ended in the guest, as govc lists them; all of them well.
+async fn probes(govc: &Govc) -> usize {
+    let listed = govc.json(&["guest.ps", "-vm", NAME, "-l", "worker:nest"]).await;
+    let processes = listed["processInfo"].as_array().cloned().unwrap_or_default();
+    let probes = processes.iter().filter(|process| process["cmdLine"].to_string().contains(";env"));
+    let ended: Vec<_> = probes.filter(|process| process["endTime"].is_string()).collect();
+    // vcsim leaves a code of 0 out.
+    assert!(ended.iter().all(|process| process["exitCode"].as_i64().unwrap_or(0) == 0), "{ended:?}");
+    ended.len()
+}
+
+#[tokio::test]
+async fn a_command_in_the_guest_is_the_last_proof() {
+    let (vcsim, govc, user) = with_guest().await;
+    let supervisor = Supervisor::new();
+    let proxy = Proxy::start(vcsim.socket(), &supervisor).await;
+    let ours = connect(proxy.address()).await;
+    let vm = first_vm(&ours).await;
+    let waiting = readiness(&ours, PATIENCE);
+    waiting.command(&vm, &user).await.expect("it runs");
+    assert_eq!(probes(&govc).await, 1);
+
+    // Whether it ran is not known, and a second one does no harm.
+    proxy.lose("StartProgramInGuest");
+    waiting.command(&vm, &user).await.expect("it runs, at last");
+    eventually("both have ended", async || probes(&govc).await == 3).await;
+
+    govc.run(&["vm.power", "-off", NAME]).await;
+    let off = waiting.command(&vm, &user).await;
+    assert!(matches!(off, Err(ReadinessError::NotRunning { power: PowerState::Off, .. })), "{off:?}");
+    assert_eq!(off.map_err(|error| error.at().stage), Err(Stage::Command));
+    ours.close().await;
+}
+
+#[tokio::test]
+async fn a_vm_is_ready_after_all_stages_and_not_before() {
+    let (vcsim, govc, user) = with_guest().await;
+    let (ours, other) = (connect(vcsim.address()).await, connect(vcsim.address()).await);
+    let vm = first_vm(&ours).await;
+    let waiting = readiness(&ours, PATIENCE);
+    let wanted = "192.0.2.17".parse().expect("an address");
+    let ready = waiting.wait(&vm, WantedAddress::Exactly(wanted), &user);
+    tokio::pin!(ready);
+
+    set_operations_ready(&other, &vm, true).await;
+    tokio::select! {
+        biased;
+        early = &mut ready => panic!("it has no address: {early:?}"),
+        () = shown(&ours, &vm, |row| row.guest.operations_ready == Some(true)) => {}
+    }
+    set_cards(&other, &vm, &[(4000, &["192.0.2.18"])]).await;
+    let other_address = |row: &Vm| row.guest.nics.iter().any(|nic| nic.ips == ["192.0.2.18"]);
+    tokio::select! {
+        biased;
+        early = &mut ready => panic!("it has another address: {early:?}"),
+        () = shown(&ours, &vm, other_address) => {}
+    }
+    assert_eq!(probes(&govc).await, 0, "nothing is run before the address is there");
+    set_cards(&other, &vm, &[(4000, &["192.0.2.17"])]).await;
+    assert_eq!(ready.await.expect("it is ready"), wanted);
+    assert_eq!(probes(&govc).await, 1);
+    ours.close().await;
+    other.close().await;
 }

@@ -41,7 +41,10 @@ fn every_operation_is_shown_or_has_a_reason_why_vcsim_cannot_show_it() {
         stories: listed(&[]),
         ignored: listed(&["--ignored"]),
         limits: limits(&guide),
-        calls: calls(&checkout.join("crates/vim-client/src")),
+        calls: ["vim-client", "fleet-vsphere"]
+            .iter()
+            .flat_map(|name| calls(&checkout.join("crates").join(name).join("src")))
+            .collect(),
     };
     assert!(reality.stories.len() > 50 && reality.limits.len() > 10 && reality.calls.len() > 20);
     let problems = problems(TABLE, &reality);

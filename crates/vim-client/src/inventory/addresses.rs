@@ -11,13 +11,20 @@ impl Guest {
     /// The addresses under which others may reach the guest: those of its network cards, IPv4 first, without those that
     /// only mean something on its own link or inside itself.
     pub fn addresses(&self) -> Vec<IpAddr> {
-        let cards = self.nics.iter().filter(|nic| nic.device != Some(GUEST_ONLY)).flat_map(|nic| &nic.ips);
+        let cards = self.nics.iter().filter(|nic| !nic.is_of_guest_alone()).flat_map(|nic| &nic.ips);
         // The primary address may be of any interface: it counts only if nothing is told of interfaces.
         let silent = self.nics.iter().all(|Nic { ips, .. }| ips.is_empty());
         let told = cards.chain(self.ip.as_ref().filter(|_| silent));
         let mut usable: Vec<IpAddr> = told.filter_map(|ip| ip.parse().ok()).filter(is_usable).collect();
         usable.sort_by_key(IpAddr::is_ipv6);
         usable
+    }
+}
+
+impl Nic {
+    /// Whether no virtual card is behind it, so that nobody else can reach it: the bridge of containers, for example.
+    pub fn is_of_guest_alone(&self) -> bool {
+        self.device == Some(GUEST_ONLY)
     }
 }
 

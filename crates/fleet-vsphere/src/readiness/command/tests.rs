@@ -1,6 +1,7 @@
 use std::cell::Cell;
 
 use rookery_vim::{Fault, Node};
+use rookery_vim_client::HttpError;
 use tokio::time::{Instant, timeout};
 
 use super::*;
@@ -24,10 +25,10 @@ const PROMPT: Guest = Guest {
 
 /// What came of a minute, after how many milliseconds, with how many starts, and the last failure.
 struct Minute {
-    outcome: Option<Result<Ran, CallError>>,
+    outcome: Option<Result<ExitCode, GuestError>>,
     after: u128,
     starts: u32,
-    last: Option<CallError>,
+    last: Option<GuestError>,
 }
 
 async fn minute(guest: Guest) -> Minute {
@@ -35,7 +36,7 @@ async fn minute(guest: Guest) -> Minute {
     let (started, starts, mut last) = (Cell::new(began), Cell::new(0_u32), None);
     let start = async || {
         if began.elapsed() < guest.up_after {
-            return Err(fault(guest.before));
+            return Err(refused(fault(guest.before)));
         }
         started.set(Instant::now());
         starts.set(starts.get() + 1);
@@ -43,13 +44,27 @@ async fn minute(guest: Guest) -> Minute {
     };
     let ended = async |_| {
         let restarted = guest.restarts_after.map(|after| began + after);
-        if restarted.is_some_and(|at| started.get() < at && at <= Instant::now()) {
-            return Ok(End::Unknown);
+        for delay in looks() {
+            sleep(delay).await;
+            if restarted.is_some_and(|at| started.get() < at && at <= Instant::now()) {
+                return Err(GuestError::Forgotten { pid: 1, vm: vm() });
+            }
+            if started.get().elapsed() >= guest.takes {
+                break;
+            }
         }
-        Ok(if started.get().elapsed() < guest.takes { End::NotYet } else { End::With(guest.exit_code) })
+        Ok(guest.exit_code)
     };
     let outcome = timeout(Duration::from_secs(60), run(start, ended, &mut last)).await.ok();
     Minute { outcome, after: began.elapsed().as_millis(), starts: starts.get(), last }
+}
+
+fn vm() -> MoRef {
+    MoRef::new("VirtualMachine", "vm-7")
+}
+
+fn refused(source: CallError) -> GuestError {
+    GuestError::Refused { action: "start it".to_owned(), vm: vm(), source: Box::new(source) }
 }
 
 fn fault(name: &str) -> CallError {
@@ -79,7 +94,7 @@ async fn the_exit_code_is_looked_for_at_once_then_soon_then_twice_a_second() {
     ] {
         let guest = Guest { takes: Duration::from_millis(takes), exit_code: 3, ..PROMPT };
         let Minute { outcome, after, starts, .. } = minute(guest).await;
-        assert!(matches!(outcome, Some(Ok(Ran { exit_code: 3 }))), "{takes}: {outcome:?}");
+        assert!(matches!(outcome, Some(Ok(3))), "{takes}: {outcome:?}");
         assert_eq!((after, starts), (seen, 1), "{takes}");
     }
 }
@@ -89,7 +104,7 @@ async fn a_guest_that_is_not_up_yet_is_tried_again_each_second() {
     for before in ["GuestOperationsUnavailable", "TaskInProgress", "HostCommunication"] {
         let guest = Guest { up_after: Duration::from_millis(4500), before, ..PROMPT };
         let Minute { outcome, after, last, .. } = minute(guest).await;
-        assert!(matches!(outcome, Some(Ok(Ran { exit_code: 0 }))), "{before}: {outcome:?}");
+        assert!(matches!(outcome, Some(Ok(0))), "{before}: {outcome:?}");
         assert_eq!(after, 5000, "{before}");
         assert!(last.is_some(), "the last failure is told");
     }
@@ -99,7 +114,11 @@ async fn a_guest_that_is_not_up_yet_is_tried_again_each_second() {
 async fn a_guest_that_never_comes_up_is_waited_for_to_the_end_and_says_why() {
     let Minute { outcome, last, .. } = minute(Guest { up_after: Duration::from_secs(99), ..PROMPT }).await;
     assert!(outcome.is_none(), "{outcome:?}");
-    assert!(last.is_some_and(|error| error.is(FaultKind::GuestOperationsUnavailable)));
+    assert!(
+        last.is_some_and(
+            |error| error.fault().map(Fault::kind) == Some(FaultKind::GuestOperationsUnavailable)
+        )
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -131,19 +150,30 @@ async fn a_command_that_the_guest_forgot_is_started_again() {
         ..PROMPT
     };
     let Minute { outcome, starts, .. } = minute(guest).await;
-    assert!(matches!(outcome, Some(Ok(Ran { exit_code: 0 }))), "{outcome:?}");
+    assert!(matches!(outcome, Some(Ok(0))), "{outcome:?}");
     assert_eq!(starts, 2);
+}
+
+/// The command changes nothing, so that a second one does no harm.
+#[test]
+fn a_start_whose_answer_was_lost_is_tried_again() {
+    let (program, source) = ("/bin/echo".to_owned(), HttpError::Broken("reset".to_owned()));
+    let source = Box::new(CallError::Lost { method: "StartProgramInGuest", source });
+    let lost = GuestError::MayHaveStarted { program, vm: vm(), source };
+    assert_eq!(pause_after(&lost, &mut 0), Some(AGAIN));
 }
 
 #[test]
 fn what_a_refusal_says_about_the_vm() {
-    let vm = MoRef::new("VirtualMachine", "vm-7");
-    let check = |error: &CallError, expected| assert_eq!(conclude(error, &vm), expected, "{error:?}");
-    check(&with("ManagedObjectNotFound", "obj", "vm-7"), Fruitless::Gone);
+    let check = |error: CallError, expected| {
+        let error = refused(error);
+        assert_eq!(conclude(&error, &vm()), expected, "{error:?}");
+    };
+    check(with("ManagedObjectNotFound", "obj", "vm-7"), Fruitless::Gone);
     // Another object, such as the process manager, says nothing about the VM.
-    check(&with("ManagedObjectNotFound", "obj", "guestOperationsProcessManager"), Fruitless::Refused);
-    check(&with("InvalidPowerState", "existingState", "poweredOff"), Fruitless::NotRunning(PowerState::Off));
-    check(&fault("InvalidPowerState"), Fruitless::Refused);
-    check(&fault("InvalidGuestLogin"), Fruitless::Refused);
-    check(&CallError::Closed { method: "StartProgramInGuest" }, Fruitless::Stopped);
+    check(with("ManagedObjectNotFound", "obj", "guestOperationsProcessManager"), Fruitless::Refused);
+    check(with("InvalidPowerState", "existingState", "poweredOff"), Fruitless::NotRunning(PowerState::Off));
+    check(fault("InvalidPowerState"), Fruitless::Refused);
+    check(fault("InvalidGuestLogin"), Fruitless::Refused);
+    check(CallError::Closed { method: "StartProgramInGuest" }, Fruitless::Stopped);
 }

@@ -3,8 +3,8 @@
 use super::{Row, Shown::CannotBe, Shown::In};
 
 /// One row for each operation, or for each part of one that is shown, or cannot be, by itself. `calls` are public
-/// asynchronous functions of `rookery-vim-client`, by module; all of them have to be in here. Stories are named by
-/// module and function; what cannot be shown is named by its row in `docs/vcsim.md`.
+/// asynchronous functions of `rookery-vim-client` and `rookery-fleet-vsphere`, by module; all of them have to be in here.
+/// Stories are named by module and function; what cannot be shown is named by its row in `docs/vcsim.md`.
 pub(super) const TABLE: &[Row] = &[
     // Finding.
     Row {
@@ -24,10 +24,11 @@ pub(super) const TABLE: &[Row] = &[
     },
     Row {
         operation: "read properties, whole or not at all",
-        calls: &["properties::retrieve"],
+        calls: &["properties::retrieve", "properties::properties_of"],
         shown: In(&[
             "cuts::an_answer_cut_at_any_byte_is_an_error_or_whole",
             "cuts::a_tls_connection_cut_anywhere_is_an_error_or_whole",
+            "readiness::an_inventory_that_lags_behind_a_start_or_a_clone_fails_no_wait",
         ]),
     },
     Row { operation: "write members in their order", calls: &[], shown: CannotBe("order of members") },
@@ -222,6 +223,18 @@ pub(super) const TABLE: &[Row] = &[
         calls: &["guest::validate"],
         shown: CannotBe("guest credentials"),
     },
+    // Readiness.
+    Row {
+        operation: "wait until a VM is ready, stage by stage",
+        calls: &["readiness::wait", "readiness::operations", "readiness::address", "readiness::command"],
+        shown: In(&[
+            "readiness::the_stages_are_waited_for_on_the_inventory_without_a_call",
+            "readiness::the_address_of_a_customization_is_found",
+            "readiness::a_command_in_the_guest_is_the_last_proof",
+            "readiness::a_vm_is_ready_after_all_stages_and_not_before",
+        ]),
+    },
+    Row { operation: "see a guest get ready by itself", calls: &[], shown: CannotBe("readiness of a guest") },
     // Files of datastores.
     Row {
         operation: "send, fetch and look at files of a datastore",
