@@ -2,6 +2,7 @@
 
 mod guest;
 mod machine;
+mod others;
 mod storage;
 
 use jiff::Timestamp;
@@ -15,6 +16,7 @@ use crate::{Hidden, MoRef, Node, Writer};
 
 pub use guest::*;
 pub use machine::*;
+pub use others::*;
 pub use storage::*;
 
 /// One call: its parameters, and the type of its result.

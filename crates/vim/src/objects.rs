@@ -16,6 +16,7 @@ objects! {
         authorization_manager: Option<MoRef> = "authorizationManager",
         event_manager: Option<MoRef> = "eventManager",
         task_manager: Option<MoRef> = "taskManager",
+        customization_spec_manager: Option<MoRef> = "customizationSpecManager",
         search_index: Option<MoRef> = "searchIndex",
         file_manager: Option<MoRef> = "fileManager",
         virtual_disk_manager: Option<MoRef> = "virtualDiskManager",
@@ -27,8 +28,11 @@ objects! {
     AboutInfo {
         name: String = "name",
         full_name: String = "fullName",
+        vendor: Option<String> = "vendor",
         version: String = "version",
         build: Option<String> = "build",
+        os_type: Option<String> = "osType",
+        product_line_id: Option<String> = "productLineId",
         api_type: String = "apiType",
         api_version: String = "apiVersion",
         instance_uuid: Option<String> = "instanceUuid",
@@ -38,10 +42,15 @@ objects! {
     UserSession {
         key: Hidden = "key",
         user_name: String = "userName",
+        full_name: Option<String> = "fullName",
         login_time: Option<Timestamp> = "loginTime",
         last_active_time: Option<Timestamp> = "lastActiveTime",
+        locale: Option<String> = "locale",
+        message_locale: Option<String> = "messageLocale",
+        extension_session: Option<bool> = "extensionSession",
         ip_address: Option<String> = "ipAddress",
         user_agent: Option<String> = "userAgent",
+        call_count: Option<i64> = "callCount",
     }
 
     /// What a session may do with one object.

@@ -17,6 +17,7 @@ const DIRECTIONS: &[(&str, May)] = &[
     ("rookery-stories", May::UseAllBut(&[])),
     ("rookery-vim", May::Use(&[])),
     ("rookery-vim-client", May::Use(&["rookery-daemon", "rookery-vim"])),
+    ("rookery-vim-sim", May::Use(&["rookery-daemon", "rookery-vim"])),
     ("xtask", May::Use(&[])),
 ];
 

@@ -1,0 +1,349 @@
+//! The property collector: reading, watching, and the long polls that wait inside the world.
+//!
+//! ```text
+//!   base ──────── changes in the log ────────► queue ──── first page ────► in flight
+//!    ▲            (what each filter saw)                                      │
+//!    └───────────────────── acknowledged by the next wait ◄───────────────────┘
+//! ```
+//!
+//! A version names a page. The page that was sent last is kept until a wait names its version: a client that lost an
+//! answer asks with the version before, and gets the same page again.
+
+mod filter;
+mod refs;
+mod retrieve;
+mod select;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use jiff::{SignedDuration, Timestamp};
+use rookery_vim::Writer;
+use rookery_vim::objects::WaitOptions;
+
+use crate::id::{Id, Kind};
+use crate::io::RequestId;
+use crate::refusal::Refusal;
+use crate::soap::{self, Outcome};
+use crate::world::World;
+pub(crate) use filter::{Delta, Filter};
+pub(crate) use retrieve::{Rest, fetch, next_page, retrieve, retrieve_all};
+pub(crate) use select::Spec;
+
+/// All collectors of all sessions.
+#[derive(Debug, Default)]
+pub(crate) struct Collectors {
+    collectors: BTreeMap<Id, Collector>,
+    /// Retrieves that are not read to their end, by token.
+    pub(crate) rests: BTreeMap<String, Rest>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Collector {
+    pub(crate) session: u32,
+    filters: Vec<Filter>,
+    /// The version that the client is known to have.
+    version: u64,
+    last_version: u64,
+    /// The revision that the filters' members are of, but for what is in the queue.
+    base: u64,
+    queue: VecDeque<(Id, Delta)>,
+    queue_revision: u64,
+    in_flight: Option<(u64, usize)>,
+    parked: Option<Parked>,
+}
+
+/// A wait that found nothing yet.
+#[derive(Debug, Clone)]
+struct Parked {
+    request: RequestId,
+    method: String,
+    deadline: Option<Timestamp>,
+    page: usize,
+}
+
+impl Collector {
+    pub(crate) fn new(session: u32) -> Self {
+        Self {
+            session,
+            filters: Vec::new(),
+            version: 0,
+            last_version: 0,
+            base: 0,
+            queue: VecDeque::new(),
+            queue_revision: 0,
+            in_flight: None,
+            parked: None,
+        }
+    }
+
+    /// Takes up what the client says it has.
+    fn acknowledge(&mut self, version: &str) -> Result<(), Refusal> {
+        if version.is_empty() {
+            for filter in &mut self.filters {
+                filter.start_over();
+            }
+            self.queue.clear();
+            self.in_flight = None;
+            return Ok(());
+        }
+        let stale = || {
+            Refusal::new("InvalidCollectorVersion", "The version is not one that this collector gave out.")
+        };
+        let version: u64 = version.parse().map_err(|_| stale())?;
+        match self.in_flight.take() {
+            Some((sent, count)) if sent == version => {
+                for (filter, delta) in self.queue.drain(..count) {
+                    if let Some(filter) = self.filters.iter_mut().find(|f| f.id == filter) {
+                        filter.apply(delta);
+                    }
+                }
+                self.version = version;
+                if self.queue.is_empty() {
+                    self.base = self.queue_revision;
+                }
+                Ok(())
+            }
+            // The answer was lost: the same page goes out again.
+            _ if version == self.version && version > 0 => Ok(()),
+            _ => Err(stale()),
+        }
+    }
+
+    fn next_page(&mut self, page: usize) -> Option<(u64, usize)> {
+        let count = self.queue.len().min(page);
+        if count == 0 {
+            return None;
+        }
+        self.last_version += 1;
+        self.in_flight = Some((self.last_version, count));
+        self.in_flight
+    }
+}
+
+impl Collectors {
+    pub(crate) fn insert(&mut self, id: Id, collector: Collector) {
+        self.collectors.insert(id, collector);
+    }
+
+    pub(crate) fn get(&self, id: Id) -> Option<&Collector> {
+        self.collectors.get(&id)
+    }
+
+    pub(crate) fn add_filter(&mut self, id: Id, filter: Filter) {
+        if let Some(collector) = self.collectors.get_mut(&id) {
+            collector.filters.push(filter);
+        }
+    }
+
+    pub(crate) fn remove_filter(&mut self, filter: Id) -> bool {
+        let mut removed = false;
+        for collector in self.collectors.values_mut() {
+            let before = collector.filters.len();
+            collector.filters.retain(|f| f.id != filter);
+            if collector.filters.len() < before {
+                removed = true;
+                let sent = collector.in_flight.map_or(0, |(_, count)| count);
+                let kept = collector.queue.iter().take(sent).filter(|(of, _)| *of != filter).count();
+                collector.queue.retain(|(of, _)| *of != filter);
+                if let Some((_, count)) = &mut collector.in_flight {
+                    *count = kept;
+                }
+            }
+        }
+        removed
+    }
+
+    /// Removes what a session leaves behind; the requests that wait for it.
+    pub(crate) fn remove_session(&mut self, session: u32) -> Vec<RequestId> {
+        self.rests.retain(|_, rest| rest.session != session);
+        let gone: Vec<Id> =
+            self.collectors.iter().filter(|(_, c)| c.session == session).map(|(id, _)| *id).collect();
+        gone.into_iter().filter_map(|id| self.remove(id)).collect()
+    }
+
+    /// Removes a collector; the request that waits on it.
+    pub(crate) fn remove(&mut self, id: Id) -> Option<RequestId> {
+        self.collectors.remove(&id).and_then(|c| c.parked).map(|parked| parked.request)
+    }
+
+    /// Ends the wait on a collector.
+    pub(crate) fn cancel(&mut self, id: Id) -> Option<RequestId> {
+        self.collectors.get_mut(&id)?.parked.take().map(|parked| parked.request)
+    }
+
+    pub(crate) fn forget_request(&mut self, request: RequestId) {
+        for collector in self.collectors.values_mut() {
+            if collector.parked.as_ref().is_some_and(|parked| parked.request == request) {
+                collector.parked = None;
+            }
+        }
+    }
+
+    pub(crate) fn next_deadline(&self) -> Option<Timestamp> {
+        self.collectors.values().filter_map(|c| c.parked.as_ref()?.deadline).min()
+    }
+
+    pub(crate) fn oldest_revision(&self) -> Option<u64> {
+        self.collectors.values().filter(|c| !c.filters.is_empty()).map(|c| c.base).min()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn waiting(&self) -> usize {
+        self.collectors.values().filter(|c| c.parked.is_some()).count()
+    }
+}
+
+/// `WaitForUpdatesEx` and its older forms.
+pub(crate) fn wait(
+    world: &mut World,
+    call: &soap::Call,
+    id: Id,
+    version: &str,
+    options: Option<&WaitOptions>,
+    once: bool,
+) -> soap::Handled {
+    let page = options.and_then(|o| o.max_object_updates).filter(|most| *most > 0);
+    let page =
+        page.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX).min(world.settings.page);
+    let seconds = if once { Some(0) } else { options.and_then(|o| o.max_wait_seconds) };
+    let deadline = seconds.map(|seconds| {
+        world.now.saturating_add(SignedDuration::from_secs(i64::from(seconds.max(0)))).unwrap_or(world.now)
+    });
+    let Some(collector) = world.collectors.collectors.get_mut(&id) else {
+        return Err(Refusal::gone(&call.this));
+    };
+    collector.acknowledge(version)?;
+    // One wait at a time: the one before ends as if it had been cancelled.
+    if let Some(before) = collector.parked.take() {
+        world.reply(before.request, soap::refuse(&cancelled()));
+    }
+    if let Some(text) = updates(world, id, page) {
+        return Ok(soap::written(&call.method, |out| out.raw(&text)));
+    }
+    if deadline.is_some_and(|deadline| deadline <= world.now) {
+        return Ok(soap::written(&call.method, |_| {}));
+    }
+    if let Some(collector) = world.collectors.collectors.get_mut(&id) {
+        collector.parked =
+            Some(Parked { request: call.request, method: call.method.clone(), deadline, page });
+    }
+    Ok(Outcome::Parked)
+}
+
+pub(crate) fn cancelled() -> Refusal {
+    Refusal::new("RequestCanceled", "The request was canceled.")
+}
+
+/// Answers the waits that something was found for, and those that have waited long enough.
+pub(crate) fn answer_waiting(world: &mut World) {
+    if world.settings.frozen {
+        return;
+    }
+    let revision = world.store.log.revision();
+    let now = world.now;
+    let due: Vec<Id> = world
+        .collectors
+        .collectors
+        .iter()
+        .filter(|(_, c)| {
+            c.parked.as_ref().is_some_and(|p| c.base < revision || p.deadline.is_some_and(|d| d <= now))
+                || c.parked.is_some() && c.filters.iter().any(Filter::is_fresh)
+        })
+        .map(|(id, _)| *id)
+        .collect();
+    for id in due {
+        let Some(parked) = world.collectors.collectors.get(&id).and_then(|c| c.parked.clone()) else {
+            continue;
+        };
+        let text = updates(world, id, parked.page);
+        let over = parked.deadline.is_some_and(|deadline| deadline <= now);
+        if text.is_none() && !over {
+            continue;
+        }
+        let reply = soap::late(&parked.method, |out| out.raw(text.as_deref().unwrap_or_default()));
+        world.reply(parked.request, reply);
+        if let Some(collector) = world.collectors.collectors.get_mut(&id) {
+            collector.parked = None;
+        }
+    }
+}
+
+/// The next page of a collector as a `returnval`, if there is anything to tell.
+fn updates(world: &mut World, id: Id, page: usize) -> Option<String> {
+    fill_queue(world, id);
+    let collector = world.collectors.collectors.get_mut(&id)?;
+    let (version, count) = collector.next_page(page)?;
+    // Objects may have gone since they were queued: then there is nothing to tell of them any more.
+    let (store, views) = (&world.store, &world.views);
+    let tasks = &world.tasks;
+    let exists = |id: Id| crate::look::exists(store, views, tasks, id);
+    for (_, delta) in collector.queue.iter_mut().take(count) {
+        delta.void_unless(exists);
+    }
+    let collector = world.collectors.collectors.get(&id)?;
+    let mut out = Writer::new();
+    out.open("returnval", None);
+    out.leaf("version", None, &version.to_string());
+    for filter in &collector.filters {
+        let mut deltas = collector.queue.iter().take(count).filter(|(of, _)| *of == filter.id).peekable();
+        if deltas.peek().is_none() {
+            continue;
+        }
+        out.open("filterSet", None);
+        out.reference("filter", None, &filter.id.reference());
+        for (_, delta) in deltas {
+            filter.write(world, delta, &mut out);
+        }
+        out.close("filterSet");
+    }
+    if collector.queue.len() > count {
+        out.leaf("truncated", None, "true");
+    }
+    out.close("returnval");
+    Some(out.into_string())
+}
+
+/// Finds out what each filter has seen since, if all that was found before has been told.
+fn fill_queue(world: &mut World, id: Id) {
+    let revision = world.store.log.revision();
+    let Some(collector) = world.collectors.collectors.get(&id) else { return };
+    if !collector.queue.is_empty() {
+        return;
+    }
+    let mut found = Vec::new();
+    let mut recomputed = Vec::new();
+    for filter in &collector.filters {
+        let (deltas, general) = filter.deltas(world, collector.base);
+        found.extend(deltas.into_iter().map(|delta| (filter.id, delta)));
+        recomputed.push(general);
+    }
+    let Some(collector) = world.collectors.collectors.get_mut(&id) else { return };
+    for (filter, general) in collector.filters.iter_mut().zip(recomputed) {
+        filter.reported(general);
+    }
+    collector.queue.extend(found);
+    collector.queue_revision = revision;
+    if collector.queue.is_empty() {
+        collector.base = revision;
+    }
+}
+
+/// The collector that a call is about: everybody has a default one.
+pub(crate) fn addressed(world: &mut World, call: &soap::Call) -> Result<Id, Refusal> {
+    let session = call.session.ok_or_else(|| Refusal::not_authenticated(&call.this))?;
+    let id = Id::of(&call.this).filter(|id| id.kind == Kind::PropertyCollector);
+    let id = id.ok_or_else(|| Refusal::gone(&call.this))?;
+    if id == Id::single(Kind::PropertyCollector) {
+        if let Some(own) = world.sessions.default_collector(session) {
+            return Ok(own);
+        }
+        let own = world.store.next_id(Kind::PropertyCollector);
+        world.collectors.insert(own, Collector::new(session));
+        world.sessions.set_default_collector(session, own);
+        return Ok(own);
+    }
+    match world.collectors.get(id) {
+        Some(collector) if collector.session == session => Ok(id),
+        Some(_) | None => Err(Refusal::gone(&call.this)),
+    }
+}

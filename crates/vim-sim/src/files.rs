@@ -1,0 +1,288 @@
+//! Files on datastores.
+
+use jiff::Timestamp;
+
+use crate::id::Id;
+use crate::io::{Aside, Body, Effect, Reply, Request};
+use crate::refusal::Refusal;
+use crate::task::Done;
+use crate::world::World;
+
+/// A file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StoredFile {
+    pub(crate) content: Aside,
+    pub(crate) modified: Timestamp,
+}
+
+/// An operation on files.
+#[derive(Debug)]
+pub(crate) enum FileWork {
+    Delete(Place),
+    Move { from: Place, to: Place, force: bool },
+    Copy { from: Place, to: Place, force: bool },
+    Search { browser: Id, place: Place, patterns: Vec<String>, recursive: bool },
+}
+
+/// A path on a datastore.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) datastore: Id,
+    pub(crate) path: String,
+}
+
+impl Place {
+    /// Reads `[fast] a/b`.
+    pub(crate) fn parse(world: &World, text: &str) -> Result<Self, Refusal> {
+        let invalid = || {
+            Refusal::new("InvalidDatastorePath", format!("Invalid datastore path '{text}'."))
+                .with("datastorePath", text)
+        };
+        let (name, path) =
+            text.strip_prefix('[').and_then(|rest| rest.split_once(']')).ok_or_else(invalid)?;
+        let datastore = world.store.datastores.keys().copied().find(|id| world.store.name(*id) == name);
+        let datastore = datastore.ok_or_else(invalid)?;
+        Ok(Self { datastore, path: clean(path) })
+    }
+
+    pub(crate) fn text(&self, world: &World) -> String {
+        format!("[{}] {}", world.store.name(self.datastore), self.path)
+    }
+}
+
+fn clean(path: &str) -> String {
+    let parts = path.trim().split('/').filter(|part| !part.is_empty() && *part != ".");
+    parts.collect::<Vec<_>>().join("/")
+}
+
+fn not_found(world: &World, place: &Place) -> Refusal {
+    let text = place.text(world);
+    Refusal::new("FileNotFound", format!("File {text} was not found")).with("file", text)
+}
+
+pub(crate) fn check(world: &World, work: &FileWork) -> Result<(), Refusal> {
+    match work {
+        FileWork::Delete(place) | FileWork::Move { from: place, .. } | FileWork::Copy { from: place, .. } => {
+            if is_there(world, place) {
+                Ok(())
+            } else {
+                Err(not_found(world, place))
+            }
+        }
+        FileWork::Search { place, .. } => {
+            if place.path.is_empty() || is_folder(world, place) {
+                Ok(())
+            } else {
+                Err(not_found(world, place))
+            }
+        }
+    }
+}
+
+fn is_there(world: &World, place: &Place) -> bool {
+    is_folder(world, place)
+        || world.store.datastores.get(&place.datastore).is_some_and(|d| d.files.contains_key(&place.path))
+}
+
+/// Folders are there because they were made, or because something is in them. The folders of VMs are such.
+fn is_folder(world: &World, place: &Place) -> bool {
+    let Some(datastore) = world.store.datastores.get(&place.datastore) else { return false };
+    if matches!(datastore.files.get(&place.path), Some(None)) {
+        return true;
+    }
+    let inside = format!("{}/", place.path);
+    let below =
+        datastore.files.range(inside.clone()..).next().is_some_and(|(path, _)| path.starts_with(&inside));
+    below
+        || datastore
+            .vms
+            .iter()
+            .filter_map(|vm| world.store.vms.get(vm))
+            .any(|vm| vm.path.starts_with(&inside))
+}
+
+pub(crate) fn run(world: &mut World, work: FileWork) -> Result<Done, Refusal> {
+    check(world, &work)?;
+    match work {
+        FileWork::Delete(place) => {
+            for (_, file) in take_out(world, &place) {
+                discard(world, place.datastore, file);
+            }
+        }
+        FileWork::Move { from, to, force } => {
+            make_way(world, &to, force)?;
+            let moved = take_out(world, &from);
+            for (path, file) in moved {
+                let rest = path.strip_prefix(&from.path).unwrap_or_default();
+                let target = format!("{}{rest}", to.path);
+                if let Some(datastore) = world.store.datastores.get_mut(&to.datastore) {
+                    datastore.files.insert(target, file);
+                }
+            }
+        }
+        FileWork::Copy { from, to, force } => {
+            make_way(world, &to, force)?;
+            let file =
+                world.store.datastores.get(&from.datastore).and_then(|d| d.files.get(&from.path)).cloned();
+            if let (Some(file), Some(datastore)) = (file, world.store.datastores.get_mut(&to.datastore)) {
+                datastore.files.insert(to.path.clone(), file);
+            }
+        }
+        FileWork::Search { browser, place, patterns, recursive } => {
+            return Ok(Done::Value(crate::look::search_results(
+                world, browser, &place, &patterns, recursive,
+            )));
+        }
+    }
+    Ok(Done::Nothing)
+}
+
+fn take_out(world: &mut World, place: &Place) -> Vec<(String, Option<StoredFile>)> {
+    let Some(datastore) = world.store.datastores.get_mut(&place.datastore) else { return Vec::new() };
+    let inside = format!("{}/", place.path);
+    datastore.files.extract_if(.., |path, _| *path == place.path || path.starts_with(&inside)).collect()
+}
+
+fn make_way(world: &mut World, to: &Place, force: bool) -> Result<(), Refusal> {
+    let there = world.store.datastores.get(&to.datastore).is_some_and(|d| d.files.contains_key(&to.path));
+    if there && !force {
+        let text = to.text(world);
+        return Err(
+            Refusal::new("FileAlreadyExists", format!("File {text} already exists")).with("file", text)
+        );
+    }
+    for (_, file) in take_out(world, to) {
+        discard(world, to.datastore, file);
+    }
+    Ok(())
+}
+
+/// Forgets a file, and its content if nobody else has it.
+fn discard(world: &mut World, datastore: Id, file: Option<StoredFile>) {
+    let Some(file) = file else { return };
+    if let Some(found) = world.store.datastores.get_mut(&datastore) {
+        found.used -= i64::try_from(file.content.size).unwrap_or(0);
+    }
+    let blob = file.content.blob;
+    let mut files = world.store.datastores.values().flat_map(|d| d.files.values()).flatten();
+    if !files.any(|other| other.content.blob == blob) {
+        world.effect(Effect::Discard(blob));
+    }
+}
+
+pub(crate) fn make_directory(world: &mut World, place: &Place, parents: bool) -> Result<(), Refusal> {
+    if is_there(world, place) {
+        let text = place.text(world);
+        return Err(
+            Refusal::new("FileAlreadyExists", format!("File {text} already exists")).with("file", text)
+        );
+    }
+    if let Some((parent, _)) = place.path.rsplit_once('/') {
+        let parent = Place { datastore: place.datastore, path: parent.to_owned() };
+        if !is_there(world, &parent) {
+            if !parents {
+                return Err(not_found(world, &parent));
+            }
+            make_directory(world, &parent, true)?;
+        }
+    }
+    if let Some(datastore) = world.store.datastores.get_mut(&place.datastore) {
+        datastore.files.insert(place.path.clone(), None);
+    }
+    Ok(())
+}
+
+/// `/folder/PATH?dcPath=…&dsName=…`.
+pub(crate) fn serve(world: &mut World, request: &Request) -> Reply {
+    let session = world.sessions.of_cookie(request.header("cookie").unwrap_or_default(), world.now);
+    let aside = request.aside;
+    let reply = match session {
+        None => Reply::plain(401, "log in first"),
+        Some(_) => answer(world, request),
+    };
+    if let Some(aside) = aside
+        && reply.status >= 300
+    {
+        world.effect(Effect::Discard(aside.blob));
+    }
+    reply
+}
+
+fn answer(world: &mut World, request: &Request) -> Reply {
+    let parameter = |name: &str| {
+        let pairs = request.query.split('&').filter_map(|pair| pair.split_once('='));
+        pairs.filter(|(n, _)| *n == name).map(|(_, value)| decode(value)).next()
+    };
+    let name = parameter("dsName").unwrap_or_default();
+    let datastore = world.store.datastores.keys().copied().find(|id| world.store.name(*id) == name);
+    let Some(datastore) = datastore else { return Reply::plain(404, "there is no such datastore") };
+    // A plus sign stands for a space only in the query.
+    let path = request.path.strip_prefix("/folder").unwrap_or_default().replace('+', "%2B");
+    let path = clean(&decode(&path));
+    let place = Place { datastore, path };
+    let file =
+        world.store.datastores.get(&datastore).and_then(|d| d.files.get(&place.path)).cloned().flatten();
+    match (request.method.as_str(), file) {
+        ("PUT" | "POST", before) => upload(world, request, &place, before),
+        ("GET", Some(file)) => content(&file, Body::Aside(file.content)),
+        ("HEAD", Some(file)) => content(&file, Body::Head(file.content.size)),
+        ("GET" | "HEAD", None) => Reply::plain(404, "there is no such file"),
+        _ => Reply::plain(405, "GET, HEAD and PUT are possible"),
+    }
+}
+
+fn content(file: &StoredFile, body: Body) -> Reply {
+    let modified = file.modified.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
+    let headers = vec![("content-type", "application/octet-stream".to_owned()), ("last-modified", modified)];
+    Reply { status: 200, headers, body }
+}
+
+fn upload(world: &mut World, request: &Request, place: &Place, before: Option<StoredFile>) -> Reply {
+    if request.header("content-length").is_none() {
+        return Reply::plain(411, "the length of the content must be known");
+    }
+    let Some(aside) = request.aside else { return Reply::plain(400, "there is no content") };
+    let parent = place.path.rsplit_once('/').map(|(parent, _)| parent.to_owned());
+    if let Some(path) = parent
+        && !is_folder(world, &Place { datastore: place.datastore, path })
+    {
+        return Reply::plain(404, "the folder does not exist");
+    }
+    let size = i64::try_from(aside.size).unwrap_or(i64::MAX);
+    let now = world.now;
+    let status = if before.is_some() { 200 } else { 201 };
+    for (_, file) in take_out(world, place) {
+        discard(world, place.datastore, file);
+    }
+    let Some(datastore) = world.store.datastores.get_mut(&place.datastore) else {
+        return Reply::plain(404, "there is no such datastore");
+    };
+    if size > datastore.free() {
+        return Reply::plain(507, "there is no space left on the datastore");
+    }
+    datastore.used += size;
+    datastore.files.insert(place.path.clone(), Some(StoredFile { content: aside, modified: now }));
+    world.store.log.touch(place.datastore, "summary.freeSpace");
+    Reply::plain(status, "")
+}
+
+/// Takes the percent signs out of a part of an address.
+pub(crate) fn decode(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let hex = bytes.get(at + 1..at + 3).and_then(|hex| std::str::from_utf8(hex).ok());
+        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()).filter(|_| byte == b'%') {
+            Some(decoded) => {
+                out.push(decoded);
+                at += 3;
+            }
+            None => {
+                out.push(if byte == b'+' { b' ' } else { byte });
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}

@@ -1,0 +1,38 @@
+//! Which request goes where.
+
+use crate::io::{Reply, Request, RequestId};
+use crate::soap;
+use crate::world::World;
+
+/// Answers a request, unless its answer comes later.
+pub(crate) fn serve(world: &mut World, id: RequestId, request: &Request) -> Option<Reply> {
+    match (request.method.as_str(), request.path.as_str()) {
+        ("POST", "/sdk" | "/sdk/") => soap::serve(world, id, request),
+        ("GET", "/sdk/vimServiceVersions.xml") => Some(Reply::soap(200, versions())),
+        (_, "/sdk" | "/sdk/") => Some(Reply::plain(405, "POST a SOAP envelope here")),
+        (_, path) if path.starts_with("/folder") => Some(crate::files::serve(world, request)),
+        (_, path) if path.starts_with("/guestFile") => Some(crate::guests::serve_file(world, request)),
+        (_, path) if path.starts_with("/rest/") || path.starts_with("/api/") => {
+            Some(crate::rest::serve(world, request))
+        }
+        _ => Some(Reply::plain(404, "there is nothing here")),
+    }
+}
+
+/// What this server can speak, newest first.
+fn versions() -> String {
+    let mut text = String::from(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<namespaces version=\"1.0\"><namespace><name>urn:vim25</name>",
+    );
+    text.push_str("<version>7.0.3.0</version><priorVersions>");
+    for prior in [
+        "7.0.2.0", "7.0.1.0", "7.0.0.0", "6.9.1", "6.8.7", "6.7.3", "6.7.2", "6.7.1", "6.7", "6.5", "6.0",
+        "5.5",
+    ] {
+        text.push_str("<version>");
+        text.push_str(prior);
+        text.push_str("</version>");
+    }
+    text.push_str("</priorVersions></namespace></namespaces>\n");
+    text
+}

@@ -1,0 +1,134 @@
+//! What goes into the world and what comes out of it.
+
+use jiff::Timestamp;
+
+/// One request, as the shell numbered it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestId(pub u64);
+
+/// What happens to the world.
+#[derive(Debug, Clone)]
+pub enum Input {
+    /// A client asks. The answer may come at once or from a later step.
+    Request(RequestId, Request),
+    /// The time that an earlier step asked for has come.
+    Timer,
+    /// A client no longer waits for its answer.
+    Gone(RequestId),
+    /// A program that an effect started has ended.
+    Exited {
+        /// As the effect numbered it.
+        process: u64,
+        /// Its exit code.
+        code: i32,
+    },
+}
+
+/// An HTTP request.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// `GET`, `POST`, …
+    pub method: String,
+    /// The path, still encoded.
+    pub path: String,
+    /// What follows the question mark, still encoded.
+    pub query: String,
+    /// Names in small letters.
+    pub headers: Vec<(String, String)>,
+    /// The body, if it is small.
+    pub body: Vec<u8>,
+    /// The body, if the shell has put it aside: a file that is being uploaded.
+    pub aside: Option<Aside>,
+    /// Who asks.
+    pub peer: String,
+}
+
+impl Request {
+    /// The first header of that name.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// Content that the shell keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Aside {
+    /// How the shell calls it.
+    pub blob: u64,
+    /// How many bytes it has.
+    pub size: u64,
+}
+
+/// What one step leads to.
+#[derive(Debug, Default)]
+pub struct Output {
+    /// Answers, in the order in which they were given.
+    pub replies: Vec<(RequestId, Reply)>,
+    /// What the shell has to do.
+    pub effects: Vec<Effect>,
+    /// When the world wants to be woken, if nothing happens before.
+    pub wake_at: Option<Timestamp>,
+}
+
+/// An HTTP answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    /// Its status.
+    pub status: u16,
+    /// Its headers.
+    pub headers: Vec<(&'static str, String)>,
+    /// Its body.
+    pub body: Body,
+}
+
+/// What an answer holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Body {
+    /// This text.
+    Text(String),
+    /// The head of a file alone: the answer to `HEAD`.
+    Head(u64),
+    /// Content that the shell keeps.
+    Aside(Aside),
+    /// Nothing: the connection ends without an answer.
+    Cut,
+    /// This text, no faster than that.
+    Slow(String, u64),
+}
+
+/// What the world asks of the shell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Nobody needs this content any more.
+    Discard(u64),
+    /// Start a program for a guest.
+    Start(Box<crate::guests::Start>),
+    /// End all programs of a guest.
+    StopAll(crate::Id),
+}
+
+impl Reply {
+    pub(crate) fn soap(status: u16, text: String) -> Self {
+        Self {
+            status,
+            headers: vec![("content-type", "text/xml; charset=utf-8".to_owned())],
+            body: Body::Text(text),
+        }
+    }
+
+    pub(crate) fn plain(status: u16, text: &str) -> Self {
+        Self {
+            status,
+            headers: vec![("content-type", "text/plain".to_owned())],
+            body: Body::Text(text.to_owned()),
+        }
+    }
+
+    pub(crate) fn json(status: u16, text: String) -> Self {
+        Self {
+            status,
+            headers: vec![("content-type", "application/json".to_owned())],
+            body: Body::Text(text),
+        }
+    }
+}

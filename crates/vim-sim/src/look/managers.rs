@@ -1,0 +1,125 @@
+//! The objects that there is one of, and those that belong to a session.
+
+use rookery_vim::objects::UserSession;
+use rookery_vim::{Hidden, Wire as _, Writer};
+
+use super::{Members, item, write_event};
+use crate::event;
+use crate::id::{Id, Kind};
+use crate::session::Session;
+use crate::world::World;
+
+pub(super) fn view(world: &World, id: Id, m: &mut Members<'_, '_>) {
+    let Some(view) = world.views.get(&id) else { return };
+    m.references("view", view.members(world));
+    if let crate::view::What::Container { container, classes, recursive } = &view.what {
+        m.reference("container", *container);
+        m.texts("type", classes.iter().map(String::as_str));
+        m.flag("recursive", *recursive);
+    }
+}
+
+pub(super) fn history(world: &World, id: Id, m: &mut Members<'_, '_>) {
+    let Some(history) = world.events.collectors.get(&id) else { return };
+    let latest = world.events.newest_first().filter(|event| event::matches(world, &history.filter, event));
+    m.objects("latestPage", "Event", latest.take(history.page), write_event_in);
+    m.unset("filter");
+}
+
+fn write_event_in(out: &mut Writer, element: &str, event: &event::Event) {
+    write_event(out, element, event);
+}
+
+pub(super) fn manager(world: &World, id: Id, m: &mut Members<'_, '_>) {
+    match id.kind {
+        Kind::ServiceInstance => {
+            m.time("serverClock", world.now);
+            m.object("content", "ServiceContent", |m| m.members(&crate::methods::content(world)));
+            m.unset("capability");
+        }
+        Kind::SessionManager => sessions(world, m),
+        Kind::TaskManager => {
+            m.references("recentTask", world.tasks.recent());
+            m.int("maxCollector", 32);
+            m.unset("description");
+        }
+        Kind::EventManager => events(world, m),
+        Kind::GuestOperationsManager => {
+            m.reference("authManager", Id::single(Kind::GuestAuthManager));
+            m.reference("fileManager", Id::single(Kind::GuestFileManager));
+            m.reference("processManager", Id::single(Kind::GuestProcessManager));
+            m.unset("guestWindowsRegistryManager");
+            m.unset("aliasManager");
+        }
+        Kind::ViewManager => m.references("viewList", []),
+        Kind::CustomizationSpecManager => {
+            m.unset("info");
+            m.unset("encryptionKey");
+        }
+        _ => {}
+    }
+}
+
+fn sessions(world: &World, m: &mut Members<'_, '_>) {
+    m.objects("sessionList", "UserSession", world.sessions.all(), |out, element, session| {
+        user_session(session).write(out, element, false);
+    });
+    let current = world.caller.and_then(|id| world.sessions.get(id)).map(user_session);
+    m.maybe("currentSession", current, |m, name, session| m.value(name, &session));
+    m.text("defaultLocale", "en");
+    m.unset("message");
+    m.unset("messageLocaleList");
+    m.unset("supportedLocaleList");
+}
+
+/// A session as the schema has it.
+pub(crate) fn user_session(session: &Session) -> UserSession {
+    UserSession {
+        key: Hidden(session.key.clone()),
+        user_name: session.user.clone(),
+        full_name: Some(session.user.clone()),
+        login_time: Some(session.login_time),
+        last_active_time: Some(session.last_active),
+        locale: Some("en".to_owned()),
+        message_locale: Some("en".to_owned()),
+        extension_session: Some(false),
+        ip_address: Some(session.peer.clone()),
+        user_agent: Some(session.user_agent.clone()),
+        call_count: Some(session.calls),
+    }
+}
+
+/// What each class of events is about, for those who list them.
+fn events(world: &World, m: &mut Members<'_, '_>) {
+    m.object("description", "EventDescription", |m| {
+        m.objects("category", "ElementDescription", ["info", "warning", "error"], |out, element, key| {
+            item(out, element, None, |m| {
+                m.text("label", key);
+                m.text("summary", key);
+                m.text("key", key);
+            });
+        });
+        m.objects(
+            "eventInfo",
+            "EventDescriptionEventDetail",
+            event::CLASSES,
+            |out, element, (class, category)| {
+                item(out, element, None, |m| {
+                    m.text("key", class);
+                    m.text("description", class);
+                    m.text("category", category);
+                    m.text("formatOnDatacenter", "");
+                    m.text("formatOnComputeResource", "");
+                    m.text("formatOnHost", "");
+                    m.text("formatOnVm", "");
+                    m.text("fullFormat", "");
+                });
+            },
+        );
+    });
+    match world.events.newest_first().next() {
+        Some(latest) => m.variant("latestEvent", latest.class, |_| {}),
+        None => m.unset("latestEvent"),
+    }
+    m.int("maxCollector", 32);
+}

@@ -1,0 +1,193 @@
+//! Datastores, their clusters, and what is found on them.
+
+use rookery_vim::Writer;
+
+use super::{Members, item};
+use crate::files::{Place, StoredFile};
+use crate::id::Id;
+use crate::world::World;
+
+pub(super) fn datastore(world: &World, id: Id, m: &mut Members<'_, '_>) {
+    let Some(datastore) = world.store.datastores.get(&id) else { return };
+    let name = world.store.name(id);
+    m.variant("info", "VmfsDatastoreInfo", |m| {
+        m.text("name", name);
+        m.text("url", &datastore.url);
+        m.long("freeSpace", datastore.free());
+        m.long("maxFileSize", 64 << 40);
+        m.time("timestamp", world.now);
+    });
+    m.object("summary", "DatastoreSummary", |m| {
+        m.reference("datastore", id);
+        m.text("name", name);
+        m.text("url", &datastore.url);
+        m.long("capacity", datastore.capacity);
+        m.long("freeSpace", datastore.free());
+        m.long("uncommitted", 0);
+        m.flag("accessible", datastore.accessible);
+        m.flag("multipleHostAccess", datastore.hosts.len() > 1);
+        m.text("type", "VMFS");
+        m.text("maintenanceMode", if datastore.in_maintenance { "inMaintenance" } else { "normal" });
+    });
+    m.objects("host", "DatastoreHostMount", datastore.hosts.iter(), |out, element, host| {
+        item(out, element, None, |m| {
+            m.reference("key", *host);
+            m.object("mountInfo", "HostMountInfo", |m| {
+                m.text("accessMode", "readWrite");
+                m.flag("mounted", true);
+                m.flag("accessible", datastore.accessible);
+            });
+        });
+    });
+    m.references("vm", datastore.vms.iter().copied());
+    m.reference("browser", datastore.browser);
+    m.object("capability", "DatastoreCapability", |m| {
+        m.flag("directoryHierarchySupported", true);
+        m.flag("rawDiskMappingsSupported", true);
+        m.flag("perFileThinProvisioningSupported", true);
+        m.flag("storageIORMSupported", true);
+    });
+    m.unset("iormConfiguration");
+}
+
+pub(super) fn pod(world: &World, id: Id, m: &mut Members<'_, '_>) {
+    let Some(pod) = world.store.pods.get(&id) else { return };
+    let members = || pod.children.iter().filter_map(|id| world.store.datastores.get(id));
+    m.texts("childType", ["Datastore"]);
+    m.references("childEntity", pod.children.iter().copied());
+    m.object("summary", "StoragePodSummary", |m| {
+        m.text("name", world.store.name(id));
+        m.long("capacity", members().map(|d| d.capacity).sum());
+        m.long("freeSpace", members().map(crate::store::Datastore::free).sum());
+    });
+    m.object("podStorageDrsEntry", "PodStorageDrsEntry", |m| {
+        m.object("storageDrsConfig", "StorageDrsConfigInfo", |m| {
+            m.object("podConfig", "StorageDrsPodConfigInfo", |m| {
+                m.flag("enabled", pod.automated);
+                m.flag("ioLoadBalanceEnabled", false);
+                m.text("defaultVmBehavior", "manual");
+            });
+        });
+    });
+}
+
+pub(super) fn browser(world: &World, id: Id, m: &mut Members<'_, '_>) {
+    let of = world.store.datastores.iter().find(|(_, datastore)| datastore.browser == id);
+    m.references("datastore", of.map(|(id, _)| *id));
+    m.objects("supportedType", "FileQuery", std::iter::empty::<()>(), |_, _, ()| {});
+}
+
+/// What a search found, as the result of its task.
+pub(crate) fn search_results(
+    world: &World,
+    browser: Id,
+    place: &Place,
+    patterns: &[String],
+    recursive: bool,
+) -> String {
+    let mut out = Writer::new();
+    let folders = if recursive { folders_below(world, place) } else { vec![place.clone()] };
+    let datastore = world.store.datastores.iter().find(|(_, d)| d.browser == browser).map(|(id, _)| *id);
+    let write = |out: &mut Writer, element: &str, class: Option<&str>, folder: &Place| {
+        item(out, element, class, |m| {
+            m.maybe_reference("datastore", datastore);
+            let path = folder.text(world);
+            m.text("folderPath", if folder.path.is_empty() { path.trim_end() } else { &path });
+            m.objects("file", "FileInfo", entries(world, folder, patterns), |out, element, (name, file)| {
+                item(out, element, Some(class_of(&name, file.as_ref())), |m| {
+                    m.text("path", &name);
+                    if let Some(file) = &file {
+                        m.long("fileSize", i64::try_from(file.content.size).unwrap_or(i64::MAX));
+                        m.time("modification", file.modified);
+                    }
+                });
+            });
+        });
+    };
+    if recursive {
+        out.open("result", Some("ArrayOfHostDatastoreBrowserSearchResults"));
+        for folder in &folders {
+            write(&mut out, "HostDatastoreBrowserSearchResults", None, folder);
+        }
+        out.close("result");
+    } else {
+        write(&mut out, "result", Some("HostDatastoreBrowserSearchResults"), place);
+    }
+    out.into_string()
+}
+
+fn class_of(name: &str, file: Option<&StoredFile>) -> &'static str {
+    match name.rsplit_once('.').map(|(_, ending)| ending) {
+        _ if file.is_none() => "FolderFileInfo",
+        Some("iso") => "IsoImageFileInfo",
+        Some("vmdk") => "VmDiskFileInfo",
+        Some("vmx") => "VmConfigFileInfo",
+        Some("log") => "VmLogFileInfo",
+        _ => "FileInfo",
+    }
+}
+
+/// Everything on a datastore by path: files, folders, and what VMs have there.
+fn paths(world: &World, datastore: Id) -> std::collections::BTreeMap<String, Option<StoredFile>> {
+    let Some(found) = world.store.datastores.get(&datastore) else {
+        return std::collections::BTreeMap::new();
+    };
+    let mut all = found.files.clone();
+    let none = |size: i64| {
+        Some(StoredFile {
+            content: crate::io::Aside { blob: 0, size: u64::try_from(size).unwrap_or(0) },
+            modified: world.now,
+        })
+    };
+    let prefix = format!("[{}] ", world.store.name(datastore));
+    for vm in found.vms.iter().filter_map(|id| world.store.vms.get(id)) {
+        if vm.datastore == datastore {
+            all.insert(vm.path.clone(), none(4096));
+        }
+        for layer in vm.disks().flat_map(|(_, disk)| &disk.layers) {
+            if let Some(path) = layer.file.strip_prefix(&prefix) {
+                all.insert(path.to_owned(), none(layer.bytes));
+            }
+        }
+    }
+    let folders: Vec<String> = all
+        .keys()
+        .flat_map(|path| path.match_indices('/').map(|(at, _)| path[..at].to_owned()).collect::<Vec<_>>())
+        .collect();
+    for folder in folders {
+        all.entry(folder).or_insert(None);
+    }
+    all
+}
+
+fn entries(world: &World, folder: &Place, patterns: &[String]) -> Vec<(String, Option<StoredFile>)> {
+    let prefix = if folder.path.is_empty() { String::new() } else { format!("{}/", folder.path) };
+    let inside = paths(world, folder.datastore).into_iter().filter_map(|(path, file)| {
+        let name = path.strip_prefix(&prefix)?;
+        (!name.is_empty() && !name.contains('/')).then(|| (name.to_owned(), file))
+    });
+    inside.filter(|(name, _)| patterns.is_empty() || patterns.iter().any(|p| fits(p, name))).collect()
+}
+
+fn folders_below(world: &World, place: &Place) -> Vec<Place> {
+    let prefix = if place.path.is_empty() { String::new() } else { format!("{}/", place.path) };
+    let folders = paths(world, place.datastore)
+        .into_iter()
+        .filter(|(path, file)| file.is_none() && path.starts_with(&prefix));
+    let folders = folders.map(|(path, _)| Place { datastore: place.datastore, path });
+    std::iter::once(place.clone()).chain(folders).collect()
+}
+
+/// `*` stands for anything, `?` for one character.
+fn fits(pattern: &str, name: &str) -> bool {
+    match (pattern.chars().next(), name.chars().next()) {
+        (None, None) => true,
+        (Some('*'), _) => {
+            let rest = &pattern[1..];
+            fits(rest, name) || name.chars().next().is_some_and(|c| fits(pattern, &name[c.len_utf8()..]))
+        }
+        (Some('?'), Some(c)) => fits(&pattern[1..], &name[c.len_utf8()..]),
+        (Some(p), Some(c)) if p == c => fits(&pattern[p.len_utf8()..], &name[c.len_utf8()..]),
+        _ => false,
+    }
+}

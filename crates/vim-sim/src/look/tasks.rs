@@ -1,0 +1,41 @@
+//! Tasks.
+
+use super::Members;
+use crate::id::Id;
+use crate::task::{Done, State, Task};
+use crate::world::World;
+
+pub(super) fn task(world: &World, id: Id, m: &mut Members<'_, '_>) {
+    let Some(task) = world.tasks.get(id) else { return };
+    m.object("info", "TaskInfo", |m| task_info(id, task, m));
+}
+
+/// What is known of a task.
+fn task_info(id: Id, task: &Task, m: &mut Members<'_, '_>) {
+    m.text("key", &id.text());
+    m.reference("task", id);
+    m.unset("description");
+    m.text("name", task.name);
+    m.text("descriptionId", task.description);
+    m.maybe_reference("entity", task.entity.as_ref().map(|(id, _)| *id));
+    m.maybe_text("entityName", task.entity.as_ref().map(|(_, name)| name.as_str()));
+    m.unset("locked");
+    m.one_of("state", "TaskInfoState", task.state.as_str());
+    m.flag("cancelled", task.cancelled);
+    m.flag("cancelable", matches!(task.state, State::Queued | State::Running));
+    match &task.state {
+        State::Error(refusal) => m.fault("error", refusal),
+        State::Queued | State::Running | State::Success(_) => m.unset("error"),
+    }
+    match &task.state {
+        State::Success(Done::Object(object)) => m.any_reference("result", *object),
+        State::Success(Done::Value(xml)) => m.raw("result", xml),
+        State::Success(Done::Nothing) | State::Queued | State::Running | State::Error(_) => m.unset("result"),
+    }
+    m.maybe("progress", task.progress, Members::int);
+    m.variant("reason", "TaskReasonUser", |m| m.text("userName", &task.user));
+    m.time("queueTime", task.queued);
+    m.maybe("startTime", task.started, Members::time);
+    m.maybe("completeTime", task.completed, Members::time);
+    m.int("eventChainId", i32::try_from(id.number).unwrap_or(i32::MAX));
+}

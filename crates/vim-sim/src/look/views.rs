@@ -1,0 +1,81 @@
+//! Every class, and who describes it.
+
+use rookery_vim::Writer;
+
+use super::{Found, Frame, Members, device, hosts, managers, places, pools, storage, tasks, vm};
+use crate::id::{Id, Kind};
+use crate::store::Store;
+use crate::task::Tasks;
+use crate::view::View;
+use crate::world::World;
+
+/// Whether there is such an object now.
+pub(crate) fn exists(
+    store: &Store,
+    views: &std::collections::BTreeMap<Id, View>,
+    tasks: &Tasks,
+    id: Id,
+) -> bool {
+    match id.kind {
+        Kind::Task => tasks.contains(id),
+        Kind::ContainerView | Kind::ListView => views.contains_key(&id),
+        Kind::VirtualMachineSnapshot
+        | Kind::HostDatastoreBrowser
+        | Kind::EventHistoryCollector
+        | Kind::PropertyCollector
+        | Kind::PropertyFilter => true,
+        _ if id.number == 0 => true,
+        _ => store.exists(id),
+    }
+}
+
+/// Writes what a path leads to.
+pub(crate) fn property(world: &World, id: Id, path: &str, out: &mut Writer, element: &str) -> Found {
+    let steps: Vec<&str> = path.split('.').collect();
+    let mut members = Members::one(out, element, &steps);
+    describe(world, id, &mut members);
+    members.found()
+}
+
+/// Writes all properties that are set.
+pub(crate) fn all(world: &World, id: Id, out: &mut Writer, frame: Frame) {
+    describe(world, id, &mut Members::all(out, frame));
+}
+
+fn describe(world: &World, id: Id, m: &mut Members<'_, '_>) {
+    if id.is_entity() {
+        places::entity(world, id, m);
+    }
+    match id.kind {
+        Kind::Folder => places::folder(world, id, m),
+        Kind::Datacenter => places::datacenter(world, id, m),
+        Kind::ComputeResource | Kind::ClusterComputeResource => hosts::compute(world, id, m),
+        Kind::HostSystem => hosts::host(world, id, m),
+        Kind::ResourcePool => pools::pool(world, id, m),
+        Kind::Datastore => storage::datastore(world, id, m),
+        Kind::StoragePod => storage::pod(world, id, m),
+        Kind::Network | Kind::DistributedVirtualPortgroup => places::network(world, id, m),
+        Kind::VmwareDistributedVirtualSwitch => places::switch(world, id, m),
+        Kind::VirtualMachine => vm::vm(world, id, m),
+        Kind::VirtualMachineSnapshot => vm::snapshot(world, id, m),
+        Kind::HostDatastoreBrowser => storage::browser(world, id, m),
+        Kind::Task => tasks::task(world, id, m),
+        Kind::ContainerView | Kind::ListView => managers::view(world, id, m),
+        Kind::PropertyCollector | Kind::PropertyFilter => {}
+        Kind::EventHistoryCollector => managers::history(world, id, m),
+        _ => managers::manager(world, id, m),
+    }
+}
+
+/// The networks of a VM, each once.
+pub(crate) fn networks_of(_world: &World, vm: &crate::store::Vm) -> Vec<Id> {
+    let mut networks: Vec<Id> = crate::machine::networks(vm).collect();
+    networks.sort_unstable();
+    networks.dedup();
+    networks
+}
+
+/// As guests and people write it.
+pub(crate) fn mac_text(mac: [u8; 6]) -> String {
+    device::mac(mac)
+}

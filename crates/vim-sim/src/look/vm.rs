@@ -1,0 +1,161 @@
+//! VMs and their snapshots.
+
+use rookery_vim::Writer;
+use rookery_vim::objects::PowerState;
+
+use super::{Members, guest, hardware, item, networks_of};
+use crate::id::Id;
+use crate::store::{Snapshot, Vm};
+use crate::world::{World, uuid_text};
+
+pub(super) fn vm(world: &World, id: Id, m: &mut Members<'_, '_>) {
+    let Some(vm) = world.store.vms.get(&id) else { return };
+    if vm.complete {
+        m.object("config", "VirtualMachineConfigInfo", |m| hardware::config(world, id, vm, m));
+    } else {
+        m.unset("config");
+    }
+    m.object("summary", "VirtualMachineSummary", |m| summary(world, id, vm, m));
+    m.object("runtime", "VirtualMachineRuntimeInfo", |m| runtime(vm, m));
+    if vm.complete {
+        m.object("guest", "GuestInfo", |m| guest::info(world, vm, m));
+    } else {
+        m.unset("guest");
+    }
+    m.maybe_reference("resourcePool", vm.pool);
+    m.unset("parentVApp");
+    m.references("datastore", vm.datastores());
+    m.references("network", networks_of(world, vm));
+    m.one_of("guestHeartbeatStatus", "ManagedEntityStatus", heartbeat(vm));
+    if vm.snapshots.is_empty() {
+        m.unset("snapshot");
+    } else {
+        m.object("snapshot", "VirtualMachineSnapshotInfo", |m| {
+            m.maybe_reference("currentSnapshot", vm.current_snapshot);
+            let roots = vm.snapshots.iter().filter(|s| s.parent.is_none());
+            m.objects("rootSnapshotList", "VirtualMachineSnapshotTree", roots, |out, element, snapshot| {
+                tree(id, vm, snapshot, out, element);
+            });
+        });
+    }
+    m.references("rootSnapshot", vm.snapshots.iter().filter(|s| s.parent.is_none()).map(|s| s.id));
+    m.object("storage", "VirtualMachineStorageInfo", |m| {
+        m.time("timestamp", world.now);
+    });
+    m.object("capability", "VirtualMachineCapability", |m| {
+        m.flag("snapshotOperationsSupported", true);
+        m.flag("multipleSnapshotsSupported", true);
+        m.flag("snapshotConfigSupported", true);
+        m.flag("poweredOffSnapshotsSupported", true);
+        m.flag("memorySnapshotsSupported", true);
+        m.flag("revertToSnapshotSupported", true);
+        m.flag("quiescedSnapshotsSupported", true);
+    });
+    m.object("resourceConfig", "ResourceConfigSpec", |m| {
+        m.reference("entity", id);
+        m.text("changeVersion", "1");
+        m.object("cpuAllocation", "ResourceAllocationInfo", |m| hardware::allocation(4000, m));
+        m.object("memoryAllocation", "ResourceAllocationInfo", |m| hardware::allocation(10_240, m));
+    });
+    m.unset("layout");
+    m.unset("layoutEx");
+    m.unset("environmentBrowser");
+}
+
+fn heartbeat(vm: &Vm) -> &'static str {
+    if vm.guest.operations_ready { "green" } else { "gray" }
+}
+
+fn tree(id: Id, vm: &Vm, snapshot: &Snapshot, out: &mut Writer, element: &str) {
+    item(out, element, None, |m| {
+        m.reference("snapshot", snapshot.id);
+        m.reference("vm", id);
+        m.text("name", &snapshot.name);
+        m.text("description", &snapshot.description);
+        m.int("id", i32::try_from(snapshot.id.number).unwrap_or(i32::MAX));
+        m.time("createTime", snapshot.created);
+        let state = if snapshot.powered_on { PowerState::On } else { PowerState::Off };
+        m.value("state", &state);
+        m.flag("quiesced", false);
+        m.flag("replaySupported", false);
+        let children = vm.snapshots.iter().filter(|s| s.parent == Some(snapshot.id));
+        m.objects("childSnapshotList", "VirtualMachineSnapshotTree", children, |out, element, child| {
+            tree(id, vm, child, out, element);
+        });
+    });
+}
+
+fn summary(world: &World, id: Id, vm: &Vm, m: &mut Members<'_, '_>) {
+    m.reference("vm", id);
+    m.object("runtime", "VirtualMachineRuntimeInfo", |m| runtime(vm, m));
+    if vm.complete {
+        m.object("guest", "VirtualMachineGuestSummary", |m| guest::summary(vm, m));
+    } else {
+        m.unset("guest");
+    }
+    m.object("config", "VirtualMachineConfigSummary", |m| {
+        let count = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
+        m.text("name", world.store.name(id));
+        m.flag("template", vm.template);
+        m.text("vmPathName", &format!("[{}] {}", world.store.name(vm.datastore), vm.path));
+        m.int("memorySizeMB", i32::try_from(vm.memory_mb).unwrap_or(i32::MAX));
+        m.int("cpuReservation", 0);
+        m.int("memoryReservation", 0);
+        m.int("numCpu", vm.cpus);
+        m.int("numEthernetCards", count(vm.cards().count()));
+        m.int("numVirtualDisks", count(vm.disks().count()));
+        m.text("uuid", &uuid_text(vm.uuid));
+        m.text("instanceUuid", &uuid_text(vm.instance_uuid));
+        m.text("guestId", &vm.guest_id);
+        m.text("guestFullName", guest::full_name(&vm.guest_id));
+        m.text("annotation", &vm.annotation);
+    });
+    m.object("storage", "VirtualMachineStorageSummary", |m| {
+        let committed: i64 =
+            vm.disks().filter_map(|(_, disk)| disk.layers.first()).map(|layer| layer.bytes).sum();
+        let all: i64 = vm.disks().map(|(_, disk)| disk.capacity_kb * 1024).sum();
+        m.long("committed", committed);
+        m.long("uncommitted", (all - committed).max(0));
+        m.long("unshared", committed);
+        m.time("timestamp", vm.changed);
+    });
+    m.object("quickStats", "VirtualMachineQuickStats", |m| {
+        m.int("overallCpuUsage", if vm.is_on() { 100 * vm.cpus } else { 0 });
+        m.int("guestMemoryUsage", if vm.is_on() { i32::try_from(vm.memory_mb / 4).unwrap_or(0) } else { 0 });
+        m.int("hostMemoryUsage", if vm.is_on() { i32::try_from(vm.memory_mb / 2).unwrap_or(0) } else { 0 });
+        m.one_of("guestHeartbeatStatus", "ManagedEntityStatus", heartbeat(vm));
+        let up = vm.booted.map_or(0, |booted| world.now.duration_since(booted).as_secs());
+        m.int("uptimeSeconds", i32::try_from(up).unwrap_or(i32::MAX));
+    });
+    m.one_of("overallStatus", "ManagedEntityStatus", "green");
+}
+
+fn runtime(vm: &Vm, m: &mut Members<'_, '_>) {
+    m.unset("device");
+    m.maybe_reference("host", vm.host);
+    m.one_of("connectionState", "VirtualMachineConnectionState", "connected");
+    m.value("powerState", &vm.power);
+    m.one_of("faultToleranceState", "VirtualMachineFaultToleranceState", "notConfigured");
+    m.flag("toolsInstallerMounted", false);
+    m.unset("suspendTime");
+    m.maybe("bootTime", vm.booted, Members::time);
+    m.long("suspendInterval", 0);
+    m.unset("question");
+    m.unset("memoryOverhead");
+    m.unset("maxCpuUsage");
+    m.unset("maxMemoryUsage");
+    m.int("numMksConnections", 0);
+    m.one_of("recordReplayState", "VirtualMachineRecordReplayState", "inactive");
+    m.unset("cleanPowerOff");
+    m.flag("onlineStandby", false);
+    m.unset("minRequiredEVCModeKey");
+    m.flag("consolidationNeeded", false);
+}
+
+pub(super) fn snapshot(world: &World, id: Id, m: &mut Members<'_, '_>) {
+    let owner = world.snapshots.get(&id).and_then(|vm| world.store.vms.get_key_value(vm));
+    let Some((vm_id, vm)) = owner else { return };
+    m.reference("vm", *vm_id);
+    m.object("config", "VirtualMachineConfigInfo", |m| hardware::config(world, *vm_id, vm, m));
+    m.references("childSnapshot", vm.snapshots.iter().filter(|s| s.parent == Some(id)).map(|s| s.id));
+}

@@ -1,0 +1,265 @@
+//! What can be done to VMs. Each operation begins (it is checked, and what it needs is taken) and finishes; between
+//! the two it takes its time.
+
+mod clone;
+mod config;
+mod create;
+mod customize;
+mod destroy;
+mod devices;
+mod moving;
+mod power;
+mod room;
+mod snapshot;
+mod space;
+
+use jiff::SignedDuration;
+use rookery_vim::MoRef;
+use rookery_vim::objects::PowerState;
+use rookery_vim::specs::{CustomizationSpec, VirtualMachineCloneSpec, VirtualMachineConfigSpec};
+
+use crate::files::FileWork;
+use crate::id::{Id, Kind};
+use crate::refusal::Refusal;
+use crate::store::Vm;
+use crate::task::Done;
+use crate::world::World;
+use crate::{event, files};
+pub(crate) use create::{Blueprint, blank, complete};
+pub(crate) use destroy::unregister;
+pub(crate) use devices::{networks, next_mac};
+pub(crate) use power::{guest_stops, power_off_now, switch_on};
+pub(crate) use room::choose_host;
+
+/// An operation.
+#[derive(Debug)]
+pub(crate) enum Work {
+    PowerOn {
+        vm: Id,
+        host: Option<Id>,
+    },
+    PowerOff {
+        vm: Id,
+    },
+    Reset {
+        vm: Id,
+    },
+    Suspend {
+        vm: Id,
+    },
+    Create {
+        folder: Id,
+        spec: Box<VirtualMachineConfigSpec>,
+        pool: Id,
+        host: Option<Id>,
+        vm: Option<Id>,
+    },
+    Clone {
+        source: Id,
+        folder: Id,
+        name: String,
+        spec: Box<VirtualMachineCloneSpec>,
+        vm: Option<Id>,
+    },
+    Reconfigure {
+        vm: Id,
+        spec: Box<VirtualMachineConfigSpec>,
+    },
+    Customize {
+        vm: Id,
+        spec: Box<CustomizationSpec>,
+    },
+    Rename {
+        entity: Id,
+        name: String,
+    },
+    Snapshot {
+        vm: Id,
+        name: String,
+        description: String,
+    },
+    RemoveSnapshot {
+        snapshot: Id,
+        with_children: bool,
+    },
+    RemoveAllSnapshots {
+        vm: Id,
+    },
+    Revert {
+        snapshot: Id,
+    },
+    Destroy {
+        entity: Id,
+    },
+    Files(Box<FileWork>),
+    /// Things go into another folder.
+    Move {
+        target: Id,
+        moved: Vec<Id>,
+    },
+    /// Only says which tasks were started.
+    Report {
+        attempted: Vec<(MoRef, MoRef)>,
+    },
+}
+
+impl Work {
+    /// The VM that nobody else may work on meanwhile.
+    fn subject(&self) -> Option<Id> {
+        match self {
+            Self::PowerOn { vm, .. }
+            | Self::PowerOff { vm }
+            | Self::Reset { vm }
+            | Self::Suspend { vm }
+            | Self::Reconfigure { vm, .. }
+            | Self::Customize { vm, .. }
+            | Self::Snapshot { vm, .. }
+            | Self::RemoveAllSnapshots { vm } => Some(*vm),
+            Self::Rename { entity, .. } | Self::Destroy { entity } => {
+                Some(*entity).filter(|id| id.kind == Kind::VirtualMachine)
+            }
+            Self::Create { vm, .. } | Self::Clone { vm, .. } => *vm,
+            Self::RemoveSnapshot { .. }
+            | Self::Revert { .. }
+            | Self::Files(_)
+            | Self::Move { .. }
+            | Self::Report { .. } => None,
+        }
+    }
+}
+
+/// Checks an operation and takes what it needs; also how much longer than usual it takes.
+pub(crate) fn begin(
+    world: &mut World,
+    task: Id,
+    user: &str,
+    mut work: Work,
+) -> Result<(Work, SignedDuration), Refusal> {
+    if let Some(vm) = work.subject() {
+        let busy = vm_of(world, vm)?.busy;
+        if let Some(other) = busy.filter(|other| *other != task) {
+            return Err(Refusal::new("TaskInProgress", "The operation is not allowed in the current state.")
+                .about("task", &other.reference()));
+        }
+    }
+    let mut more = SignedDuration::ZERO;
+    match &mut work {
+        Work::PowerOn { vm, host } => power::begin_on(world, *vm, *host, user)?,
+        Work::PowerOff { vm } => power::expect_not(world, *vm, &PowerState::Off)?,
+        Work::Reset { vm } | Work::Suspend { vm } => power::expect_on(world, *vm, &PowerState::Suspended)?,
+        Work::Create { folder, spec, pool, host, vm } => {
+            *vm = Some(create::begin(world, user, *folder, spec, *pool, *host)?);
+        }
+        Work::Clone { source, folder, name, spec, vm } => {
+            let (made, longer) = clone::begin(world, user, *source, *folder, name, spec)?;
+            *vm = Some(made);
+            more = longer;
+        }
+        Work::Reconfigure { vm, spec } => config::check(world, *vm, spec)?,
+        Work::Customize { vm, spec } => customize::check(world, *vm, spec)?,
+        Work::Rename { entity, name } => config::check_name(world, *entity, name)?,
+        Work::Destroy { entity } => destroy::check(world, *entity)?,
+        Work::Snapshot { vm, .. } | Work::RemoveAllSnapshots { vm } => drop(vm_of(world, *vm)?),
+        Work::RemoveSnapshot { snapshot, .. } | Work::Revert { snapshot } => {
+            snapshot::owner(world, *snapshot)?;
+        }
+        Work::Files(work) => files::check(world, work)?,
+        Work::Move { target, moved } => moving::check(world, *target, moved)?,
+        Work::Report { .. } => {}
+    }
+    if let Some(vm) = work.subject().and_then(|vm| world.store.vms.get_mut(&vm)) {
+        vm.busy = Some(task);
+    }
+    Ok((work, more))
+}
+
+/// Does what was begun.
+pub(crate) fn finish(world: &mut World, task: Id, user: &str, work: Work) -> Result<Done, Refusal> {
+    release(world, task, &work);
+    match work {
+        Work::PowerOn { vm, .. } => power::finish_on(world, vm, user).map(|()| Done::Nothing),
+        Work::PowerOff { vm } => power::off(world, vm, user).map(|()| Done::Nothing),
+        Work::Reset { vm } => power::reset(world, vm, user).map(|()| Done::Nothing),
+        Work::Suspend { vm } => power::suspend(world, vm, user).map(|()| Done::Nothing),
+        Work::Create { vm: Some(vm), spec, .. } => create::finish(world, user, vm, &spec).map(Done::Object),
+        Work::Clone { vm: Some(vm), source, spec, .. } => {
+            clone::finish(world, user, vm, source, &spec).map(Done::Object)
+        }
+        Work::Create { vm: None, .. } | Work::Clone { vm: None, .. } => Ok(Done::Nothing),
+        Work::Reconfigure { vm, spec } => config::apply(world, user, vm, &spec).map(|()| Done::Nothing),
+        Work::Customize { vm, spec } => customize::apply(world, vm, &spec).map(|()| Done::Nothing),
+        Work::Rename { entity, name } => config::rename(world, user, entity, &name).map(|()| Done::Nothing),
+        Work::Snapshot { vm, name, description } => {
+            snapshot::take(world, user, vm, &name, &description).map(Done::Object)
+        }
+        Work::RemoveSnapshot { snapshot, with_children } => {
+            snapshot::remove(world, snapshot, with_children).map(|()| Done::Nothing)
+        }
+        Work::RemoveAllSnapshots { vm } => snapshot::remove_all(world, vm).map(|()| Done::Nothing),
+        Work::Revert { snapshot } => snapshot::revert(world, user, snapshot).map(|()| Done::Nothing),
+        Work::Destroy { entity } => destroy::destroy(world, user, entity).map(|()| Done::Nothing),
+        Work::Files(work) => files::run(world, *work),
+        Work::Move { target, moved } => moving::apply(world, target, &moved).map(|()| Done::Nothing),
+        Work::Report { attempted } => Ok(Done::Value(power::report(&attempted))),
+    }
+}
+
+/// Gives back what an operation took that will not be finished.
+pub(crate) fn abandon(world: &mut World, task: Id, work: Work) {
+    release(world, task, &work);
+    if let Work::Create { vm: Some(vm), .. } | Work::Clone { vm: Some(vm), .. } = work {
+        destroy::vanish(world, vm);
+    }
+}
+
+fn release(world: &mut World, task: Id, work: &Work) {
+    if let Some(vm) = work.subject().and_then(|vm| world.store.vms.get_mut(&vm))
+        && vm.busy == Some(task)
+    {
+        vm.busy = None;
+    }
+}
+
+/// A VM that exists.
+pub(crate) fn vm_of(world: &World, id: Id) -> Result<&Vm, Refusal> {
+    world.store.vms.get(&id).ok_or_else(|| Refusal::gone(&id.reference()))
+}
+
+pub(crate) fn vm_mut(world: &mut World, id: Id) -> Result<&mut Vm, Refusal> {
+    world.store.vms.get_mut(&id).ok_or_else(|| Refusal::gone(&id.reference()))
+}
+
+/// Makes a VM a template, or a template a VM again.
+pub(crate) fn mark(
+    world: &mut World,
+    user: &str,
+    id: Id,
+    template: bool,
+    pool: Option<Id>,
+) -> Result<(), Refusal> {
+    let vm = vm_of(world, id)?;
+    if vm.power != PowerState::Off {
+        return Err(Refusal::power_state(&PowerState::Off, &vm.power));
+    }
+    if vm.template == template {
+        return Err(Refusal::new("InvalidState", "The operation is not allowed in the current state."));
+    }
+    if vm.pool.is_some() && template {
+        room::leave_pool(world, id);
+    }
+    if let Some(pool) = pool {
+        room::join_pool(world, id, pool);
+    }
+    vm_mut(world, id)?.template = template;
+    let touched = ["config.template", "summary.config.template", "resourcePool"];
+    world.store.touch(id, &touched);
+    let class = if template { "VmUpgradingEvent" } else { "VmRegisteredEvent" };
+    // vCenter records a reconfiguration for the former; the latter is a registration.
+    let (class, message) = if template {
+        ("VmReconfiguredEvent", format!("Reconfigured {}", event::placed(world, id)))
+    } else {
+        (class, format!("Registered {}", event::placed(world, id)))
+    };
+    event::record(world, class, id, user, message);
+    Ok(())
+}

@@ -1,0 +1,273 @@
+//! Clones.
+
+use jiff::SignedDuration;
+use rookery_vim::specs::VirtualMachineCloneSpec;
+
+use super::create::{self, Blueprint};
+use super::{config, customize, destroy, devices, power, room, space, vm_mut, vm_of};
+use crate::event;
+use crate::id::Id;
+use crate::refusal::Refusal;
+use crate::store::{Disk, Guest, Layer, Vm, What};
+use crate::world::World;
+
+/// What a disk that only holds changes takes.
+const DELTA: i64 = 16 << 20;
+
+/// How the disks of a clone come about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Disks {
+    /// Each a child of the source's, as that was at the snapshot.
+    Children,
+    /// Only the newest file of each is copied, if what is below can be seen from where the copy goes.
+    Newest,
+    /// All is copied.
+    Copies,
+}
+
+/// Checks what is asked for and makes a VM that is not complete yet; also how long the copying takes.
+pub(super) fn begin(
+    world: &mut World,
+    user: &str,
+    source: Id,
+    folder: Id,
+    name: &str,
+    spec: &VirtualMachineCloneSpec,
+) -> Result<(Id, SignedDuration), Refusal> {
+    let origin = vm_of(world, source)?;
+    if !origin.complete {
+        return Err(Refusal::new("InvalidState", "The operation is not allowed in the current state."));
+    }
+    create::check_folder(world, folder)?;
+    config::check_new_name(world, folder, name)?;
+    let pool = spec.location.pool.as_ref().and_then(Id::of).or(origin.pool);
+    let pool = pool.ok_or_else(|| Refusal::invalid_argument("spec.location.pool"))?;
+    create::check_pool(world, pool, "spec.location.pool")?;
+    let disks = disks(origin, spec)?;
+    let datastore = match spec.location.datastore.as_ref() {
+        Some(reference) => match Id::of(reference).filter(|id| world.store.datastores.contains_key(id)) {
+            Some(id) => id,
+            None => return Err(Refusal::gone(reference)),
+        },
+        None => origin.datastore,
+    };
+    let origin_host = origin.host;
+    let host = match spec.location.host.as_ref() {
+        Some(reference) => {
+            Id::of(reference).filter(|id| world.store.exists(*id)).ok_or_else(|| Refusal::gone(reference))?
+        }
+        None => {
+            // It stays beside its source where that host is of the pool's cluster and usable.
+            let owner = world.store.owner_of_pool(pool);
+            let stays = origin_host.filter(|host| {
+                world.store.parent(*host) == owner
+                    && world.store.hosts.get(host).is_some_and(|h| h.connected && !h.in_maintenance)
+                    && !spec.power_on
+            });
+            match stays {
+                Some(host) => host,
+                None => room::choose_host(world, pool)?,
+            }
+        }
+    };
+    if let Some(config) = &spec.config {
+        config::check_numbers(config)?;
+    }
+    if let Some(customization) = &spec.customization {
+        let cards = cards_after(vm_of(world, source)?, spec);
+        customize::check_cards(customization, cards)?;
+    }
+    let id =
+        create::blank(world, Blueprint { folder, name: name.to_owned(), pool: Some(pool), host, datastore });
+    let template = vm_of(world, source)?.template;
+    let (class, verb) =
+        if template { ("VmBeingDeployedEvent", "Deploying") } else { ("VmBeingClonedEvent", "Cloning") };
+    let message = format!("{verb} {} to {name}", event::placed(world, source));
+    event::record(world, class, source, user, message);
+    match copy_disks(world, id, source, datastore, disks, spec) {
+        Ok(copied) => Ok((id, copying(world, copied))),
+        Err(refusal) => {
+            destroy::vanish(world, id);
+            let message = format!("Failed to clone {}: {}", event::placed(world, source), refusal.message);
+            event::record(world, "VmCloneFailedEvent", source, user, message);
+            Err(refusal)
+        }
+    }
+}
+
+fn copying(world: &World, bytes: i64) -> SignedDuration {
+    let per_gib = world.settings.durations.copy_per_gib;
+    // In steps of a MiB, so that nothing overflows.
+    let mib = i32::try_from(bytes >> 20).unwrap_or(i32::MAX);
+    per_gib / 1024 * mib
+}
+
+fn disks(origin: &Vm, spec: &VirtualMachineCloneSpec) -> Result<Disks, Refusal> {
+    match spec.location.disk_move_type.as_deref() {
+        Some("createNewChildDiskBacking") => {
+            let given = spec.snapshot.as_ref().and_then(Id::of);
+            let known = given.is_some_and(|id| origin.snapshots.iter().any(|s| s.id == id));
+            let deep = origin.disks().any(|(_, disk)| disk.layers.len() > 1);
+            match (&spec.snapshot, known) {
+                (Some(_), true) => Ok(Disks::Children),
+                (Some(reference), false) => Err(Refusal::gone(reference)),
+                (None, _) if deep => Ok(Disks::Children),
+                (None, _) => Err(Refusal::invalid_argument("spec.location.diskMoveType")),
+            }
+        }
+        Some("moveChildMostDiskBacking") => Ok(Disks::Newest),
+        None
+        | Some(
+            "moveAllDiskBackingsAndDisallowSharing"
+            | "moveAllDiskBackingsAndAllowSharing"
+            | "moveAllDiskBackingsAndConsolidate",
+        ) => Ok(Disks::Copies),
+        Some(_) => Err(Refusal::invalid_argument("spec.location.diskMoveType")),
+    }
+}
+
+/// How many cards the clone will have.
+fn cards_after(origin: &Vm, spec: &VirtualMachineCloneSpec) -> usize {
+    let changes = spec.location.device_change.iter();
+    let changes = changes.chain(spec.config.iter().flat_map(|config| &config.device_change));
+    changes.filter(|change| change.device.xsi_type.as_deref().is_some_and(devices::is_card)).fold(
+        origin.cards().count(),
+        |cards, change| match change.operation.as_deref() {
+            Some("add") => cards + 1,
+            Some("remove") => cards.saturating_sub(1),
+            _ => cards,
+        },
+    )
+}
+
+/// Gives the clone its devices; the bytes that had to be copied for them.
+fn copy_disks(
+    world: &mut World,
+    id: Id,
+    source: Id,
+    datastore: Id,
+    how: Disks,
+    spec: &VirtualMachineCloneSpec,
+) -> Result<i64, Refusal> {
+    let origin = vm_of(world, source)?;
+    let mut devices = origin.devices.clone();
+    let at_snapshot = spec.snapshot.as_ref().and_then(Id::of);
+    let kept =
+        at_snapshot.and_then(|id| origin.snapshots.iter().find(|s| s.id == id)).map(|s| s.layers.clone());
+    let mut copied = 0;
+    let mut nth = 0;
+    for device in &mut devices {
+        match &mut device.what {
+            What::Disk(disk) => {
+                let below = kept.as_ref().and_then(|kept| kept.get(nth)).unwrap_or(&disk.layers).clone();
+                copied += copy_disk(world, id, disk, nth, &below, datastore, how)?;
+                nth += 1;
+            }
+            What::Card(card) if !card.manual => card.mac = devices::next_mac(world),
+            What::Card(_) | What::Controller(_) | What::Cdrom(_) | What::Other(_) => {}
+        }
+        // What was taken for one disk is given back with the VM if the next one fails.
+        if matches!(device.what, What::Disk(_)) {
+            vm_mut(world, id)?.devices.push(device.clone());
+        }
+    }
+    vm_mut(world, id)?.devices = devices;
+    Ok(copied)
+}
+
+fn copy_disk(
+    world: &mut World,
+    id: Id,
+    disk: &mut Disk,
+    nth: usize,
+    below: &[Layer],
+    datastore: Id,
+    how: Disks,
+) -> Result<i64, Refusal> {
+    let store_name = world.store.name(datastore).to_owned();
+    let stem = vm_of(world, id)?.path.strip_suffix(".vmx").unwrap_or_default().to_owned();
+    let suffix = if nth == 0 { String::new() } else { format!("_{nth}") };
+    let file = format!("[{store_name}] {stem}{suffix}.vmdk");
+    let reachable = disk.datastore == datastore;
+    let flat = space::bytes(disk.capacity_kb, disk.thin);
+    let (bytes, copied, parents) = match how {
+        Disks::Children if reachable => (DELTA, 0, below.to_vec()),
+        Disks::Children => return Err(Refusal::invalid_argument("spec.location.datastore")),
+        Disks::Newest if reachable && below.len() > 1 => {
+            let newest = below.first().map_or(DELTA, |layer| layer.bytes);
+            (newest, newest, below.get(1..).unwrap_or_default().to_vec())
+        }
+        Disks::Newest | Disks::Copies => (flat, flat, Vec::new()),
+    };
+    space::take(world, datastore, bytes)?;
+    disk.layers = std::iter::once(Layer { file, bytes }).chain(parents).collect();
+    space::hold(world, &disk.layers);
+    disk.datastore = datastore;
+    disk.uuid = world.uuid();
+    Ok(copied)
+}
+
+pub(super) fn finish(
+    world: &mut World,
+    user: &str,
+    id: Id,
+    source: Id,
+    spec: &VirtualMachineCloneSpec,
+) -> Result<Id, Refusal> {
+    if let Err(refusal) = configure(world, id, source, spec) {
+        destroy::vanish(world, id);
+        return Err(refusal);
+    }
+    create::complete(world, id);
+    let (name, template) =
+        (world.store.name(source).to_owned(), vm_of(world, source).is_ok_and(|vm| vm.template));
+    for (class, what) in [
+        ("VmInstanceUuidAssignedEvent", "Assigned new instance UUID to"),
+        ("VmUuidAssignedEvent", "Assigned new BIOS UUID to"),
+    ] {
+        let message = format!("{what} {}", event::placed(world, id));
+        event::record(world, class, id, user, message);
+    }
+    create::macs_assigned(world, user, id);
+    let placed = event::placed(world, id);
+    let (class, message) = if template {
+        ("VmDeployedEvent", format!("Template {name} deployed to {placed}"))
+    } else {
+        ("VmClonedEvent", format!("{name} cloned to {placed}"))
+    };
+    event::record(world, class, id, user, message);
+    if let Some(customization) = &spec.customization {
+        customize::apply(world, id, customization)?;
+    }
+    if spec.template {
+        super::mark(world, user, id, true, None)?;
+    }
+    if spec.power_on {
+        // The clone stays, whatever comes of this.
+        power::begin_on(world, id, None, user)?;
+        power::finish_on(world, id, user)?;
+    }
+    Ok(id)
+}
+
+fn configure(world: &mut World, id: Id, source: Id, spec: &VirtualMachineCloneSpec) -> Result<(), Refusal> {
+    let origin = vm_of(world, source)?.clone();
+    let mut vm = vm_of(world, id)?.clone();
+    vm.guest_id = origin.guest_id;
+    vm.annotation = origin.annotation;
+    vm.cpus = origin.cpus;
+    vm.cores_per_socket = origin.cores_per_socket;
+    vm.memory_mb = origin.memory_mb;
+    vm.firmware = origin.firmware;
+    vm.boot = origin.boot;
+    vm.extra_config = origin.extra_config;
+    vm.tools_after_power_on = origin.tools_after_power_on;
+    vm.guest = Box::new(Guest::off(origin.guest.tools != crate::store::Tools::NotInstalled));
+    vm.guest.fixed = origin.guest.fixed;
+    devices::apply(world, &mut vm, &spec.location.device_change)?;
+    if let Some(config) = &spec.config {
+        config::write(world, &mut vm, id, config)?;
+    }
+    *vm_mut(world, id)? = vm;
+    Ok(())
+}

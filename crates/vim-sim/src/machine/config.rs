@@ -1,0 +1,223 @@
+//! Names and configuration.
+
+use rookery_vim::Node;
+use rookery_vim::objects::PowerState;
+use rookery_vim::specs::VirtualMachineConfigSpec;
+
+use super::{devices, vm_mut, vm_of};
+use crate::event;
+use crate::id::{Id, Kind};
+use crate::refusal::Refusal;
+use crate::store::Vm;
+use crate::world::{World, parse_uuid};
+
+/// A name that an entity may have beside others.
+pub(super) fn check_new_name(world: &World, parent: Id, name: &str) -> Result<(), Refusal> {
+    // Escaped characters count once.
+    let length = name.replace("%2f", "/").replace("%5c", "/").replace("%25", "/").chars().count();
+    if name.is_empty() || length > 80 {
+        return Err(Refusal::new("InvalidName", format!("The name '{name}' is invalid.")).with("name", name));
+    }
+    match world.store.child(parent, name) {
+        Some(other) => Err(Refusal::duplicate_name(name, other)),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn check_name(world: &World, entity: Id, name: &str) -> Result<(), Refusal> {
+    if !world.store.exists(entity) {
+        return Err(Refusal::gone(&entity.reference()));
+    }
+    if world.store.name(entity) == name {
+        return Ok(());
+    }
+    match world.store.parent(entity) {
+        Some(parent) => check_new_name(world, parent, name),
+        None => Err(Refusal::not_supported()),
+    }
+}
+
+pub(super) fn rename(world: &mut World, user: &str, entity: Id, name: &str) -> Result<(), Refusal> {
+    check_name(world, entity, name)?;
+    let old = world.store.name(entity).to_owned();
+    if old == name {
+        return Ok(());
+    }
+    world.store.rename(entity, name);
+    if entity.kind == Kind::VirtualMachine {
+        let placed = event::placed(world, entity);
+        let message = placed.replacen(name, &format!("Renamed {old} to {name}"), 1);
+        let member = |name: &str, text: &str| Node { text: text.to_owned(), ..Node::new(name) };
+        let extra = vec![member("oldName", &old), member("newName", name)];
+        event::record_with(world, "VmRenamedEvent", entity, user, message, extra);
+    }
+    Ok(())
+}
+
+/// Whether a VM may be changed so.
+pub(super) fn check(world: &World, id: Id, spec: &VirtualMachineConfigSpec) -> Result<(), Refusal> {
+    let vm = vm_of(world, id)?;
+    if let Some(version) = &spec.change_version
+        && *version != vm.version.to_string()
+    {
+        return Err(Refusal::new("ConcurrentAccess", "The object has been changed since it was read."));
+    }
+    if let Some(name) = &spec.name {
+        check_name(world, id, name)?;
+    }
+    let resized =
+        spec.cpus.is_some_and(|c| c != vm.cpus) || spec.memory_mb.is_some_and(|m| m != vm.memory_mb);
+    if resized && vm.power != PowerState::Off {
+        return Err(Refusal::power_state(&PowerState::Off, &vm.power));
+    }
+    check_numbers(spec)
+}
+
+/// Numbers that a VM can have.
+pub(super) fn check_numbers(spec: &VirtualMachineConfigSpec) -> Result<(), Refusal> {
+    if spec.cpus.is_some_and(|cpus| !(1..=768).contains(&cpus)) {
+        return Err(Refusal::invalid_argument("configSpec.numCPUs"));
+    }
+    if spec.memory_mb.is_some_and(|mb| !(4..=25_165_824).contains(&mb)) {
+        return Err(Refusal::invalid_argument("configSpec.memoryMB"));
+    }
+    for (uuid, name) in [(&spec.uuid, "configSpec.uuid"), (&spec.instance_uuid, "configSpec.instanceUuid")] {
+        if uuid.as_ref().is_some_and(|uuid| parse_uuid(uuid).is_none()) {
+            return Err(Refusal::invalid_argument(name));
+        }
+    }
+    Ok(())
+}
+
+/// Changes a VM.
+pub(super) fn apply(
+    world: &mut World,
+    user: &str,
+    id: Id,
+    spec: &VirtualMachineConfigSpec,
+) -> Result<(), Refusal> {
+    check(world, id, spec)?;
+    let mut vm = vm_of(world, id)?.clone();
+    let changed = write(world, &mut vm, id, spec)?;
+    *vm_mut(world, id)? = vm;
+    devices::plug_in(world, id);
+    world.store.touch(id, &changed);
+    let guest: Vec<(String, Node)> = spec
+        .extra_config
+        .iter()
+        .filter_map(|option| Some((option.key.strip_prefix("SET.")?.to_owned(), option.value.clone())))
+        .collect();
+    for (path, value) in guest {
+        apply_guest_override(world, id, &path, value);
+    }
+    if let Some(name) = &spec.name {
+        rename(world, user, id, name)?;
+    }
+    let message = format!("Reconfigured {}", event::placed(world, id));
+    event::record(world, "VmReconfiguredEvent", id, user, message);
+    Ok(())
+}
+
+/// Writes a specification into a VM; the properties that changed.
+pub(super) fn write(
+    world: &mut World,
+    vm: &mut Vm,
+    id: Id,
+    spec: &VirtualMachineConfigSpec,
+) -> Result<Vec<&'static str>, Refusal> {
+    let mut changed = vec!["config.changeVersion", "config.modified"];
+    vm.version += 1;
+    vm.changed = world.now;
+    if let Some(annotation) = &spec.annotation {
+        vm.annotation.clone_from(annotation);
+        changed.extend(["config.annotation", "summary.config.annotation"]);
+    }
+    if let Some(cpus) = spec.cpus {
+        vm.cpus = cpus;
+        changed.extend(["config.hardware.numCPU", "summary.config.numCpu"]);
+    }
+    if let Some(cores) = spec.cores_per_socket {
+        vm.cores_per_socket = cores;
+        changed.push("config.hardware.numCoresPerSocket");
+    }
+    if let Some(memory) = spec.memory_mb {
+        vm.memory_mb = memory;
+        changed.extend(["config.hardware.memoryMB", "summary.config.memorySizeMB"]);
+    }
+    if let Some(guest_id) = &spec.guest_id {
+        vm.guest_id.clone_from(guest_id);
+        changed.extend(["config.guestId", "config.guestFullName", "summary.config"]);
+    }
+    for (given, own, path) in [
+        (&spec.uuid, &mut vm.uuid, "config.uuid"),
+        (&spec.instance_uuid, &mut vm.instance_uuid, "config.instanceUuid"),
+    ] {
+        if let Some(uuid) = given.as_ref().and_then(|text| parse_uuid(text)) {
+            world.store.uuids.remove(&(*own, id));
+            world.store.uuids.insert((uuid, id));
+            *own = uuid;
+            changed.extend([path, "summary.config"]);
+        }
+    }
+    if let Some(tools) = &spec.tools
+        && let Some(after) = tools.after_power_on
+    {
+        vm.tools_after_power_on = after;
+        changed.push("config.tools");
+    }
+    if let Some(firmware) = &spec.firmware {
+        vm.firmware.clone_from(firmware);
+        changed.push("config.firmware");
+    }
+    for option in &spec.extra_config {
+        if option.value.is_empty() {
+            vm.extra_config.remove(&option.key);
+        } else if !option.key.starts_with("SET.") {
+            vm.extra_config.insert(option.key.clone(), option.value.clone());
+        }
+        changed.push("config.extraConfig");
+    }
+    let keys = devices::apply(world, vm, &spec.device_change)?;
+    if !spec.device_change.is_empty() {
+        changed.extend(["config.hardware.device", "network", "datastore", "summary.config", "guest.net"]);
+    }
+    if let Some(boot) = &spec.boot_options {
+        vm.boot.secure = boot.efi_secure_boot_enabled.unwrap_or(vm.boot.secure);
+        if !boot.boot_order.is_empty() {
+            vm.boot.order = boot.boot_order.iter().cloned().map(|device| settled(device, &keys)).collect();
+        }
+        changed.push("config.bootOptions");
+    }
+    Ok(changed)
+}
+
+/// A boot device with its final key.
+fn settled(
+    device: rookery_vim::specs::BootableDevice,
+    keys: &devices::Keys,
+) -> rookery_vim::specs::BootableDevice {
+    use rookery_vim::specs::BootableDevice as Boot;
+    let key = |key: i32| keys.get(&key).copied().unwrap_or(key);
+    match device {
+        Boot::VirtualMachineBootOptionsBootableDiskDevice(mut disk) => {
+            disk.device_key = key(disk.device_key);
+            Boot::VirtualMachineBootOptionsBootableDiskDevice(disk)
+        }
+        Boot::VirtualMachineBootOptionsBootableEthernetDevice(mut card) => {
+            card.device_key = key(card.device_key);
+            Boot::VirtualMachineBootOptionsBootableEthernetDevice(card)
+        }
+        other @ (Boot::VirtualMachineBootOptionsBootableCdromDevice(_) | Boot::Other(_)) => other,
+    }
+}
+
+/// Sets what the guest of a VM shows, whatever it does: the property at that path is this value from now on.
+pub(crate) fn apply_guest_override(world: &mut World, id: Id, path: &str, value: Node) {
+    let Some(vm) = world.store.vms.get_mut(&id) else { return };
+    if value.is_empty() {
+        vm.guest.overrides.remove(path);
+    } else {
+        vm.guest.overrides.insert(path.to_owned(), value);
+    }
+    world.store.touch(id, &["guest", "summary.guest"]);
+}

@@ -1,0 +1,164 @@
+//! VMs from nothing.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use rookery_vim::objects::PowerState;
+use rookery_vim::specs::VirtualMachineConfigSpec;
+
+use super::{config, destroy, devices, room, vm_mut, vm_of};
+use crate::event;
+use crate::id::{Id, Kind};
+use crate::refusal::Refusal;
+use crate::store::{Boot, Guest, Vm};
+use crate::world::World;
+
+/// What must be known of a VM before anything else.
+#[derive(Debug, Clone)]
+pub(crate) struct Blueprint {
+    pub(crate) folder: Id,
+    pub(crate) name: String,
+    pub(crate) pool: Option<Id>,
+    pub(crate) host: Id,
+    pub(crate) datastore: Id,
+}
+
+/// Checks what is asked for, and makes a VM that is not complete yet.
+pub(super) fn begin(
+    world: &mut World,
+    user: &str,
+    folder: Id,
+    spec: &VirtualMachineConfigSpec,
+    pool: Id,
+    host: Option<Id>,
+) -> Result<Id, Refusal> {
+    let name = spec.name.clone().ok_or_else(|| Refusal::invalid_argument("config.name"))?;
+    let files = spec.files.as_ref().and_then(|files| files.vm_path_name.as_deref()).unwrap_or_default();
+    check_folder(world, folder)?;
+    config::check_new_name(world, folder, &name)?;
+    config::check_numbers(spec)?;
+    check_pool(world, pool, "pool")?;
+    let datastore = devices::datastore_in(world, files).ok_or_else(|| {
+        Refusal::new("InvalidDatastore", format!("The datastore of '{files}' does not exist."))
+    })?;
+    let host = match host {
+        Some(host) if world.store.exists(host) => host,
+        Some(host) => return Err(Refusal::gone(&host.reference())),
+        None => room::choose_host(world, pool)?,
+    };
+    let id = blank(world, Blueprint { folder, name, pool: Some(pool), host, datastore });
+    let message = format!("Creating {}", event::placed(world, id));
+    event::record(world, "VmBeingCreatedEvent", id, user, message);
+    Ok(id)
+}
+
+pub(super) fn check_folder(world: &World, folder: Id) -> Result<(), Refusal> {
+    match world.store.folders.get(&folder) {
+        Some(found) if found.holds.contains(&"VirtualMachine") => Ok(()),
+        Some(_) => Err(Refusal::not_supported()),
+        None => Err(Refusal::gone(&folder.reference())),
+    }
+}
+
+pub(super) fn check_pool(world: &World, pool: Id, name: &str) -> Result<(), Refusal> {
+    if pool.kind != Kind::ResourcePool {
+        return Err(Refusal::invalid_argument(name));
+    }
+    if world.store.pools.contains_key(&pool) { Ok(()) } else { Err(Refusal::gone(&pool.reference())) }
+}
+
+/// A VM that has a name and a place, but no configuration that anybody could read.
+pub(crate) fn blank(world: &mut World, plan: Blueprint) -> Id {
+    let id = world.store.next_id(Kind::VirtualMachine);
+    let (uuid, instance_uuid) = (world.uuid(), world.uuid());
+    let now: Timestamp = world.now;
+    let folder_name = plan.name.replace("%2f", "-").replace("%5c", "-").replace("%25", "-");
+    let vm = Vm {
+        complete: false,
+        template: false,
+        pool: None,
+        host: None,
+        datastore: plan.datastore,
+        path: format!("{folder_name}/{folder_name}.vmx"),
+        uuid,
+        instance_uuid,
+        guest_id: "otherGuest".to_owned(),
+        annotation: String::new(),
+        cpus: 1,
+        cores_per_socket: 1,
+        memory_mb: 32,
+        firmware: "bios".to_owned(),
+        boot: Boot::default(),
+        devices: Vec::new(),
+        extra_config: BTreeMap::new(),
+        tools_after_power_on: true,
+        created: now,
+        changed: now,
+        version: 1,
+        power: PowerState::Off,
+        booted: None,
+        snapshots: Vec::new(),
+        current_snapshot: None,
+        customization: None,
+        guest: Box::new(Guest::off(world.settings.guests.tools_installed)),
+        busy: None,
+        run: 0,
+    };
+    world.store.vms.insert(id, vm);
+    world.store.uuids.insert((uuid, id));
+    world.store.uuids.insert((instance_uuid, id));
+    world.store.file(id, &plan.name, Some(plan.folder));
+    room::join_host(world, id, plan.host);
+    if let Some(pool) = plan.pool {
+        room::join_pool(world, id, pool);
+    }
+    id
+}
+
+pub(super) fn finish(
+    world: &mut World,
+    user: &str,
+    id: Id,
+    spec: &VirtualMachineConfigSpec,
+) -> Result<Id, Refusal> {
+    let mut vm = vm_of(world, id)?.clone();
+    if let Err(refusal) = config::write(world, &mut vm, id, spec) {
+        *vm_mut(world, id)? = vm;
+        destroy::vanish(world, id);
+        return Err(refusal);
+    }
+    *vm_mut(world, id)? = vm;
+    complete(world, id);
+    for (class, what) in [
+        ("VmInstanceUuidAssignedEvent", "Assigned new instance UUID to"),
+        ("VmUuidAssignedEvent", "Assigned new BIOS UUID to"),
+    ] {
+        let message = format!("{what} {}", event::placed(world, id));
+        event::record(world, class, id, user, message);
+    }
+    macs_assigned(world, user, id);
+    let message = format!("Created virtual machine {}", event::placed(world, id));
+    event::record(world, "VmCreatedEvent", id, user, message);
+    Ok(id)
+}
+
+/// From now on everything about a VM can be read.
+pub(crate) fn complete(world: &mut World, id: Id) {
+    if let Some(vm) = world.store.vms.get_mut(&id) {
+        vm.complete = true;
+    }
+    devices::plug_in(world, id);
+    world.store.touch(id, &["config", "summary", "guest", "runtime", "datastore", "network", "layoutEx"]);
+}
+
+pub(super) fn macs_assigned(world: &mut World, user: &str, id: Id) {
+    let cards = world.store.vms.get(&id).map(|vm| vm.cards().map(|(_, card)| card.mac).collect::<Vec<_>>());
+    for mac in cards.unwrap_or_default() {
+        let message = format!(
+            "New MAC address ({}) assigned to {}",
+            crate::look::mac_text(mac),
+            event::placed(world, id)
+        );
+        event::record(world, "VmMacAssignedEvent", id, user, message);
+    }
+}

@@ -1,0 +1,320 @@
+//! Devices: from what clients ask for to what a VM has.
+
+use std::collections::BTreeMap;
+
+use rookery_vim::specs::VirtualDeviceConfigSpec;
+use rookery_vim::{MoRef, Node, Wire as _};
+
+use super::space;
+use crate::id::{Id, Kind};
+use crate::refusal::Refusal;
+use crate::store::{Card, CardBacking, Cdrom, Controller, Device, Disk, Layer, Vm, What};
+use crate::world::World;
+
+/// Temporary keys of a request, and what they became.
+pub(super) type Keys = BTreeMap<i32, i32>;
+
+/// Changes the devices of a VM. On failure the VM may have some of the changes: callers work on a copy.
+pub(super) fn apply(
+    world: &mut World,
+    vm: &mut Vm,
+    changes: &[VirtualDeviceConfigSpec],
+) -> Result<Keys, Refusal> {
+    let mut keys = Keys::new();
+    for (index, change) in changes.iter().enumerate() {
+        let wrong = |what: &str| {
+            Refusal::new("InvalidDeviceSpec", format!("Invalid configuration for device '{index}'."))
+                .with("property", format!("virtualDeviceSpec.{what}"))
+                .with("deviceIndex", index.to_string())
+        };
+        let key: i32 = change.device.child_text("key").and_then(|k| k.trim().parse().ok()).unwrap_or(-1);
+        match change.operation.as_deref() {
+            Some("add") => {
+                let device = added(world, vm, &change.device, &keys).ok_or_else(|| wrong("device"))??;
+                keys.insert(key, device.key);
+                if !is_fixed(device.key) {
+                    vm.devices.push(device);
+                }
+            }
+            Some("edit") => {
+                let at = vm.devices.iter().position(|d| d.key == key).ok_or_else(|| wrong("device.key"))?;
+                let mut device = vm.devices.remove(at);
+                let edited = edit(world, &mut device, &change.device);
+                vm.devices.insert(at, device);
+                edited.ok_or_else(|| wrong("device.backing"))?;
+            }
+            Some("remove") => {
+                let at = vm.devices.iter().position(|d| d.key == key).ok_or_else(|| wrong("device.key"))?;
+                vm.devices.remove(at);
+            }
+            _ => return Err(wrong("operation")),
+        }
+    }
+    Ok(keys)
+}
+
+/// Every VM has these: two IDE controllers and what a PC needs.
+fn is_fixed(key: i32) -> bool {
+    matches!(key, 100 | 200 | 201 | 300 | 400 | 500 | 600 | 700 | 12_000)
+}
+
+fn added(world: &mut World, vm: &Vm, node: &Node, keys: &Keys) -> Option<Result<Device, Refusal>> {
+    let class = node.xsi_type.as_deref()?.to_owned();
+    let number = |name: &str| node.child_text(name).and_then(|t| t.trim().parse::<i32>().ok());
+    let controller = number("controllerKey").map(|key| keys.get(&key).copied().unwrap_or(key));
+    let unit = number("unitNumber");
+    if class == "VirtualDisk" {
+        let disk = match new_disk(world, vm, node)? {
+            Ok(disk) => disk,
+            Err(refusal) => return Some(Err(refusal)),
+        };
+        let controller = controller.unwrap_or(1000);
+        let unit = unit.filter(|unit| *unit >= 0).unwrap_or_else(|| free_unit(vm, controller));
+        let key = free_key(vm, 2000);
+        return Some(Ok(Device {
+            key,
+            class,
+            controller: Some(controller),
+            unit: Some(unit),
+            what: What::Disk(disk),
+        }));
+    }
+    if class == "VirtualCdrom" {
+        let cdrom = cdrom(node);
+        let controller = controller.unwrap_or(200);
+        let unit = unit.filter(|unit| *unit >= 0).unwrap_or_else(|| free_unit(vm, controller));
+        let key = free_key(vm, 3000);
+        return Some(Ok(Device {
+            key,
+            class,
+            controller: Some(controller),
+            unit: Some(unit),
+            what: What::Cdrom(cdrom),
+        }));
+    }
+    if is_card(&class) {
+        let card = new_card(world, node)?;
+        let key = free_key(vm, 4000);
+        let unit = Some(7 + key - 4000);
+        return Some(Ok(Device { key, class, controller: Some(100), unit, what: What::Card(card) }));
+    }
+    if class.ends_with("Controller") {
+        let bus = number("busNumber").unwrap_or(0);
+        let key = match class.as_str() {
+            "VirtualIDEController" => 200 + bus.clamp(0, 1),
+            "VirtualAHCIController" => 15_000 + bus,
+            "VirtualNVMEController" => 31_000 + bus,
+            _ => 1000 + bus,
+        };
+        let key = if is_fixed(key) { key } else { free_key(vm, key) };
+        let shared_bus = node.child_text("sharedBus").map(str::to_owned);
+        let what = What::Controller(Controller { bus, shared_bus });
+        return Some(Ok(Device { key, class, controller: Some(100), unit: Some(3), what }));
+    }
+    let key = free_key(vm, 9000);
+    Some(Ok(Device { key, class, controller, unit, what: What::Other(Box::new(node.clone())) }))
+}
+
+pub(super) fn is_card(class: &str) -> bool {
+    matches!(
+        class,
+        "VirtualE1000"
+            | "VirtualE1000e"
+            | "VirtualPCNet32"
+            | "VirtualVmxnet"
+            | "VirtualVmxnet2"
+            | "VirtualVmxnet3"
+            | "VirtualSriovEthernetCard"
+    )
+}
+
+fn free_key(vm: &Vm, first: i32) -> i32 {
+    (first..).find(|key| !vm.devices.iter().any(|d| d.key == *key)).unwrap_or(first)
+}
+
+fn free_unit(vm: &Vm, controller: i32) -> i32 {
+    // The controller itself is number 7 on its bus.
+    let taken =
+        |unit: i32| vm.devices.iter().any(|d| d.controller == Some(controller) && d.unit == Some(unit));
+    (0..).find(|unit| *unit != 7 && !taken(*unit)).unwrap_or(0)
+}
+
+fn new_disk(world: &mut World, vm: &Vm, node: &Node) -> Option<Result<Disk, Refusal>> {
+    let kb = node.child_text("capacityInKB").and_then(|t| t.trim().parse::<i64>().ok());
+    let bytes = node.child_text("capacityInBytes").and_then(|t| t.trim().parse::<i64>().ok());
+    let capacity_kb = bytes.filter(|b| *b > 0).map(|b| b / 1024).or(kb)?;
+    let backing = node.child("backing");
+    let text = |name: &str| backing.and_then(|b| b.child_text(name)).map(str::trim);
+    let given = text("fileName").and_then(|file| datastore_in(world, file));
+    let named = backing.and_then(|b| b.child("datastore")).and_then(|d| MoRef::from_node(d.clone()).ok());
+    let datastore = named.as_ref().and_then(Id::of).or(given).unwrap_or(vm.datastore);
+    let thin = text("thinProvisioned") == Some("true");
+    let mode = text("diskMode").filter(|mode| !mode.is_empty()).unwrap_or("persistent").to_owned();
+    Some(make_disk(world, vm, datastore, capacity_kb, thin, mode))
+}
+
+/// A new disk, for which space is taken.
+pub(super) fn make_disk(
+    world: &mut World,
+    vm: &Vm,
+    datastore: Id,
+    capacity_kb: i64,
+    thin: bool,
+    mode: String,
+) -> Result<Disk, Refusal> {
+    let bytes = space::bytes(capacity_kb, thin);
+    space::take(world, datastore, bytes)?;
+    let stem = vm.path.strip_suffix(".vmx").unwrap_or(&vm.path);
+    let name = world.store.name(datastore);
+    let taken = vm.disks().count();
+    let suffix = if taken == 0 { String::new() } else { format!("_{taken}") };
+    let layer = Layer { file: format!("[{name}] {stem}{suffix}.vmdk"), bytes };
+    space::hold(world, std::slice::from_ref(&layer));
+    let uuid = world.uuid();
+    Ok(Disk { datastore, capacity_kb, thin, mode, uuid, layers: vec![layer] })
+}
+
+/// The datastore that a path such as `[fast] a/b` names.
+pub(crate) fn datastore_in(world: &World, path: &str) -> Option<Id> {
+    let name = path.strip_prefix('[')?.split_once(']')?.0;
+    world.store.datastores.keys().copied().find(|id| world.store.name(*id) == name)
+}
+
+fn cdrom(node: &Node) -> Cdrom {
+    let backing = node.child("backing");
+    let is_iso = backing.and_then(|b| b.xsi_type.as_deref()) == Some("VirtualCdromIsoBackingInfo");
+    let iso = backing.filter(|_| is_iso).and_then(|b| b.child_text("fileName")).map(str::to_owned);
+    let connect = node.child("connectable");
+    let flag = |name: &str| connect.and_then(|c| c.child_text(name)).map(str::trim) == Some("true");
+    Cdrom { iso, connected: flag("connected"), start_connected: flag("startConnected") }
+}
+
+fn new_card(world: &mut World, node: &Node) -> Option<Card> {
+    let manual = node.child_text("addressType").is_some_and(|t| t.trim().eq_ignore_ascii_case("manual"));
+    let given = node.child_text("macAddress").and_then(parse_mac).filter(|_| manual);
+    let connect = node.child("connectable");
+    let flag = |name: &str| connect.is_none_or(|c| c.child_text(name).map(str::trim) != Some("false"));
+    Some(Card {
+        mac: given.unwrap_or_else(|| next_mac(world)),
+        manual: given.is_some(),
+        backing: backing(world, node.child("backing")?)?,
+        connected: flag("connected"),
+        start_connected: flag("startConnected"),
+        wake_on_lan: true,
+    })
+}
+
+fn parse_mac(text: &str) -> Option<[u8; 6]> {
+    let mut mac = [0; 6];
+    let mut parts = text.trim().split(':');
+    for byte in &mut mac {
+        *byte = u8::from_str_radix(parts.next()?, 16).ok()?;
+    }
+    parts.next().is_none().then_some(mac)
+}
+
+/// An address from the range that a vCenter gives out.
+pub(crate) fn next_mac(world: &mut World) -> [u8; 6] {
+    world.store.last_mac += 1;
+    let [_, high, middle, low] = world.store.last_mac.to_be_bytes();
+    [0x00, 0x50, 0x56, 0x80 | (high & 0x3f), middle, low]
+}
+
+/// What a card is connected to; none if there is no such thing.
+fn backing(world: &World, node: &Node) -> Option<CardBacking> {
+    match node.xsi_type.as_deref()? {
+        "VirtualEthernetCardNetworkBackingInfo" => {
+            let named = node.child("network").and_then(|n| MoRef::from_node(n.clone()).ok());
+            let name = node.child_text("deviceName").unwrap_or_default().to_owned();
+            let network = named.as_ref().and_then(Id::of);
+            let by_name = || world.store.networks.keys().copied().find(|id| world.store.name(*id) == name);
+            let network = network.filter(|id| world.store.exists(*id)).or_else(by_name);
+            network
+                .map(|id| CardBacking::Standard { name: world.store.name(id).to_owned(), network: Some(id) })
+        }
+        "VirtualEthernetCardDistributedVirtualPortBackingInfo" => {
+            let key = node.child("port")?.child_text("portgroupKey")?;
+            let portgroup = Id::of(&MoRef::new(Kind::DistributedVirtualPortgroup.class(), key))?;
+            world.store.exists(portgroup).then_some(CardBacking::Distributed { portgroup, port: 0 })
+        }
+        _ => Some(CardBacking::Other(Box::new(node.clone()))),
+    }
+}
+
+fn edit(world: &mut World, device: &mut Device, node: &Node) -> Option<()> {
+    match &mut device.what {
+        What::Card(card) => {
+            if let Some(given) = node.child("backing") {
+                card.backing = backing(world, given)?;
+            }
+            if node.child_text("addressType").is_some_and(|t| t.trim().eq_ignore_ascii_case("manual"))
+                && let Some(mac) = node.child_text("macAddress").and_then(parse_mac)
+            {
+                card.mac = mac;
+                card.manual = true;
+            }
+            if let Some(connect) = node.child("connectable") {
+                let flag = |name: &str, before: bool| {
+                    connect.child_text(name).map_or(before, |t| t.trim() == "true")
+                };
+                card.connected = flag("connected", card.connected);
+                card.start_connected = flag("startConnected", card.start_connected);
+            }
+        }
+        What::Cdrom(drive) => *drive = cdrom(node),
+        What::Disk(disk) => {
+            let kb = node.child_text("capacityInKB").and_then(|t| t.trim().parse::<i64>().ok());
+            if let Some(kb) = kb.filter(|kb| *kb >= disk.capacity_kb) {
+                let more = space::bytes(kb, disk.thin) - space::bytes(disk.capacity_kb, disk.thin);
+                let datastore = disk.datastore;
+                space::take(world, datastore, more).ok()?;
+                disk.capacity_kb = kb;
+                if let Some(layer) = disk.layers.first_mut() {
+                    layer.bytes += more;
+                }
+            }
+        }
+        What::Controller(_) | What::Other(_) => {}
+    }
+    Some(())
+}
+
+/// The networks that a VM's cards are in.
+pub(crate) fn networks(vm: &Vm) -> impl Iterator<Item = Id> {
+    vm.cards().filter_map(|(_, card)| match &card.backing {
+        CardBacking::Standard { network, .. } => *network,
+        CardBacking::Distributed { portgroup, .. } => Some(*portgroup),
+        CardBacking::Other(_) => None,
+    })
+}
+
+/// Lets networks and datastores know who is in them, after the devices of a VM have changed.
+pub(super) fn plug_in(world: &mut World, id: Id) {
+    let Some(vm) = world.store.vms.get(&id) else { return };
+    let networks: Vec<Id> = networks(vm).collect();
+    let datastores = vm.datastores();
+    for network in networks {
+        if let Some(found) = world.store.networks.get_mut(&network)
+            && found.vms.insert(id)
+        {
+            world.store.log.touch(network, "vm");
+        }
+    }
+    for datastore in datastores {
+        if let Some(found) = world.store.datastores.get_mut(&datastore)
+            && found.vms.insert(id)
+        {
+            world.store.log.touch(datastore, "vm");
+        }
+    }
+}
+
+pub(super) fn unplug_all(world: &mut World, id: Id, vm: &Vm) {
+    let networks: Vec<Id> = networks(vm).collect();
+    for network in networks {
+        if let Some(found) = world.store.networks.get_mut(&network) {
+            found.vms.remove(&id);
+        }
+        world.store.log.touch(network, "vm");
+    }
+}

@@ -1,0 +1,42 @@
+//! Moving things between folders.
+
+use crate::id::{Id, Kind};
+use crate::refusal::Refusal;
+use crate::world::World;
+
+pub(super) fn check(world: &World, target: Id, moved: &[Id]) -> Result<(), Refusal> {
+    let holds: &[&str] = match target.kind {
+        Kind::StoragePod => &["Datastore"],
+        _ => world.store.folders.get(&target).map(|folder| folder.holds).unwrap_or_default(),
+    };
+    for id in moved {
+        if !holds.iter().any(|class| id.kind.is_a(class)) {
+            return Err(Refusal::not_supported());
+        }
+        if let Some(other) = world.store.child(target, world.store.name(*id)).filter(|other| other != id) {
+            return Err(Refusal::duplicate_name(world.store.name(*id), other));
+        }
+        // Nothing goes into itself.
+        if target == *id || world.store.ancestors(target).any(|ancestor| ancestor == *id) {
+            return Err(Refusal::new("InvalidFolder", "The folder is not a valid target.")
+                .about("target", &target.reference()));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn apply(world: &mut World, target: Id, moved: &[Id]) -> Result<(), Refusal> {
+    check(world, target, moved)?;
+    for id in moved {
+        let from = world.store.parent(*id);
+        world.store.move_to(*id, target);
+        if let Some(pod) = from.and_then(|from| world.store.pods.get_mut(&from)) {
+            pod.children.remove(id);
+        }
+        if let Some(pod) = world.store.pods.get_mut(&target) {
+            pod.children.insert(*id);
+        }
+        world.store.log.touch(*id, "parent");
+    }
+    Ok(())
+}

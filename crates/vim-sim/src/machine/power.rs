@@ -1,0 +1,170 @@
+//! Power.
+
+use rookery_vim::objects::PowerState;
+use rookery_vim::{MoRef, Writer};
+
+use super::{customize, room, vm_mut, vm_of};
+use crate::id::Id;
+use crate::io::Effect;
+use crate::refusal::Refusal;
+use crate::world::World;
+use crate::{event, guests};
+
+const CHANGED: [&str; 5] = [
+    "runtime.powerState",
+    "runtime.bootTime",
+    "runtime.cleanPowerOff",
+    "summary.runtime",
+    "summary.quickStats",
+];
+
+pub(super) fn expect_not(world: &World, id: Id, unwanted: &PowerState) -> Result<(), Refusal> {
+    let vm = vm_of(world, id)?;
+    if vm.power == *unwanted { Err(Refusal::power_state(unwanted, &vm.power)) } else { Ok(()) }
+}
+
+pub(super) fn expect_on(world: &World, id: Id, requested: &PowerState) -> Result<(), Refusal> {
+    let vm = vm_of(world, id)?;
+    if vm.power == PowerState::On { Ok(()) } else { Err(Refusal::power_state(requested, &vm.power)) }
+}
+
+pub(super) fn begin_on(world: &mut World, id: Id, host: Option<Id>, user: &str) -> Result<(), Refusal> {
+    let vm = vm_of(world, id)?;
+    if vm.template {
+        return Err(Refusal::not_supported());
+    }
+    if vm.power == PowerState::On {
+        return Err(Refusal::power_state(&PowerState::On, &vm.power));
+    }
+    let Some(pool) = vm.pool else { return Err(Refusal::not_supported()) };
+    let fits = |world: &World, host: Id| {
+        world.store.hosts.get(&host).is_some_and(|h| h.connected && !h.in_maintenance)
+    };
+    let target = match host.or(vm.host).filter(|host| fits(world, *host)) {
+        Some(host) => host,
+        None => room::choose_host(world, pool)?,
+    };
+    if vm.host != Some(target) {
+        room::join_host(world, id, target);
+    }
+    let taken = take_or_move(world, id, pool, target);
+    if let Err(refusal) = taken {
+        let message = format!("Failed to power on {}. {}", event::placed(world, id), refusal.message);
+        event::record(world, "VmFailedToPowerOnEvent", id, user, message);
+        return Err(refusal);
+    }
+    let message = format!("{} is starting", event::placed(world, id));
+    event::record(world, "VmStartingEvent", id, user, message);
+    Ok(())
+}
+
+/// Takes room on the VM's host, or else on the one of its cluster that has most.
+fn take_or_move(world: &mut World, id: Id, pool: Id, host: Id) -> Result<(), Refusal> {
+    let needed = room::of(world, id);
+    let refusal = match room::take(world, id, needed) {
+        Ok(()) => return Ok(()),
+        Err(refusal) => refusal,
+    };
+    let other = room::choose_host(world, pool)?;
+    if other == host {
+        return Err(refusal);
+    }
+    room::join_host(world, id, other);
+    room::take(world, id, needed)
+}
+
+pub(super) fn finish_on(world: &mut World, id: Id, user: &str) -> Result<(), Refusal> {
+    let now = world.now;
+    let resumed = vm_of(world, id)?.power == PowerState::Suspended;
+    let vm = vm_mut(world, id)?;
+    vm.power = PowerState::On;
+    if !resumed {
+        vm.booted = Some(now);
+    }
+    world.store.touch(id, &CHANGED);
+    let message = format!("{} is powered on", event::placed(world, id));
+    event::record(world, "VmPoweredOnEvent", id, user, message);
+    customize::at_power_on(world, id, user);
+    guests::boot(world, id);
+    Ok(())
+}
+
+pub(super) fn off(world: &mut World, id: Id, user: &str) -> Result<(), Refusal> {
+    expect_not(world, id, &PowerState::Off)?;
+    let message = format!("{} is stopping", event::placed(world, id));
+    event::record(world, "VmStoppingEvent", id, user, message);
+    power_off_now(world, id, user);
+    Ok(())
+}
+
+/// Takes the power from a VM, whatever it does.
+pub(crate) fn power_off_now(world: &mut World, id: Id, user: &str) {
+    if room::is_running(world, id) {
+        let taken = room::of(world, id);
+        room::give_back(world, id, taken);
+    }
+    let Some(vm) = world.store.vms.get_mut(&id) else { return };
+    vm.power = PowerState::Off;
+    vm.booted = None;
+    world.store.touch(id, &CHANGED);
+    stop_guest(world, id);
+    let message = format!("{} is powered off", event::placed(world, id));
+    event::record(world, "VmPoweredOffEvent", id, user, message);
+}
+
+/// The guest of a VM has stopped by itself.
+pub(crate) fn guest_stops(world: &mut World, id: Id) {
+    if room::is_running(world, id) {
+        power_off_now(world, id, "");
+    }
+}
+
+fn stop_guest(world: &mut World, id: Id) {
+    guests::halt(world, id);
+    world.effect(Effect::StopAll(id));
+}
+
+pub(super) fn reset(world: &mut World, id: Id, user: &str) -> Result<(), Refusal> {
+    expect_on(world, id, &PowerState::On)?;
+    let message = format!("{} is reset", event::placed(world, id));
+    event::record(world, "VmResettingEvent", id, user, message);
+    let now = world.now;
+    vm_mut(world, id)?.booted = Some(now);
+    stop_guest(world, id);
+    guests::boot(world, id);
+    world.store.touch(id, &CHANGED);
+    Ok(())
+}
+
+pub(super) fn suspend(world: &mut World, id: Id, user: &str) -> Result<(), Refusal> {
+    expect_on(world, id, &PowerState::Suspended)?;
+    let taken = room::of(world, id);
+    room::give_back(world, id, taken);
+    vm_mut(world, id)?.power = PowerState::Suspended;
+    world.store.touch(id, &CHANGED);
+    stop_guest(world, id);
+    let message = format!("{} is suspended", event::placed(world, id));
+    event::record(world, "VmSuspendedEvent", id, user, message);
+    Ok(())
+}
+
+/// A VM of the model is on from the beginning.
+pub(crate) fn switch_on(world: &mut World, id: Id) {
+    if begin_on(world, id, None, "").is_ok() {
+        finish_on(world, id, "").ok();
+    }
+}
+
+/// Which task powers on which VM.
+pub(super) fn report(attempted: &[(MoRef, MoRef)]) -> String {
+    let mut out = Writer::new();
+    out.open("result", Some("ClusterPowerOnVmResult"));
+    for (vm, task) in attempted {
+        out.open("attempted", None);
+        out.reference("vm", None, vm);
+        out.reference("task", None, task);
+        out.close("attempted");
+    }
+    out.close("result");
+    out.into_string()
+}

@@ -1,0 +1,159 @@
+//! Who runs where, and whether there is room. A running VM takes all of the memory and CPUs that it is configured with.
+
+use rookery_vim::objects::PowerState;
+
+use crate::id::{Id, Kind};
+use crate::refusal::Refusal;
+use crate::world::World;
+
+/// What a running VM takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Room {
+    pub(crate) cpus: i64,
+    pub(crate) memory_mb: i64,
+}
+
+/// The pools that a pool counts in: itself and those around it.
+fn around(world: &World, pool: Id) -> Vec<Id> {
+    std::iter::once(pool)
+        .chain(world.store.ancestors(pool))
+        .filter(|id| id.kind == Kind::ResourcePool)
+        .collect()
+}
+
+fn mhz(world: &World, host: Option<Id>, cpus: i64) -> i64 {
+    host.and_then(|host| world.store.hosts.get(&host)).map_or(0, |host| cpus * i64::from(host.cpu_mhz))
+}
+
+/// Takes room on a host and in pools, or says what is short.
+pub(super) fn take(world: &mut World, vm: Id, room: Room) -> Result<(), Refusal> {
+    let Some((host, pool)) = world.store.vms.get(&vm).map(|vm| (vm.host, vm.pool)) else { return Ok(()) };
+    let cpu = mhz(world, host, room.cpus);
+    if let Some(host) = host.and_then(|host| world.store.hosts.get(&host)) {
+        let total = host.memory_bytes >> 20;
+        if host.used_memory_mb + room.memory_mb > total {
+            return Err(short_of_memory(total - host.used_memory_mb, room.memory_mb));
+        }
+    }
+    let pools = pool.map(|pool| around(world, pool)).unwrap_or_default();
+    for id in &pools {
+        let Some(pool) = world.store.pools.get(id) else { continue };
+        if let Some(limit) = pool.memory_limit_mb
+            && pool.used_memory_mb + room.memory_mb > limit
+        {
+            return Err(short_of_memory(limit - pool.used_memory_mb, room.memory_mb));
+        }
+        if let Some(limit) = pool.cpu_limit
+            && pool.used_cpu_mhz + cpu > limit
+        {
+            return Err(Refusal::new(
+                "InsufficientCpuResourcesFault",
+                "The available CPU resources in the parent resource pool are insufficient for the operation.",
+            )
+            .with("unreserved", (limit - pool.used_cpu_mhz).to_string())
+            .with("requested", cpu.to_string()));
+        }
+    }
+    change(world, host, &pools, room, cpu, 1);
+    Ok(())
+}
+
+pub(super) fn give_back(world: &mut World, vm: Id, room: Room) {
+    let Some((host, pool)) = world.store.vms.get(&vm).map(|vm| (vm.host, vm.pool)) else { return };
+    let cpu = mhz(world, host, room.cpus);
+    let pools = pool.map(|pool| around(world, pool)).unwrap_or_default();
+    change(world, host, &pools, room, cpu, -1);
+}
+
+fn change(world: &mut World, host: Option<Id>, pools: &[Id], room: Room, cpu: i64, sign: i64) {
+    if let Some(id) = host
+        && let Some(host) = world.store.hosts.get_mut(&id)
+    {
+        host.used_cpus += sign * room.cpus;
+        host.used_memory_mb += sign * room.memory_mb;
+        world.store.log.touch(id, "summary.quickStats");
+    }
+    for id in pools {
+        if let Some(pool) = world.store.pools.get_mut(id) {
+            pool.used_memory_mb += sign * room.memory_mb;
+            pool.used_cpu_mhz += sign * cpu;
+            world.store.log.touch(*id, "runtime");
+            world.store.log.touch(*id, "summary");
+        }
+    }
+}
+
+fn short_of_memory(left: i64, wanted: i64) -> Refusal {
+    Refusal::new(
+        "InsufficientMemoryResourcesFault",
+        "The available Memory resources in the parent resource pool are insufficient for the operation.",
+    )
+    .with("unreserved", (left << 20).to_string())
+    .with("requested", (wanted << 20).to_string())
+}
+
+/// The host of a cluster that has most memory left, of those that can run anything.
+pub(crate) fn choose_host(world: &World, pool: Id) -> Result<Id, Refusal> {
+    let store = &world.store;
+    let compute = store.owner_of_pool(pool).and_then(|owner| store.computes.get(&owner));
+    let hosts = compute.into_iter().flat_map(|compute| &compute.hosts);
+    let usable = hosts.filter_map(|id| store.hosts.get(id).map(|host| (*id, host)));
+    let usable = usable.filter(|(_, host)| host.connected && !host.in_maintenance);
+    // Of equals the first: the order of references is the order in which hosts were made.
+    let best = usable
+        .max_by_key(|(id, host)| ((host.memory_bytes >> 20) - host.used_memory_mb, std::cmp::Reverse(*id)));
+    best.map(|(id, _)| id)
+        .ok_or_else(|| Refusal::new("NoCompatibleHost", "No host is compatible with the virtual machine."))
+}
+
+/// Makes a VM run on a host from now on.
+pub(super) fn join_host(world: &mut World, vm: Id, host: Id) {
+    leave_host(world, vm);
+    if let Some(found) = world.store.vms.get_mut(&vm) {
+        found.host = Some(host);
+    }
+    if let Some(found) = world.store.hosts.get_mut(&host) {
+        found.vms.insert(vm);
+    }
+    world.store.log.touch(host, "vm");
+    world.store.touch(vm, &["runtime.host", "summary.runtime.host"]);
+}
+
+pub(super) fn leave_host(world: &mut World, vm: Id) {
+    let Some(host) = world.store.vms.get_mut(&vm).and_then(|vm| vm.host.take()) else { return };
+    if let Some(found) = world.store.hosts.get_mut(&host) {
+        found.vms.remove(&vm);
+    }
+    world.store.log.touch(host, "vm");
+}
+
+pub(super) fn join_pool(world: &mut World, vm: Id, pool: Id) {
+    leave_pool(world, vm);
+    if let Some(found) = world.store.vms.get_mut(&vm) {
+        found.pool = Some(pool);
+    }
+    if let Some(found) = world.store.pools.get_mut(&pool) {
+        found.vms.insert(vm);
+    }
+    world.store.log.touch(pool, "vm");
+    world.store.log.touch(vm, "resourcePool");
+}
+
+pub(super) fn leave_pool(world: &mut World, vm: Id) {
+    let Some(pool) = world.store.vms.get_mut(&vm).and_then(|vm| vm.pool.take()) else { return };
+    if let Some(found) = world.store.pools.get_mut(&pool) {
+        found.vms.remove(&vm);
+    }
+    world.store.log.touch(pool, "vm");
+}
+
+/// What a VM takes while it runs.
+pub(super) fn of(world: &World, vm: Id) -> Room {
+    let vm = world.store.vms.get(&vm);
+    Room { cpus: vm.map_or(0, |vm| i64::from(vm.cpus)), memory_mb: vm.map_or(0, |vm| vm.memory_mb) }
+}
+
+/// Whether a VM takes room now.
+pub(super) fn is_running(world: &World, vm: Id) -> bool {
+    world.store.vms.get(&vm).is_some_and(|vm| vm.power == PowerState::On)
+}

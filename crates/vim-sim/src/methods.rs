@@ -1,0 +1,109 @@
+//! Methods: which call is answered by whom.
+
+mod collector;
+mod events;
+mod files;
+mod folders;
+mod guest;
+mod machines;
+mod search;
+mod sessions;
+mod storage;
+mod views;
+
+use rookery_vim::Node;
+use rookery_vim::objects::{AboutInfo, ServiceContent};
+
+use crate::id::{Id, Kind};
+use crate::io::Request;
+use crate::refusal::Refusal;
+use crate::soap::{Call, Handled};
+use crate::world::{World, uuid_text};
+pub(crate) use folders::add_pool;
+
+/// Answers a call.
+pub(crate) fn handle(world: &mut World, call: &Call, content: Node, request: &Request) -> Handled {
+    // Only these can be called by anybody.
+    if call.session.is_none() && !matches!(call.method.as_str(), "RetrieveServiceContent" | "Login") {
+        return Err(Refusal::not_authenticated(&call.this));
+    }
+    match sessions::handle(world, call, content, request) {
+        Tried::Handled(handled) => handled,
+        Tried::Not(content) => rest(world, call, content),
+    }
+}
+
+fn rest(world: &mut World, call: &Call, mut content: Node) -> Handled {
+    type Part = fn(&mut World, &Call, Node) -> Tried;
+    const PARTS: [Part; 9] = [
+        collector::handle,
+        views::handle,
+        machines::handle,
+        search::handle,
+        events::handle,
+        guest::handle,
+        folders::handle,
+        files::handle,
+        storage::handle,
+    ];
+    for part in PARTS {
+        match part(world, call, content) {
+            Tried::Handled(handled) => return handled,
+            Tried::Not(back) => content = back,
+        }
+    }
+    Err(Refusal::new("InvalidRequest", format!("Unable to resolve WSDL method name {}", call.method)))
+}
+
+/// Whether a part of the interface has the method.
+pub(crate) enum Tried {
+    Handled(Handled),
+    /// It does not; the call comes back.
+    Not(Node),
+}
+
+/// The entity that a call was made on.
+fn this_of(world: &World, call: &Call, kind: Kind) -> Result<Id, Refusal> {
+    let id = Id::of(&call.this).filter(|id| id.kind == kind);
+    id.filter(|id| crate::look::exists(&world.store, &world.views, &world.tasks, *id))
+        .ok_or_else(|| Refusal::gone(&call.this))
+}
+
+/// The well-known objects.
+pub(crate) fn content(world: &World) -> ServiceContent {
+    let single = |kind: Kind| Some(Id::single(kind).reference());
+    ServiceContent {
+        root_folder: world.root.reference(),
+        property_collector: Id::single(Kind::PropertyCollector).reference(),
+        view_manager: single(Kind::ViewManager),
+        about: AboutInfo {
+            name: "VMware vCenter Server".to_owned(),
+            full_name: "VMware vCenter Server 7.0.3 build-0 (Rookery simulator)".to_owned(),
+            vendor: Some("VMware, Inc.".to_owned()),
+            version: "7.0.3".to_owned(),
+            build: Some("0".to_owned()),
+            os_type: Some("linux-x64".to_owned()),
+            product_line_id: Some("vpx".to_owned()),
+            api_type: "VirtualCenter".to_owned(),
+            api_version: "7.0.3.0".to_owned(),
+            instance_uuid: Some(uuid_text(u128::from(world.settings.seed) | (0x4 << 76) | (0x2 << 62))),
+        },
+        session_manager: single(Kind::SessionManager),
+        authorization_manager: single(Kind::AuthorizationManager),
+        event_manager: single(Kind::EventManager),
+        task_manager: single(Kind::TaskManager),
+        customization_spec_manager: single(Kind::CustomizationSpecManager),
+        search_index: single(Kind::SearchIndex),
+        file_manager: single(Kind::FileManager),
+        virtual_disk_manager: single(Kind::VirtualDiskManager),
+        storage_resource_manager: single(Kind::StorageResourceManager),
+        guest_operations_manager: single(Kind::GuestOperationsManager),
+    }
+}
+
+/// A reference to an object of one of some classes, which must be there.
+fn existing(world: &World, reference: &rookery_vim::MoRef) -> Result<Id, Refusal> {
+    Id::of(reference)
+        .filter(|id| crate::look::exists(&world.store, &world.views, &world.tasks, *id))
+        .ok_or_else(|| Refusal::gone(reference))
+}

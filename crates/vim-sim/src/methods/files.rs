@@ -1,0 +1,76 @@
+//! Files on datastores.
+
+use rookery_vim::methods::{
+    CopyDatastoreFileTask, DeleteDatastoreFileTask, MakeDirectory, Method, MoveDatastoreFileTask,
+    SearchDatastoreSubFoldersTask, SearchDatastoreTask,
+};
+use rookery_vim::{MoRef, Node};
+
+use super::{Tried, this_of};
+use crate::files::{self, FileWork, Place};
+use crate::id::{Id, Kind};
+use crate::machine::Work;
+use crate::refusal::Refusal;
+use crate::soap::{Call, answer};
+use crate::task::{self, Title};
+use crate::world::World;
+
+pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
+    let manager = Id::single(Kind::FileManager);
+    Tried::Handled(match call.method.as_str() {
+        MakeDirectory::NAME => answer::<MakeDirectory>(node, |m| {
+            let place = Place::parse(world, &m.name)?;
+            files::make_directory(world, &place, m.create_parent_directories == Some(true))
+        }),
+        DeleteDatastoreFileTask::NAME => answer::<DeleteDatastoreFileTask>(node, |m| {
+            let work = FileWork::Delete(Place::parse(world, &m.name)?);
+            order::<DeleteDatastoreFileTask>(world, call, "FileManager.deleteFile", manager, work)
+        }),
+        MoveDatastoreFileTask::NAME => answer::<MoveDatastoreFileTask>(node, |m| {
+            let (from, to) =
+                (Place::parse(world, &m.source_name)?, Place::parse(world, &m.destination_name)?);
+            let work = FileWork::Move { from, to, force: m.force == Some(true) };
+            order::<MoveDatastoreFileTask>(world, call, "FileManager.moveFile", manager, work)
+        }),
+        CopyDatastoreFileTask::NAME => answer::<CopyDatastoreFileTask>(node, |m| {
+            let (from, to) =
+                (Place::parse(world, &m.source_name)?, Place::parse(world, &m.destination_name)?);
+            let work = FileWork::Copy { from, to, force: m.force == Some(true) };
+            order::<CopyDatastoreFileTask>(world, call, "FileManager.copyFile", manager, work)
+        }),
+        SearchDatastoreTask::NAME => answer::<SearchDatastoreTask>(node, |m| {
+            let patterns = m.search_spec.map(|spec| spec.match_pattern).unwrap_or_default();
+            search::<SearchDatastoreTask>(world, call, &m.datastore_path, patterns, false)
+        }),
+        SearchDatastoreSubFoldersTask::NAME => answer::<SearchDatastoreSubFoldersTask>(node, |m| {
+            let patterns = m.search_spec.map(|spec| spec.match_pattern).unwrap_or_default();
+            search::<SearchDatastoreSubFoldersTask>(world, call, &m.datastore_path, patterns, true)
+        }),
+        _ => return Tried::Not(node),
+    })
+}
+
+fn search<M: Method>(
+    world: &mut World,
+    call: &Call,
+    path: &str,
+    patterns: Vec<String>,
+    recursive: bool,
+) -> Result<MoRef, Refusal> {
+    let browser = this_of(world, call, Kind::HostDatastoreBrowser)?;
+    let place = Place::parse(world, path)?;
+    let work = FileWork::Search { browser, place, patterns, recursive };
+    order::<M>(world, call, "HostDatastoreBrowser.search", browser, work)
+}
+
+fn order<M: Method>(
+    world: &mut World,
+    call: &Call,
+    description: &'static str,
+    on: Id,
+    work: FileWork,
+) -> Result<MoRef, Refusal> {
+    let title = Title { name: M::NAME, description };
+    let duration = world.settings.durations.file;
+    Ok(task::start(world, title, on, &call.user, duration, Work::Files(Box::new(work))).reference())
+}

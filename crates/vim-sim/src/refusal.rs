@@ -1,0 +1,107 @@
+//! Faults, as the server makes them.
+
+use rookery_vim::objects::PowerState;
+use rookery_vim::{MoRef, Node, Wire as _, Writer};
+
+use crate::id::Id;
+
+/// Why something is not done: the class of the fault, words for people, and its members.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Refusal {
+    pub(crate) class: &'static str,
+    pub(crate) message: String,
+    members: Vec<Node>,
+}
+
+impl Refusal {
+    pub(crate) fn new(class: &'static str, message: impl Into<String>) -> Self {
+        Self { class, message: message.into(), members: Vec::new() }
+    }
+
+    /// A member of the fault; they must be given in schema order.
+    pub(crate) fn with(mut self, name: &str, text: impl Into<String>) -> Self {
+        self.members.push(Node { text: text.into(), ..Node::new(name) });
+        self
+    }
+
+    pub(crate) fn about(mut self, name: &str, object: &MoRef) -> Self {
+        let node =
+            Node { ref_type: Some(object.kind().into()), text: object.id().to_owned(), ..Node::new(name) };
+        self.members.push(node);
+        self
+    }
+
+    pub(crate) fn not_authenticated(object: &MoRef) -> Self {
+        Self::new("NotAuthenticated", "The session is not authenticated.")
+            .about("object", object)
+            .with("privilegeId", "System.View")
+    }
+
+    pub(crate) fn no_permission(object: Id, privilege: &str) -> Self {
+        Self::new("NoPermission", "Permission to perform this operation was denied.")
+            .about("object", &object.reference())
+            .with("privilegeId", privilege)
+    }
+
+    pub(crate) fn gone(object: &MoRef) -> Self {
+        Self::new(
+            "ManagedObjectNotFound",
+            format!("The object '{object}' has already been deleted or has not been completely created"),
+        )
+        .about("obj", object)
+    }
+
+    pub(crate) fn invalid_argument(property: &str) -> Self {
+        Self::new("InvalidArgument", format!("A specified parameter was not correct: {property}"))
+            .with("invalidProperty", property)
+    }
+
+    pub(crate) fn invalid_request(why: impl Into<String>) -> Self {
+        Self::new("InvalidRequest", why)
+    }
+
+    pub(crate) fn invalid_property(name: &str) -> Self {
+        Self::new("InvalidProperty", format!("The property {name} does not exist.")).with("name", name)
+    }
+
+    pub(crate) fn power_state(requested: &PowerState, existing: &PowerState) -> Self {
+        let words = match existing {
+            PowerState::On => "Powered on",
+            PowerState::Suspended => "Suspended",
+            PowerState::Off | PowerState::Other(_) => "Powered off",
+        };
+        Self::new(
+            "InvalidPowerState",
+            format!("The attempted operation cannot be performed in the current state ({words})."),
+        )
+        .with("requestedState", requested.as_str())
+        .with("existingState", existing.as_str())
+    }
+
+    pub(crate) fn duplicate_name(name: &str, object: Id) -> Self {
+        Self::new("DuplicateName", format!("The name '{name}' already exists."))
+            .with("name", name)
+            .about("object", &object.reference())
+    }
+
+    pub(crate) fn not_supported() -> Self {
+        Self::new("NotSupported", "The operation is not supported on the object.")
+    }
+
+    /// The fault as an element of that name, with its class stated.
+    pub(crate) fn write(&self, out: &mut Writer, element: &str) {
+        out.open(element, Some(self.class));
+        for member in &self.members {
+            member.write(out, &member.name, false);
+        }
+        out.close(element);
+    }
+
+    /// With its words: how faults stand in tasks and results.
+    pub(crate) fn write_localized(&self, out: &mut Writer, element: &str, typed: bool) {
+        out.open(element, typed.then_some("LocalizedMethodFault"));
+        self.write(out, "fault");
+        out.leaf("localizedMessage", None, &self.message);
+        out.close(element);
+    }
+}

@@ -1,0 +1,176 @@
+//! What there is: typed objects, an index of names, and the log of what changed.
+//!
+//! Every change goes through a method here that says which property it touched, so that a watcher pays for what
+//! changed and not for what there is.
+
+mod log;
+mod places;
+mod vm;
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::id::{Id, Kind};
+pub(crate) use log::{Entry, Log, What as LogWhat};
+pub(crate) use places::{Compute, Datacenter, Datastore, Folder, Host, Network, Pool, StoragePod, Switch};
+pub(crate) use vm::{
+    Boot, Card, CardBacking, Cdrom, Controller, Customization, Device, Disk, Fixed, Guest, Layer, Snapshot,
+    Tools, Vm, What,
+};
+
+/// All objects of the inventory.
+#[derive(Debug, Default)]
+pub(crate) struct Store {
+    pub(crate) folders: BTreeMap<Id, Folder>,
+    pub(crate) datacenters: BTreeMap<Id, Datacenter>,
+    pub(crate) computes: BTreeMap<Id, Compute>,
+    pub(crate) hosts: BTreeMap<Id, Host>,
+    pub(crate) pools: BTreeMap<Id, Pool>,
+    pub(crate) datastores: BTreeMap<Id, Datastore>,
+    pub(crate) pods: BTreeMap<Id, StoragePod>,
+    pub(crate) networks: BTreeMap<Id, Network>,
+    pub(crate) switches: BTreeMap<Id, Switch>,
+    pub(crate) vms: BTreeMap<Id, Vm>,
+    /// The name and parent of every entity.
+    entities: HashMap<Id, Entity>,
+    /// What stands under which name in what.
+    names: HashMap<(Id, Box<str>), Id>,
+    /// How many disks and snapshots stand on each file of a disk.
+    pub(crate) layers: HashMap<String, u32>,
+    pub(crate) last_mac: u32,
+    /// VMs by BIOS and instance UUID.
+    pub(crate) uuids: std::collections::BTreeSet<(u128, Id)>,
+    pub(crate) log: Log,
+    last_number: u32,
+}
+
+/// What every entity has.
+#[derive(Debug, Clone)]
+pub(crate) struct Entity {
+    /// As it travels: `/`, `\` and `%` escaped.
+    pub(crate) name: Box<str>,
+    /// Only the root has none.
+    pub(crate) parent: Option<Id>,
+}
+
+impl Store {
+    /// A name for an object that is about to exist.
+    pub(crate) fn next_id(&mut self, kind: Kind) -> Id {
+        self.last_number += 1;
+        Id { kind, number: self.last_number }
+    }
+
+    /// Files an entity under its name. What it is must be put into its own map by the caller.
+    pub(crate) fn file(&mut self, id: Id, name: &str, parent: Option<Id>) {
+        self.entities.insert(id, Entity { name: name.into(), parent });
+        if let Some(parent) = parent {
+            self.names.insert((parent, name.into()), id);
+            if let Some(folder) = self.folders.get_mut(&parent) {
+                folder.children.insert(id);
+            }
+            self.log.touch(parent, children_path(parent.kind, id.kind));
+        }
+        self.log.appeared(id);
+    }
+
+    /// Takes an entity out of the inventory.
+    pub(crate) fn remove(&mut self, id: Id) {
+        let Some(entity) = self.entities.remove(&id) else { return };
+        if let Some(parent) = entity.parent {
+            self.names.remove(&(parent, entity.name));
+            if let Some(folder) = self.folders.get_mut(&parent) {
+                folder.children.remove(&id);
+            }
+            self.log.touch(parent, children_path(parent.kind, id.kind));
+        }
+        self.log.vanished(id);
+    }
+
+    pub(crate) fn rename(&mut self, id: Id, name: &str) {
+        let Some(entity) = self.entities.get_mut(&id) else { return };
+        let old = std::mem::replace(&mut entity.name, name.into());
+        if let Some(parent) = entity.parent {
+            self.names.remove(&(parent, old));
+            self.names.insert((parent, name.into()), id);
+        }
+        self.touch(id, &["name", "config.name", "summary.config.name"]);
+    }
+
+    pub(crate) fn move_to(&mut self, id: Id, parent: Id) {
+        let Some(name) = self.entities.get(&id).map(|entity| entity.name.clone()) else { return };
+        self.remove(id);
+        self.file(id, &name, Some(parent));
+    }
+
+    pub(crate) fn entity(&self, id: Id) -> Option<&Entity> {
+        self.entities.get(&id)
+    }
+
+    pub(crate) fn exists(&self, id: Id) -> bool {
+        self.entities.contains_key(&id)
+    }
+
+    /// The name of an entity that exists; empty otherwise.
+    pub(crate) fn name(&self, id: Id) -> &str {
+        self.entities.get(&id).map_or("", |entity| &entity.name)
+    }
+
+    pub(crate) fn parent(&self, id: Id) -> Option<Id> {
+        self.entities.get(&id).and_then(|entity| entity.parent)
+    }
+
+    pub(crate) fn child(&self, parent: Id, name: &str) -> Option<Id> {
+        self.names.get(&(parent, name.into())).copied()
+    }
+
+    /// What an entity is in, nearest first.
+    pub(crate) fn ancestors(&self, id: Id) -> impl Iterator<Item = Id> {
+        std::iter::successors(self.parent(id), |id| self.parent(*id))
+    }
+
+    pub(crate) fn datacenter_of(&self, id: Id) -> Option<Id> {
+        std::iter::once(id).chain(self.ancestors(id)).find(|id| id.kind == Kind::Datacenter)
+    }
+
+    /// The cluster or host that a pool belongs to.
+    pub(crate) fn owner_of_pool(&self, pool: Id) -> Option<Id> {
+        self.ancestors(pool).find(|id| id.kind.is_a("ComputeResource"))
+    }
+
+    /// Says that properties of an object have changed.
+    pub(crate) fn touch(&mut self, id: Id, paths: &[&'static str]) {
+        for path in paths {
+            self.log.touch(id, path);
+        }
+    }
+
+    pub(crate) fn entities_of(&self, kind: Kind) -> Box<dyn Iterator<Item = Id> + '_> {
+        match kind {
+            Kind::Folder => Box::new(self.folders.keys().copied()),
+            Kind::Datacenter => Box::new(self.datacenters.keys().copied()),
+            Kind::ComputeResource | Kind::ClusterComputeResource => {
+                Box::new(self.computes.keys().copied().filter(move |id| id.kind == kind))
+            }
+            Kind::HostSystem => Box::new(self.hosts.keys().copied()),
+            Kind::ResourcePool => Box::new(self.pools.keys().copied()),
+            Kind::Datastore => Box::new(self.datastores.keys().copied()),
+            Kind::StoragePod => Box::new(self.pods.keys().copied()),
+            Kind::Network | Kind::DistributedVirtualPortgroup => {
+                Box::new(self.networks.keys().copied().filter(move |id| id.kind == kind))
+            }
+            Kind::VmwareDistributedVirtualSwitch => Box::new(self.switches.keys().copied()),
+            Kind::VirtualMachine => Box::new(self.vms.keys().copied()),
+            // The rest is not part of the inventory.
+            _ => Box::new(std::iter::empty()),
+        }
+    }
+}
+
+/// Under which property a parent shows a child.
+fn children_path(parent: Kind, child: Kind) -> &'static str {
+    match (parent, child) {
+        (Kind::ResourcePool, _) => "resourcePool",
+        (Kind::ComputeResource | Kind::ClusterComputeResource, Kind::HostSystem) => "host",
+        (Kind::ComputeResource | Kind::ClusterComputeResource, _) => "resourcePool",
+        _ => "childEntity",
+    }
+}

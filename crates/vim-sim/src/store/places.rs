@@ -1,0 +1,102 @@
+//! What VMs live in.
+
+use std::collections::BTreeSet;
+
+use crate::id::Id;
+
+#[derive(Debug, Default)]
+pub(crate) struct Folder {
+    /// Which classes it may hold.
+    pub(crate) holds: &'static [&'static str],
+    pub(crate) children: BTreeSet<Id>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Datacenter {
+    pub(crate) vm_folder: Id,
+    pub(crate) host_folder: Id,
+    pub(crate) datastore_folder: Id,
+    pub(crate) network_folder: Id,
+    pub(crate) datastores: BTreeSet<Id>,
+    pub(crate) networks: BTreeSet<Id>,
+}
+
+/// A cluster, or the shell around a host that stands alone.
+#[derive(Debug)]
+pub(crate) struct Compute {
+    pub(crate) root_pool: Id,
+    pub(crate) hosts: BTreeSet<Id>,
+    pub(crate) datastores: BTreeSet<Id>,
+    pub(crate) networks: BTreeSet<Id>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Host {
+    pub(crate) uuid: u128,
+    pub(crate) cpu_mhz: i32,
+    pub(crate) cores: i16,
+    pub(crate) memory_bytes: i64,
+    pub(crate) connected: bool,
+    pub(crate) in_maintenance: bool,
+    pub(crate) boot_time: jiff::Timestamp,
+    pub(crate) vms: BTreeSet<Id>,
+    /// What its running VMs take.
+    pub(crate) used_cpus: i64,
+    pub(crate) used_memory_mb: i64,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Pool {
+    pub(crate) children: BTreeSet<Id>,
+    pub(crate) vms: BTreeSet<Id>,
+    /// In MHz.
+    pub(crate) cpu_limit: Option<i64>,
+    pub(crate) cpu_reservation: i64,
+    pub(crate) memory_limit_mb: Option<i64>,
+    pub(crate) memory_reservation_mb: i64,
+    /// What running VMs in it and below take.
+    pub(crate) used_cpu_mhz: i64,
+    pub(crate) used_memory_mb: i64,
+}
+
+#[derive(Debug)]
+pub(crate) struct Datastore {
+    pub(crate) browser: Id,
+    pub(crate) capacity: i64,
+    pub(crate) used: i64,
+    pub(crate) accessible: bool,
+    pub(crate) in_maintenance: bool,
+    pub(crate) url: String,
+    pub(crate) hosts: BTreeSet<Id>,
+    pub(crate) vms: BTreeSet<Id>,
+    /// Files and folders by path without the datastore's name; a folder has no content.
+    pub(crate) files: std::collections::BTreeMap<String, Option<crate::files::StoredFile>>,
+}
+
+impl Datastore {
+    pub(crate) fn free(&self) -> i64 {
+        (self.capacity - self.used).max(0)
+    }
+}
+
+/// A cluster of datastores.
+#[derive(Debug, Default)]
+pub(crate) struct StoragePod {
+    pub(crate) children: BTreeSet<Id>,
+    /// Whether it recommends.
+    pub(crate) automated: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Network {
+    pub(crate) hosts: BTreeSet<Id>,
+    pub(crate) vms: BTreeSet<Id>,
+    /// For a port group: its switch.
+    pub(crate) switch: Option<Id>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Switch {
+    pub(crate) uuid: String,
+    pub(crate) portgroups: BTreeSet<Id>,
+}

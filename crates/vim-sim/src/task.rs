@@ -1,0 +1,223 @@
+//! Tasks: operations that take their time.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::id::{Id, Kind};
+use crate::machine::{self, Work};
+use crate::refusal::Refusal;
+use crate::world::{Timer, World};
+
+/// How long a task can be read after its end.
+const REMEMBERED: SignedDuration = SignedDuration::from_mins(10);
+/// Into how many parts the progress of a task is cut.
+const PARTS: i32 = 4;
+
+#[derive(Debug, Default)]
+pub(crate) struct Tasks {
+    tasks: BTreeMap<Id, Task>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Task {
+    /// Such as `VirtualMachine.powerOn`.
+    pub(crate) description: &'static str,
+    /// Such as `PowerOnVM_Task`.
+    pub(crate) name: &'static str,
+    pub(crate) entity: Option<(Id, String)>,
+    pub(crate) user: String,
+    pub(crate) state: State,
+    pub(crate) queued: Timestamp,
+    pub(crate) started: Option<Timestamp>,
+    pub(crate) completed: Option<Timestamp>,
+    pub(crate) progress: Option<i32>,
+    pub(crate) cancelled: bool,
+    work: Option<Work>,
+    duration: SignedDuration,
+    part: i32,
+}
+
+#[derive(Debug)]
+pub(crate) enum State {
+    Queued,
+    Running,
+    Success(Done),
+    Error(Refusal),
+}
+
+/// What a task leaves.
+#[derive(Debug, Clone)]
+pub(crate) enum Done {
+    Nothing,
+    Object(Id),
+    /// XML of a value, as an element `result` with its type stated.
+    Value(String),
+}
+
+impl State {
+    pub(crate) fn as_str(&self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::Success(_) => "success",
+            Self::Error(_) => "error",
+        }
+    }
+}
+
+impl Tasks {
+    pub(crate) fn get(&self, id: Id) -> Option<&Task> {
+        self.tasks.get(&id)
+    }
+
+    pub(crate) fn contains(&self, id: Id) -> bool {
+        self.tasks.contains_key(&id)
+    }
+
+    /// Newest last.
+    pub(crate) fn recent(&self) -> impl Iterator<Item = Id> {
+        let skip = self.tasks.len().saturating_sub(200);
+        self.tasks.keys().copied().skip(skip)
+    }
+
+    pub(crate) fn unfinished(&self) -> usize {
+        self.tasks.values().filter(|task| matches!(task.state, State::Queued | State::Running)).count()
+    }
+}
+
+/// What a task is called.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Title {
+    pub(crate) name: &'static str,
+    pub(crate) description: &'static str,
+}
+
+/// Starts an operation. It runs in the same step if it takes no time.
+pub(crate) fn start(
+    world: &mut World,
+    title: Title,
+    entity: Id,
+    user: &str,
+    duration: SignedDuration,
+    work: Work,
+) -> Id {
+    let id = world.store.next_id(Kind::Task);
+    let task = Task {
+        description: title.description,
+        name: title.name,
+        entity: Some((entity, world.store.name(entity).to_owned())),
+        user: user.to_owned(),
+        state: State::Queued,
+        queued: world.now,
+        started: None,
+        completed: None,
+        progress: None,
+        cancelled: false,
+        work: Some(work),
+        duration,
+        part: 0,
+    };
+    world.tasks.tasks.insert(id, task);
+    world.store.log.appeared(id);
+    world.store.log.touch(Id::single(Kind::TaskManager), "recentTask");
+    advance(world, id);
+    id
+}
+
+/// Goes on with a task: begins it, shows its progress, or ends it.
+pub(crate) fn advance(world: &mut World, id: Id) {
+    let Some(task) = world.tasks.tasks.get_mut(&id) else { return };
+    match task.state {
+        State::Queued => begin(world, id),
+        State::Running if task.part + 1 < PARTS && !task.duration.is_zero() => {
+            task.part += 1;
+            task.progress = Some(100 * task.part / PARTS);
+            let next = task.duration / PARTS;
+            world.store.log.touch(id, "info.progress");
+            let when = later(world.now, next);
+            world.at(when, Timer::Task(id));
+        }
+        State::Running => finish(world, id),
+        State::Success(_) | State::Error(_) => {}
+    }
+}
+
+fn begin(world: &mut World, id: Id) {
+    let Some(task) = world.tasks.tasks.get_mut(&id) else { return };
+    let Some(work) = task.work.take() else { return };
+    let user = task.user.clone();
+    task.state = State::Running;
+    task.started = Some(world.now);
+    world.store.log.touch(id, "info.state");
+    world.store.log.touch(id, "info.startTime");
+    match machine::begin(world, id, &user, work) {
+        Ok((work, more)) => {
+            let Some(task) = world.tasks.tasks.get_mut(&id) else { return };
+            task.work = Some(work);
+            task.duration += more;
+            if task.duration.is_zero() {
+                finish(world, id);
+            } else {
+                task.progress = Some(0);
+                let next = task.duration / PARTS;
+                let when = later(world.now, next);
+                world.at(when, Timer::Task(id));
+            }
+        }
+        Err(refusal) => complete(world, id, Err(refusal)),
+    }
+}
+
+fn finish(world: &mut World, id: Id) {
+    let Some(task) = world.tasks.tasks.get_mut(&id) else { return };
+    let user = task.user.clone();
+    let Some(work) = task.work.take() else { return };
+    let outcome = machine::finish(world, id, &user, work);
+    complete(world, id, outcome);
+}
+
+/// Ends a task.
+fn complete(world: &mut World, id: Id, outcome: Result<Done, Refusal>) {
+    let now = world.now;
+    let Some(task) = world.tasks.tasks.get_mut(&id) else { return };
+    task.completed = Some(now);
+    task.progress = None;
+    task.state = match outcome {
+        Ok(done) => State::Success(done),
+        Err(refusal) => State::Error(refusal),
+    };
+    for path in ["info.state", "info.error", "info.result", "info.progress", "info.completeTime"] {
+        world.store.log.touch(id, path);
+    }
+    let when = later(now, REMEMBERED);
+    world.at(when, Timer::Forget(id));
+}
+
+/// Ends a task that can still be stopped.
+pub(crate) fn cancel(world: &mut World, id: Id) -> Result<(), Refusal> {
+    let Some(task) = world.tasks.tasks.get_mut(&id) else {
+        return Err(Refusal::gone(&id.reference()));
+    };
+    if !matches!(task.state, State::Queued | State::Running) {
+        return Ok(());
+    }
+    task.cancelled = true;
+    let work = task.work.take();
+    if let Some(work) = work {
+        machine::abandon(world, id, work);
+    }
+    let refusal = Refusal::new("RequestCanceled", "The task was canceled by a user.");
+    complete(world, id, Err(refusal));
+    Ok(())
+}
+
+pub(crate) fn forget(world: &mut World, id: Id) {
+    if world.tasks.tasks.remove(&id).is_some() {
+        world.store.log.vanished(id);
+    }
+}
+
+fn later(now: Timestamp, by: SignedDuration) -> Timestamp {
+    now.saturating_add(by).unwrap_or(now)
+}

@@ -1,0 +1,82 @@
+//! Views: lists of objects that a session keeps.
+
+use std::collections::BTreeSet;
+
+use crate::id::{Id, Kind};
+use crate::world::World;
+
+#[derive(Debug)]
+pub(crate) struct View {
+    pub(crate) session: u32,
+    pub(crate) what: What,
+}
+
+#[derive(Debug)]
+pub(crate) enum What {
+    /// All objects of some classes in something; of all classes if none is named.
+    Container { container: Id, classes: Vec<String>, recursive: bool },
+    /// What the client put there.
+    List(BTreeSet<Id>),
+}
+
+/// The classes that a container may hold.
+const ENTITIES: [Kind; 12] = [
+    Kind::Folder,
+    Kind::Datacenter,
+    Kind::ComputeResource,
+    Kind::ClusterComputeResource,
+    Kind::HostSystem,
+    Kind::ResourcePool,
+    Kind::Datastore,
+    Kind::StoragePod,
+    Kind::Network,
+    Kind::DistributedVirtualPortgroup,
+    Kind::VmwareDistributedVirtualSwitch,
+    Kind::VirtualMachine,
+];
+
+impl View {
+    /// What it shows now.
+    pub(crate) fn members<'w>(&'w self, world: &'w World) -> Box<dyn Iterator<Item = Id> + 'w> {
+        match &self.what {
+            What::List(ids) => Box::new(ids.iter().copied()),
+            What::Container { .. } => Box::new(
+                ENTITIES
+                    .into_iter()
+                    .flat_map(|kind| world.store.entities_of(kind))
+                    .filter(|id| self.contains(world, *id)),
+            ),
+        }
+    }
+
+    pub(crate) fn contains(&self, world: &World, id: Id) -> bool {
+        match &self.what {
+            What::List(ids) => ids.contains(&id),
+            What::Container { container, classes, recursive } => {
+                id.is_entity()
+                    && id != *container
+                    && (classes.is_empty() || classes.iter().any(|class| id.kind.is_a(class)))
+                    && is_in(world, id, *container, *recursive)
+            }
+        }
+    }
+}
+
+/// Whether an object is in a container: filed there, or running there.
+fn is_in(world: &World, id: Id, container: Id, recursive: bool) -> bool {
+    let store = &world.store;
+    let reach = if recursive { usize::MAX } else { 1 };
+    if store.ancestors(id).take(reach).any(|ancestor| ancestor == container) {
+        return true;
+    }
+    let Some(vm) = store.vms.get(&id) else { return false };
+    match container.kind {
+        Kind::HostSystem => vm.host == Some(container),
+        Kind::ResourcePool | Kind::ComputeResource | Kind::ClusterComputeResource => {
+            vm.pool.is_some_and(|pool| {
+                pool == container || recursive && store.ancestors(pool).any(|ancestor| ancestor == container)
+            })
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,176 @@
+//! The world: everything that a vCenter knows, and the one function that changes it.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use jiff::Timestamp;
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng};
+
+use crate::collect::Collectors;
+use crate::event::Events;
+use crate::guests::Guests;
+use crate::id::Id;
+use crate::io::{Effect, Input, Output, Reply, Request, RequestId};
+use crate::session::Sessions;
+use crate::settings::Settings;
+use crate::store::Store;
+use crate::task::Tasks;
+use crate::view::View;
+use crate::{collect, guests, http, task};
+
+/// A vCenter and all that it manages.
+#[derive(Debug)]
+pub struct World {
+    pub(crate) settings: Settings,
+    pub(crate) store: Store,
+    pub(crate) root: Id,
+    pub(crate) sessions: Sessions,
+    /// Whose request is being answered.
+    pub(crate) caller: Option<u32>,
+    /// Which VM a snapshot is of.
+    pub(crate) snapshots: BTreeMap<Id, Id>,
+    pub(crate) views: BTreeMap<Id, View>,
+    pub(crate) collectors: Collectors,
+    pub(crate) tasks: Tasks,
+    pub(crate) events: Events,
+    pub(crate) guests: Guests,
+    /// When it is. Only a step changes it, and it never goes back.
+    pub(crate) now: Timestamp,
+    pub(crate) random: StdRng,
+    timers: BinaryHeap<Reverse<(Timestamp, u64, Timer)>>,
+    last_timer: u64,
+    replies: Vec<(RequestId, Reply)>,
+    effects: Vec<Effect>,
+}
+
+/// What is to happen at some time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Timer {
+    /// A task goes on.
+    Task(Id),
+    /// A task is forgotten.
+    Forget(Id),
+    /// A guest goes on, if it still is in that run.
+    Guest(Id, u64, guests::Stage),
+    /// Nothing but a look at who has waited long enough.
+    Look,
+}
+
+impl World {
+    /// An empty world: a root folder and nobody in it.
+    pub fn new(settings: Settings, now: Timestamp) -> Self {
+        let mut store = Store::default();
+        let root = store.next_id(crate::id::Kind::Folder);
+        store
+            .folders
+            .insert(root, crate::store::Folder { holds: &["Folder", "Datacenter"], ..Default::default() });
+        store.file(root, "Datacenters", None);
+        let random = StdRng::seed_from_u64(settings.seed);
+        Self {
+            settings,
+            store,
+            root,
+            sessions: Sessions::default(),
+            caller: None,
+            snapshots: BTreeMap::new(),
+            views: BTreeMap::new(),
+            collectors: Collectors::default(),
+            tasks: Tasks::default(),
+            events: Events::default(),
+            guests: Guests::default(),
+            now,
+            random,
+            timers: BinaryHeap::new(),
+            last_timer: 0,
+            replies: Vec::new(),
+            effects: Vec::new(),
+        }
+    }
+
+    /// Takes one input at that time. For the same inputs at the same times the outputs are the same.
+    pub fn step(&mut self, now: Timestamp, input: Input) -> Output {
+        self.now = self.now.max(now);
+        self.run_timers();
+        match input {
+            Input::Request(id, request) => self.request(id, &request),
+            Input::Timer => {}
+            Input::Gone(id) => self.collectors.forget_request(id),
+            Input::Exited { process, code } => guests::exited(self, process, code),
+        }
+        // What a request led to may be due at once.
+        self.run_timers();
+        collect::answer_waiting(self);
+        self.forget_old_changes();
+        let wake_at = [self.timers.peek().map(|Reverse((at, ..))| *at), self.collectors.next_deadline()];
+        Output {
+            replies: std::mem::take(&mut self.replies),
+            effects: std::mem::take(&mut self.effects),
+            wake_at: wake_at.into_iter().flatten().min(),
+        }
+    }
+
+    /// Lets all that is due happen, and forgets that anything changed: nobody has looked yet.
+    pub(crate) fn settle(&mut self) {
+        self.run_timers();
+        self.effects.clear();
+        self.forget_old_changes();
+    }
+
+    fn request(&mut self, id: RequestId, request: &Request) {
+        if let Some(reply) = http::serve(self, id, request) {
+            self.reply(id, reply);
+        }
+    }
+
+    fn run_timers(&mut self) {
+        while let Some(Reverse((at, _, timer))) = self.timers.peek().copied()
+            && at <= self.now
+        {
+            self.timers.pop();
+            match timer {
+                Timer::Task(id) => task::advance(self, id),
+                Timer::Forget(id) => task::forget(self, id),
+                Timer::Guest(vm, run, stage) => guests::advance(self, vm, run, stage),
+                Timer::Look => {}
+            }
+        }
+    }
+
+    pub(crate) fn reply(&mut self, id: RequestId, reply: Reply) {
+        self.replies.push((id, reply));
+    }
+
+    pub(crate) fn effect(&mut self, effect: Effect) {
+        self.effects.push(effect);
+    }
+
+    /// Makes something happen later; what is due at the same time happens in the order of these calls.
+    pub(crate) fn at(&mut self, when: Timestamp, timer: Timer) {
+        self.last_timer += 1;
+        self.timers.push(Reverse((when, self.last_timer, timer)));
+    }
+
+    pub(crate) fn uuid(&mut self) -> u128 {
+        let random: u128 = self.random.random();
+        // Version 4, variant 1.
+        (random & !(0xf << 76) & !(0x3 << 62)) | (0x4 << 76) | (0x2 << 62)
+    }
+
+    fn forget_old_changes(&mut self) {
+        let needed = self.collectors.oldest_revision().unwrap_or_else(|| self.store.log.revision());
+        self.store.log.forget_before(needed);
+    }
+}
+
+/// As vSphere writes UUIDs.
+pub(crate) fn uuid_text(uuid: u128) -> String {
+    let hex = format!("{uuid:032x}");
+    format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+}
+
+/// A UUID in any spelling that people use.
+pub(crate) fn parse_uuid(text: &str) -> Option<u128> {
+    let hex: String = text.chars().filter(|c| !matches!(c, '-' | ' ' | '{' | '}')).collect();
+    (hex.len() == 32).then(|| u128::from_str_radix(&hex, 16).ok()).flatten()
+}
