@@ -1,59 +1,92 @@
-//! The shell: sockets and one timer around the world.
+//! The shell: sockets, one timer, and files around the world.
+//!
+//! ```text
+//!   connection ─► request (a large body is put aside) ─┐                    ┌─► answer ─► connection
+//!   connection gone ───────────────────────────────────┼─► World::step ─────┼─► effects: files, programs
+//!   the time that the last step asked for ─────────────┘                    └─► the next wake
+//! ```
+
+mod blobs;
+mod body;
+mod tls;
 
 use std::collections::HashMap;
-use std::convert::Infallible;
+use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use bytes::Bytes;
-use http_body_util::{BodyExt as _, Full, Limited};
+use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper::{Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use jiff::Timestamp;
 use rookery_daemon::Supervisor;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
+use tokio_rustls::TlsAcceptor;
 use tracing::debug;
 
-use crate::io::{Body, Input, Reply, Request, RequestId};
+use crate::io::{Effect, Input, Output, Reply, Request, RequestId};
 use crate::world::World;
+pub use blobs::Blobs;
+use body::{Cut, OutBody};
+pub use tls::{Identity, IdentityError};
 
-/// Requests larger than this are refused.
+/// Requests larger than this are refused, if they are not files.
 const LARGEST: usize = 16 << 20;
+/// How much the pipe holds in either direction.
+const PIPE: usize = 256 << 10;
 
 /// A world that runs. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Running {
     inbox: mpsc::UnboundedSender<Message>,
+    blobs: Arc<Blobs>,
+    connections: Supervisor,
+    last_request: Arc<AtomicU64>,
 }
 
 #[derive(Debug)]
 enum Message {
-    Request(Request, oneshot::Sender<Reply>),
+    Request(RequestId, Request, oneshot::Sender<Reply>),
+    Gone(RequestId),
 }
 
 impl Running {
-    /// Runs a world until the supervisor stops it.
+    /// Runs a world until the supervisor stops it. `clock` tells its time.
     pub fn start(
         world: World,
         clock: impl Fn() -> Timestamp + Send + 'static,
+        blobs: Blobs,
         supervisor: &Supervisor,
     ) -> Self {
         let (inbox, messages) = mpsc::unbounded_channel();
-        supervisor.spawn("simulated vCenter", run(world, clock, messages));
-        Self { inbox }
+        let blobs = Arc::new(blobs);
+        supervisor.spawn("simulated vCenter", run(world, clock, messages, Arc::clone(&blobs)));
+        Self { inbox, blobs, connections: supervisor.clone(), last_request: Arc::default() }
     }
 
-    /// Serves plain HTTP on a listener.
-    pub async fn serve(self, listener: TcpListener, connections: Supervisor) {
+    /// Serves a listener: over TLS if there is an acceptor.
+    pub async fn serve(self, listener: TcpListener, tls: Option<TlsAcceptor>) {
         loop {
             match listener.accept().await {
                 Ok((stream, peer)) => {
+                    // Answers are small and waited for.
                     stream.set_nodelay(true).ok();
-                    connections.spawn("connection to the simulated vCenter", self.clone().serve_connection(stream, peer));
+                    let (running, tls) = (self.clone(), tls.clone());
+                    self.connections.spawn("connection to the simulated vCenter", async move {
+                        match tls {
+                            None => running.serve_connection(stream, peer).await,
+                            Some(tls) => match tls.accept(stream).await {
+                                Ok(stream) => running.serve_connection(stream, peer).await,
+                                Err(error) => debug!(%error, %peer, "no TLS came about"),
+                            },
+                        }
+                    });
                 }
                 Err(error) => {
                     debug!(%error, "could not accept a connection");
@@ -61,6 +94,14 @@ impl Running {
                 }
             }
         }
+    }
+
+    /// A connection that does not leave the process.
+    pub fn pipe(&self) -> DuplexStream {
+        let (ours, theirs) = tokio::io::duplex(PIPE);
+        let peer = SocketAddr::from(([127, 0, 0, 1], 0));
+        self.connections.spawn("pipe to the simulated vCenter", self.clone().serve_connection(ours, peer));
+        theirs
     }
 
     /// Serves one connection, whatever it runs over.
@@ -71,7 +112,7 @@ impl Running {
     ) {
         let service = service_fn(move |request| {
             let running = self.clone();
-            async move { Ok::<_, Infallible>(running.answer(request, peer).await) }
+            async move { running.answer(request, peer).await }
         });
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
@@ -81,44 +122,92 @@ impl Running {
         }
     }
 
-    async fn answer(&self, request: hyper::Request<Incoming>, peer: SocketAddr) -> Response<Full<Bytes>> {
-        let (head, body) = request.into_parts();
-        let Ok(body) = Limited::new(body, LARGEST).collect().await else {
-            return response(Reply::plain(413, "the request is too large"));
+    async fn answer(
+        &self,
+        request: hyper::Request<Incoming>,
+        peer: SocketAddr,
+    ) -> Result<Response<OutBody>, Cut> {
+        let head = request.method() == hyper::Method::HEAD;
+        let request = match self.take_in(request, peer).await {
+            Ok(Ok(request)) => request,
+            Ok(Err(refusal)) => return self.response(refusal, head).await,
+            // Whoever was sending has gone.
+            Err(_) => return Err(Cut),
         };
+        let id = RequestId(self.last_request.fetch_add(1, Ordering::Relaxed) + 1);
+        let (sender, answer) = oneshot::channel();
+        if self.inbox.send(Message::Request(id, request, sender)).is_err() {
+            return Err(Cut);
+        }
+        let mut waiting = Waiting { id, inbox: Some(&self.inbox) };
+        let reply = answer.await.map_err(|_| Cut)?;
+        waiting.inbox = None;
+        self.response(reply, head).await
+    }
+
+    /// Reads a request. Files go to the disk as they come; all else must be small.
+    async fn take_in(
+        &self,
+        request: hyper::Request<Incoming>,
+        peer: SocketAddr,
+    ) -> io::Result<Result<Request, Reply>> {
+        let (head, body) = request.into_parts();
         let headers = head.headers.iter();
         let headers =
             headers.map(|(n, v)| (n.as_str().to_owned(), String::from_utf8_lossy(v.as_bytes()).into_owned()));
-        let request = Request {
+        let mut request = Request {
             method: head.method.as_str().to_owned(),
             path: head.uri.path().to_owned(),
             query: head.uri.query().unwrap_or_default().to_owned(),
             headers: headers.collect(),
-            body: body.to_bytes().to_vec(),
+            body: Vec::new(),
             aside: None,
             peer: peer.to_string(),
         };
-        let (sender, answer) = oneshot::channel();
-        if self.inbox.send(Message::Request(request, sender)).is_err() {
-            return response(Reply::plain(503, "the server is stopping"));
+        let is_file = request.path.starts_with("/folder") || request.path.starts_with("/guestFile");
+        if is_file && matches!(request.method.as_str(), "PUT" | "POST") {
+            request.aside = Some(self.blobs.put_aside(body).await?);
+            return Ok(Ok(request));
         }
-        response(answer.await.unwrap_or_else(|_| Reply::plain(503, "the server is stopping")))
+        match Limited::new(body, LARGEST).collect().await {
+            Ok(body) => {
+                request.body = body.to_bytes().to_vec();
+                Ok(Ok(request))
+            }
+            Err(_) => Ok(Err(Reply::plain(413, "the request is too large"))),
+        }
+    }
+
+    async fn response(&self, reply: Reply, head: bool) -> Result<Response<OutBody>, Cut> {
+        let (body, length) = body::of(reply.body, &self.blobs).await?;
+        let mut response = Response::new(if head { body::nothing() } else { body });
+        *response.status_mut() =
+            StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        for (name, value) in reply.headers {
+            if let Ok(value) = value.parse() {
+                response.headers_mut().insert(name, value);
+            }
+        }
+        if let Some(length) = length {
+            response.headers_mut().insert(hyper::header::CONTENT_LENGTH, length.into());
+        }
+        Ok(response)
     }
 }
 
-fn response(reply: Reply) -> Response<Full<Bytes>> {
-    let body = match reply.body {
-        Body::Text(text) | Body::Slow(text, _) => Bytes::from(text),
-        Body::Head(_) | Body::Aside(_) | Body::Cut => Bytes::new(),
-    };
-    let mut response = Response::new(Full::new(body));
-    *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    for (name, value) in reply.headers {
-        if let Ok(value) = value.parse() {
-            response.headers_mut().insert(name, value);
+/// Tells the world when nobody waits for an answer any more.
+struct Waiting<'r> {
+    id: RequestId,
+    inbox: Option<&'r mpsc::UnboundedSender<Message>>,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if let Some(inbox) = self.inbox {
+            // A world that has stopped has nothing to forget.
+            inbox.send(Message::Gone(self.id)).ok();
         }
     }
-    response
 }
 
 /// The one loop that owns the world.
@@ -126,30 +215,39 @@ async fn run(
     mut world: World,
     clock: impl Fn() -> Timestamp,
     mut messages: mpsc::UnboundedReceiver<Message>,
+    blobs: Arc<Blobs>,
 ) {
     let mut waiting: HashMap<RequestId, oneshot::Sender<Reply>> = HashMap::new();
-    let mut last = 0;
     let mut wake_at: Option<Timestamp> = None;
     loop {
         let sleep = wake_at.map(|at| Duration::try_from(at.duration_since(clock())).unwrap_or_default());
         let input = tokio::select! {
             message = messages.recv() => match message {
                 None => return,
-                Some(Message::Request(request, sender)) => {
-                    last += 1;
-                    waiting.insert(RequestId(last), sender);
-                    Input::Request(RequestId(last), request)
+                Some(Message::Request(id, request, sender)) => {
+                    waiting.insert(id, sender);
+                    Input::Request(id, request)
+                }
+                Some(Message::Gone(id)) => {
+                    waiting.remove(&id);
+                    Input::Gone(id)
                 }
             },
-            () = tokio::time::sleep(sleep.unwrap_or(Duration::from_secs(3600))), if sleep.is_some() => Input::Timer,
+            () = tokio::time::sleep(sleep.unwrap_or_default()), if sleep.is_some() => Input::Timer,
         };
-        let output = world.step(clock(), input);
-        for (id, reply) in output.replies {
+        let Output { replies, effects, wake_at: next } = world.step(clock(), input);
+        for (id, reply) in replies {
             if let Some(sender) = waiting.remove(&id) {
                 // Whoever asked may have gone.
                 sender.send(reply).ok();
             }
         }
-        wake_at = output.wake_at;
+        for effect in effects {
+            match effect {
+                Effect::Discard(blob) => blobs.discard(blob),
+                Effect::Start(_) | Effect::StopAll(_) => {}
+            }
+        }
+        wake_at = next;
     }
 }

@@ -1,0 +1,78 @@
+//! Content that is too large for the world: it lies in a folder, under a number.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use tokio::fs::File;
+use tokio::io::AsyncWriteExt as _;
+
+use crate::io::Aside;
+
+/// A folder of content. It goes when this goes.
+#[derive(Debug)]
+pub struct Blobs {
+    folder: PathBuf,
+    last: AtomicU64,
+}
+
+impl Blobs {
+    /// Keeps content in a folder, which is made here and removed in the end.
+    pub fn in_folder(folder: &Path) -> io::Result<Self> {
+        std::fs::create_dir_all(folder)?;
+        Ok(Self { folder: folder.to_owned(), last: AtomicU64::new(0) })
+    }
+
+    fn path(&self, blob: u64) -> PathBuf {
+        self.folder.join(blob.to_string())
+    }
+
+    /// Writes a body to the disk as it comes. What is broken off is not kept.
+    pub(super) async fn put_aside(&self, mut body: Incoming) -> io::Result<Aside> {
+        let blob = self.last.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut partial = Partial { blobs: self, blob, whole: false };
+        let mut file = File::create(self.path(blob)).await?;
+        let mut size = 0;
+        while let Some(frame) = body.frame().await {
+            if let Ok(data) = frame.map_err(io::Error::other)?.into_data() {
+                file.write_all(&data).await?;
+                size += data.len() as u64;
+            }
+        }
+        file.flush().await?;
+        partial.whole = true;
+        Ok(Aside { blob, size })
+    }
+
+    pub(super) async fn open(&self, blob: u64) -> io::Result<File> {
+        File::open(self.path(blob)).await
+    }
+
+    pub(super) fn discard(&self, blob: u64) {
+        // What is gone already need not go.
+        std::fs::remove_file(self.path(blob)).ok();
+    }
+}
+
+impl Drop for Blobs {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.folder).ok();
+    }
+}
+
+/// A file that is being written. It goes if its sender does.
+struct Partial<'b> {
+    blobs: &'b Blobs,
+    blob: u64,
+    whole: bool,
+}
+
+impl Drop for Partial<'_> {
+    fn drop(&mut self) {
+        if !self.whole {
+            self.blobs.discard(self.blob);
+        }
+    }
+}
