@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Parser, Subcommand};
 use rookery_daemon::telemetry::{LogFormat, Telemetry};
 
-use crate::{doctor, settings, up, vm};
+use crate::{doctor, settings, sim, up, vm};
 
 /// A failing watch is told by the commands themselves, in words; the client's own warnings would repeat it.
 const QUIET: &str = "warn,rookery_vim_client=error";
@@ -42,6 +42,12 @@ pub enum Command {
     },
     /// Look for everything that stands in the way of making VMs, and tell what to do about it
     Doctor(doctor::Args),
+    /// Simulate a system that Rookery talks to
+    Sim {
+        /// Which one.
+        #[command(subcommand)]
+        command: sim::Command,
+    },
     /// Show the effective settings and where each comes from
     Settings(settings::ShowArgs),
 }

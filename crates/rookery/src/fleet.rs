@@ -11,7 +11,7 @@
 mod connect;
 mod hearing;
 mod load;
-mod stop;
+pub(crate) mod stop;
 
 use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::sync::Arc;

@@ -14,6 +14,7 @@ pub mod fleet;
 mod guest_user;
 pub mod output;
 pub mod settings;
+pub mod sim;
 mod up;
 pub mod vcenter;
 pub mod vm;
@@ -76,5 +77,6 @@ async fn run(cli: Cli) -> anyhow::Result<Ending> {
             vm::run(&load(command.connect().clone(), command.guest()), command, out).await
         }
         Command::Settings(args) => settings::show(&load(args.connect.clone(), None), &args, out).await,
+        Command::Sim { command } => sim::run(command, out).await,
     }
 }

@@ -27,7 +27,7 @@ use crate::world::World;
 use crate::{event, files};
 pub(crate) use create::{Blueprint, blank, complete};
 pub(crate) use destroy::unregister;
-pub(crate) use devices::{networks, next_mac};
+pub(crate) use devices::{make_disk, networks, next_mac};
 pub(crate) use power::{guest_stops, power_off_now, switch_on};
 pub(crate) use room::choose_host;
 
@@ -262,4 +262,9 @@ pub(crate) fn mark(
     };
     event::record(world, class, id, user, message);
     Ok(())
+}
+
+/// A snapshot that a VM of the model has from the beginning.
+pub(crate) fn take_snapshot(world: &mut World, vm: Id, name: &str) -> Result<(), Refusal> {
+    snapshot::take(world, "", vm, name, "").map(drop)
 }

@@ -5,7 +5,7 @@ use tokio::task::yield_now;
 use tokio_util::sync::CancellationToken;
 
 /// A token that the first SIGINT or SIGTERM cancels; the second one ends the process at once.
-pub(super) async fn listen(listeners: &Supervisor) -> CancellationToken {
+pub(crate) async fn listen(listeners: &Supervisor) -> CancellationToken {
     signals::exit_on_second_signal(listeners);
     let stop = CancellationToken::new();
     let (cancelled, over) = (stop.clone(), listeners.token());

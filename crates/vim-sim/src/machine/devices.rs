@@ -154,7 +154,7 @@ fn new_disk(world: &mut World, vm: &Vm, node: &Node) -> Option<Result<Disk, Refu
 }
 
 /// A new disk, for which space is taken.
-pub(super) fn make_disk(
+pub(crate) fn make_disk(
     world: &mut World,
     vm: &Vm,
     datastore: Id,

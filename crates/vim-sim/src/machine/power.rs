@@ -149,10 +149,9 @@ pub(super) fn suspend(world: &mut World, id: Id, user: &str) -> Result<(), Refus
 }
 
 /// A VM of the model is on from the beginning.
-pub(crate) fn switch_on(world: &mut World, id: Id) {
-    if begin_on(world, id, None, "").is_ok() {
-        finish_on(world, id, "").ok();
-    }
+pub(crate) fn switch_on(world: &mut World, id: Id) -> Result<(), Refusal> {
+    begin_on(world, id, None, "")?;
+    finish_on(world, id, "")
 }
 
 /// Which task powers on which VM.

@@ -1,0 +1,217 @@
+//! `rookery sim vcenter`.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use rookery_daemon::settings::duration;
+use rookery_daemon::{Clock, Supervisor};
+use rookery_vim_sim::server::{Blobs, Identity, Running};
+use rookery_vim_sim::{Counts, Durations, GuestTimes, Model, Settings};
+use tokio::io::AsyncReadExt as _;
+use tokio::net::TcpListener;
+
+use crate::Ending;
+use crate::output::Out;
+
+/// How long connections get to end.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// The arguments of `sim vcenter`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Where to listen; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8989")]
+    listen: SocketAddr,
+    /// Speak plain HTTP
+    #[arg(long, conflicts_with_all = ["cert_file", "key_file"])]
+    no_tls: bool,
+    /// The certificate to show, as PEM [default: a new one that nobody trusts]
+    #[arg(long, value_name = "FILE", requires = "key_file")]
+    cert_file: Option<PathBuf>,
+    /// Its key, as PEM
+    #[arg(long, value_name = "FILE", requires = "cert_file")]
+    key_file: Option<PathBuf>,
+    /// The only user that may log in [default: anybody]
+    #[arg(long, value_name = "NAME", requires = "password")]
+    user: Option<String>,
+    /// That user's password; this is a simulator, so it is no secret
+    #[arg(long, value_name = "TEXT", requires = "user")]
+    password: Option<String>,
+    /// End when standard input closes
+    #[arg(long)]
+    until_stdin_closes: bool,
+    /// Where all that is random begins
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
+    #[command(flatten)]
+    inventory: Inventory,
+    #[command(flatten)]
+    times: Times,
+}
+
+/// What there is.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Inventory")]
+struct Inventory {
+    /// A model file (TOML or JSON) instead of the numbers below
+    #[arg(long, value_name = "FILE", conflicts_with = "vms")]
+    model: Option<PathBuf>,
+    /// Datacenters
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    datacenters: usize,
+    /// Clusters in each datacenter
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    clusters: usize,
+    /// Hosts in each cluster
+    #[arg(long, value_name = "NUMBER", default_value_t = 3)]
+    cluster_hosts: usize,
+    /// Hosts in each datacenter that stand alone
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    standalone_hosts: usize,
+    /// Resource pools in each cluster
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pools: usize,
+    /// Datastores in each datacenter
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    datastores: usize,
+    /// Datastore clusters in each datacenter
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    datastore_clusters: usize,
+    /// Distributed port groups in each datacenter
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    portgroups: usize,
+    /// VMs in each cluster and on each host that stands alone
+    #[arg(long, value_name = "NUMBER", default_value_t = 2)]
+    vms: usize,
+    /// Leave the VMs off
+    #[arg(long)]
+    off: bool,
+}
+
+/// How long things take.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Time (default: everything at once)")]
+struct Times {
+    /// Cloning, without the copying of disks
+    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration)]
+    clone_time: Duration,
+    /// Copying a GiB of a disk
+    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration)]
+    copy_time: Duration,
+    /// Powering on and off
+    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration)]
+    power_time: Duration,
+    /// Reconfiguring, creating, snapshots, destroying
+    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration)]
+    task_time: Duration,
+    /// From power on until the tools run
+    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration)]
+    boot_time: Duration,
+}
+
+impl Args {
+    fn settings(&self) -> Settings {
+        let times = &self.times;
+        let signed = |duration: Duration| jiff::SignedDuration::try_from(duration).unwrap_or_default();
+        let task = signed(times.task_time);
+        Settings {
+            seed: self.seed,
+            login: self.user.clone().zip(self.password.clone()),
+            durations: Durations {
+                create: task,
+                clone: signed(times.clone_time),
+                copy_per_gib: signed(times.copy_time),
+                reconfigure: task,
+                power: signed(times.power_time),
+                snapshot: task,
+                destroy: task,
+                file: task,
+            },
+            guests: GuestTimes { tools: signed(times.boot_time), ..GuestTimes::default() },
+            ..Settings::default()
+        }
+    }
+
+    fn model(&self) -> anyhow::Result<Model> {
+        let inventory = &self.inventory;
+        match &inventory.model {
+            Some(file) => read_model(file),
+            None => Ok(Model::uniform(Counts {
+                datacenters: inventory.datacenters,
+                clusters: inventory.clusters,
+                cluster_hosts: inventory.cluster_hosts,
+                standalone_hosts: inventory.standalone_hosts,
+                pools: inventory.pools,
+                datastores: inventory.datastores,
+                pods: inventory.datastore_clusters,
+                portgroups: inventory.portgroups,
+                vms: inventory.vms,
+                on: !inventory.off,
+            })),
+        }
+    }
+
+    fn identity(&self) -> anyhow::Result<Option<Identity>> {
+        if self.no_tls {
+            return Ok(None);
+        }
+        let host = self.listen.ip().to_string();
+        match (&self.cert_file, &self.key_file) {
+            (Some(cert), Some(key)) => Ok(Some(Identity::from_pem(&read(cert)?, &read(key)?)?)),
+            _ => Ok(Some(Identity::self_signed(&["localhost", &host])?)),
+        }
+    }
+}
+
+fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
+    std::fs::read(file).with_context(|| format!("{} cannot be read", file.display()))
+}
+
+fn read_model(file: &Path) -> anyhow::Result<Model> {
+    let text = String::from_utf8(read(file)?).with_context(|| format!("{} is not text", file.display()))?;
+    let what = || format!("{} is not a model of a vCenter", file.display());
+    if file.extension().is_some_and(|ending| ending == "json") {
+        serde_json::from_str(&text).with_context(what)
+    } else {
+        toml::from_str(&text).with_context(what)
+    }
+}
+
+pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
+    if !args.listen.ip().is_loopback() && args.user.is_none() {
+        bail!("--listen {} is not a loopback address: name a --user and a --password, or everybody may log in", args.listen);
+    }
+    let clock = Clock::system();
+    let (settings, model, identity) = (args.settings(), args.model()?, args.identity()?);
+    let world = model.build(settings, clock.now()).context("the model makes no vCenter")?;
+    let listener = TcpListener::bind(args.listen)
+        .await
+        .with_context(|| format!("cannot listen on {}", args.listen))?;
+    let address = listener.local_addr().context("the listener has no address")?;
+    let folder = std::env::temp_dir().join(format!("rookery-sim-{}-{}", std::process::id(), address.port()));
+    let blobs = Blobs::in_folder(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let supervisor = Supervisor::new();
+    let running = Running::start(world, move || clock.now(), blobs, &supervisor);
+    let scheme = if identity.is_some() { "https" } else { "http" };
+    let tls = identity.map(Identity::acceptor).transpose()?;
+    out.line(&format!("serving {scheme}://{address}")).await?;
+    let listeners = Supervisor::new();
+    let stop = crate::fleet::stop::listen(&listeners).await;
+    tokio::select! {
+        () = running.serve(listener, tls) => {}
+        () = stop.cancelled() => {}
+        () = stdin_closes(), if args.until_stdin_closes => {}
+    }
+    supervisor.shutdown(LINGER).await.ok();
+    listeners.shutdown(LINGER).await.ok();
+    Ok(Ending::Done)
+}
+
+/// Waits until whoever started this has gone.
+async fn stdin_closes() {
+    let mut stdin = tokio::io::stdin();
+    let mut buffer = [0; 256];
+    while stdin.read(&mut buffer).await.is_ok_and(|read| read > 0) {}
+}
