@@ -1,6 +1,9 @@
 #![allow(missing_docs, clippy::print_stdout, clippy::unwrap_used, clippy::expect_used, reason = "an example")]
 use rookery_daemon::Supervisor;
-use rookery_vim_sim::{Counts, Model, Settings, server::{Blobs, Running}};
+use rookery_vim_sim::{
+    Counts, Model, Settings,
+    server::{Blobs, Running},
+};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
@@ -10,7 +13,8 @@ async fn main() {
     let model = Model::uniform(Counts { vms, clusters: 0, ..Counts::default() });
     let world = model.build(settings, jiff::Timestamp::now()).expect("a world");
     let supervisor = Supervisor::new();
-    let blobs = Blobs::in_folder(&std::env::temp_dir().join(format!("serve-{}", std::process::id()))).expect("a folder");
+    let blobs = Blobs::in_folder(&std::env::temp_dir().join(format!("serve-{}", std::process::id())))
+        .expect("a folder");
     let running = Running::start(world, jiff::Timestamp::now, blobs, &supervisor);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:18989").await.expect("a port");
     println!("serving http://{} after {:?}", listener.local_addr().expect("an address"), started.elapsed());

@@ -32,8 +32,9 @@ mod world;
 pub use guests::Start;
 pub use id::{Id, Kind};
 pub use io::{Aside, Body, Effect, Input, Output, Reply, Request, RequestId};
-pub use model::{Bytes, 
-    ClusterModel, Counts, DatacenterModel, DatastoreModel, HostModel, Model, ModelError, PodModel, PoolModel, VmModel,
+pub use model::{
+    Bytes, ClusterModel, Counts, DatacenterModel, DatastoreModel, HostModel, Model, ModelError, PodModel,
+    PoolModel, VmModel,
 };
 pub use settings::{Durations, GuestTimes, Settings};
 pub use world::World;

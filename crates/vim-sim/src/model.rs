@@ -272,7 +272,11 @@ fn uniform_datacenter(counts: Counts, nth: usize, datastores_before: usize) -> D
             })
             .collect(),
         pods: (0..counts.pods)
-            .map(|nth| PodModel { name: format!("{name}_POD{nth}"), datastores: Vec::new(), recommends: true })
+            .map(|nth| PodModel {
+                name: format!("{name}_POD{nth}"),
+                datastores: Vec::new(),
+                recommends: true,
+            })
             .collect(),
         ..DatacenterModel::default()
     };

@@ -8,7 +8,7 @@ use crate::tools;
 use crate::workspace::Workspace;
 
 /// Name on the command line, binary in `rookery-stories`.
-const BENCHES: &[(&str, &str)] = &[("vim", "bench-vim")];
+const BENCHES: &[(&str, &str)] = &[("sim", "bench-sim"), ("vim", "bench-vim")];
 
 pub(crate) fn main(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {
     let known = || BENCHES.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
@@ -19,7 +19,9 @@ pub(crate) fn main(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitC
         return Err(format!("there is no benchmark {name}; there is: {}", known()).into());
     };
     tools::make(workspace, &[])?;
-    run(&mut workspace.cargo(["build", "--release", "--locked", "-p", "rookery-stories", "--bin", binary]))?;
+    // The program itself, too: some of them measure it.
+    let packages = ["-p", "rookery-stories", "-p", "rookery", "--bin", binary, "--bin", "rookery"];
+    run(workspace.cargo(["build", "--release", "--locked"]).args(packages))?;
     let program = workspace.target.join("release").join(binary);
     run(workspace.command(program).args(rest).env("ROOKERY_TOOLS", workspace.tools()))?;
     Ok(ExitCode::SUCCESS)

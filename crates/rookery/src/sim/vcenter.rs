@@ -181,14 +181,16 @@ fn read_model(file: &Path) -> anyhow::Result<Model> {
 
 pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     if !args.listen.ip().is_loopback() && args.user.is_none() {
-        bail!("--listen {} is not a loopback address: name a --user and a --password, or everybody may log in", args.listen);
+        bail!(
+            "--listen {} is not a loopback address: name a --user and a --password, or everybody may log in",
+            args.listen
+        );
     }
     let clock = Clock::system();
     let (settings, model, identity) = (args.settings(), args.model()?, args.identity()?);
     let world = model.build(settings, clock.now()).context("the model makes no vCenter")?;
-    let listener = TcpListener::bind(args.listen)
-        .await
-        .with_context(|| format!("cannot listen on {}", args.listen))?;
+    let listener =
+        TcpListener::bind(args.listen).await.with_context(|| format!("cannot listen on {}", args.listen))?;
     let address = listener.local_addr().context("the listener has no address")?;
     let folder = std::env::temp_dir().join(format!("rookery-sim-{}-{}", std::process::id(), address.port()));
     let blobs = Blobs::in_folder(&folder).with_context(|| format!("cannot make {}", folder.display()))?;

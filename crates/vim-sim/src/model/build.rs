@@ -11,8 +11,8 @@ use crate::machine::{self, Blueprint};
 use crate::methods::add_pool;
 use crate::settings::Settings;
 use crate::store::{
-    Card, CardBacking, Compute, Controller, Datacenter, Datastore, Device, Folder, Host, Network, Pool, StoragePod,
-    Switch, Tools, What,
+    Card, CardBacking, Compute, Controller, Datacenter, Datastore, Device, Folder, Host, Network, Pool,
+    StoragePod, Switch, Tools, What,
 };
 use crate::world::{World, uuid_text};
 
@@ -329,9 +329,16 @@ impl<'m> Site<'m> {
     /// Hardware, disks and cards.
     fn furnish(&self, world: &mut World, id: Id, model: &VmModel, name: &str) -> Result<(), ModelError> {
         let networks: Vec<Id> = if model.networks.is_empty() {
-            self.model.networks.first().and_then(|first| self.networks.get(first.as_str())).copied().into_iter().collect()
+            self.model
+                .networks
+                .first()
+                .and_then(|first| self.networks.get(first.as_str()))
+                .copied()
+                .into_iter()
+                .collect()
         } else {
-            let known = model.networks.iter().map(|network| self.known(&self.networks, network, "network", name));
+            let known =
+                model.networks.iter().map(|network| self.known(&self.networks, network, "network", name));
             known.collect::<Result<_, _>>()?
         };
         let Some(mut vm) = world.store.vms.get(&id).cloned() else { return Ok(()) };
@@ -353,7 +360,8 @@ impl<'m> Site<'m> {
         vm.devices.push(device(1000, "ParaVirtualSCSIController", 100, 3, What::Controller(scsi)));
         for (nth, size) in (0..).zip(&model.disks) {
             let datastore = vm.datastore;
-            let disk = machine::make_disk(world, &vm, datastore, size.0 / 1024, true, "persistent".to_owned());
+            let disk =
+                machine::make_disk(world, &vm, datastore, size.0 / 1024, true, "persistent".to_owned());
             let disk = disk.map_err(|refusal| ModelError::Refused {
                 what: format!("VM {name:?}"),
                 why: refusal.message,
