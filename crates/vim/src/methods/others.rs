@@ -2,7 +2,6 @@
 
 use super::methods;
 use crate::objects::{EventFilterSpec, PropertyFilterSpec, UpdateSet};
-use crate::specs::CustomizationSpec;
 use crate::storage::HostDatastoreBrowserSearchSpec;
 use crate::{Hidden, MoRef, Node};
 
@@ -117,10 +116,6 @@ methods! {
     /// Powers on many VMs, called on a datacenter.
     PowerOnMultiVmTask = "PowerOnMultiVM_Task", repeatable: false, returns MoRef {
         vm: Vec<MoRef> = "vm",
-    }
-    /// Tells a VM's guest who it is, at its next start.
-    CustomizeVmTask = "CustomizeVM_Task", repeatable: false, returns MoRef {
-        spec: CustomizationSpec = "spec",
     }
     /// Removes a snapshot.
     RemoveSnapshotTask = "RemoveSnapshot_Task", repeatable: false, returns MoRef {

@@ -95,11 +95,16 @@ proptest! {
     fn sessions_come_back(key in text(), user_name in text(), time in option::of(time()), agent in option::of(text())) {
         result_comes_back::<Login>(UserSession {
             key: Hidden(key),
+            full_name: Some(user_name.clone()),
             user_name,
             login_time: time,
             last_active_time: None,
+            locale: None,
+            message_locale: None,
+            extension_session: Some(false),
             ip_address: None,
             user_agent: agent,
+            call_count: Some(7),
         })?;
     }
 
