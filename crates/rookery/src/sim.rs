@@ -1,11 +1,13 @@
 //! `rookery sim`: the systems that Rookery talks to, simulated.
 
+mod embedded;
 mod vcenter;
 
 use clap::Subcommand;
 
 use crate::Ending;
 use crate::output::Out;
+pub(crate) use embedded::Embedded;
 
 /// What to simulate.
 #[derive(Debug, Subcommand)]

@@ -1,4 +1,5 @@
-//! `rookery up`: the live fleet of a vCenter. What else `up` will start comes with later parts.
+//! `rookery up`: the live fleet of a vCenter; of a simulated one if nobody names any. What else `up` will start comes
+//! with later parts.
 
 mod screen;
 mod summary;
@@ -17,6 +18,7 @@ use crate::cli::Connect;
 use crate::fleet::{Fleet, Hearing, with_fleet};
 use crate::output::{LocalTime, Out, printable};
 use crate::settings::Loaded;
+use crate::vcenter::Vcenter;
 use crate::vm::{Event, changes};
 use screen::Screen;
 
@@ -37,19 +39,26 @@ pub struct Args {
 }
 
 pub(crate) async fn run(loaded: &Loaded, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
-    if !loaded.names_a_vcenter() {
-        out.line(&welcome::text(loaded.default_file.as_deref())).await?;
-        return Ok(Ending::Done);
+    if loaded.names_a_vcenter() {
+        return show(loaded.vcenter()?, &[], args, out).await;
     }
-    let vcenter = loaded.vcenter()?;
+    let simulated = welcome::start().await?;
+    let hints = welcome::hints(&simulated.address, loaded.default_file.as_deref());
+    let shown = show(&welcome::vcenter(&simulated.address)?, &hints, args, out).await;
+    simulated.stop().await;
+    shown
+}
+
+/// Shows the fleet, with some lines below it.
+async fn show(vcenter: &Vcenter, hints: &[String], args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     let terminal = Term::buffered_stdout();
     let live = !args.exit && terminal.is_term() && !console::is_dumb();
     let shown = with_fleet(vcenter, "up", async |fleet| {
         if args.exit {
-            out.line(&page(fleet, &fleet.first, &VecDeque::new()).join("\n")).await?;
+            out.line(&page(fleet, &fleet.first, &VecDeque::new(), hints).join("\n")).await?;
             return Ok(Ending::Done);
         }
-        if live { draw(fleet, Screen::new(terminal)).await } else { print(fleet, out).await }
+        if live { draw(fleet, hints, Screen::new(terminal)).await } else { print(fleet, hints, out).await }
     });
     let ended = shown.await?;
     // The live view is ended by a signal; a summary that was cut short is not done.
@@ -57,10 +66,10 @@ pub(crate) async fn run(loaded: &Loaded, args: &Args, out: &mut Out) -> anyhow::
 }
 
 /// The same place of the screen, over and over.
-async fn draw(fleet: &Fleet, mut screen: Screen) -> anyhow::Result<Ending> {
+async fn draw(fleet: &Fleet, hints: &[String], mut screen: Screen) -> anyhow::Result<Ending> {
     let mut news = News::new(fleet);
     loop {
-        screen.draw(&page(fleet, &fleet.inventory.snapshot(), &news.recent))?;
+        screen.draw(&page(fleet, &fleet.inventory.snapshot(), &news.recent, hints))?;
         if let Ok(lines) = timeout(TICK, news.next(fleet)).await {
             lines?;
         }
@@ -68,9 +77,9 @@ async fn draw(fleet: &Fleet, mut screen: Screen) -> anyhow::Result<Ending> {
 }
 
 /// For a pipe or a file: the summary once, then a line for each change.
-async fn print(fleet: &Fleet, out: &mut Out) -> anyhow::Result<Ending> {
+async fn print(fleet: &Fleet, hints: &[String], out: &mut Out) -> anyhow::Result<Ending> {
     let mut news = News::new(fleet);
-    out.line(&page(fleet, &fleet.first, &news.recent).join("\n")).await?;
+    out.line(&page(fleet, &fleet.first, &news.recent, hints).join("\n")).await?;
     loop {
         for line in news.next(fleet).await? {
             out.line(&line).await?;
@@ -78,7 +87,7 @@ async fn print(fleet: &Fleet, out: &mut Out) -> anyhow::Result<Ending> {
     }
 }
 
-fn page(fleet: &Fleet, snapshot: &Snapshot, recent: &VecDeque<String>) -> Vec<String> {
+fn page(fleet: &Fleet, snapshot: &Snapshot, recent: &VecDeque<String>, hints: &[String]) -> Vec<String> {
     let about = &fleet.client.content().about;
     summary::lines(&summary::View {
         endpoint: fleet.client.endpoint().to_string(),
@@ -88,6 +97,7 @@ fn page(fleet: &Fleet, snapshot: &Snapshot, recent: &VecDeque<String>) -> Vec<St
         age: snapshot.age(),
         vms: snapshot.vms().map(Arc::as_ref).collect(),
         recent,
+        hints,
     })
 }
 

@@ -9,12 +9,19 @@ use crate::{Vcsim, tool};
 #[derive(Debug, Clone)]
 pub struct Govc {
     url: String,
+    /// Who logs in, if the address does not say.
+    login: Option<(&'static str, &'static str)>,
 }
 
 impl Govc {
     /// A witness of one simulator.
     pub fn new(vcsim: &Vcsim) -> Self {
-        Self { url: format!("{}/sdk", vcsim.address()) }
+        Self { url: format!("{}/sdk", vcsim.address()), login: Some((Vcsim::USER, Vcsim::PASSWORD)) }
+    }
+
+    /// A witness of a server whose address names a user and a password.
+    pub fn at(url: &str) -> Self {
+        Self { url: url.to_owned(), login: None }
     }
 
     /// Runs a command that must succeed; its output.
@@ -24,8 +31,8 @@ impl Govc {
             .env_clear()
             .env("HOME", "/nonexistent")
             .env("GOVC_URL", &self.url)
-            .env("GOVC_USERNAME", Vcsim::USER)
-            .env("GOVC_PASSWORD", Vcsim::PASSWORD)
+            .envs(self.login.map(|(user, _)| ("GOVC_USERNAME", user)))
+            .envs(self.login.map(|(_, password)| ("GOVC_PASSWORD", password)))
             .env("GOVC_INSECURE", "true")
             .env("GOVC_PERSIST_SESSION", "false")
             .output()

@@ -5,18 +5,19 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use rookery_daemon::Supervisor;
 use rookery_daemon::settings::duration;
-use rookery_daemon::{Clock, Supervisor};
-use rookery_vim_sim::server::{Blobs, Identity, Running};
+use rookery_vim_sim::server::Identity;
 use rookery_vim_sim::{Counts, Durations, GuestTimes, Model, Settings};
 use tokio::io::AsyncReadExt as _;
-use tokio::net::TcpListener;
 
+use super::Embedded;
 use crate::Ending;
+use crate::fleet::stop;
 use crate::output::Out;
 
-/// How long connections get to end.
-const LINGER: Duration = Duration::from_secs(1);
+/// How long the listeners for signals get to end.
+const SIGNALS_END: Duration = Duration::from_secs(1);
 
 /// The arguments of `sim vcenter`.
 #[derive(Debug, clap::Args)]
@@ -186,28 +187,16 @@ pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
             args.listen
         );
     }
-    let clock = Clock::system();
-    let (settings, model, identity) = (args.settings(), args.model()?, args.identity()?);
-    let world = model.build(settings, clock.now()).context("the model makes no vCenter")?;
-    let listener =
-        TcpListener::bind(args.listen).await.with_context(|| format!("cannot listen on {}", args.listen))?;
-    let address = listener.local_addr().context("the listener has no address")?;
-    let folder = std::env::temp_dir().join(format!("rookery-sim-{}-{}", std::process::id(), address.port()));
-    let blobs = Blobs::in_folder(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let supervisor = Supervisor::new();
-    let running = Running::start(world, move || clock.now(), blobs, &supervisor);
-    let scheme = if identity.is_some() { "https" } else { "http" };
-    let tls = identity.map(Identity::acceptor).transpose()?;
-    out.line(&format!("serving {scheme}://{address}")).await?;
+    let served = Embedded::start(&args.model()?, args.settings(), args.listen, args.identity()?).await?;
+    out.line(&format!("serving {}", served.address)).await?;
     let listeners = Supervisor::new();
-    let stop = crate::fleet::stop::listen(&listeners).await;
+    let stop = stop::listen(&listeners).await;
     tokio::select! {
-        () = running.serve(listener, tls) => {}
         () = stop.cancelled() => {}
         () = stdin_closes(), if args.until_stdin_closes => {}
     }
-    supervisor.shutdown(LINGER).await.ok();
-    listeners.shutdown(LINGER).await.ok();
+    served.stop().await;
+    listeners.shutdown(SIGNALS_END).await.ok();
     Ok(Ending::Done)
 }
 

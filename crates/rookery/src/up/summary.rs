@@ -12,9 +12,9 @@ use crate::output::printable;
 const NAMED: usize = 3;
 
 /// What works and what does not yet, in as many words as it takes.
-pub(super) const ROAD: [&str; 2] = [
-    "Works now    this live view, `rookery vm` (look, make, change, run inside), `rookery doctor`, `rookery settings`",
-    "Comes later  the CDS hatchery, simulators, HyperShift agents, cluster pools, the tenant API",
+const ROAD: [&str; 2] = [
+    "Works now    this live view, `rookery vm` (look, make, change, run inside), `rookery doctor`, `rookery sim vcenter`",
+    "Comes later  the CDS hatchery, HyperShift agents, cluster pools, the tenant API",
 ];
 
 /// What there is to show.
@@ -28,6 +28,8 @@ pub(super) struct View<'a> {
     pub(super) vms: Vec<&'a Vm>,
     /// The latest changes, oldest first.
     pub(super) recent: &'a VecDeque<String>,
+    /// What else should be said, if anything.
+    pub(super) hints: &'a [String],
 }
 
 /// The page, line by line.
@@ -42,6 +44,10 @@ pub(super) fn lines(view: &View<'_>) -> Vec<String> {
         format!("questions    {}", questions(&view.vms)),
         String::new(),
     ];
+    if !view.hints.is_empty() {
+        lines.extend(view.hints.iter().cloned());
+        lines.push(String::new());
+    }
     lines.extend(ROAD.map(str::to_owned));
     if !view.recent.is_empty() {
         lines.push(String::new());
@@ -98,6 +104,7 @@ mod tests {
             age: Duration::from_millis(3900),
             vms: vms.iter().collect(),
             recent: &recent,
+            hints: &[],
         };
         lines(&view).join("\n").replace(env!("CARGO_PKG_VERSION"), "VERSION")
     }
@@ -122,7 +129,7 @@ mod tests {
         questions    1 wait for an answer: web-1
 
         Works now    this live view, `rookery vm` (look, make, change, run inside), `rookery doctor`, `rookery settings`
-        Comes later  the CDS hatchery, simulators, HyperShift agents, cluster pools, the tenant API
+        Comes later  the CDS hatchery, HyperShift agents, cluster pools, the tenant API
 
         09:31:05 gone     web-3
         09:31:02 changed  web-2  power on → off
@@ -141,7 +148,7 @@ mod tests {
         questions    none
 
         Works now    this live view, `rookery vm` (look, make, change, run inside), `rookery doctor`, `rookery settings`
-        Comes later  the CDS hatchery, simulators, HyperShift agents, cluster pools, the tenant API
+        Comes later  the CDS hatchery, HyperShift agents, cluster pools, the tenant API
         ");
     }
 }

@@ -1,34 +1,73 @@
-//! What `up` says when nobody told it where a vCenter is.
+//! What `up` does when nobody told it where a vCenter is: it simulates one, and says how to name another.
 
+use std::net::SocketAddr;
 use std::path::Path;
+use std::time::Duration;
 
-use super::summary::ROAD;
+use anyhow::Context as _;
+use jiff::SignedDuration;
+use rookery_vim_client::{Endpoint, Trust};
+use rookery_vim_sim::{Durations, GuestTimes, Model, Settings};
 
-/// The explanation; `default_file` is the settings file that is read when none is asked for.
-pub(super) fn text(default_file: Option<&Path>) -> String {
-    let file =
-        default_file.map_or_else(|| "a file given with --config".to_owned(), |p| p.display().to_string());
-    let [works, later] = ROAD;
-    format!(
-        r#"No vCenter is configured, so there is no fleet to show. Name one in any of three ways:
+use crate::sim::Embedded;
+use crate::vcenter::Vcenter;
 
-  flags      rookery up --endpoint vc.example.com --user me@vsphere.local --password-file FILE
-  variables  ROOKERY_VCENTER__ENDPOINT, …__USER, …__PASSWORD, or govc's GOVC_URL, GOVC_USERNAME, GOVC_PASSWORD
-  a file     {file}
-               [vcenter]
-               endpoint = "vc.example.com"
-               user = "me@vsphere.local"
-               password-file = "/path/to/a/file"   # or password = "…"
-               ca-file = "/path/to/ca.pem"         # or thumbprint = "AB:CD:…"; system roots if neither
+/// A small company's vCenter.
+const MODEL: &str = include_str!("welcome.toml");
+/// The user and password are no secret: it listens to this machine alone.
+const LOGIN: (&str, &str) = ("me", "simulated");
 
-No vCenter at hand? Start VMware's simulator in one terminal, and look at it from another:
+/// Starts a vCenter that takes about as long as a quick real one.
+pub(super) async fn start() -> anyhow::Result<Embedded> {
+    let second = SignedDuration::from_secs(1);
+    let settings = Settings {
+        login: Some((LOGIN.0.to_owned(), LOGIN.1.to_owned())),
+        durations: Durations { clone: second, copy_per_gib: second, power: second, ..Durations::default() },
+        guests: GuestTimes {
+            tools: second * 3,
+            operations: second,
+            addresses: second,
+            ..GuestTimes::default()
+        },
+        ..Settings::default()
+    };
+    let model: Model = toml::from_str(MODEL).context("the built-in model cannot be read")?;
+    Embedded::start(&model, settings, SocketAddr::from(([127, 0, 0, 1], 0)), None).await
+}
 
-  cargo xtask vcsim
-  GOVC_URL=https://user:pass@127.0.0.1:8989/sdk GOVC_INSECURE=1 cargo run --release -- up
+/// How to reach it.
+pub(super) fn vcenter(address: &str) -> anyhow::Result<Vcenter> {
+    let (endpoint, _) = Endpoint::parse(address)?;
+    Ok(Vcenter {
+        endpoint,
+        user: LOGIN.0.to_owned(),
+        password: LOGIN.1.into(),
+        datacenter: None,
+        // There is no TLS on the way to this very process.
+        trust: Trust::Insecure,
+        call_timeout: Duration::from_secs(15),
+        load_timeout: Duration::from_secs(60),
+        calls_per_second: None,
+    })
+}
 
-{works}
-{later}"#
-    )
+/// What to do with it, and how to name a real one; `default_file` is the settings file that is read when none is asked
+/// for.
+pub(super) fn hints(address: &str, default_file: Option<&Path>) -> Vec<String> {
+    let (user, password) = LOGIN;
+    let url = address.replacen("://", &format!("://{user}:{password}@"), 1);
+    let file = default_file
+        .map_or_else(|| "a file given with --config".to_owned(), |path| path.display().to_string());
+    vec![
+        "simulated    nobody named a vCenter: this one is made up, and goes when this ends".to_owned(),
+        "try it       in another terminal; what you do there shows here:".to_owned(),
+        format!("               export GOVC_URL={url}/sdk"),
+        "               rookery vm power off ci-1; rookery vm clone debian-12 ci-9 --on; rookery doctor"
+            .to_owned(),
+        "your own     rookery up --endpoint vc.example.com --user me@vsphere.local --password-file FILE"
+            .to_owned(),
+        format!("             or [vcenter] in {file}; README.md has both"),
+    ]
 }
 
 #[cfg(test)]
@@ -36,27 +75,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_example_can_be_copied_as_it_stands() {
-        let text = text(Some(Path::new("/home/me/.config/rookery/rookery.toml")));
-        insta::assert_snapshot!(text, @r#"
-        No vCenter is configured, so there is no fleet to show. Name one in any of three ways:
+    fn the_hints_can_be_copied_as_they_stand() {
+        let file = Path::new("/home/me/.config/rookery/rookery.toml");
+        insta::assert_snapshot!(hints("http://127.0.0.1:1234", Some(file)).join("\n"), @"
+        simulated    nobody named a vCenter: this one is made up, and goes when this ends
+        try it       in another terminal; what you do there shows here:
+                       export GOVC_URL=http://me:simulated@127.0.0.1:1234/sdk
+                       rookery vm power off ci-1; rookery vm clone debian-12 ci-9 --on; rookery doctor
+        your own     rookery up --endpoint vc.example.com --user me@vsphere.local --password-file FILE
+                     or [vcenter] in /home/me/.config/rookery/rookery.toml; README.md has both
+        ");
+    }
 
-          flags      rookery up --endpoint vc.example.com --user me@vsphere.local --password-file FILE
-          variables  ROOKERY_VCENTER__ENDPOINT, …__USER, …__PASSWORD, or govc's GOVC_URL, GOVC_USERNAME, GOVC_PASSWORD
-          a file     /home/me/.config/rookery/rookery.toml
-                       [vcenter]
-                       endpoint = "vc.example.com"
-                       user = "me@vsphere.local"
-                       password-file = "/path/to/a/file"   # or password = "…"
-                       ca-file = "/path/to/ca.pem"         # or thumbprint = "AB:CD:…"; system roots if neither
-
-        No vCenter at hand? Start VMware's simulator in one terminal, and look at it from another:
-
-          cargo xtask vcsim
-          GOVC_URL=https://user:pass@127.0.0.1:8989/sdk GOVC_INSECURE=1 cargo run --release -- up
-
-        Works now    this live view, `rookery vm` (look, make, change, run inside), `rookery doctor`, `rookery settings`
-        Comes later  the CDS hatchery, simulators, HyperShift agents, cluster pools, the tenant API
-        "#);
+    #[test]
+    fn the_built_in_model_makes_a_vcenter() {
+        let model: Model = toml::from_str(MODEL).expect("it is a model");
+        model.build(Settings::default(), jiff::Timestamp::UNIX_EPOCH).expect("it makes a world");
     }
 }

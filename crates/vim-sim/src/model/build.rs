@@ -9,7 +9,7 @@ use super::{DatacenterModel, HostModel, Model, PoolModel, VmModel};
 use crate::id::{Id, Kind};
 use crate::machine::{self, Blueprint};
 use crate::methods::add_pool;
-use crate::settings::Settings;
+use crate::settings::{GuestTimes, Settings};
 use crate::store::{
     Card, CardBacking, Compute, Controller, Datacenter, Datastore, Device, Folder, Host, Network, Pool,
     StoragePod, Switch, Tools, What,
@@ -31,11 +31,19 @@ pub enum ModelError {
 }
 
 pub(super) fn build(model: &Model, settings: Settings, now: Timestamp) -> Result<World, ModelError> {
-    let mut world = World::new(settings, now);
+    // What is on has been on for a while: its guests need not start first.
+    let started = GuestTimes {
+        tools_installed: settings.guests.tools_installed,
+        dhcp: settings.guests.dhcp,
+        ..GuestTimes::default()
+    };
+    let guests = settings.guests.clone();
+    let mut world = World::new(Settings { guests: started, ..settings }, now);
     for datacenter in &model.datacenters {
         Site::build(&mut world, datacenter)?;
     }
     world.settle();
+    world.settings.guests = guests;
     Ok(world)
 }
 
