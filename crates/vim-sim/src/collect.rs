@@ -23,6 +23,7 @@ use rookery_vim::objects::WaitOptions;
 use crate::id::{Id, Kind};
 use crate::io::RequestId;
 use crate::refusal::Refusal;
+use crate::rules::Rules;
 use crate::soap::{self, Outcome};
 use crate::world::World;
 pub(crate) use filter::{Delta, Filter};
@@ -179,15 +180,21 @@ impl Collectors {
         }
     }
 
-    pub(crate) fn next_deadline(&self) -> Option<Timestamp> {
-        self.collectors.values().filter_map(|c| c.parked.as_ref()?.deadline).min()
+    /// When the next wait has waited long enough, of those that are answered at all.
+    pub(crate) fn next_deadline(&self, rules: &Rules) -> Option<Timestamp> {
+        let waits = self.collectors.iter().filter_map(|(id, c)| Some((*id, c.parked.as_ref()?.deadline?)));
+        waits.filter(|(id, _)| !rules.freeze(*id)).map(|(_, deadline)| deadline).min()
+    }
+
+    /// Whether a session waits for updates.
+    pub(crate) fn waits(&self, session: u32) -> bool {
+        self.collectors.values().any(|c| c.session == session && c.parked.is_some())
     }
 
     pub(crate) fn oldest_revision(&self) -> Option<u64> {
         self.collectors.values().filter(|c| !c.filters.is_empty()).map(|c| c.base).min()
     }
 
-    #[cfg(test)]
     pub(crate) fn waiting(&self) -> usize {
         self.collectors.values().filter(|c| c.parked.is_some()).count()
     }
@@ -217,10 +224,11 @@ pub(crate) fn wait(
     if let Some(before) = collector.parked.take() {
         world.reply(before.request, soap::refuse(&cancelled()));
     }
-    if let Some(text) = updates(world, id, page) {
+    let frozen = world.rules.freeze(id);
+    if !frozen && let Some(text) = updates(world, id, page) {
         return Ok(soap::written(&call.method, |out| out.raw(&text)));
     }
-    if deadline.is_some_and(|deadline| deadline <= world.now) {
+    if !frozen && deadline.is_some_and(|deadline| deadline <= world.now) {
         return Ok(soap::written(&call.method, |_| {}));
     }
     if let Some(collector) = world.collectors.collectors.get_mut(&id) {
@@ -236,9 +244,6 @@ pub(crate) fn cancelled() -> Refusal {
 
 /// Answers the waits that something was found for, and those that have waited long enough.
 pub(crate) fn answer_waiting(world: &mut World) {
-    if world.settings.frozen {
-        return;
-    }
     let revision = world.store.log.revision();
     let now = world.now;
     let due: Vec<Id> = world
@@ -252,6 +257,9 @@ pub(crate) fn answer_waiting(world: &mut World) {
         .map(|(id, _)| *id)
         .collect();
     for id in due {
+        if world.rules.freeze(id) {
+            continue;
+        }
         let Some(parked) = world.collectors.collectors.get(&id).and_then(|c| c.parked.clone()) else {
             continue;
         };

@@ -24,6 +24,15 @@ pub(crate) enum FileWork {
     Search { browser: Id, place: Place, patterns: Vec<String>, recursive: bool },
 }
 
+impl FileWork {
+    pub(crate) fn datastores(&self) -> Vec<Id> {
+        match self {
+            Self::Delete(place) | Self::Search { place, .. } => vec![place.datastore],
+            Self::Move { from, to, .. } | Self::Copy { from, to, .. } => vec![from.datastore, to.datastore],
+        }
+    }
+}
+
 /// A path on a datastore.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
@@ -216,6 +225,9 @@ fn answer(world: &mut World, request: &Request) -> Reply {
     let name = parameter("dsName").unwrap_or_default();
     let datastore = world.store.datastores.keys().copied().find(|id| world.store.name(*id) == name);
     let Some(datastore) = datastore else { return Reply::plain(404, "there is no such datastore") };
+    if world.store.datastores.get(&datastore).is_some_and(|datastore| !datastore.accessible) {
+        return Reply::plain(503, "the datastore cannot be reached");
+    }
     // A plus sign stands for a space only in the query.
     let path = request.path.strip_prefix("/folder").unwrap_or_default().replace('+', "%2B");
     let path = clean(&decode(&path));

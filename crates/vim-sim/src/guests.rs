@@ -11,6 +11,7 @@ use crate::event;
 use crate::id::Id;
 use crate::io::{Reply, Request};
 use crate::machine;
+use crate::rules;
 use crate::store::{Guest, Tools, Vm};
 use crate::world::{Timer, World};
 pub use programs::Start;
@@ -31,6 +32,8 @@ pub(crate) enum Stage {
     Tools,
     Operations,
     Addresses,
+    /// Its tools stop.
+    ToolsLost,
     /// It shuts down.
     Down,
 }
@@ -52,8 +55,16 @@ pub(crate) fn boot(world: &mut World, id: Id) {
         return;
     }
     let run = vm.run;
-    let after = world.settings.guests.tools;
-    later(world, id, run, after, Stage::Tools);
+    let plan = rules::plan(world, id);
+    let after = plan.later + world.settings.guests.tools.draw(&mut world.random);
+    if !plan.no_tools {
+        later(world, id, run, after, Stage::Tools);
+    }
+    if plan == rules::Plan::default() {
+        world.rules.guests.remove(&id);
+    } else {
+        world.rules.guests.insert(id, plan);
+    }
 }
 
 fn later(world: &mut World, id: Id, run: u64, after: jiff::SignedDuration, stage: Stage) {
@@ -68,18 +79,35 @@ pub(crate) fn advance(world: &mut World, id: Id, run: u64, stage: Stage) {
         return;
     }
     let times = world.settings.guests.clone();
+    let plan = world.rules.guests.get(&id).cloned().unwrap_or_default();
     match stage {
         Stage::Tools => {
             vm.guest.tools = Tools::Running;
             vm.guest.state = "running";
-            later(world, id, run, times.operations, Stage::Operations);
+            let after = times.operations.draw(&mut world.random);
+            later(world, id, run, after, Stage::Operations);
+            if let Some(after) = plan.loses_tools {
+                later(world, id, run, after, Stage::ToolsLost);
+            }
         }
         Stage::Operations => {
-            vm.guest.operations_ready = true;
-            later(world, id, run, times.addresses, Stage::Addresses);
+            vm.guest.operations_ready = !plan.no_operations && vm.guest.tools == Tools::Running;
+            let after = times.addresses.draw(&mut world.random);
+            later(world, id, run, after, Stage::Addresses);
         }
         Stage::Addresses => {
+            // Who has no tools tells nothing.
+            if vm.guest.tools != Tools::Running {
+                return;
+            }
             settle(vm, times.dhcp);
+            if plan.no_address {
+                vm.guest.addresses.clear();
+            }
+            if let (Some(wrong), Some((_, addresses))) = (plan.wrong_address, vm.guest.addresses.first_mut())
+            {
+                *addresses = vec![wrong];
+            }
             if vm.guest.host_name.is_none() {
                 let name = world.store.name(id).to_owned();
                 if let Some(vm) = world.store.vms.get_mut(&id) {
@@ -87,6 +115,10 @@ pub(crate) fn advance(world: &mut World, id: Id, run: u64, stage: Stage) {
                 }
             }
             customized(world, id);
+        }
+        Stage::ToolsLost => {
+            vm.guest.tools = Tools::NotRunning;
+            vm.guest.operations_ready = false;
         }
         Stage::Down => {
             machine::guest_stops(world, id);
@@ -137,6 +169,7 @@ pub(crate) fn halt(world: &mut World, id: Id) {
     vm.guest.fixed = before.fixed;
     vm.guest.overrides = before.overrides;
     world.guests.processes.remove(&id);
+    world.rules.guests.remove(&id);
     world.store.touch(id, &SHOWN);
 }
 
@@ -145,7 +178,7 @@ pub(crate) fn shut_down(world: &mut World, id: Id) {
     let Some(vm) = world.store.vms.get_mut(&id) else { return };
     vm.guest.state = "shuttingDown";
     let run = vm.run;
-    let after = world.settings.guests.shutdown;
+    let after = world.settings.guests.shutdown.draw(&mut world.random);
     world.store.touch(id, &SHOWN);
     later(world, id, run, after, Stage::Down);
 }

@@ -6,6 +6,11 @@ use crate::world::World;
 
 /// Answers a request, unless its answer comes later.
 pub(crate) fn serve(world: &mut World, id: RequestId, request: &Request) -> Option<Reply> {
+    if !request.path.starts_with("/sdk")
+        && let Some(reply) = crate::rules::meet_http(world, id, request)
+    {
+        return Some(reply);
+    }
     match (request.method.as_str(), request.path.as_str()) {
         ("POST", "/sdk" | "/sdk/") => soap::serve(world, id, request),
         ("GET", "/sdk/vimServiceVersions.xml") => Some(Reply::soap(200, versions())),
@@ -17,6 +22,12 @@ pub(crate) fn serve(world: &mut World, id: RequestId, request: &Request) -> Opti
         }
         _ => Some(Reply::plain(404, "there is nothing here")),
     }
+}
+
+/// What a request is counted as, as long as it is not known to be a call: its verb and the first part of its path.
+pub(crate) fn name(request: &Request) -> String {
+    let first = request.path.split('/').nth(1).unwrap_or_default();
+    format!("{} /{first}", request.method)
 }
 
 /// What this server can speak, newest first.

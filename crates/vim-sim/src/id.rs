@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use rookery_vim::MoRef;
+use serde::{Deserialize, Serialize};
 
 macro_rules! kinds {
     ($( $(#[$meta:meta])* $kind:ident $prefix:literal is $($base:literal)* );* $(;)?) => {
@@ -12,6 +13,10 @@ macro_rules! kinds {
 
         impl Kind {
             const ALL: &[Self] = &[ $( Self::$kind ),* ];
+
+            pub(crate) fn all() -> &'static [Self] {
+                Self::ALL
+            }
 
             /// The class as references name it.
             pub fn class(self) -> &'static str {
@@ -97,12 +102,33 @@ const SINGLE: &[(Kind, &str)] = &[
 ];
 
 /// One object. Numbers are never used again, whatever the class.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Id {
     /// Its class.
     pub kind: Kind,
     /// Its number.
     pub number: u32,
+}
+
+/// A text is not the name of an object.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a reference such as VirtualMachine:vm-12")]
+pub struct InvalidId(String);
+
+impl TryFrom<String> for Id {
+    type Error = InvalidId;
+
+    fn try_from(text: String) -> Result<Self, InvalidId> {
+        let parts = text.split_once(':');
+        parts.and_then(|(kind, id)| Self::of(&MoRef::new(kind, id))).ok_or(InvalidId(text))
+    }
+}
+
+impl From<Id> for String {
+    fn from(id: Id) -> Self {
+        format!("{}:{}", id.kind.class(), id.text())
+    }
 }
 
 impl Id {

@@ -2,6 +2,8 @@
 
 use jiff::Timestamp;
 
+use crate::control::Control;
+
 /// One request, as the shell numbered it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub u64);
@@ -15,6 +17,8 @@ pub enum Input {
     Timer,
     /// A client no longer waits for its answer.
     Gone(RequestId),
+    /// Whoever controls the simulator asks for something. The answer is JSON, and comes at once.
+    Control(RequestId, Control),
     /// A program that an effect started has ended.
     Exited {
         /// As the effect numbered it.
@@ -105,9 +109,17 @@ pub enum Effect {
     Start(Box<crate::guests::Start>),
     /// End all programs of a guest.
     StopAll(crate::Id),
+    /// End all connections: the vCenter starts again. Answers of this step go out first.
+    CutConnections,
+    /// It is that late now: whoever controls the simulator let time pass. The clock must show it from now on.
+    Advance(Timestamp),
 }
 
 impl Reply {
+    pub(crate) fn cut() -> Self {
+        Self { status: 503, headers: Vec::new(), body: Body::Cut }
+    }
+
     pub(crate) fn soap(status: u16, text: String) -> Self {
         Self {
             status,

@@ -7,34 +7,46 @@
 //! Start reading at [`World::step`], then `soap` (calls and answers), `collect` (the property collector), `look` (how
 //! objects look from outside) and `machine` (what can be done to VMs).
 
+mod clock;
 mod collect;
+mod control;
+mod deed;
 mod event;
 mod files;
 mod guests;
 mod http;
 mod id;
 mod io;
+mod limits;
 mod look;
 mod machine;
 mod methods;
 mod model;
 mod refusal;
 mod rest;
+mod rules;
 pub mod server;
 mod session;
 mod settings;
 mod soap;
+mod span;
 mod store;
 mod task;
+mod traffic;
 mod view;
 mod world;
 
+pub use clock::Clock;
+pub use control::{Change, Control, LoadError};
+pub use deed::{Deed, NothingSuch};
 pub use guests::Start;
-pub use id::{Id, Kind};
+pub use id::{Id, InvalidId, Kind};
 pub use io::{Aside, Body, Effect, Input, Output, Reply, Request, RequestId};
 pub use model::{
     Bytes, ClusterModel, Counts, DatacenterModel, DatastoreModel, HostModel, Model, ModelError, PodModel,
     PoolModel, VmModel,
 };
-pub use settings::{Durations, GuestTimes, Settings};
+pub use rules::{Action, FaultMember, FaultSpec, GuestBehaviour, InvalidRule, Remains, Rule};
+pub use settings::{Durations, Exceeded, GuestTimes, Limits, Settings};
+pub use span::{InvalidSpan, Span};
 pub use world::World;

@@ -13,6 +13,8 @@ mod room;
 mod snapshot;
 mod space;
 
+use std::collections::BTreeSet;
+
 use jiff::SignedDuration;
 use rookery_vim::MoRef;
 use rookery_vim::objects::PowerState;
@@ -26,10 +28,10 @@ use crate::task::Done;
 use crate::world::World;
 use crate::{event, files};
 pub(crate) use create::{Blueprint, blank, complete};
-pub(crate) use destroy::unregister;
+pub(crate) use destroy::{unregister, vanish};
 pub(crate) use devices::{make_disk, networks, next_mac};
-pub(crate) use power::{guest_stops, power_off_now, switch_on};
-pub(crate) use room::choose_host;
+pub(crate) use power::{guest_dies, guest_starts, guest_stops, power_off_now, switch_on};
+pub(crate) use room::{choose_host, count, move_idle, move_running};
 
 /// An operation.
 #[derive(Debug)]
@@ -135,6 +137,7 @@ pub(crate) fn begin(
     user: &str,
     mut work: Work,
 ) -> Result<(Work, SignedDuration), Refusal> {
+    reachable(world, &work)?;
     if let Some(vm) = work.subject() {
         let busy = vm_of(world, vm)?.busy;
         if let Some(other) = busy.filter(|other| *other != task) {
@@ -205,11 +208,58 @@ pub(crate) fn finish(world: &mut World, task: Id, user: &str, work: Work) -> Res
 }
 
 /// Gives back what an operation took that will not be finished.
-pub(crate) fn abandon(world: &mut World, task: Id, work: Work) {
-    release(world, task, &work);
+pub(crate) fn abandon(world: &mut World, task: Id, work: &Work) {
+    release(world, task, work);
     if let Work::Create { vm: Some(vm), .. } | Work::Clone { vm: Some(vm), .. } = work {
-        destroy::vanish(world, vm);
+        destroy::vanish(world, *vm);
+    } else if let Work::PowerOn { vm, .. } = work {
+        power::abandon_on(world, *vm);
     }
+}
+
+/// The VMs that an operation works with.
+fn involved(world: &World, work: &Work) -> Vec<Id> {
+    let other = if let Work::Clone { source, .. } = work {
+        Some(*source)
+    } else if let Work::RemoveSnapshot { snapshot, .. } | Work::Revert { snapshot } = work {
+        world.snapshots.get(snapshot).copied()
+    } else {
+        None
+    };
+    work.subject().into_iter().chain(other).collect()
+}
+
+/// Whether the hosts and datastores of an operation can be reached.
+pub(crate) fn reachable(world: &World, work: &Work) -> Result<(), Refusal> {
+    let store = &world.store;
+    for vm in involved(world, work).iter().filter_map(|vm| store.vms.get(vm)) {
+        if vm.host.and_then(|host| store.hosts.get(&host)).is_some_and(|host| !host.connected) {
+            return Err(Refusal::host_not_connected());
+        }
+        let lost = |id: &Id| store.datastores.get(id).is_some_and(|datastore| !datastore.accessible);
+        if let Some(lost) = vm.datastores().into_iter().find(lost) {
+            return Err(Refusal::inaccessible_datastore(lost, store.name(lost)));
+        }
+    }
+    Ok(())
+}
+
+/// The hosts and datastores that an operation keeps busy.
+pub(crate) fn places(world: &World, work: &Work) -> BTreeSet<Id> {
+    let vms = involved(world, work);
+    let vms = vms.iter().filter_map(|vm| world.store.vms.get(vm));
+    let mut places: BTreeSet<Id> = vms.flat_map(|vm| vm.datastores().into_iter().chain(vm.host)).collect();
+    if let Work::Clone { spec, .. } = work {
+        places.extend(spec.location.datastore.as_ref().and_then(Id::of));
+        places.extend(spec.location.host.as_ref().and_then(Id::of));
+    } else if let Work::Create { host, spec, .. } = work {
+        places.extend(*host);
+        let path = spec.files.as_ref().and_then(|files| files.vm_path_name.as_deref());
+        places.extend(path.and_then(|path| devices::datastore_in(world, path)));
+    } else if let Work::Files(work) = work {
+        places.extend(work.datastores());
+    }
+    places
 }
 
 fn release(world: &mut World, task: Id, work: &Work) {

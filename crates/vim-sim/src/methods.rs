@@ -20,6 +20,7 @@ use crate::refusal::Refusal;
 use crate::soap::{Call, Handled};
 use crate::world::{World, uuid_text};
 pub(crate) use folders::add_pool;
+pub(crate) use sessions::end as end_session;
 
 /// Answers a call.
 pub(crate) fn handle(world: &mut World, call: &Call, content: Node, request: &Request) -> Handled {

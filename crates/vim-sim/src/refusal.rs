@@ -1,5 +1,7 @@
 //! Faults, as the server makes them.
 
+use std::borrow::Cow;
+
 use rookery_vim::objects::PowerState;
 use rookery_vim::{MoRef, Node, Wire as _, Writer};
 
@@ -8,14 +10,14 @@ use crate::id::Id;
 /// Why something is not done: the class of the fault, words for people, and its members.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Refusal {
-    pub(crate) class: &'static str,
+    pub(crate) class: Cow<'static, str>,
     pub(crate) message: String,
     members: Vec<Node>,
 }
 
 impl Refusal {
-    pub(crate) fn new(class: &'static str, message: impl Into<String>) -> Self {
-        Self { class, message: message.into(), members: Vec::new() }
+    pub(crate) fn new(class: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        Self { class: class.into(), message: message.into(), members: Vec::new() }
     }
 
     /// A member of the fault; they must be given in schema order.
@@ -29,6 +31,22 @@ impl Refusal {
             Node { ref_type: Some(object.kind().into()), text: object.id().to_owned(), ..Node::new(name) };
         self.members.push(node);
         self
+    }
+
+    /// A member of any shape.
+    pub(crate) fn having(mut self, member: Node) -> Self {
+        self.members.push(member);
+        self
+    }
+
+    pub(crate) fn host_not_connected() -> Self {
+        Self::new("HostNotConnected", "Unable to communicate with the remote host, since it is disconnected.")
+    }
+
+    pub(crate) fn inaccessible_datastore(datastore: Id, name: &str) -> Self {
+        Self::new("InaccessibleDatastore", format!("Unable to access the datastore '{name}'."))
+            .about("datastore", &datastore.reference())
+            .with("name", name)
     }
 
     pub(crate) fn not_authenticated(object: &MoRef) -> Self {
@@ -90,7 +108,7 @@ impl Refusal {
 
     /// The fault as an element of that name, with its class stated.
     pub(crate) fn write(&self, out: &mut Writer, element: &str) {
-        out.open(element, Some(self.class));
+        out.open(element, Some(&self.class));
         for member in &self.members {
             member.write(out, &member.name, false);
         }

@@ -22,14 +22,15 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper::{Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use jiff::Timestamp;
 use rookery_daemon::Supervisor;
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 use tokio::net::TcpListener;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio_rustls::TlsAcceptor;
 use tracing::debug;
 
+use crate::clock::Clock;
+use crate::control::Control;
 use crate::io::{Effect, Input, Output, Reply, Request, RequestId};
 use crate::world::World;
 pub use blobs::Blobs;
@@ -38,6 +39,8 @@ pub use tls::{Identity, IdentityError};
 
 /// Requests larger than this are refused, if they are not files.
 const LARGEST: usize = 16 << 20;
+/// A world that is loaded may be larger: it comes from this machine.
+const LARGEST_WORLD: usize = 1 << 30;
 /// How much the pipe holds in either direction.
 const PIPE: usize = 256 << 10;
 
@@ -48,26 +51,37 @@ pub struct Running {
     blobs: Arc<Blobs>,
     connections: Supervisor,
     last_request: Arc<AtomicU64>,
+    /// Changes when all connections are to end.
+    restarts: watch::Receiver<u64>,
 }
 
 #[derive(Debug)]
 enum Message {
     Request(RequestId, Request, oneshot::Sender<Reply>),
+    Control(RequestId, Control, oneshot::Sender<Reply>),
     Gone(RequestId),
 }
 
 impl Running {
     /// Runs a world until the supervisor stops it. `clock` tells its time.
-    pub fn start(
-        world: World,
-        clock: impl Fn() -> Timestamp + Send + 'static,
-        blobs: Blobs,
-        supervisor: &Supervisor,
-    ) -> Self {
+    pub fn start(world: World, clock: Clock, blobs: Blobs, supervisor: &Supervisor) -> Self {
         let (inbox, messages) = mpsc::unbounded_channel();
+        let (restarted, restarts) = watch::channel(0);
         let blobs = Arc::new(blobs);
-        supervisor.spawn("simulated vCenter", run(world, clock, messages, Arc::clone(&blobs)));
-        Self { inbox, blobs, connections: supervisor.clone(), last_request: Arc::default() }
+        let shell = Shell { clock, blobs: Arc::clone(&blobs), restarted };
+        supervisor.spawn("simulated vCenter", run(world, shell, messages));
+        Self { inbox, blobs, connections: supervisor.clone(), last_request: Arc::default(), restarts }
+    }
+
+    /// Asks for something that only whoever runs the simulator may; the answer is JSON. None if it has stopped.
+    pub async fn control(&self, control: Control) -> Option<Reply> {
+        let (sender, answer) = oneshot::channel();
+        self.inbox.send(Message::Control(self.next_request(), control, sender)).ok()?;
+        answer.await.ok()
+    }
+
+    fn next_request(&self) -> RequestId {
+        RequestId(self.last_request.fetch_add(1, Ordering::Relaxed) + 1)
     }
 
     /// Serves a listener: over TLS if there is an acceptor.
@@ -110,6 +124,8 @@ impl Running {
         stream: impl AsyncRead + AsyncWrite + Unpin + Send,
         peer: SocketAddr,
     ) {
+        let mut restarts = self.restarts.clone();
+        restarts.mark_unchanged();
         let service = service_fn(move |request| {
             let running = self.clone();
             async move { running.answer(request, peer).await }
@@ -117,7 +133,18 @@ impl Running {
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
             .serve_connection(TokioIo::new(stream), service);
-        if let Err(error) = connection.await {
+        let mut connection = std::pin::pin!(connection);
+        let ended = tokio::select! {
+            biased;
+            ended = connection.as_mut() => ended,
+            // A world that has stopped cuts everything anyway.
+            _ = restarts.changed() => {
+                // Whoever was answered in this moment still hears it.
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
+        };
+        if let Err(error) = ended {
             debug!(%error, "a connection ended");
         }
     }
@@ -134,7 +161,7 @@ impl Running {
             // Whoever was sending has gone.
             Err(_) => return Err(Cut),
         };
-        let id = RequestId(self.last_request.fetch_add(1, Ordering::Relaxed) + 1);
+        let id = self.next_request();
         let (sender, answer) = oneshot::channel();
         if self.inbox.send(Message::Request(id, request, sender)).is_err() {
             return Err(Cut);
@@ -169,7 +196,9 @@ impl Running {
             request.aside = Some(self.blobs.put_aside(body).await?);
             return Ok(Ok(request));
         }
-        match Limited::new(body, LARGEST).collect().await {
+        let is_world = request.path.starts_with("/rookery/") && peer.ip().is_loopback();
+        let largest = if is_world { LARGEST_WORLD } else { LARGEST };
+        match Limited::new(body, largest).collect().await {
             Ok(body) => {
                 request.body = body.to_bytes().to_vec();
                 Ok(Ok(request))
@@ -210,32 +239,39 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// The one loop that owns the world.
-async fn run(
-    mut world: World,
-    clock: impl Fn() -> Timestamp,
-    mut messages: mpsc::UnboundedReceiver<Message>,
+/// What the world's effects need.
+struct Shell {
+    clock: Clock,
     blobs: Arc<Blobs>,
-) {
+    restarted: watch::Sender<u64>,
+}
+
+/// The one loop that owns the world.
+async fn run(mut world: World, mut shell: Shell, mut messages: mpsc::UnboundedReceiver<Message>) {
     let mut waiting: HashMap<RequestId, oneshot::Sender<Reply>> = HashMap::new();
-    let mut wake_at: Option<Timestamp> = None;
+    let mut wake_at = None;
     loop {
-        let sleep = wake_at.map(|at| Duration::try_from(at.duration_since(clock())).unwrap_or_default());
         let input = tokio::select! {
+            // Requests never keep the world from what is due: every step lets time pass first.
+            biased;
             message = messages.recv() => match message {
                 None => return,
                 Some(Message::Request(id, request, sender)) => {
                     waiting.insert(id, sender);
                     Input::Request(id, request)
                 }
+                Some(Message::Control(id, control, sender)) => {
+                    waiting.insert(id, sender);
+                    Input::Control(id, control)
+                }
                 Some(Message::Gone(id)) => {
                     waiting.remove(&id);
                     Input::Gone(id)
                 }
             },
-            () = tokio::time::sleep(sleep.unwrap_or_default()), if sleep.is_some() => Input::Timer,
+            () = shell.clock.until(wake_at) => Input::Timer,
         };
-        let Output { replies, effects, wake_at: next } = world.step(clock(), input);
+        let Output { replies, effects, wake_at: next } = world.step(shell.clock.now(), input);
         for (id, reply) in replies {
             if let Some(sender) = waiting.remove(&id) {
                 // Whoever asked may have gone.
@@ -244,7 +280,9 @@ async fn run(
         }
         for effect in effects {
             match effect {
-                Effect::Discard(blob) => blobs.discard(blob),
+                Effect::Discard(blob) => shell.blobs.discard(blob),
+                Effect::CutConnections => shell.restarted.send_modify(|restarts| *restarts += 1),
+                Effect::Advance(to) => shell.clock.advance_to(to),
                 Effect::Start(_) | Effect::StopAll(_) => {}
             }
         }

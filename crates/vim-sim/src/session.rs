@@ -67,6 +67,12 @@ impl Sessions {
         Some(id)
     }
 
+    pub(crate) fn show_alive(&mut self, id: u32, now: Timestamp) {
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.last_active = now;
+        }
+    }
+
     pub(crate) fn get(&self, id: u32) -> Option<&Session> {
         self.sessions.get(&id)
     }

@@ -1,6 +1,13 @@
 //! How the simulated vCenter behaves.
 
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
 use jiff::SignedDuration;
+use rookery_vim::Hidden;
+use serde::{Deserialize, Serialize};
+
+use crate::span::Span;
 
 /// Behaviour that does not change while it runs.
 #[derive(Debug, Clone)]
@@ -19,8 +26,10 @@ pub struct Settings {
     pub guests: GuestTimes,
     /// How many events are kept.
     pub events: usize,
-    /// Whether waits are left unanswered: a stream of updates that hangs.
-    pub frozen: bool,
+    /// What it refuses to do more of.
+    pub limits: Limits,
+    /// What whoever controls the simulator must show; without one nobody can.
+    pub control_token: Option<Hidden>,
 }
 
 impl Default for Settings {
@@ -33,58 +42,101 @@ impl Default for Settings {
             durations: Durations::default(),
             guests: GuestTimes::default(),
             events: 50_000,
-            frozen: false,
+            limits: Limits::default(),
+            control_token: None,
         }
     }
 }
 
-/// How long each operation takes.
-#[derive(Debug, Clone, Copy, Default)]
+/// How long each operation takes. Times may be drawn anew for every one of them.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Durations {
     /// Creating a VM.
-    pub create: SignedDuration,
+    pub create: Span,
     /// Cloning, without the copying of disks.
-    pub clone: SignedDuration,
+    pub clone: Span,
     /// Copying a GiB of a disk.
-    pub copy_per_gib: SignedDuration,
+    pub copy_per_gib: Span,
     /// Reconfiguring, renaming, customizing.
-    pub reconfigure: SignedDuration,
+    pub reconfigure: Span,
     /// Powering on, off, resetting, suspending.
-    pub power: SignedDuration,
+    pub power: Span,
     /// Taking and removing snapshots.
-    pub snapshot: SignedDuration,
+    pub snapshot: Span,
     /// Destroying.
-    pub destroy: SignedDuration,
+    pub destroy: Span,
     /// Moving, copying and deleting files.
-    pub file: SignedDuration,
+    pub file: Span,
+    /// By method, such as `ResetVM_Task`, where it differs from its kind.
+    pub methods: BTreeMap<String, Span>,
+}
+
+impl Durations {
+    /// How long a method takes that usually takes as long as its kind.
+    pub(crate) fn of(&self, method: &str, usual: Span) -> Span {
+        self.methods.get(method).copied().unwrap_or(usual)
+    }
 }
 
 /// How long after its start a guest gets somewhere.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct GuestTimes {
     /// Whether VMs have the tools at all, if their model does not say.
     pub tools_installed: bool,
     /// Until the tools run.
-    pub tools: SignedDuration,
+    pub tools: Span,
     /// From there until guest operations are possible.
-    pub operations: SignedDuration,
+    pub operations: Span,
     /// From there until the addresses are known.
-    pub addresses: SignedDuration,
+    pub addresses: Span,
     /// How long a guest takes to shut down.
-    pub shutdown: SignedDuration,
+    pub shutdown: Span,
     /// The network that DHCP gives addresses from.
-    pub dhcp: (std::net::Ipv4Addr, u8),
+    pub dhcp: (Ipv4Addr, u8),
 }
 
 impl Default for GuestTimes {
     fn default() -> Self {
         Self {
             tools_installed: true,
-            tools: SignedDuration::ZERO,
-            operations: SignedDuration::ZERO,
-            addresses: SignedDuration::ZERO,
-            shutdown: SignedDuration::ZERO,
-            dhcp: (std::net::Ipv4Addr::new(10, 128, 0, 0), 9),
+            tools: Span::ZERO,
+            operations: Span::ZERO,
+            addresses: Span::ZERO,
+            shutdown: Span::ZERO,
+            dhcp: (Ipv4Addr::new(10, 128, 0, 0), 9),
         }
     }
+}
+
+/// What a real vCenter does not let its clients exceed. Nothing is limited unless it is said.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Limits {
+    /// Sessions at a time; more logins are refused.
+    pub sessions: Option<usize>,
+    /// Tasks that run on one host at a time; more stay queued.
+    pub tasks_per_host: Option<usize>,
+    /// Tasks that run on one datastore at a time; more stay queued.
+    pub tasks_per_datastore: Option<usize>,
+    /// Requests per second, of all clients together.
+    pub requests_per_second: Option<u32>,
+    /// What happens to requests beyond that.
+    pub when_exceeded: Exceeded,
+    /// Sessions end after so long without a request.
+    pub idle_session: Option<SignedDuration>,
+    /// Sessions end so long after their login.
+    pub session_age: Option<SignedDuration>,
+}
+
+/// What happens to a request that comes too early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Exceeded {
+    /// It is refused with status 503.
+    #[default]
+    Refuse,
+    /// It is answered later.
+    Delay,
 }

@@ -9,6 +9,7 @@ use rookery_vim::{Limits, MoRef, Node, Wire as _, Writer, node};
 use crate::io::{Reply, Request, RequestId};
 use crate::methods;
 use crate::refusal::Refusal;
+use crate::rules;
 use crate::world::World;
 
 const OPEN: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<soapenv:Envelope \
@@ -54,14 +55,22 @@ pub(crate) fn serve(world: &mut World, id: RequestId, request: &Request) -> Opti
     let this = content.child("_this").and_then(|this| MoRef::from_node(this.clone()).ok());
     let session = world.sessions.of_cookie(request.header("cookie").unwrap_or_default(), world.now);
     world.caller = session;
-    let call = Call {
+    let mut call = Call {
         request: id,
         session,
         user: session.and_then(|key| world.sessions.user(key)).unwrap_or_default(),
         this: this.unwrap_or_else(service_instance),
         method: content.name.to_string(),
     };
+    world.traffic.named(id, &call.method);
+    if let Some(reply) = rules::meet(world, &call, &content) {
+        return Some(reply);
+    }
+    // A rule may have ended the session.
+    call.session = session.filter(|session| world.sessions.get(*session).is_some());
+    world.caller = call.session;
     let handled = methods::handle(world, &call, content, request);
+    world.rules.doom = None;
     match handled {
         Ok(Outcome::Answer(text)) => Some(Reply::soap(200, text)),
         Ok(Outcome::Welcome(text, cookie)) => {

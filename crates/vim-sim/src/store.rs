@@ -5,9 +5,12 @@
 
 mod log;
 mod places;
+mod saved;
 mod vm;
 
 use std::collections::{BTreeMap, HashMap};
+
+use serde::{Deserialize, Serialize};
 
 use crate::id::{Id, Kind};
 pub(crate) use log::{Entry, Log, What as LogWhat};
@@ -18,7 +21,7 @@ pub(crate) use vm::{
 };
 
 /// All objects of the inventory.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Store {
     pub(crate) folders: BTreeMap<Id, Folder>,
     pub(crate) datacenters: BTreeMap<Id, Datacenter>,
@@ -31,20 +34,25 @@ pub(crate) struct Store {
     pub(crate) switches: BTreeMap<Id, Switch>,
     pub(crate) vms: BTreeMap<Id, Vm>,
     /// The name and parent of every entity.
+    #[serde(serialize_with = "saved::in_order")]
     entities: HashMap<Id, Entity>,
     /// What stands under which name in what.
+    #[serde(skip)]
     names: HashMap<(Id, Box<str>), Id>,
     /// How many disks and snapshots stand on each file of a disk.
+    #[serde(serialize_with = "saved::in_order")]
     pub(crate) layers: HashMap<String, u32>,
     pub(crate) last_mac: u32,
     /// VMs by BIOS and instance UUID.
+    #[serde(skip)]
     pub(crate) uuids: std::collections::BTreeSet<(u128, Id)>,
+    #[serde(skip)]
     pub(crate) log: Log,
     last_number: u32,
 }
 
 /// What every entity has.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Entity {
     /// As it travels: `/`, `\` and `%` escaped.
     pub(crate) name: Box<str>,
@@ -53,6 +61,46 @@ pub(crate) struct Entity {
 }
 
 impl Store {
+    /// Finds again what was left out of a dump, and forgets what is counted anew.
+    pub(crate) fn index(&mut self) {
+        let names = self.entities.iter().filter_map(|(id, e)| Some(((e.parent?, e.name.clone()), *id)));
+        self.names = names.collect();
+        let uuids = self.vms.iter().flat_map(|(id, vm)| [(vm.uuid, *id), (vm.instance_uuid, *id)]);
+        self.uuids = uuids.collect();
+        for host in self.hosts.values_mut() {
+            (host.used_cpus, host.used_memory_mb) = (0, 0);
+        }
+        for pool in self.pools.values_mut() {
+            (pool.used_cpu_mhz, pool.used_memory_mb) = (0, 0);
+        }
+    }
+
+    pub(crate) fn entities(&self) -> impl Iterator<Item = (Id, &Entity)> {
+        self.entities.iter().map(|(id, entity)| (*id, entity))
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.entities.len()
+    }
+
+    /// Whether anything is known of an object of the inventory beyond its name.
+    pub(crate) fn is_known(&self, id: Id) -> bool {
+        self.folders.contains_key(&id)
+            || self.datacenters.contains_key(&id)
+            || self.computes.contains_key(&id)
+            || self.hosts.contains_key(&id)
+            || self.pools.contains_key(&id)
+            || self.datastores.contains_key(&id)
+            || self.pods.contains_key(&id)
+            || self.networks.contains_key(&id)
+            || self.switches.contains_key(&id)
+            || self.vms.contains_key(&id)
+    }
+
+    pub(crate) fn last_number(&self) -> u32 {
+        self.last_number
+    }
+
     /// A name for an object that is about to exist.
     pub(crate) fn next_id(&mut self, kind: Kind) -> Id {
         self.last_number += 1;

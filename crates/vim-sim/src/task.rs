@@ -1,5 +1,7 @@
 //! Tasks: operations that take their time.
 
+mod queue;
+
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
@@ -7,7 +9,10 @@ use jiff::{SignedDuration, Timestamp};
 use crate::id::{Id, Kind};
 use crate::machine::{self, Work};
 use crate::refusal::Refusal;
+use crate::rules::{Doom, Remains};
+use crate::span::Span;
 use crate::world::{Timer, World};
+use queue::Queue;
 
 /// How long a task can be read after its end.
 const REMEMBERED: SignedDuration = SignedDuration::from_mins(10);
@@ -17,6 +22,7 @@ const PARTS: i32 = 4;
 #[derive(Debug, Default)]
 pub(crate) struct Tasks {
     tasks: BTreeMap<Id, Task>,
+    queue: Queue,
 }
 
 #[derive(Debug)]
@@ -36,6 +42,10 @@ pub(crate) struct Task {
     work: Option<Work>,
     duration: SignedDuration,
     part: i32,
+    /// What a rule has it come to.
+    doom: Option<Doom>,
+    /// Whether the vCenter has started again since: nobody knows of it any more.
+    lost: bool,
 }
 
 #[derive(Debug)]
@@ -66,19 +76,29 @@ impl State {
     }
 }
 
+impl Task {
+    fn is_over(&self) -> bool {
+        matches!(self.state, State::Success(_) | State::Error(_))
+    }
+}
+
 impl Tasks {
     pub(crate) fn get(&self, id: Id) -> Option<&Task> {
-        self.tasks.get(&id)
+        self.tasks.get(&id).filter(|task| !task.lost)
     }
 
     pub(crate) fn contains(&self, id: Id) -> bool {
-        self.tasks.contains_key(&id)
+        self.get(id).is_some()
+    }
+
+    pub(crate) fn all(&self) -> impl Iterator<Item = (Id, &Task)> {
+        self.tasks.iter().filter(|(_, task)| !task.lost).map(|(id, task)| (*id, task))
     }
 
     /// Newest last.
     pub(crate) fn recent(&self) -> impl Iterator<Item = Id> {
         let skip = self.tasks.len().saturating_sub(200);
-        self.tasks.keys().copied().skip(skip)
+        self.all().map(|(id, _)| id).skip(skip)
     }
 
     pub(crate) fn unfinished(&self) -> usize {
@@ -99,9 +119,12 @@ pub(crate) fn start(
     title: Title,
     entity: Id,
     user: &str,
-    duration: SignedDuration,
+    duration: impl Into<Span>,
     work: Work,
 ) -> Id {
+    let duration = world.settings.durations.of(title.name, duration.into()).draw(&mut world.random);
+    let doom = world.rules.doom.clone();
+    let places = queue::places(world, &work);
     let id = world.store.next_id(Kind::Task);
     let task = Task {
         description: title.description,
@@ -115,13 +138,16 @@ pub(crate) fn start(
         progress: None,
         cancelled: false,
         work: Some(work),
-        duration,
+        duration: doom.as_ref().map_or(duration, |doom| doom.after),
         part: 0,
+        doom,
+        lost: false,
     };
     world.tasks.tasks.insert(id, task);
     world.store.log.appeared(id);
     world.store.log.touch(Id::single(Kind::TaskManager), "recentTask");
-    advance(world, id);
+    world.tasks.queue.join(id, places);
+    queue::admit(world);
     id
 }
 
@@ -129,7 +155,6 @@ pub(crate) fn start(
 pub(crate) fn advance(world: &mut World, id: Id) {
     let Some(task) = world.tasks.tasks.get_mut(&id) else { return };
     match task.state {
-        State::Queued => begin(world, id),
         State::Running if task.part + 1 < PARTS && !task.duration.is_zero() => {
             task.part += 1;
             task.progress = Some(100 * task.part / PARTS);
@@ -139,7 +164,7 @@ pub(crate) fn advance(world: &mut World, id: Id) {
             world.at(when, Timer::Task(id));
         }
         State::Running => finish(world, id),
-        State::Success(_) | State::Error(_) => {}
+        State::Queued | State::Success(_) | State::Error(_) => {}
     }
 }
 
@@ -155,7 +180,9 @@ fn begin(world: &mut World, id: Id) {
         Ok((work, more)) => {
             let Some(task) = world.tasks.tasks.get_mut(&id) else { return };
             task.work = Some(work);
-            task.duration += more;
+            if task.doom.is_none() {
+                task.duration += more;
+            }
             if task.duration.is_zero() {
                 finish(world, id);
             } else {
@@ -172,8 +199,18 @@ fn begin(world: &mut World, id: Id) {
 fn finish(world: &mut World, id: Id) {
     let Some(task) = world.tasks.tasks.get_mut(&id) else { return };
     let user = task.user.clone();
+    let doom = task.doom.take();
     let Some(work) = task.work.take() else { return };
-    let outcome = machine::finish(world, id, &user, work);
+    let outcome = match (machine::reachable(world, &work), doom) {
+        (Err(refusal), _) | (Ok(()), Some(Doom { refusal, remains: Remains::Nothing, .. })) => {
+            machine::abandon(world, id, &work);
+            Err(refusal)
+        }
+        (Ok(()), Some(Doom { refusal, remains: Remains::Everything, .. })) => {
+            machine::finish(world, id, &user, work).and(Err(refusal))
+        }
+        (Ok(()), None) => machine::finish(world, id, &user, work),
+    };
     complete(world, id, outcome);
 }
 
@@ -187,11 +224,18 @@ fn complete(world: &mut World, id: Id, outcome: Result<Done, Refusal>) {
         Ok(done) => State::Success(done),
         Err(refusal) => State::Error(refusal),
     };
+    let lost = task.lost;
     for path in ["info.state", "info.error", "info.result", "info.progress", "info.completeTime"] {
         world.store.log.touch(id, path);
     }
-    let when = later(now, REMEMBERED);
-    world.at(when, Timer::Forget(id));
+    if lost {
+        world.tasks.tasks.remove(&id);
+    } else {
+        let when = later(now, REMEMBERED);
+        world.at(when, Timer::Forget(id));
+    }
+    world.tasks.queue.leave(id);
+    queue::admit(world);
 }
 
 /// Ends a task that can still be stopped.
@@ -205,11 +249,32 @@ pub(crate) fn cancel(world: &mut World, id: Id) -> Result<(), Refusal> {
     task.cancelled = true;
     let work = task.work.take();
     if let Some(work) = work {
-        machine::abandon(world, id, work);
+        machine::abandon(world, id, &work);
     }
     let refusal = Refusal::new("RequestCanceled", "The task was canceled by a user.");
     complete(world, id, Err(refusal));
     Ok(())
+}
+
+/// The vCenter starts again: what is queued never happens; what runs is done by hosts, but nobody can ask after it.
+pub(crate) fn lose_unfinished(world: &mut World) {
+    let unfinished = world.tasks.tasks.iter().filter(|(_, task)| !task.is_over());
+    let unfinished: Vec<Id> = unfinished.map(|(id, _)| *id).collect();
+    for id in unfinished {
+        let Some(task) = world.tasks.tasks.get_mut(&id) else { continue };
+        if matches!(task.state, State::Queued) {
+            world.tasks.tasks.remove(&id);
+            world.tasks.queue.leave(id);
+        } else {
+            task.lost = true;
+        }
+        world.store.log.vanished(id);
+    }
+}
+
+/// Nothing that runs is ever finished: the world that it runs in is replaced.
+pub(crate) fn drop_all(world: &mut World) {
+    world.tasks = Tasks::default();
 }
 
 pub(crate) fn forget(world: &mut World, id: Id) {

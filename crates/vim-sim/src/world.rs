@@ -12,12 +12,15 @@ use crate::event::Events;
 use crate::guests::Guests;
 use crate::id::Id;
 use crate::io::{Effect, Input, Output, Reply, Request, RequestId};
+use crate::limits::Pace;
+use crate::rules::Rules;
 use crate::session::Sessions;
 use crate::settings::Settings;
 use crate::store::Store;
 use crate::task::Tasks;
+use crate::traffic::Traffic;
 use crate::view::View;
-use crate::{collect, guests, http, task};
+use crate::{collect, control, guests, http, limits, task};
 
 /// A vCenter and all that it manages.
 #[derive(Debug)]
@@ -35,6 +38,11 @@ pub struct World {
     pub(crate) tasks: Tasks,
     pub(crate) events: Events,
     pub(crate) guests: Guests,
+    pub(crate) rules: Rules,
+    pub(crate) traffic: Traffic,
+    pub(crate) pace: Pace,
+    /// Until then everything is answered with 503.
+    pub(crate) up_at: Timestamp,
     /// When it is. Only a step changes it, and it never goes back.
     pub(crate) now: Timestamp,
     pub(crate) random: StdRng,
@@ -53,6 +61,10 @@ pub(crate) enum Timer {
     Forget(Id),
     /// A guest goes on, if it still is in that run.
     Guest(Id, u64, guests::Stage),
+    /// An answer goes out.
+    Reply(RequestId),
+    /// A session may be over.
+    Session(u32),
     /// Nothing but a look at who has waited long enough.
     Look,
 }
@@ -79,6 +91,10 @@ impl World {
             tasks: Tasks::default(),
             events: Events::default(),
             guests: Guests::default(),
+            rules: Rules::default(),
+            traffic: Traffic::default(),
+            pace: Pace::default(),
+            up_at: now,
             now,
             random,
             timers: BinaryHeap::new(),
@@ -90,24 +106,45 @@ impl World {
 
     /// Takes one input at that time. For the same inputs at the same times the outputs are the same.
     pub fn step(&mut self, now: Timestamp, input: Input) -> Output {
-        self.now = self.now.max(now);
-        self.run_timers();
+        self.pass_until(now);
         match input {
             Input::Request(id, request) => self.request(id, &request),
+            Input::Control(id, control) => {
+                let reply = control::handle(self, control);
+                self.reply(id, reply);
+            }
             Input::Timer => {}
-            Input::Gone(id) => self.collectors.forget_request(id),
+            Input::Gone(id) => {
+                self.collectors.forget_request(id);
+                self.traffic.gone(id);
+            }
             Input::Exited { process, code } => guests::exited(self, process, code),
         }
         // What a request led to may be due at once.
         self.run_timers();
         collect::answer_waiting(self);
         self.forget_old_changes();
-        let wake_at = [self.timers.peek().map(|Reverse((at, ..))| *at), self.collectors.next_deadline()];
         Output {
             replies: std::mem::take(&mut self.replies),
             effects: std::mem::take(&mut self.effects),
-            wake_at: wake_at.into_iter().flatten().min(),
+            wake_at: self.next_wake(),
         }
+    }
+
+    /// Lets time pass. What is due happens at its own time and in order, however long nobody looked.
+    pub(crate) fn pass_until(&mut self, now: Timestamp) {
+        while let Some(at) = self.next_wake().filter(|at| *at < now) {
+            self.now = self.now.max(at);
+            self.run_timers();
+            collect::answer_waiting(self);
+        }
+        self.now = self.now.max(now);
+        self.run_timers();
+    }
+
+    fn next_wake(&self) -> Option<Timestamp> {
+        let timer = self.timers.peek().map(|Reverse((at, ..))| *at);
+        timer.into_iter().chain(self.collectors.next_deadline(&self.rules)).min()
     }
 
     /// Lets all that is due happen, and forgets that anything changed: nobody has looked yet.
@@ -118,7 +155,17 @@ impl World {
     }
 
     fn request(&mut self, id: RequestId, request: &Request) {
-        if let Some(reply) = http::serve(self, id, request) {
+        if control::is_for(request) {
+            let reply = control::serve(self, request);
+            return self.reply(id, reply);
+        }
+        self.traffic.arrived(id, http::name(request), request.body.len());
+        let reply = if self.now < self.up_at {
+            Some(Reply::plain(503, "the service is starting"))
+        } else {
+            limits::pace(self, id).or_else(|| http::serve(self, id, request))
+        };
+        if let Some(reply) = reply {
             self.reply(id, reply);
         }
     }
@@ -132,13 +179,37 @@ impl World {
                 Timer::Task(id) => task::advance(self, id),
                 Timer::Forget(id) => task::forget(self, id),
                 Timer::Guest(vm, run, stage) => guests::advance(self, vm, run, stage),
+                Timer::Reply(id) => {
+                    let due = self.traffic.due(id);
+                    self.replies.extend(due.map(|reply| (id, reply)));
+                }
+                Timer::Session(session) => limits::review_session(self, session),
                 Timer::Look => {}
             }
         }
     }
 
     pub(crate) fn reply(&mut self, id: RequestId, reply: Reply) {
-        self.replies.push((id, reply));
+        match self.traffic.answer(id, reply) {
+            Ok(reply) => self.replies.push((id, reply)),
+            Err(delay) => {
+                let when = self.now.saturating_add(delay).unwrap_or(self.now);
+                self.at(when, Timer::Reply(id));
+            }
+        }
+    }
+
+    /// Nobody gets the answers that were still to come.
+    pub(crate) fn cut_delayed(&mut self) {
+        for id in self.traffic.delayed() {
+            self.traffic.gone(id);
+            self.replies.push((id, Reply::cut()));
+        }
+    }
+
+    /// Forgets all that was to happen later, but for answers.
+    pub(crate) fn forget_plans(&mut self) {
+        self.timers.retain(|Reverse((_, _, timer))| matches!(timer, Timer::Reply(_)));
     }
 
     pub(crate) fn effect(&mut self, effect: Effect) {

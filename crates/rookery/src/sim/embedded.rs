@@ -37,7 +37,7 @@ impl Embedded {
             std::env::temp_dir().join(format!("rookery-sim-{}-{}", std::process::id(), address.port()));
         let blobs = Blobs::in_folder(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
         let supervisor = Supervisor::new();
-        let running = Running::start(world, move || clock.now(), blobs, &supervisor);
+        let running = Running::start(world, rookery_vim_sim::Clock::real(clock), blobs, &supervisor);
         let scheme = if identity.is_some() { "https" } else { "http" };
         let tls = identity.map(Identity::acceptor).transpose()?;
         let over = supervisor.token();

@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use rookery_daemon::Supervisor;
-use rookery_daemon::settings::duration;
 use rookery_vim_sim::server::Identity;
-use rookery_vim_sim::{Counts, Durations, GuestTimes, Model, Settings};
+use rookery_vim_sim::{Counts, Durations, GuestTimes, Model, Settings, Span};
 use tokio::io::AsyncReadExt as _;
 
 use super::Embedded;
@@ -91,46 +90,46 @@ struct Inventory {
     off: bool,
 }
 
-/// How long things take.
+/// How long things take: `5s`, `1s..3s` (between), `~2s` (about) or `exp 2s` (mostly short).
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Time (default: everything at once)")]
 struct Times {
     /// Cloning, without the copying of disks
-    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration)]
-    clone_time: Duration,
+    #[arg(long, value_name = "TIME", default_value = "0s")]
+    clone_time: Span,
     /// Copying a GiB of a disk
-    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration)]
-    copy_time: Duration,
+    #[arg(long, value_name = "TIME", default_value = "0s")]
+    copy_time: Span,
     /// Powering on and off
-    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration)]
-    power_time: Duration,
+    #[arg(long, value_name = "TIME", default_value = "0s")]
+    power_time: Span,
     /// Reconfiguring, creating, snapshots, destroying
-    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration)]
-    task_time: Duration,
+    #[arg(long, value_name = "TIME", default_value = "0s")]
+    task_time: Span,
     /// From power on until the tools run
-    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration)]
-    boot_time: Duration,
+    #[arg(long, value_name = "TIME", default_value = "0s")]
+    boot_time: Span,
 }
 
 impl Args {
     fn settings(&self) -> Settings {
         let times = &self.times;
-        let signed = |duration: Duration| jiff::SignedDuration::try_from(duration).unwrap_or_default();
-        let task = signed(times.task_time);
+        let task = times.task_time;
         Settings {
             seed: self.seed,
             login: self.user.clone().zip(self.password.clone()),
             durations: Durations {
                 create: task,
-                clone: signed(times.clone_time),
-                copy_per_gib: signed(times.copy_time),
+                clone: times.clone_time,
+                copy_per_gib: times.copy_time,
                 reconfigure: task,
-                power: signed(times.power_time),
+                power: times.power_time,
                 snapshot: task,
                 destroy: task,
                 file: task,
+                ..Durations::default()
             },
-            guests: GuestTimes { tools: signed(times.boot_time), ..GuestTimes::default() },
+            guests: GuestTimes { tools: times.boot_time, ..GuestTimes::default() },
             ..Settings::default()
         }
     }

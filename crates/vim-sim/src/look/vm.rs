@@ -16,7 +16,7 @@ pub(super) fn vm(world: &World, id: Id, m: &mut Members<'_, '_>) {
         m.unset("config");
     }
     m.object("summary", "VirtualMachineSummary", |m| summary(world, id, vm, m));
-    m.object("runtime", "VirtualMachineRuntimeInfo", |m| runtime(vm, m));
+    m.object("runtime", "VirtualMachineRuntimeInfo", |m| runtime(world, vm, m));
     if vm.complete {
         m.object("guest", "GuestInfo", |m| guest::info(world, vm, m));
     } else {
@@ -87,7 +87,7 @@ fn tree(id: Id, vm: &Vm, snapshot: &Snapshot, out: &mut Writer, element: &str) {
 
 fn summary(world: &World, id: Id, vm: &Vm, m: &mut Members<'_, '_>) {
     m.reference("vm", id);
-    m.object("runtime", "VirtualMachineRuntimeInfo", |m| runtime(vm, m));
+    m.object("runtime", "VirtualMachineRuntimeInfo", |m| runtime(world, vm, m));
     if vm.complete {
         m.object("guest", "VirtualMachineGuestSummary", |m| guest::summary(vm, m));
     } else {
@@ -130,10 +130,10 @@ fn summary(world: &World, id: Id, vm: &Vm, m: &mut Members<'_, '_>) {
     m.one_of("overallStatus", "ManagedEntityStatus", "green");
 }
 
-fn runtime(vm: &Vm, m: &mut Members<'_, '_>) {
+fn runtime(world: &World, vm: &Vm, m: &mut Members<'_, '_>) {
     m.unset("device");
     m.maybe_reference("host", vm.host);
-    m.one_of("connectionState", "VirtualMachineConnectionState", "connected");
+    m.one_of("connectionState", "VirtualMachineConnectionState", connection(world, vm));
     m.value("powerState", &vm.power);
     m.one_of("faultToleranceState", "VirtualMachineFaultToleranceState", "notConfigured");
     m.flag("toolsInstallerMounted", false);
@@ -150,6 +150,18 @@ fn runtime(vm: &Vm, m: &mut Members<'_, '_>) {
     m.flag("onlineStandby", false);
     m.unset("minRequiredEVCModeKey");
     m.flag("consolidationNeeded", false);
+}
+
+fn connection(world: &World, vm: &Vm) -> &'static str {
+    let store = &world.store;
+    let host = vm.host.and_then(|host| store.hosts.get(&host));
+    if host.is_some_and(|host| !host.connected) {
+        "disconnected"
+    } else if vm.datastores().iter().any(|id| store.datastores.get(id).is_some_and(|d| !d.accessible)) {
+        "inaccessible"
+    } else {
+        "connected"
+    }
 }
 
 pub(super) fn snapshot(world: &World, id: Id, m: &mut Members<'_, '_>) {

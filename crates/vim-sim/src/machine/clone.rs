@@ -8,6 +8,7 @@ use super::{config, customize, destroy, devices, power, room, space, vm_mut, vm_
 use crate::event;
 use crate::id::Id;
 use crate::refusal::Refusal;
+use crate::rules;
 use crate::store::{Disk, Guest, Layer, Vm, What};
 use crate::world::World;
 
@@ -95,8 +96,8 @@ pub(super) fn begin(
     }
 }
 
-fn copying(world: &World, bytes: i64) -> SignedDuration {
-    let per_gib = world.settings.durations.copy_per_gib;
+fn copying(world: &mut World, bytes: i64) -> SignedDuration {
+    let per_gib = world.settings.durations.copy_per_gib.draw(&mut world.random);
     // In steps of a MiB, so that nothing overflows.
     let mib = i32::try_from(bytes >> 20).unwrap_or(i32::MAX);
     per_gib / 1024 * mib
@@ -244,6 +245,7 @@ pub(super) fn finish(
     }
     if spec.power_on {
         // The clone stays, whatever comes of this.
+        rules::meet_work(world, "PowerOnVM_Task", id)?;
         power::begin_on(world, id, None, user)?;
         power::finish_on(world, id, user)?;
     }

@@ -148,6 +148,29 @@ pub(super) fn suspend(world: &mut World, id: Id, user: &str) -> Result<(), Refus
     Ok(())
 }
 
+/// Power is gone under a VM that nobody can ask.
+pub(crate) fn guest_dies(world: &mut World, id: Id) {
+    stop_guest(world, id);
+}
+
+/// A VM that was started elsewhere boots.
+pub(crate) fn guest_starts(world: &mut World, id: Id) {
+    let now = world.now;
+    if let Some(vm) = world.store.vms.get_mut(&id) {
+        vm.booted = Some(now);
+    }
+    world.store.touch(id, &CHANGED);
+    guests::boot(world, id);
+}
+
+/// Gives back what powering on took before it came to its end.
+pub(super) fn abandon_on(world: &mut World, id: Id) {
+    if !room::is_running(world, id) {
+        let taken = room::of(world, id);
+        room::give_back(world, id, taken);
+    }
+}
+
 /// A VM of the model is on from the beginning.
 pub(crate) fn switch_on(world: &mut World, id: Id) -> Result<(), Refusal> {
     begin_on(world, id, None, "")?;

@@ -58,6 +58,15 @@ pub(super) fn take(world: &mut World, vm: Id, room: Room) -> Result<(), Refusal>
     Ok(())
 }
 
+/// Counts a VM that runs already, whether there is room for it or not.
+pub(crate) fn count(world: &mut World, vm: Id) {
+    let Some((host, pool)) = world.store.vms.get(&vm).map(|vm| (vm.host, vm.pool)) else { return };
+    let room = of(world, vm);
+    let cpu = mhz(world, host, room.cpus);
+    let pools = pool.map(|pool| around(world, pool)).unwrap_or_default();
+    change(world, host, &pools, room, cpu, 1);
+}
+
 pub(super) fn give_back(world: &mut World, vm: Id, room: Room) {
     let Some((host, pool)) = world.store.vms.get(&vm).map(|vm| (vm.host, vm.pool)) else { return };
     let cpu = mhz(world, host, room.cpus);
@@ -104,6 +113,32 @@ pub(crate) fn choose_host(world: &World, pool: Id) -> Result<Id, Refusal> {
         .max_by_key(|(id, host)| ((host.memory_bytes >> 20) - host.used_memory_mb, std::cmp::Reverse(*id)));
     best.map(|(id, _)| id)
         .ok_or_else(|| Refusal::new("NoCompatibleHost", "No host is compatible with the virtual machine."))
+}
+
+/// Moves a VM that takes room to another host of its cluster, if one has room.
+pub(crate) fn move_running(world: &mut World, vm: Id) -> bool {
+    let Some((Some(from), Some(pool))) = world.store.vms.get(&vm).map(|vm| (vm.host, vm.pool)) else {
+        return false;
+    };
+    let Some(to) = choose_host(world, pool).ok().filter(|to| *to != from) else { return false };
+    let room = of(world, vm);
+    give_back(world, vm, room);
+    join_host(world, vm, to);
+    let moved = take(world, vm, room).is_ok();
+    if !moved {
+        join_host(world, vm, from);
+        // It had this room a moment ago.
+        take(world, vm, room).ok();
+    }
+    moved
+}
+
+/// Moves a VM that takes no room to another host of its cluster, if there is one.
+pub(crate) fn move_idle(world: &mut World, vm: Id) {
+    let pool = world.store.vms.get(&vm).and_then(|vm| vm.pool);
+    if let Some(to) = pool.and_then(|pool| choose_host(world, pool).ok()) {
+        join_host(world, vm, to);
+    }
 }
 
 /// Makes a VM run on a host from now on.

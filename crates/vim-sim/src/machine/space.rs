@@ -20,6 +20,9 @@ pub(super) fn take(world: &mut World, datastore: Id, bytes: i64) -> Result<(), R
     let Some(found) = world.store.datastores.get_mut(&datastore) else {
         return Err(Refusal::gone(&datastore.reference()));
     };
+    if !found.accessible {
+        return Err(Refusal::inaccessible_datastore(datastore, &name));
+    }
     if bytes > found.free() {
         return Err(Refusal::new("NoDiskSpace", format!("Insufficient disk space on datastore '{name}'."))
             .with("file", format!("[{name}]"))

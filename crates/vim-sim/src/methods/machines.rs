@@ -1,6 +1,5 @@
 //! VMs.
 
-use jiff::SignedDuration;
 use rookery_vim::methods::{
     CloneVmTask, CreateSnapshotTask, CreateVmTask, CustomizeVmTask, DestroyTask, MarkAsTemplate,
     MarkAsVirtualMachine, Method, PowerOffVmTask, PowerOnMultiVmTask, PowerOnVmTask, RebootGuest,
@@ -15,13 +14,14 @@ use crate::id::{Id, Kind};
 use crate::machine::{self, Work};
 use crate::refusal::Refusal;
 use crate::soap::{Call, answer};
+use crate::span::Span;
 use crate::store::Tools;
 use crate::task::{self, Title};
 use crate::world::World;
 use crate::{event, guests};
 
 pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
-    let times = world.settings.durations;
+    let times = world.settings.durations.clone();
     let vm = |world: &World| this_of(world, call, Kind::VirtualMachine);
     Tried::Handled(match call.method.as_str() {
         PowerOnVmTask::NAME => answer::<PowerOnVmTask>(node, |m| {
@@ -180,7 +180,7 @@ fn order<M: Method>(
     call: &Call,
     description: &'static str,
     entity: Id,
-    duration: SignedDuration,
+    duration: Span,
     work: Work,
 ) -> Result<MoRef, Refusal> {
     let title = Title { name: M::NAME, description };
@@ -224,5 +224,5 @@ fn power_on_many(world: &mut World, call: &Call, vms: &[MoRef]) -> Result<MoRef,
         attempted.push((reference.clone(), task));
     }
     let work = Work::Report { attempted };
-    order::<PowerOnMultiVmTask>(world, call, "Datacenter.powerOnVm", datacenter, SignedDuration::ZERO, work)
+    order::<PowerOnMultiVmTask>(world, call, "Datacenter.powerOnVm", datacenter, Span::ZERO, work)
 }

@@ -7,6 +7,7 @@ use rookery_vim::{Node, envelope};
 
 use super::{Tried, content};
 use crate::io::Request;
+use crate::limits;
 use crate::look::user_session;
 use crate::refusal::Refusal;
 use crate::session::COOKIE;
@@ -44,10 +45,12 @@ fn login(world: &mut World, call: &Call, node: Node, request: &Request) -> Handl
     if !right || login.user_name.is_empty() || call.session.is_some() {
         return Err(refused());
     }
+    limits::check_login(world)?;
     let keys = (uuid_text(world.uuid()), format!("{:032x}{:08x}", world.uuid(), world.uuid() >> 96));
     let agent = request.header("user-agent").unwrap_or_default();
     let peer = request.peer.rsplit_once(':').map_or(request.peer.as_str(), |(host, _)| host);
     let (id, cookie) = world.sessions.start(keys, &login.user_name, peer, agent, world.now);
+    limits::watch_session(world, id);
     let session = world.sessions.get(id).ok_or_else(refused)?;
     let text = envelope::result::<Login>(&user_session(session));
     Ok(Outcome::Welcome(text, format!("{COOKIE}=\"{cookie}\"; Path=/; HttpOnly")))

@@ -181,6 +181,7 @@ impl<'m> Site<'m> {
                 browser,
                 capacity: model.capacity.0,
                 used: 0,
+                foreign: 0,
                 accessible: true,
                 in_maintenance: false,
                 url: format!("ds:///vmfs/volumes/{:08x}/", id.number),

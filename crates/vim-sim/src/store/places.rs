@@ -2,16 +2,20 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
+use super::saved;
 use crate::id::Id;
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Folder {
     /// Which classes it may hold.
+    #[serde(with = "saved::holds")]
     pub(crate) holds: &'static [&'static str],
     pub(crate) children: BTreeSet<Id>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Datacenter {
     pub(crate) vm_folder: Id,
     pub(crate) host_folder: Id,
@@ -22,7 +26,7 @@ pub(crate) struct Datacenter {
 }
 
 /// A cluster, or the shell around a host that stands alone.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Compute {
     pub(crate) root_pool: Id,
     pub(crate) hosts: BTreeSet<Id>,
@@ -30,8 +34,9 @@ pub(crate) struct Compute {
     pub(crate) networks: BTreeSet<Id>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Host {
+    #[serde(with = "saved::uuid")]
     pub(crate) uuid: u128,
     pub(crate) cpu_mhz: i32,
     pub(crate) cores: i16,
@@ -45,7 +50,7 @@ pub(crate) struct Host {
     pub(crate) used_memory_mb: i64,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Pool {
     pub(crate) children: BTreeSet<Id>,
     pub(crate) vms: BTreeSet<Id>,
@@ -59,35 +64,38 @@ pub(crate) struct Pool {
     pub(crate) used_memory_mb: i64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Datastore {
     pub(crate) browser: Id,
     pub(crate) capacity: i64,
     pub(crate) used: i64,
+    /// What takes space on it that is not of this inventory.
+    pub(crate) foreign: i64,
     pub(crate) accessible: bool,
     pub(crate) in_maintenance: bool,
     pub(crate) url: String,
     pub(crate) hosts: BTreeSet<Id>,
     pub(crate) vms: BTreeSet<Id>,
     /// Files and folders by path without the datastore's name; a folder has no content.
+    #[serde(with = "saved::folders")]
     pub(crate) files: std::collections::BTreeMap<String, Option<crate::files::StoredFile>>,
 }
 
 impl Datastore {
     pub(crate) fn free(&self) -> i64 {
-        (self.capacity - self.used).max(0)
+        (self.capacity - self.used - self.foreign).max(0)
     }
 }
 
 /// A cluster of datastores.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct StoragePod {
     pub(crate) children: BTreeSet<Id>,
     /// Whether it recommends.
     pub(crate) automated: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Network {
     pub(crate) hosts: BTreeSet<Id>,
     pub(crate) vms: BTreeSet<Id>,
@@ -95,7 +103,7 @@ pub(crate) struct Network {
     pub(crate) switch: Option<Id>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Switch {
     pub(crate) uuid: String,
     pub(crate) portgroups: BTreeSet<Id>,

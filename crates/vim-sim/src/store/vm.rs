@@ -6,10 +6,12 @@ use std::net::IpAddr;
 use jiff::Timestamp;
 use rookery_vim::Node;
 use rookery_vim::objects::PowerState;
+use serde::{Deserialize, Serialize};
 
+use super::saved;
 use crate::id::Id;
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Vm {
     /// Whether its configuration is known: not while it is being made.
     pub(crate) complete: bool,
@@ -19,7 +21,9 @@ pub(crate) struct Vm {
     pub(crate) datastore: Id,
     /// Below its datastore, such as `web/web.vmx`.
     pub(crate) path: String,
+    #[serde(with = "saved::uuid")]
     pub(crate) uuid: u128,
+    #[serde(with = "saved::uuid")]
     pub(crate) instance_uuid: u128,
     pub(crate) guest_id: String,
     pub(crate) annotation: String,
@@ -29,11 +33,13 @@ pub(crate) struct Vm {
     pub(crate) firmware: String,
     pub(crate) boot: Boot,
     pub(crate) devices: Vec<Device>,
+    #[serde(with = "saved::nodes")]
     pub(crate) extra_config: BTreeMap<String, Node>,
     pub(crate) tools_after_power_on: bool,
     pub(crate) created: Timestamp,
     pub(crate) changed: Timestamp,
     pub(crate) version: u64,
+    #[serde(with = "saved::power")]
     pub(crate) power: PowerState,
     pub(crate) booted: Option<Timestamp>,
     pub(crate) snapshots: Vec<Snapshot>,
@@ -46,14 +52,15 @@ pub(crate) struct Vm {
     pub(crate) run: u64,
 }
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Boot {
     pub(crate) secure: bool,
+    #[serde(with = "saved::boot_order")]
     pub(crate) order: Vec<rookery_vim::specs::BootableDevice>,
 }
 
 /// A device beyond those that every VM has.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Device {
     pub(crate) key: i32,
     pub(crate) class: String,
@@ -62,43 +69,44 @@ pub(crate) struct Device {
     pub(crate) what: What,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum What {
     Controller(Controller),
     Disk(Disk),
     Card(Card),
     Cdrom(Cdrom),
     /// Kept as it came.
-    Other(Box<Node>),
+    Other(#[serde(with = "saved::node")] Box<Node>),
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Controller {
     pub(crate) bus: i32,
     /// SCSI controllers have a bus mode and a place of their own on it.
     pub(crate) shared_bus: Option<String>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Disk {
     pub(crate) datastore: Id,
     pub(crate) capacity_kb: i64,
     pub(crate) thin: bool,
     pub(crate) mode: String,
+    #[serde(with = "saved::uuid")]
     pub(crate) uuid: u128,
     /// From the one that is written to, down to the one that everything began with.
     pub(crate) layers: Vec<Layer>,
 }
 
 /// One file of a disk. Files with the same name are the same file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Layer {
     pub(crate) file: String,
     /// What it takes on its datastore.
     pub(crate) bytes: i64,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Card {
     pub(crate) mac: [u8; 6],
     pub(crate) manual: bool,
@@ -108,21 +116,21 @@ pub(crate) struct Card {
     pub(crate) wake_on_lan: bool,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum CardBacking {
     Standard { name: String, network: Option<Id> },
     Distributed { portgroup: Id, port: u32 },
-    Other(Box<Node>),
+    Other(#[serde(with = "saved::node")] Box<Node>),
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Cdrom {
     pub(crate) iso: Option<String>,
     pub(crate) connected: bool,
     pub(crate) start_connected: bool,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Snapshot {
     pub(crate) id: Id,
     pub(crate) name: String,
@@ -135,27 +143,30 @@ pub(crate) struct Snapshot {
 }
 
 /// What the guest is told at its next start.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Customization {
     pub(crate) host_name: String,
     /// One for each card; none is DHCP.
     pub(crate) cards: Vec<Option<Fixed>>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Fixed {
     pub(crate) ip: IpAddr,
     pub(crate) prefix: u8,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Tools {
     NotInstalled,
     NotRunning,
     Running,
 }
 
-#[derive(Debug, Clone)]
+/// As vSphere names it, such as `running`.
+type State = &'static str;
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Guest {
     pub(crate) tools: Tools,
     pub(crate) operations_ready: bool,
@@ -164,8 +175,10 @@ pub(crate) struct Guest {
     pub(crate) addresses: Vec<(i32, Vec<IpAddr>)>,
     /// What it was told by its last customization: it keeps that.
     pub(crate) fixed: Option<Box<Customization>>,
-    pub(crate) state: &'static str,
+    #[serde(with = "saved::guest_state")]
+    pub(crate) state: State,
     /// What an operator of the simulator set by hand, by path.
+    #[serde(with = "saved::nodes")]
     pub(crate) overrides: BTreeMap<String, Node>,
 }
 

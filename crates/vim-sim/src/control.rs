@@ -1,0 +1,142 @@
+//! Control of the simulator: looking into it, rules, time, and the whole world out and in.
+//!
+//! Over HTTP it stands under `/rookery/`, for callers on the same machine that show the token:
+//!
+//! | request | what |
+//! |---|---|
+//! | `GET /rookery/` | counts, sessions, tasks, rules, requests by method |
+//! | `GET /rookery/rules`, `POST`, `DELETE /rookery/rules/ID`, `DELETE /rookery/rules` | rules |
+//! | `POST /rookery/time` `{"advance": "5m"}` | lets time pass, and answers when all that was due has happened |
+//! | `POST /rookery/deeds` | something happens to the world |
+//! | `PATCH /rookery/settings` | durations, limits, guests |
+//! | `GET /rookery/world`, `PUT` | the inventory out and in |
+
+mod dump;
+mod http;
+mod inspect;
+
+use jiff::SignedDuration;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::deed::{self, Deed};
+use crate::io::{Effect, Reply};
+use crate::limits;
+use crate::rules::Rule;
+use crate::settings::{Durations, GuestTimes, Limits};
+use crate::world::World;
+pub use dump::LoadError;
+pub(crate) use http::{is_for, serve};
+
+/// What can be asked of the simulator. Every answer is JSON.
+#[derive(Debug, Clone)]
+pub enum Control {
+    /// How is it?
+    Inspect,
+    /// Which rules are there?
+    Rules,
+    /// From now on this happens.
+    AddRule(Rule),
+    /// That no longer happens.
+    RemoveRule(u64),
+    /// Nothing happens any more.
+    ClearRules,
+    /// This happens now.
+    Do(Deed),
+    /// Time passes.
+    Advance(SignedDuration),
+    /// It behaves otherwise from now on.
+    Set(Box<Change>),
+    /// The whole inventory.
+    Dump,
+    /// This inventory from now on. Sessions end, and what runs is dropped.
+    Load(String),
+}
+
+/// Which settings change; what is none stays. Tasks that are queued keep their places.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Change {
+    /// How long operations take.
+    pub durations: Option<Durations>,
+    /// What is limited.
+    pub limits: Option<Limits>,
+    /// How guests start.
+    pub guests: Option<GuestTimes>,
+}
+
+/// More than this is not let pass at once.
+const LONGEST: SignedDuration = SignedDuration::from_hours(24 * 366);
+
+pub(crate) fn handle(world: &mut World, control: Control) -> Reply {
+    match control {
+        Control::Inspect => answer(&inspect::inspect(world)),
+        Control::Rules => answer(&world.rules.list()),
+        Control::AddRule(rule) => match world.rules.add(rule) {
+            Ok(id) => answer(&json!({ "id": id })),
+            Err(error) => refuse(400, &error.to_string()),
+        },
+        Control::RemoveRule(id) => {
+            if world.rules.remove(id) {
+                answer(&json!({ "removed": id }))
+            } else {
+                refuse(404, "there is no such rule")
+            }
+        }
+        Control::ClearRules => {
+            world.rules.clear();
+            answer(&json!({}))
+        }
+        Control::Do(deed) => match deed::apply(world, &deed) {
+            Ok(objects) => answer(&json!({ "objects": objects })),
+            Err(error) => refuse(404, &error.to_string()),
+        },
+        Control::Advance(by) => advance(world, by),
+        Control::Set(change) => {
+            set(world, *change);
+            answer(&json!({}))
+        }
+        Control::Dump => match dump::dump(world) {
+            Ok(text) => Reply::json(200, text),
+            Err(error) => refuse(500, &error.to_string()),
+        },
+        Control::Load(text) => match dump::load(world, &text) {
+            Ok(()) => answer(&json!({ "vms": world.store.vms.len() })),
+            Err(error) => refuse(400, &error.to_string()),
+        },
+    }
+}
+
+fn advance(world: &mut World, by: SignedDuration) -> Reply {
+    if !(SignedDuration::ZERO..=LONGEST).contains(&by) {
+        return refuse(400, "time can pass forwards, and a year at once at most");
+    }
+    let to = world.now.saturating_add(by).unwrap_or(world.now);
+    world.pass_until(to);
+    world.effect(Effect::Advance(to));
+    answer(&json!({ "now": world.now.to_string() }))
+}
+
+fn set(world: &mut World, change: Change) {
+    if let Some(durations) = change.durations {
+        world.settings.durations = durations;
+    }
+    if let Some(guests) = change.guests {
+        world.settings.guests = guests;
+    }
+    if let Some(limits) = change.limits {
+        world.settings.limits = limits;
+        limits::watch_sessions(world);
+    }
+}
+
+fn answer(value: &impl Serialize) -> Reply {
+    match serde_json::to_string(value) {
+        Ok(text) => Reply::json(200, text),
+        Err(error) => refuse(500, &error.to_string()),
+    }
+}
+
+fn refuse(status: u16, why: &str) -> Reply {
+    Reply::json(status, json!({ "error": why }).to_string())
+}

@@ -1,0 +1,170 @@
+//! The inventory out and in.
+//!
+//! A dump holds what there is: the same references, UUIDs and MACs come back. Sessions, history and tasks are not
+//! part of it, nor the content of files that were uploaded. What was running when it was taken is dropped when it is
+//! loaded: half-made VMs vanish, and guests on their way start anew.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::event::Events;
+use crate::guests;
+use crate::id::{Id, Kind};
+use crate::io::Effect;
+use crate::machine;
+use crate::methods;
+use crate::store::{Datastore, Entity, Store, Tools};
+use crate::task;
+use crate::world::World;
+
+/// Grows when old dumps can no longer be read.
+const VERSION: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+struct Dump<S> {
+    version: u32,
+    now: Timestamp,
+    root: Id,
+    /// Guests that have not said that they know who they are.
+    customizing: BTreeSet<Id>,
+    /// What uploaded files take on each datastore: they are not part of the dump.
+    uploaded: BTreeMap<Id, u64>,
+    store: S,
+}
+
+/// Why a world cannot be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// Not what a dump looks like.
+    #[error("this is not the dump of a world: {0}")]
+    Unreadable(#[from] serde_json::Error),
+    /// Of another time.
+    #[error("the dump has version {0}, and only version {VERSION} can be loaded")]
+    Version(u32),
+    /// Something is missing in it.
+    #[error("the dump does not fit together: {0}")]
+    Inconsistent(String),
+}
+
+pub(super) fn dump(world: &World) -> Result<String, serde_json::Error> {
+    let dump = Dump {
+        version: VERSION,
+        now: world.now,
+        root: world.root,
+        customizing: world.guests.customizing.clone(),
+        uploaded: world.store.datastores.iter().map(|(id, datastore)| (*id, uploaded(datastore))).collect(),
+        store: &world.store,
+    };
+    serde_json::to_string(&dump)
+}
+
+fn uploaded(datastore: &Datastore) -> u64 {
+    datastore.files.values().flatten().map(|file| file.content.size).sum()
+}
+
+pub(super) fn load(world: &mut World, text: &str) -> Result<(), LoadError> {
+    let Dump { version, now, root, customizing, uploaded, mut store } =
+        serde_json::from_str::<Dump<Store>>(text)?;
+    if version != VERSION {
+        return Err(LoadError::Version(version));
+    }
+    for (id, size) in uploaded {
+        if let Some(datastore) = store.datastores.get_mut(&id) {
+            datastore.used = datastore.used.saturating_sub_unsigned(size);
+        }
+    }
+    check(&store, root)?;
+    store.index();
+    for session in world.sessions.ids() {
+        methods::end_session(world, session);
+    }
+    for vm in world.store.vms.keys().copied().collect::<Vec<_>>() {
+        world.effect(Effect::StopAll(vm));
+    }
+    let files = world.store.datastores.values().flat_map(|datastore| datastore.files.values()).flatten();
+    // A file that was copied has its content in common with the copy.
+    let blobs: BTreeSet<u64> = files.map(|file| file.content.blob).collect();
+    for blob in blobs {
+        world.effect(Effect::Discard(blob));
+    }
+    task::drop_all(world);
+    world.forget_plans();
+    world.events = Events::default();
+    world.guests = guests::Guests { customizing, ..guests::Guests::default() };
+    world.rules.guests.clear();
+    world.root = root;
+    let snapshots = store.vms.iter().flat_map(|(id, vm)| vm.snapshots.iter().map(|s| (s.id, *id)));
+    world.snapshots = snapshots.collect();
+    world.store = store;
+    if now > world.now {
+        world.now = now;
+        world.effect(Effect::Advance(now));
+    }
+    resume(world);
+    Ok(())
+}
+
+/// Drops what was under way, counts what runs, and lets guests go on.
+fn resume(world: &mut World) {
+    let vms: Vec<Id> = world.store.vms.keys().copied().collect();
+    for id in vms {
+        let Some(vm) = world.store.vms.get_mut(&id) else { continue };
+        vm.busy = None;
+        if !vm.complete {
+            machine::vanish(world, id);
+        } else if vm.is_on() {
+            let starting = vm.guest.tools == Tools::NotRunning || !vm.guest.operations_ready;
+            machine::count(world, id);
+            if starting {
+                guests::boot(world, id);
+            }
+        }
+    }
+}
+
+/// Nothing that is named may be missing, and all stands below the root.
+fn check(store: &Store, root: Id) -> Result<(), LoadError> {
+    let wrong = |why: String| Err(LoadError::Inconsistent(why));
+    if !store.folders.contains_key(&root) || store.parent(root).is_some() {
+        return wrong(format!("{} is not a root", root.text()));
+    }
+    for (id, Entity { parent, .. }) in store.entities() {
+        if id != root && !parent.is_some_and(|parent| store.exists(parent)) {
+            return wrong(format!("{} is nowhere", id.text()));
+        }
+        // Longer than there are objects: a circle.
+        if store.ancestors(id).take(store.count() + 1).count() > store.count() {
+            return wrong(format!("{} is in itself", id.text()));
+        }
+        if !store.is_known(id) {
+            return wrong(format!("nothing is known of {}", id.text()));
+        }
+    }
+    for (id, vm) in &store.vms {
+        let sane = store.exists(*id)
+            && store.datastores.contains_key(&vm.datastore)
+            && vm.host.is_none_or(|host| store.hosts.contains_key(&host))
+            && vm.pool.is_none_or(|pool| store.pools.contains_key(&pool))
+            && (0..1 << 40).contains(&vm.memory_mb)
+            && (0..1 << 20).contains(&vm.cpus);
+        if !sane {
+            return wrong(format!("the VM {} is not whole", id.text()));
+        }
+    }
+    for (id, datastore) in &store.datastores {
+        let sizes = 0..1 << 60;
+        let sane = store.exists(*id)
+            && [datastore.capacity, datastore.used, datastore.foreign]
+                .iter()
+                .all(|size| sizes.contains(size));
+        if !sane {
+            return wrong(format!("the datastore {} is not whole", id.text()));
+        }
+    }
+    if store.entities().any(|(id, _)| id.number > store.last_number()) || root.kind != Kind::Folder {
+        return wrong("there are references that were never given out".to_owned());
+    }
+    Ok(())
+}

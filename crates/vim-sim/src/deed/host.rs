@@ -1,0 +1,86 @@
+//! Hosts fail and come back.
+
+use rookery_vim::objects::PowerState;
+
+use crate::event;
+use crate::id::Id;
+use crate::machine;
+use crate::world::World;
+
+const HOST: [&str; 3] = ["runtime", "summary.runtime", "summary.overallStatus"];
+const COMPUTE: [&str; 1] = ["summary"];
+const VM: [&str; 2] = ["runtime.connectionState", "summary.runtime"];
+
+pub(super) fn down(world: &mut World, id: Id, restart_vms: bool) {
+    let Some(host) = world.store.hosts.get_mut(&id) else { return };
+    if !host.connected {
+        return;
+    }
+    host.connected = false;
+    touch(world, id);
+    for vm in vms(world, id) {
+        if world.store.vms.get(&vm).is_none_or(|vm| vm.power != PowerState::On) {
+            if restart_vms {
+                machine::move_idle(world, vm);
+            }
+            continue;
+        }
+        machine::guest_dies(world, vm);
+        if restart_vms && machine::move_running(world, vm) {
+            let message =
+                format!("Virtual machine {} was restarted since its host failed", event::placed(world, vm));
+            event::record(world, "VmRestartedOnAlternateHostEvent", vm, "", message);
+            machine::guest_starts(world, vm);
+        }
+    }
+}
+
+pub(super) fn up(world: &mut World, id: Id) {
+    let now = world.now;
+    let Some(host) = world.store.hosts.get_mut(&id) else { return };
+    if host.connected {
+        return;
+    }
+    host.connected = true;
+    host.boot_time = now;
+    touch(world, id);
+    for vm in vms(world, id) {
+        if world.store.vms.get(&vm).is_some_and(|vm| vm.power == PowerState::On) {
+            machine::power_off_now(world, vm, "");
+        }
+    }
+}
+
+pub(super) fn maintenance(world: &mut World, id: Id, on: bool) {
+    let Some(host) = world.store.hosts.get_mut(&id) else { return };
+    if host.in_maintenance == on {
+        return;
+    }
+    host.in_maintenance = on;
+    touch(world, id);
+    if !on {
+        return;
+    }
+    for vm in vms(world, id) {
+        let running = world.store.vms.get(&vm).is_some_and(|vm| vm.power == PowerState::On);
+        if running && machine::move_running(world, vm) {
+            let message = format!("Migrated {}", event::placed(world, vm));
+            event::record(world, "VmMigratedEvent", vm, "", message);
+        }
+    }
+}
+
+fn vms(world: &World, host: Id) -> Vec<Id> {
+    world.store.hosts.get(&host).map(|host| host.vms.iter().copied().collect()).unwrap_or_default()
+}
+
+/// The host, its cluster and its VMs look otherwise.
+fn touch(world: &mut World, id: Id) {
+    world.store.touch(id, &HOST);
+    if let Some(compute) = world.store.parent(id) {
+        world.store.touch(compute, &COMPUTE);
+    }
+    for vm in vms(world, id) {
+        world.store.touch(vm, &VM);
+    }
+}

@@ -1,0 +1,61 @@
+//! Patterns of names: `*` stands for anything, `?` for one character.
+
+/// Whether a name fits a pattern.
+pub(crate) fn fits(pattern: &str, name: &str) -> bool {
+    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    let (mut p, mut n) = (0, 0);
+    // Where the last star stands, and how much of the name it has taken so far.
+    let mut star: Option<(usize, usize)> = None;
+    while n < name.len() {
+        match pattern.get(p) {
+            Some('*') => {
+                star = Some((p, n));
+                p += 1;
+            }
+            Some(c) if *c == '?' || name.get(n) == Some(c) => {
+                p += 1;
+                n += 1;
+            }
+            Some(_) | None => match &mut star {
+                Some((at, taken)) => {
+                    *taken += 1;
+                    (p, n) = (*at + 1, *taken);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern.get(p..).unwrap_or_default().iter().all(|c| *c == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_fit_as_people_expect() {
+        for (pattern, name, expected) in [
+            ("*", "", true),
+            ("*", "anything", true),
+            ("", "", true),
+            ("", "a", false),
+            ("ci-*", "ci-1", true),
+            ("ci-*", "xci-1", false),
+            ("*-1", "ci-1-1", true),
+            ("c?-1", "ci-1", true),
+            ("c?-1", "c-1", false),
+            ("*a*b*", "xxaxxbxx", true),
+            ("*a*b*", "xxbxxaxx", false),
+            ("PowerO*VM_Task", "PowerOffVM_Task", true),
+            ("[x]", "x", false),
+            ("größe*", "größe-1", true),
+        ] {
+            assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_of_many_stars_takes_no_longer_than_its_length_times_that_of_the_name() {
+        assert!(!fits(&"*a".repeat(200), &"a".repeat(199)));
+    }
+}
