@@ -7,10 +7,12 @@
 )]
 
 mod faults {
+    mod chaos;
     mod control;
     mod deeds;
     mod guests;
     mod kit;
     mod limits;
     mod rules;
+    mod shell;
 }

@@ -19,8 +19,10 @@ pub(super) fn down(world: &mut World, id: Id, restart_vms: bool) {
     host.connected = false;
     touch(world, id);
     for vm in vms(world, id) {
-        if world.store.vms.get(&vm).is_none_or(|vm| vm.power != PowerState::On) {
-            if restart_vms {
+        let Some(found) = world.store.vms.get(&vm) else { continue };
+        if found.power != PowerState::On {
+            // What a task has taken room for stays with it, and fails with it.
+            if restart_vms && found.busy.is_none() {
                 machine::move_idle(world, vm);
             }
             continue;

@@ -27,7 +27,7 @@ pub(super) fn start() -> Timestamp {
 }
 
 /// One cluster of two hosts, and in it two VMs that are off.
-fn model() -> Model {
+pub(super) fn model() -> Model {
     Model::uniform(Counts { cluster_hosts: 2, standalone_hosts: 0, on: false, ..Counts::default() })
 }
 
