@@ -73,6 +73,7 @@ pub(crate) fn watch_session(world: &mut World, session: u32) {
 
 /// Looks after the ends of all sessions, since the limits are others now.
 pub(crate) fn watch_sessions(world: &mut World) {
+    world.forget_plans(|timer| matches!(timer, Timer::Session(_)));
     for session in world.sessions.ids() {
         watch_session(world, session);
     }

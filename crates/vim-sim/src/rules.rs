@@ -9,6 +9,8 @@ mod action;
 mod glob;
 mod guest;
 
+use rand::RngExt as _;
+use rookery_vim::{MoRef, Node, Wire as _};
 use serde::{Deserialize, Serialize};
 
 use crate::deed;
@@ -20,9 +22,6 @@ use crate::world::World;
 pub use action::{Action, FaultMember, FaultSpec, GuestBehaviour, Remains};
 pub(crate) use glob::fits;
 pub(crate) use guest::{Plan, plan};
-
-use rand::RngExt as _;
-use rookery_vim::{MoRef, Node, Wire as _};
 
 /// Who is hit by what.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

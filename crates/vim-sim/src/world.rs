@@ -207,9 +207,9 @@ impl World {
         }
     }
 
-    /// Forgets all that was to happen later, but for answers.
-    pub(crate) fn forget_plans(&mut self) {
-        self.timers.retain(|Reverse((_, _, timer))| matches!(timer, Timer::Reply(_)));
+    /// Forgets some of what was to happen later.
+    pub(crate) fn forget_plans(&mut self, which: impl Fn(Timer) -> bool) {
+        self.timers.retain(|Reverse((_, _, timer))| !which(*timer));
     }
 
     pub(crate) fn effect(&mut self, effect: Effect) {

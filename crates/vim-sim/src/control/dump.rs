@@ -17,7 +17,7 @@ use crate::machine;
 use crate::methods;
 use crate::store::{Datastore, Entity, Store, Tools};
 use crate::task;
-use crate::world::World;
+use crate::world::{Timer, World};
 
 /// Grows when old dumps can no longer be read.
 const VERSION: u32 = 1;
@@ -90,7 +90,7 @@ pub(super) fn load(world: &mut World, text: &str) -> Result<(), LoadError> {
         world.effect(Effect::Discard(blob));
     }
     task::drop_all(world);
-    world.forget_plans();
+    world.forget_plans(|timer| !matches!(timer, Timer::Reply(_)));
     world.events = Events::default();
     world.guests = guests::Guests { customizing, ..guests::Guests::default() };
     world.rules.guests.clear();
