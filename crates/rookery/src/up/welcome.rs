@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use jiff::SignedDuration;
 use rookery_vim_client::{Endpoint, Trust};
-use rookery_vim_sim::{Durations, GuestTimes, Model, Settings};
+use rookery_vim_sim::{Durations, GuestTimes, Model, Settings, Span};
 
 use crate::sim::Embedded;
 use crate::vcenter::Vcenter;
@@ -19,14 +19,19 @@ const LOGIN: (&str, &str) = ("me", "simulated");
 
 /// Starts a vCenter that takes about as long as a quick real one.
 pub(super) async fn start() -> anyhow::Result<Embedded> {
-    let second = SignedDuration::from_secs(1);
+    let seconds = |count| Span::Constant(SignedDuration::from_secs(count));
     let settings = Settings {
         login: Some((LOGIN.0.to_owned(), LOGIN.1.to_owned())),
-        durations: Durations { clone: second, copy_per_gib: second, power: second, ..Durations::default() },
+        durations: Durations {
+            clone: seconds(1),
+            copy_per_gib: seconds(1),
+            power: seconds(1),
+            ..Durations::default()
+        },
         guests: GuestTimes {
-            tools: second * 3,
-            operations: second,
-            addresses: second,
+            tools: seconds(3),
+            operations: seconds(1),
+            addresses: seconds(1),
             ..GuestTimes::default()
         },
         ..Settings::default()

@@ -36,6 +36,9 @@ mod tests {
             &[("rookery", "0.1.0"), ("chrono", "0.4.1"), ("chrono-tz", "0.1.0")],
         );
         let problems = check(&graph);
-        assert_eq!(problems, ["chrono 0.4.1: use jiff (`cargo tree --target all -i chrono` shows the way in)"]);
+        assert_eq!(
+            problems,
+            ["chrono 0.4.1: use jiff (`cargo tree --target all -i chrono` shows the way in)"]
+        );
     }
 }

@@ -21,8 +21,11 @@ pub(super) fn about(api_type: &str, api_version: &str) -> AboutInfo {
     AboutInfo {
         name: "VMware vCenter Server".to_owned(),
         full_name: "VMware vCenter Server 8.0.3".to_owned(),
+        vendor: None,
         version: "8.0.3".to_owned(),
         build: None,
+        os_type: None,
+        product_line_id: None,
         api_type: api_type.to_owned(),
         api_version: api_version.to_owned(),
         instance_uuid: None,
