@@ -7,6 +7,7 @@
 //! that later work extends), then [`wire`] (how a table row becomes code). Below that, `reader` takes a document apart
 //! within bounds, [`Element`] is what typed values are read from, and [`node`] keeps what has no type yet.
 
+pub mod authorization;
 pub mod devices;
 mod element;
 pub mod envelope;

@@ -1,5 +1,6 @@
 //! Methods: one row a method, with its parameters in schema order, its result, and whether repeating it is harmless.
 
+mod authorization;
 mod guest;
 mod machine;
 mod others;
@@ -14,6 +15,7 @@ use crate::objects::{
 use crate::wire::{DecodeError, Member};
 use crate::{Hidden, MoRef, Node, Writer};
 
+pub use authorization::*;
 pub use guest::*;
 pub use machine::*;
 pub use others::*;
