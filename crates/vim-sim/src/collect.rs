@@ -278,6 +278,15 @@ pub(crate) fn answer_waiting(world: &mut World) {
 
 /// The next page of a collector as a `returnval`, if there is anything to tell.
 fn updates(world: &mut World, id: Id, page: usize) -> Option<String> {
+    // Whoever waits is told what it may see, whoever asks meanwhile.
+    let owner = world.collectors.collectors.get(&id).map(|collector| collector.session);
+    let asking = std::mem::replace(&mut world.caller, owner);
+    let text = updates_for_owner(world, id, page);
+    world.caller = asking;
+    text
+}
+
+fn updates_for_owner(world: &mut World, id: Id, page: usize) -> Option<String> {
     fill_queue(world, id);
     let collector = world.collectors.collectors.get_mut(&id)?;
     let (version, count) = collector.next_page(page)?;

@@ -103,6 +103,11 @@ pub(crate) fn placed(world: &World, vm: Id) -> String {
 
 /// Whether a filter lets an event through.
 pub(crate) fn matches(world: &World, filter: &EventFilterSpec, event: &Event) -> bool {
+    // What has gone is no secret any more to those who may see its datacenter.
+    let about = [&event.vm, &event.datacenter].into_iter().flatten().find(|(_, id)| world.store.exists(*id));
+    if about.is_some_and(|(_, id)| !crate::privileges::sees(world, *id)) {
+        return false;
+    }
     if !filter.event_type_id.is_empty() && !filter.event_type_id.iter().any(|class| is_a(event.class, class))
     {
         return false;

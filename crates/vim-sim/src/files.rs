@@ -207,7 +207,7 @@ pub(crate) fn serve(world: &mut World, request: &Request) -> Reply {
     let aside = request.aside;
     let reply = match session {
         None => Reply::plain(401, "log in first"),
-        Some(_) => answer(world, request),
+        Some(session) => answer(world, session, request),
     };
     if let Some(aside) = aside
         && reply.status >= 300
@@ -217,7 +217,7 @@ pub(crate) fn serve(world: &mut World, request: &Request) -> Reply {
     reply
 }
 
-fn answer(world: &mut World, request: &Request) -> Reply {
+fn answer(world: &mut World, session: u32, request: &Request) -> Reply {
     let parameter = |name: &str| {
         let pairs = request.query.split('&').filter_map(|pair| pair.split_once('='));
         pairs.filter(|(n, _)| *n == name).map(|(_, value)| decode(value)).next()
@@ -227,6 +227,12 @@ fn answer(world: &mut World, request: &Request) -> Reply {
     let Some(datastore) = datastore else { return Reply::plain(404, "there is no such datastore") };
     if world.store.datastores.get(&datastore).is_some_and(|datastore| !datastore.accessible) {
         return Reply::plain(503, "the datastore cannot be reached");
+    }
+    let user = world.sessions.user(session).unwrap_or_default();
+    let reads = matches!(request.method.as_str(), "GET" | "HEAD");
+    let privilege = if reads { "Datastore.Browse" } else { "Datastore.FileManagement" };
+    if !crate::privileges::holds(world, &user, datastore, privilege) {
+        return Reply::plain(403, &format!("{privilege} is needed on the datastore"));
     }
     // A plus sign stands for a space only in the query.
     let path = request.path.strip_prefix("/folder").unwrap_or_default().replace('+', "%2B");

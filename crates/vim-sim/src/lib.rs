@@ -22,6 +22,7 @@ mod look;
 mod machine;
 mod methods;
 mod model;
+mod privileges;
 mod refusal;
 mod rest;
 mod rules;
@@ -46,6 +47,7 @@ pub use model::{
     Bytes, ClusterModel, Counts, DatacenterModel, DatastoreModel, HostModel, Model, ModelError, PodModel,
     PoolModel, VmModel,
 };
+pub use privileges::{Access, Permission, Role, User};
 pub use rules::{Action, FaultMember, FaultSpec, GuestBehaviour, InvalidRule, Remains, Rule};
 pub use settings::{Durations, Exceeded, GuestTimes, Limits, Settings};
 pub use span::{InvalidSpan, Span};

@@ -1,5 +1,6 @@
 //! Methods: which call is answered by whom.
 
+mod authorization;
 mod collector;
 mod events;
 mod files;
@@ -16,6 +17,7 @@ use rookery_vim::objects::{AboutInfo, ServiceContent};
 
 use crate::id::{Id, Kind};
 use crate::io::Request;
+use crate::privileges;
 use crate::refusal::Refusal;
 use crate::soap::{Call, Handled};
 use crate::world::{World, uuid_text};
@@ -28,6 +30,7 @@ pub(crate) fn handle(world: &mut World, call: &Call, content: Node, request: &Re
     if call.session.is_none() && !matches!(call.method.as_str(), "RetrieveServiceContent" | "Login") {
         return Err(Refusal::not_authenticated(&call.this));
     }
+    privileges::check(world, call, &content)?;
     match sessions::handle(world, call, content, request) {
         Tried::Handled(handled) => handled,
         Tried::Not(content) => rest(world, call, content),
@@ -36,7 +39,8 @@ pub(crate) fn handle(world: &mut World, call: &Call, content: Node, request: &Re
 
 fn rest(world: &mut World, call: &Call, mut content: Node) -> Handled {
     type Part = fn(&mut World, &Call, Node) -> Tried;
-    const PARTS: [Part; 9] = [
+    const PARTS: [Part; 10] = [
+        authorization::handle,
         collector::handle,
         views::handle,
         machines::handle,

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::span::Span;
 
+use crate::privileges::Access;
+
 /// Behaviour that does not change while it runs.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -16,6 +18,8 @@ pub struct Settings {
     pub seed: u64,
     /// The only user and password that are accepted; anybody if none is named.
     pub login: Option<(String, String)>,
+    /// Users, roles and permissions.
+    pub access: Access,
     /// The user and password of every guest; anybody's if none is named.
     pub guest_login: Option<(String, String)>,
     /// How many objects an answer tells of at most.
@@ -37,6 +41,7 @@ impl Default for Settings {
         Self {
             seed: 1,
             login: None,
+            access: Access::default(),
             guest_login: None,
             page: 1000,
             durations: Durations::default(),

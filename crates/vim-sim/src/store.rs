@@ -153,6 +153,13 @@ impl Store {
         self.entities.get(&id)
     }
 
+    /// All entities, in a fixed order.
+    pub(crate) fn all(&self) -> impl Iterator<Item = Id> {
+        let mut all: Vec<Id> = self.entities.keys().copied().collect();
+        all.sort_unstable();
+        all.into_iter()
+    }
+
     pub(crate) fn exists(&self, id: Id) -> bool {
         self.entities.contains_key(&id)
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::id::{Id, Kind};
+use crate::privileges;
 use crate::world::World;
 
 #[derive(Debug)]
@@ -39,7 +40,7 @@ impl View {
     /// What it shows now.
     pub(crate) fn members<'w>(&'w self, world: &'w World) -> Box<dyn Iterator<Item = Id> + 'w> {
         match &self.what {
-            What::List(ids) => Box::new(ids.iter().copied()),
+            What::List(ids) => Box::new(privileges::seen(world, ids.iter().copied())),
             What::Container { .. } => Box::new(
                 ENTITIES
                     .into_iter()
@@ -51,12 +52,13 @@ impl View {
 
     pub(crate) fn contains(&self, world: &World, id: Id) -> bool {
         match &self.what {
-            What::List(ids) => ids.contains(&id),
+            What::List(ids) => ids.contains(&id) && privileges::sees(world, id),
             What::Container { container, classes, recursive } => {
                 id.is_entity()
                     && id != *container
                     && (classes.is_empty() || classes.iter().any(|class| id.kind.is_a(class)))
                     && is_in(world, id, *container, *recursive)
+                    && privileges::sees(world, id)
             }
         }
     }

@@ -13,6 +13,7 @@ use crate::guests::Guests;
 use crate::id::Id;
 use crate::io::{Effect, Input, Output, Reply, Request, RequestId};
 use crate::limits::Pace;
+use crate::privileges::Authority;
 use crate::rules::Rules;
 use crate::session::Sessions;
 use crate::settings::Settings;
@@ -20,7 +21,7 @@ use crate::store::Store;
 use crate::task::Tasks;
 use crate::traffic::Traffic;
 use crate::view::View;
-use crate::{collect, control, guests, http, limits, task};
+use crate::{collect, control, guests, http, limits, privileges, task};
 
 /// A vCenter and all that it manages.
 #[derive(Debug)]
@@ -29,6 +30,8 @@ pub struct World {
     pub(crate) store: Store,
     pub(crate) root: Id,
     pub(crate) sessions: Sessions,
+    pub(crate) authority: Authority,
+    problems: Vec<String>,
     /// Whose request is being answered.
     pub(crate) caller: Option<u32>,
     /// Which VM a snapshot is of.
@@ -84,6 +87,8 @@ impl World {
             store,
             root,
             sessions: Sessions::default(),
+            authority: Authority::new(),
+            problems: Vec::new(),
             caller: None,
             snapshots: BTreeMap::new(),
             views: BTreeMap::new(),
@@ -149,9 +154,15 @@ impl World {
 
     /// Lets all that is due happen, and forgets that anything changed: nobody has looked yet.
     pub(crate) fn settle(&mut self) {
+        self.problems = privileges::apply(self);
         self.run_timers();
         self.effects.clear();
         self.forget_old_changes();
+    }
+
+    /// What is wrong with the users, roles and permissions of its settings.
+    pub fn problems(&self) -> &[String] {
+        &self.problems
     }
 
     fn request(&mut self, id: RequestId, request: &Request) {

@@ -7,6 +7,7 @@ use rookery_vim::Writer;
 use super::select::{Paths, Spec};
 use crate::id::Id;
 use crate::look::{self, Found, Frame};
+use crate::privileges;
 use crate::store::{Entry, LogWhat};
 use crate::world::World;
 
@@ -150,14 +151,26 @@ impl Filter {
         out.reference("obj", None, &id.reference());
         match delta {
             Delta::Enter(_) => match self.spec.paths(id.kind) {
-                Paths::All => look::all(world, id, out, Frame::ChangeSet),
-                Paths::These(paths) => paths.iter().for_each(|path| change(world, id, path, out)),
+                Paths::All => privileges::write_all(world, id, out, Frame::ChangeSet),
+                Paths::These(paths) => changes(world, id, &paths, out),
             },
-            Delta::Modify(_, paths) => paths.iter().for_each(|path| change(world, id, path, out)),
+            Delta::Modify(_, paths) => changes(world, id, paths, out),
             Delta::Leave(_) | Delta::Void => {}
         }
         out.close("objectSet");
     }
+}
+
+/// Properties, and after them those that may not be read.
+fn changes(world: &World, id: Id, paths: &[impl AsRef<str>], out: &mut Writer) {
+    let mut missing = Writer::new();
+    for path in paths.iter().map(AsRef::as_ref) {
+        match privileges::readable(world, id, path) {
+            Ok(()) => change(world, id, path, out),
+            Err(refusal) => privileges::write_missing(&mut missing, path, &refusal),
+        }
+    }
+    out.raw(&missing.into_string());
 }
 
 fn change(world: &World, id: Id, path: &str, out: &mut Writer) {

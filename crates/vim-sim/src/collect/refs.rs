@@ -1,10 +1,15 @@
 //! Where a property that refers to other objects leads.
 
 use crate::id::{Id, Kind};
+use crate::privileges;
 use crate::world::World;
 
 /// The objects that a property of an object refers to; none if the object has no such property.
 pub(crate) fn refs(world: &World, id: Id, path: &str) -> Vec<Id> {
+    // What cannot be read leads nowhere.
+    if privileges::readable(world, id, path).is_err() {
+        return Vec::new();
+    }
     let store = &world.store;
     if path == "parent" && id.is_entity() {
         return store.parent(id).into_iter().collect();

@@ -6,6 +6,7 @@ use rookery_vim::objects::PropertyFilterSpec;
 use super::select::{Paths, Spec};
 use crate::id::Id;
 use crate::look::{self, Found, Frame};
+use crate::privileges;
 use crate::refusal::Refusal;
 use crate::soap::{Call, Handled, written};
 use crate::world::{World, uuid_text};
@@ -111,9 +112,14 @@ fn write_object(
     out.open(element, None);
     out.reference("obj", None, &id.reference());
     match spec.paths(id.kind) {
-        Paths::All => look::all(world, id, out, Frame::PropSet),
+        Paths::All => privileges::write_all(world, id, out, Frame::PropSet),
         Paths::These(paths) => {
+            let mut missing = Writer::new();
             for path in paths {
+                if let Err(refusal) = privileges::readable(world, id, path) {
+                    privileges::write_missing(&mut missing, path, &refusal);
+                    continue;
+                }
                 let mut value = Writer::new();
                 match look::property(world, id, path, &mut value, "val") {
                     Found::Invalid => return Err(Refusal::invalid_property(path)),
@@ -125,6 +131,7 @@ fn write_object(
                     }
                 }
             }
+            out.raw(&missing.into_string());
         }
     }
     out.close(element);
@@ -135,6 +142,7 @@ fn write_object(
 pub(crate) fn fetch(world: &World, call: &Call, path: &str) -> Handled {
     let id = Id::of(&call.this).filter(|id| look::exists(&world.store, &world.views, &world.tasks, *id));
     let id = id.ok_or_else(|| Refusal::gone(&call.this))?;
+    privileges::readable(world, id, path)?;
     let mut value = Writer::new();
     match look::property(world, id, path, &mut value, "returnval") {
         Found::Invalid => Err(Refusal::invalid_property(path)),

@@ -8,6 +8,7 @@ use rookery_vim::objects::{ObjectSpec, PropertyFilterSpec, Selection, TraversalS
 use super::refs::refs;
 use crate::id::{Id, Kind};
 use crate::look::{self, Found};
+use crate::privileges;
 use crate::refusal::Refusal;
 use crate::world::World;
 
@@ -79,7 +80,12 @@ impl Spec {
                 Root::View(view) => {
                     world.views.get(view).into_iter().for_each(|v| v.members(world).for_each(&mut take))
                 }
-                Root::General(object) => general(world, object, &mut take),
+                Root::General(object) => general(world, object, &mut |id| {
+                    // What was asked for by name is told of, if only as something that may not be read.
+                    if Id::of(&object.obj) == Some(id) || privileges::sees(world, id) {
+                        take(id);
+                    }
+                }),
             }
         }
         found.retain(|id| {

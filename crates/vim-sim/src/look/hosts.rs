@@ -2,6 +2,7 @@
 
 use super::Members;
 use crate::id::{Id, Kind};
+use crate::privileges::seen;
 use crate::store::Host;
 use crate::world::{World, uuid_text};
 
@@ -11,9 +12,9 @@ pub(super) fn compute(world: &World, id: Id, m: &mut Members<'_, '_>) {
     let usable = || hosts().filter(|host| host.connected && !host.in_maintenance);
     let mhz = |host: &Host| i32::from(host.cores) * host.cpu_mhz;
     m.reference("resourcePool", compute.root_pool);
-    m.references("host", compute.hosts.iter().copied());
-    m.references("datastore", compute.datastores.iter().copied());
-    m.references("network", compute.networks.iter().copied());
+    m.references("host", seen(world, compute.hosts.iter().copied()));
+    m.references("datastore", seen(world, compute.datastores.iter().copied()));
+    m.references("network", seen(world, compute.networks.iter().copied()));
     let cluster = id.kind == Kind::ClusterComputeResource;
     let class = if cluster { "ClusterComputeResourceSummary" } else { "ComputeResourceSummary" };
     m.variant("summary", class, |m| {
@@ -68,9 +69,9 @@ pub(super) fn host(world: &World, id: Id, m: &mut Members<'_, '_>) {
         });
         m.long("memorySize", host.memory_bytes);
     });
-    m.references("vm", host.vms.iter().copied());
-    m.references("datastore", compute.into_iter().flat_map(|c| c.datastores.iter().copied()));
-    m.references("network", compute.into_iter().flat_map(|c| c.networks.iter().copied()));
+    m.references("vm", seen(world, host.vms.iter().copied()));
+    m.references("datastore", seen(world, compute.into_iter().flat_map(|c| c.datastores.iter().copied())));
+    m.references("network", seen(world, compute.into_iter().flat_map(|c| c.networks.iter().copied())));
     m.unset("config");
     m.unset("capability");
     m.unset("systemResources");

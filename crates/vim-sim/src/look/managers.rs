@@ -1,11 +1,17 @@
 //! The objects that there is one of, and those that belong to a session.
 
+use std::collections::BTreeSet;
+
+use rookery_vim::authorization::{
+    AuthorizationPrivilege, AuthorizationRole, Description, ElementDescription,
+};
 use rookery_vim::objects::UserSession;
 use rookery_vim::{Hidden, Wire as _, Writer};
 
 use super::{Members, item, write_event};
 use crate::event;
 use crate::id::{Id, Kind};
+use crate::privileges::{self, seen};
 use crate::session::Session;
 use crate::world::World;
 
@@ -39,7 +45,7 @@ pub(super) fn manager(world: &World, id: Id, m: &mut Members<'_, '_>) {
         }
         Kind::SessionManager => sessions(world, m),
         Kind::TaskManager => {
-            m.references("recentTask", world.tasks.recent());
+            m.references("recentTask", seen(world, world.tasks.recent()));
             m.int("maxCollector", 32);
             m.unset("description");
         }
@@ -51,6 +57,7 @@ pub(super) fn manager(world: &World, id: Id, m: &mut Members<'_, '_>) {
             m.unset("guestWindowsRegistryManager");
             m.unset("aliasManager");
         }
+        Kind::AuthorizationManager => authorization(world, m),
         Kind::ViewManager => m.references("viewList", []),
         Kind::CustomizationSpecManager => {
             m.unset("info");
@@ -70,6 +77,39 @@ fn sessions(world: &World, m: &mut Members<'_, '_>) {
     m.unset("message");
     m.unset("messageLocaleList");
     m.unset("supportedLocaleList");
+}
+
+fn authorization(world: &World, m: &mut Members<'_, '_>) {
+    m.values("privilegeList", privileges::PRIVILEGES.iter().map(|&id| privilege(id)));
+    let roles = world.authority.roles.iter().map(|(&role_id, role)| AuthorizationRole {
+        role_id,
+        system: role_id < 0,
+        name: role.name.clone(),
+        info: Description { label: role.name.clone(), summary: role.name.clone() },
+        privilege: role.privileges.iter().cloned().collect(),
+    });
+    m.values("roleList", roles);
+    m.object("description", "AuthorizationDescription", |m| {
+        let groups: BTreeSet<String> =
+            privileges::PRIVILEGES.iter().map(|&id| privilege(id).priv_group_name).collect();
+        let described = |key: &str| {
+            let key = key.to_owned();
+            ElementDescription { label: key.clone(), summary: key.clone(), key }
+        };
+        m.values("privilege", privileges::PRIVILEGES.iter().map(|&id| described(id)));
+        m.values("privilegeGroup", groups.iter().map(|group| described(group)));
+    });
+}
+
+/// `VirtualMachine.Config.Rename` is `Rename` of the group `VirtualMachine.Config`.
+fn privilege(id: &str) -> AuthorizationPrivilege {
+    let (group, name) = id.rsplit_once('.').unwrap_or(("", id));
+    AuthorizationPrivilege {
+        priv_id: id.to_owned(),
+        on_parent: false,
+        name: name.to_owned(),
+        priv_group_name: group.to_owned(),
+    }
 }
 
 /// A session as the schema has it.

@@ -2,6 +2,7 @@
 
 use super::Members;
 use crate::id::{Id, Kind};
+use crate::privileges::{self, seen};
 use crate::world::World;
 
 /// What every entity has.
@@ -11,7 +12,7 @@ pub(super) fn entity(world: &World, id: Id, m: &mut Members<'_, '_>) {
     m.maybe_reference("parent", store.parent(id));
     m.one_of("overallStatus", "ManagedEntityStatus", "green");
     m.one_of("configStatus", "ManagedEntityStatus", "green");
-    m.values::<i32>("effectiveRole", [-1]);
+    m.values("effectiveRole", privileges::own_roles(world, id));
     m.references("recentTask", []);
     m.flag("alarmActionsEnabled", true);
     m.unset("customValue");
@@ -20,14 +21,14 @@ pub(super) fn entity(world: &World, id: Id, m: &mut Members<'_, '_>) {
     m.unset("triggeredAlarmState");
     m.unset("declaredAlarmState");
     m.unset("disabledMethod");
-    m.unset("permission");
+    m.values("permission", privileges::permissions_on(world, id, false));
     m.unset("tag");
 }
 
 pub(super) fn folder(world: &World, id: Id, m: &mut Members<'_, '_>) {
     let Some(folder) = world.store.folders.get(&id) else { return };
     m.texts("childType", folder.holds.iter().copied());
-    m.references("childEntity", folder.children.iter().copied());
+    m.references("childEntity", seen(world, folder.children.iter().copied()));
 }
 
 pub(super) fn datacenter(world: &World, id: Id, m: &mut Members<'_, '_>) {
@@ -36,8 +37,8 @@ pub(super) fn datacenter(world: &World, id: Id, m: &mut Members<'_, '_>) {
     m.reference("hostFolder", datacenter.host_folder);
     m.reference("datastoreFolder", datacenter.datastore_folder);
     m.reference("networkFolder", datacenter.network_folder);
-    m.references("datastore", datacenter.datastores.iter().copied());
-    m.references("network", datacenter.networks.iter().copied());
+    m.references("datastore", seen(world, datacenter.datastores.iter().copied()));
+    m.references("network", seen(world, datacenter.networks.iter().copied()));
     m.object("configuration", "DatacenterConfigInfo", |_| {});
 }
 
@@ -50,8 +51,8 @@ pub(super) fn network(world: &World, id: Id, m: &mut Members<'_, '_>) {
         m.flag("accessible", true);
         m.text("ipPoolName", "");
     });
-    m.references("host", network.hosts.iter().copied());
-    m.references("vm", network.vms.iter().copied());
+    m.references("host", seen(world, network.hosts.iter().copied()));
+    m.references("vm", seen(world, network.vms.iter().copied()));
     if id.kind == Kind::DistributedVirtualPortgroup {
         m.text("key", &id.text());
         m.object("config", "DVPortgroupConfigInfo", |m| {
@@ -70,7 +71,7 @@ pub(super) fn network(world: &World, id: Id, m: &mut Members<'_, '_>) {
 pub(super) fn switch(world: &World, id: Id, m: &mut Members<'_, '_>) {
     let Some(switch) = world.store.switches.get(&id) else { return };
     m.text("uuid", &switch.uuid);
-    m.references("portgroup", switch.portgroups.iter().copied());
+    m.references("portgroup", seen(world, switch.portgroups.iter().copied()));
     m.object("summary", "DVSSummary", |m| {
         m.text("name", world.store.name(id));
         m.text("uuid", &switch.uuid);

@@ -2,6 +2,7 @@
 
 use super::Members;
 use crate::id::Id;
+use crate::privileges::seen;
 use crate::store::Pool;
 use crate::world::World;
 
@@ -16,8 +17,8 @@ pub(super) fn pool(world: &World, id: Id, m: &mut Members<'_, '_>) {
     });
     m.object("runtime", "ResourcePoolRuntimeInfo", |m| runtime(world, id, pool, m));
     m.maybe_reference("owner", world.store.owner_of_pool(id));
-    m.references("resourcePool", pool.children.iter().copied());
-    m.references("vm", pool.vms.iter().copied());
+    m.references("resourcePool", seen(world, pool.children.iter().copied()));
+    m.references("vm", seen(world, pool.vms.iter().copied()));
     m.object("config", "ResourceConfigSpec", |m| config(id, pool, m));
     m.unset("childConfiguration");
 }

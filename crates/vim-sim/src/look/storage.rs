@@ -5,6 +5,7 @@ use rookery_vim::Writer;
 use super::{Members, item};
 use crate::files::{Place, StoredFile};
 use crate::id::Id;
+use crate::privileges::seen;
 use crate::world::World;
 
 pub(super) fn datastore(world: &World, id: Id, m: &mut Members<'_, '_>) {
@@ -39,7 +40,7 @@ pub(super) fn datastore(world: &World, id: Id, m: &mut Members<'_, '_>) {
             });
         });
     });
-    m.references("vm", datastore.vms.iter().copied());
+    m.references("vm", seen(world, datastore.vms.iter().copied()));
     m.reference("browser", datastore.browser);
     m.object("capability", "DatastoreCapability", |m| {
         m.flag("directoryHierarchySupported", true);
@@ -54,7 +55,7 @@ pub(super) fn pod(world: &World, id: Id, m: &mut Members<'_, '_>) {
     let Some(pod) = world.store.pods.get(&id) else { return };
     let members = || pod.children.iter().filter_map(|id| world.store.datastores.get(id));
     m.texts("childType", ["Datastore"]);
-    m.references("childEntity", pod.children.iter().copied());
+    m.references("childEntity", seen(world, pod.children.iter().copied()));
     m.object("summary", "StoragePodSummary", |m| {
         m.text("name", world.store.name(id));
         m.long("capacity", members().map(|d| d.capacity).sum());

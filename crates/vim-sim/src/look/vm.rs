@@ -5,6 +5,7 @@ use rookery_vim::objects::PowerState;
 
 use super::{Members, guest, hardware, item, networks_of};
 use crate::id::Id;
+use crate::privileges::seen;
 use crate::store::{Snapshot, Vm};
 use crate::world::{World, uuid_text};
 
@@ -24,8 +25,8 @@ pub(super) fn vm(world: &World, id: Id, m: &mut Members<'_, '_>) {
     }
     m.maybe_reference("resourcePool", vm.pool);
     m.unset("parentVApp");
-    m.references("datastore", vm.datastores());
-    m.references("network", networks_of(world, vm));
+    m.references("datastore", seen(world, vm.datastores()));
+    m.references("network", seen(world, networks_of(world, vm)));
     m.one_of("guestHeartbeatStatus", "ManagedEntityStatus", heartbeat(vm));
     if vm.snapshots.is_empty() {
         m.unset("snapshot");

@@ -8,6 +8,7 @@ use rookery_vim::{MoRef, Node};
 
 use super::{Tried, existing};
 use crate::id::{Id, Kind};
+use crate::privileges;
 use crate::refusal::Refusal;
 use crate::soap::{Call, answer};
 use crate::store::Vm;
@@ -20,7 +21,8 @@ pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
         }
         FindChild::NAME => answer::<FindChild>(node, |m| {
             let entity = existing(world, &m.entity)?;
-            Ok(child(world, entity, &m.name).map(Id::reference))
+            let found = child(world, entity, &m.name).filter(|id| privileges::sees(world, *id));
+            Ok(found.map(Id::reference))
         }),
         FindAllByUuid::NAME => answer::<FindAllByUuid>(node, |m| {
             by_uuid(world, m.datacenter.as_ref(), &m.uuid, m.vm_search, m.instance_uuid == Some(true))
@@ -62,7 +64,7 @@ fn by_path(world: &World, path: &str) -> Option<MoRef> {
     for part in path.split('/').filter(|part| !part.is_empty()) {
         at = child(world, at, part)?;
     }
-    Some(at.reference())
+    privileges::sees(world, at).then(|| at.reference())
 }
 
 fn vms(
@@ -72,7 +74,9 @@ fn vms(
 ) -> Result<Vec<MoRef>, Refusal> {
     let datacenter = datacenter.map(|reference| existing(world, reference)).transpose()?;
     let found = world.store.vms.iter().filter(|(id, vm)| {
-        is(**id, vm) && datacenter.is_none_or(|dc| world.store.datacenter_of(**id) == Some(dc))
+        is(**id, vm)
+            && privileges::sees(world, **id)
+            && datacenter.is_none_or(|dc| world.store.datacenter_of(**id) == Some(dc))
     });
     Ok(found.map(|(id, _)| id.reference()).collect())
 }
@@ -86,8 +90,8 @@ fn by_uuid(
 ) -> Result<Vec<MoRef>, Refusal> {
     let Some(uuid) = parse_uuid(uuid) else { return Ok(Vec::new()) };
     if !is_vm {
-        let hosts = world.store.hosts.iter().filter(|(_, host)| host.uuid == uuid);
-        return Ok(hosts.map(|(id, _)| id.reference()).collect());
+        let hosts = world.store.hosts.iter().filter(|(_, host)| host.uuid == uuid).map(|(id, _)| *id);
+        return Ok(privileges::seen(world, hosts).map(Id::reference).collect());
     }
     let datacenter = datacenter.map(|reference| existing(world, reference)).transpose()?;
     let lowest = Id { kind: Kind::Folder, number: 0 };
@@ -100,7 +104,7 @@ fn by_uuid(
             .is_some_and(|vm| if instance { vm.instance_uuid == uuid } else { vm.uuid == uuid })
             && datacenter.is_none_or(|dc| world.store.datacenter_of(*id) == Some(dc))
     });
-    Ok(found.map(Id::reference).collect())
+    Ok(privileges::seen(world, found).map(Id::reference).collect())
 }
 
 fn by_ip(world: &World, datacenter: Option<&MoRef>, ip: &str) -> Result<Vec<MoRef>, Refusal> {

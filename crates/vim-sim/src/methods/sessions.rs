@@ -9,6 +9,7 @@ use super::{Tried, content};
 use crate::io::Request;
 use crate::limits;
 use crate::look::user_session;
+use crate::privileges;
 use crate::refusal::Refusal;
 use crate::session::COOKIE;
 use crate::soap::{self, Call, Handled, Outcome, answer};
@@ -38,14 +39,15 @@ fn login(world: &mut World, call: &Call, node: Node, request: &Request) -> Handl
     let login: Login = soap::read(node)?;
     let refused =
         || Refusal::new("InvalidLogin", "Cannot complete login due to an incorrect user name or password.");
-    let known = world.settings.login.as_ref();
-    let right =
-        known.is_none_or(|(user, password)| *user == login.user_name && *password == login.password.0);
+    let right = privileges::may_log_in(world, &login.user_name, &login.password.0);
     // Who is logged in cannot log in again.
-    if !right || login.user_name.is_empty() || call.session.is_some() {
+    if !right || call.session.is_some() {
         return Err(refused());
     }
     limits::check_login(world)?;
+    if !privileges::has_any(world, &login.user_name) {
+        return Err(Refusal::no_permission(world.root, "System.View"));
+    }
     let keys = (uuid_text(world.uuid()), format!("{:032x}{:08x}", world.uuid(), world.uuid() >> 96));
     let agent = request.header("user-agent").unwrap_or_default();
     let peer = request.peer.rsplit_once(':').map_or(request.peer.as_str(), |(host, _)| host);
