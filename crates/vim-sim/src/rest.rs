@@ -1,8 +1,252 @@
-//! The REST interface.
+//! The REST interface: sessions of its own, and tags.
+//!
+//! There are two spellings of it. The older one, below `/rest/com/vmware`, wraps what it answers and puts `id:` before
+//! identifiers; the newer one, below `/api`, does neither.
 
+mod association;
+mod category;
+mod session;
+mod tag;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use crate::files::decode;
+use crate::id::Id;
 use crate::io::{Reply, Request};
 use crate::world::World;
+use category::Category;
+pub(crate) use session::RestSessions;
+use tag::Tag;
 
-pub(crate) fn serve(_world: &mut World, _request: &Request) -> Reply {
-    Reply::plain(404, "there is nothing here")
+/// All tags, and what has them.
+#[derive(Debug, Default)]
+pub(crate) struct Tags {
+    categories: BTreeMap<String, Category>,
+    all: BTreeMap<String, Tag>,
+    /// By tag. An object that has gone has no tags, whatever stands here.
+    attached: BTreeSet<(String, Id)>,
+    /// How many of them were there after the last tidying.
+    tidied: usize,
 }
+
+/// How a client spells paths and reads answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Style {
+    Rest,
+    Api,
+}
+
+/// What became of a request.
+type Answer = Result<Value, No>;
+
+/// Why something is not done, in the words of this interface.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct No {
+    status: u16,
+    class: &'static str,
+    message: String,
+}
+
+/// One request, taken apart.
+#[derive(Debug)]
+struct Asked<'r> {
+    method: &'r str,
+    /// What is behind the identifier of a collection, if anything.
+    id: Option<String>,
+    action: Option<String>,
+    body: Value,
+    user: String,
+}
+
+/// What a request is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Collection {
+    Session,
+    Category,
+    Tag,
+    Association,
+}
+
+pub(crate) fn serve(world: &mut World, request: &Request) -> Reply {
+    let Some((style, collection, id)) = route(&request.path) else {
+        return Reply::plain(404, "there is nothing here");
+    };
+    let answer = match collection {
+        Collection::Session => session::answer(world, request, action(&request.query).as_deref()),
+        Collection::Category | Collection::Tag | Collection::Association => {
+            tagging(world, request, style, collection, id)
+        }
+    };
+    let made = matches!(&answer, Ok(Value::String(_))) && request.method == "POST";
+    let mut reply = write(style, made, answer);
+    if collection == Collection::Session && made && reply.status < 300 {
+        reply.headers.extend(session::cookie(&reply.body));
+    }
+    reply
+}
+
+fn tagging(
+    world: &mut World,
+    request: &Request,
+    style: Style,
+    collection: Collection,
+    id: Option<String>,
+) -> Answer {
+    let user = session::user(world, request)?;
+    let body = match request.body.as_slice() {
+        [] => Value::Null,
+        body => serde_json::from_slice(body)
+            .map_err(|error| No::invalid(format!("the body of the request is not JSON: {error}")))?,
+    };
+    let asked = Asked { method: &request.method, id, action: action(&request.query), body, user };
+    match collection {
+        Collection::Category => category::answer(world, &asked, style),
+        Collection::Tag => tag::answer(world, &asked, style),
+        Collection::Association => association::answer(world, &asked),
+        Collection::Session => Err(No::unknown()),
+    }
+}
+
+fn route(path: &str) -> Option<(Style, Collection, Option<String>)> {
+    let older = path.strip_prefix("/rest/com/vmware/cis/").map(|rest| (Style::Rest, rest));
+    let newer = || {
+        let rest = path.strip_prefix("/api/")?;
+        Some((Style::Api, rest.strip_prefix("cis/").unwrap_or(rest)))
+    };
+    let (style, rest) = older.or_else(newer)?;
+    if rest == "session" {
+        return Some((style, Collection::Session, None));
+    }
+    let rest = rest.strip_prefix("tagging/")?;
+    let (name, id) = rest.split_once('/').map_or((rest, None), |(name, id)| (name, Some(id)));
+    let collection = match name {
+        "category" => Collection::Category,
+        "tag" => Collection::Tag,
+        "tag-association" => Collection::Association,
+        _ => return None,
+    };
+    let id = match (style, id) {
+        (Style::Rest, Some(id)) => Some(id.strip_prefix("id:").or_else(|| id.strip_prefix("id%3A"))?),
+        (_, id) => id,
+    };
+    // A plus is itself in a path.
+    Some((style, collection, id.map(|id| decode(&id.replace('+', "%2B")))))
+}
+
+fn action(query: &str) -> Option<String> {
+    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    pairs
+        .map(|(name, value)| (decode(name), decode(value)))
+        .find_map(|(name, value)| matches!(name.as_str(), "~action" | "action").then_some(value))
+}
+
+fn write(style: Style, made: bool, answer: Answer) -> Reply {
+    match (answer, style) {
+        (Ok(Value::Null), Style::Rest) => Reply::json(200, String::new()),
+        (Ok(Value::Null), Style::Api) => Reply::json(204, String::new()),
+        (Ok(value), Style::Rest) => Reply::json(200, json!({ "value": value }).to_string()),
+        (Ok(value), Style::Api) => Reply::json(if made { 201 } else { 200 }, value.to_string()),
+        (Err(no), style) => {
+            let messages = [no.words()];
+            let body = match style {
+                Style::Rest => json!({
+                    "type": format!("com.vmware.vapi.std.errors.{}", no.class),
+                    "value": { "messages": messages },
+                }),
+                Style::Api => json!({ "error_type": no.class.to_uppercase(), "messages": messages }),
+            };
+            Reply::json(no.status, body.to_string())
+        }
+    }
+}
+
+impl No {
+    fn new(status: u16, class: &'static str, message: impl Into<String>) -> Self {
+        Self { status, class, message: message.into() }
+    }
+
+    fn invalid(message: impl Into<String>) -> Self {
+        Self::new(400, "invalid_argument", message)
+    }
+
+    fn not_found(what: &str, id: &str) -> Self {
+        Self::new(404, "not_found", format!("The {what} with identifier {id} was not found."))
+    }
+
+    fn exists(what: &str, name: &str) -> Self {
+        Self::new(400, "already_exists", format!("The {what} with name {name} already exists."))
+    }
+
+    fn unauthenticated() -> Self {
+        Self::new(401, "unauthenticated", "Authentication required.")
+    }
+
+    fn unauthorized(privilege: &str) -> Self {
+        Self::new(403, "unauthorized", format!("Unable to authorize user: {privilege} is needed."))
+    }
+
+    fn unknown() -> Self {
+        Self::new(404, "operation_not_found", "There is no such operation.")
+    }
+
+    fn words(&self) -> Value {
+        let id = format!("com.vmware.vapi.std.errors.{}", self.class);
+        json!({ "args": [], "default_message": self.message, "id": id })
+    }
+}
+
+impl Asked<'_> {
+    fn id(&self) -> Result<&str, No> {
+        self.id.as_deref().ok_or_else(|| No::invalid("the identifier is missing"))
+    }
+
+    /// What is to be made or changed: the older spelling wraps it.
+    fn spec(&self, style: Style, wrapper: &str) -> Result<&Value, No> {
+        let spec = match style {
+            Style::Rest => &self.body[wrapper],
+            Style::Api => &self.body,
+        };
+        if spec.is_object() { Ok(spec) } else { Err(No::invalid(format!("{wrapper} is missing"))) }
+    }
+
+    /// A text of the body.
+    fn text(&self, name: &str) -> Result<&str, No> {
+        text(&self.body, name)
+    }
+
+    fn texts(&self, name: &str) -> Result<Vec<&str>, No> {
+        texts(&self.body, name)
+    }
+}
+
+fn text<'v>(of: &'v Value, name: &str) -> Result<&'v str, No> {
+    of[name].as_str().ok_or_else(|| No::invalid(format!("{name} is missing")))
+}
+
+fn texts<'v>(of: &'v Value, name: &str) -> Result<Vec<&'v str>, No> {
+    let list = of[name].as_array().ok_or_else(|| No::invalid(format!("{name} is missing")))?;
+    let texts: Option<Vec<&str>> = list.iter().map(Value::as_str).collect();
+    texts.ok_or_else(|| No::invalid(format!("{name} holds something else than text")))
+}
+
+/// A name that may be given to a category or a tag.
+fn check_name(name: &str) -> Result<(), No> {
+    if name.is_empty() || name.chars().count() > 256 {
+        return Err(No::invalid("a name has between 1 and 256 characters"));
+    }
+    Ok(())
+}
+
+/// Whether the user may do it to an object, or to all of vCenter.
+fn need(world: &World, user: &str, on: Id, privilege: &'static str) -> Result<(), No> {
+    if crate::privileges::holds(world, user, on, privilege) {
+        Ok(())
+    } else {
+        Err(No::unauthorized(privilege))
+    }
+}
+
+#[cfg(test)]
+mod tests;

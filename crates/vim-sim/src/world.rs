@@ -14,6 +14,7 @@ use crate::id::Id;
 use crate::io::{Effect, Input, Output, Reply, Request, RequestId};
 use crate::limits::Pace;
 use crate::privileges::Authority;
+use crate::rest::{RestSessions, Tags};
 use crate::rules::Rules;
 use crate::session::Sessions;
 use crate::settings::Settings;
@@ -30,7 +31,9 @@ pub struct World {
     pub(crate) store: Store,
     pub(crate) root: Id,
     pub(crate) sessions: Sessions,
+    pub(crate) rest_sessions: RestSessions,
     pub(crate) authority: Authority,
+    pub(crate) tags: Tags,
     problems: Vec<String>,
     /// Whose request is being answered.
     pub(crate) caller: Option<u32>,
@@ -87,7 +90,9 @@ impl World {
             store,
             root,
             sessions: Sessions::default(),
+            rest_sessions: RestSessions::default(),
             authority: Authority::new(),
+            tags: Tags::default(),
             problems: Vec::new(),
             caller: None,
             snapshots: BTreeMap::new(),

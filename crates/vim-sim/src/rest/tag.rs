@@ -1,0 +1,99 @@
+//! Tags.
+
+use serde_json::{Value, json};
+
+use super::{Answer, Asked, No, Style, category, check_name, need, text};
+use crate::world::{World, uuid_text};
+
+/// A tag.
+#[derive(Debug, Clone)]
+pub(super) struct Tag {
+    pub(super) category: String,
+    pub(super) name: String,
+    description: String,
+}
+
+pub(super) fn answer(world: &mut World, asked: &Asked<'_>, style: Style) -> Answer {
+    let root = world.root;
+    let may = |world: &World, privilege| need(world, &asked.user, root, privilege);
+    match (asked.method, asked.action.as_deref(), &asked.id) {
+        ("GET", None, None) => Ok(world.tags.all.keys().cloned().collect()),
+        ("GET", None, Some(id)) => found(world, id).map(|tag| shown(id, tag)),
+        ("POST", None, None) => {
+            may(world, "InventoryService.Tagging.CreateTag")?;
+            create(world, asked.spec(style, "create_spec")?)
+        }
+        // The category stands where tags do elsewhere, or in the body.
+        ("POST", Some("list-tags-for-category"), Some(category)) => in_category(world, category),
+        ("POST", Some("list-tags-for-category"), None) => in_category(world, asked.text("category_id")?),
+        ("PATCH", None, Some(id)) => {
+            may(world, "InventoryService.Tagging.EditTag")?;
+            update(world, id, asked.spec(style, "update_spec")?)
+        }
+        ("DELETE", None, Some(id)) => {
+            may(world, "InventoryService.Tagging.DeleteTag")?;
+            found(world, id)?;
+            world.tags.all.remove(id);
+            world.tags.attached.retain(|(tag, _)| tag != id);
+            Ok(Value::Null)
+        }
+        _ => Err(No::unknown()),
+    }
+}
+
+pub(super) fn found<'w>(world: &'w World, id: &str) -> Result<&'w Tag, No> {
+    world.tags.all.get(id).ok_or_else(|| No::not_found("tag", id))
+}
+
+fn shown(id: &str, tag: &Tag) -> Value {
+    json!({
+        "id": id,
+        "category_id": tag.category,
+        "name": tag.name,
+        "description": tag.description,
+        "used_by": [],
+    })
+}
+
+fn in_category(world: &World, id: &str) -> Answer {
+    category::found(world, id)?;
+    Ok(world.tags.all.iter().filter(|(_, tag)| tag.category == id).map(|(id, _)| id.clone()).collect())
+}
+
+fn create(world: &mut World, spec: &Value) -> Answer {
+    let tag = Tag {
+        category: text(spec, "category_id")?.to_owned(),
+        name: text(spec, "name")?.to_owned(),
+        description: text(spec, "description")?.to_owned(),
+    };
+    check_name(&tag.name)?;
+    category::found(world, &tag.category)?;
+    check_free(world, &tag.category, &tag.name, "")?;
+    let id = format!("urn:vmomi:InventoryServiceTag:{}:GLOBAL", uuid_text(world.uuid()));
+    world.tags.all.insert(id.clone(), tag);
+    Ok(Value::String(id))
+}
+
+/// Names are compared without regard to the case of letters, and only within a category.
+fn check_free(world: &World, category: &str, name: &str, own: &str) -> Result<(), No> {
+    let lower = name.to_lowercase();
+    let mut others = world.tags.all.iter().filter(|(id, tag)| *id != own && tag.category == category);
+    if others.any(|(_, other)| other.name.to_lowercase() == lower) {
+        return Err(No::exists("tag", name));
+    }
+    Ok(())
+}
+
+fn update(world: &mut World, id: &str, spec: &Value) -> Answer {
+    let mut tag = found(world, id)?.clone();
+    if let Some(name) = spec["name"].as_str() {
+        check_name(name)?;
+        check_free(world, &tag.category, name, id)?;
+        name.clone_into(&mut tag.name);
+    }
+    if let Some(description) = spec["description"].as_str() {
+        description.clone_into(&mut tag.description);
+    }
+    world.tags.all.insert(id.to_owned(), tag);
+    Ok(Value::Null)
+}
