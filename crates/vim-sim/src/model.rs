@@ -5,6 +5,7 @@ mod text;
 
 use serde::Deserialize;
 
+use crate::privileges::Access;
 use crate::settings::Settings;
 use crate::world::World;
 pub use build::ModelError;
@@ -14,6 +15,9 @@ pub use text::Bytes;
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
+    /// Users, roles and permissions, if they are not those of the settings.
+    #[serde(default)]
+    pub access: Option<Access>,
     /// Datacenters.
     #[serde(default, rename = "datacenter")]
     pub datacenters: Vec<DatacenterModel>,
@@ -242,7 +246,7 @@ impl Model {
             datastores += counts.datastores;
             datacenter
         });
-        Self { datacenters: datacenters.collect() }
+        Self { datacenters: datacenters.collect(), access: None }
     }
 }
 

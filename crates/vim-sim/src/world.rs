@@ -22,7 +22,7 @@ use crate::store::Store;
 use crate::task::Tasks;
 use crate::traffic::Traffic;
 use crate::view::View;
-use crate::{collect, control, guests, http, limits, privileges, task};
+use crate::{collect, control, guests, http, limits, task};
 
 /// A vCenter and all that it manages.
 #[derive(Debug)]
@@ -34,7 +34,6 @@ pub struct World {
     pub(crate) rest_sessions: RestSessions,
     pub(crate) authority: Authority,
     pub(crate) tags: Tags,
-    problems: Vec<String>,
     /// Whose request is being answered.
     pub(crate) caller: Option<u32>,
     /// Which VM a snapshot is of.
@@ -93,7 +92,6 @@ impl World {
             rest_sessions: RestSessions::default(),
             authority: Authority::new(),
             tags: Tags::default(),
-            problems: Vec::new(),
             caller: None,
             snapshots: BTreeMap::new(),
             views: BTreeMap::new(),
@@ -159,15 +157,9 @@ impl World {
 
     /// Lets all that is due happen, and forgets that anything changed: nobody has looked yet.
     pub(crate) fn settle(&mut self) {
-        self.problems = privileges::apply(self);
         self.run_timers();
         self.effects.clear();
         self.forget_old_changes();
-    }
-
-    /// What is wrong with the users, roles and permissions of its settings.
-    pub fn problems(&self) -> &[String] {
-        &self.problems
     }
 
     fn request(&mut self, id: RequestId, request: &Request) {

@@ -54,7 +54,6 @@ impl Sim {
         };
         let settings = Settings { access, ..Settings::default() };
         let world = Model::uniform(Counts::default()).build(settings, NOW).expect("a model");
-        assert_eq!(world.problems(), [""; 0]);
         Self { world, last: 0 }
     }
 
@@ -295,6 +294,42 @@ fn a_watcher_sees_what_it_may_come_and_go_with_its_permissions() {
     let answer = replies.into_iter().find(|(id, _)| *id == waiting).expect("the wait is over");
     let answer = text(answer.1);
     assert!(answer.contains("<kind>leave") && answer.contains(&format!(">{vm}<")), "{answer}");
+}
+
+#[test]
+fn a_watcher_that_may_only_look_is_told_what_it_misses() {
+    let mut sim = Sim::new(&READS);
+    let (admin, viewer) = (sim.login("admin"), sim.login("viewer"));
+    let vm = sim.find(&admin, VM).expect("a VM");
+    let filter = format!(
+        "<spec><propSet><type>VirtualMachine</type><pathSet>name</pathSet><pathSet>runtime.powerState</pathSet></propSet>\
+         <objectSet><obj type=\"VirtualMachine\">{vm}</obj></objectSet></spec><partialUpdates>false</partialUpdates>"
+    );
+    sim.call(&viewer, "PropertyCollector", "propertyCollector", "CreateFilter", &filter);
+    let told = sim.call(
+        &viewer,
+        "PropertyCollector",
+        "propertyCollector",
+        "WaitForUpdatesEx",
+        "<version></version>",
+    );
+    assert!(told.contains("DC0_H0_VM0") && !told.contains("poweredOn"), "{told}");
+    assert_eq!(between(&told, "<missingSet><path>", "<"), "runtime.powerState");
+}
+
+#[test]
+fn what_happened_to_what_may_not_be_seen_is_not_told() {
+    let mut sim = Sim::new(&READS);
+    let (admin, tenant) = (sim.login("admin"), sim.login("tenant"));
+    for path in [VM, OTHER] {
+        let vm = sim.find(&admin, path).expect("a VM");
+        sim.call(&admin, "VirtualMachine", &vm, "PowerOffVM_Task", "");
+    }
+    let told = |sim: &mut Sim, session: &Session| {
+        let events = sim.call(session, "EventManager", "EventManager", "QueryEvents", "<filter/>");
+        (events.contains("DC0_H0_VM0"), events.contains("DC0_H0_VM1"))
+    };
+    assert_eq!((told(&mut sim, &admin), told(&mut sim, &tenant)), ((true, true), (true, false)));
 }
 
 #[test]

@@ -9,6 +9,7 @@ use super::{DatacenterModel, HostModel, Model, PoolModel, VmModel};
 use crate::id::{Id, Kind};
 use crate::machine::{self, Blueprint};
 use crate::methods::add_pool;
+use crate::privileges;
 use crate::settings::{GuestTimes, Settings};
 use crate::store::{
     Card, CardBacking, Compute, Controller, Datacenter, Datastore, Device, Folder, Host, Network, Pool,
@@ -28,9 +29,15 @@ pub enum ModelError {
     /// Something does not fit.
     #[error("{what} cannot be made: {why}")]
     Refused { what: String, why: String },
+    /// Users, roles or permissions make no sense.
+    #[error("the users, roles and permissions are wrong: {}", problems.join("; "))]
+    Access { problems: Vec<String> },
 }
 
-pub(super) fn build(model: &Model, settings: Settings, now: Timestamp) -> Result<World, ModelError> {
+pub(super) fn build(model: &Model, mut settings: Settings, now: Timestamp) -> Result<World, ModelError> {
+    if let Some(access) = &model.access {
+        settings.access = access.clone();
+    }
     // What is on has been on for a while: its guests need not start first.
     let started = GuestTimes {
         tools_installed: settings.guests.tools_installed,
@@ -41,6 +48,10 @@ pub(super) fn build(model: &Model, settings: Settings, now: Timestamp) -> Result
     let mut world = World::new(Settings { guests: started, ..settings }, now);
     for datacenter in &model.datacenters {
         Site::build(&mut world, datacenter)?;
+    }
+    let problems = privileges::apply(&mut world);
+    if !problems.is_empty() {
+        return Err(ModelError::Access { problems });
     }
     world.settle();
     world.settings.guests = guests;

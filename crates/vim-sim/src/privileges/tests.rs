@@ -7,7 +7,7 @@ use super::table::{On, Row, TABLE};
 use super::*;
 use crate::id::Kind;
 use crate::io::RequestId;
-use crate::model::{Counts, Model};
+use crate::model::{Counts, Model, ModelError};
 use crate::settings::Settings;
 use crate::soap::Call;
 use cases::Case;
@@ -27,9 +27,7 @@ fn world_without(missing: &[&str]) -> World {
             propagate: true,
         }],
     };
-    let world = build(Settings { access, ..Settings::default() });
-    assert_eq!(world.problems(), [""; 0]);
-    world
+    build(Settings { access, ..Settings::default() })
 }
 
 fn build(settings: Settings) -> World {
@@ -263,14 +261,15 @@ fn only_listed_users_may_log_in_where_there_are_any() {
 
 #[test]
 fn what_is_wrong_with_the_settings_is_told_all_at_once() {
-    let text = r#"{
+    let text = r#"{"access": {
         "users": [{"name": "", "password": "x"}],
         "roles": [{"name": "Admin", "privileges": []}, {"name": "r", "privileges": ["Nonsense.Do"]}],
         "permissions": [{"principal": "u", "role": "none", "entity": "DC9"}]
-    }"#;
-    let access: Access = serde_json::from_str(text).expect("settings");
+    }}"#;
+    let model: Model = serde_json::from_str(text).expect("a model");
+    let access = model.access.as_ref().expect("settings");
     assert!(access.permissions[0].propagate && !format!("{access:?}").contains('x'));
-    let world = build(Settings { access, ..Settings::default() });
+    let refused = model.build(Settings::default(), Timestamp::UNIX_EPOCH);
     let expected = [
         "users: a user has no name",
         "roles: there are two roles Admin",
@@ -278,6 +277,7 @@ fn what_is_wrong_with_the_settings_is_told_all_at_once() {
         "permissions: there is no role none",
         "permissions: there is nothing at DC9",
     ];
-    assert_eq!(world.problems(), expected);
+    let Err(ModelError::Access { problems }) = refused else { panic!("it was built") };
+    assert_eq!(problems, expected);
     assert!(serde_json::from_str::<Access>(r#"{"user": []}"#).is_err());
 }
