@@ -48,6 +48,7 @@ pub use model::{
     PoolModel, VmModel,
 };
 pub use privileges::{Access, Permission, Role, User};
+pub use rest::{CategoryModel, TagModel};
 pub use rules::{Action, FaultMember, FaultSpec, GuestBehaviour, InvalidRule, Remains, Rule};
 pub use settings::{Durations, Exceeded, GuestTimes, Limits, Settings};
 pub use span::{InvalidSpan, Span};

@@ -6,6 +6,7 @@ mod text;
 use serde::Deserialize;
 
 use crate::privileges::Access;
+use crate::rest::CategoryModel;
 use crate::settings::Settings;
 use crate::world::World;
 pub use build::ModelError;
@@ -21,6 +22,9 @@ pub struct Model {
     /// Datacenters.
     #[serde(default, rename = "datacenter")]
     pub datacenters: Vec<DatacenterModel>,
+    /// Categories of tags.
+    #[serde(default, rename = "category")]
+    pub categories: Vec<CategoryModel>,
 }
 
 /// A datacenter.
@@ -246,7 +250,7 @@ impl Model {
             datastores += counts.datastores;
             datacenter
         });
-        Self { datacenters: datacenters.collect(), access: None }
+        Self { datacenters: datacenters.collect(), ..Self::default() }
     }
 }
 

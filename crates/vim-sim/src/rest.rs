@@ -5,6 +5,7 @@
 
 mod association;
 mod category;
+mod model;
 mod session;
 mod tag;
 
@@ -17,6 +18,8 @@ use crate::id::Id;
 use crate::io::{Reply, Request};
 use crate::world::World;
 use category::Category;
+pub(crate) use model::furnish;
+pub use model::{CategoryModel, TagModel};
 pub(crate) use session::RestSessions;
 use tag::Tag;
 

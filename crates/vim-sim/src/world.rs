@@ -197,6 +197,12 @@ impl World {
         }
     }
 
+    /// The entity at a path such as `DC0/vm/web`; the root at an empty one.
+    pub(crate) fn at_path(&self, path: &str) -> Option<Id> {
+        let mut parts = path.split('/').filter(|part| !part.is_empty());
+        parts.try_fold(self.root, |at, part| self.store.child(at, part))
+    }
+
     pub(crate) fn reply(&mut self, id: RequestId, reply: Reply) {
         match self.traffic.answer(id, reply) {
             Ok(reply) => self.replies.push((id, reply)),

@@ -60,10 +60,7 @@ fn child(world: &World, parent: Id, name: &str) -> Option<Id> {
 }
 
 fn by_path(world: &World, path: &str) -> Option<MoRef> {
-    let mut at = world.root;
-    for part in path.split('/').filter(|part| !part.is_empty()) {
-        at = child(world, at, part)?;
-    }
+    let at = world.at_path(path)?;
     privileges::sees(world, at).then(|| at.reference())
 }
 

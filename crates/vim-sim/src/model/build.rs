@@ -9,13 +9,13 @@ use super::{DatacenterModel, HostModel, Model, PoolModel, VmModel};
 use crate::id::{Id, Kind};
 use crate::machine::{self, Blueprint};
 use crate::methods::add_pool;
-use crate::privileges;
 use crate::settings::{GuestTimes, Settings};
 use crate::store::{
     Card, CardBacking, Compute, Controller, Datacenter, Datastore, Device, Folder, Host, Network, Pool,
     StoragePod, Switch, Tools, What,
 };
 use crate::world::{World, uuid_text};
+use crate::{privileges, rest};
 
 /// Why a model makes no world.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -48,6 +48,9 @@ pub(super) fn build(model: &Model, mut settings: Settings, now: Timestamp) -> Re
     let mut world = World::new(Settings { guests: started, ..settings }, now);
     for datacenter in &model.datacenters {
         Site::build(&mut world, datacenter)?;
+    }
+    for category in &model.categories {
+        rest::furnish(&mut world, category).map_err(|(what, why)| ModelError::Refused { what, why })?;
     }
     let problems = privileges::apply(&mut world);
     if !problems.is_empty() {

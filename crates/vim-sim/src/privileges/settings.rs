@@ -5,7 +5,6 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{PRIVILEGES, canonical, grant};
-use crate::id::Id;
 use crate::world::World;
 
 /// Who may do what.
@@ -87,7 +86,7 @@ pub(crate) fn apply(world: &mut World) -> Vec<String> {
     }
     for permission in permissions {
         let role = world.authority.role_named(&permission.role);
-        let entity = at(world, &permission.entity);
+        let entity = world.at_path(&permission.entity);
         if role.is_none() {
             problems.push(format!("permissions: there is no role {}", permission.role));
         }
@@ -99,10 +98,4 @@ pub(crate) fn apply(world: &mut World) -> Vec<String> {
         }
     }
     problems
-}
-
-fn at(world: &World, path: &str) -> Option<Id> {
-    path.split('/')
-        .filter(|part| !part.is_empty())
-        .try_fold(world.root, |at, part| world.store.child(at, part))
 }

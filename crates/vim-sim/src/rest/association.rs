@@ -130,7 +130,7 @@ fn check(world: &World, id: &str, object: Id) -> Result<(), No> {
     }
 }
 
-fn attach(world: &mut World, id: &str, object: Id) -> Result<(), No> {
+pub(super) fn attach(world: &mut World, id: &str, object: Id) -> Result<(), No> {
     check(world, id, object)?;
     tidy(world);
     world.tags.attached.insert((id.to_owned(), object));

@@ -53,7 +53,7 @@ fn shown(id: &str, category: &Category) -> Value {
     })
 }
 
-fn create(world: &mut World, spec: &Value) -> Answer {
+pub(super) fn create(world: &mut World, spec: &Value) -> Answer {
     let category = Category {
         name: text(spec, "name")?.to_owned(),
         description: text(spec, "description")?.to_owned(),

@@ -60,7 +60,7 @@ fn in_category(world: &World, id: &str) -> Answer {
     Ok(world.tags.all.iter().filter(|(_, tag)| tag.category == id).map(|(id, _)| id.clone()).collect())
 }
 
-fn create(world: &mut World, spec: &Value) -> Answer {
+pub(super) fn create(world: &mut World, spec: &Value) -> Answer {
     let tag = Tag {
         category: text(spec, "category_id")?.to_owned(),
         name: text(spec, "name")?.to_owned(),

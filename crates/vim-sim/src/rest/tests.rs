@@ -104,6 +104,36 @@ fn a_session_is_told_of_until_it_ends() {
 }
 
 #[test]
+fn a_model_has_categories_and_tags() {
+    let model = |on: &str| -> Model {
+        let category =
+            json!({ "name": "size", "types": ["VirtualMachine"], "tag": [{ "name": "small", "on": [on] }] });
+        let model = json!({ "datacenter": [{ "name": "DC0", "folders": ["ci"] }], "category": [category] });
+        serde_json::from_value(model).expect("a model")
+    };
+    let build =
+        |model: Model| model.build(Settings::default(), Timestamp::UNIX_EPOCH).map_err(|e| e.to_string());
+    let nothing = build(model("DC0/vm/web")).map(drop);
+    assert_eq!(nothing, Err("tag \"small\" cannot be made: there is nothing at DC0/vm/web".to_owned()));
+    let unfit = build(model("DC0/vm/ci")).map(drop).expect_err("a folder has no size");
+    assert!(unfit.contains("The category size is not for a Folder."), "{unfit}");
+
+    let mut uniform = Model::uniform(Counts::default());
+    uniform.categories = model("DC0/vm/DC0_H0_VM0").categories;
+    let mut client = Client::logged_in();
+    client.world.tags = build(uniform).expect("a world").tags;
+    let tags = client.get("GET", "/tagging/tag", &Value::Null);
+    let tag = tags[0].as_str().expect("a tag");
+    assert_eq!(client.get("GET", &format!("/tagging/tag/id:{tag}"), &Value::Null)["name"], "small");
+    let on = client.get(
+        "POST",
+        &format!("/tagging/tag-association/id:{tag}?~action=list-attached-objects"),
+        &Value::Null,
+    );
+    assert_eq!(on, json!([client.vms()[0]]));
+}
+
+#[test]
 fn the_newer_spelling_does_the_same() {
     let mut client = Client::new();
     let (status, id) = client.log_in("/api/session");
