@@ -206,23 +206,17 @@ impl Grant {
     }
 }
 
-/// Gives a user a role on an entity.
+/// Gives a user a role on an entity. Watchers see the difference after [`look_again`].
 pub(crate) fn grant(world: &mut World, entity: Id, principal: &str, role: i32, propagate: bool) {
     let grant = Grant { principal: principal.to_owned(), role, propagate };
     world.authority.grants.entry(canonical(principal)).or_default().insert(entity, grant);
-    look_again(world);
 }
 
-/// Takes a permission away; whether there was one.
+/// Takes a permission away; whether there was one. Watchers see the difference after [`look_again`].
 pub(crate) fn revoke(world: &mut World, entity: Id, principal: &str) -> bool {
     let principal = canonical(principal);
     let Some(own) = world.authority.grants.get_mut(&principal) else { return false };
-    let was = own.remove(&entity).is_some();
-    // Whoever was given something stays somebody who has only what is given.
-    if was {
-        look_again(world);
-    }
-    was
+    own.remove(&entity).is_some()
 }
 
 /// Takes all permissions on an entity away.
@@ -230,7 +224,6 @@ pub(crate) fn revoke_all(world: &mut World, entity: Id) {
     for own in world.authority.grants.values_mut() {
         own.remove(&entity);
     }
-    look_again(world);
 }
 
 /// What can be seen may have changed for anybody.

@@ -220,6 +220,27 @@ fn a_call_without_its_privilege_is_refused_and_does_nothing() {
 }
 
 #[test]
+fn whoever_removes_all_that_it_may_see_is_told_that_it_is_done() {
+    let more = ["VirtualMachine.Interact.PowerOff", "VirtualMachine.Inventory.Delete"];
+    let mut sim = Sim::new(&[&READS[..], &more[..1]].concat());
+    let tenant = sim.login("tenant");
+    let vm = sim.find(&tenant, VM).expect("a VM");
+    let refused = sim.call(&tenant, "VirtualMachine", &vm, "Destroy_Task", "");
+    assert_eq!(between(&refused, "<privilegeId>", "<"), "VirtualMachine.Inventory.Delete");
+
+    let mut sim = Sim::new(&[&READS[..], &more].concat());
+    let (tenant, viewer) = (sim.login("tenant"), sim.login("viewer"));
+    sim.call(&tenant, "VirtualMachine", &vm, "PowerOffVM_Task", "");
+    let task = sim.call(&tenant, "VirtualMachine", &vm, "Destroy_Task", "");
+    let task = between(&task, "type=\"Task\">", "<").to_owned();
+    for session in [&tenant, &viewer] {
+        let info = sim.read(session, "Task", &task, "<pathSet>info.state</pathSet>");
+        assert!(info.contains("success"), "{info}");
+    }
+    assert_eq!(sim.find(&viewer, VM), None);
+}
+
+#[test]
 fn whoever_has_no_permission_at_all_cannot_come_in() {
     let mut sim = Sim::new(&READS);
     let refused = sim.try_login("nobody").map(|_| ()).expect_err("nothing is allowed to nobody");

@@ -73,6 +73,7 @@ pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
             if m.is_group || !privileges::revoke(world, on, &m.user) {
                 return Err(Refusal::new("NotFound", "The permission was not found."));
             }
+            privileges::look_again(world);
             Ok(())
         }),
         _ => return Tried::Not(node),
@@ -172,5 +173,6 @@ fn set(world: &mut World, on: &MoRef, permissions: &[Permission], only: bool) ->
     for Permission { principal, role_id, propagate, .. } in permissions {
         privileges::grant(world, on, principal, *role_id, *propagate);
     }
+    privileges::look_again(world);
     Ok(())
 }

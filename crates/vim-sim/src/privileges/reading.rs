@@ -37,7 +37,10 @@ pub(crate) fn seen<'w>(
 /// Whether a user may see an object: it, or something in it.
 pub(crate) fn user_sees(world: &World, user: &str, id: Id) -> bool {
     let of_an_entity = id.is_entity() || matches!(id.kind, Kind::Task | Kind::VirtualMachineSnapshot);
+    // Whoever starts a task sees how it ends, even if its object goes with it.
+    let own_task = || world.tasks.get(id).is_some_and(|task| task.user == user);
     !of_an_entity
+        || own_task()
         || holds(world, user, id, "System.View")
         || leads_somewhere(world, user, entity_of(world, id))
 }
