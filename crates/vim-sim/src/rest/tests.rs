@@ -224,6 +224,9 @@ fn an_object_gets_and_loses_many_tags_at_once() {
     let body = json!({ "object_id": vms[0], "tag_ids": [tags[0]] });
     assert_eq!(client.get("POST", &action("detach-multiple-tags-from-object"), &body), done);
     assert_eq!(client.get("POST", &on_objects, &both), listed(json!([tags[1]])));
+    let gone = json!({ "type": "VirtualMachine", "id": "vm-99999" });
+    let one = json!([{ "object_id": vms[0], "tag_ids": [tags[1]] }]);
+    assert_eq!(client.get("POST", &on_objects, &json!({ "object_ids": [gone, vms[0]] })), one);
     let attachable = client.get("POST", &action("list-attachable-tags"), &json!({ "object_id": vms[0] }));
     assert_eq!(attachable, json!(tags));
 }
