@@ -2,7 +2,7 @@
 
 mod queue;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -16,6 +16,8 @@ use queue::Queue;
 
 /// How long a task can be read after its end.
 const REMEMBERED: SignedDuration = SignedDuration::from_mins(10);
+/// How many tasks that have ended are remembered at most: those who make thousands a second cannot read them all.
+const MOST_REMEMBERED: usize = 10_000;
 /// Into how many parts the progress of a task is cut.
 const PARTS: i32 = 4;
 
@@ -23,6 +25,8 @@ const PARTS: i32 = 4;
 pub(crate) struct Tasks {
     tasks: BTreeMap<Id, Task>,
     queue: Queue,
+    /// Those that have ended, in that order, and when.
+    ended: VecDeque<(Timestamp, Id)>,
 }
 
 #[derive(Debug)]
@@ -231,8 +235,7 @@ fn complete(world: &mut World, id: Id, outcome: Result<Done, Refusal>) {
     if lost {
         world.tasks.tasks.remove(&id);
     } else {
-        let when = later(now, REMEMBERED);
-        world.at(when, Timer::Forget(id));
+        remember(world, id);
     }
     world.tasks.queue.leave(id);
     queue::admit(world);
@@ -277,8 +280,33 @@ pub(crate) fn drop_all(world: &mut World) {
     world.tasks = Tasks::default();
 }
 
-pub(crate) fn forget(world: &mut World, id: Id) {
-    if world.tasks.tasks.remove(&id).is_some() {
+/// A task has ended: it can be read for a while.
+fn remember(world: &mut World, id: Id) {
+    let now = world.now;
+    if world.tasks.ended.is_empty() {
+        world.at(later(now, REMEMBERED), Timer::ForgetTasks);
+    }
+    world.tasks.ended.push_back((now, id));
+    if world.tasks.ended.len() > MOST_REMEMBERED {
+        forget_oldest(world);
+    }
+}
+
+/// The while of some tasks is over.
+pub(crate) fn forget_old(world: &mut World) {
+    while let Some((ended, _)) = world.tasks.ended.front() {
+        let end = later(*ended, REMEMBERED);
+        if end > world.now {
+            return world.at(end, Timer::ForgetTasks);
+        }
+        forget_oldest(world);
+    }
+}
+
+fn forget_oldest(world: &mut World) {
+    if let Some((_, id)) = world.tasks.ended.pop_front()
+        && world.tasks.tasks.remove(&id).is_some()
+    {
         world.store.log.vanished(id);
     }
 }

@@ -62,8 +62,8 @@ pub struct World {
 pub(crate) enum Timer {
     /// A task goes on.
     Task(Id),
-    /// A task is forgotten.
-    Forget(Id),
+    /// Tasks that ended long ago are forgotten.
+    ForgetTasks,
     /// A guest goes on, if it still is in that run.
     Guest(Id, u64, guests::Stage),
     /// An answer goes out.
@@ -185,7 +185,7 @@ impl World {
             self.timers.pop();
             match timer {
                 Timer::Task(id) => task::advance(self, id),
-                Timer::Forget(id) => task::forget(self, id),
+                Timer::ForgetTasks => task::forget_old(self),
                 Timer::Guest(vm, run, stage) => guests::advance(self, vm, run, stage),
                 Timer::Reply(id) => {
                     let due = self.traffic.due(id);

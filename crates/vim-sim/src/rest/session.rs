@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::{Answer, No};
 use crate::io::{Body, Request};
 use crate::privileges;
+use crate::settings::Limits;
 use crate::world::World;
 
 const NAME: &str = "vmware-api-session-id";
@@ -66,9 +67,21 @@ fn current(world: &mut World, request: &Request) -> Result<String, No> {
         cookies.map(str::trim).find_map(|cookie| cookie.strip_prefix(NAME)?.strip_prefix('='))
     };
     let id = request.header(NAME).or_else(cookie).ok_or_else(No::unauthenticated)?;
+    let (now, limits) = (world.now, world.settings.limits.clone());
+    // Nobody sees a session that is over, so it may go when somebody looks for it.
+    world.rest_sessions.0.retain(|_, session| !session.is_over(&limits, now));
     let session = world.rest_sessions.0.get_mut(id).ok_or_else(No::unauthenticated)?;
-    session.last_active = world.now;
+    session.last_active = now;
     Ok(id.to_owned())
+}
+
+impl RestSession {
+    fn is_over(&self, limits: &Limits, now: Timestamp) -> bool {
+        let past = |since: Timestamp, most: Option<SignedDuration>| {
+            most.is_some_and(|m| now.duration_since(since) >= m)
+        };
+        past(self.last_active, limits.idle_session) || past(self.created, limits.session_age)
+    }
 }
 
 fn log_in(world: &mut World, request: &Request) -> Answer {

@@ -6,7 +6,7 @@ use std::process::Output;
 use jiff::Timestamp;
 use rookery_daemon::Supervisor;
 use rookery_vim_sim::server::{Blobs, Running};
-use rookery_vim_sim::{Counts, Model, Settings};
+use rookery_vim_sim::{Clock, Counts, Model, Settings};
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::process::Command;
@@ -26,7 +26,7 @@ impl Sim {
         let folder = tempfile::tempdir().expect("a folder");
         let blobs = Blobs::in_folder(&folder.path().join("blobs")).expect("a folder");
         let supervisor = Supervisor::new();
-        let running = Running::start(world, || Timestamp::UNIX_EPOCH, blobs, &supervisor);
+        let running = Running::start(world, Clock::manual(Timestamp::UNIX_EPOCH), blobs, &supervisor);
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address").to_string();
         supervisor.spawn("vCenter for a test", running.serve(listener, None));
