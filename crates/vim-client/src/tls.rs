@@ -36,7 +36,7 @@ pub struct InvalidThumbprint;
 
 impl Thumbprint {
     /// The thumbprint of a certificate.
-    pub fn of(certificate: &CertificateDer<'_>) -> Self {
+    pub fn of(certificate: &[u8]) -> Self {
         let mut bytes = [0; 32];
         bytes.copy_from_slice(digest(&SHA256, certificate).as_ref());
         Self(bytes)

@@ -27,6 +27,8 @@ pub(crate) struct Tasks {
     queue: Queue,
     /// Those that have ended, in that order, and when.
     ended: VecDeque<(Timestamp, Id)>,
+    /// By name: how many run, and how many ran at most.
+    running: BTreeMap<&'static str, (usize, usize)>,
 }
 
 #[derive(Debug)]
@@ -89,6 +91,11 @@ impl Task {
 impl Tasks {
     pub(crate) fn get(&self, id: Id) -> Option<&Task> {
         self.tasks.get(&id).filter(|task| !task.lost)
+    }
+
+    /// How many tasks of each name ran at a time, at most.
+    pub(crate) fn most_at_once(&self) -> BTreeMap<&'static str, usize> {
+        self.running.iter().map(|(name, (_, most))| (*name, *most)).collect()
     }
 
     pub(crate) fn contains(&self, id: Id) -> bool {
@@ -178,6 +185,9 @@ fn begin(world: &mut World, id: Id) {
     let user = task.user.clone();
     task.state = State::Running;
     task.started = Some(world.now);
+    let (now, most) = world.tasks.running.entry(task.name).or_default();
+    *now += 1;
+    *most = (*most).max(*now);
     world.store.log.touch(id, "info.state");
     world.store.log.touch(id, "info.startTime");
     match machine::begin(world, id, &user, work) {
@@ -224,6 +234,11 @@ fn complete(world: &mut World, id: Id, outcome: Result<Done, Refusal>) {
     let Some(task) = world.tasks.tasks.get_mut(&id) else { return };
     task.completed = Some(now);
     task.progress = None;
+    if matches!(task.state, State::Running)
+        && let Some((running, _)) = world.tasks.running.get_mut(task.name)
+    {
+        *running -= 1;
+    }
     task.state = match outcome {
         Ok(done) => State::Success(done),
         Err(refusal) => State::Error(refusal),

@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use rookery_daemon::{Clock, Supervisor};
+use rookery_daemon::Supervisor;
 use rookery_vim_sim::server::{Blobs, Identity, Running};
-use rookery_vim_sim::{Model, Settings};
+use rookery_vim_sim::{Clock, Model, Settings};
 use tokio::net::TcpListener;
 
 /// How long connections get to end.
@@ -27,8 +27,8 @@ impl Embedded {
         settings: Settings,
         listen: SocketAddr,
         identity: Option<Identity>,
+        clock: Clock,
     ) -> anyhow::Result<Self> {
-        let clock = Clock::system();
         let world = model.build(settings, clock.now()).context("the model makes no vCenter")?;
         let listener =
             TcpListener::bind(listen).await.with_context(|| format!("cannot listen on {listen}"))?;
@@ -37,7 +37,7 @@ impl Embedded {
             std::env::temp_dir().join(format!("rookery-sim-{}-{}", std::process::id(), address.port()));
         let blobs = Blobs::in_folder(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
         let supervisor = Supervisor::new();
-        let running = Running::start(world, rookery_vim_sim::Clock::real(clock), blobs, &supervisor);
+        let running = Running::start(world, clock, blobs, &supervisor);
         let scheme = if identity.is_some() { "https" } else { "http" };
         let tls = identity.map(Identity::acceptor).transpose()?;
         let over = supervisor.token();

@@ -1,26 +1,37 @@
 //! `rookery sim vcenter`.
 
+mod control_file;
+mod ctl;
+
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use rand::TryRng as _;
+use rand::rngs::SysRng;
 use rookery_daemon::Supervisor;
+use rookery_vim::Hidden;
+use rookery_vim_client::Thumbprint;
 use rookery_vim_sim::server::Identity;
-use rookery_vim_sim::{Counts, Durations, GuestTimes, Model, Settings, Span};
+use rookery_vim_sim::{Change, Clock, Counts, Durations, GuestTimes, Model, Settings, Span};
 use tokio::io::AsyncReadExt as _;
 
 use super::Embedded;
 use crate::Ending;
 use crate::fleet::stop;
 use crate::output::Out;
+use control_file::ControlFile;
 
 /// How long the listeners for signals get to end.
 const SIGNALS_END: Duration = Duration::from_secs(1);
 
 /// The arguments of `sim vcenter`.
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// Where to listen; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8989")]
     listen: SocketAddr,
@@ -42,6 +53,12 @@ pub struct Args {
     /// End when standard input closes
     #[arg(long)]
     until_stdin_closes: bool,
+    /// Write a file by which `rookery sim vcenter ctl` can look into it and change its ways
+    #[arg(long, value_name = "FILE")]
+    control_file: Option<PathBuf>,
+    /// Durations, limits and guests as JSON, see docs/simulator-control.md
+    #[arg(long, value_name = "JSON", value_parser = change)]
+    set: Option<Change>,
     /// Where all that is random begins
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
@@ -49,6 +66,17 @@ pub struct Args {
     inventory: Inventory,
     #[command(flatten)]
     times: Times,
+}
+
+/// What to do with one that runs.
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Look into a simulated vCenter that runs, and change its ways
+    Ctl(ctl::Args),
+}
+
+fn change(text: &str) -> Result<Change, String> {
+    serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
 /// What there is.
@@ -109,13 +137,19 @@ struct Times {
     /// From power on until the tools run
     #[arg(long, value_name = "TIME", default_value = "0s")]
     boot_time: Span,
+    /// Time passes so many times faster than it does
+    #[arg(long, value_name = "TIMES", default_value_t = 1.0, conflicts_with = "manual_time")]
+    time_scale: f64,
+    /// Time stands still until `ctl advance`
+    #[arg(long, requires = "control_file")]
+    manual_time: bool,
 }
 
 impl Args {
     fn settings(&self) -> Settings {
         let times = &self.times;
         let task = times.task_time;
-        Settings {
+        let mut settings = Settings {
             seed: self.seed,
             login: self.user.clone().zip(self.password.clone()),
             durations: Durations {
@@ -131,6 +165,21 @@ impl Args {
             },
             guests: GuestTimes { tools: times.boot_time, ..GuestTimes::default() },
             ..Settings::default()
+        };
+        if let Some(change) = self.set.clone() {
+            settings.durations = change.durations.unwrap_or(settings.durations);
+            settings.guests = change.guests.unwrap_or(settings.guests);
+            settings.limits = change.limits.unwrap_or(settings.limits);
+        }
+        settings
+    }
+
+    fn clock(&self) -> Clock {
+        let wall = rookery_daemon::Clock::system();
+        if self.times.manual_time {
+            Clock::manual(wall.now())
+        } else {
+            Clock::scaled(wall, self.times.time_scale)
         }
     }
 
@@ -179,14 +228,33 @@ fn read_model(file: &Path) -> anyhow::Result<Model> {
     }
 }
 
+/// What only the owner of the control file knows.
+fn token() -> anyhow::Result<String> {
+    let mut bytes = [0_u8; 24];
+    SysRng.try_fill_bytes(&mut bytes).context("the system gives no random numbers")?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
 pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
+    if let Some(Command::Ctl(args)) = &args.command {
+        return ctl::run(args, out).await;
+    }
     if !args.listen.ip().is_loopback() && args.user.is_none() {
         bail!(
             "--listen {} is not a loopback address: name a --user and a --password, or everybody may log in",
             args.listen
         );
     }
-    let served = Embedded::start(&args.model()?, args.settings(), args.listen, args.identity()?).await?;
+    let mut settings = args.settings();
+    let identity = args.identity()?;
+    let thumbprint = identity.as_ref().map(|identity| Thumbprint::of(identity.certificate()).to_string());
+    let token = token()?;
+    if args.control_file.is_some() {
+        settings.control_token = Some(Hidden(token.clone()));
+    }
+    let served = Embedded::start(&args.model()?, settings, args.listen, identity, args.clock()).await?;
+    let control = ControlFile { address: served.address.clone(), thumbprint, token };
+    let _written = args.control_file.as_deref().map(|file| control.write(file)).transpose()?;
     out.line(&format!("serving {}", served.address)).await?;
     let listeners = Supervisor::new();
     let stop = stop::listen(&listeners).await;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use jiff::SignedDuration;
 use rookery_vim_client::{Endpoint, Trust};
-use rookery_vim_sim::{Durations, GuestTimes, Model, Settings, Span};
+use rookery_vim_sim::{Clock, Durations, GuestTimes, Model, Settings, Span};
 
 use crate::sim::Embedded;
 use crate::vcenter::Vcenter;
@@ -37,7 +37,8 @@ pub(super) async fn start() -> anyhow::Result<Embedded> {
         ..Settings::default()
     };
     let model: Model = toml::from_str(MODEL).context("the built-in model cannot be read")?;
-    Embedded::start(&model, settings, SocketAddr::from(([127, 0, 0, 1], 0)), None).await
+    let clock = Clock::real(rookery_daemon::Clock::system());
+    Embedded::start(&model, settings, SocketAddr::from(([127, 0, 0, 1], 0)), None, clock).await
 }
 
 /// How to reach it.

@@ -22,6 +22,8 @@ pub(super) struct Inspection<'w> {
     /// Waits for updates, of all sessions.
     waits: usize,
     tasks: BTreeMap<&'static str, usize>,
+    /// By method, how many ran at a time at most.
+    most_tasks_at_once: BTreeMap<&'static str, usize>,
     unfinished: Vec<Unfinished<'w>>,
     rules: &'w [Active],
     events: usize,
@@ -74,6 +76,7 @@ pub(super) fn inspect(world: &World) -> Inspection<'_> {
         sessions: sessions.collect(),
         waits: world.collectors.waiting(),
         tasks,
+        most_tasks_at_once: world.tasks.most_at_once(),
         unfinished: unfinished
             .map(|(id, task)| Unfinished {
                 task: id.text(),
