@@ -9,6 +9,7 @@ mod event;
 mod guest;
 mod hardware;
 mod hosts;
+mod keyed;
 mod managers;
 mod places;
 mod pools;

@@ -2,6 +2,7 @@
 
 use rookery_vim::Writer;
 
+use super::keyed::Keyed;
 use super::{Found, Frame, Members, device, hosts, managers, places, pools, storage, tasks, vm};
 use crate::id::{Id, Kind};
 use crate::store::Store;
@@ -31,6 +32,13 @@ pub(crate) fn exists(
 
 /// Writes what a path leads to.
 pub(crate) fn property(world: &World, id: Id, path: &str, out: &mut Writer, element: &str) -> Found {
+    if let Some(keyed) = Keyed::parse(path) {
+        let mut list = Writer::new();
+        return match property(world, id, keyed.list, &mut list, element) {
+            Found::Written => keyed.pick(&list.into_string(), out, element),
+            other => other,
+        };
+    }
     let steps: Vec<&str> = path.split('.').collect();
     let mut members = Members::one(out, element, &steps);
     describe(world, id, &mut members);
