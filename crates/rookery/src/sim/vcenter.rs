@@ -50,6 +50,12 @@ pub struct Args {
     /// That user's password; this is a simulator, so it is no secret
     #[arg(long, value_name = "TEXT", requires = "user")]
     password: Option<String>,
+    /// The only user of all guests [default: anybody]
+    #[arg(long, value_name = "NAME", requires = "guest_password")]
+    guest_user: Option<String>,
+    /// That user's password
+    #[arg(long, value_name = "TEXT", requires = "guest_user")]
+    guest_password: Option<String>,
     /// End when standard input closes
     #[arg(long)]
     until_stdin_closes: bool,
@@ -152,6 +158,7 @@ impl Args {
         let mut settings = Settings {
             seed: self.seed,
             login: self.user.clone().zip(self.password.clone()),
+            guest_login: self.guest_user.clone().zip(self.guest_password.clone()),
             durations: Durations {
                 create: task,
                 clone: times.clone_time,
