@@ -183,7 +183,7 @@ async fn rest(output: Option<BufReader<impl AsyncRead + Unpin>>) -> String {
 }
 
 /// The program that was built from this checkout.
-fn binary() -> &'static PathBuf {
+pub fn binary() -> &'static PathBuf {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     BINARY.get_or_init(|| {
         if let Some(given) = std::env::var_os("ROOKERY_BIN") {

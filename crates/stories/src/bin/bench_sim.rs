@@ -10,8 +10,8 @@
 mod cycle;
 #[path = "bench_sim/fanout.rs"]
 mod fanout;
-#[path = "bench_sim/raw.rs"]
-mod raw;
+#[path = "bench_sim/retrieve.rs"]
+mod retrieve;
 #[path = "bench_sim/server.rs"]
 mod server;
 
@@ -67,7 +67,7 @@ async fn compare(vms: usize, plan: &Plan) {
     let mut retrieves = [Vec::new(), Vec::new()];
     for _ in 0..plan.rounds {
         for (server, seen) in servers.iter().zip(&mut retrieves) {
-            seen.push(raw::full_retrieve(server, vms).await);
+            seen.push(retrieve::full_retrieve(server, vms).await);
         }
     }
     line("full retrieve (name, summary, guest, config)", "s", retrieves.map(median), Better::Less, Some(3.0));
@@ -109,7 +109,7 @@ async fn alone(vms: usize, plan: &Plan) {
     println!("\n{vms} VMs, ours alone");
     let server = Server::start(Kind::Ours, vms).await;
     println!("start: {:.2} s, memory {:.0} MiB", server.started, server.memory());
-    println!("full retrieve: {:.2} s", raw::full_retrieve(&server, vms).await);
+    println!("full retrieve: {:.2} s", retrieve::full_retrieve(&server, vms).await);
     for clients in [1, 64] {
         let rate = cycle::rate(&server, clients, true, plan.seconds).await.unwrap_or_default();
         println!("clone, on, off, destroy; {clients} clients, one watcher: {rate:.0} operations/s");

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use rookery_stories::connect;
+use rookery_stories::{Raw, connect};
 use rookery_vim::methods::{
     CloneVmTask, DestroyTask, FindByInventoryPath, Method, PowerOffVmTask, PowerOnVmTask,
     RetrievePropertiesEx,
@@ -12,7 +12,6 @@ use rookery_vim::specs::{VirtualMachineCloneSpec, VirtualMachineRelocateSpec};
 use rookery_vim::{MoRef, Wire as _};
 use tokio::time::timeout;
 
-use crate::raw::Raw;
 use crate::server::Server;
 
 /// A server that does not answer for so long has stopped.
@@ -42,7 +41,7 @@ pub(crate) async fn rate(server: &Server, clients: usize, watched: bool, seconds
 }
 
 async fn one_client(server: &Server, nth: usize, end: Instant) -> usize {
-    let raw = Raw::login(server).await;
+    let raw = Raw::login(&server.address).await;
     let find = |path: &str| FindByInventoryPath {
         this: raw.content.search_index.clone().expect("a search index"),
         inventory_path: path.to_owned(),

@@ -3,17 +3,16 @@
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use rookery_stories::connect;
+use rookery_stories::{Raw, connect};
 use rookery_vim::Node;
 use rookery_vim::methods::{FindByInventoryPath, ReconfigVmTask};
 use rookery_vim::specs::{OptionValue, VirtualMachineConfigSpec};
 
-use crate::raw::Raw;
 use crate::server::Server;
 
 /// Milliseconds from the order until the last of so many watchers has seen the change.
 pub(crate) async fn delay(server: &Server, watchers: usize) -> f64 {
-    let raw = Raw::login(server).await;
+    let raw = Raw::login(&server.address).await;
     let find = FindByInventoryPath {
         this: raw.content.search_index.clone().expect("a search index"),
         inventory_path: "DC0/vm/DC0_H0_VM1".to_owned(),
