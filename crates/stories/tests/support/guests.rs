@@ -1,0 +1,153 @@
+//! Guests: how they start, and what can be done in them.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, bail, ensure};
+use rookery_vim::{MoRef, Node};
+
+use super::desk::{Desk, is, tag};
+use super::subject::Subject;
+
+const VM: &str = "DC0/vm/DC0_H0_VM0";
+
+/// Powers a VM off and on again.
+async fn restarted(desk: &Desk) -> anyhow::Result<MoRef> {
+    let vm = desk.find(VM).await?;
+    desk.off(&vm).await?;
+    desk.finish("PowerOnVM_Task", &vm, "").await?;
+    Ok(vm)
+}
+
+pub(super) async fn a_guest_comes_up_step_by_step(subject: Subject) -> anyhow::Result<()> {
+    let desk = Desk::at(&subject).await?;
+    let vm = restarted(&desk).await?;
+    let tools = desk.property(&vm, "guest.toolsRunningStatus").await?;
+    ensure!(tools == "guestToolsNotRunning", "the tools are {tools:?} at once");
+    ensure!(desk.property(&vm, "guest.ipAddress").await?.is_empty(), "it has an address at once");
+    desk.until(&vm, "guest.toolsRunningStatus", "guestToolsRunning").await?;
+    for _ in 0..50 {
+        if !desk.property(&vm, "guest.ipAddress").await?.is_empty() {
+            return Ok(());
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    bail!("it has no address")
+}
+
+pub(super) async fn a_guest_is_ready_by_itself(subject: Subject) -> anyhow::Result<()> {
+    let desk = Desk::at(&subject).await?;
+    let vm = restarted(&desk).await?;
+    desk.until(&vm, "guest.guestOperationsReady", "true").await
+}
+
+pub(super) async fn a_guest_that_is_off_tells_no_address(subject: Subject) -> anyhow::Result<()> {
+    let desk = Desk::at(&subject).await?;
+    let vm = restarted(&desk).await?;
+    desk.until(&vm, "guest.toolsRunningStatus", "guestToolsRunning").await?;
+    desk.off(&vm).await?;
+    desk.until(&vm, "guest.toolsRunningStatus", "guestToolsNotRunning").await?;
+    let address = desk.property(&vm, "guest.ipAddress").await?;
+    ensure!(address.is_empty(), "it still has {address}");
+    Ok(())
+}
+
+async fn processes(desk: &Desk) -> anyhow::Result<MoRef> {
+    let this = MoRef::new("ServiceInstance", "ServiceInstance");
+    let content = desk.ask("RetrieveServiceContent", &this, "").await?;
+    let guests = content.child("returnval").and_then(|content| content.child("guestOperationsManager"));
+    let guests = guests.map(super::desk::reference).context("guest operations")?;
+    let manager = desk.value(&guests, "processManager").await?.context("programs")?;
+    Ok(super::desk::reference(&manager))
+}
+
+fn login(vm: &MoRef, password: &str) -> String {
+    format!(
+        "{}<auth xsi:type=\"NamePasswordAuthentication\"><interactiveSession>false</interactiveSession>\
+         <username>root</username><password>{password}</password></auth>",
+        tag("vm", vm)
+    )
+}
+
+/// Runs a program to its end; what is told of it then.
+async fn run(desk: &Desk, vm: &MoRef, path: &str, arguments: &str) -> anyhow::Result<Node> {
+    let processes = processes(desk).await?;
+    let login = login(vm, "secret");
+    let given = format!(
+        "{login}<spec xsi:type=\"GuestProgramSpec\"><programPath>{path}</programPath>\
+         <arguments>{arguments}</arguments></spec>"
+    );
+    let started = desk.ask("StartProgramInGuest", &processes, &given).await?;
+    let pid = started.child_text("returnval").context("a process")?;
+    for _ in 0..100 {
+        let listed =
+            desk.ask("ListProcessesInGuest", &processes, &format!("{login}<pids>{pid}</pids>")).await?;
+        let process = listed.child("returnval").context("the process is listed")?;
+        if process.child("endTime").is_some() {
+            return Ok(process.clone());
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    bail!("{path} does not end")
+}
+
+pub(super) async fn a_program_ends_with_its_code(subject: Subject) -> anyhow::Result<()> {
+    let desk = Desk::at(&subject).await?;
+    let vm = desk.find(VM).await?;
+    for (arguments, code) in [("-c 'exit 0'", "0"), ("-c 'exit 7'", "7")] {
+        let process = run(&desk, &vm, "/bin/sh", arguments).await?;
+        let seen = process.child_text("exitCode");
+        ensure!(seen == Some(code), "{arguments} ended with {seen:?}");
+    }
+    Ok(())
+}
+
+pub(super) async fn a_wrong_guest_password_is_refused(subject: Subject) -> anyhow::Result<()> {
+    let desk = Desk::at(&subject).await?;
+    let vm = desk.find(VM).await?;
+    let given = format!(
+        "{}<spec xsi:type=\"GuestProgramSpec\"><programPath>/bin/sh</programPath><arguments/></spec>",
+        login(&vm, "guessed")
+    );
+    is(&desk.refusal("StartProgramInGuest", &processes(&desk).await?, &given).await?, "InvalidGuestLogin")
+}
+
+pub(super) async fn a_guest_that_is_off_runs_nothing(subject: Subject) -> anyhow::Result<()> {
+    let desk = Desk::at(&subject).await?;
+    let vm = desk.find(VM).await?;
+    desk.off(&vm).await?;
+    let given = format!(
+        "{}<spec xsi:type=\"GuestProgramSpec\"><programPath>/bin/sh</programPath><arguments/></spec>",
+        login(&vm, "secret")
+    );
+    let refused = desk.refusal("StartProgramInGuest", &processes(&desk).await?, &given).await?;
+    ensure!(
+        ["InvalidPowerState", "GuestOperationsUnavailable"].contains(&refused.fault.as_str()),
+        "{refused}"
+    );
+    Ok(())
+}
+
+pub(super) async fn a_file_goes_into_a_guest_and_comes_back(subject: Subject) -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("egg");
+    std::fs::write(&file, "shell and yolk")?;
+    let file = file.to_str().context("a path")?;
+    let guest = ["-l", "root:secret", "-vm", "DC0_H0_VM0"];
+    let run = |command: &'static str, rest: &[&str]| {
+        let words: Vec<String> =
+            [&[command], guest.as_slice(), rest].concat().iter().map(|word| (*word).to_owned()).collect();
+        let subject = &subject;
+        async move { subject.govc(&words.iter().map(String::as_str).collect::<Vec<_>>()).await }
+    };
+    run("guest.upload", &[file, "/tmp/egg"]).await?;
+    let back = run("guest.download", &["/tmp/egg", "-"]).await?;
+    ensure!(back == "shell and yolk", "{back:?} came back");
+    Ok(())
+}
+
+pub(super) async fn govc_runs_a_program(subject: Subject) -> anyhow::Result<()> {
+    let words = ["guest.run", "-l", "root:secret", "-vm", "DC0_H0_VM0", "/bin/echo", "hello"];
+    let said = subject.govc(&words).await?;
+    ensure!(said == "hello", "it said {said:?}");
+    Ok(())
+}
