@@ -1,21 +1,45 @@
 //! Guests: how they start, what they show of themselves, and what runs in them.
 
+mod files;
 mod programs;
+mod rules;
+mod shell;
+mod transfer;
+mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use crate::event;
 use crate::id::Id;
-use crate::io::{Reply, Request};
+use crate::io::{Effect, Notice, Reply, RequestId};
 use crate::machine;
-use crate::rules;
-use crate::store::{Guest, Tools, Vm};
+use crate::methods::{FileCall, file_answer};
+use crate::rules as vcenter_rules;
+use crate::settings::Login;
+use crate::store::{Guest, Tools, Vm, What};
 use crate::world::{Timer, World};
+pub use files::{Attributes, Content, FileAnswer, FileJob, FileKind, FileOp, FileSeen, FileTrouble};
+pub(crate) use files::{clean, perform};
 pub use programs::Start;
-pub(crate) use programs::{Process, exited, list, start, terminate};
+pub(crate) use programs::{Process, asked_for_power, environment, exited, finish, list, start, terminate};
+pub use rules::ProgramRule;
+pub(crate) use rules::glob;
+pub(crate) use transfer::{Transfer, What as TransferWhat, offer, serve as serve_file};
+use tree::Tree;
+
+/// What a guest does to its own machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GuestPower {
+    /// It shuts down.
+    Off,
+    /// It starts again.
+    Reboot,
+}
 
 /// What guests are doing.
 #[derive(Debug, Default)]
@@ -24,6 +48,20 @@ pub(crate) struct Guests {
     pub(crate) customizing: BTreeSet<Id>,
     pub(crate) processes: BTreeMap<Id, Vec<Process>>,
     pub(crate) last_pid: i64,
+    trees: BTreeMap<Id, Tree>,
+    /// Transfers that were offered, with their tokens.
+    transfers: BTreeMap<u64, (String, Transfer)>,
+    last_transfer: u64,
+    /// What the shell was asked about files, by whom.
+    asked: BTreeMap<RequestId, Asked>,
+}
+
+/// What is to be done with an answer of the shell about a file.
+#[derive(Debug)]
+pub(crate) enum Asked {
+    Call(FileCall),
+    /// Over HTTP; with what was uploaded, which then is no longer needed.
+    Transfer(Option<u64>),
 }
 
 /// How far a guest has come.
@@ -41,9 +79,91 @@ pub(crate) enum Stage {
 const SHOWN: [&str; 2] = ["guest", "summary.guest"];
 
 impl Guests {
-    pub(crate) fn forget(&mut self, vm: Id) {
-        self.customizing.remove(&vm);
-        self.processes.remove(&vm);
+    /// Remembers what to do when the shell has done what a call asks.
+    pub(crate) fn wait_for_file(&mut self, request: RequestId, call: FileCall) {
+        self.asked.insert(request, Asked::Call(call));
+    }
+
+    /// Nobody waits for this answer any more.
+    pub(crate) fn forget_request(&mut self, request: RequestId) {
+        if let Some(Asked::Call(_)) = self.asked.get(&request) {
+            self.asked.remove(&request);
+        }
+    }
+}
+
+/// A VM is no more.
+pub(crate) fn forget(world: &mut World, vm: Id) {
+    world.guests.customizing.remove(&vm);
+    world.guests.processes.remove(&vm);
+    for blob in world.guests.trees.remove(&vm).map(Tree::clear).unwrap_or_default() {
+        world.effect(Effect::Discard(blob));
+    }
+    if world.settings.allow_local_exec {
+        world.effect(Effect::Erase(vm));
+    }
+}
+
+/// A clone begins with the files of what it was made from, and with its users.
+pub(crate) fn inherit(world: &mut World, from: Id, to: Id) {
+    if let Some(tree) = world.guests.trees.get(&from).cloned() {
+        world.guests.trees.insert(to, tree);
+    }
+    let login = own_login(world, from).cloned();
+    if let Some(vm) = world.store.vms.get_mut(&to) {
+        vm.guest.login = login;
+    }
+}
+
+/// The user and password of a guest; anybody's if none is named.
+pub(crate) fn login(world: &World, vm: Id) -> Option<&Login> {
+    own_login(world, vm).or(world.settings.guest_login.as_ref())
+}
+
+/// What is said of this guest, and not of all.
+fn own_login(world: &World, vm: Id) -> Option<&Login> {
+    let name = world.store.name(vm);
+    let named = world.settings.guest_logins.iter().find(|(pattern, _)| glob(pattern, name));
+    named.map(|(_, login)| login).or_else(|| world.store.vms.get(&vm)?.guest.login.as_ref())
+}
+
+/// Where a user lives.
+pub(crate) fn home(user: &str) -> String {
+    if user == "root" { "/root".to_owned() } else { format!("/home/{}", user.replace(['/', '\0'], "_")) }
+}
+
+/// The shell has done something to a file.
+pub(crate) fn file_done(world: &mut World, request: RequestId, result: Result<FileAnswer, FileTrouble>) {
+    let result = result.map_err(Into::into);
+    let reply: Reply = match world.guests.asked.remove(&request) {
+        None => return,
+        Some(Asked::Call(call)) => file_answer(world, call, result),
+        Some(Asked::Transfer(uploaded)) => {
+            if let Some(blob) = uploaded {
+                world.effect(Effect::Discard(blob));
+            }
+            transfer::reply(result)
+        }
+    };
+    world.reply(request, reply);
+}
+
+/// Whoever wants to know is told that a machine starts, and what is in its drive.
+pub(crate) fn announce_boot(world: &mut World, id: Id) {
+    let Some(vm) = world.store.vms.get(&id) else { return };
+    let iso = vm.devices.iter().find_map(|device| match &device.what {
+        What::Cdrom(drive) if drive.connected || drive.start_connected => drive.iso.clone(),
+        What::Cdrom(_) | What::Controller(_) | What::Disk(_) | What::Card(_) | What::Other(_) => None,
+    });
+    let name = world.store.name(id).to_owned();
+    world.effect(Effect::Notice(Notice::Booted { vm: id, name, iso }));
+}
+
+/// A guest does something to its own machine.
+fn power(world: &mut World, id: Id, what: GuestPower) {
+    match what {
+        GuestPower::Off => shut_down(world, id),
+        GuestPower::Reboot => restart(world, id),
     }
 }
 
@@ -55,12 +175,12 @@ pub(crate) fn boot(world: &mut World, id: Id) {
         return;
     }
     let run = vm.run;
-    let plan = rules::plan(world, id);
+    let plan = vcenter_rules::plan(world, id);
     let after = plan.later + world.settings.guests.tools.draw(&mut world.random);
     if !plan.no_tools {
         later(world, id, run, after, Stage::Tools);
     }
-    if plan == rules::Plan::default() {
+    if plan == vcenter_rules::Plan::default() {
         world.rules.guests.remove(&id);
     } else {
         world.rules.guests.insert(id, plan);
@@ -168,9 +288,13 @@ pub(crate) fn halt(world: &mut World, id: Id) {
     let before = std::mem::replace(&mut *vm.guest, fresh);
     vm.guest.fixed = before.fixed;
     vm.guest.overrides = before.overrides;
+    vm.guest.login = before.login;
     world.guests.processes.remove(&id);
     world.rules.guests.remove(&id);
     world.store.touch(id, &SHOWN);
+    if world.settings.allow_local_exec {
+        world.effect(Effect::StopAll(id));
+    }
 }
 
 /// Asks the guest to shut down.
@@ -187,9 +311,8 @@ pub(crate) fn shut_down(world: &mut World, id: Id) {
 pub(crate) fn restart(world: &mut World, id: Id) {
     halt(world, id);
     boot(world, id);
+    announce_boot(world, id);
 }
 
-/// Files of guests over HTTP.
-pub(crate) fn serve_file(_world: &mut World, _request: &Request) -> Reply {
-    Reply::plain(404, "there is no such file")
-}
+#[cfg(test)]
+mod tests;

@@ -16,7 +16,7 @@ pub(crate) fn serve(world: &mut World, id: RequestId, request: &Request) -> Opti
         ("GET", "/sdk/vimServiceVersions.xml") => Some(Reply::soap(200, versions())),
         (_, "/sdk" | "/sdk/") => Some(Reply::plain(405, "POST a SOAP envelope here")),
         (_, path) if path.starts_with("/folder") => Some(crate::files::serve(world, request)),
-        (_, path) if path.starts_with("/guestFile") => Some(crate::guests::serve_file(world, request)),
+        (_, path) if path.starts_with("/guestFile") => crate::guests::serve_file(world, id, request),
         (_, path) if path.starts_with("/rest/") || path.starts_with("/api/") => {
             Some(crate::rest::serve(world, request))
         }

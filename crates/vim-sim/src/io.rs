@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use crate::control::Control;
+use crate::guests::{FileAnswer, FileJob, FileTrouble, GuestPower, Start};
 
 /// One request, as the shell numbered it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,6 +26,20 @@ pub enum Input {
         process: u64,
         /// Its exit code.
         code: i32,
+    },
+    /// A file operation that an effect asked for is done.
+    File {
+        /// Who asked.
+        request: RequestId,
+        /// What came of it.
+        result: Result<FileAnswer, FileTrouble>,
+    },
+    /// A program has told its machine to go down.
+    GuestPower {
+        /// Which machine.
+        vm: crate::Id,
+        /// And then.
+        what: GuestPower,
     },
 }
 
@@ -90,6 +105,8 @@ pub struct Reply {
 pub enum Body {
     /// This text.
     Text(String),
+    /// This content.
+    Bytes(Vec<u8>),
     /// The head of a file alone: the answer to `HEAD`.
     Head(u64),
     /// Content that the shell keeps.
@@ -106,13 +123,40 @@ pub enum Effect {
     /// Nobody needs this content any more.
     Discard(u64),
     /// Start a program for a guest.
-    Start(Box<crate::guests::Start>),
+    Start(Box<Start>),
+    /// End a program of a guest.
+    Stop {
+        /// The VM that it runs in.
+        vm: crate::Id,
+        /// As the start numbered it.
+        process: u64,
+    },
     /// End all programs of a guest.
     StopAll(crate::Id),
     /// End all connections: the vCenter starts again. Answers of this step go out first.
     CutConnections,
     /// It is that late now: whoever controls the simulator let time pass. The clock must show it from now on.
     Advance(Timestamp),
+    /// A guest is no more, nor are its files.
+    Erase(crate::Id),
+    /// Do something to the files of a guest, and tell what came of it.
+    File(Box<FileJob>),
+    /// Tell whoever wants to know.
+    Notice(Notice),
+}
+
+/// Something that other simulators may want to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notice {
+    /// A VM has started, or started again.
+    Booted {
+        /// Which.
+        vm: crate::Id,
+        /// What it is called.
+        name: String,
+        /// What is in its drive, such as `[fast] iso/setup.iso`.
+        iso: Option<String>,
+    },
 }
 
 impl Reply {

@@ -40,9 +40,12 @@ mod world;
 pub use clock::Clock;
 pub use control::{Change, Control, LoadError};
 pub use deed::{Deed, NothingSuch};
-pub use guests::Start;
+pub use guests::{
+    Attributes, Content, FileAnswer, FileJob, FileKind, FileOp, FileSeen, FileTrouble, GuestPower,
+    ProgramRule, Start,
+};
 pub use id::{Id, InvalidId, Kind};
-pub use io::{Aside, Body, Effect, Input, Output, Reply, Request, RequestId};
+pub use io::{Aside, Body, Effect, Input, Notice, Output, Reply, Request, RequestId};
 pub use model::{
     Bytes, ClusterModel, Counts, DatacenterModel, DatastoreModel, HostModel, Model, ModelError, PodModel,
     PoolModel, VmModel,
@@ -50,6 +53,6 @@ pub use model::{
 pub use privileges::{Access, Permission, Role, User};
 pub use rest::{CategoryModel, TagModel};
 pub use rules::{Action, FaultMember, FaultSpec, GuestBehaviour, InvalidRule, Remains, Rule};
-pub use settings::{Durations, Exceeded, GuestTimes, Limits, Settings};
+pub use settings::{Durations, Exceeded, GuestTimes, Limits, Login, Settings};
 pub use span::{InvalidSpan, Span};
 pub use world::World;

@@ -6,6 +6,7 @@ mod events;
 mod files;
 mod folders;
 mod guest;
+mod guest_files;
 mod machines;
 mod search;
 mod sessions;
@@ -22,6 +23,7 @@ use crate::refusal::Refusal;
 use crate::soap::{Call, Handled};
 use crate::world::{World, uuid_text};
 pub(crate) use folders::add_pool;
+pub(crate) use guest_files::{FileCall, answer as file_answer};
 pub(crate) use sessions::end as end_session;
 
 /// Answers a call.
@@ -39,7 +41,7 @@ pub(crate) fn handle(world: &mut World, call: &Call, content: Node, request: &Re
 
 fn rest(world: &mut World, call: &Call, mut content: Node) -> Handled {
     type Part = fn(&mut World, &Call, Node) -> Tried;
-    const PARTS: [Part; 10] = [
+    const PARTS: [Part; 11] = [
         authorization::handle,
         collector::handle,
         views::handle,
@@ -47,6 +49,7 @@ fn rest(world: &mut World, call: &Call, mut content: Node) -> Handled {
         search::handle,
         events::handle,
         guest::handle,
+        guest_files::handle,
         folders::handle,
         files::handle,
         storage::handle,

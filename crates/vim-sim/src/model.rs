@@ -5,9 +5,10 @@ mod text;
 
 use serde::Deserialize;
 
+use crate::guests::ProgramRule;
 use crate::privileges::Access;
 use crate::rest::CategoryModel;
-use crate::settings::Settings;
+use crate::settings::{Login, Settings};
 use crate::world::World;
 pub use build::ModelError;
 pub use text::Bytes;
@@ -25,6 +26,9 @@ pub struct Model {
     /// Categories of tags.
     #[serde(default, rename = "category")]
     pub categories: Vec<CategoryModel>,
+    /// What programs do in guests; rules of the settings come first.
+    #[serde(default, rename = "program")]
+    pub programs: Vec<ProgramRule>,
 }
 
 /// A datacenter.
@@ -189,6 +193,9 @@ pub struct VmModel {
     /// Whether the tools are installed; as the settings say if this does not.
     #[serde(default)]
     pub tools: Option<bool>,
+    /// The user and password of its guest, and of its clones' guests; those of all if this names none.
+    #[serde(default, rename = "guest-login")]
+    pub guest_login: Option<Login>,
     /// Snapshots, each on the one before.
     #[serde(default)]
     pub snapshots: Vec<String>,
@@ -328,6 +335,7 @@ impl Default for VmModel {
             annotation: String::new(),
             guest_id: text::linux(),
             tools: None,
+            guest_login: None,
             snapshots: Vec::new(),
         }
     }

@@ -8,6 +8,7 @@
 
 mod blobs;
 mod body;
+pub mod exec;
 mod tls;
 
 use std::collections::HashMap;
@@ -25,16 +26,17 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use rookery_daemon::Supervisor;
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 use tokio::net::TcpListener;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio_rustls::TlsAcceptor;
 use tracing::debug;
 
 use crate::clock::Clock;
 use crate::control::Control;
-use crate::io::{Effect, Input, Output, Reply, Request, RequestId};
+use crate::io::{Effect, Input, Notice, Output, Reply, Request, RequestId};
 use crate::world::World;
 pub use blobs::Blobs;
 use body::{Cut, OutBody};
+use exec::Programs;
 pub use tls::{Identity, IdentityError};
 
 /// Requests larger than this are refused, if they are not files.
@@ -43,6 +45,9 @@ const LARGEST: usize = 16 << 20;
 const LARGEST_WORLD: usize = 1 << 30;
 /// How much the pipe holds in either direction.
 const PIPE: usize = 256 << 10;
+
+/// How many notices wait for whoever is slow to take them; then the oldest are lost, which they are told.
+const NOTICES: usize = 1024;
 
 /// A world that runs. Clones share it.
 #[derive(Debug, Clone)]
@@ -53,6 +58,7 @@ pub struct Running {
     last_request: Arc<AtomicU64>,
     /// Changes when all connections are to end.
     restarts: watch::Receiver<u64>,
+    notices: broadcast::Sender<Notice>,
 }
 
 #[derive(Debug)]
@@ -68,9 +74,17 @@ impl Running {
         let (inbox, messages) = mpsc::unbounded_channel();
         let (restarted, restarts) = watch::channel(0);
         let blobs = Arc::new(blobs);
-        let shell = Shell { clock, blobs: Arc::clone(&blobs), restarted };
-        supervisor.spawn("simulated vCenter", run(world, shell, messages));
-        Self { inbox, blobs, connections: supervisor.clone(), last_request: Arc::default(), restarts }
+        let (notices, _) = broadcast::channel(NOTICES);
+        let (programs, reports) = Programs::new(Arc::clone(&blobs), supervisor);
+        let shell = Shell { clock, blobs: Arc::clone(&blobs), restarted, programs, notices: notices.clone() };
+        supervisor.spawn("simulated vCenter", run(world, shell, messages, reports));
+        let last_request = Arc::default();
+        Self { inbox, blobs, connections: supervisor.clone(), last_request, restarts, notices }
+    }
+
+    /// What happens from now on that other simulators may want to know.
+    pub fn notices(&self) -> broadcast::Receiver<Notice> {
+        self.notices.subscribe()
     }
 
     /// Asks for something that only whoever runs the simulator may; the answer is JSON. None if it has stopped.
@@ -244,10 +258,17 @@ struct Shell {
     clock: Clock,
     blobs: Arc<Blobs>,
     restarted: watch::Sender<u64>,
+    programs: Programs,
+    notices: broadcast::Sender<Notice>,
 }
 
 /// The one loop that owns the world.
-async fn run(mut world: World, mut shell: Shell, mut messages: mpsc::UnboundedReceiver<Message>) {
+async fn run(
+    mut world: World,
+    mut shell: Shell,
+    mut messages: mpsc::UnboundedReceiver<Message>,
+    mut reports: mpsc::UnboundedReceiver<Input>,
+) {
     let mut waiting: HashMap<RequestId, oneshot::Sender<Reply>> = HashMap::new();
     let mut wake_at = None;
     loop {
@@ -269,6 +290,7 @@ async fn run(mut world: World, mut shell: Shell, mut messages: mpsc::UnboundedRe
                     Input::Gone(id)
                 }
             },
+            Some(report) = reports.recv() => report,
             () = shell.clock.until(wake_at) => Input::Timer,
         };
         let Output { replies, effects, wake_at: next } = world.step(shell.clock.now(), input);
@@ -283,7 +305,13 @@ async fn run(mut world: World, mut shell: Shell, mut messages: mpsc::UnboundedRe
                 Effect::Discard(blob) => shell.blobs.discard(blob),
                 Effect::CutConnections => shell.restarted.send_modify(|restarts| *restarts += 1),
                 Effect::Advance(to) => shell.clock.advance_to(to),
-                Effect::Start(_) | Effect::StopAll(_) => {}
+                // Perhaps nobody wants to know.
+                Effect::Notice(notice) => drop(shell.notices.send(notice)),
+                effect @ (Effect::Start(_)
+                | Effect::Stop { .. }
+                | Effect::StopAll(_)
+                | Effect::Erase(_)
+                | Effect::File(_)) => shell.programs.carry_out(effect),
             }
         }
         wake_at = next;

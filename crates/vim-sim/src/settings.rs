@@ -7,9 +7,9 @@ use jiff::SignedDuration;
 use rookery_vim::Hidden;
 use serde::{Deserialize, Serialize};
 
-use crate::span::Span;
-
+use crate::guests::ProgramRule;
 use crate::privileges::Access;
+use crate::span::Span;
 
 /// Behaviour that does not change while it runs.
 #[derive(Debug, Clone)]
@@ -21,7 +21,18 @@ pub struct Settings {
     /// Users, roles and permissions.
     pub access: Access,
     /// The user and password of every guest; anybody's if none is named.
-    pub guest_login: Option<(String, String)>,
+    pub guest_login: Option<Login>,
+    /// The user and password of some guests: by names of VMs, with `*` and `?`; the first that fits counts. A clone of
+    /// such a VM has the same.
+    pub guest_logins: Vec<(String, Login)>,
+    /// What programs do in guests, if they are not run for real.
+    pub programs: Vec<ProgramRule>,
+    /// Whether programs of guests are run on this machine, and not only simulated.
+    pub allow_local_exec: bool,
+    /// How much the files of one guest may take.
+    pub guest_disk_bytes: u64,
+    /// Whether clients come over TLS: addresses of files in guests begin like that.
+    pub https: bool,
     /// How many objects an answer tells of at most.
     pub page: usize,
     /// How long operations take.
@@ -43,6 +54,11 @@ impl Default for Settings {
             login: None,
             access: Access::default(),
             guest_login: None,
+            guest_logins: Vec::new(),
+            programs: Vec::new(),
+            allow_local_exec: false,
+            guest_disk_bytes: 1 << 30,
+            https: false,
             page: 1000,
             durations: Durations::default(),
             guests: GuestTimes::default(),
@@ -50,6 +66,22 @@ impl Default for Settings {
             limits: Limits::default(),
             control_token: None,
         }
+    }
+}
+
+/// A user and their password.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Login {
+    /// The user.
+    pub user: String,
+    /// The password.
+    pub password: String,
+}
+
+impl std::fmt::Debug for Login {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:***", self.user)
     }
 }
 

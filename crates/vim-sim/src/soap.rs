@@ -71,6 +71,11 @@ pub(crate) fn serve(world: &mut World, id: RequestId, request: &Request) -> Opti
     world.caller = call.session;
     let handled = methods::handle(world, &call, content, request);
     world.rules.doom = None;
+    reply(handled)
+}
+
+/// The answer to a call, unless it comes later.
+pub(crate) fn reply(handled: Handled) -> Option<Reply> {
     match handled {
         Ok(Outcome::Answer(text)) => Some(Reply::soap(200, text)),
         Ok(Outcome::Welcome(text, cookie)) => {

@@ -126,13 +126,18 @@ impl Traffic {
         let counts = self.entry(open);
         match &reply.body {
             Body::Cut => counts.cut += 1,
-            Body::Text(_) | Body::Slow(..) | Body::Aside(_) | Body::Head(_) if reply.status < 400 => {
+            Body::Text(_) | Body::Bytes(_) | Body::Slow(..) | Body::Aside(_) | Body::Head(_)
+                if reply.status < 400 =>
+            {
                 counts.answered += 1;
             }
-            Body::Text(_) | Body::Slow(..) | Body::Aside(_) | Body::Head(_) => counts.refused += 1,
+            Body::Text(_) | Body::Bytes(_) | Body::Slow(..) | Body::Aside(_) | Body::Head(_) => {
+                counts.refused += 1
+            }
         }
         counts.bytes_sent += match &reply.body {
             Body::Text(text) | Body::Slow(text, _) => u64::try_from(text.len()).unwrap_or(u64::MAX),
+            Body::Bytes(bytes) => u64::try_from(bytes.len()).unwrap_or(u64::MAX),
             Body::Aside(aside) => aside.size,
             Body::Cut | Body::Head(_) => 0,
         };

@@ -70,6 +70,8 @@ pub(crate) enum Timer {
     Reply(RequestId),
     /// A session may be over.
     Session(u32),
+    /// A program ends, if the guest still is in that run.
+    Program(Id, u64, i64),
     /// Nothing but a look at who has waited long enough.
     Look,
 }
@@ -125,8 +127,11 @@ impl World {
             Input::Gone(id) => {
                 self.collectors.forget_request(id);
                 self.traffic.gone(id);
+                self.guests.forget_request(id);
             }
             Input::Exited { process, code } => guests::exited(self, process, code),
+            Input::File { request, result } => guests::file_done(self, request, result),
+            Input::GuestPower { vm, what } => guests::asked_for_power(self, vm, what),
         }
         // What a request led to may be due at once.
         self.run_timers();
@@ -192,6 +197,7 @@ impl World {
                     self.replies.extend(due.map(|reply| (id, reply)));
                 }
                 Timer::Session(session) => limits::review_session(self, session),
+                Timer::Program(vm, run, pid) => guests::finish(self, vm, run, pid),
                 Timer::Look => {}
             }
         }

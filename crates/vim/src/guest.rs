@@ -36,9 +36,26 @@ objects! {
     /// Who may do what with a file.
     #[derive(Default)]
     GuestPosixFileAttributes {
+        modification_time: Option<Timestamp> = "modificationTime",
+        access_time: Option<Timestamp> = "accessTime",
+        symlink_target: Option<String> = "symlinkTarget",
         owner_id: Option<i32> = "ownerId",
         group_id: Option<i32> = "groupId",
         permissions: Option<i64> = "permissions",
+    }
+
+    /// A file, a directory or a link.
+    GuestFileInfo {
+        path: String = "path",
+        kind: String = "type",
+        size: i64 = "size",
+        attributes: GuestFileAttributes = "attributes",
+    }
+
+    /// What is in a directory, and how much of it is not told.
+    GuestListFileInfo {
+        files: Vec<GuestFileInfo> = "files",
+        remaining: i32 = "remaining",
     }
 
     /// Where a file can be fetched. The address may have `*` for a host: the server that was asked. Whoever knows it may

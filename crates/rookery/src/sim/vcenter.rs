@@ -13,8 +13,8 @@ use rand::rngs::SysRng;
 use rookery_daemon::Supervisor;
 use rookery_vim::Hidden;
 use rookery_vim_client::Thumbprint;
-use rookery_vim_sim::server::Identity;
-use rookery_vim_sim::{Change, Clock, Counts, Durations, GuestTimes, Model, Settings, Span};
+use rookery_vim_sim::server::{Identity, exec};
+use rookery_vim_sim::{Change, Clock, Counts, Durations, GuestTimes, Login, Model, Settings, Span};
 use tokio::io::AsyncReadExt as _;
 
 use super::Embedded;
@@ -50,12 +50,15 @@ pub struct Args {
     /// That user's password; this is a simulator, so it is no secret
     #[arg(long, value_name = "TEXT", requires = "user")]
     password: Option<String>,
-    /// The only user of all guests [default: anybody]
+    /// The user of every guest; a model file can name others [default: anybody]
     #[arg(long, value_name = "NAME", requires = "guest_password")]
     guest_user: Option<String>,
     /// That user's password
     #[arg(long, value_name = "TEXT", requires = "guest_user")]
     guest_password: Option<String>,
+    /// Run the programs of guests on this machine, shut off from it, instead of simulating them
+    #[arg(long)]
+    allow_local_exec: bool,
     /// End when standard input closes
     #[arg(long)]
     until_stdin_closes: bool,
@@ -158,7 +161,10 @@ impl Args {
         let mut settings = Settings {
             seed: self.seed,
             login: self.user.clone().zip(self.password.clone()),
-            guest_login: self.guest_user.clone().zip(self.guest_password.clone()),
+            guest_login: (self.guest_user.clone().zip(self.guest_password.clone()))
+                .map(|(user, password)| Login { user, password }),
+            allow_local_exec: self.allow_local_exec,
+            https: !self.no_tls,
             durations: Durations {
                 create: task,
                 clone: times.clone_time,
@@ -251,6 +257,15 @@ pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
             "--listen {} is not a loopback address: name a --user and a --password, or everybody may log in",
             args.listen
         );
+    }
+    if args.allow_local_exec {
+        if !args.listen.ip().is_loopback() {
+            bail!(
+                "--allow-local-exec runs what clients send on this machine: --listen {} must be a loopback address",
+                args.listen
+            );
+        }
+        exec::check().await?;
     }
     let mut settings = args.settings();
     let identity = args.identity()?;

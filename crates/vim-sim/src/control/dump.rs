@@ -92,7 +92,8 @@ pub(super) fn load(world: &mut World, text: &str) -> Result<(), LoadError> {
     task::drop_all(world);
     world.forget_plans(|timer| !matches!(timer, Timer::Reply(_)));
     world.events = Events::default();
-    world.guests = guests::Guests { customizing, ..guests::Guests::default() };
+    world.guests = guests::Guests::default();
+    world.guests.customizing = customizing;
     world.rules.guests.clear();
     world.root = root;
     let snapshots = store.vms.iter().flat_map(|(id, vm)| vm.snapshots.iter().map(|s| (s.id, *id)));

@@ -72,7 +72,13 @@ pub(super) fn host(world: &World, id: Id, m: &mut Members<'_, '_>) {
     m.references("vm", seen(world, host.vms.iter().copied()));
     m.references("datastore", seen(world, compute.into_iter().flat_map(|c| c.datastores.iter().copied())));
     m.references("network", seen(world, compute.into_iter().flat_map(|c| c.networks.iter().copied())));
-    m.unset("config");
+    m.object("config", "HostConfigInfo", |m| {
+        m.reference("host", id);
+        // No addresses: clients then talk to whom they talk to already.
+        m.object("virtualNicManagerInfo", "HostVirtualNicManagerInfo", |m| {
+            m.objects("netConfig", "VirtualNicManagerNetConfig", std::iter::empty::<()>(), |_, _, ()| {});
+        });
+    });
     m.unset("capability");
     m.unset("systemResources");
     m.unset("datastoreBrowser");
@@ -120,6 +126,7 @@ fn summary(world: &World, id: Id, host: &Host, m: &mut Members<'_, '_>) {
             m.text("apiVersion", "7.0.3.0");
         });
         m.flag("vmotionEnabled", true);
+        m.unset("sslThumbprint");
     });
     m.object("quickStats", "HostListSummaryQuickStats", |m| {
         let cpus = i32::try_from(host.used_cpus).unwrap_or(i32::MAX);

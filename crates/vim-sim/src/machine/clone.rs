@@ -271,5 +271,6 @@ fn configure(world: &mut World, id: Id, source: Id, spec: &VirtualMachineCloneSp
         config::write(world, &mut vm, id, config)?;
     }
     *vm_mut(world, id)? = vm;
+    crate::guests::inherit(world, source, id);
     Ok(())
 }

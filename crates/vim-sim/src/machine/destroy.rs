@@ -109,7 +109,7 @@ pub(crate) fn unregister(world: &mut World, id: Id) {
     super::devices::unplug_all(world, id, &vm);
     world.store.uuids.remove(&(vm.uuid, id));
     world.store.uuids.remove(&(vm.instance_uuid, id));
-    world.guests.forget(id);
+    crate::guests::forget(world, id);
     world.store.remove(id);
 }
 

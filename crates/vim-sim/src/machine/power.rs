@@ -5,7 +5,6 @@ use rookery_vim::{MoRef, Writer};
 
 use super::{customize, room, vm_mut, vm_of};
 use crate::id::Id;
-use crate::io::Effect;
 use crate::refusal::Refusal;
 use crate::world::World;
 use crate::{event, guests};
@@ -86,6 +85,9 @@ pub(super) fn finish_on(world: &mut World, id: Id, user: &str) -> Result<(), Ref
     event::record(world, "VmPoweredOnEvent", id, user, message);
     customize::at_power_on(world, id, user);
     guests::boot(world, id);
+    if !resumed {
+        guests::announce_boot(world, id);
+    }
     Ok(())
 }
 
@@ -107,7 +109,7 @@ pub(crate) fn power_off_now(world: &mut World, id: Id, user: &str) {
     vm.power = PowerState::Off;
     vm.booted = None;
     world.store.touch(id, &CHANGED);
-    stop_guest(world, id);
+    guests::halt(world, id);
     let message = format!("{} is powered off", event::placed(world, id));
     event::record(world, "VmPoweredOffEvent", id, user, message);
 }
@@ -119,19 +121,15 @@ pub(crate) fn guest_stops(world: &mut World, id: Id) {
     }
 }
 
-fn stop_guest(world: &mut World, id: Id) {
-    guests::halt(world, id);
-    world.effect(Effect::StopAll(id));
-}
-
 pub(super) fn reset(world: &mut World, id: Id, user: &str) -> Result<(), Refusal> {
     expect_on(world, id, &PowerState::On)?;
     let message = format!("{} is reset", event::placed(world, id));
     event::record(world, "VmResettingEvent", id, user, message);
     let now = world.now;
     vm_mut(world, id)?.booted = Some(now);
-    stop_guest(world, id);
+    guests::halt(world, id);
     guests::boot(world, id);
+    guests::announce_boot(world, id);
     world.store.touch(id, &CHANGED);
     Ok(())
 }
@@ -142,7 +140,7 @@ pub(super) fn suspend(world: &mut World, id: Id, user: &str) -> Result<(), Refus
     room::give_back(world, id, taken);
     vm_mut(world, id)?.power = PowerState::Suspended;
     world.store.touch(id, &CHANGED);
-    stop_guest(world, id);
+    guests::halt(world, id);
     let message = format!("{} is suspended", event::placed(world, id));
     event::record(world, "VmSuspendedEvent", id, user, message);
     Ok(())
@@ -150,7 +148,7 @@ pub(super) fn suspend(world: &mut World, id: Id, user: &str) -> Result<(), Refus
 
 /// Power is gone under a VM that nobody can ask.
 pub(crate) fn guest_dies(world: &mut World, id: Id) {
-    stop_guest(world, id);
+    guests::halt(world, id);
 }
 
 /// A VM that was started elsewhere boots.

@@ -2,8 +2,8 @@
 
 use rookery_vim::guest::{GuestAuthentication, GuestProcessInfo, GuestProgram};
 use rookery_vim::methods::{
-    ListProcessesInGuest, Method as _, StartProgramInGuest, TerminateProcessInGuest,
-    ValidateCredentialsInGuest,
+    ListProcessesInGuest, Method as _, ReadEnvironmentVariableInGuest, StartProgramInGuest,
+    TerminateProcessInGuest, ValidateCredentialsInGuest,
 };
 use rookery_vim::objects::PowerState;
 use rookery_vim::{MoRef, Node};
@@ -26,7 +26,7 @@ pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
             let GuestProgram::GuestProgramSpec(program) = m.spec else {
                 return Err(Refusal::invalid_argument("spec"));
             };
-            guests::start(world, vm, &user, &program.program_path, &program.arguments)
+            guests::start(world, vm, &user, &program)
         }),
         ListProcessesInGuest::NAME => answer::<ListProcessesInGuest>(node, |m| {
             let (vm, _) = enter(world, &m.vm, &m.auth)?;
@@ -46,6 +46,14 @@ pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
         TerminateProcessInGuest::NAME => answer::<TerminateProcessInGuest>(node, |m| {
             let (vm, _) = enter(world, &m.vm, &m.auth)?;
             guests::terminate(world, vm, m.pid)
+        }),
+        ReadEnvironmentVariableInGuest::NAME => answer::<ReadEnvironmentVariableInGuest>(node, |m| {
+            let (_, user) = enter(world, &m.vm, &m.auth)?;
+            let wanted = |entry: &String| {
+                let name = entry.split_once('=').map_or("", |(name, _)| name);
+                m.names.is_empty() || m.names.iter().any(|wanted| wanted == name)
+            };
+            Ok(guests::environment(&user).into_iter().filter(wanted).collect())
         }),
         _ => return Tried::Not(node),
     })
@@ -71,7 +79,7 @@ pub(crate) fn enter(world: &World, vm: &MoRef, auth: &GuestAuthentication) -> Re
         )
     };
     let GuestAuthentication::NamePasswordAuthentication(auth) = auth else { return Err(refused()) };
-    let known = world.settings.guest_login.as_ref();
-    let right = known.is_none_or(|(user, password)| *user == auth.username && *password == auth.password.0);
+    let known = guests::login(world, id);
+    let right = known.is_none_or(|known| known.user == auth.username && known.password == auth.password.0);
     if right && !auth.username.is_empty() { Ok((id, auth.username.clone())) } else { Err(refused()) }
 }

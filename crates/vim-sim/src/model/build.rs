@@ -46,6 +46,7 @@ pub(super) fn build(model: &Model, mut settings: Settings, now: Timestamp) -> Re
     };
     let guests = settings.guests.clone();
     let mut world = World::new(Settings { guests: started, ..settings }, now);
+    world.settings.programs.extend(model.programs.iter().cloned());
     for datacenter in &model.datacenters {
         Site::build(&mut world, datacenter)?;
     }
@@ -369,6 +370,7 @@ impl<'m> Site<'m> {
         vm.memory_mb = model.memory.mib();
         vm.annotation.clone_from(&model.annotation);
         vm.guest_id.clone_from(&model.guest_id);
+        vm.guest.login.clone_from(&model.guest_login);
         if let Some(installed) = model.tools {
             vm.guest.tools = if installed { Tools::NotRunning } else { Tools::NotInstalled };
         }

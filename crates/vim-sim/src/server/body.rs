@@ -34,7 +34,8 @@ pub(super) fn nothing() -> OutBody {
 /// What is sent, and its length where that is not plain from it.
 pub(super) async fn of(body: Body, blobs: &Blobs) -> Result<(OutBody, Option<u64>), Cut> {
     match body {
-        Body::Text(text) => Ok((whole(text), None)),
+        Body::Text(text) => Ok((whole(text.into()), None)),
+        Body::Bytes(bytes) => Ok((whole(bytes.into()), None)),
         Body::Head(size) => Ok((nothing(), Some(size))),
         Body::Aside(aside) => match blobs.open(aside.blob).await {
             Ok(file) => Ok((from_file(file), Some(aside.size))),
@@ -45,8 +46,8 @@ pub(super) async fn of(body: Body, blobs: &Blobs) -> Result<(OutBody, Option<u64
     }
 }
 
-fn whole(text: String) -> OutBody {
-    Full::new(Bytes::from(text)).map_err(|never| match never {}).boxed_unsync()
+fn whole(content: Bytes) -> OutBody {
+    Full::new(content).map_err(|never| match never {}).boxed_unsync()
 }
 
 fn from_file(file: File) -> OutBody {

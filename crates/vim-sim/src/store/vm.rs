@@ -177,6 +177,8 @@ pub(crate) struct Guest {
     pub(crate) fixed: Option<Box<Customization>>,
     #[serde(with = "saved::guest_state")]
     pub(crate) state: State,
+    /// Its user and password, if it is not those of all guests.
+    pub(crate) login: Option<crate::settings::Login>,
     /// What an operator of the simulator set by hand, by path.
     #[serde(with = "saved::nodes")]
     pub(crate) overrides: BTreeMap<String, Node>,
@@ -191,6 +193,7 @@ impl Guest {
             addresses: Vec::new(),
             fixed: None,
             state: "notRunning",
+            login: None,
             overrides: BTreeMap::new(),
         }
     }

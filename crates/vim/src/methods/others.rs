@@ -1,6 +1,7 @@
 //! Methods that other clients call: Rookery's simulator answers them, its client has no use for them.
 
 use super::methods;
+use crate::guest::{GuestAuthentication, GuestFileAttributes, GuestListFileInfo};
 use crate::objects::{EventFilterSpec, PropertyFilterSpec, UpdateSet};
 use crate::storage::HostDatastoreBrowserSearchSpec;
 use crate::{Hidden, MoRef, Node};
@@ -141,5 +142,65 @@ methods! {
     SearchDatastoreSubFoldersTask = "SearchDatastoreSubFolders_Task", repeatable: false, returns MoRef {
         datastore_path: String = "datastorePath",
         search_spec: Option<HostDatastoreBrowserSearchSpec> = "searchSpec",
+    }
+
+    /// Variables of a guest's environment as `NAME=value`: those of some names, or all.
+    ReadEnvironmentVariableInGuest = "ReadEnvironmentVariableInGuest", repeatable: true, returns Vec<String> {
+        vm: MoRef = "vm",
+        auth: GuestAuthentication = "auth",
+        names: Vec<String> = "names",
+    }
+    /// Makes a directory.
+    MakeDirectoryInGuest = "MakeDirectoryInGuest", repeatable: false, returns () {
+        vm: MoRef = "vm",
+        auth: GuestAuthentication = "auth",
+        directory_path: String = "directoryPath",
+        create_parent_directories: bool = "createParentDirectories",
+    }
+    /// An empty directory of a name that nobody else has.
+    CreateTemporaryDirectoryInGuest = "CreateTemporaryDirectoryInGuest", repeatable: false, returns String {
+        vm: MoRef = "vm",
+        auth: GuestAuthentication = "auth",
+        prefix: String = "prefix",
+        suffix: String = "suffix",
+        directory_path: Option<String> = "directoryPath",
+    }
+    /// Removes a directory.
+    DeleteDirectoryInGuest = "DeleteDirectoryInGuest", repeatable: false, returns () {
+        vm: MoRef = "vm",
+        auth: GuestAuthentication = "auth",
+        directory_path: String = "directoryPath",
+        recursive: bool = "recursive",
+    }
+    /// Moves a directory.
+    MoveDirectoryInGuest = "MoveDirectoryInGuest", repeatable: false, returns () {
+        vm: MoRef = "vm",
+        auth: GuestAuthentication = "auth",
+        src_directory_path: String = "srcDirectoryPath",
+        dst_directory_path: String = "dstDirectoryPath",
+    }
+    /// Moves a file.
+    MoveFileInGuest = "MoveFileInGuest", repeatable: false, returns () {
+        vm: MoRef = "vm",
+        auth: GuestAuthentication = "auth",
+        src_file_path: String = "srcFilePath",
+        dst_file_path: String = "dstFilePath",
+        overwrite: bool = "overwrite",
+    }
+    /// What is in a directory, or one file.
+    ListFilesInGuest = "ListFilesInGuest", repeatable: true, returns GuestListFileInfo {
+        vm: MoRef = "vm",
+        auth: GuestAuthentication = "auth",
+        file_path: String = "filePath",
+        index: Option<i32> = "index",
+        max_results: Option<i32> = "maxResults",
+        match_pattern: Option<String> = "matchPattern",
+    }
+    /// Changes who may do what with a file, whose it is, and its times.
+    ChangeFileAttributesInGuest = "ChangeFileAttributesInGuest", repeatable: true, returns () {
+        vm: MoRef = "vm",
+        auth: GuestAuthentication = "auth",
+        guest_file_path: String = "guestFilePath",
+        file_attributes: GuestFileAttributes = "fileAttributes",
     }
 }

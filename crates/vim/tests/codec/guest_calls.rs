@@ -229,7 +229,11 @@ proptest! {
             GuestProcessInfo { name, pid, owner, cmd_line: cmd_line.clone(), start_time, end_time, exit_code };
         result_comes_back::<ListProcessesInGuest>(vec![process.clone(), process])?;
         result_comes_back::<StartProgramInGuest>(pid)?;
-        let attributes = GuestPosixFileAttributes { owner_id: exit_code, group_id: None, permissions };
+        let attributes = GuestPosixFileAttributes {
+            owner_id: exit_code,
+            permissions,
+            ..GuestPosixFileAttributes::default()
+        };
         let attributes = Some(GuestFileAttributes::GuestPosixFileAttributes(attributes));
         result_comes_back::<InitiateFileTransferFromGuest>(FileTransferInformation {
             attributes,
@@ -266,5 +270,10 @@ fn program() -> GuestProgramSpec {
 }
 
 fn attributes() -> GuestPosixFileAttributes {
-    GuestPosixFileAttributes { owner_id: Some(0), group_id: Some(0), permissions: Some(0o644) }
+    GuestPosixFileAttributes {
+        owner_id: Some(0),
+        group_id: Some(0),
+        permissions: Some(0o644),
+        ..GuestPosixFileAttributes::default()
+    }
 }

@@ -19,7 +19,7 @@ use crate::output::Out;
 
 /// The arguments of `ctl`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// The file that the simulator wrote (its --control-file)
     #[arg(long, value_name = "FILE")]
     control_file: PathBuf,
