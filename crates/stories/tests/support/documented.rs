@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Stdio;
 
-use rookery_stories::{Sim, binary, tool, workspace};
+use rookery_stories::{Program, Sim, binary, tool, workspace};
 use tokio::process::Command;
 
 const SERVE: &str = "rookery sim vcenter";
@@ -53,12 +53,28 @@ async fn the_fifth_worker_of_the_example_is_refused() {
     .await;
 }
 
+#[tokio::test]
+async fn the_guide_names_all_flags() {
+    let help = Program::new(&["sim", "vcenter", "--help"]).run().await.stdout;
+    let (own, _) = help.split_once("\nGeneral:").expect("flags of all commands come last");
+    let flags =
+        own.lines().filter_map(|line| line.trim_start().split(' ').find(|word| word.starts_with("--")));
+    let guide = guide();
+    let unnamed: Vec<&str> =
+        flags.filter(|flag| *flag != "--help" && !guide.contains(&format!("`{flag}"))).collect();
+    assert!(help.contains("--clone-time") && unnamed.is_empty(), "the guide lacks {unnamed:?}");
+}
+
 /// The fenced blocks of a language.
 fn blocks(language: &str) -> Vec<String> {
-    let guide = std::fs::read_to_string(workspace().join("docs/simulator.md")).expect("the guide");
+    let guide = guide();
     let fenced = guide.split("\n```").skip(1).step_by(2);
     let of_it = fenced.filter_map(|block| block.strip_prefix(language)?.strip_prefix('\n'));
     of_it.map(str::to_owned).collect()
+}
+
+fn guide() -> String {
+    std::fs::read_to_string(workspace().join("docs/simulator.md")).expect("the guide")
 }
 
 /// Runs a command that finds our program and VMware's on its path, and must succeed.

@@ -148,6 +148,7 @@ async fn a_script_behind_an_echo_shuts_its_machine_down() {
 async fn a_guest_that_is_not_there_yet_says_so() {
     let guests = GuestTimes { operations: SignedDuration::from_hours(1).into(), ..GuestTimes::default() };
     let sim = Sim::start(Settings { guests, ..Settings::default() }).await;
+    sim.said(&["vm.power", "-reset", VM]).await;
     let why = sim.refused(&["guest.run", "-vm", VM, "/bin/true"]).await;
     assert!(why.contains("agent could not be contacted"), "{why}");
     sim.stop().await;
