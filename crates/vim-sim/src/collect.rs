@@ -14,7 +14,7 @@ mod refs;
 mod retrieve;
 mod select;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
 use rookery_vim::Writer;
@@ -49,8 +49,19 @@ pub(crate) struct Collector {
     base: u64,
     queue: VecDeque<(Id, Delta)>,
     queue_revision: u64,
-    in_flight: Option<(u64, usize)>,
+    in_flight: Option<Page>,
+    /// The client was told that there is more, and waits for it.
+    promised: bool,
     parked: Option<Parked>,
+}
+
+/// What was told last, and may have been lost.
+#[derive(Debug, Clone, Copy)]
+struct Page {
+    version: u64,
+    /// How much of the queue it told.
+    count: usize,
+    truncated: bool,
 }
 
 /// A wait that found nothing yet.
@@ -73,6 +84,7 @@ impl Collector {
             queue: VecDeque::new(),
             queue_revision: 0,
             in_flight: None,
+            promised: false,
             parked: None,
         }
     }
@@ -85,17 +97,20 @@ impl Collector {
             }
             self.queue.clear();
             self.in_flight = None;
+            self.promised = false;
             return Ok(());
         }
         let stale = || {
             Refusal::new("InvalidCollectorVersion", "The version is not one that this collector gave out.")
         };
         let version: u64 = version.parse().map_err(|_| stale())?;
-        match self.in_flight.take() {
-            Some((sent, count)) if sent == version => {
-                for (filter, delta) in self.queue.drain(..count) {
+        match self.in_flight {
+            Some(page) if page.version == version => {
+                self.in_flight = None;
+                self.promised = page.truncated;
+                for (filter, delta) in self.queue.drain(..page.count) {
                     if let Some(filter) = self.filters.iter_mut().find(|f| f.id == filter) {
-                        filter.apply(delta);
+                        filter.apply(&delta);
                     }
                 }
                 self.version = version;
@@ -104,19 +119,24 @@ impl Collector {
                 }
                 Ok(())
             }
-            // The answer was lost: the same page goes out again.
-            _ if version == self.version && version > 0 => Ok(()),
+            // The answer was lost: what it told is told again.
+            _ if version == self.version && version > 0 => {
+                self.in_flight = None;
+                Ok(())
+            }
             _ => Err(stale()),
         }
     }
 
-    fn next_page(&mut self, page: usize) -> Option<(u64, usize)> {
-        let count = self.queue.len().min(page);
-        if count == 0 {
+    fn next_page(&mut self, most: usize) -> Option<Page> {
+        let count = self.queue.len().min(most);
+        // What was promised may have gone meanwhile. Then this is the end that the client waits for.
+        if count == 0 && !self.promised {
             return None;
         }
         self.last_version += 1;
-        self.in_flight = Some((self.last_version, count));
+        let page = Page { version: self.last_version, count, truncated: self.queue.len() > count };
+        self.in_flight = Some(page);
         self.in_flight
     }
 }
@@ -128,6 +148,13 @@ impl Collectors {
 
     pub(crate) fn get(&self, id: Id) -> Option<&Collector> {
         self.collectors.get(&id)
+    }
+
+    /// Whether there is such a collector or filter.
+    pub(crate) fn knows(&self, id: Id) -> bool {
+        self.collectors.contains_key(&id)
+            || id.kind == Kind::PropertyFilter
+                && self.collectors.values().any(|c| c.filters.iter().any(|f| f.id == id))
     }
 
     pub(crate) fn add_filter(&mut self, id: Id, filter: Filter) {
@@ -143,11 +170,11 @@ impl Collectors {
             collector.filters.retain(|f| f.id != filter);
             if collector.filters.len() < before {
                 removed = true;
-                let sent = collector.in_flight.map_or(0, |(_, count)| count);
+                let sent = collector.in_flight.map_or(0, |page| page.count);
                 let kept = collector.queue.iter().take(sent).filter(|(of, _)| *of != filter).count();
                 collector.queue.retain(|(of, _)| *of != filter);
-                if let Some((_, count)) = &mut collector.in_flight {
-                    *count = kept;
+                if let Some(page) = &mut collector.in_flight {
+                    page.count = kept;
                 }
             }
         }
@@ -289,14 +316,7 @@ fn updates(world: &mut World, id: Id, page: usize) -> Option<String> {
 fn updates_for_owner(world: &mut World, id: Id, page: usize) -> Option<String> {
     fill_queue(world, id);
     let collector = world.collectors.collectors.get_mut(&id)?;
-    let (version, count) = collector.next_page(page)?;
-    // Objects may have gone since they were queued: then there is nothing to tell of them any more.
-    let (store, views) = (&world.store, &world.views);
-    let tasks = &world.tasks;
-    let exists = |id: Id| crate::look::exists(store, views, tasks, id);
-    for (_, delta) in collector.queue.iter_mut().take(count) {
-        delta.void_unless(exists);
-    }
+    let Page { version, count, truncated } = collector.next_page(page)?;
     let collector = world.collectors.collectors.get(&id)?;
     let mut out = Writer::new();
     out.open("returnval", None);
@@ -313,7 +333,7 @@ fn updates_for_owner(world: &mut World, id: Id, page: usize) -> Option<String> {
         }
         out.close("filterSet");
     }
-    if collector.queue.len() > count {
+    if truncated {
         out.leaf("truncated", None, "true");
     }
     out.close("returnval");
@@ -322,6 +342,7 @@ fn updates_for_owner(world: &mut World, id: Id, page: usize) -> Option<String> {
 
 /// Finds out what each filter has seen since, if all that was found before has been told.
 fn fill_queue(world: &mut World, id: Id) {
+    drop_gone(world, id);
     let revision = world.store.log.revision();
     let Some(collector) = world.collectors.collectors.get(&id) else { return };
     if !collector.queue.is_empty() {
@@ -342,6 +363,25 @@ fn fill_queue(world: &mut World, id: Id) {
     collector.queue_revision = revision;
     if collector.queue.is_empty() {
         collector.base = revision;
+    }
+}
+
+/// Of what has gone since it was queued there is nothing to tell any more, or only that it has gone: later.
+fn drop_gone(world: &mut World, id: Id) {
+    let Some(collector) = world.collectors.collectors.get(&id) else { return };
+    let gone: BTreeSet<Id> = collector
+        .queue
+        .iter()
+        .filter_map(|(_, delta)| delta.shows())
+        .filter(|id| !crate::look::exists(world, *id))
+        .collect();
+    let Some(collector) = world.collectors.collectors.get_mut(&id) else { return };
+    if gone.is_empty() {
+        return;
+    }
+    collector.queue.retain(|(_, delta)| delta.shows().is_none_or(|id| !gone.contains(&id)));
+    if collector.queue.is_empty() {
+        collector.base = collector.queue_revision;
     }
 }
 

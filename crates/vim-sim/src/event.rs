@@ -30,7 +30,7 @@ pub(crate) struct Event {
 
 #[derive(Debug, Default)]
 pub(crate) struct Events {
-    events: VecDeque<Event>,
+    kept: VecDeque<Event>,
     last_key: i32,
     pub(crate) collectors: BTreeMap<Id, History>,
 }
@@ -47,7 +47,7 @@ pub(crate) struct History {
 
 impl Events {
     pub(crate) fn newest_first(&self) -> impl DoubleEndedIterator<Item = &Event> {
-        self.events.iter().rev()
+        self.kept.iter().rev()
     }
 }
 
@@ -84,13 +84,26 @@ pub(crate) fn record_with(
         extra,
     };
     world.events.last_key += 1;
-    world.events.events.push_back(event);
-    if world.events.events.len() > world.settings.events {
-        world.events.events.pop_front();
+    world.events.kept.push_back(event);
+    if world.events.kept.len() > world.settings.events {
+        world.events.kept.pop_front();
     }
     for id in world.events.collectors.keys() {
         world.store.log.touch(*id, "latestPage");
     }
+}
+
+/// A member of an event that is a text.
+pub(crate) fn text(name: &str, text: &str) -> Node {
+    Node { text: text.to_owned(), ..Node::new(name) }
+}
+
+/// A member of an event that names an object: by its name as it was then, and by reference.
+pub(crate) fn argument(world: &World, name: &str, reference: &str, id: Id) -> Node {
+    let object = id.reference();
+    let object =
+        Node { ref_type: Some(object.kind().into()), text: object.id().to_owned(), ..Node::new(reference) };
+    Node { children: vec![text("name", world.store.name(id)), object], ..Node::new(name) }
 }
 
 /// `web on esx1 in DC0`: how messages name a VM.
@@ -108,8 +121,9 @@ pub(crate) fn matches(world: &World, filter: &EventFilterSpec, event: &Event) ->
     if about.is_some_and(|(_, id)| !crate::privileges::sees(world, *id)) {
         return false;
     }
-    if !filter.event_type_id.is_empty() && !filter.event_type_id.iter().any(|class| is_a(event.class, class))
-    {
+    // Some clients name classes as the documentation does: `vim.event.VmPoweredOnEvent`.
+    let fits = |class: &String| is_a(event.class, class.strip_prefix("vim.event.").unwrap_or(class));
+    if !filter.event_type_id.is_empty() && !filter.event_type_id.iter().any(fits) {
         return false;
     }
     if let Some(time) = &filter.time

@@ -15,6 +15,13 @@ pub(crate) struct StoredFile {
     pub(crate) modified: Timestamp,
 }
 
+impl StoredFile {
+    /// What it takes on a datastore.
+    pub(crate) fn bytes(&self) -> i64 {
+        i64::try_from(self.content.size).unwrap_or(i64::MAX)
+    }
+}
+
 /// An operation on files.
 #[derive(Debug)]
 pub(crate) enum FileWork {
@@ -29,6 +36,15 @@ impl FileWork {
         match self {
             Self::Delete(place) | Self::Search { place, .. } => vec![place.datastore],
             Self::Move { from, to, .. } | Self::Copy { from, to, .. } => vec![from.datastore, to.datastore],
+        }
+    }
+
+    pub(crate) fn description(&self) -> &'static str {
+        match self {
+            Self::Delete(_) => "FileManager.deleteFile",
+            Self::Move { .. } => "FileManager.moveFile",
+            Self::Copy { .. } => "FileManager.copyFile",
+            Self::Search { .. } => "HostDatastoreBrowser.search",
         }
     }
 }
@@ -113,30 +129,12 @@ fn is_folder(world: &World, place: &Place) -> bool {
 pub(crate) fn run(world: &mut World, work: FileWork) -> Result<Done, Refusal> {
     check(world, &work)?;
     match work {
-        FileWork::Delete(place) => {
-            for (_, file) in take_out(world, &place) {
-                discard(world, place.datastore, file);
-            }
-        }
+        FileWork::Delete(place) => remove(world, &place),
         FileWork::Move { from, to, force } => {
-            make_way(world, &to, force)?;
-            let moved = take_out(world, &from);
-            for (path, file) in moved {
-                let rest = path.strip_prefix(&from.path).unwrap_or_default();
-                let target = format!("{}{rest}", to.path);
-                if let Some(datastore) = world.store.datastores.get_mut(&to.datastore) {
-                    datastore.files.insert(target, file);
-                }
-            }
+            put(world, &from, &to, force)?;
+            take_out(world, &from);
         }
-        FileWork::Copy { from, to, force } => {
-            make_way(world, &to, force)?;
-            let file =
-                world.store.datastores.get(&from.datastore).and_then(|d| d.files.get(&from.path)).cloned();
-            if let (Some(file), Some(datastore)) = (file, world.store.datastores.get_mut(&to.datastore)) {
-                datastore.files.insert(to.path.clone(), file);
-            }
-        }
+        FileWork::Copy { from, to, force } => put(world, &from, &to, force)?,
         FileWork::Search { browser, place, patterns, recursive } => {
             return Ok(Done::Value(crate::look::search_results(
                 world, browser, &place, &patterns, recursive,
@@ -146,32 +144,74 @@ pub(crate) fn run(world: &mut World, work: FileWork) -> Result<Done, Refusal> {
     Ok(Done::Nothing)
 }
 
-fn take_out(world: &mut World, place: &Place) -> Vec<(String, Option<StoredFile>)> {
-    let Some(datastore) = world.store.datastores.get_mut(&place.datastore) else { return Vec::new() };
+/// What is at a place: a file, or a folder with all that is in it.
+fn at(world: &World, place: &Place) -> Vec<(String, Option<StoredFile>)> {
+    let Some(datastore) = world.store.datastores.get(&place.datastore) else { return Vec::new() };
     let inside = format!("{}/", place.path);
-    datastore.files.extract_if(.., |path, _| *path == place.path || path.starts_with(&inside)).collect()
+    let found = datastore.files.iter().filter(|(path, _)| **path == place.path || path.starts_with(&inside));
+    found.map(|(path, file)| (path.clone(), file.clone())).collect()
 }
 
-fn make_way(world: &mut World, to: &Place, force: bool) -> Result<(), Refusal> {
-    let there = world.store.datastores.get(&to.datastore).is_some_and(|d| d.files.contains_key(&to.path));
-    if there && !force {
+/// Puts what is at one place at another, too. Content is shared until nobody has it.
+fn put(world: &mut World, from: &Place, to: &Place, force: bool) -> Result<(), Refusal> {
+    let inside = |outer: &Place, inner: &Place| {
+        let below = inner.path.strip_prefix(&outer.path).is_some_and(|rest| rest.starts_with('/'));
+        outer.datastore == inner.datastore && (outer.path == inner.path || below)
+    };
+    // A folder is never in the way of a file, nor a thing in its own way.
+    let stays = is_folder(world, to) || inside(from, to) || inside(to, from);
+    if is_there(world, to) && (!force || stays) || inside(from, to) {
         let text = to.text(world);
         return Err(
             Refusal::new("FileAlreadyExists", format!("File {text} already exists")).with("file", text)
         );
     }
-    for (_, file) in take_out(world, to) {
-        discard(world, to.datastore, file);
+    let copied = at(world, from);
+    let bytes = size(&copied) - size(&at(world, to));
+    if world.store.datastores.get(&to.datastore).is_none_or(|datastore| bytes > datastore.free()) {
+        let name = world.store.name(to.datastore);
+        return Err(Refusal::new("NoDiskSpace", format!("Insufficient disk space on datastore '{name}'."))
+            .with("file", to.text(world))
+            .with("datastore", name));
     }
+    remove(world, to);
+    let Some(datastore) = world.store.datastores.get_mut(&to.datastore) else { return Ok(()) };
+    datastore.used += size(&copied);
+    for (path, file) in copied {
+        let rest = path.strip_prefix(&from.path).unwrap_or_default();
+        datastore.files.insert(format!("{}{rest}", to.path), file);
+    }
+    world.store.touch_space(to.datastore);
     Ok(())
 }
 
-/// Forgets a file, and its content if nobody else has it.
-fn discard(world: &mut World, datastore: Id, file: Option<StoredFile>) {
-    let Some(file) = file else { return };
-    if let Some(found) = world.store.datastores.get_mut(&datastore) {
-        found.used -= i64::try_from(file.content.size).unwrap_or(0);
+fn size(files: &[(String, Option<StoredFile>)]) -> i64 {
+    files.iter().filter_map(|(_, file)| file.as_ref()).map(StoredFile::bytes).sum()
+}
+
+/// Takes out what is at a place; its content may still be somewhere else.
+fn take_out(world: &mut World, place: &Place) -> Vec<(String, Option<StoredFile>)> {
+    let taken = at(world, place);
+    if let Some(datastore) = world.store.datastores.get_mut(&place.datastore) {
+        for (path, _) in &taken {
+            datastore.files.remove(path);
+        }
+        datastore.used -= size(&taken);
     }
+    world.store.touch_space(place.datastore);
+    taken
+}
+
+/// Removes what is at a place, and content that nobody else has.
+fn remove(world: &mut World, place: &Place) {
+    for (_, file) in take_out(world, place) {
+        discard(world, file);
+    }
+}
+
+/// Forgets a file, and its content if nobody else has it.
+fn discard(world: &mut World, file: Option<StoredFile>) {
+    let Some(file) = file else { return };
     let blob = file.content.blob;
     let mut files = world.store.datastores.values().flat_map(|d| d.files.values()).flatten();
     if !files.any(|other| other.content.blob == blob) {
@@ -241,7 +281,7 @@ fn answer(world: &mut World, session: u32, request: &Request) -> Reply {
     let file =
         world.store.datastores.get(&datastore).and_then(|d| d.files.get(&place.path)).cloned().flatten();
     match (request.method.as_str(), file) {
-        ("PUT" | "POST", before) => upload(world, request, &place, before),
+        ("PUT" | "POST", before) => upload(world, request, &place, before.is_some()),
         ("GET", Some(file)) => content(&file, Body::Aside(file.content)),
         ("HEAD", Some(file)) => content(&file, Body::Head(file.content.size)),
         ("GET" | "HEAD", None) => Reply::plain(404, "there is no such file"),
@@ -255,7 +295,7 @@ fn content(file: &StoredFile, body: Body) -> Reply {
     Reply { status: 200, headers, body }
 }
 
-fn upload(world: &mut World, request: &Request, place: &Place, before: Option<StoredFile>) -> Reply {
+fn upload(world: &mut World, request: &Request, place: &Place, replaces: bool) -> Reply {
     if request.header("content-length").is_none() {
         return Reply::plain(411, "the length of the content must be known");
     }
@@ -266,22 +306,21 @@ fn upload(world: &mut World, request: &Request, place: &Place, before: Option<St
     {
         return Reply::plain(404, "the folder does not exist");
     }
-    let size = i64::try_from(aside.size).unwrap_or(i64::MAX);
-    let now = world.now;
-    let status = if before.is_some() { 200 } else { 201 };
-    for (_, file) in take_out(world, place) {
-        discard(world, place.datastore, file);
+    if place.path.is_empty() || is_folder(world, place) {
+        return Reply::plain(409, "there is a folder in its place");
     }
-    let Some(datastore) = world.store.datastores.get_mut(&place.datastore) else {
-        return Reply::plain(404, "there is no such datastore");
-    };
-    if size > datastore.free() {
+    let file = StoredFile { content: aside, modified: world.now };
+    let more = file.bytes() - size(&at(world, place));
+    if world.store.datastores.get(&place.datastore).is_none_or(|datastore| more > datastore.free()) {
         return Reply::plain(507, "there is no space left on the datastore");
     }
-    datastore.used += size;
-    datastore.files.insert(place.path.clone(), Some(StoredFile { content: aside, modified: now }));
-    world.store.log.touch(place.datastore, "summary.freeSpace");
-    Reply::plain(status, "")
+    remove(world, place);
+    if let Some(datastore) = world.store.datastores.get_mut(&place.datastore) {
+        datastore.used += file.bytes();
+        datastore.files.insert(place.path.clone(), Some(file));
+    }
+    world.store.touch_space(place.datastore);
+    Reply::plain(if replaces { 200 } else { 201 }, "")
 }
 
 /// Takes the percent signs out of a part of an address.
@@ -291,16 +330,9 @@ pub(crate) fn decode(text: &str) -> String {
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
         let hex = bytes.get(at + 1..at + 3).and_then(|hex| std::str::from_utf8(hex).ok());
-        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()).filter(|_| byte == b'%') {
-            Some(decoded) => {
-                out.push(decoded);
-                at += 3;
-            }
-            None => {
-                out.push(if byte == b'+' { b' ' } else { byte });
-                at += 1;
-            }
-        }
+        let decoded = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()).filter(|_| byte == b'%');
+        out.push(decoded.unwrap_or(if byte == b'+' { b' ' } else { byte }));
+        at += if decoded.is_some() { 3 } else { 1 };
     }
     String::from_utf8_lossy(&out).into_owned()
 }

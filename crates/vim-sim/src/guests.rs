@@ -76,7 +76,7 @@ pub(crate) enum Stage {
     Down,
 }
 
-const SHOWN: [&str; 2] = ["guest", "summary.guest"];
+const SHOWN: [&str; 4] = ["guest", "summary.guest", "guestHeartbeatStatus", "summary.quickStats"];
 
 impl Guests {
     /// Remembers what to do when the shell has done what a call asks.

@@ -36,7 +36,7 @@ macro_rules! kinds {
 }
 
 kinds! {
-    Folder "group-" is "ManagedEntity";
+    Folder "group-d" is "ManagedEntity";
     Datacenter "datacenter-" is "ManagedEntity";
     ComputeResource "domain-s" is "ManagedEntity";
     ClusterComputeResource "domain-c" is "ManagedEntity" "ComputeResource";

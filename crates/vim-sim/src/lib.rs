@@ -7,6 +7,7 @@
 //! Start reading at [`World::step`], then `soap` (calls and answers), `collect` (the property collector), `look` (how
 //! objects look from outside) and `machine` (what can be done to VMs).
 
+mod check;
 mod clock;
 mod collect;
 mod control;

@@ -23,11 +23,13 @@ use rookery_vim::specs::{CustomizationSpec, VirtualMachineCloneSpec, VirtualMach
 use crate::files::FileWork;
 use crate::id::{Id, Kind};
 use crate::refusal::Refusal;
+use crate::settings::Durations;
+use crate::span::Span;
 use crate::store::Vm;
 use crate::task::Done;
 use crate::world::World;
 use crate::{event, files};
-pub(crate) use create::{Blueprint, blank, complete};
+pub(crate) use create::{Blueprint, being_created, blank, complete, created};
 pub(crate) use destroy::{unregister, vanish};
 pub(crate) use devices::{make_disk, networks, next_mac};
 pub(crate) use power::{guest_dies, guest_starts, guest_stops, power_off_now, switch_on};
@@ -82,6 +84,7 @@ pub(crate) enum Work {
     },
     RemoveSnapshot {
         snapshot: Id,
+        vm: Id,
         with_children: bool,
     },
     RemoveAllSnapshots {
@@ -89,6 +92,7 @@ pub(crate) enum Work {
     },
     Revert {
         snapshot: Id,
+        vm: Id,
     },
     Destroy {
         entity: Id,
@@ -116,17 +120,66 @@ impl Work {
             | Self::Reconfigure { vm, .. }
             | Self::Customize { vm, .. }
             | Self::Snapshot { vm, .. }
-            | Self::RemoveAllSnapshots { vm } => Some(*vm),
+            | Self::RemoveSnapshot { vm, .. }
+            | Self::RemoveAllSnapshots { vm }
+            | Self::Revert { vm, .. } => Some(*vm),
             Self::Rename { entity, .. } | Self::Destroy { entity } => {
                 Some(*entity).filter(|id| id.kind == Kind::VirtualMachine)
             }
             Self::Create { vm, .. } | Self::Clone { vm, .. } => *vm,
-            Self::RemoveSnapshot { .. }
-            | Self::Revert { .. }
-            | Self::Files(_)
-            | Self::Move { .. }
-            | Self::Report { .. } => None,
+            Self::Files(_) | Self::Move { .. } | Self::Report { .. } => None,
         }
+    }
+
+    /// What tasks call it.
+    pub(crate) fn description(&self) -> &'static str {
+        match self {
+            Self::PowerOn { .. } => "VirtualMachine.powerOn",
+            Self::PowerOff { .. } => "VirtualMachine.powerOff",
+            Self::Reset { .. } => "VirtualMachine.reset",
+            Self::Suspend { .. } => "VirtualMachine.suspend",
+            Self::Create { .. } => "Folder.createVm",
+            Self::Clone { .. } => "VirtualMachine.clone",
+            Self::Reconfigure { .. } => "VirtualMachine.reconfigure",
+            Self::Customize { .. } => "VirtualMachine.customize",
+            Self::Rename { .. } => "ManagedEntity.rename",
+            Self::Snapshot { .. } => "VirtualMachine.createSnapshot",
+            Self::RemoveSnapshot { .. } => "VirtualMachine.removeSnapshot",
+            Self::RemoveAllSnapshots { .. } => "VirtualMachine.removeAllSnapshots",
+            Self::Revert { .. } => "VirtualMachine.revertToSnapshot",
+            Self::Destroy { entity } if entity.kind == Kind::VirtualMachine => "VirtualMachine.destroy",
+            Self::Destroy { .. } => "ManagedEntity.destroy",
+            Self::Files(work) => work.description(),
+            Self::Move { .. } => "Folder.moveInto",
+            Self::Report { .. } => "Datacenter.powerOnVm",
+        }
+    }
+
+    /// How long it usually takes.
+    pub(crate) fn duration(&self, durations: &Durations) -> Span {
+        match self {
+            Self::PowerOn { .. } | Self::PowerOff { .. } | Self::Reset { .. } | Self::Suspend { .. } => {
+                durations.power
+            }
+            Self::Create { .. } => durations.create,
+            Self::Clone { .. } => durations.clone,
+            Self::Reconfigure { .. } | Self::Customize { .. } | Self::Rename { .. } | Self::Move { .. } => {
+                durations.reconfigure
+            }
+            Self::Snapshot { .. }
+            | Self::RemoveSnapshot { .. }
+            | Self::RemoveAllSnapshots { .. }
+            | Self::Revert { .. } => durations.snapshot,
+            Self::Destroy { .. } => durations.destroy,
+            Self::Files(_) => durations.file,
+            Self::Report { .. } => Span::ZERO,
+        }
+    }
+}
+
+impl From<FileWork> for Work {
+    fn from(work: FileWork) -> Self {
+        Self::Files(Box::new(work))
     }
 }
 
@@ -141,8 +194,7 @@ pub(crate) fn begin(
     if let Some(vm) = work.subject() {
         let busy = vm_of(world, vm)?.busy;
         if let Some(other) = busy.filter(|other| *other != task) {
-            return Err(Refusal::new("TaskInProgress", "The operation is not allowed in the current state.")
-                .about("task", &other.reference()));
+            return Err(in_progress(other));
         }
     }
     let mut more = SignedDuration::ZERO;
@@ -163,7 +215,7 @@ pub(crate) fn begin(
         Work::Rename { entity, name } => config::check_name(world, *entity, name)?,
         Work::Destroy { entity } => destroy::check(world, *entity)?,
         Work::Snapshot { vm, .. } | Work::RemoveAllSnapshots { vm } => drop(vm_of(world, *vm)?),
-        Work::RemoveSnapshot { snapshot, .. } | Work::Revert { snapshot } => {
+        Work::RemoveSnapshot { snapshot, .. } | Work::Revert { snapshot, .. } => {
             snapshot::owner(world, *snapshot)?;
         }
         Work::Files(work) => files::check(world, work)?,
@@ -174,6 +226,12 @@ pub(crate) fn begin(
         vm.busy = Some(task);
     }
     Ok((work, more))
+}
+
+/// Something else works on it.
+fn in_progress(task: Id) -> Refusal {
+    Refusal::new("TaskInProgress", "The operation is not allowed in the current state.")
+        .about("task", &task.reference())
 }
 
 /// Does what was begun.
@@ -195,11 +253,11 @@ pub(crate) fn finish(world: &mut World, task: Id, user: &str, work: Work) -> Res
         Work::Snapshot { vm, name, description } => {
             snapshot::take(world, user, vm, &name, &description).map(Done::Object)
         }
-        Work::RemoveSnapshot { snapshot, with_children } => {
+        Work::RemoveSnapshot { snapshot, with_children, .. } => {
             snapshot::remove(world, snapshot, with_children).map(|()| Done::Nothing)
         }
         Work::RemoveAllSnapshots { vm } => snapshot::remove_all(world, vm).map(|()| Done::Nothing),
-        Work::Revert { snapshot } => snapshot::revert(world, user, snapshot).map(|()| Done::Nothing),
+        Work::Revert { snapshot, .. } => snapshot::revert(world, user, snapshot).map(|()| Done::Nothing),
         Work::Destroy { entity } => destroy::destroy(world, user, entity).map(|()| Done::Nothing),
         Work::Files(work) => files::run(world, *work),
         Work::Move { target, moved } => moving::apply(world, target, &moved).map(|()| Done::Nothing),
@@ -221,7 +279,7 @@ pub(crate) fn abandon(world: &mut World, task: Id, work: &Work) {
 fn involved(world: &World, work: &Work) -> Vec<Id> {
     let other = if let Work::Clone { source, .. } = work {
         Some(*source)
-    } else if let Work::RemoveSnapshot { snapshot, .. } | Work::Revert { snapshot } = work {
+    } else if let Work::RemoveSnapshot { snapshot, .. } | Work::Revert { snapshot, .. } = work {
         world.snapshots.get(snapshot).copied()
     } else {
         None
@@ -291,24 +349,33 @@ pub(crate) fn mark(
     if vm.power != PowerState::Off {
         return Err(Refusal::power_state(&PowerState::Off, &vm.power));
     }
+    if let Some(task) = vm.busy {
+        return Err(in_progress(task));
+    }
     if vm.template == template {
         return Err(Refusal::new("InvalidState", "The operation is not allowed in the current state."));
     }
-    if vm.pool.is_some() && template {
+    if let Some(pool) = pool {
+        create::check_pool(world, pool, "pool")?;
+    }
+    if template {
         room::leave_pool(world, id);
     }
+    let vm = vm_of(world, id)?;
     if let Some(pool) = pool {
+        let beside = vm.host.filter(|host| room::is_usable(world, pool, *host));
+        let host = beside.map_or_else(|| room::choose_host(world, pool), Ok)?;
         room::join_pool(world, id, pool);
+        room::join_host(world, id, host);
     }
     vm_mut(world, id)?.template = template;
     let touched = ["config.template", "summary.config.template", "resourcePool"];
     world.store.touch(id, &touched);
-    let class = if template { "VmUpgradingEvent" } else { "VmRegisteredEvent" };
     // vCenter records a reconfiguration for the former; the latter is a registration.
     let (class, message) = if template {
         ("VmReconfiguredEvent", format!("Reconfigured {}", event::placed(world, id)))
     } else {
-        (class, format!("Registered {}", event::placed(world, id)))
+        ("VmRegisteredEvent", format!("Registered {}", event::placed(world, id)))
     };
     event::record(world, class, id, user, message);
     Ok(())

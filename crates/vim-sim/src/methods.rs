@@ -8,19 +8,24 @@ mod folders;
 mod guest;
 mod guest_files;
 mod machines;
+mod power;
 mod search;
 mod sessions;
+mod snapshots;
 mod storage;
 mod views;
 
-use rookery_vim::Node;
+use rookery_vim::methods::Method;
 use rookery_vim::objects::{AboutInfo, ServiceContent};
+use rookery_vim::{MoRef, Node};
 
 use crate::id::{Id, Kind};
 use crate::io::Request;
+use crate::machine::Work;
 use crate::privileges;
 use crate::refusal::Refusal;
 use crate::soap::{Call, Handled};
+use crate::task::{self, Title};
 use crate::world::{World, uuid_text};
 pub(crate) use folders::add_pool;
 pub(crate) use guest_files::{FileCall, answer as file_answer};
@@ -41,11 +46,13 @@ pub(crate) fn handle(world: &mut World, call: &Call, content: Node, request: &Re
 
 fn rest(world: &mut World, call: &Call, mut content: Node) -> Handled {
     type Part = fn(&mut World, &Call, Node) -> Tried;
-    const PARTS: [Part; 11] = [
+    const PARTS: [Part; 13] = [
         authorization::handle,
         collector::handle,
         views::handle,
         machines::handle,
+        power::handle,
+        snapshots::handle,
         search::handle,
         events::handle,
         guest::handle,
@@ -73,8 +80,14 @@ pub(crate) enum Tried {
 /// The entity that a call was made on.
 fn this_of(world: &World, call: &Call, kind: Kind) -> Result<Id, Refusal> {
     let id = Id::of(&call.this).filter(|id| id.kind == kind);
-    id.filter(|id| crate::look::exists(&world.store, &world.views, &world.tasks, *id))
-        .ok_or_else(|| Refusal::gone(&call.this))
+    id.filter(|id| crate::look::exists(world, *id)).ok_or_else(|| Refusal::gone(&call.this))
+}
+
+/// Starts an operation; the task that it has become.
+fn order<M: Method>(world: &mut World, call: &Call, entity: Id, work: Work) -> MoRef {
+    let title = Title { name: M::NAME, description: work.description() };
+    let duration = work.duration(&world.settings.durations);
+    task::start(world, title, entity, &call.user, duration, work).reference()
 }
 
 /// The well-known objects.
@@ -110,8 +123,6 @@ pub(crate) fn content(world: &World) -> ServiceContent {
 }
 
 /// A reference to an object of one of some classes, which must be there.
-fn existing(world: &World, reference: &rookery_vim::MoRef) -> Result<Id, Refusal> {
-    Id::of(reference)
-        .filter(|id| crate::look::exists(&world.store, &world.views, &world.tasks, *id))
-        .ok_or_else(|| Refusal::gone(reference))
+fn existing(world: &World, reference: &MoRef) -> Result<Id, Refusal> {
+    Id::of(reference).filter(|id| crate::look::exists(world, *id)).ok_or_else(|| Refusal::gone(reference))
 }

@@ -8,7 +8,7 @@ use crate::id::Id;
 
 #[derive(Debug, Default)]
 pub(crate) struct Sessions {
-    sessions: BTreeMap<u32, Session>,
+    open: BTreeMap<u32, Session>,
     cookies: HashMap<String, u32>,
     last: u32,
 }
@@ -40,7 +40,7 @@ impl Sessions {
     ) -> (u32, String) {
         self.last += 1;
         self.cookies.insert(cookie.clone(), self.last);
-        self.sessions.insert(
+        self.open.insert(
             self.last,
             Session {
                 key,
@@ -61,40 +61,40 @@ impl Sessions {
     pub(crate) fn of_cookie(&mut self, header: &str, now: Timestamp) -> Option<u32> {
         let cookie = header.split(';').find_map(|part| part.trim().strip_prefix(COOKIE)?.strip_prefix('='));
         let id = *self.cookies.get(cookie?.trim_matches('"'))?;
-        let session = self.sessions.get_mut(&id)?;
+        let session = self.open.get_mut(&id)?;
         session.last_active = now;
         session.calls += 1;
         Some(id)
     }
 
     pub(crate) fn show_alive(&mut self, id: u32, now: Timestamp) {
-        if let Some(session) = self.sessions.get_mut(&id) {
+        if let Some(session) = self.open.get_mut(&id) {
             session.last_active = now;
         }
     }
 
     pub(crate) fn get(&self, id: u32) -> Option<&Session> {
-        self.sessions.get(&id)
+        self.open.get(&id)
     }
 
     pub(crate) fn user(&self, id: u32) -> Option<String> {
-        self.sessions.get(&id).map(|session| session.user.clone())
+        self.open.get(&id).map(|session| session.user.clone())
     }
 
     pub(crate) fn by_key(&self, key: &str) -> Option<u32> {
-        self.sessions.iter().find(|(_, session)| session.key == key).map(|(id, _)| *id)
+        self.open.iter().find(|(_, session)| session.key == key).map(|(id, _)| *id)
     }
 
     pub(crate) fn all(&self) -> impl Iterator<Item = &Session> {
-        self.sessions.values()
+        self.open.values()
     }
 
     pub(crate) fn ids(&self) -> Vec<u32> {
-        self.sessions.keys().copied().collect()
+        self.open.keys().copied().collect()
     }
 
     pub(crate) fn end(&mut self, id: u32) -> bool {
-        let ended = self.sessions.remove(&id);
+        let ended = self.open.remove(&id);
         if let Some(session) = &ended {
             self.cookies.remove(&session.cookie);
         }
@@ -102,11 +102,11 @@ impl Sessions {
     }
 
     pub(crate) fn default_collector(&self, id: u32) -> Option<Id> {
-        self.sessions.get(&id).and_then(|session| session.default_collector)
+        self.open.get(&id).and_then(|session| session.default_collector)
     }
 
     pub(crate) fn set_default_collector(&mut self, id: u32, collector: Id) {
-        if let Some(session) = self.sessions.get_mut(&id) {
+        if let Some(session) = self.open.get_mut(&id) {
             session.default_collector = Some(collector);
         }
     }

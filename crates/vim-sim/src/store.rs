@@ -8,7 +8,7 @@ mod places;
 mod saved;
 mod vm;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
@@ -16,8 +16,8 @@ use crate::id::{Id, Kind};
 pub(crate) use log::{Entry, Log, What as LogWhat};
 pub(crate) use places::{Compute, Datacenter, Datastore, Folder, Host, Network, Pool, StoragePod, Switch};
 pub(crate) use vm::{
-    Boot, Card, CardBacking, Cdrom, Controller, Customization, Device, Disk, Fixed, Guest, Layer, Snapshot,
-    Tools, Vm, What,
+    Boot, Card, CardBacking, Cdrom, Controller, Customization, Device, Disk, Fixed, Guest, Hardware, Layer,
+    Snapshot, Tools, Vm, What,
 };
 
 /// All objects of the inventory.
@@ -42,10 +42,14 @@ pub(crate) struct Store {
     /// How many disks and snapshots stand on each file of a disk.
     #[serde(serialize_with = "saved::in_order")]
     pub(crate) layers: HashMap<String, u32>,
+    /// Folders of VMs, by datastore. A VM that comes later needs another.
+    pub(crate) homes: BTreeSet<(Id, String)>,
+    /// Files of disks that no VM has any more, but that are still on their datastores.
+    pub(crate) left_behind: Vec<(Id, Vec<Layer>)>,
     pub(crate) last_mac: u32,
     /// VMs by BIOS and instance UUID.
     #[serde(skip)]
-    pub(crate) uuids: std::collections::BTreeSet<(u128, Id)>,
+    pub(crate) uuids: BTreeSet<(u128, Id)>,
     #[serde(skip)]
     pub(crate) log: Log,
     last_number: u32,
@@ -140,17 +144,13 @@ impl Store {
             self.names.remove(&(parent, old));
             self.names.insert((parent, name.into()), id);
         }
-        self.touch(id, &["name", "config.name", "summary.config.name"]);
+        self.touch(id, &["name", "config.name", "summary.config.name", "summary.name", "info.name"]);
     }
 
     pub(crate) fn move_to(&mut self, id: Id, parent: Id) {
         let Some(name) = self.entities.get(&id).map(|entity| entity.name.clone()) else { return };
         self.remove(id);
         self.file(id, &name, Some(parent));
-    }
-
-    pub(crate) fn entity(&self, id: Id) -> Option<&Entity> {
-        self.entities.get(&id)
     }
 
     /// All entities, in a fixed order.
@@ -198,34 +198,32 @@ impl Store {
         }
     }
 
-    pub(crate) fn entities_of(&self, kind: Kind) -> Box<dyn Iterator<Item = Id> + '_> {
-        match kind {
-            Kind::Folder => Box::new(self.folders.keys().copied()),
-            Kind::Datacenter => Box::new(self.datacenters.keys().copied()),
-            Kind::ComputeResource | Kind::ClusterComputeResource => {
-                Box::new(self.computes.keys().copied().filter(move |id| id.kind == kind))
-            }
-            Kind::HostSystem => Box::new(self.hosts.keys().copied()),
-            Kind::ResourcePool => Box::new(self.pools.keys().copied()),
-            Kind::Datastore => Box::new(self.datastores.keys().copied()),
-            Kind::StoragePod => Box::new(self.pods.keys().copied()),
-            Kind::Network | Kind::DistributedVirtualPortgroup => {
-                Box::new(self.networks.keys().copied().filter(move |id| id.kind == kind))
-            }
-            Kind::VmwareDistributedVirtualSwitch => Box::new(self.switches.keys().copied()),
-            Kind::VirtualMachine => Box::new(self.vms.keys().copied()),
-            // The rest is not part of the inventory.
-            _ => Box::new(std::iter::empty()),
+    /// Says that the space on a datastore has changed: its own, and that of the cluster that it is in.
+    pub(crate) fn touch_space(&mut self, datastore: Id) {
+        self.touch(datastore, &["summary.freeSpace", "info.freeSpace"]);
+        if let Some(pod) = self.parent(datastore).filter(|parent| parent.kind == Kind::StoragePod) {
+            self.log.touch(pod, "summary");
         }
+    }
+
+    /// All entities, class by class.
+    pub(crate) fn each(&self) -> impl Iterator<Item = Id> {
+        let places = self.folders.keys().chain(self.datacenters.keys()).chain(self.computes.keys());
+        let places = places.chain(self.hosts.keys()).chain(self.pools.keys()).chain(self.datastores.keys());
+        let places = places.chain(self.pods.keys()).chain(self.networks.keys()).chain(self.switches.keys());
+        places.chain(self.vms.keys()).copied()
+    }
+
+    pub(crate) fn entities_of(&self, kind: Kind) -> impl Iterator<Item = Id> {
+        self.each().filter(move |id| id.kind == kind)
     }
 }
 
 /// Under which property a parent shows a child.
 fn children_path(parent: Kind, child: Kind) -> &'static str {
     match (parent, child) {
-        (Kind::ResourcePool, _) => "resourcePool",
         (Kind::ComputeResource | Kind::ClusterComputeResource, Kind::HostSystem) => "host",
-        (Kind::ComputeResource | Kind::ClusterComputeResource, _) => "resourcePool",
+        (Kind::ResourcePool | Kind::ComputeResource | Kind::ClusterComputeResource, _) => "resourcePool",
         _ => "childEntity",
     }
 }

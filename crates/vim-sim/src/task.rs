@@ -2,7 +2,7 @@
 
 mod queue;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -21,14 +21,27 @@ const MOST_REMEMBERED: usize = 10_000;
 /// Into how many parts the progress of a task is cut.
 const PARTS: i32 = 4;
 
+/// What shows that a task has ended.
+const ENDED: [&str; 7] = [
+    "info.state",
+    "info.error",
+    "info.result",
+    "info.progress",
+    "info.completeTime",
+    "info.cancelled",
+    "info.cancelable",
+];
+
 #[derive(Debug, Default)]
 pub(crate) struct Tasks {
-    tasks: BTreeMap<Id, Task>,
+    known: BTreeMap<Id, Task>,
     queue: Queue,
     /// Those that have ended, in that order, and when.
     ended: VecDeque<(Timestamp, Id)>,
     /// By name: how many run, and how many ran at most.
     running: BTreeMap<&'static str, (usize, usize)>,
+    /// What they are about, and which.
+    by_entity: BTreeSet<(Id, Id)>,
 }
 
 #[derive(Debug)]
@@ -71,6 +84,13 @@ pub(crate) enum Done {
     Value(String),
 }
 
+impl Task {
+    /// What it is doing, unless it is done.
+    pub(crate) fn work(&self) -> Option<&Work> {
+        self.work.as_ref()
+    }
+}
+
 impl State {
     pub(crate) fn as_str(&self) -> &'static str {
         match self {
@@ -90,7 +110,7 @@ impl Task {
 
 impl Tasks {
     pub(crate) fn get(&self, id: Id) -> Option<&Task> {
-        self.tasks.get(&id).filter(|task| !task.lost)
+        self.known.get(&id).filter(|task| !task.lost)
     }
 
     /// How many tasks of each name ran at a time, at most.
@@ -103,17 +123,28 @@ impl Tasks {
     }
 
     pub(crate) fn all(&self) -> impl Iterator<Item = (Id, &Task)> {
-        self.tasks.iter().filter(|(_, task)| !task.lost).map(|(id, task)| (*id, task))
+        self.known.iter().filter(|(_, task)| !task.lost).map(|(id, task)| (*id, task))
+    }
+
+    /// Those about an entity, newest last.
+    pub(crate) fn about(&self, entity: Id) -> impl Iterator<Item = Id> {
+        let first = Id::single(Kind::Task);
+        self.by_entity
+            .range((entity, first)..)
+            .take_while(move |(of, _)| *of == entity)
+            .map(|(_, task)| *task)
+    }
+
+    /// Those that have not come to their end.
+    pub(crate) fn unfinished(&self) -> impl Iterator<Item = Id> {
+        let open = self.known.iter().filter(|(_, task)| matches!(task.state, State::Queued | State::Running));
+        open.map(|(id, _)| *id)
     }
 
     /// Newest last.
     pub(crate) fn recent(&self) -> impl Iterator<Item = Id> {
-        let skip = self.tasks.len().saturating_sub(200);
+        let skip = self.known.len().saturating_sub(200);
         self.all().map(|(id, _)| id).skip(skip)
-    }
-
-    pub(crate) fn unfinished(&self) -> usize {
-        self.tasks.values().filter(|task| matches!(task.state, State::Queued | State::Running)).count()
     }
 }
 
@@ -154,8 +185,10 @@ pub(crate) fn start(
         doom,
         lost: false,
     };
-    world.tasks.tasks.insert(id, task);
+    world.tasks.known.insert(id, task);
+    world.tasks.by_entity.insert((entity, id));
     world.store.log.appeared(id);
+    world.store.log.touch(entity, "recentTask");
     world.store.log.touch(Id::single(Kind::TaskManager), "recentTask");
     world.tasks.queue.join(id, places);
     queue::admit(world);
@@ -164,7 +197,7 @@ pub(crate) fn start(
 
 /// Goes on with a task: begins it, shows its progress, or ends it.
 pub(crate) fn advance(world: &mut World, id: Id) {
-    let Some(task) = world.tasks.tasks.get_mut(&id) else { return };
+    let Some(task) = world.tasks.known.get_mut(&id) else { return };
     match task.state {
         State::Running if task.part + 1 < PARTS && !task.duration.is_zero() => {
             task.part += 1;
@@ -180,7 +213,7 @@ pub(crate) fn advance(world: &mut World, id: Id) {
 }
 
 fn begin(world: &mut World, id: Id) {
-    let Some(task) = world.tasks.tasks.get_mut(&id) else { return };
+    let Some(task) = world.tasks.known.get_mut(&id) else { return };
     let Some(work) = task.work.take() else { return };
     let user = task.user.clone();
     task.state = State::Running;
@@ -188,11 +221,10 @@ fn begin(world: &mut World, id: Id) {
     let (now, most) = world.tasks.running.entry(task.name).or_default();
     *now += 1;
     *most = (*most).max(*now);
-    world.store.log.touch(id, "info.state");
-    world.store.log.touch(id, "info.startTime");
+    world.store.touch(id, &["info.state", "info.startTime"]);
     match machine::begin(world, id, &user, work) {
         Ok((work, more)) => {
-            let Some(task) = world.tasks.tasks.get_mut(&id) else { return };
+            let Some(task) = world.tasks.known.get_mut(&id) else { return };
             task.work = Some(work);
             if task.doom.is_none() {
                 task.duration += more;
@@ -202,6 +234,7 @@ fn begin(world: &mut World, id: Id) {
             } else {
                 task.progress = Some(0);
                 let next = task.duration / PARTS;
+                world.store.log.touch(id, "info.progress");
                 let when = later(world.now, next);
                 world.at(when, Timer::Task(id));
             }
@@ -211,7 +244,7 @@ fn begin(world: &mut World, id: Id) {
 }
 
 fn finish(world: &mut World, id: Id) {
-    let Some(task) = world.tasks.tasks.get_mut(&id) else { return };
+    let Some(task) = world.tasks.known.get_mut(&id) else { return };
     let user = task.user.clone();
     let doom = task.doom.take();
     let Some(work) = task.work.take() else { return };
@@ -231,7 +264,7 @@ fn finish(world: &mut World, id: Id) {
 /// Ends a task.
 fn complete(world: &mut World, id: Id, outcome: Result<Done, Refusal>) {
     let now = world.now;
-    let Some(task) = world.tasks.tasks.get_mut(&id) else { return };
+    let Some(task) = world.tasks.known.get_mut(&id) else { return };
     task.completed = Some(now);
     task.progress = None;
     if matches!(task.state, State::Running)
@@ -244,11 +277,9 @@ fn complete(world: &mut World, id: Id, outcome: Result<Done, Refusal>) {
         Err(refusal) => State::Error(refusal),
     };
     let lost = task.lost;
-    for path in ["info.state", "info.error", "info.result", "info.progress", "info.completeTime"] {
-        world.store.log.touch(id, path);
-    }
+    world.store.touch(id, &ENDED);
     if lost {
-        world.tasks.tasks.remove(&id);
+        drop_task(world, id);
     } else {
         remember(world, id);
     }
@@ -258,7 +289,7 @@ fn complete(world: &mut World, id: Id, outcome: Result<Done, Refusal>) {
 
 /// Ends a task that can still be stopped.
 pub(crate) fn cancel(world: &mut World, id: Id) -> Result<(), Refusal> {
-    let Some(task) = world.tasks.tasks.get_mut(&id) else {
+    let Some(task) = world.tasks.known.get_mut(&id) else {
         return Err(Refusal::gone(&id.reference()));
     };
     if !matches!(task.state, State::Queued | State::Running) {
@@ -276,12 +307,12 @@ pub(crate) fn cancel(world: &mut World, id: Id) -> Result<(), Refusal> {
 
 /// The vCenter starts again: what is queued never happens; what runs is done by hosts, but nobody can ask after it.
 pub(crate) fn lose_unfinished(world: &mut World) {
-    let unfinished = world.tasks.tasks.iter().filter(|(_, task)| !task.is_over());
+    let unfinished = world.tasks.known.iter().filter(|(_, task)| !task.is_over());
     let unfinished: Vec<Id> = unfinished.map(|(id, _)| *id).collect();
     for id in unfinished {
-        let Some(task) = world.tasks.tasks.get_mut(&id) else { continue };
+        let Some(task) = world.tasks.known.get_mut(&id) else { continue };
         if matches!(task.state, State::Queued) {
-            world.tasks.tasks.remove(&id);
+            drop_task(world, id);
             world.tasks.queue.leave(id);
         } else {
             task.lost = true;
@@ -318,11 +349,22 @@ pub(crate) fn forget_old(world: &mut World) {
     }
 }
 
+/// Takes a task out, here and from what it was about.
+fn drop_task(world: &mut World, id: Id) -> bool {
+    let Some(task) = world.tasks.known.remove(&id) else { return false };
+    if let Some((entity, _)) = task.entity {
+        world.tasks.by_entity.remove(&(entity, id));
+        world.store.log.touch(entity, "recentTask");
+    }
+    true
+}
+
 fn forget_oldest(world: &mut World) {
     if let Some((_, id)) = world.tasks.ended.pop_front()
-        && world.tasks.tasks.remove(&id).is_some()
+        && drop_task(world, id)
     {
         world.store.log.vanished(id);
+        world.store.log.touch(Id::single(Kind::TaskManager), "recentTask");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::id::{Id, Kind};
+use crate::id::Id;
 use crate::privileges;
 use crate::world::World;
 
@@ -20,33 +20,12 @@ pub(crate) enum What {
     List(BTreeSet<Id>),
 }
 
-/// The classes that a container may hold.
-const ENTITIES: [Kind; 12] = [
-    Kind::Folder,
-    Kind::Datacenter,
-    Kind::ComputeResource,
-    Kind::ClusterComputeResource,
-    Kind::HostSystem,
-    Kind::ResourcePool,
-    Kind::Datastore,
-    Kind::StoragePod,
-    Kind::Network,
-    Kind::DistributedVirtualPortgroup,
-    Kind::VmwareDistributedVirtualSwitch,
-    Kind::VirtualMachine,
-];
-
 impl View {
     /// What it shows now.
     pub(crate) fn members<'w>(&'w self, world: &'w World) -> Box<dyn Iterator<Item = Id> + 'w> {
         match &self.what {
             What::List(ids) => Box::new(privileges::seen(world, ids.iter().copied())),
-            What::Container { .. } => Box::new(
-                ENTITIES
-                    .into_iter()
-                    .flat_map(|kind| world.store.entities_of(kind))
-                    .filter(|id| self.contains(world, *id)),
-            ),
+            What::Container { .. } => Box::new(world.store.each().filter(|id| self.contains(world, *id))),
         }
     }
 
@@ -72,13 +51,8 @@ fn is_in(world: &World, id: Id, container: Id, recursive: bool) -> bool {
         return true;
     }
     let Some(vm) = store.vms.get(&id) else { return false };
-    match container.kind {
-        Kind::HostSystem => vm.host == Some(container),
-        Kind::ResourcePool | Kind::ComputeResource | Kind::ClusterComputeResource => {
-            vm.pool.is_some_and(|pool| {
-                pool == container || recursive && store.ancestors(pool).any(|ancestor| ancestor == container)
-            })
-        }
-        _ => false,
-    }
+    let in_pool = |pool: Id| {
+        pool == container || recursive && store.ancestors(pool).any(|ancestor| ancestor == container)
+    };
+    vm.host == Some(container) || vm.pool.is_some_and(in_pool)
 }

@@ -27,16 +27,14 @@ pub(crate) enum Delta {
     Enter(Id),
     Modify(Id, Vec<String>),
     Leave(Id),
-    /// It was to be told of an object that has gone since.
-    Void,
 }
 
 impl Delta {
-    pub(super) fn void_unless(&mut self, exists: impl Fn(Id) -> bool) {
-        if let Self::Enter(id) | Self::Modify(id, _) = self
-            && !exists(*id)
-        {
-            *self = Self::Void;
+    /// The object that must be there for this to be told.
+    pub(super) fn shows(&self) -> Option<Id> {
+        match self {
+            Self::Enter(id) | Self::Modify(id, _) => Some(*id),
+            Self::Leave(_) => None,
         }
     }
 }
@@ -55,15 +53,15 @@ impl Filter {
         self.fresh
     }
 
-    pub(super) fn apply(&mut self, delta: Delta) {
+    pub(super) fn apply(&mut self, delta: &Delta) {
         match delta {
             Delta::Enter(id) => {
-                self.members.insert(id);
+                self.members.insert(*id);
             }
             Delta::Leave(id) => {
-                self.members.remove(&id);
+                self.members.remove(id);
             }
-            Delta::Modify(..) | Delta::Void => {}
+            Delta::Modify(..) => {}
         }
     }
 
@@ -82,7 +80,10 @@ impl Filter {
                 Vec::new()
             });
             match what {
-                LogWhat::Changed(path) => paths.push(path),
+                LogWhat::Changed(path) => {
+                    paths.push(path);
+                    structural |= self.spec.follows(path);
+                }
                 LogWhat::Appeared | LogWhat::Vanished | LogWhat::Listed => structural = true,
             }
         }
@@ -144,7 +145,6 @@ impl Filter {
             Delta::Enter(id) => ("enter", *id),
             Delta::Modify(id, _) => ("modify", *id),
             Delta::Leave(id) => ("leave", *id),
-            Delta::Void => return,
         };
         out.open("objectSet", None);
         out.leaf("kind", None, kind);
@@ -155,7 +155,7 @@ impl Filter {
                 Paths::These(paths) => changes(world, id, &paths, out),
             },
             Delta::Modify(_, paths) => changes(world, id, paths, out),
-            Delta::Leave(_) | Delta::Void => {}
+            Delta::Leave(_) => {}
         }
         out.close("objectSet");
     }

@@ -1,5 +1,7 @@
 //! Where a property that refers to other objects leads.
 
+use std::collections::BTreeSet;
+
 use crate::id::{Id, Kind};
 use crate::privileges;
 use crate::world::World;
@@ -10,96 +12,97 @@ pub(crate) fn refs(world: &World, id: Id, path: &str) -> Vec<Id> {
     if privileges::readable(world, id, path).is_err() {
         return Vec::new();
     }
-    let store = &world.store;
-    if path == "parent" && id.is_entity() {
-        return store.parent(id).into_iter().collect();
+    if path == "parent" {
+        return world.store.parent(id).into_iter().collect();
     }
-    match id.kind {
-        Kind::Folder if path == "childEntity" => {
-            store.folders.get(&id).map(|f| sorted(&f.children)).unwrap_or_default()
-        }
-        Kind::StoragePod if path == "childEntity" => {
-            store.pods.get(&id).map(|pod| sorted(&pod.children)).unwrap_or_default()
-        }
-        Kind::Datacenter => {
-            let Some(datacenter) = store.datacenters.get(&id) else { return Vec::new() };
-            match path {
-                "vmFolder" => vec![datacenter.vm_folder],
-                "hostFolder" => vec![datacenter.host_folder],
-                "datastoreFolder" => vec![datacenter.datastore_folder],
-                "networkFolder" => vec![datacenter.network_folder],
-                "datastore" => sorted(&datacenter.datastores),
-                "network" => sorted(&datacenter.networks),
-                _ => Vec::new(),
-            }
-        }
-        Kind::ComputeResource | Kind::ClusterComputeResource => {
-            let Some(compute) = store.computes.get(&id) else { return Vec::new() };
-            match path {
-                "host" => sorted(&compute.hosts),
-                "resourcePool" => vec![compute.root_pool],
-                "datastore" => sorted(&compute.datastores),
-                "network" => sorted(&compute.networks),
-                _ => Vec::new(),
-            }
-        }
-        Kind::ResourcePool => {
-            let Some(pool) = store.pools.get(&id) else { return Vec::new() };
-            match path {
-                "resourcePool" => sorted(&pool.children),
-                "vm" => sorted(&pool.vms),
-                "owner" => store.owner_of_pool(id).into_iter().collect(),
-                _ => Vec::new(),
-            }
-        }
-        Kind::HostSystem => {
-            let Some(host) = store.hosts.get(&id) else { return Vec::new() };
-            let compute = store.parent(id).and_then(|parent| store.computes.get(&parent));
-            match path {
-                "vm" => sorted(&host.vms),
-                "datastore" => compute.map(|c| sorted(&c.datastores)).unwrap_or_default(),
-                "network" => compute.map(|c| sorted(&c.networks)).unwrap_or_default(),
-                _ => Vec::new(),
-            }
-        }
-        Kind::Datastore => store
-            .datastores
-            .get(&id)
-            .map(|datastore| match path {
-                "vm" => sorted(&datastore.vms),
-                _ => Vec::new(),
-            })
-            .unwrap_or_default(),
-        Kind::Network | Kind::DistributedVirtualPortgroup => store
-            .networks
-            .get(&id)
-            .map(|network| match path {
-                "vm" => sorted(&network.vms),
-                "host" => sorted(&network.hosts),
-                _ => Vec::new(),
-            })
-            .unwrap_or_default(),
-        Kind::VmwareDistributedVirtualSwitch if path == "portgroup" => {
-            store.switches.get(&id).map(|switch| sorted(&switch.portgroups)).unwrap_or_default()
-        }
-        Kind::VirtualMachine => {
-            let Some(vm) = store.vms.get(&id) else { return Vec::new() };
-            match path {
-                "runtime.host" => vm.host.into_iter().collect(),
-                "resourcePool" => vm.pool.into_iter().collect(),
-                "datastore" => sorted(&vm.datastores()),
-                "network" => crate::look::networks_of(world, vm),
-                _ => Vec::new(),
-            }
-        }
-        Kind::ContainerView | Kind::ListView if path == "view" => {
-            world.views.get(&id).map(|view| view.members(world).collect()).unwrap_or_default()
-        }
-        Kind::TaskManager if path == "recentTask" => world.tasks.recent().collect(),
-        _ => Vec::new(),
+    if path == "recentTask" {
+        let all = id == Id::single(Kind::TaskManager);
+        return if all { world.tasks.recent().collect() } else { world.tasks.about(id).collect() };
     }
+    if let Some(view) = world.views.get(&id) {
+        return if path == "view" { view.members(world).collect() } else { Vec::new() };
+    }
+    places(world, id, path)
+        .or_else(|| computing(world, id, path))
+        .or_else(|| storage_and_networks(world, id, path))
+        .or_else(|| machine(world, id, path))
+        .unwrap_or_default()
 }
 
-fn sorted(ids: &std::collections::BTreeSet<Id>) -> Vec<Id> {
+fn places(world: &World, id: Id, path: &str) -> Option<Vec<Id>> {
+    let store = &world.store;
+    if let Some(datacenter) = store.datacenters.get(&id) {
+        return Some(match path {
+            "vmFolder" => vec![datacenter.vm_folder],
+            "hostFolder" => vec![datacenter.host_folder],
+            "datastoreFolder" => vec![datacenter.datastore_folder],
+            "networkFolder" => vec![datacenter.network_folder],
+            "datastore" => all(&datacenter.datastores),
+            "network" => all(&datacenter.networks),
+            _ => Vec::new(),
+        });
+    }
+    let folder = store.folders.get(&id).map(|folder| &folder.children);
+    let children = folder.or_else(|| store.pods.get(&id).map(|pod| &pod.children))?;
+    Some(if path == "childEntity" { all(children) } else { Vec::new() })
+}
+
+fn computing(world: &World, id: Id, path: &str) -> Option<Vec<Id>> {
+    let store = &world.store;
+    if let Some(compute) = store.computes.get(&id) {
+        return Some(match path {
+            "host" => all(&compute.hosts),
+            "resourcePool" => vec![compute.root_pool],
+            "datastore" => all(&compute.datastores),
+            "network" => all(&compute.networks),
+            _ => Vec::new(),
+        });
+    }
+    if let Some(pool) = store.pools.get(&id) {
+        return Some(match path {
+            "resourcePool" => all(&pool.children),
+            "vm" => all(&pool.vms),
+            "owner" => store.owner_of_pool(id).into_iter().collect(),
+            _ => Vec::new(),
+        });
+    }
+    let host = store.hosts.get(&id)?;
+    let compute = store.parent(id).and_then(|parent| store.computes.get(&parent));
+    Some(match path {
+        "vm" => all(&host.vms),
+        "datastore" => compute.map(|c| all(&c.datastores)).unwrap_or_default(),
+        "network" => compute.map(|c| all(&c.networks)).unwrap_or_default(),
+        _ => Vec::new(),
+    })
+}
+
+fn storage_and_networks(world: &World, id: Id, path: &str) -> Option<Vec<Id>> {
+    let store = &world.store;
+    if let Some(datastore) = store.datastores.get(&id) {
+        return Some(if path == "vm" { all(&datastore.vms) } else { Vec::new() });
+    }
+    if let Some(network) = store.networks.get(&id) {
+        return Some(match path {
+            "vm" => all(&network.vms),
+            "host" => all(&network.hosts),
+            _ => Vec::new(),
+        });
+    }
+    let switch = store.switches.get(&id)?;
+    Some(if path == "portgroup" { all(&switch.portgroups) } else { Vec::new() })
+}
+
+fn machine(world: &World, id: Id, path: &str) -> Option<Vec<Id>> {
+    let vm = world.store.vms.get(&id)?;
+    Some(match path {
+        "runtime.host" => vm.host.into_iter().collect(),
+        "resourcePool" => vm.pool.into_iter().collect(),
+        "datastore" => all(&vm.datastores()),
+        "network" => crate::look::networks_of(vm),
+        _ => Vec::new(),
+    })
+}
+
+fn all(ids: &BTreeSet<Id>) -> Vec<Id> {
     ids.iter().copied().collect()
 }

@@ -43,10 +43,9 @@ pub(crate) fn retrieve(
 
 /// `ContinueRetrievePropertiesEx`.
 pub(crate) fn next_page(world: &mut World, call: &Call, token: &str) -> Handled {
-    match world.collectors.rests.remove(token) {
-        Some(rest) if Some(rest.session) == call.session => read_page(world, call, rest),
-        Some(_) | None => Err(Refusal::invalid_property("token")),
-    }
+    let of = world.collectors.rests.get(token).map(|rest| rest.session);
+    let rest = of.filter(|of| Some(*of) == call.session).and_then(|_| world.collectors.rests.remove(token));
+    rest.map_or_else(|| Err(Refusal::invalid_property("token")), |rest| read_page(world, call, rest))
 }
 
 fn read_page(world: &mut World, call: &Call, mut rest: Rest) -> Handled {
@@ -106,7 +105,7 @@ fn write_object(
     out: &mut Writer,
     element: &str,
 ) -> Result<bool, Refusal> {
-    if !look::exists(&world.store, &world.views, &world.tasks, id) {
+    if !look::exists(world, id) {
         return Ok(false);
     }
     out.open(element, None);
@@ -140,7 +139,7 @@ fn write_object(
 
 /// `Fetch`: one property of one object, as old clients read attributes.
 pub(crate) fn fetch(world: &World, call: &Call, path: &str) -> Handled {
-    let id = Id::of(&call.this).filter(|id| look::exists(&world.store, &world.views, &world.tasks, *id));
+    let id = Id::of(&call.this).filter(|id| look::exists(world, *id));
     let id = id.ok_or_else(|| Refusal::gone(&call.this))?;
     privileges::readable(world, id, path)?;
     let mut value = Writer::new();

@@ -55,8 +55,7 @@ impl Spec {
         let skip_missing = spec.report_missing_objects == Some(true);
         let mut roots = Vec::new();
         for object in &spec.object_set {
-            match Id::of(&object.obj).filter(|id| look::exists(&world.store, &world.views, &world.tasks, *id))
-            {
+            match Id::of(&object.obj).filter(|id| look::exists(world, *id)) {
                 Some(id) => roots.push(Root::new(id, object)),
                 None if skip_missing => {}
                 None => return Err(Refusal::gone(&object.obj)),
@@ -78,7 +77,7 @@ impl Spec {
             match root {
                 Root::Object(id) => take(*id),
                 Root::View(view) => {
-                    world.views.get(view).into_iter().for_each(|v| v.members(world).for_each(&mut take))
+                    world.views.get(view).into_iter().for_each(|v| v.members(world).for_each(&mut take));
                 }
                 Root::General(object) => general(world, object, &mut |id| {
                     // What was asked for by name is told of, if only as something that may not be read.
@@ -88,9 +87,7 @@ impl Spec {
                 }),
             }
         }
-        found.retain(|id| {
-            self.is_about(id.kind) && look::exists(&world.store, &world.views, &world.tasks, *id)
-        });
+        found.retain(|id| self.is_about(id.kind) && look::exists(world, *id));
         found
     }
 
@@ -119,12 +116,20 @@ impl Spec {
     /// Whether the filter is about an object, for simple ones.
     pub(crate) fn contains(&self, world: &World, id: Id) -> bool {
         self.is_about(id.kind)
-            && look::exists(&world.store, &world.views, &world.tasks, id)
+            && look::exists(world, id)
             && self.roots.iter().any(|root| match root {
                 Root::Object(object) => *object == id,
                 Root::View(view) => world.views.get(view).is_some_and(|view| view.contains(world, id)),
                 Root::General(_) => false,
             })
+    }
+
+    /// Whether a traversal goes along that property.
+    pub(crate) fn follows(&self, path: &str) -> bool {
+        self.roots.iter().any(|root| match root {
+            Root::Object(_) | Root::View(_) => false,
+            Root::General(object) => goes_along(&object.select_set, path),
+        })
     }
 
     fn is_about(&self, kind: Kind) -> bool {
@@ -195,6 +200,13 @@ fn general(world: &World, object: &ObjectSpec, take: &mut impl FnMut(Id)) {
             open.extend(next.iter().rev().map(|step| (id, *step)));
         }
     }
+}
+
+fn goes_along(selections: &[Selection], path: &str) -> bool {
+    selections.iter().any(|selection| match selection {
+        Selection::TraversalSpec(step) => step.path == path || goes_along(&step.select_set, path),
+        Selection::SelectionSpec(_) | Selection::Other(_) => false,
+    })
 }
 
 fn collect_named<'s>(selections: &'s [Selection], named: &mut Vec<&'s TraversalSpec>) {

@@ -162,7 +162,7 @@ fn write_own(world: &World, vm: &Vm, device: &Device, nth: usize, out: &mut Writ
             What::Card(card) => {
                 m.text("addressType", if card.manual { "manual" } else { "assigned" });
                 m.text("macAddress", &mac(card.mac));
-                m.flag("wakeOnLanEnabled", card.wake_on_lan);
+                m.flag("wakeOnLanEnabled", true);
             }
             What::Cdrom(_) | What::Other(_) => {}
         }
@@ -211,12 +211,13 @@ fn backing(disk: &Disk, layer: usize, m: &mut Members<'_, '_>) {
 fn before_card(world: &World, card: &Card, nth: usize, m: &mut Members<'_, '_>) {
     let label = format!("Network adapter {nth}");
     match &card.backing {
-        CardBacking::Standard { name, network } => {
+        CardBacking::Standard(network) => {
+            let name = world.store.name(*network);
             description(&label, name, m);
             m.variant("backing", "VirtualEthernetCardNetworkBackingInfo", |m| {
                 m.text("deviceName", name);
                 m.flag("useAutoDetect", false);
-                m.maybe_reference("network", *network);
+                m.reference("network", *network);
             });
         }
         CardBacking::Distributed { portgroup, port } => {

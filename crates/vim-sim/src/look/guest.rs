@@ -10,7 +10,7 @@ pub(super) const TOOLS_VERSION: i32 = 11_365;
 pub(super) fn info(world: &World, vm: &Vm, m: &mut Members<'_, '_>) {
     let guest = &vm.guest;
     shown(vm, m, "toolsStatus", |m, name| {
-        m.one_of(name, "VirtualMachineToolsStatus", tools_status(guest.tools))
+        m.one_of(name, "VirtualMachineToolsStatus", tools_status(guest.tools));
     });
     shown(vm, m, "toolsVersionStatus", |m, name| m.text(name, version_status(guest.tools)));
     shown(vm, m, "toolsVersionStatus2", |m, name| m.text(name, version_status(guest.tools)));
@@ -63,7 +63,7 @@ pub(super) fn summary(vm: &Vm, m: &mut Members<'_, '_>) {
     m.maybe_text("guestId", running.then_some(vm.guest_id.as_str()));
     m.maybe_text("guestFullName", running.then(|| full_name(&vm.guest_id)));
     shown(vm, m, "toolsStatus", |m, name| {
-        m.one_of(name, "VirtualMachineToolsStatus", tools_status(guest.tools))
+        m.one_of(name, "VirtualMachineToolsStatus", tools_status(guest.tools));
     });
     m.text("toolsVersionStatus", version_status(guest.tools));
     m.text("toolsVersionStatus2", version_status(guest.tools));
@@ -79,8 +79,9 @@ fn cards(world: &World, vm: &Vm, name: &'static str, m: &mut Members<'_, '_>) {
     m.objects(name, "GuestNicInfo", cards, |out, element, (device, card)| {
         item(out, element, None, |m| {
             let network = match &card.backing {
-                CardBacking::Standard { name, .. } => Some(name.as_str()),
-                CardBacking::Distributed { portgroup, .. } => Some(world.store.name(*portgroup)),
+                CardBacking::Standard(network) | CardBacking::Distributed { portgroup: network, .. } => {
+                    Some(world.store.name(*network))
+                }
                 CardBacking::Other(_) => None,
             };
             m.maybe_text("network", network);
@@ -91,6 +92,29 @@ fn cards(world: &World, vm: &Vm, name: &'static str, m: &mut Members<'_, '_>) {
             m.text("macAddress", &device::mac(card.mac));
             m.flag("connected", card.connected);
             m.int("deviceConfigId", device.key);
+            let fixed = || vm.guest.fixed.iter().flat_map(|told| told.cards.iter().flatten());
+            let ips = vm.guest.addresses.iter().filter(|(key, _)| *key == device.key);
+            let ips = ips.flat_map(|(_, ips)| ips).map(|ip| {
+                let told = fixed().find(|fixed| fixed.ip == *ip);
+                let (prefix, origin) =
+                    told.map_or((world.settings.guests.dhcp.1, "dhcp"), |fixed| (fixed.prefix, "manual"));
+                (ip.to_string(), prefix, origin)
+            });
+            m.object("ipConfig", "NetIpConfigInfo", |m| {
+                m.objects(
+                    "ipAddress",
+                    "NetIpConfigInfoIpAddress",
+                    ips,
+                    |out, element, (ip, prefix, origin)| {
+                        item(out, element, None, |m| {
+                            m.text("ipAddress", &ip);
+                            m.int("prefixLength", i32::from(prefix));
+                            m.text("origin", origin);
+                            m.text("state", "preferred");
+                        });
+                    },
+                );
+            });
         });
     });
 }

@@ -28,32 +28,14 @@ pub(super) fn config(world: &World, id: Id, vm: &Vm, m: &mut Members<'_, '_>) {
         m.text("suspendDirectory", &format!("[{store}] {folder}/"));
         m.text("logDirectory", &format!("[{store}] {folder}/"));
     });
-    m.object("tools", "ToolsConfigInfo", |m| {
-        m.int("toolsVersion", if vm.guest.tools == Tools::NotInstalled { 0 } else { guest::TOOLS_VERSION });
-        m.flag("afterPowerOn", vm.tools_after_power_on);
-        m.flag("afterResume", true);
-        m.flag("beforeGuestStandby", true);
-        m.flag("beforeGuestShutdown", true);
-        m.text("toolsUpgradePolicy", "manual");
-        m.maybe_text("pendingCustomization", vm.customization.as_ref().map(|_| "/tmp/imgcust"));
-        m.flag("syncTimeWithHost", false);
-    });
+    m.object("tools", "ToolsConfigInfo", |m| tools(vm, m));
     m.object("flags", "VirtualMachineFlagInfo", |m| {
         m.flag("disableAcceleration", false);
         m.flag("enableLogging", true);
         m.flag("useToe", false);
         m.flag("runWithDebugInfo", false);
     });
-    m.object("hardware", "VirtualHardware", |m| {
-        m.int("numCPU", vm.cpus);
-        m.int("numCoresPerSocket", vm.cores_per_socket);
-        m.int("memoryMB", i32::try_from(vm.memory_mb).unwrap_or(i32::MAX));
-        m.flag("virtualICH7MPresent", false);
-        m.flag("virtualSMCPresent", false);
-        m.objects("device", "VirtualDevice", device::all(vm), |out, element, device| {
-            device.write(world, vm, out, element);
-        });
-    });
+    m.object("hardware", "VirtualHardware", |m| hardware(world, vm, m));
     m.object("cpuAllocation", "ResourceAllocationInfo", |m| allocation(1000 * vm.cpus, m));
     m.object("memoryAllocation", "ResourceAllocationInfo", |m| {
         allocation(i32::try_from(vm.memory_mb * 10).unwrap_or(i32::MAX), m);
@@ -79,19 +61,7 @@ pub(super) fn config(world: &World, id: Id, vm: &Vm, m: &mut Members<'_, '_>) {
         },
     );
     m.text("swapPlacement", "inherit");
-    m.object("bootOptions", "VirtualMachineBootOptions", |m| {
-        m.long("bootDelay", 0);
-        m.flag("enterBIOSSetup", false);
-        m.flag("efiSecureBootEnabled", vm.boot.secure);
-        m.flag("bootRetryEnabled", false);
-        m.long("bootRetryDelay", 10_000);
-        m.objects(
-            "bootOrder",
-            "VirtualMachineBootOptionsBootableDevice",
-            &vm.boot.order,
-            |out, element, device| device.write(out, element, true),
-        );
-    });
+    m.object("bootOptions", "VirtualMachineBootOptions", |m| boot(vm, m));
     m.flag("vAssertsEnabled", false);
     m.flag("changeTrackingEnabled", false);
     m.text("firmware", &vm.firmware);
@@ -99,6 +69,42 @@ pub(super) fn config(world: &World, id: Id, vm: &Vm, m: &mut Members<'_, '_>) {
     m.flag("guestAutoLockEnabled", true);
     m.unset("managedBy");
     m.flag("nestedHVEnabled", false);
+}
+
+fn tools(vm: &Vm, m: &mut Members<'_, '_>) {
+    m.int("toolsVersion", if vm.guest.tools == Tools::NotInstalled { 0 } else { guest::TOOLS_VERSION });
+    m.flag("afterPowerOn", vm.tools_after_power_on);
+    m.flag("afterResume", true);
+    m.flag("beforeGuestStandby", true);
+    m.flag("beforeGuestShutdown", true);
+    m.text("toolsUpgradePolicy", "manual");
+    m.maybe_text("pendingCustomization", vm.customization.as_ref().map(|_| "/tmp/imgcust"));
+    m.flag("syncTimeWithHost", false);
+}
+
+fn hardware(world: &World, vm: &Vm, m: &mut Members<'_, '_>) {
+    m.int("numCPU", vm.cpus);
+    m.int("numCoresPerSocket", vm.cores_per_socket);
+    m.int("memoryMB", i32::try_from(vm.memory_mb).unwrap_or(i32::MAX));
+    m.flag("virtualICH7MPresent", false);
+    m.flag("virtualSMCPresent", false);
+    m.objects("device", "VirtualDevice", device::all(vm), |out, element, device| {
+        device.write(world, vm, out, element);
+    });
+}
+
+fn boot(vm: &Vm, m: &mut Members<'_, '_>) {
+    m.long("bootDelay", 0);
+    m.flag("enterBIOSSetup", false);
+    m.flag("efiSecureBootEnabled", vm.boot.secure);
+    m.flag("bootRetryEnabled", false);
+    m.long("bootRetryDelay", 10_000);
+    m.objects(
+        "bootOrder",
+        "VirtualMachineBootOptionsBootableDevice",
+        &vm.boot.order,
+        |out, element, device| device.write(out, element, true),
+    );
 }
 
 pub(super) fn allocation(shares: i32, m: &mut Members<'_, '_>) {

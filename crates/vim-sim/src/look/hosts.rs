@@ -48,6 +48,21 @@ pub(super) fn compute(world: &World, id: Id, m: &mut Members<'_, '_>) {
         m.unset("configurationEx");
     }
     m.unset("environmentBrowser");
+    m.unset("lifecycleManaged");
+    if cluster {
+        for name in [
+            "configuration",
+            "recommendation",
+            "drsRecommendation",
+            "hciConfig",
+            "migrationHistory",
+            "actionHistory",
+            "drsFault",
+            "summaryEx",
+        ] {
+            m.unset(name);
+        }
+    }
 }
 
 pub(super) fn host(world: &World, id: Id, m: &mut Members<'_, '_>) {
@@ -84,6 +99,17 @@ pub(super) fn host(world: &World, id: Id, m: &mut Members<'_, '_>) {
     m.unset("datastoreBrowser");
     m.unset("configManager");
     m.unset("licensableResource");
+    for name in [
+        "answerFileValidationResult",
+        "answerFileValidationState",
+        "complianceCheckResult",
+        "complianceCheckState",
+        "precheckRemediationResult",
+        "remediationResult",
+        "remediationState",
+    ] {
+        m.unset(name);
+    }
 }
 
 fn runtime(host: &Host, m: &mut Members<'_, '_>) {

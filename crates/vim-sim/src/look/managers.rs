@@ -36,38 +36,32 @@ fn write_event_in(out: &mut Writer, element: &str, event: &event::Event) {
     write_event(out, element, event);
 }
 
-pub(super) fn manager(world: &World, id: Id, m: &mut Members<'_, '_>) {
-    match id.kind {
-        Kind::ServiceInstance => {
-            m.time("serverClock", world.now);
-            m.object("content", "ServiceContent", |m| m.members(&crate::methods::content(world)));
-            m.unset("capability");
-        }
-        Kind::SessionManager => sessions(world, m),
-        Kind::TaskManager => {
-            m.references("recentTask", seen(world, world.tasks.recent()));
-            m.int("maxCollector", 32);
-            m.unset("description");
-        }
-        Kind::EventManager => events(world, m),
-        Kind::GuestOperationsManager => {
-            m.reference("authManager", Id::single(Kind::GuestAuthManager));
-            m.reference("fileManager", Id::single(Kind::GuestFileManager));
-            m.reference("processManager", Id::single(Kind::GuestProcessManager));
-            m.unset("guestWindowsRegistryManager");
-            m.unset("aliasManager");
-        }
-        Kind::AuthorizationManager => authorization(world, m),
-        Kind::ViewManager => m.references("viewList", []),
-        Kind::CustomizationSpecManager => {
-            m.unset("info");
-            m.unset("encryptionKey");
-        }
-        _ => {}
-    }
+pub(super) fn service(world: &World, m: &mut Members<'_, '_>) {
+    m.time("serverClock", world.now);
+    m.object("content", "ServiceContent", |m| m.members(&crate::methods::content(world)));
+    m.unset("capability");
 }
 
-fn sessions(world: &World, m: &mut Members<'_, '_>) {
+pub(super) fn tasks(world: &World, m: &mut Members<'_, '_>) {
+    m.references("recentTask", seen(world, world.tasks.recent()));
+    m.int("maxCollector", 32);
+    m.unset("description");
+}
+
+pub(super) fn guest_operations(m: &mut Members<'_, '_>) {
+    m.reference("authManager", Id::single(Kind::GuestAuthManager));
+    m.reference("fileManager", Id::single(Kind::GuestFileManager));
+    m.reference("processManager", Id::single(Kind::GuestProcessManager));
+    m.unset("guestWindowsRegistryManager");
+    m.unset("aliasManager");
+}
+
+pub(super) fn customizations(m: &mut Members<'_, '_>) {
+    m.unset("info");
+    m.unset("encryptionKey");
+}
+
+pub(super) fn sessions(world: &World, m: &mut Members<'_, '_>) {
     m.objects("sessionList", "UserSession", world.sessions.all(), |out, element, session| {
         user_session(session).write(out, element, false);
     });
@@ -79,7 +73,7 @@ fn sessions(world: &World, m: &mut Members<'_, '_>) {
     m.unset("supportedLocaleList");
 }
 
-fn authorization(world: &World, m: &mut Members<'_, '_>) {
+pub(super) fn authorization(world: &World, m: &mut Members<'_, '_>) {
     m.values("privilegeList", privileges::PRIVILEGES.iter().map(|&id| privilege(id)));
     let roles = world.authority.roles.iter().map(|(&role_id, role)| AuthorizationRole {
         role_id,
@@ -130,7 +124,7 @@ pub(crate) fn user_session(session: &Session) -> UserSession {
 }
 
 /// What each class of events is about, for those who list them.
-fn events(world: &World, m: &mut Members<'_, '_>) {
+pub(super) fn events(world: &World, m: &mut Members<'_, '_>) {
     m.object("description", "EventDescription", |m| {
         m.objects("category", "ElementDescription", ["info", "warning", "error"], |out, element, key| {
             item(out, element, None, |m| {

@@ -13,7 +13,7 @@ pub(super) fn entity(world: &World, id: Id, m: &mut Members<'_, '_>) {
     m.one_of("overallStatus", "ManagedEntityStatus", "green");
     m.one_of("configStatus", "ManagedEntityStatus", "green");
     m.values("effectiveRole", privileges::own_roles(world, id));
-    m.references("recentTask", []);
+    m.references("recentTask", world.tasks.about(id));
     m.flag("alarmActionsEnabled", true);
     m.unset("customValue");
     m.unset("value");
@@ -21,6 +21,7 @@ pub(super) fn entity(world: &World, id: Id, m: &mut Members<'_, '_>) {
     m.unset("triggeredAlarmState");
     m.unset("declaredAlarmState");
     m.unset("disabledMethod");
+    m.unset("configIssue");
     m.values("permission", privileges::permissions_on(world, id, false));
     m.unset("tag");
 }
@@ -29,6 +30,7 @@ pub(super) fn folder(world: &World, id: Id, m: &mut Members<'_, '_>) {
     let Some(folder) = world.store.folders.get(&id) else { return };
     m.texts("childType", folder.holds.iter().copied());
     m.references("childEntity", seen(world, folder.children.iter().copied()));
+    m.unset("namespace");
 }
 
 pub(super) fn datacenter(world: &World, id: Id, m: &mut Members<'_, '_>) {
@@ -77,4 +79,8 @@ pub(super) fn switch(world: &World, id: Id, m: &mut Members<'_, '_>) {
         m.text("uuid", &switch.uuid);
         m.int("numPorts", 128);
     });
+    m.unset("capability");
+    m.unset("config");
+    m.unset("networkResourcePool");
+    m.unset("runtime");
 }

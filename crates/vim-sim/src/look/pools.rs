@@ -21,13 +21,14 @@ pub(super) fn pool(world: &World, id: Id, m: &mut Members<'_, '_>) {
     m.references("vm", seen(world, pool.vms.iter().copied()));
     m.object("config", "ResourceConfigSpec", |m| config(id, pool, m));
     m.unset("childConfiguration");
+    m.unset("namespace");
 }
 
 fn config(id: Id, pool: &Pool, m: &mut Members<'_, '_>) {
     m.reference("entity", id);
     m.text("changeVersion", "1");
     m.object("cpuAllocation", "ResourceAllocationInfo", |m| {
-        allocation(pool.cpu_reservation, pool.cpu_limit, m)
+        allocation(pool.cpu_reservation, pool.cpu_limit, m);
     });
     m.object("memoryAllocation", "ResourceAllocationInfo", |m| {
         allocation(pool.memory_reservation_mb, pool.memory_limit_mb, m);

@@ -16,7 +16,6 @@ pub(super) fn datastore(world: &World, id: Id, m: &mut Members<'_, '_>) {
         m.text("url", &datastore.url);
         m.long("freeSpace", datastore.free());
         m.long("maxFileSize", 64 << 40);
-        m.time("timestamp", world.now);
     });
     m.object("summary", "DatastoreSummary", |m| {
         m.reference("datastore", id);
@@ -56,6 +55,7 @@ pub(super) fn pod(world: &World, id: Id, m: &mut Members<'_, '_>) {
     let members = || pod.children.iter().filter_map(|id| world.store.datastores.get(id));
     m.texts("childType", ["Datastore"]);
     m.references("childEntity", seen(world, pod.children.iter().copied()));
+    m.unset("namespace");
     m.object("summary", "StoragePodSummary", |m| {
         m.text("name", world.store.name(id));
         m.long("capacity", members().map(|d| d.capacity).sum());

@@ -8,6 +8,8 @@ use crate::world::World;
 pub(super) fn task(world: &World, id: Id, m: &mut Members<'_, '_>) {
     let Some(task) = world.tasks.get(id) else { return };
     m.object("info", "TaskInfo", |m| task_info(id, task, m));
+    m.unset("availableField");
+    m.unset("value");
 }
 
 /// What is known of a task.

@@ -5,29 +5,19 @@ use rookery_vim::Writer;
 use super::keyed::Keyed;
 use super::{Found, Frame, Members, device, hosts, managers, places, pools, storage, tasks, vm};
 use crate::id::{Id, Kind};
-use crate::store::Store;
-use crate::task::Tasks;
-use crate::view::View;
 use crate::world::World;
 
 /// Whether there is such an object now.
-pub(crate) fn exists(
-    store: &Store,
-    views: &std::collections::BTreeMap<Id, View>,
-    tasks: &Tasks,
-    id: Id,
-) -> bool {
-    match id.kind {
-        Kind::Task => tasks.contains(id),
-        Kind::ContainerView | Kind::ListView => views.contains_key(&id),
-        Kind::VirtualMachineSnapshot
-        | Kind::HostDatastoreBrowser
-        | Kind::EventHistoryCollector
-        | Kind::PropertyCollector
-        | Kind::PropertyFilter => true,
-        _ if id.number == 0 => true,
-        _ => store.exists(id),
-    }
+pub(crate) fn exists(world: &World, id: Id) -> bool {
+    let store = &world.store;
+    id.number == 0
+        || store.exists(id)
+        || world.tasks.contains(id)
+        || world.views.contains_key(&id)
+        || world.snapshots.contains_key(&id)
+        || world.collectors.knows(id)
+        || world.events.collectors.contains_key(&id)
+        || id.kind == Kind::HostDatastoreBrowser && store.datastores.values().any(|d| d.browser == id)
 }
 
 /// Writes what a path leads to.
@@ -69,14 +59,33 @@ fn describe(world: &World, id: Id, m: &mut Members<'_, '_>) {
         Kind::HostDatastoreBrowser => storage::browser(world, id, m),
         Kind::Task => tasks::task(world, id, m),
         Kind::ContainerView | Kind::ListView => managers::view(world, id, m),
-        Kind::PropertyCollector | Kind::PropertyFilter => {}
         Kind::EventHistoryCollector => managers::history(world, id, m),
-        _ => managers::manager(world, id, m),
+        Kind::ServiceInstance => managers::service(world, m),
+        Kind::SessionManager => managers::sessions(world, m),
+        Kind::TaskManager => managers::tasks(world, m),
+        Kind::EventManager => managers::events(world, m),
+        Kind::AuthorizationManager => managers::authorization(world, m),
+        Kind::GuestOperationsManager => managers::guest_operations(m),
+        Kind::ViewManager => m.references("viewList", []),
+        Kind::CustomizationSpecManager => managers::customizations(m),
+        Kind::PropertyCollector
+        | Kind::PropertyFilter
+        | Kind::SearchIndex
+        | Kind::FileManager
+        | Kind::StorageResourceManager
+        | Kind::VirtualDiskManager
+        | Kind::GuestAuthManager
+        | Kind::GuestFileManager
+        | Kind::GuestProcessManager
+        | Kind::OptionManager
+        | Kind::PerformanceManager
+        | Kind::LicenseManager
+        | Kind::ExtensionManager => {}
     }
 }
 
 /// The networks of a VM, each once.
-pub(crate) fn networks_of(_world: &World, vm: &crate::store::Vm) -> Vec<Id> {
+pub(crate) fn networks_of(vm: &crate::store::Vm) -> Vec<Id> {
     let mut networks: Vec<Id> = crate::machine::networks(vm).collect();
     networks.sort_unstable();
     networks.dedup();

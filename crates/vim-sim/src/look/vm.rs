@@ -26,7 +26,7 @@ pub(super) fn vm(world: &World, id: Id, m: &mut Members<'_, '_>) {
     m.maybe_reference("resourcePool", vm.pool);
     m.unset("parentVApp");
     m.references("datastore", seen(world, vm.datastores()));
-    m.references("network", seen(world, networks_of(world, vm)));
+    m.references("network", seen(world, networks_of(vm)));
     m.one_of("guestHeartbeatStatus", "ManagedEntityStatus", heartbeat(vm));
     if vm.snapshots.is_empty() {
         m.unset("snapshot");
@@ -41,7 +41,7 @@ pub(super) fn vm(world: &World, id: Id, m: &mut Members<'_, '_>) {
     }
     m.references("rootSnapshot", vm.snapshots.iter().filter(|s| s.parent.is_none()).map(|s| s.id));
     m.object("storage", "VirtualMachineStorageInfo", |m| {
-        m.time("timestamp", world.now);
+        m.time("timestamp", vm.changed);
     });
     m.object("capability", "VirtualMachineCapability", |m| {
         m.flag("snapshotOperationsSupported", true);
@@ -169,6 +169,10 @@ pub(super) fn snapshot(world: &World, id: Id, m: &mut Members<'_, '_>) {
     let owner = world.snapshots.get(&id).and_then(|vm| world.store.vms.get_key_value(vm));
     let Some((vm_id, vm)) = owner else { return };
     m.reference("vm", *vm_id);
-    m.object("config", "VirtualMachineConfigInfo", |m| hardware::config(world, *vm_id, vm, m));
+    let mut then = vm.clone();
+    if let Some(snapshot) = vm.snapshots.iter().find(|snapshot| snapshot.id == id) {
+        then.restore(snapshot.hardware.clone());
+    }
+    m.object("config", "VirtualMachineConfigInfo", |m| hardware::config(world, *vm_id, &then, m));
     m.references("childSnapshot", vm.snapshots.iter().filter(|s| s.parent == Some(id)).map(|s| s.id));
 }

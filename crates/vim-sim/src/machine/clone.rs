@@ -41,7 +41,10 @@ pub(super) fn begin(
     }
     create::check_folder(world, folder)?;
     config::check_new_name(world, folder, name)?;
-    let pool = spec.location.pool.as_ref().and_then(Id::of).or(origin.pool);
+    let pool = match &spec.location.pool {
+        Some(reference) => Some(Id::of(reference).ok_or_else(|| Refusal::gone(reference))?),
+        None => origin.pool,
+    };
     let pool = pool.ok_or_else(|| Refusal::invalid_argument("spec.location.pool"))?;
     create::check_pool(world, pool, "spec.location.pool")?;
     let disks = disks(origin, spec)?;
@@ -52,25 +55,7 @@ pub(super) fn begin(
         },
         None => origin.datastore,
     };
-    let origin_host = origin.host;
-    let host = match spec.location.host.as_ref() {
-        Some(reference) => {
-            Id::of(reference).filter(|id| world.store.exists(*id)).ok_or_else(|| Refusal::gone(reference))?
-        }
-        None => {
-            // It stays beside its source where that host is of the pool's cluster and usable.
-            let owner = world.store.owner_of_pool(pool);
-            let stays = origin_host.filter(|host| {
-                world.store.parent(*host) == owner
-                    && world.store.hosts.get(host).is_some_and(|h| h.connected && !h.in_maintenance)
-                    && !spec.power_on
-            });
-            match stays {
-                Some(host) => host,
-                None => room::choose_host(world, pool)?,
-            }
-        }
-    };
+    let host = host(world, origin, spec, pool)?;
     if let Some(config) = &spec.config {
         config::check_numbers(config)?;
     }
@@ -79,12 +64,21 @@ pub(super) fn begin(
         customize::check_cards(customization, cards)?;
     }
     let id =
-        create::blank(world, Blueprint { folder, name: name.to_owned(), pool: Some(pool), host, datastore });
+        create::blank(world, &Blueprint { folder, name: name.to_owned(), pool: Some(pool), host, datastore });
     let template = vm_of(world, source)?.template;
     let (class, verb) =
         if template { ("VmBeingDeployedEvent", "Deploying") } else { ("VmBeingClonedEvent", "Cloning") };
     let message = format!("{verb} {} to {name}", event::placed(world, source));
-    event::record(world, class, source, user, message);
+    let extra = if template {
+        vec![event::argument(world, "srcTemplate", "vm", source)]
+    } else {
+        vec![
+            event::argument(world, "destFolder", "folder", folder),
+            event::text("destName", name),
+            event::argument(world, "destHost", "host", host),
+        ]
+    };
+    event::record_with(world, class, source, user, message, extra);
     match copy_disks(world, id, source, datastore, disks, spec) {
         Ok(copied) => Ok((id, copying(world, copied))),
         Err(refusal) => {
@@ -94,6 +88,16 @@ pub(super) fn begin(
             Err(refusal)
         }
     }
+}
+
+/// Where the clone is to run: as asked, or beside its source where that host is of the pool's cluster and usable.
+fn host(world: &World, origin: &Vm, spec: &VirtualMachineCloneSpec, pool: Id) -> Result<Id, Refusal> {
+    if let Some(reference) = &spec.location.host {
+        let host = Id::of(reference).ok_or_else(|| Refusal::gone(reference))?;
+        return room::host_for(world, pool, host, "spec.location.host");
+    }
+    let beside = origin.host.filter(|host| !spec.power_on && room::is_usable(world, pool, *host));
+    beside.map_or_else(|| room::choose_host(world, pool), Ok)
 }
 
 fn copying(world: &mut World, bytes: i64) -> SignedDuration {
@@ -153,17 +157,13 @@ fn copy_disks(
     let origin = vm_of(world, source)?;
     let mut devices = origin.devices.clone();
     let at_snapshot = spec.snapshot.as_ref().and_then(Id::of);
-    let kept =
-        at_snapshot.and_then(|id| origin.snapshots.iter().find(|s| s.id == id)).map(|s| s.layers.clone());
+    if let Some(snapshot) = at_snapshot.and_then(|id| origin.snapshots.iter().find(|s| s.id == id)) {
+        devices.clone_from(&snapshot.hardware.devices);
+    }
     let mut copied = 0;
-    let mut nth = 0;
     for device in &mut devices {
         match &mut device.what {
-            What::Disk(disk) => {
-                let below = kept.as_ref().and_then(|kept| kept.get(nth)).unwrap_or(&disk.layers).clone();
-                copied += copy_disk(world, id, disk, nth, &below, datastore, how)?;
-                nth += 1;
-            }
+            What::Disk(disk) => copied += copy_disk(world, id, disk, datastore, how)?,
             What::Card(card) if !card.manual => card.mac = devices::next_mac(world),
             What::Card(_) | What::Controller(_) | What::Cdrom(_) | What::Other(_) => {}
         }
@@ -176,19 +176,11 @@ fn copy_disks(
     Ok(copied)
 }
 
-fn copy_disk(
-    world: &mut World,
-    id: Id,
-    disk: &mut Disk,
-    nth: usize,
-    below: &[Layer],
-    datastore: Id,
-    how: Disks,
-) -> Result<i64, Refusal> {
+fn copy_disk(world: &mut World, id: Id, disk: &mut Disk, datastore: Id, how: Disks) -> Result<i64, Refusal> {
     let store_name = world.store.name(datastore).to_owned();
     let stem = vm_of(world, id)?.path.strip_suffix(".vmx").unwrap_or_default().to_owned();
-    let suffix = if nth == 0 { String::new() } else { format!("_{nth}") };
-    let file = format!("[{store_name}] {stem}{suffix}.vmdk");
+    let file = space::free_name(world, &format!("[{store_name}] {stem}"));
+    let below = disk.layers.as_slice();
     let reachable = disk.datastore == datastore;
     let flat = space::bytes(disk.capacity_kb, disk.thin);
     let (bytes, copied, parents) = match how {
@@ -217,26 +209,22 @@ pub(super) fn finish(
 ) -> Result<Id, Refusal> {
     if let Err(refusal) = configure(world, id, source, spec) {
         destroy::vanish(world, id);
+        let message = format!("Failed to clone {}: {}", event::placed(world, source), refusal.message);
+        event::record(world, "VmCloneFailedEvent", source, user, message);
         return Err(refusal);
     }
     create::complete(world, id);
     let (name, template) =
         (world.store.name(source).to_owned(), vm_of(world, source).is_ok_and(|vm| vm.template));
-    for (class, what) in [
-        ("VmInstanceUuidAssignedEvent", "Assigned new instance UUID to"),
-        ("VmUuidAssignedEvent", "Assigned new BIOS UUID to"),
-    ] {
-        let message = format!("{what} {}", event::placed(world, id));
-        event::record(world, class, id, user, message);
-    }
-    create::macs_assigned(world, user, id);
+    create::assigned(world, user, id);
     let placed = event::placed(world, id);
-    let (class, message) = if template {
-        ("VmDeployedEvent", format!("Template {name} deployed to {placed}"))
+    let (class, message, member) = if template {
+        ("VmDeployedEvent", format!("Template {name} deployed to {placed}"), "srcTemplate")
     } else {
-        ("VmClonedEvent", format!("{name} cloned to {placed}"))
+        ("VmClonedEvent", format!("{name} cloned to {placed}"), "sourceVm")
     };
-    event::record(world, class, id, user, message);
+    let extra = vec![event::argument(world, member, "vm", source)];
+    event::record_with(world, class, id, user, message, extra);
     if let Some(customization) = &spec.customization {
         customize::apply(world, id, customization)?;
     }
@@ -266,11 +254,11 @@ fn configure(world: &mut World, id: Id, source: Id, spec: &VirtualMachineCloneSp
     vm.tools_after_power_on = origin.tools_after_power_on;
     vm.guest = Box::new(Guest::off(origin.guest.tools != crate::store::Tools::NotInstalled));
     vm.guest.fixed = origin.guest.fixed;
-    devices::apply(world, &mut vm, &spec.location.device_change)?;
-    if let Some(config) = &spec.config {
-        config::write(world, &mut vm, id, config)?;
-    }
+    let changed = devices::apply(world, &mut vm, &spec.location.device_change).and_then(|_| {
+        spec.config.as_ref().map_or(Ok(Vec::new()), |config| config::write(world, &mut vm, id, config))
+    });
+    // Even if it failed: what it has by now must be let go with it.
     *vm_mut(world, id)? = vm;
     crate::guests::inherit(world, source, id);
-    Ok(())
+    changed.map(drop)
 }

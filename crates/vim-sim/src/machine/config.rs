@@ -4,7 +4,7 @@ use rookery_vim::Node;
 use rookery_vim::objects::PowerState;
 use rookery_vim::specs::VirtualMachineConfigSpec;
 
-use super::{devices, vm_mut, vm_of};
+use super::{devices, space, vm_mut, vm_of};
 use crate::event;
 use crate::id::{Id, Kind};
 use crate::refusal::Refusal;
@@ -44,14 +44,27 @@ pub(super) fn rename(world: &mut World, user: &str, entity: Id, name: &str) -> R
         return Ok(());
     }
     world.store.rename(entity, name);
+    renamed_around(world, entity, &old);
     if entity.kind == Kind::VirtualMachine {
         let placed = event::placed(world, entity);
         let message = placed.replacen(name, &format!("Renamed {old} to {name}"), 1);
-        let member = |name: &str, text: &str| Node { text: text.to_owned(), ..Node::new(name) };
-        let extra = vec![member("oldName", &old), member("newName", name)];
+        let extra = vec![event::text("oldName", &old), event::text("newName", name)];
         event::record_with(world, "VmRenamedEvent", entity, user, message, extra);
     }
     Ok(())
+}
+
+/// VMs show the names of their networks and datastores.
+fn renamed_around(world: &mut World, entity: Id, old: &str) {
+    let network = world.store.networks.get(&entity).map(|network| &network.vms);
+    let datastore = world.store.datastores.get(&entity).map(|datastore| &datastore.vms);
+    let vms: Vec<Id> = network.or(datastore).into_iter().flatten().copied().collect();
+    if entity.kind == Kind::Datastore {
+        space::rename(world, entity, old);
+    }
+    for vm in vms {
+        world.store.touch(vm, &["config", "summary.config", "guest.net"]);
+    }
 }
 
 /// Whether a VM may be changed so.
@@ -99,8 +112,8 @@ pub(super) fn apply(
     check(world, id, spec)?;
     let mut vm = vm_of(world, id)?.clone();
     let changed = write(world, &mut vm, id, spec)?;
-    *vm_mut(world, id)? = vm;
-    devices::plug_in(world, id);
+    let before = std::mem::replace(vm_mut(world, id)?, vm);
+    devices::plug_in(world, id, &before);
     world.store.touch(id, &changed);
     let guest: Vec<(String, Node)> = spec
         .extra_config
@@ -125,7 +138,9 @@ pub(super) fn write(
     id: Id,
     spec: &VirtualMachineConfigSpec,
 ) -> Result<Vec<&'static str>, Refusal> {
-    let mut changed = vec!["config.changeVersion", "config.modified"];
+    // First, since nothing else can fail.
+    let keys = devices::apply(world, vm, &spec.device_change)?;
+    let mut changed = vec!["config.changeVersion", "config.modified", "storage", "summary.storage"];
     vm.version += 1;
     vm.changed = world.now;
     if let Some(annotation) = &spec.annotation {
@@ -148,16 +163,9 @@ pub(super) fn write(
         vm.guest_id.clone_from(guest_id);
         changed.extend(["config.guestId", "config.guestFullName", "summary.config"]);
     }
-    for (given, own, path) in [
-        (&spec.uuid, &mut vm.uuid, "config.uuid"),
-        (&spec.instance_uuid, &mut vm.instance_uuid, "config.instanceUuid"),
-    ] {
-        if let Some(uuid) = given.as_ref().and_then(|text| parse_uuid(text)) {
-            world.store.uuids.remove(&(*own, id));
-            world.store.uuids.insert((uuid, id));
-            *own = uuid;
-            changed.extend([path, "summary.config"]);
-        }
+    if spec.uuid.is_some() || spec.instance_uuid.is_some() {
+        identify(world, vm, id, spec);
+        changed.extend(["config.uuid", "config.instanceUuid", "summary.config"]);
     }
     if let Some(tools) = &spec.tools
         && let Some(after) = tools.after_power_on
@@ -177,7 +185,6 @@ pub(super) fn write(
         }
         changed.push("config.extraConfig");
     }
-    let keys = devices::apply(world, vm, &spec.device_change)?;
     if !spec.device_change.is_empty() {
         changed.extend(["config.hardware.device", "network", "datastore", "summary.config", "guest.net"]);
     }
@@ -189,6 +196,23 @@ pub(super) fn write(
         changed.push("config.bootOptions");
     }
     Ok(changed)
+}
+
+/// Gives a VM other UUIDs. Those of the hardware are the client's affair; instances stay apart.
+fn identify(world: &mut World, vm: &mut Vm, id: Id, spec: &VirtualMachineConfigSpec) {
+    for own in [vm.uuid, vm.instance_uuid] {
+        world.store.uuids.remove(&(own, id));
+    }
+    if let Some(uuid) = spec.uuid.as_deref().and_then(parse_uuid) {
+        vm.uuid = uuid;
+    }
+    if let Some(uuid) = spec.instance_uuid.as_deref().and_then(parse_uuid) {
+        let is_taken = world.store.vms.iter().any(|(other, vm)| *other != id && vm.instance_uuid == uuid);
+        vm.instance_uuid = if is_taken { world.uuid() } else { uuid };
+    }
+    for own in [vm.uuid, vm.instance_uuid] {
+        world.store.uuids.insert((own, id));
+    }
 }
 
 /// A boot device with its final key.

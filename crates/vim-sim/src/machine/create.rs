@@ -9,9 +9,10 @@ use rookery_vim::specs::VirtualMachineConfigSpec;
 use super::{config, destroy, devices, room, vm_mut, vm_of};
 use crate::event;
 use crate::id::{Id, Kind};
+use crate::look::mac_text;
 use crate::refusal::Refusal;
 use crate::store::{Boot, Guest, Vm};
-use crate::world::World;
+use crate::world::{World, uuid_text};
 
 /// What must be known of a VM before anything else.
 #[derive(Debug, Clone)]
@@ -42,14 +43,17 @@ pub(super) fn begin(
         Refusal::new("InvalidDatastore", format!("The datastore of '{files}' does not exist."))
     })?;
     let host = match host {
-        Some(host) if world.store.exists(host) => host,
-        Some(host) => return Err(Refusal::gone(&host.reference())),
+        Some(host) => room::host_for(world, pool, host, "host")?,
         None => room::choose_host(world, pool)?,
     };
-    let id = blank(world, Blueprint { folder, name, pool: Some(pool), host, datastore });
+    let id = blank(world, &Blueprint { folder, name, pool: Some(pool), host, datastore });
+    being_created(world, user, id);
+    Ok(id)
+}
+
+pub(crate) fn being_created(world: &mut World, user: &str, id: Id) {
     let message = format!("Creating {}", event::placed(world, id));
     event::record(world, "VmBeingCreatedEvent", id, user, message);
-    Ok(id)
 }
 
 pub(super) fn check_folder(world: &World, folder: Id) -> Result<(), Refusal> {
@@ -68,18 +72,18 @@ pub(super) fn check_pool(world: &World, pool: Id, name: &str) -> Result<(), Refu
 }
 
 /// A VM that has a name and a place, but no configuration that anybody could read.
-pub(crate) fn blank(world: &mut World, plan: Blueprint) -> Id {
+pub(crate) fn blank(world: &mut World, plan: &Blueprint) -> Id {
     let id = world.store.next_id(Kind::VirtualMachine);
     let (uuid, instance_uuid) = (world.uuid(), world.uuid());
     let now: Timestamp = world.now;
-    let folder_name = plan.name.replace("%2f", "-").replace("%5c", "-").replace("%25", "-");
+    let home = new_home(world, plan);
     let vm = Vm {
         complete: false,
         template: false,
         pool: None,
         host: None,
         datastore: plan.datastore,
-        path: format!("{folder_name}/{folder_name}.vmx"),
+        path: format!("{home}/{home}.vmx"),
         uuid,
         instance_uuid,
         guest_id: "otherGuest".to_owned(),
@@ -104,6 +108,7 @@ pub(crate) fn blank(world: &mut World, plan: Blueprint) -> Id {
         busy: None,
         run: 0,
     };
+    world.store.homes.insert((plan.datastore, home));
     world.store.vms.insert(id, vm);
     world.store.uuids.insert((uuid, id));
     world.store.uuids.insert((instance_uuid, id));
@@ -113,6 +118,14 @@ pub(crate) fn blank(world: &mut World, plan: Blueprint) -> Id {
         room::join_pool(world, id, pool);
     }
     id
+}
+
+/// The folder of a new VM: called like the VM, and numbered if there is such a folder.
+fn new_home(world: &World, plan: &Blueprint) -> String {
+    let name = plan.name.replace("%2f", "-").replace("%5c", "-").replace("%25", "-");
+    let taken = |home: &String| world.store.homes.contains(&(plan.datastore, home.clone()));
+    let mut homes = std::iter::once(name.clone()).chain((1..u32::MAX).map(|nth| format!("{name}_{nth}")));
+    homes.find(|home| !taken(home)).unwrap_or(name)
 }
 
 pub(super) fn finish(
@@ -129,17 +142,14 @@ pub(super) fn finish(
     }
     *vm_mut(world, id)? = vm;
     complete(world, id);
-    for (class, what) in [
-        ("VmInstanceUuidAssignedEvent", "Assigned new instance UUID to"),
-        ("VmUuidAssignedEvent", "Assigned new BIOS UUID to"),
-    ] {
-        let message = format!("{what} {}", event::placed(world, id));
-        event::record(world, class, id, user, message);
-    }
-    macs_assigned(world, user, id);
+    assigned(world, user, id);
+    created(world, user, id);
+    Ok(id)
+}
+
+pub(crate) fn created(world: &mut World, user: &str, id: Id) {
     let message = format!("Created virtual machine {}", event::placed(world, id));
     event::record(world, "VmCreatedEvent", id, user, message);
-    Ok(id)
 }
 
 /// From now on everything about a VM can be read.
@@ -147,18 +157,27 @@ pub(crate) fn complete(world: &mut World, id: Id) {
     if let Some(vm) = world.store.vms.get_mut(&id) {
         vm.complete = true;
     }
-    devices::plug_in(world, id);
-    world.store.touch(id, &["config", "summary", "guest", "runtime", "datastore", "network", "layoutEx"]);
+    devices::plug_in_all(world, id);
+    world
+        .store
+        .touch(id, &["config", "summary", "guest", "runtime", "datastore", "network", "storage", "layoutEx"]);
 }
 
-pub(super) fn macs_assigned(world: &mut World, user: &str, id: Id) {
-    let cards = world.store.vms.get(&id).map(|vm| vm.cards().map(|(_, card)| card.mac).collect::<Vec<_>>());
-    for mac in cards.unwrap_or_default() {
-        let message = format!(
-            "New MAC address ({}) assigned to {}",
-            crate::look::mac_text(mac),
-            event::placed(world, id)
-        );
-        event::record(world, "VmMacAssignedEvent", id, user, message);
+/// Records what the server gave a new VM.
+pub(super) fn assigned(world: &mut World, user: &str, id: Id) {
+    let Some(vm) = world.store.vms.get(&id) else { return };
+    let (uuid, instance) = (uuid_text(vm.uuid), uuid_text(vm.instance_uuid));
+    let cards: Vec<(String, String)> =
+        vm.cards().map(|(device, card)| (device.class.clone(), mac_text(card.mac))).collect();
+    let placed = event::placed(world, id);
+    let message = format!("Assigned new instance UUID ({instance}) to {placed}");
+    let extra = vec![event::text("instanceUuid", &instance)];
+    event::record_with(world, "VmInstanceUuidAssignedEvent", id, user, message, extra);
+    let message = format!("Assigned new BIOS UUID ({uuid}) to {placed}");
+    event::record_with(world, "VmUuidAssignedEvent", id, user, message, vec![event::text("uuid", &uuid)]);
+    for (class, mac) in cards {
+        let message = format!("New MAC address ({mac}) assigned to adapter {class} for {placed}");
+        let extra = vec![event::text("adapter", &class), event::text("mac", &mac)];
+        event::record_with(world, "VmMacAssignedEvent", id, user, message, extra);
     }
 }

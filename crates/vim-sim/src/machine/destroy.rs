@@ -1,127 +1,159 @@
 //! Removing things.
 
+use std::collections::BTreeMap;
+
 use rookery_vim::objects::PowerState;
 
-use super::{room, space, vm_of};
+use super::{devices, moving, room, space, vm_of};
 use crate::event;
 use crate::id::{Id, Kind};
 use crate::refusal::Refusal;
-use crate::store::Disk;
 use crate::world::World;
 
 pub(super) fn check(world: &World, id: Id) -> Result<(), Refusal> {
-    match id.kind {
-        Kind::VirtualMachine => {
-            let vm = vm_of(world, id)?;
-            if vm.power != PowerState::Off {
-                return Err(Refusal::power_state(&PowerState::Off, &vm.power));
-            }
-            let disks: Vec<&Disk> = vm.disks().map(|(_, disk)| disk).collect();
-            if holds_others(world, id, &disks) {
-                return Err(Refusal::new(
-                    "ResourceInUse",
-                    "The resource is in use: other disks stand on this one.",
-                )
-                .with("type", "VirtualDisk")
-                .with("name", world.store.name(id)));
-            }
-            Ok(())
-        }
-        Kind::Folder if id == world.root => Err(Refusal::not_supported()),
-        Kind::Folder | Kind::ResourcePool if world.store.exists(id) => Ok(()),
-        _ if world.store.exists(id) => Err(Refusal::not_supported()),
-        _ => Err(Refusal::gone(&id.reference())),
+    if id.kind == Kind::VirtualMachine {
+        return check_vm(world, id);
+    }
+    if !world.store.exists(id) {
+        return Err(Refusal::gone(&id.reference()));
+    }
+    // The root pool of a cluster, the root folder and the folders of a datacenter are not things of their own.
+    let parent = world.store.parent(id).map(|parent| parent.kind);
+    match (id.kind, parent) {
+        (Kind::ResourcePool, Some(Kind::ResourcePool)) => check_pool(world, id),
+        (Kind::Folder, Some(Kind::Folder)) => check_folder(world, id),
+        _ => Err(Refusal::not_supported()),
     }
 }
 
-/// Whether disks of other VMs stand on files of this one: more than the disk itself and its own snapshots hold them.
-fn holds_others(world: &World, id: Id, disks: &[&Disk]) -> bool {
-    let snapshots = world.store.vms.get(&id).map(|vm| vm.snapshots.as_slice()).unwrap_or_default();
-    disks.iter().flat_map(|disk| &disk.layers).any(|layer| {
-        let by_snapshots =
-            snapshots.iter().flat_map(|s| &s.layers).filter(|layers| layers.contains(layer)).count();
-        let held = world.store.layers.get(&layer.file).copied().unwrap_or_default() as usize;
-        held > 1 + by_snapshots && is_own_file(world, id, &layer.file)
-    })
-}
-
-/// Whether a file is in the folder of a VM, and so goes with it.
-fn is_own_file(world: &World, id: Id, file: &str) -> bool {
-    let Some(vm) = world.store.vms.get(&id) else { return false };
-    let folder = vm.path.rsplit_once('/').map_or("", |(folder, _)| folder);
-    file.split_once("] ").is_some_and(|(_, path)| path.starts_with(&format!("{folder}/")))
-}
-
-pub(super) fn destroy(world: &mut World, user: &str, id: Id) -> Result<(), Refusal> {
-    check(world, id)?;
-    match id.kind {
-        Kind::VirtualMachine => {
-            let message = format!("Removed {}", event::placed(world, id));
-            event::record(world, "VmRemovedEvent", id, user, message);
-            vanish(world, id);
-        }
-        Kind::ResourcePool => {
-            let Some(pool) = world.store.pools.remove(&id) else { return Ok(()) };
-            let parent = world.store.parent(id);
-            for vm in pool.vms {
-                if let Some(parent) = parent {
-                    room::join_pool(world, vm, parent);
-                }
-            }
-            if let Some(parent) = parent.and_then(|parent| world.store.pools.get_mut(&parent)) {
-                parent.children.remove(&id);
-            }
-            world.store.remove(id);
-        }
-        _ => {
-            let children: Vec<Id> = world
-                .store
-                .folders
-                .get(&id)
-                .map(|f| f.children.iter().copied().collect())
-                .unwrap_or_default();
-            for child in children {
-                if matches!(child.kind, Kind::VirtualMachine | Kind::Folder) {
-                    destroy(world, user, child)?;
-                }
-            }
-            world.store.folders.remove(&id);
-            world.store.remove(id);
+/// The pools in a pool go to the one around it, where their names must be free.
+fn check_pool(world: &World, id: Id) -> Result<(), Refusal> {
+    let store = &world.store;
+    let children = store.pools.get(&id).into_iter().flat_map(|pool| &pool.children);
+    for name in children.map(|child| store.name(*child)) {
+        let taken =
+            store.parent(id).and_then(|parent| store.child(parent, name)).filter(|other| *other != id);
+        if let Some(other) = taken {
+            return Err(Refusal::duplicate_name(name, other));
         }
     }
     Ok(())
 }
 
-/// Takes a VM out of the inventory, but leaves its files.
-pub(crate) fn unregister(world: &mut World, id: Id) {
-    room::leave_pool(world, id);
-    room::leave_host(world, id);
-    let Some(vm) = world.store.vms.remove(&id) else { return };
-    for snapshot in &vm.snapshots {
-        world.snapshots.remove(&snapshot.id);
-    }
-    for datastore in vm.datastores() {
-        if let Some(found) = world.store.datastores.get_mut(&datastore) {
-            found.vms.remove(&id);
+/// A folder goes with all that is in it, or not at all.
+fn check_folder(world: &World, id: Id) -> Result<(), Refusal> {
+    let children = world.store.folders.get(&id).into_iter().flat_map(|folder| &folder.children);
+    for child in children {
+        if let Some(task) = world.store.vms.get(child).and_then(|vm| vm.busy) {
+            return Err(super::in_progress(task));
         }
-        world.store.log.touch(datastore, "vm");
+        check(world, *child)?;
     }
-    super::devices::unplug_all(world, id, &vm);
-    world.store.uuids.remove(&(vm.uuid, id));
-    world.store.uuids.remove(&(vm.instance_uuid, id));
-    crate::guests::forget(world, id);
+    Ok(())
+}
+
+fn check_vm(world: &World, id: Id) -> Result<(), Refusal> {
+    let vm = vm_of(world, id)?;
+    if vm.power != PowerState::Off {
+        return Err(Refusal::power_state(&PowerState::Off, &vm.power));
+    }
+    if holds_others(world, id) {
+        return Err(Refusal::new("ResourceInUse", "The resource is in use: other disks stand on this one.")
+            .with("type", "VirtualDisk")
+            .with("name", world.store.name(id)));
+    }
+    Ok(())
+}
+
+/// Whether disks of other VMs stand on files of this one: files in its folder that more hold than the VM itself.
+fn holds_others(world: &World, id: Id) -> bool {
+    let Some(vm) = world.store.vms.get(&id) else { return false };
+    let mut own: BTreeMap<String, u32> = BTreeMap::new();
+    for layer in vm.files().into_iter().flat_map(|(_, layers)| layers) {
+        *own.entry(layer.file).or_default() += 1;
+    }
+    let inside = format!("{}/", vm.path.rsplit_once('/').map_or("", |(folder, _)| folder));
+    own.iter().any(|(file, held)| {
+        let goes_too = file.split_once("] ").is_some_and(|(_, path)| path.starts_with(&inside));
+        goes_too && world.store.layers.get(file).is_some_and(|all| all > held)
+    })
+}
+
+pub(super) fn destroy(world: &mut World, user: &str, id: Id) -> Result<(), Refusal> {
+    check(world, id)?;
+    if id.kind == Kind::VirtualMachine {
+        let message = format!("Removed {}", event::placed(world, id));
+        event::record(world, "VmRemovedEvent", id, user, message);
+        vanish(world, id);
+    } else if id.kind == Kind::ResourcePool {
+        dissolve(world, id);
+    } else {
+        let folder = world.store.folders.get(&id);
+        let children: Vec<Id> = folder.into_iter().flat_map(|folder| &folder.children).copied().collect();
+        for child in children {
+            destroy(world, user, child)?;
+        }
+        world.store.folders.remove(&id);
+        world.store.remove(id);
+    }
+    Ok(())
+}
+
+/// What is in a pool goes to the pool around it.
+fn dissolve(world: &mut World, id: Id) {
+    let (Some(pool), Some(parent)) = (world.store.pools.remove(&id), world.store.parent(id)) else { return };
+    for vm in pool.vms {
+        room::join_pool(world, vm, parent);
+    }
+    // First, since a pool in it may have its name.
     world.store.remove(id);
+    for child in &pool.children {
+        world.store.move_to(*child, parent);
+        moving::tell_inside(world, *child);
+    }
+    if let Some(parent) = world.store.pools.get_mut(&parent) {
+        parent.children.remove(&id);
+        parent.children.extend(pool.children);
+    }
+}
+
+/// Takes a VM out of the inventory, but leaves its files.
+pub(crate) fn unregister(world: &mut World, id: Id) -> Result<(), Refusal> {
+    let vm = vm_of(world, id)?;
+    if let Some(task) = vm.busy {
+        return Err(super::in_progress(task));
+    }
+    if vm.power != PowerState::Off {
+        return Err(Refusal::power_state(&PowerState::Off, &vm.power));
+    }
+    let files = vm.files();
+    world.store.left_behind.extend(files);
+    take_out(world, id);
+    Ok(())
 }
 
 /// Removes a VM with all that it has.
 pub(crate) fn vanish(world: &mut World, id: Id) {
     let Some(vm) = world.store.vms.get(&id) else { return };
-    let mut held: Vec<(Id, Vec<crate::store::Layer>)> =
-        vm.disks().map(|(_, disk)| (disk.datastore, disk.layers.clone())).collect();
-    let datastore = vm.datastore;
-    held.extend(vm.snapshots.iter().flat_map(|s| s.layers.clone()).map(|layers| (datastore, layers)));
-    for (datastore, layers) in held {
+    let home = vm.path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
+    let (datastore, files) = (vm.datastore, vm.files());
+    for (datastore, layers) in files {
         space::let_go(world, datastore, &layers);
     }
-    unregister(world, id);
+    world.store.homes.remove(&(datastore, home));
+    take_out(world, id);
+}
+
+fn take_out(world: &mut World, id: Id) {
+    room::leave_pool(world, id);
+    room::leave_host(world, id);
+    devices::unplug_all(world, id);
+    let Some(vm) = world.store.vms.remove(&id) else { return };
+    for snapshot in &vm.snapshots {
+        world.snapshots.remove(&snapshot.id);
+    }
+    world.store.uuids.remove(&(vm.uuid, id));
+    world.store.uuids.remove(&(vm.instance_uuid, id));
+    crate::guests::forget(world, id);
+    world.store.remove(id);
 }

@@ -1,6 +1,6 @@
 //! Devices: from what clients ask for to what a VM has.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rookery_vim::specs::VirtualDeviceConfigSpec;
 use rookery_vim::{MoRef, Node, Wire as _};
@@ -14,11 +14,49 @@ use crate::world::World;
 /// Temporary keys of a request, and what they became.
 pub(super) type Keys = BTreeMap<i32, i32>;
 
-/// Changes the devices of a VM. On failure the VM may have some of the changes: callers work on a copy.
+/// What a change of devices did to datastores.
+#[derive(Debug, Default)]
+struct Space {
+    taken: Vec<(Id, Vec<Layer>)>,
+    grown: Vec<(Id, i64)>,
+    /// Disks that were removed, and whether their files go too.
+    removed: Vec<(Disk, bool)>,
+}
+
+/// Changes the devices of a VM: all of them, or none.
 pub(super) fn apply(
     world: &mut World,
     vm: &mut Vm,
     changes: &[VirtualDeviceConfigSpec],
+) -> Result<Keys, Refusal> {
+    let before = vm.devices.clone();
+    let mut space = Space::default();
+    let done = apply_each(world, vm, changes, &mut space);
+    if done.is_err() {
+        vm.devices = before;
+        for (datastore, layers) in space.taken {
+            space::let_go(world, datastore, &layers);
+        }
+        for (datastore, bytes) in space.grown {
+            space::give_back(world, datastore, bytes);
+        }
+        return done;
+    }
+    for (disk, with_files) in space.removed {
+        if with_files {
+            space::let_go(world, disk.datastore, &disk.layers);
+        } else {
+            world.store.left_behind.push((disk.datastore, disk.layers));
+        }
+    }
+    done
+}
+
+fn apply_each(
+    world: &mut World,
+    vm: &mut Vm,
+    changes: &[VirtualDeviceConfigSpec],
+    space: &mut Space,
 ) -> Result<Keys, Refusal> {
     let mut keys = Keys::new();
     for (index, change) in changes.iter().enumerate() {
@@ -28,24 +66,33 @@ pub(super) fn apply(
                 .with("deviceIndex", index.to_string())
         };
         let key: i32 = change.device.child_text("key").and_then(|k| k.trim().parse().ok()).unwrap_or(-1);
+        let place = vm.devices.iter().position(|device| device.key == key);
         match change.operation.as_deref() {
             Some("add") => {
                 let device = added(world, vm, &change.device, &keys).ok_or_else(|| wrong("device"))??;
                 keys.insert(key, device.key);
+                if let What::Disk(disk) = &device.what {
+                    space.taken.push((disk.datastore, disk.layers.clone()));
+                }
                 if !is_fixed(device.key) {
                     vm.devices.push(device);
                 }
             }
             Some("edit") => {
-                let at = vm.devices.iter().position(|d| d.key == key).ok_or_else(|| wrong("device.key"))?;
-                let mut device = vm.devices.remove(at);
-                let edited = edit(world, &mut device, &change.device);
-                vm.devices.insert(at, device);
-                edited.ok_or_else(|| wrong("device.backing"))?;
+                let device =
+                    place.and_then(|at| vm.devices.get_mut(at)).ok_or_else(|| wrong("device.key"))?;
+                let more = edit(world, device, &change.device).ok_or_else(|| wrong("device.backing"))?;
+                if let What::Disk(disk) = &device.what {
+                    space::take(world, disk.datastore, more)?;
+                    space.grown.push((disk.datastore, more));
+                }
             }
             Some("remove") => {
-                let at = vm.devices.iter().position(|d| d.key == key).ok_or_else(|| wrong("device.key"))?;
-                vm.devices.remove(at);
+                let at = place.ok_or_else(|| wrong("device.key"))?;
+                if let What::Disk(disk) = vm.devices.remove(at).what {
+                    let with_files = change.file_operation.as_deref() == Some("destroy");
+                    space.removed.push((disk, with_files));
+                }
             }
             _ => return Err(wrong("operation")),
         }
@@ -129,20 +176,18 @@ pub(super) fn is_card(class: &str) -> bool {
 }
 
 fn free_key(vm: &Vm, first: i32) -> i32 {
-    (first..).find(|key| !vm.devices.iter().any(|d| d.key == *key)).unwrap_or(first)
+    (first..first.saturating_add(1000)).find(|key| !vm.devices.iter().any(|d| d.key == *key)).unwrap_or(first)
 }
 
 fn free_unit(vm: &Vm, controller: i32) -> i32 {
     // The controller itself is number 7 on its bus.
     let taken =
         |unit: i32| vm.devices.iter().any(|d| d.controller == Some(controller) && d.unit == Some(unit));
-    (0..).find(|unit| *unit != 7 && !taken(*unit)).unwrap_or(0)
+    (0..1000).find(|unit| *unit != 7 && !taken(*unit)).unwrap_or(0)
 }
 
 fn new_disk(world: &mut World, vm: &Vm, node: &Node) -> Option<Result<Disk, Refusal>> {
-    let kb = node.child_text("capacityInKB").and_then(|t| t.trim().parse::<i64>().ok());
-    let bytes = node.child_text("capacityInBytes").and_then(|t| t.trim().parse::<i64>().ok());
-    let capacity_kb = bytes.filter(|b| *b > 0).map(|b| b / 1024).or(kb)?;
+    let capacity_kb = capacity_kb(node).filter(|kb| *kb > 0)?;
     let backing = node.child("backing");
     let text = |name: &str| backing.and_then(|b| b.child_text(name)).map(str::trim);
     let given = text("fileName").and_then(|file| datastore_in(world, file));
@@ -151,6 +196,11 @@ fn new_disk(world: &mut World, vm: &Vm, node: &Node) -> Option<Result<Disk, Refu
     let thin = text("thinProvisioned") == Some("true");
     let mode = text("diskMode").filter(|mode| !mode.is_empty()).unwrap_or("persistent").to_owned();
     Some(make_disk(world, vm, datastore, capacity_kb, thin, mode))
+}
+
+fn capacity_kb(node: &Node) -> Option<i64> {
+    let number = |name: &str| node.child_text(name).and_then(|text| text.trim().parse::<i64>().ok());
+    number("capacityInBytes").filter(|bytes| *bytes > 0).map(|bytes| bytes / 1024).or(number("capacityInKB"))
 }
 
 /// A new disk, for which space is taken.
@@ -166,9 +216,7 @@ pub(crate) fn make_disk(
     space::take(world, datastore, bytes)?;
     let stem = vm.path.strip_suffix(".vmx").unwrap_or(&vm.path);
     let name = world.store.name(datastore);
-    let taken = vm.disks().count();
-    let suffix = if taken == 0 { String::new() } else { format!("_{taken}") };
-    let layer = Layer { file: format!("[{name}] {stem}{suffix}.vmdk"), bytes };
+    let layer = Layer { file: space::free_name(world, &format!("[{name}] {stem}")), bytes };
     space::hold(world, std::slice::from_ref(&layer));
     let uuid = world.uuid();
     Ok(Disk { datastore, capacity_kb, thin, mode, uuid, layers: vec![layer] })
@@ -200,7 +248,6 @@ fn new_card(world: &mut World, node: &Node) -> Option<Card> {
         backing: backing(world, node.child("backing")?)?,
         connected: flag("connected"),
         start_connected: flag("startConnected"),
-        wake_on_lan: true,
     })
 }
 
@@ -228,9 +275,8 @@ fn backing(world: &World, node: &Node) -> Option<CardBacking> {
             let name = node.child_text("deviceName").unwrap_or_default().to_owned();
             let network = named.as_ref().and_then(Id::of);
             let by_name = || world.store.networks.keys().copied().find(|id| world.store.name(*id) == name);
-            let network = network.filter(|id| world.store.exists(*id)).or_else(by_name);
-            network
-                .map(|id| CardBacking::Standard { name: world.store.name(id).to_owned(), network: Some(id) })
+            let network = network.filter(|id| world.store.networks.contains_key(id)).or_else(by_name);
+            network.map(CardBacking::Standard)
         }
         "VirtualEthernetCardDistributedVirtualPortBackingInfo" => {
             let key = node.child("port")?.child_text("portgroupKey")?;
@@ -241,40 +287,43 @@ fn backing(world: &World, node: &Node) -> Option<CardBacking> {
     }
 }
 
-fn edit(world: &mut World, device: &mut Device, node: &Node) -> Option<()> {
+/// Changes a device; how many bytes more it takes. None if it cannot be so.
+fn edit(world: &World, device: &mut Device, node: &Node) -> Option<i64> {
     match &mut device.what {
-        What::Card(card) => {
-            if let Some(given) = node.child("backing") {
-                card.backing = backing(world, given)?;
-            }
-            if node.child_text("addressType").is_some_and(|t| t.trim().eq_ignore_ascii_case("manual"))
-                && let Some(mac) = node.child_text("macAddress").and_then(parse_mac)
-            {
-                card.mac = mac;
-                card.manual = true;
-            }
-            if let Some(connect) = node.child("connectable") {
-                let flag = |name: &str, before: bool| {
-                    connect.child_text(name).map_or(before, |t| t.trim() == "true")
-                };
-                card.connected = flag("connected", card.connected);
-                card.start_connected = flag("startConnected", card.start_connected);
-            }
-        }
+        What::Card(card) => edit_card(world, card, node)?,
         What::Cdrom(drive) => *drive = cdrom(node),
         What::Disk(disk) => {
-            let kb = node.child_text("capacityInKB").and_then(|t| t.trim().parse::<i64>().ok());
-            if let Some(kb) = kb.filter(|kb| *kb >= disk.capacity_kb) {
-                let more = space::bytes(kb, disk.thin) - space::bytes(disk.capacity_kb, disk.thin);
-                let datastore = disk.datastore;
-                space::take(world, datastore, more).ok()?;
-                disk.capacity_kb = kb;
-                if let Some(layer) = disk.layers.first_mut() {
-                    layer.bytes += more;
-                }
+            // Disks grow, but never shrink.
+            let kb = capacity_kb(node).unwrap_or(disk.capacity_kb);
+            let more = space::bytes(kb, disk.thin) - space::bytes(disk.capacity_kb, disk.thin);
+            if kb < disk.capacity_kb {
+                return None;
             }
+            disk.capacity_kb = kb;
+            if let Some(layer) = disk.layers.first_mut() {
+                layer.bytes += more;
+            }
+            return Some(more);
         }
         What::Controller(_) | What::Other(_) => {}
+    }
+    Some(0)
+}
+
+fn edit_card(world: &World, card: &mut Card, node: &Node) -> Option<()> {
+    if let Some(given) = node.child("backing") {
+        card.backing = backing(world, given)?;
+    }
+    if node.child_text("addressType").is_some_and(|t| t.trim().eq_ignore_ascii_case("manual"))
+        && let Some(mac) = node.child_text("macAddress").and_then(parse_mac)
+    {
+        card.mac = mac;
+        card.manual = true;
+    }
+    if let Some(connect) = node.child("connectable") {
+        let flag = |name: &str, before: bool| connect.child_text(name).map_or(before, |t| t.trim() == "true");
+        card.connected = flag("connected", card.connected);
+        card.start_connected = flag("startConnected", card.start_connected);
     }
     Some(())
 }
@@ -282,39 +331,46 @@ fn edit(world: &mut World, device: &mut Device, node: &Node) -> Option<()> {
 /// The networks that a VM's cards are in.
 pub(crate) fn networks(vm: &Vm) -> impl Iterator<Item = Id> {
     vm.cards().filter_map(|(_, card)| match &card.backing {
-        CardBacking::Standard { network, .. } => *network,
+        CardBacking::Standard(network) => Some(*network),
         CardBacking::Distributed { portgroup, .. } => Some(*portgroup),
         CardBacking::Other(_) => None,
     })
 }
 
 /// Lets networks and datastores know who is in them, after the devices of a VM have changed.
-pub(super) fn plug_in(world: &mut World, id: Id) {
+pub(super) fn plug_in(world: &mut World, id: Id, before: &Vm) {
     let Some(vm) = world.store.vms.get(&id) else { return };
-    let networks: Vec<Id> = networks(vm).collect();
-    let datastores = vm.datastores();
-    for network in networks {
-        if let Some(found) = world.store.networks.get_mut(&network)
-            && found.vms.insert(id)
-        {
-            world.store.log.touch(network, "vm");
-        }
-    }
-    for datastore in datastores {
-        if let Some(found) = world.store.datastores.get_mut(&datastore)
-            && found.vms.insert(id)
-        {
-            world.store.log.touch(datastore, "vm");
-        }
+    let (was, is) = (plugged(before), plugged(vm));
+    for place in was.symmetric_difference(&is) {
+        list(world, *place, id, is.contains(place));
     }
 }
 
-pub(super) fn unplug_all(world: &mut World, id: Id, vm: &Vm) {
-    let networks: Vec<Id> = networks(vm).collect();
-    for network in networks {
-        if let Some(found) = world.store.networks.get_mut(&network) {
-            found.vms.remove(&id);
-        }
-        world.store.log.touch(network, "vm");
+/// The same for a VM that was nowhere before.
+pub(super) fn plug_in_all(world: &mut World, id: Id) {
+    let places = world.store.vms.get(&id).map(plugged).unwrap_or_default();
+    for place in places {
+        list(world, place, id, true);
+    }
+}
+
+pub(super) fn unplug_all(world: &mut World, id: Id) {
+    let places = world.store.vms.get(&id).map(plugged).unwrap_or_default();
+    for place in places {
+        list(world, place, id, false);
+    }
+}
+
+fn plugged(vm: &Vm) -> BTreeSet<Id> {
+    networks(vm).chain(vm.datastores()).collect()
+}
+
+fn list(world: &mut World, place: Id, vm: Id, is_there: bool) {
+    let network = world.store.networks.get_mut(&place).map(|network| &mut network.vms);
+    let datastore = world.store.datastores.get_mut(&place).map(|datastore| &mut datastore.vms);
+    let Some(vms) = network.or(datastore) else { return };
+    let changed = if is_there { vms.insert(vm) } else { vms.remove(&vm) };
+    if changed {
+        world.store.log.touch(place, "vm");
     }
 }

@@ -5,9 +5,10 @@ use crate::refusal::Refusal;
 use crate::world::World;
 
 pub(super) fn check(world: &World, target: Id, moved: &[Id]) -> Result<(), Refusal> {
-    let holds: &[&str] = match target.kind {
-        Kind::StoragePod => &["Datastore"],
-        _ => world.store.folders.get(&target).map(|folder| folder.holds).unwrap_or_default(),
+    let holds: &[&str] = if target.kind == Kind::StoragePod {
+        &["Datastore"]
+    } else {
+        world.store.folders.get(&target).map(|folder| folder.holds).unwrap_or_default()
     };
     for id in moved {
         if !holds.iter().any(|class| id.kind.is_a(class)) {
@@ -33,10 +34,25 @@ pub(super) fn apply(world: &mut World, target: Id, moved: &[Id]) -> Result<(), R
         if let Some(pod) = from.and_then(|from| world.store.pods.get_mut(&from)) {
             pod.children.remove(id);
         }
+        for place in from.into_iter().chain([target]).filter(|place| place.kind == Kind::StoragePod) {
+            world.store.log.touch(place, "summary");
+        }
         if let Some(pod) = world.store.pods.get_mut(&target) {
             pod.children.insert(*id);
         }
         world.store.log.touch(*id, "parent");
+        tell_inside(world, *id);
     }
     Ok(())
+}
+
+/// What is in something that moved is elsewhere, too: views may take it up or let it go.
+pub(super) fn tell_inside(world: &mut World, moved: Id) {
+    let store = &world.store;
+    let below = |id: Id| store.ancestors(id).any(|ancestor| ancestor == moved);
+    let in_pool = |id: Id| store.vms.get(&id).and_then(|vm| vm.pool).is_some_and(|p| p == moved || below(p));
+    let inside: Vec<Id> = store.each().filter(|id| below(*id) || in_pool(*id)).collect();
+    for id in inside {
+        world.store.log.listed(id);
+    }
 }

@@ -9,12 +9,13 @@ use crate::refusal::Refusal;
 use crate::world::World;
 use crate::{event, guests};
 
-const CHANGED: [&str; 5] = [
+const CHANGED: [&str; 6] = [
     "runtime.powerState",
     "runtime.bootTime",
     "runtime.cleanPowerOff",
     "summary.runtime",
     "summary.quickStats",
+    "guestHeartbeatStatus",
 ];
 
 pub(super) fn expect_not(world: &World, id: Id, unwanted: &PowerState) -> Result<(), Refusal> {
@@ -36,10 +37,8 @@ pub(super) fn begin_on(world: &mut World, id: Id, host: Option<Id>, user: &str) 
         return Err(Refusal::power_state(&PowerState::On, &vm.power));
     }
     let Some(pool) = vm.pool else { return Err(Refusal::not_supported()) };
-    let fits = |world: &World, host: Id| {
-        world.store.hosts.get(&host).is_some_and(|h| h.connected && !h.in_maintenance)
-    };
-    let target = match host.or(vm.host).filter(|host| fits(world, *host)) {
+    let asked = host.map(|host| room::host_for(world, pool, host, "host")).transpose()?;
+    let target = match asked.or(vm.host).filter(|host| room::is_usable(world, pool, *host)) {
         Some(host) => host,
         None => room::choose_host(world, pool)?,
     };

@@ -141,6 +141,22 @@ pub(crate) fn move_idle(world: &mut World, vm: Id) {
     }
 }
 
+/// Whether a host is of a pool's cluster and can run anything.
+pub(super) fn is_usable(world: &World, pool: Id, host: Id) -> bool {
+    world.store.parent(host) == world.store.owner_of_pool(pool)
+        && world.store.hosts.get(&host).is_some_and(|host| host.connected && !host.in_maintenance)
+}
+
+/// A host that somebody asked for by that parameter: it must be of the pool's cluster.
+pub(super) fn host_for(world: &World, pool: Id, host: Id, parameter: &str) -> Result<Id, Refusal> {
+    if !world.store.exists(host) {
+        return Err(Refusal::gone(&host.reference()));
+    }
+    let of_cluster =
+        world.store.hosts.contains_key(&host) && world.store.parent(host) == world.store.owner_of_pool(pool);
+    if of_cluster { Ok(host) } else { Err(Refusal::invalid_argument(parameter)) }
+}
+
 /// Makes a VM run on a host from now on.
 pub(super) fn join_host(world: &mut World, vm: Id, host: Id) {
     leave_host(world, vm);

@@ -2,14 +2,15 @@
 
 use rookery_vim::objects::PowerState;
 
-use super::{power_off_now, space, vm_mut, vm_of};
+use super::{devices, power_off_now, space, vm_mut, vm_of};
 use crate::event;
 use crate::id::{Id, Kind};
 use crate::refusal::Refusal;
-use crate::store::{Layer, Snapshot, What};
+use crate::store::{Hardware, Layer, Snapshot};
 use crate::world::World;
 
-const CHANGED: [&str; 4] = ["snapshot", "rootSnapshot", "config.hardware.device", "layoutEx"];
+const CHANGED: [&str; 5] =
+    ["snapshot", "rootSnapshot", "config.hardware.device", "summary.storage", "layoutEx"];
 /// What a fresh file of changes takes.
 const DELTA: i64 = 16 << 20;
 
@@ -30,48 +31,45 @@ pub(super) fn take(
         return Err(Refusal::new("InvalidName", "The name '' is invalid.").with("name", name));
     }
     let vm = vm_of(world, id)?;
-    let kept: Vec<Vec<Layer>> = vm.disks().map(|(_, disk)| disk.layers.clone()).collect();
-    let datastore = vm.datastore;
-    let (parent, powered_on) = (vm.current_snapshot, vm.is_on());
-    let disks = kept.len();
-    space::take(world, datastore, DELTA * i64::try_from(disks).unwrap_or(0))?;
-    for layers in &kept {
-        space::hold(world, layers);
+    let (hardware, parent, powered_on) = (vm.hardware(), vm.current_snapshot, vm.is_on());
+    let number = world.store.next_id(Kind::VirtualMachineSnapshot);
+    let children = children(world, id, &hardware, number)?;
+    for disk in hardware.disks() {
+        space::hold(world, &disk.layers);
     }
-    let snapshot = world.store.next_id(Kind::VirtualMachineSnapshot);
-    world.snapshots.insert(snapshot, id);
-    let now = world.now;
-    let mut fresh = Vec::new();
+    world.snapshots.insert(number, id);
+    let created = world.now;
     let vm = vm_mut(world, id)?;
-    for device in &mut vm.devices {
-        if let What::Disk(disk) = &mut device.what {
-            let layer = Layer { file: child_file(&disk.layers, snapshot), bytes: DELTA };
-            fresh.push(layer.clone());
-            disk.layers.insert(0, layer);
-        }
+    for (disk, child) in vm.disks_mut().zip(children) {
+        disk.layers.insert(0, child);
     }
-    vm.snapshots.push(Snapshot {
-        id: snapshot,
-        name: name.to_owned(),
-        description: description.to_owned(),
-        created: now,
-        parent,
-        powered_on,
-        layers: kept,
-    });
-    vm.current_snapshot = Some(snapshot);
-    space::hold(world, &fresh);
+    let (name, description) = (name.to_owned(), description.to_owned());
+    vm.snapshots.push(Snapshot { id: number, name, description, created, parent, powered_on, hardware });
+    vm.current_snapshot = Some(number);
     world.store.touch(id, &CHANGED);
     let message = format!("Reconfigured {}", event::placed(world, id));
     event::record(world, "VmReconfiguredEvent", id, user, message);
-    Ok(snapshot)
+    Ok(number)
 }
 
-/// `web/web-000012.vmdk`: beside the file that it holds the changes of.
-pub(super) fn child_file(layers: &[Layer], of: Id) -> String {
-    let parent = layers.last().map(|layer| layer.file.as_str()).unwrap_or_default();
-    let stem = parent.strip_suffix(".vmdk").unwrap_or(parent);
-    format!("{stem}-{:06}.vmdk", of.number)
+/// New files to be written to from now on, one for each disk: all of them, or none.
+fn children(world: &mut World, id: Id, hardware: &Hardware, after: Id) -> Result<Vec<Layer>, Refusal> {
+    let stem = vm_of(world, id)?.path.strip_suffix(".vmx").unwrap_or_default().to_owned();
+    let mut made: Vec<(Id, Layer)> = Vec::new();
+    for (nth, disk) in hardware.disks().enumerate() {
+        if let Err(refusal) = space::take(world, disk.datastore, DELTA) {
+            for (datastore, layer) in made {
+                space::let_go(world, datastore, &[layer]);
+            }
+            return Err(refusal);
+        }
+        let name = world.store.name(disk.datastore);
+        let file = space::free_name(world, &format!("[{name}] {stem}_{nth}-{:06}", after.number));
+        let layer = Layer { file, bytes: DELTA };
+        space::hold(world, std::slice::from_ref(&layer));
+        made.push((disk.datastore, layer));
+    }
+    Ok(made.into_iter().map(|(_, layer)| layer).collect())
 }
 
 pub(super) fn remove(world: &mut World, snapshot: Id, with_children: bool) -> Result<(), Refusal> {
@@ -103,12 +101,29 @@ fn remove_one(world: &mut World, id: Id, snapshot: Id) -> Result<(), Refusal> {
     if vm.current_snapshot == Some(snapshot) {
         vm.current_snapshot = removed.parent;
     }
-    let datastore = vm.datastore;
-    for layers in &removed.layers {
-        space::let_go(world, datastore, layers);
+    for disk in removed.hardware.disks() {
+        space::let_go(world, disk.datastore, &disk.layers);
     }
     world.snapshots.remove(&snapshot);
+    consolidate(world, id)?;
     world.store.touch(id, &CHANGED);
+    Ok(())
+}
+
+/// Merges files of the VM's disks that nothing else stands on any more.
+fn consolidate(world: &mut World, id: Id) -> Result<(), Refusal> {
+    let mut vm = vm_of(world, id)?.clone();
+    for disk in vm.disks_mut() {
+        let alone = |world: &World, layer: &Layer| world.store.layers.get(&layer.file) == Some(&1);
+        while let [upper, lower, ..] = disk.layers.as_slice()
+            && alone(world, upper)
+            && alone(world, lower)
+        {
+            let merged = disk.layers.remove(0);
+            space::let_go(world, disk.datastore, &[merged]);
+        }
+    }
+    *vm_mut(world, id)? = vm;
     Ok(())
 }
 
@@ -122,11 +137,31 @@ pub(super) fn remove_all(world: &mut World, id: Id) -> Result<(), Refusal> {
 
 pub(super) fn revert(world: &mut World, user: &str, snapshot: Id) -> Result<(), Refusal> {
     let id = owner(world, snapshot)?;
+    let found = vm_of(world, id)?.snapshots.iter().find(|s| s.id == snapshot);
+    let hardware = found.map(|s| s.hardware.clone()).ok_or_else(|| Refusal::gone(&snapshot.reference()))?;
+    let number = world.store.next_id(Kind::VirtualMachineSnapshot);
+    let children = children(world, id, &hardware, number)?;
     if vm_of(world, id)?.power != PowerState::Off {
         power_off_now(world, id, user);
     }
+    for disk in hardware.disks() {
+        space::hold(world, &disk.layers);
+    }
+    let before = vm_of(world, id)?.clone();
+    for (_, disk) in before.disks() {
+        space::let_go(world, disk.datastore, &disk.layers);
+    }
     let vm = vm_mut(world, id)?;
+    vm.restore(hardware);
+    vm.version += 1;
+    for (disk, child) in vm.disks_mut().zip(children) {
+        disk.layers.insert(0, child);
+    }
     vm.current_snapshot = Some(snapshot);
-    world.store.touch(id, &CHANGED);
+    devices::plug_in(world, id, &before);
+    world.store.touch(
+        id,
+        &["config", "summary", "network", "datastore", "guest.net", "snapshot", "storage", "layoutEx"],
+    );
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::id::Id;
 use crate::refusal::Refusal;
-use crate::store::Layer;
+use crate::store::{Layer, Vm};
 use crate::world::World;
 
 /// What a thin disk takes of its size, in percent.
@@ -29,7 +29,7 @@ pub(super) fn take(world: &mut World, datastore: Id, bytes: i64) -> Result<(), R
             .with("datastore", name));
     }
     found.used += bytes;
-    touch(world, datastore);
+    world.store.touch_space(datastore);
     Ok(())
 }
 
@@ -37,11 +37,33 @@ pub(super) fn give_back(world: &mut World, datastore: Id, bytes: i64) {
     if let Some(found) = world.store.datastores.get_mut(&datastore) {
         found.used -= bytes;
     }
-    touch(world, datastore);
+    world.store.touch_space(datastore);
 }
 
-fn touch(world: &mut World, datastore: Id) {
-    world.store.touch(datastore, &["summary.freeSpace", "info.freeSpace"]);
+/// A name for a new file of a disk: numbered, if the plain one is taken.
+pub(super) fn free_name(world: &World, stem: &str) -> String {
+    let taken = |file: &String| world.store.layers.contains_key(file);
+    let plain = std::iter::once(format!("{stem}.vmdk"));
+    let mut names = plain.chain((1..u32::MAX).map(|nth| format!("{stem}_{nth}.vmdk")));
+    names.find(|file| !taken(file)).unwrap_or_default()
+}
+
+/// The files of disks are called after their datastore.
+pub(super) fn rename(world: &mut World, datastore: Id, old: &str) {
+    let (old, new) = (format!("[{old}] "), format!("[{}] ", world.store.name(datastore)));
+    let renamed = |file: &str| file.strip_prefix(&old).map(|path| format!("{new}{path}"));
+    let vms = world.store.vms.values_mut();
+    let disks = vms.flat_map(Vm::all_disks_mut).filter(|disk| disk.datastore == datastore);
+    let left = world.store.left_behind.iter_mut().filter(|(of, _)| *of == datastore);
+    let layers = disks.flat_map(|disk| &mut disk.layers).chain(left.flat_map(|(_, layers)| layers));
+    for layer in layers {
+        if let Some(file) = renamed(&layer.file) {
+            if let Some(count) = world.store.layers.remove(&layer.file) {
+                world.store.layers.insert(file.clone(), count);
+            }
+            layer.file = file;
+        }
+    }
 }
 
 /// A file that a disk stands on has one more disk standing on it.

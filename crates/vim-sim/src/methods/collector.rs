@@ -22,7 +22,10 @@ pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
             read::<ContinueRetrievePropertiesEx>(node).and_then(|m| collect::next_page(world, call, &m.token))
         }
         CancelRetrievePropertiesEx::NAME => answer::<CancelRetrievePropertiesEx>(node, |m| {
-            world.collectors.rests.remove(&m.token);
+            world
+                .collectors
+                .rests
+                .retain(|token, rest| *token != m.token || Some(rest.session) != call.session);
             Ok(())
         }),
         RetrieveProperties::NAME => {

@@ -6,13 +6,11 @@ use rookery_vim::methods::{
 };
 use rookery_vim::{MoRef, Node};
 
-use super::{Tried, this_of};
+use super::{Tried, order, this_of};
 use crate::files::{self, FileWork, Place};
 use crate::id::{Id, Kind};
-use crate::machine::Work;
 use crate::refusal::Refusal;
 use crate::soap::{Call, answer};
-use crate::task::{self, Title};
 use crate::world::World;
 
 pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
@@ -24,19 +22,19 @@ pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
         }),
         DeleteDatastoreFileTask::NAME => answer::<DeleteDatastoreFileTask>(node, |m| {
             let work = FileWork::Delete(Place::parse(world, &m.name)?);
-            order::<DeleteDatastoreFileTask>(world, call, "FileManager.deleteFile", manager, work)
+            Ok(order::<DeleteDatastoreFileTask>(world, call, manager, work.into()))
         }),
         MoveDatastoreFileTask::NAME => answer::<MoveDatastoreFileTask>(node, |m| {
             let (from, to) =
                 (Place::parse(world, &m.source_name)?, Place::parse(world, &m.destination_name)?);
             let work = FileWork::Move { from, to, force: m.force == Some(true) };
-            order::<MoveDatastoreFileTask>(world, call, "FileManager.moveFile", manager, work)
+            Ok(order::<MoveDatastoreFileTask>(world, call, manager, work.into()))
         }),
         CopyDatastoreFileTask::NAME => answer::<CopyDatastoreFileTask>(node, |m| {
             let (from, to) =
                 (Place::parse(world, &m.source_name)?, Place::parse(world, &m.destination_name)?);
             let work = FileWork::Copy { from, to, force: m.force == Some(true) };
-            order::<CopyDatastoreFileTask>(world, call, "FileManager.copyFile", manager, work)
+            Ok(order::<CopyDatastoreFileTask>(world, call, manager, work.into()))
         }),
         SearchDatastoreTask::NAME => answer::<SearchDatastoreTask>(node, |m| {
             let patterns = m.search_spec.map(|spec| spec.match_pattern).unwrap_or_default();
@@ -60,17 +58,5 @@ fn search<M: Method>(
     let browser = this_of(world, call, Kind::HostDatastoreBrowser)?;
     let place = Place::parse(world, path)?;
     let work = FileWork::Search { browser, place, patterns, recursive };
-    order::<M>(world, call, "HostDatastoreBrowser.search", browser, work)
-}
-
-fn order<M: Method>(
-    world: &mut World,
-    call: &Call,
-    description: &'static str,
-    on: Id,
-    work: FileWork,
-) -> Result<MoRef, Refusal> {
-    let title = Title { name: M::NAME, description };
-    let duration = world.settings.durations.file;
-    Ok(task::start(world, title, on, &call.user, duration, Work::Files(Box::new(work))).reference())
+    Ok(order::<M>(world, call, browser, work.into()))
 }

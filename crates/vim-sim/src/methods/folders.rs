@@ -3,13 +3,12 @@
 use rookery_vim::methods::{CreateFolder, CreateResourcePool, Method as _, MoveIntoFolderTask};
 use rookery_vim::{MoRef, Node};
 
-use super::{Tried, existing, this_of};
+use super::{Tried, existing, order, this_of};
 use crate::id::{Id, Kind};
 use crate::machine::Work;
 use crate::refusal::Refusal;
 use crate::soap::{Call, answer};
 use crate::store::{Folder, Pool};
-use crate::task::{self, Title};
 use crate::world::World;
 
 pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
@@ -68,7 +67,5 @@ fn free(world: &World, parent: Id, name: &str) -> Result<(), Refusal> {
 fn move_into(world: &mut World, call: &Call, list: &[MoRef]) -> Result<MoRef, Refusal> {
     let target = existing(world, &call.this)?;
     let moved = list.iter().map(|reference| existing(world, reference)).collect::<Result<Vec<_>, _>>()?;
-    let title = Title { name: MoveIntoFolderTask::NAME, description: "Folder.moveInto" };
-    let duration = world.settings.durations.reconfigure;
-    Ok(task::start(world, title, target, &call.user, duration, Work::Move { target, moved }).reference())
+    Ok(order::<MoveIntoFolderTask>(world, call, target, Work::Move { target, moved }))
 }

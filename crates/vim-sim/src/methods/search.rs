@@ -40,8 +40,7 @@ pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
             answer::<FindByDnsName>(node, |m| by_name(world, m.datacenter.as_ref(), &m.dns_name).map(first))
         }
         FindByDatastorePath::NAME => answer::<FindByDatastorePath>(node, |m| {
-            let found = vms(world, Some(&m.datacenter), |id, vm| {
-                let _ = id;
+            let found = vms(world, Some(&m.datacenter), |_, vm| {
                 m.path == format!("[{}] {}", world.store.name(vm.datastore), vm.path)
             });
             found.map(first)

@@ -61,7 +61,10 @@ fn login(world: &mut World, call: &Call, node: Node, request: &Request) -> Handl
 fn terminated(world: &mut World, call: &Call, terminate: &TerminateSession) -> Result<(), Refusal> {
     let mut ids = Vec::new();
     for key in &terminate.session_id {
-        let id = world.sessions.by_key(key).filter(|id| Some(*id) != call.session);
+        let id = world.sessions.by_key(key);
+        if id.is_some() && id == call.session {
+            return Err(Refusal::invalid_argument("sessionId"));
+        }
         ids.push(id.ok_or_else(|| Refusal::new("NotFound", "The session was not found."))?);
     }
     for id in ids {

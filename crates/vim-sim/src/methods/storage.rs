@@ -8,6 +8,7 @@ use super::{Tried, existing};
 use crate::id::{Id, Kind};
 use crate::refusal::Refusal;
 use crate::soap::{Call, answer};
+use crate::store::Datastore;
 use crate::world::World;
 
 pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
@@ -33,7 +34,7 @@ fn recommend(world: &World, spec: &StoragePlacementSpec) -> Result<StoragePlacem
     let mut members: Vec<Id> =
         found.children.iter().copied().filter(|id| id.kind == Kind::Datastore).collect();
     members.retain(|id| world.store.datastores.get(id).is_some_and(|d| d.accessible && !d.in_maintenance));
-    members.sort_by_key(|id| std::cmp::Reverse(world.store.datastores.get(id).map_or(0, |d| d.free())));
+    members.sort_by_key(|id| std::cmp::Reverse(world.store.datastores.get(id).map_or(0, Datastore::free)));
     let recommendations = members.into_iter().enumerate().map(|(nth, id)| ClusterRecommendation {
         key: (nth + 1).to_string(),
         kind: "V1".to_owned(),

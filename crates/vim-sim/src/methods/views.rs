@@ -33,7 +33,17 @@ pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
         ResetListView::NAME => answer::<ResetListView>(node, |m| modify(world, call, &m.obj, &[], true)),
         DestroyView::NAME => answer::<DestroyView>(node, |m| {
             let id = existing(world, &m.this)?;
-            world.views.remove(&id).map(drop).ok_or_else(|| Refusal::gone(&m.this))
+            if world.views.get(&id).is_none_or(|view| view.session != session) {
+                return Err(Refusal::gone(&m.this));
+            }
+            let shown: Vec<Id> =
+                world.views.get(&id).map(|view| view.members(world).collect()).unwrap_or_default();
+            world.views.remove(&id).ok_or_else(|| Refusal::gone(&m.this))?;
+            // Whoever watches through the view no longer sees them.
+            for id in shown {
+                world.store.log.listed(id);
+            }
+            Ok(())
         }),
         CancelTask::NAME => answer::<CancelTask>(node, |_| {
             let id = this_of(world, call, Kind::Task)?;
@@ -74,7 +84,8 @@ fn modify(
     let (added, unknown) = sort_out(world, add);
     let removed: BTreeSet<Id> = remove.iter().filter_map(Id::of).collect();
     let id = this_of(world, call, Kind::ListView)?;
-    let Some(View { what: What::List(list), .. }) = world.views.get_mut(&id) else {
+    let own = world.views.get_mut(&id).filter(|view| Some(view.session) == call.session);
+    let Some(View { what: What::List(list), .. }) = own else {
         return Err(Refusal::gone(&call.this));
     };
     let before = list.clone();

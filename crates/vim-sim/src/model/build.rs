@@ -215,27 +215,13 @@ impl<'m> Site<'m> {
             file(world, id, &model.name, parent)?;
             let mut pod = StoragePod { automated: model.recommends, ..StoragePod::default() };
             for name in &model.datastores {
-                let member = self.known(&self.datastores, name, "datastore", &model.name)?;
+                let member = known(&self.datastores, name, "datastore", &model.name)?;
                 world.store.move_to(member, id);
                 pod.children.insert(member);
             }
             world.store.pods.insert(id, pod);
         }
         Ok(())
-    }
-
-    fn known(
-        &self,
-        names: &BTreeMap<&str, Id>,
-        name: &str,
-        kind: &'static str,
-        what: &str,
-    ) -> Result<Id, ModelError> {
-        names.get(name).copied().ok_or_else(|| ModelError::Unknown {
-            what: what.to_owned(),
-            kind,
-            name: name.to_owned(),
-        })
     }
 
     fn compute(&mut self, world: &mut World, kind: Kind, name: &'m str) -> Result<Id, ModelError> {
@@ -326,7 +312,7 @@ impl<'m> Site<'m> {
         let pool = pool_at(world, root, &model.pool, &name)?;
         let datastore = match model.datastore.as_str() {
             "" => self.datastores.values().next().copied(),
-            given => Some(self.known(&self.datastores, given, "datastore", &name)?),
+            given => Some(known(&self.datastores, given, "datastore", &name)?),
         };
         let datastore = datastore.ok_or_else(|| refused("there is no datastore".to_owned()))?;
         let host = machine::choose_host(world, pool).map_err(|refusal| refused(refusal.message))?;
@@ -336,9 +322,11 @@ impl<'m> Site<'m> {
             return Err(ModelError::Twice { name });
         }
         let blueprint = Blueprint { folder: parent, name: escape(&name), pool: Some(pool), host, datastore };
-        let id = machine::blank(world, blueprint);
+        let id = machine::blank(world, &blueprint);
+        machine::being_created(world, "", id);
         self.furnish(world, id, model, &name)?;
         machine::complete(world, id);
+        machine::created(world, "", id);
         for snapshot in &model.snapshots {
             machine::take_snapshot(world, id, snapshot).map_err(|refusal| refused(refusal.message))?;
         }
@@ -361,8 +349,7 @@ impl<'m> Site<'m> {
                 .into_iter()
                 .collect()
         } else {
-            let known =
-                model.networks.iter().map(|network| self.known(&self.networks, network, "network", name));
+            let known = model.networks.iter().map(|network| known(&self.networks, network, "network", name));
             known.collect::<Result<_, _>>()?
         };
         let Some(mut vm) = world.store.vms.get(&id).cloned() else { return Ok(()) };
@@ -396,12 +383,10 @@ impl<'m> Site<'m> {
             vm.devices.push(device(2000 + nth, "VirtualDisk", 1000, unit, What::Disk(disk)));
         }
         for (nth, network) in (0..).zip(networks) {
-            let backing = match network.kind {
-                Kind::DistributedVirtualPortgroup => CardBacking::Distributed { portgroup: network, port: 0 },
-                _ => CardBacking::Standard {
-                    name: world.store.name(network).to_owned(),
-                    network: Some(network),
-                },
+            let backing = if network.kind == Kind::DistributedVirtualPortgroup {
+                CardBacking::Distributed { portgroup: network, port: 0 }
+            } else {
+                CardBacking::Standard(network)
             };
             let card = Card {
                 mac: machine::next_mac(world),
@@ -409,13 +394,20 @@ impl<'m> Site<'m> {
                 backing,
                 connected: true,
                 start_connected: true,
-                wake_on_lan: true,
             };
             vm.devices.push(device(4000 + nth, &model.card, 100, 7 + nth, What::Card(card)));
         }
         world.store.vms.insert(id, vm);
         Ok(())
     }
+}
+
+fn known(names: &BTreeMap<&str, Id>, name: &str, kind: &'static str, what: &str) -> Result<Id, ModelError> {
+    names.get(name).copied().ok_or_else(|| ModelError::Unknown {
+        what: what.to_owned(),
+        kind,
+        name: name.to_owned(),
+    })
 }
 
 fn pool_at(world: &World, root: Id, path: &str, what: &str) -> Result<Id, ModelError> {

@@ -111,7 +111,7 @@ fn settings(on: Id, spec: &Node) -> Vec<Need> {
 /// The network that a card is in.
 fn behind(card: &Card) -> Option<Id> {
     match &card.backing {
-        CardBacking::Standard { network, .. } => *network,
+        CardBacking::Standard(network) => Some(*network),
         CardBacking::Distributed { portgroup, .. } => Some(*portgroup),
         CardBacking::Other(_) => None,
     }

@@ -9,7 +9,8 @@ use rookery_vim::{Limits, Node, Wire as _, Writer, node};
 use crate::refusal::Refusal;
 
 pub(super) fn read<M: Method>(content: Node) -> Result<M, Refusal> {
-    let method = M::read(content.clone())
+    let given = content.clone();
+    let method = M::read(content)
         .map_err(|error| Refusal::invalid_request(format!("while parsing call {}: {error}", M::NAME)))?;
     let mut out = Writer::new();
     out.raw(
@@ -21,7 +22,7 @@ pub(super) fn read<M: Method>(content: Node) -> Result<M, Refusal> {
     out.raw("</m>");
     let ordered = node::parse(out.into_string().as_bytes(), &Limits::default())
         .map_err(|error| Refusal::invalid_request(error.to_string()))?;
-    match misplaced(&content, &ordered) {
+    match misplaced(&given, &ordered) {
         Some(member) => Err(Refusal::invalid_request(format!(
             "while parsing call {}: element {member} is out of order",
             M::NAME

@@ -113,12 +113,11 @@ pub(crate) struct Card {
     pub(crate) backing: CardBacking,
     pub(crate) connected: bool,
     pub(crate) start_connected: bool,
-    pub(crate) wake_on_lan: bool,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum CardBacking {
-    Standard { name: String, network: Option<Id> },
+    Standard(Id),
     Distributed { portgroup: Id, port: u32 },
     Other(#[serde(with = "saved::node")] Box<Node>),
 }
@@ -138,8 +137,29 @@ pub(crate) struct Snapshot {
     pub(crate) created: Timestamp,
     pub(crate) parent: Option<Id>,
     pub(crate) powered_on: bool,
-    /// The files that must stay: layers of each disk at that time.
-    pub(crate) layers: Vec<Vec<Layer>>,
+    /// What the VM was like. The files of its disks must stay.
+    pub(crate) hardware: Hardware,
+}
+
+/// What a snapshot keeps of a VM, and going back to it brings back.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Hardware {
+    guest_id: String,
+    annotation: String,
+    cpus: i32,
+    cores_per_socket: i32,
+    memory_mb: i64,
+    firmware: String,
+    boot: Boot,
+    pub(crate) devices: Vec<Device>,
+    #[serde(with = "saved::nodes")]
+    extra_config: BTreeMap<String, Node>,
+}
+
+impl Hardware {
+    pub(crate) fn disks(&self) -> impl Iterator<Item = &Disk> {
+        disks(&self.devices).map(|(_, disk)| disk)
+    }
 }
 
 /// What the guest is told at its next start.
@@ -199,6 +219,13 @@ impl Guest {
     }
 }
 
+fn disks(devices: &[Device]) -> impl Iterator<Item = (&Device, &Disk)> {
+    devices.iter().filter_map(|device| match &device.what {
+        What::Disk(disk) => Some((device, disk)),
+        What::Controller(_) | What::Card(_) | What::Cdrom(_) | What::Other(_) => None,
+    })
+}
+
 impl Vm {
     pub(crate) fn cards(&self) -> impl Iterator<Item = (&Device, &Card)> {
         self.devices.iter().filter_map(|device| match &device.what {
@@ -208,10 +235,56 @@ impl Vm {
     }
 
     pub(crate) fn disks(&self) -> impl Iterator<Item = (&Device, &Disk)> {
-        self.devices.iter().filter_map(|device| match &device.what {
-            What::Disk(disk) => Some((device, disk)),
+        disks(&self.devices)
+    }
+
+    pub(crate) fn disks_mut(&mut self) -> impl Iterator<Item = &mut Disk> {
+        self.devices.iter_mut().filter_map(|device| match &mut device.what {
+            What::Disk(disk) => Some(disk),
             What::Controller(_) | What::Card(_) | What::Cdrom(_) | What::Other(_) => None,
         })
+    }
+
+    /// Its disks, and those that its snapshots keep.
+    pub(crate) fn all_disks_mut(&mut self) -> impl Iterator<Item = &mut Disk> {
+        let kept = self.snapshots.iter_mut().flat_map(|snapshot| &mut snapshot.hardware.devices);
+        self.devices.iter_mut().chain(kept).filter_map(|device| match &mut device.what {
+            What::Disk(disk) => Some(disk),
+            What::Controller(_) | What::Card(_) | What::Cdrom(_) | What::Other(_) => None,
+        })
+    }
+
+    pub(crate) fn hardware(&self) -> Hardware {
+        Hardware {
+            guest_id: self.guest_id.clone(),
+            annotation: self.annotation.clone(),
+            cpus: self.cpus,
+            cores_per_socket: self.cores_per_socket,
+            memory_mb: self.memory_mb,
+            firmware: self.firmware.clone(),
+            boot: self.boot.clone(),
+            devices: self.devices.clone(),
+            extra_config: self.extra_config.clone(),
+        }
+    }
+
+    pub(crate) fn restore(&mut self, hardware: Hardware) {
+        self.guest_id = hardware.guest_id;
+        self.annotation = hardware.annotation;
+        self.cpus = hardware.cpus;
+        self.cores_per_socket = hardware.cores_per_socket;
+        self.memory_mb = hardware.memory_mb;
+        self.firmware = hardware.firmware;
+        self.boot = hardware.boot;
+        self.devices = hardware.devices;
+        self.extra_config = hardware.extra_config;
+    }
+
+    /// The files of its disks and of its snapshots' disks, with the datastores that they are on.
+    pub(crate) fn files(&self) -> Vec<(Id, Vec<Layer>)> {
+        let kept = self.snapshots.iter().flat_map(|snapshot| snapshot.hardware.disks());
+        let disks = self.disks().map(|(_, disk)| disk).chain(kept);
+        disks.map(|disk| (disk.datastore, disk.layers.clone())).collect()
     }
 
     /// Where any of its files are.
