@@ -1,0 +1,17 @@
+//! Proofs about the world as a pure function: whatever is asked of it, it agrees with itself, watchers see what there
+//! is, and the same inputs give the same bytes.
+
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a proof fails by panicking, in its helper functions, too"
+)]
+
+mod proofs {
+    mod asking;
+    mod lab;
+    mod random;
+    mod strictness;
+    mod watcher;
+    mod wishes;
+}
