@@ -28,5 +28,5 @@ pub use raw::{Raw, Refused, enveloped};
 pub use sim::Sim;
 pub use terminal::Terminal;
 pub use tools::{tool, workspace};
-pub use vcsim::{Vcsim, VcsimOptions};
+pub use vcsim::{Vcsim, VcsimOptions, only_on_vcsim};
 pub use world::{Connected, connect, connect_over, eventually, options};

@@ -1,3 +1,5 @@
+mod ours;
+
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -13,7 +15,7 @@ use crate::tools::workspace;
 /// Long enough for ten thousand VMs on a busy machine; a start that fails says so at once.
 const START: Duration = Duration::from_secs(1800);
 
-/// VMware's simulator as its own process. It ends with this value, or with the test that dies.
+/// VMware's simulator as its own process, or ours in its place (see `tests/simulator.rs`). It ends with this value, or with the test that dies.
 #[derive(Debug)]
 pub struct Vcsim {
     child: Child,
@@ -37,6 +39,11 @@ enum Guests {
     Own,
     /// In the folder of another simulator.
     Shared(PathBuf),
+}
+
+/// Whether a story is left out here, since it is about the ways of vcsim: `tests/simulator.rs` says why of each.
+pub fn only_on_vcsim() -> bool {
+    ours::is_wanted()
 }
 
 impl VcsimOptions {
@@ -145,26 +152,12 @@ fn bring_guests(command: &mut Command, folder: &Path) {
 
 async fn launch(options: &VcsimOptions, listen: &str, scratch: &TempDir) -> (Child, String) {
     let arguments = &options.arguments;
-    let mut command = Command::new(tool("vcsim"));
-    match &options.guests {
-        Some(Guests::Own) => bring_guests(&mut command, &guests(scratch)),
-        Some(Guests::Shared(folder)) => bring_guests(&mut command, folder),
-        None => {}
-    }
-    let mut child = command
-        .args(["-until-stdin-closes", "-listen", listen])
-        .args(["-username", Vcsim::USER, "-password", Vcsim::PASSWORD])
-        .args(arguments)
-        .arg("-ca")
-        .arg(ca_file(scratch))
-        .env("TMPDIR", scratch.path())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        // It logs every handshake that a story breaks on purpose.
-        .stderr(Stdio::null())
-        .kill_on_drop(true)
-        .spawn()
-        .expect("vcsim starts");
+    let mut command = if ours::is_wanted() {
+        ours::command(arguments, listen, scratch)
+    } else {
+        theirs(options, listen, scratch)
+    };
+    let mut child = command.spawn().expect("the simulator starts");
     let output = child.stdout.take().expect("its output is piped");
     let mut lines = BufReader::new(output).lines();
     let line =
@@ -172,4 +165,26 @@ async fn launch(options: &VcsimOptions, listen: &str, scratch: &TempDir) -> (Chi
     let line = line.unwrap_or_else(|| panic!("vcsim {arguments:?} ended before it served"));
     let address = line.strip_prefix("serving ").unwrap_or_else(|| panic!("vcsim said {line:?}"));
     (child, address.to_owned())
+}
+
+fn theirs(options: &VcsimOptions, listen: &str, scratch: &TempDir) -> Command {
+    let mut command = Command::new(tool("vcsim"));
+    match &options.guests {
+        Some(Guests::Own) => bring_guests(&mut command, &guests(scratch)),
+        Some(Guests::Shared(folder)) => bring_guests(&mut command, folder),
+        None => {}
+    }
+    command
+        .args(["-until-stdin-closes", "-listen", listen])
+        .args(["-username", Vcsim::USER, "-password", Vcsim::PASSWORD])
+        .args(&options.arguments)
+        .arg("-ca")
+        .arg(ca_file(scratch))
+        .env("TMPDIR", scratch.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        // It logs every handshake that a story breaks on purpose.
+        .stderr(Stdio::null())
+        .kill_on_drop(true);
+    command
 }

@@ -28,9 +28,9 @@ async fn the_inventory_shows_what_govc_shows() {
     let peer = format!("{} serves as:\n{}", tool("vcsim").display(), govc.run(&["about"]).await);
     std::io::stderr().write_all(peer.as_bytes()).expect("it can be told");
     let vm = "/DC0/vm/DC0_H0_VM1";
+    govc.run(&["vm.power", "-off", vm]).await;
     govc.run(&["vm.change", "-vm", vm, "-annotation", "{\"a\": \"<&>\"}\nline two", "-c", "3", "-m", "512"])
         .await;
-    govc.run(&["vm.power", "-off", vm]).await;
 
     let ours = connect(vcsim.address()).await;
     let snapshot = ours.inventory.complete().await.expect("it loads");

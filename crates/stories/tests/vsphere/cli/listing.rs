@@ -22,10 +22,11 @@ async fn mixed_world() -> (Vcsim, Govc) {
     let vcsim = Vcsim::start(VcsimOptions::tls(10)).await;
     let govc = Govc::new(&vcsim);
     let vm = |number: usize| format!("DC0_H0_VM{number}");
-    govc.run(&["vm.power", "-off", &vm(1), &vm(2)]).await;
+    govc.run(&["vm.power", "-off", &vm(1), &vm(2), &vm(4)]).await;
     govc.run(&["vm.markastemplate", &vm(2)]).await;
     govc.run(&["vm.power", "-suspend", &vm(3)]).await;
     govc.run(&["vm.change", "-vm", &vm(4), "-c", "3", "-m", "1536"]).await;
+    govc.run(&["vm.power", "-on", &vm(4)]).await;
     govc.run(&["vm.change", "-vm", &vm(4), "-e", "SET.guest.ipAddress=192.0.2.4"]).await;
     let names = ["two  spaces", "a%2fb 100%25 %5c", "Ünï 雛 🐣", "yes", "a: \"b\" # c"];
     for (number, name) in (5..).zip(names) {

@@ -10,7 +10,9 @@ async fn a_vm_is_found_by_its_name_and_by_its_id() {
     let govc = Govc::new(&vcsim);
     let name = "DC0_H0_VM1";
     let annotation = "{\"owner\": 'me'}\n<&> \\ 100%\tÜnï 雛\n";
+    govc.run(&["vm.power", "-off", name]).await;
     govc.run(&["vm.change", "-vm", name, "-annotation", annotation, "-c", "3", "-m", "512"]).await;
+    govc.run(&["vm.power", "-on", name]).await;
     let theirs = govc.json(&["vm.info", name]).await["virtualMachines"][0].take();
     let id = theirs["self"]["value"].as_str().expect("an id");
 

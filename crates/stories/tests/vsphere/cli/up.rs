@@ -1,6 +1,8 @@
 //! `rookery up`.
 
-use rookery_stories::{Govc, Program, Terminal, Vcsim, VcsimOptions, eventually, rookery, start_rookery};
+use rookery_stories::{
+    Govc, Program, Terminal, Vcsim, VcsimOptions, eventually, only_on_vcsim, rookery, start_rookery,
+};
 
 use super::printed;
 
@@ -29,6 +31,9 @@ async fn one_summary_counts_what_govc_counts() {
 
 #[tokio::test]
 async fn in_a_pipe_the_changes_follow_the_summary() {
+    if only_on_vcsim() {
+        return;
+    }
     let vcsim = Vcsim::start(VcsimOptions::tls(2)).await;
     let govc = Govc::new(&vcsim);
     for signal in ["TERM", "INT"] {

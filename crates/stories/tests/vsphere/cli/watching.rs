@@ -1,6 +1,6 @@
 //! `rookery vm watch`.
 
-use rookery_stories::{Govc, Program, Running, Vcsim, VcsimOptions, start_rookery};
+use rookery_stories::{Govc, Program, Running, Vcsim, VcsimOptions, only_on_vcsim, start_rookery};
 use serde_json::{Value, json};
 
 use super::{id_of, printed};
@@ -33,6 +33,9 @@ async fn change(running: &mut Running, id: &str, field: &str) -> Value {
 
 #[tokio::test]
 async fn every_change_is_a_line_with_old_and_new_values() {
+    if only_on_vcsim() {
+        return;
+    }
     let vcsim = Vcsim::start(VcsimOptions::tls(3)).await;
     let govc = Govc::new(&vcsim);
     let (first, second) = (id_of(&govc, "DC0_H0_VM0").await, id_of(&govc, "DC0_H0_VM1").await);
@@ -68,6 +71,9 @@ async fn every_change_is_a_line_with_old_and_new_values() {
 
 #[tokio::test]
 async fn a_pattern_fits_the_name_before_or_after_the_change() {
+    if only_on_vcsim() {
+        return;
+    }
     let vcsim = Vcsim::start(VcsimOptions::plain(2)).await;
     let govc = Govc::new(&vcsim);
     govc.run(&["object.rename", "/DC0/vm/DC0_H0_VM0", "web-0"]).await;

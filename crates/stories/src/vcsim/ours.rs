@@ -1,0 +1,87 @@
+//! Our own simulator in vcsim's place: the same options in its own words.
+
+use std::path::Path;
+use std::process::Stdio;
+
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
+use tempfile::TempDir;
+use tokio::process::Command;
+
+use super::{Vcsim, ca_file};
+use crate::program;
+
+/// Whether the stories of this process run on our own simulator: its test target is named for it.
+pub(super) fn is_wanted() -> bool {
+    let program = std::env::current_exe().ok();
+    let name = program.as_deref().and_then(Path::file_name).and_then(|name| name.to_str());
+    name.is_some_and(|name| name.starts_with("simulator"))
+}
+
+/// `rookery sim vcenter`, ready to start.
+pub(super) fn command(arguments: &[String], listen: &str, scratch: &TempDir) -> Command {
+    let mut command = Command::new(program::binary());
+    command
+        .args(["sim", "vcenter", "--until-stdin-closes", "--listen", listen])
+        .args(["--user", Vcsim::USER, "--password", password(arguments)])
+        .args(arguments.iter().flat_map(|argument| translated(argument, scratch)))
+        .env("TMPDIR", scratch.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .kill_on_drop(true);
+    command
+}
+
+fn password(arguments: &[String]) -> &str {
+    let given = arguments.iter().find_map(|argument| argument.strip_prefix("-password="));
+    given.unwrap_or(Vcsim::PASSWORD)
+}
+
+/// An argument of vcsim in our simulator's words.
+fn translated(argument: &str, scratch: &TempDir) -> Vec<String> {
+    let (name, value) = argument.split_once('=').unwrap_or((argument, ""));
+    let numbered = |flag: &str| vec![flag.to_owned(), value.to_owned()];
+    match (name, value) {
+        ("-tls", "false") => vec!["--no-tls".to_owned()],
+        ("-autostart", "false") => vec!["--off".to_owned()],
+        // It is given in any case.
+        ("-password", _) => Vec::new(),
+        ("-dc", _) => numbered("--datacenters"),
+        ("-cluster", _) => numbered("--clusters"),
+        ("-standalone-host", _) => numbered("--standalone-hosts"),
+        ("-pod", _) => numbered("--datastore-clusters"),
+        ("-pool", _) => numbered("--pools"),
+        ("-vm", _) => numbered("--vms"),
+        ("-task-delay", _) => {
+            let milliseconds = value.strip_prefix("PowerOff:").expect("only powering off is ever slow");
+            vec!["--power-time".to_owned(), format!("{milliseconds}ms")]
+        }
+        ("-issue", kind) => issued(kind, scratch),
+        _ => panic!("our simulator has no word for {argument}"),
+    }
+}
+
+/// A certificate of that kind from an authority of its own, which is written where stories look for it.
+fn issued(kind: &str, scratch: &TempDir) -> Vec<String> {
+    let mut authority = CertificateParams::new(Vec::new()).expect("no names");
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority_key = KeyPair::generate().expect("a key");
+    let certificate = authority.self_signed(&authority_key).expect("an authority");
+    let name = if kind == "other-name" { "vc.example.com" } else { "127.0.0.1" };
+    let mut server = CertificateParams::new(vec![name.to_owned()]).expect("a name");
+    if kind == "expired" {
+        (server.not_before, server.not_after) = (date_time_ymd(2001, 1, 1), date_time_ymd(2002, 1, 1));
+    }
+    let key = KeyPair::generate().expect("a key");
+    let issuer = Issuer::new(authority, authority_key);
+    let server = server.signed_by(&key, &issuer).expect("a certificate");
+    let write = |name: &str, text: String| {
+        let file = scratch.path().join(name);
+        std::fs::write(&file, text).expect("the folder takes files");
+        file.to_str().expect("text").to_owned()
+    };
+    std::fs::write(ca_file(scratch), certificate.pem()).expect("the folder takes files");
+    let chain = write("server.pem", server.pem());
+    let key = write("server.key", key.serialize_pem());
+    vec!["--cert-file".to_owned(), chain, "--key-file".to_owned(), key]
+}
