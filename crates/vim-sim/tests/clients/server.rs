@@ -21,7 +21,10 @@ impl Server {
         let scratch = TempDir::new().expect("a folder");
         let settings = Settings {
             login: Some(("user".to_owned(), "pass".to_owned())),
-            guest_login: Some(("root".to_owned(), "secret".to_owned())),
+            guest_login: Some(rookery_vim_sim::Login {
+                user: "root".to_owned(),
+                password: "secret".to_owned(),
+            }),
             ..Settings::default()
         };
         let clock = Clock::system();
