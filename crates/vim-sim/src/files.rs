@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use crate::id::Id;
 use crate::io::{Aside, Body, Effect, Reply, Request};
+use crate::machine;
 use crate::refusal::Refusal;
 use crate::task::Done;
 use crate::world::World;
@@ -106,6 +107,7 @@ pub(crate) fn check(world: &World, work: &FileWork) -> Result<(), Refusal> {
 
 fn is_there(world: &World, place: &Place) -> bool {
     is_folder(world, place)
+        || left_behind(world, place.datastore).any(|(path, _)| path == place.path)
         || world.store.datastores.get(&place.datastore).is_some_and(|d| d.files.contains_key(&place.path))
 }
 
@@ -124,6 +126,33 @@ fn is_folder(world: &World, place: &Place) -> bool {
             .iter()
             .filter_map(|vm| world.store.vms.get(vm))
             .any(|vm| vm.path.starts_with(&inside))
+        || left_behind(world, place.datastore).any(|(path, _)| path.starts_with(&inside))
+}
+
+/// The files of a datastore that VMs have left there, and the bytes of each.
+pub(crate) fn left_behind(world: &World, datastore: Id) -> impl Iterator<Item = (&str, i64)> {
+    let files = world.store.left_behind.iter().filter(move |(of, _)| *of == datastore);
+    let layers = files.flat_map(|(_, layers)| layers);
+    layers.filter_map(|layer| layer.file.split_once("] ").map(|(_, path)| (path, layer.bytes)))
+}
+
+/// Removes what VMs have left at a place.
+fn remove_left_behind(world: &mut World, place: &Place) {
+    let inside = format!("{}/", place.path);
+    let is_here = |file: &str| {
+        file.split_once("] ").is_some_and(|(_, path)| path == place.path || path.starts_with(&inside))
+    };
+    let mut removed = Vec::new();
+    for (datastore, layers) in &mut world.store.left_behind {
+        if *datastore == place.datastore {
+            removed.extend(layers.extract_if(.., |layer| is_here(&layer.file)));
+        }
+    }
+    world.store.left_behind.retain(|(_, layers)| !layers.is_empty());
+    machine::let_go(world, place.datastore, &removed);
+    if !is_folder(world, place) {
+        world.store.homes.remove(&(place.datastore, place.path.clone()));
+    }
 }
 
 pub(crate) fn run(world: &mut World, work: FileWork) -> Result<Done, Refusal> {
@@ -204,6 +233,7 @@ fn take_out(world: &mut World, place: &Place) -> Vec<(String, Option<StoredFile>
 
 /// Removes what is at a place, and content that nobody else has.
 fn remove(world: &mut World, place: &Place) {
+    remove_left_behind(world, place);
     for (_, file) in take_out(world, place) {
         discard(world, file);
     }

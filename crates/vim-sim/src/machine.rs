@@ -34,6 +34,7 @@ pub(crate) use destroy::{unregister, vanish};
 pub(crate) use devices::{make_disk, networks, next_mac};
 pub(crate) use power::{guest_dies, guest_starts, guest_stops, power_off_now, switch_on};
 pub(crate) use room::{choose_host, count, move_idle, move_running};
+pub(crate) use space::let_go;
 
 /// An operation.
 #[derive(Debug)]

@@ -21,20 +21,10 @@ const BEGIN: &str = "<!-- The table is made by `cargo test -p rookery-stories --
 const END: &str = "<!-- The end of the table. -->\n";
 
 /// What the simulator cannot do yet, by assertion, and why. What stands here must fail: it goes when it works.
-const NOT_YET: [(&str, &str); 9] = [
-    (
-        "collector::an_unknown_member_is_refused",
-        "the vocabulary has the members that are used; what it lacks may well be in the schema",
-    ),
-    ("guests::a_file_goes_into_a_guest_and_comes_back", "guests have no files"),
-    ("guests::a_program_ends_with_its_code", "every program ends with 0"),
-    ("guests::a_wrong_guest_password_is_refused", "nobody can say which password is right"),
-    ("guests::govc_runs_a_program", "guests have no files for what a program prints"),
-    ("life::a_snapshot_brings_back_what_was", "only disks are part of a snapshot"),
-    ("life::an_unregistered_vm_leaves_its_files", "the files of VMs are those of the inventory"),
-    ("places::a_role_that_may_not_does_not", "there are no permissions"),
-    ("places::tags_are_attached", "there is no REST"),
-];
+const NOT_YET: [(&str, &str); 1] = [(
+    "collector::an_unknown_member_is_refused",
+    "the vocabulary has the members that are used; what it lacks may well be in the schema",
+)];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Finding {

@@ -151,6 +151,9 @@ fn paths(world: &World, datastore: Id) -> std::collections::BTreeMap<String, Opt
             }
         }
     }
+    all.extend(
+        crate::files::left_behind(world, datastore).map(|(path, bytes)| (path.to_owned(), none(bytes))),
+    );
     let folders: Vec<String> = all
         .keys()
         .flat_map(|path| path.match_indices('/').map(|(at, _)| path[..at].to_owned()).collect::<Vec<_>>())

@@ -8,6 +8,7 @@ use super::{devices, moving, room, space, vm_of};
 use crate::event;
 use crate::id::{Id, Kind};
 use crate::refusal::Refusal;
+use crate::store::Layer;
 use crate::world::World;
 
 pub(super) fn check(world: &World, id: Id) -> Result<(), Refusal> {
@@ -126,7 +127,11 @@ pub(crate) fn unregister(world: &mut World, id: Id) -> Result<(), Refusal> {
     if vm.power != PowerState::Off {
         return Err(Refusal::power_state(&PowerState::Off, &vm.power));
     }
-    let files = vm.files();
+    let (datastore, mut files) = (vm.datastore, vm.files());
+    let file = format!("[{}] {}", world.store.name(datastore), vm.path);
+    let configuration = vec![Layer { file, bytes: 0 }];
+    space::hold(world, &configuration);
+    files.push((datastore, configuration));
     world.store.left_behind.extend(files);
     take_out(world, id);
     Ok(())

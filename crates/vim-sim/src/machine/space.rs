@@ -74,7 +74,7 @@ pub(super) fn hold(world: &mut World, layers: &[Layer]) {
 }
 
 /// The files of a disk have one disk less standing on them; those that nobody needs go.
-pub(super) fn let_go(world: &mut World, datastore: Id, layers: &[Layer]) {
+pub(crate) fn let_go(world: &mut World, datastore: Id, layers: &[Layer]) {
     for layer in layers {
         let Some(count) = world.store.layers.get_mut(&layer.file) else { continue };
         *count -= 1;

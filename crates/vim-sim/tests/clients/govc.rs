@@ -313,3 +313,24 @@ async fn govc_makes_pools_that_refuse_what_does_not_fit() {
     assert_eq!(pool, root, "what was in a pool goes to the pool around it");
     server.stop().await;
 }
+
+#[tokio::test]
+async fn what_an_unregistered_vm_leaves_takes_space_until_it_is_removed() {
+    let server = server().await;
+    let free = async || line(&server.govc(&["datastore.info", "LocalDS_0"]).await, "Free:").to_owned();
+    let before = free().await;
+    let words =
+        "vm.create -on=false -disk 40GB -disk.eager -ds LocalDS_0 -pool DC0_H0/Resources -net DC0_DVPG0 egg";
+    server.govc(&words.split_whitespace().collect::<Vec<_>>()).await;
+    let during = free().await;
+    assert_ne!(before, during);
+    server.govc(&["vm.unregister", "egg"]).await;
+    assert_eq!(free().await, during);
+    let files = server.govc(&["datastore.ls", "-ds", "LocalDS_0", "egg"]).await;
+    assert!(files.contains("egg.vmx") && files.contains(".vmdk"), "{files}");
+    server.govc(&["datastore.rm", "-ds", "LocalDS_0", "egg"]).await;
+    assert_eq!(free().await, before);
+    let left = server.govc(&["datastore.ls", "-ds", "LocalDS_0"]).await;
+    assert!(!left.contains("egg"), "{left}");
+    server.stop().await;
+}
