@@ -164,6 +164,9 @@ async fn launch(options: &VcsimOptions, listen: &str, scratch: &TempDir) -> (Chi
         timeout(START, lines.next_line()).await.expect("vcsim serves in time").expect("its output is text");
     let line = line.unwrap_or_else(|| panic!("vcsim {arguments:?} ended before it served"));
     let address = line.strip_prefix("serving ").unwrap_or_else(|| panic!("vcsim said {line:?}"));
+    if ours::is_wanted() {
+        ours::slow_down(arguments, scratch).await;
+    }
     (child, address.to_owned())
 }
 

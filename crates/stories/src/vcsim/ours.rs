@@ -1,6 +1,6 @@
 //! Our own simulator in vcsim's place: the same options in its own words.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
@@ -22,6 +22,8 @@ pub(super) fn command(arguments: &[String], listen: &str, scratch: &TempDir) -> 
     let mut command = Command::new(program::binary());
     command
         .args(["sim", "vcenter", "--until-stdin-closes", "--listen", listen])
+        .arg("--control-file")
+        .arg(control_file(scratch))
         .args(["--user", Vcsim::USER, "--password", password(arguments)])
         .args(arguments.iter().flat_map(|argument| translated(argument, scratch)))
         .env("TMPDIR", scratch.path())
@@ -30,6 +32,31 @@ pub(super) fn command(arguments: &[String], listen: &str, scratch: &TempDir) -> 
         .stderr(Stdio::null())
         .kill_on_drop(true);
     command
+}
+
+/// Lets methods be answered late, as vcsim does with `-method-delay`.
+pub(super) async fn slow_down(arguments: &[String], scratch: &TempDir) {
+    let wanted = arguments.iter().filter_map(|argument| argument.strip_prefix("-method-delay="));
+    for (method, time) in wanted.flat_map(delays) {
+        let rule =
+            format!("{{\"method\": \"{method}\", \"action\": {{\"delay\": {{\"by\": \"{time}ms\"}}}}}}");
+        let status = Command::new(program::binary())
+            .args(["sim", "vcenter", "ctl", "--control-file"])
+            .arg(control_file(scratch))
+            .args(["add-rule", &rule])
+            .stdout(Stdio::null())
+            .status();
+        assert!(status.await.expect("rookery starts").success(), "the simulator takes {rule}");
+    }
+}
+
+fn control_file(scratch: &TempDir) -> PathBuf {
+    scratch.path().join("control.json")
+}
+
+/// `Login:1500,Logout:60000`.
+fn delays(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    text.split(',').map(|delay| delay.split_once(':').expect("a method and milliseconds"))
 }
 
 fn password(arguments: &[String]) -> &str {
@@ -45,7 +72,7 @@ fn translated(argument: &str, scratch: &TempDir) -> Vec<String> {
         ("-tls", "false") => vec!["--no-tls".to_owned()],
         ("-autostart", "false") => vec!["--off".to_owned()],
         // It is given in any case.
-        ("-password", _) => Vec::new(),
+        ("-password" | "-username", _) => Vec::new(),
         ("-dc", _) => numbered("--datacenters"),
         ("-cluster", _) => numbered("--clusters"),
         ("-standalone-host", _) => numbered("--standalone-hosts"),
@@ -53,9 +80,13 @@ fn translated(argument: &str, scratch: &TempDir) -> Vec<String> {
         ("-pool", _) => numbered("--pools"),
         ("-vm", _) => numbered("--vms"),
         ("-task-delay", _) => {
-            let milliseconds = value.strip_prefix("PowerOff:").expect("only powering off is ever slow");
-            vec!["--power-time".to_owned(), format!("{milliseconds}ms")]
+            let methods: Vec<_> =
+                delays(value).map(|(name, time)| format!("\"{name}VM_Task\": \"{time}ms\"")).collect();
+            let durations = format!("{{\"durations\": {{\"methods\": {{{}}}}}}}", methods.join(", "));
+            vec!["--set".to_owned(), durations]
         }
+        // Told once it runs: see `slow_down`.
+        ("-method-delay", _) => Vec::new(),
         ("-issue", kind) => issued(kind, scratch),
         _ => panic!("our simulator has no word for {argument}"),
     }

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use rookery_daemon::Supervisor;
-use rookery_stories::{Connected, Govc, Proxy, Vcsim, VcsimOptions, connect};
+use rookery_stories::{Connected, Govc, Proxy, Vcsim, VcsimOptions, connect, only_on_vcsim};
 use rookery_vim::MoRef;
 use rookery_vim_client::{
     Change, CloneError, CloneOrder, DiskMove, FixedAddress, GuestSetup, Kind, Places, PowerChange,
@@ -85,6 +85,9 @@ async fn a_clone_is_what_was_ordered() {
 
 #[tokio::test]
 async fn a_clone_is_put_on_the_host_and_datastore_that_were_named() {
+    if only_on_vcsim() {
+        return;
+    }
     let vcsim = Vcsim::start(VcsimOptions::default().with("-tls=false").with("-host=2").with("-ds=2")).await;
     let govc = Govc::new(&vcsim);
     let ours = connect(vcsim.address()).await;
@@ -221,6 +224,9 @@ impl Changing {
 
 #[tokio::test]
 async fn a_source_that_gets_a_card_while_it_is_cloned_has_a_clone_with_all_cards_set_up() {
+    if only_on_vcsim() {
+        return;
+    }
     let world = Changing::start().await;
     // vcsim leaves the clone behind that it could not set up: it is finished.
     let mut held = world.proxy.hold("CloneVM_Task");
@@ -236,6 +242,9 @@ async fn a_source_that_gets_a_card_while_it_is_cloned_has_a_clone_with_all_cards
 
 #[tokio::test]
 async fn a_clone_that_was_refused_for_its_cards_is_ordered_again() {
+    if only_on_vcsim() {
+        return;
+    }
     // Whether the source shows its new card when it is looked at again, or has lost it.
     for (shows_it, cards, set_up_apart) in [(true, 2, 0), (false, 1, 1)] {
         let world = Changing::start().await;
@@ -284,6 +293,9 @@ async fn cards_that_never_agree_are_told_with_their_numbers() {
 
 #[tokio::test]
 async fn a_guest_is_set_up_once_although_the_answer_to_that_was_lost() {
+    if only_on_vcsim() {
+        return;
+    }
     let world = Changing::start().await;
     let mut held = world.proxy.hold("CloneVM_Task");
     world.proxy.lose("CustomizeVM_Task");

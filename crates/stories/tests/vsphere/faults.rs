@@ -3,9 +3,7 @@ use std::time::Duration;
 
 use rookery_daemon::Supervisor;
 use rookery_daemon::telemetry::chain;
-use rookery_stories::{
-    Govc, Proxy, Relay, Vcsim, VcsimOptions, connect, connect_over, eventually, only_on_vcsim, options,
-};
+use rookery_stories::{Govc, Proxy, Relay, Vcsim, VcsimOptions, connect, connect_over, eventually, options};
 use rookery_vim::envelope::service_instance;
 use rookery_vim::methods::CurrentTime;
 use rookery_vim::objects::PowerState;
@@ -159,9 +157,6 @@ async fn a_task_lost_in_a_restart_is_unknown_not_failed() {
 
 #[tokio::test]
 async fn slow_answers_are_waited_for_and_too_slow_ones_are_an_error() {
-    if only_on_vcsim() {
-        return;
-    }
     let vcsim =
         Vcsim::start(VcsimOptions::plain(1).with("-method-delay=CurrentTime:400,Rename_Task:2500")).await;
     let mut options = options(vcsim.address());

@@ -1,7 +1,9 @@
 //! `rookery doctor`: everything that is wrong, in one run.
 
 use rookery_daemon::Supervisor;
-use rookery_stories::{Govc, Outcome, Program, Proxy, Terminal, Vcsim, VcsimOptions, eventually, rookery};
+use rookery_stories::{
+    Govc, Outcome, Program, Proxy, Terminal, Vcsim, VcsimOptions, eventually, only_on_vcsim, rookery,
+};
 use serde_json::Value;
 use tokio::net::TcpListener;
 
@@ -61,6 +63,9 @@ fn with_code(outcome: Outcome, code: i32) -> String {
 
 #[tokio::test]
 async fn where_everything_is_right_there_are_no_problems() {
+    if only_on_vcsim() {
+        return;
+    }
     let options = VcsimOptions::default().with("-pool=1").with("-pod=1").with("-ds=2").with("-issue=valid");
     let vcsim = Vcsim::start(options).await;
     let govc = Govc::new(&vcsim);
@@ -97,6 +102,9 @@ async fn where_everything_is_right_there_are_no_problems() {
 
 #[tokio::test]
 async fn everything_that_is_wrong_is_told_in_one_run() {
+    if only_on_vcsim() {
+        return;
+    }
     let vcsim = Vcsim::start(world()).await;
     let govc = Govc::new(&vcsim);
     let supervisor = Supervisor::new();
@@ -135,6 +143,9 @@ async fn everything_that_is_wrong_is_told_in_one_run() {
 
 #[tokio::test]
 async fn each_missing_privilege_is_told_by_name_and_only_problems_fail() {
+    if only_on_vcsim() {
+        return;
+    }
     let vcsim = Vcsim::start(world()).await;
     let supervisor = Supervisor::new();
     let doctor = async |privileges: &[&str], code| {
@@ -253,6 +264,9 @@ async fn a_name_means_what_it_means_in_its_datacenter() {
 
 #[tokio::test]
 async fn a_template_and_a_vm_are_cloned_by_different_privileges() {
+    if only_on_vcsim() {
+        return;
+    }
     let vcsim = Vcsim::start(VcsimOptions::plain(2)).await;
     let govc = Govc::new(&vcsim);
     govc.run(&["vm.power", "-off", "DC0_H0_VM0"]).await;
@@ -272,6 +286,9 @@ async fn a_template_and_a_vm_are_cloned_by_different_privileges() {
 
 #[tokio::test]
 async fn a_cluster_of_datastores_is_taken_for_a_datastore() {
+    if only_on_vcsim() {
+        return;
+    }
     let vcsim = Vcsim::start(world()).await;
     let govc = Govc::new(&vcsim);
     let program = Program::against(&vcsim, &["doctor", "-ojson", "--datastore=DC0_POD0"]);
@@ -303,6 +320,9 @@ async fn every_privilege_that_is_asked_for_exists() {
 
 #[tokio::test]
 async fn a_terminal_shows_marks() {
+    if only_on_vcsim() {
+        return;
+    }
     let vcsim = Vcsim::start(VcsimOptions::plain(1)).await;
     let program = Program::against(&vcsim, &["doctor"]).with("TERM", "xterm-256color");
     let shown = async |program: &Program| {

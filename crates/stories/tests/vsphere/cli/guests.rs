@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use rookery_stories::{
-    Govc, Outcome, Program, Terminal, Vcsim, VcsimOptions, eventually, rookery, start_rookery,
+    Govc, Outcome, Program, Terminal, Vcsim, VcsimOptions, eventually, only_on_vcsim, rookery, start_rookery,
 };
 use tempfile::TempDir;
 
@@ -41,6 +41,9 @@ fn text(path: &Path) -> &str {
 
 #[tokio::test]
 async fn a_program_is_run_with_its_arguments_and_its_output_and_exit_code_are_those_of_the_command() {
+    if only_on_vcsim() {
+        return;
+    }
     let (vcsim, govc) = world().await;
     let script = r#"printf '<%s>' "$0" "$@"; echo oops >&2; exit 7"#;
     let words = ["a b", "it's", "$HOME;", "größe & <x>", "", "-v", "line\nbreak"];
@@ -59,6 +62,9 @@ async fn a_program_is_run_with_its_arguments_and_its_output_and_exit_code_are_th
 
 #[tokio::test]
 async fn a_program_gets_variables_a_directory_and_text_for_the_shell() {
+    if only_on_vcsim() {
+        return;
+    }
     let (vcsim, _) = world().await;
     let folder = vcsim.guest_folder().join("nest");
     fs::create_dir(&folder).expect("the guest has a disk");
@@ -76,6 +82,9 @@ async fn a_program_gets_variables_a_directory_and_text_for_the_shell() {
 
 #[tokio::test]
 async fn a_detached_program_goes_on_by_itself() {
+    if only_on_vcsim() {
+        return;
+    }
     let (vcsim, govc) = world().await;
     let file = vcsim.guest_folder().join("done");
     let script = format!("sleep 1; echo late >{}", text(&file));
@@ -88,6 +97,9 @@ async fn a_detached_program_goes_on_by_itself() {
 
 #[tokio::test]
 async fn an_interrupted_command_says_that_its_program_goes_on() {
+    if only_on_vcsim() {
+        return;
+    }
     let (vcsim, govc) = world().await;
     let (begun, file) = (vcsim.guest_folder().join("begun"), vcsim.guest_folder().join("done"));
     let script = format!("echo >{}; sleep 2; echo late >{}", text(&begun), text(&file));
@@ -105,6 +117,9 @@ async fn an_interrupted_command_says_that_its_program_goes_on() {
 
 #[tokio::test]
 async fn a_terminal_shows_no_trace_of_the_progress_in_the_end() {
+    if only_on_vcsim() {
+        return;
+    }
     let (vcsim, _) = world().await;
     let here = TempDir::new().expect("a folder");
     let (local, remote) = (here.path().join("eggs"), vcsim.guest_folder().join("eggs"));
@@ -120,6 +135,9 @@ async fn a_terminal_shows_no_trace_of_the_progress_in_the_end() {
 
 #[tokio::test]
 async fn without_a_guest_or_a_user_of_it_nothing_is_run() {
+    if only_on_vcsim() {
+        return;
+    }
     let (vcsim, _) = world().await;
     let words = ["guest.user: is not set; give --guest-user", "guest.password: is not set"];
     refused(rookery(&vcsim, &["vm", "run", VM, "--", "/bin/true"]).await, 2, &words);
@@ -135,6 +153,9 @@ async fn without_a_guest_or_a_user_of_it_nothing_is_run() {
 
 #[tokio::test]
 async fn files_are_copied_into_the_guest_and_out_of_it() {
+    if only_on_vcsim() {
+        return;
+    }
     let (vcsim, govc) = world().await;
     let here = TempDir::new().expect("a folder");
     let (local, remote) = (here.path().join("eggs"), vcsim.guest_folder().join("eggs"));
@@ -166,6 +187,9 @@ async fn files_are_copied_into_the_guest_and_out_of_it() {
 
 #[tokio::test]
 async fn neither_the_password_nor_the_token_of_a_file_is_logged() {
+    if only_on_vcsim() {
+        return;
+    }
     let (vcsim, govc) = world().await;
     let (missing, file) = (vcsim.guest_folder().join("missing"), vcsim.guest_folder().join("file"));
     let here = TempDir::new().expect("a folder");
@@ -189,6 +213,9 @@ async fn neither_the_password_nor_the_token_of_a_file_is_logged() {
 
 #[tokio::test]
 async fn an_address_is_printed_as_soon_as_there_is_one() {
+    if only_on_vcsim() {
+        return;
+    }
     let (vcsim, govc) = world().await;
     let object = format!("VirtualMachine:{}", id_of(&govc, VM).await);
     let known = govc.property(&object, "guest.ipAddress").await;

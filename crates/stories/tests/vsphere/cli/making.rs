@@ -1,6 +1,6 @@
 //! `rookery vm clone` and `rookery vm create`.
 
-use rookery_stories::{Govc, Program, Terminal, Vcsim, VcsimOptions, eventually, rookery};
+use rookery_stories::{Govc, Program, Terminal, Vcsim, VcsimOptions, eventually, only_on_vcsim, rookery};
 use serde_json::Value;
 
 use super::{id_of, power_of, printed, refused};
@@ -31,6 +31,9 @@ async fn number_of_vms(govc: &Govc) -> usize {
 
 #[tokio::test]
 async fn a_clone_is_as_it_was_said_and_otherwise_as_its_source() {
+    if only_on_vcsim() {
+        return;
+    }
     let (vcsim, govc) = world(VcsimOptions::tls(1).with("-ds=2").with("-pool=1")).await;
     govc.run(&["folder.create", "/DC0/vm/a team"]).await;
     let plain = printed(rookery(&vcsim, &["vm", "clone", "DC0_H0_VM0", "plain"]).await);
@@ -116,6 +119,9 @@ async fn a_clone_is_as_it_was_said_and_otherwise_as_its_source() {
 
 #[tokio::test]
 async fn a_new_vm_is_as_it_was_said() {
+    if only_on_vcsim() {
+        return;
+    }
     let (vcsim, govc) = world(VcsimOptions::tls(1)).await;
     let image = tempfile::NamedTempFile::new().expect("a temporary file");
     let path = image.path().to_str().expect("a path");
@@ -192,6 +198,9 @@ async fn a_new_vm_is_as_it_was_said() {
 
 #[tokio::test]
 async fn what_is_wrong_or_unclear_is_told_at_once_and_nothing_is_made() {
+    if only_on_vcsim() {
+        return;
+    }
     let (vcsim, govc) = world(VcsimOptions::default().with("-dc=2").with("-ds=2").with("-tls=false")).await;
     let before = number_of_vms(&govc).await;
     let wrong = ["vm", "create", "x", "--cpus", "none", "--memory", "8GB", "--boot", "floppy"];
@@ -228,6 +237,9 @@ async fn what_is_wrong_or_unclear_is_told_at_once_and_nothing_is_made() {
 
 #[tokio::test]
 async fn a_datastore_cluster_can_be_named_like_a_datastore() {
+    if only_on_vcsim() {
+        return;
+    }
     let (vcsim, govc) = world(VcsimOptions::plain(1).with("-ds=2").with("-pod=1")).await;
     govc.run(&["object.mv", "/DC0/datastore/LocalDS_1", "/DC0/datastore/DC0_POD0"]).await;
     printed(rookery(&vcsim, &["vm", "clone", "DC0_H0_VM0", "a", "--datastore", "DC0_POD0"]).await);
@@ -241,6 +253,9 @@ async fn a_datastore_cluster_can_be_named_like_a_datastore() {
 
 #[tokio::test]
 async fn a_terminal_shows_what_is_going_on_until_it_is_done() {
+    if only_on_vcsim() {
+        return;
+    }
     let (vcsim, govc) = world(VcsimOptions::plain(1).with("-task-delay=CloneVm:4000")).await;
     let program = Program::against(&vcsim, &["vm", "clone", "DC0_H0_VM0", "slow"]);
     let terminal = Terminal::start(&program, 80, 10);

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use rookery_daemon::Supervisor;
 use rookery_stories::{
-    Govc, Program, Proxy, Running, Vcsim, VcsimOptions, connect, eventually, only_on_vcsim, rookery,
-    start_rookery,
+    Govc, Program, Proxy, Running, Vcsim, VcsimOptions, connect, eventually, rookery, start_rookery,
 };
 
 use super::{id_of, power_of};
@@ -54,9 +53,6 @@ async fn interrupted(running: Running, govc: &Govc, what: &str) {
 
 #[tokio::test]
 async fn an_interrupt_during_a_slow_load_ends_the_session() {
-    if only_on_vcsim() {
-        return;
-    }
     let vcsim = Vcsim::start(VcsimOptions::tls(1).with("-method-delay=CreateContainerView:3000")).await;
     let govc = Govc::new(&vcsim);
     for arguments in [
@@ -84,9 +80,6 @@ async fn an_interrupt_during_a_slow_load_ends_the_session() {
 
 #[tokio::test]
 async fn an_interrupt_during_the_login_ends_the_session_that_comes_of_it() {
-    if only_on_vcsim() {
-        return;
-    }
     let vcsim = Vcsim::start(VcsimOptions::plain(1).with("-method-delay=Login:1500")).await;
     let govc = Govc::new(&vcsim);
     let supervisor = Supervisor::new();
@@ -101,9 +94,6 @@ async fn an_interrupt_during_the_login_ends_the_session_that_comes_of_it() {
 
 #[tokio::test]
 async fn a_second_interrupt_does_not_wait_for_anybody() {
-    if only_on_vcsim() {
-        return;
-    }
     let vcsim =
         Vcsim::start(VcsimOptions::plain(1).with("-method-delay=Logout:60000,DestroyView:60000")).await;
     let mut running = start_rookery(&vcsim, &["vm", "watch"]);

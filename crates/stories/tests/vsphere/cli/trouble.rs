@@ -1,7 +1,7 @@
 //! What goes wrong, told once and clearly.
 
 use rookery_daemon::Supervisor;
-use rookery_stories::{Govc, Program, Proxy, Vcsim, VcsimOptions, connect, only_on_vcsim, rookery};
+use rookery_stories::{Govc, Program, Proxy, Vcsim, VcsimOptions, connect, rookery};
 use tokio::net::TcpListener;
 
 use super::{printed, refused};
@@ -111,9 +111,6 @@ async fn an_unknown_datacenter_is_answered_with_those_that_exist() {
 
 #[tokio::test]
 async fn a_vcenter_that_is_too_slow_is_told_with_the_setting_that_gives_it_more_time() {
-    if only_on_vcsim() {
-        return;
-    }
     let vcsim = Vcsim::start(VcsimOptions::plain(1).with("-method-delay=CreateContainerView:3000")).await;
     let hurried = listing(&vcsim).with("ROOKERY_VCENTER__LOAD_TIMEOUT", "1s");
     check(&vcsim, hurried, 1, &["vcenter.load-timeout", "the VMs were not loaded within 1 s"]).await;
