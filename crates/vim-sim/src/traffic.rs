@@ -132,7 +132,7 @@ impl Traffic {
                 counts.answered += 1;
             }
             Body::Text(_) | Body::Bytes(_) | Body::Slow(..) | Body::Aside(_) | Body::Head(_) => {
-                counts.refused += 1
+                counts.refused += 1;
             }
         }
         counts.bytes_sent += match &reply.body {

@@ -28,6 +28,7 @@ fn help_of_the_program() {
       up        Show the live fleet of a vCenter
       vm        List, inspect, watch and change virtual machines
       doctor    Look for everything that stands in the way of making VMs, and tell what to do about it
+      sim       Simulate a system that Rookery talks to
       settings  Show the effective settings and where each comes from
 
     Options:

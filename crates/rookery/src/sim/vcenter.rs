@@ -243,9 +243,9 @@ fn read_model(file: &Path) -> anyhow::Result<Model> {
 
 /// What only the owner of the control file knows.
 fn token() -> anyhow::Result<String> {
-    let mut bytes = [0_u8; 24];
+    let mut bytes = [0_u8; 16];
     SysRng.try_fill_bytes(&mut bytes).context("the system gives no random numbers")?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(format!("{:032x}", u128::from_le_bytes(bytes)))
 }
 
 pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {

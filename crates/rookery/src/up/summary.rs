@@ -128,7 +128,7 @@ mod tests {
         templates    1
         questions    1 wait for an answer: web-1
 
-        Works now    this live view, `rookery vm` (look, make, change, run inside), `rookery doctor`, `rookery settings`
+        Works now    this live view, `rookery vm` (look, make, change, run inside), `rookery doctor`, `rookery sim vcenter`
         Comes later  the CDS hatchery, HyperShift agents, cluster pools, the tenant API
 
         09:31:05 gone     web-3
@@ -147,7 +147,7 @@ mod tests {
         templates    0
         questions    none
 
-        Works now    this live view, `rookery vm` (look, make, change, run inside), `rookery doctor`, `rookery settings`
+        Works now    this live view, `rookery vm` (look, make, change, run inside), `rookery doctor`, `rookery sim vcenter`
         Comes later  the CDS hatchery, HyperShift agents, cluster pools, the tenant API
         ");
     }

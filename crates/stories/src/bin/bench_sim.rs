@@ -117,6 +117,7 @@ async fn alone(vms: usize, plan: &Plan) {
     println!("memory at the end: {:.0} MiB", server.memory());
 }
 
+#[derive(Clone, Copy)]
 enum Better {
     Less,
     More,

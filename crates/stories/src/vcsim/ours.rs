@@ -72,7 +72,7 @@ fn translated(argument: &str, scratch: &TempDir) -> Vec<String> {
         ("-tls", "false") => vec!["--no-tls".to_owned()],
         ("-autostart", "false") => vec!["--off".to_owned()],
         // It is given in any case.
-        ("-password" | "-username", _) => Vec::new(),
+        ("-password" | "-username" | "-method-delay", _) => Vec::new(),
         ("-dc", _) => numbered("--datacenters"),
         ("-cluster", _) => numbered("--clusters"),
         ("-standalone-host", _) => numbered("--standalone-hosts"),
@@ -86,7 +86,6 @@ fn translated(argument: &str, scratch: &TempDir) -> Vec<String> {
             vec!["--set".to_owned(), durations]
         }
         // Told once it runs: see `slow_down`.
-        ("-method-delay", _) => Vec::new(),
         ("-issue", kind) => issued(kind, scratch),
         _ => panic!("our simulator has no word for {argument}"),
     }

@@ -26,7 +26,7 @@ pub(crate) fn property(world: &World, id: Id, path: &str, out: &mut Writer, elem
         let mut list = Writer::new();
         return match property(world, id, keyed.list, &mut list, element) {
             Found::Written => keyed.pick(&list.into_string(), out, element),
-            other => other,
+            other @ (Found::Invalid | Found::Unset) => other,
         };
     }
     let steps: Vec<&str> = path.split('.').collect();

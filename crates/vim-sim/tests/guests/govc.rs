@@ -69,7 +69,7 @@ async fn directories_are_made_moved_and_removed() {
     assert!(refused("guest.mkdir", &["/srv/a"]).await.contains("already exists"));
     assert!(refused("guest.mkdir", &["/srv/x/y"]).await.contains("was not found"));
     let file = run("guest.mktemp", &["-p", "/srv/a", "-s", ".log"]).await;
-    assert!(file.starts_with("/srv/a/") && file.trim().ends_with(".log"), "{file}");
+    assert!(file.starts_with("/srv/a/") && file.trim().strip_suffix(".log").is_some(), "{file}");
     let directory = run("guest.mktemp", &["-d"]).await;
     assert!(directory.starts_with("/tmp/"), "{directory}");
     run("guest.chmod", &["0640", file.trim()]).await;

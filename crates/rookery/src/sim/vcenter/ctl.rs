@@ -34,7 +34,7 @@ enum Command {
     Inspect,
     /// List the rules
     Rules,
-    /// Add a rule, such as '{"method": "CloneVM_Task", "count": 1, "action": "lose-reply"}'
+    /// Add a rule, such as '{"method": "Clone*", "count": 1, "action": "lose-reply"}'
     AddRule {
         /// The rule
         #[arg(value_name = "JSON", value_parser = json)]

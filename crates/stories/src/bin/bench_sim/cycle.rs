@@ -19,9 +19,9 @@ const STALLED: Duration = Duration::from_secs(20);
 
 /// Operations a second; none if the server stopped answering.
 pub(crate) async fn rate(server: &Server, clients: usize, watched: bool, seconds: usize) -> Option<f64> {
-    let watcher = if watched { Some(connect(&server.address).await) } else { None };
-    if let Some(watcher) = &watcher {
-        watcher.inventory.complete().await.expect("it loads");
+    let listener = if watched { Some(connect(&server.address).await) } else { None };
+    if let Some(listener) = &listener {
+        listener.inventory.complete().await.expect("it loads");
     }
     let end = Instant::now() + Duration::from_secs(seconds as u64);
     let began = Instant::now();
@@ -32,7 +32,7 @@ pub(crate) async fn rate(server: &Server, clients: usize, watched: bool, seconds
         f64::from(u32::try_from(done.iter().sum::<usize>()).unwrap_or(u32::MAX))
             / began.elapsed().as_secs_f64()
     });
-    if let Some(watcher) = watcher {
+    if let Some(watcher) = listener {
         // Of a server that has stopped nothing more can be expected.
         watcher.supervisor.shutdown(Duration::from_secs(10)).await.ok();
         watcher.client.close().await.ok();
