@@ -27,6 +27,9 @@ const LATER: &str = "fails here and was not looked into yet: it may be the story
 const QUIET: &str =
     "asserts that nothing but the power state changes: vcsim's guests show nothing of themselves";
 
+const BEHIND: &str =
+    "counts on vcsim to ignore the snapshot that is cloned, or to leave a VM behind after `NicSettingMismatch`; ours does neither, like a vCenter";
+
 /// What is left out, and why.
 const LEFT_OUT: [(&str, &str); 28] = [
     (
@@ -58,10 +61,10 @@ const LEFT_OUT: [(&str, &str); 28] = [
     ("cli::making::a_datastore_cluster_can_be_named_like_a_datastore", LATER),
     ("cli::making::a_new_vm_is_as_it_was_said", LATER),
     ("cli::making::what_is_wrong_or_unclear_is_told_at_once_and_nothing_is_made", LATER),
-    ("clones::a_clone_is_put_on_the_host_and_datastore_that_were_named", LATER),
-    ("clones::a_clone_that_was_refused_for_its_cards_is_ordered_again", LATER),
-    ("clones::a_guest_is_set_up_once_although_the_answer_to_that_was_lost", LATER),
-    ("clones::a_source_that_gets_a_card_while_it_is_cloned_has_a_clone_with_all_cards_set_up", LATER),
+    ("clones::a_clone_that_was_refused_for_its_cards_is_ordered_again", BEHIND),
+    ("clones::a_source_that_gets_a_card_while_it_is_cloned_has_a_clone_with_all_cards_set_up", BEHIND),
+    ("clones::cards_that_never_agree_are_told_with_their_numbers", BEHIND),
+    ("clones::a_guest_is_set_up_once_although_the_answer_to_that_was_lost", BEHIND),
     ("cli::making::a_terminal_shows_what_is_going_on_until_it_is_done", LATER),
 ];
 

@@ -78,6 +78,8 @@ fn translated(argument: &str, scratch: &TempDir) -> Vec<String> {
         ("-standalone-host", _) => numbered("--standalone-hosts"),
         ("-pod", _) => numbered("--datastore-clusters"),
         ("-pool", _) => numbered("--pools"),
+        ("-ds", _) => numbered("--datastores"),
+        ("-host", _) => numbered("--cluster-hosts"),
         ("-vm", _) => numbered("--vms"),
         ("-task-delay", _) => {
             let methods: Vec<_> =

@@ -9,7 +9,7 @@ use crate::event;
 use crate::id::Id;
 use crate::refusal::Refusal;
 use crate::rules;
-use crate::store::{Disk, Guest, Layer, Vm, What};
+use crate::store::{Device, Disk, Guest, Layer, Vm, What};
 use crate::world::World;
 
 /// What a disk that only holds changes takes.
@@ -131,12 +131,20 @@ fn disks(origin: &Vm, spec: &VirtualMachineCloneSpec) -> Result<Disks, Refusal> 
     }
 }
 
+/// What the clone is made from: the devices of the snapshot, where one is named, since a snapshot keeps them all.
+fn source_devices<'v>(origin: &'v Vm, spec: &VirtualMachineCloneSpec) -> &'v [Device] {
+    let named = spec.snapshot.as_ref().and_then(Id::of);
+    let snapshot = named.and_then(|id| origin.snapshots.iter().find(|s| s.id == id));
+    snapshot.map_or(&origin.devices, |snapshot| &snapshot.hardware.devices)
+}
+
 /// How many cards the clone will have.
 fn cards_after(origin: &Vm, spec: &VirtualMachineCloneSpec) -> usize {
     let changes = spec.location.device_change.iter();
     let changes = changes.chain(spec.config.iter().flat_map(|config| &config.device_change));
+    let had = source_devices(origin, spec).iter().filter(|device| matches!(device.what, What::Card(_))).count();
     changes.filter(|change| change.device.xsi_type.as_deref().is_some_and(devices::is_card)).fold(
-        origin.cards().count(),
+        had,
         |cards, change| match change.operation.as_deref() {
             Some("add") => cards + 1,
             Some("remove") => cards.saturating_sub(1),
@@ -155,11 +163,7 @@ fn copy_disks(
     spec: &VirtualMachineCloneSpec,
 ) -> Result<i64, Refusal> {
     let origin = vm_of(world, source)?;
-    let mut devices = origin.devices.clone();
-    let at_snapshot = spec.snapshot.as_ref().and_then(Id::of);
-    if let Some(snapshot) = at_snapshot.and_then(|id| origin.snapshots.iter().find(|s| s.id == id)) {
-        devices.clone_from(&snapshot.hardware.devices);
-    }
+    let mut devices = source_devices(origin, spec).to_vec();
     let mut copied = 0;
     for device in &mut devices {
         match &mut device.what {
