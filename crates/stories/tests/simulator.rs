@@ -10,6 +10,10 @@
     reason = "a story fails by panicking, in its helper functions, too"
 )]
 
+mod only_ours {
+    mod limits;
+}
+
 mod vsphere {
     mod cli;
     mod clones;
@@ -27,8 +31,7 @@ const LATER: &str = "fails here and was not looked into yet: it may be the story
 const QUIET: &str =
     "asserts that nothing but the power state changes: vcsim's guests show nothing of themselves";
 
-const BEHIND: &str =
-    "counts on vcsim to ignore the snapshot that is cloned, or to leave a VM behind after `NicSettingMismatch`; ours does neither, like a vCenter";
+const BEHIND: &str = "counts on vcsim to ignore the snapshot that is cloned, or to leave a VM behind after `NicSettingMismatch`; ours does neither, like a vCenter";
 
 /// What is left out, and why.
 const LEFT_OUT: [(&str, &str); 28] = [

@@ -142,7 +142,8 @@ fn source_devices<'v>(origin: &'v Vm, spec: &VirtualMachineCloneSpec) -> &'v [De
 fn cards_after(origin: &Vm, spec: &VirtualMachineCloneSpec) -> usize {
     let changes = spec.location.device_change.iter();
     let changes = changes.chain(spec.config.iter().flat_map(|config| &config.device_change));
-    let had = source_devices(origin, spec).iter().filter(|device| matches!(device.what, What::Card(_))).count();
+    let had =
+        source_devices(origin, spec).iter().filter(|device| matches!(device.what, What::Card(_))).count();
     changes.filter(|change| change.device.xsi_type.as_deref().is_some_and(devices::is_card)).fold(
         had,
         |cards, change| match change.operation.as_deref() {
