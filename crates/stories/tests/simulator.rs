@@ -11,6 +11,7 @@
 )]
 
 mod only_ours {
+    mod idle;
     mod limits;
 }
 

@@ -77,7 +77,13 @@ impl Running {
         let (notices, _) = broadcast::channel(NOTICES);
         let (programs, reports) = Programs::new(Arc::clone(&blobs), supervisor);
         let shell = Shell { clock, blobs: Arc::clone(&blobs), restarted, programs, notices: notices.clone() };
-        supervisor.spawn("simulated vCenter", run(world, shell, messages, reports));
+        let over = supervisor.token();
+        supervisor.spawn("simulated vCenter", async move {
+            tokio::select! {
+                () = run(world, shell, messages, reports) => {}
+                () = over.cancelled() => {}
+            }
+        });
         let last_request = Arc::default();
         Self { inbox, blobs, connections: supervisor.clone(), last_request, restarts, notices }
     }
