@@ -30,6 +30,7 @@ pub struct Vcsim {
 pub struct VcsimOptions {
     arguments: Vec<String>,
     guests: Option<Guests>,
+    without_tools: bool,
 }
 
 /// Where the guests of its VMs live.
@@ -73,6 +74,13 @@ impl VcsimOptions {
     #[must_use]
     pub fn with_guests_of(mut self, other: &Vcsim) -> Self {
         self.guests = Some(Guests::Shared(guests(&other.scratch)));
+        self
+    }
+
+    /// No VM has the tools, as in vcsim no VM does anyway.
+    #[must_use]
+    pub fn without_tools(mut self) -> Self {
+        self.without_tools = true;
         self
     }
 
@@ -153,7 +161,7 @@ fn bring_guests(command: &mut Command, folder: &Path) {
 async fn launch(options: &VcsimOptions, listen: &str, scratch: &TempDir) -> (Child, String) {
     let arguments = &options.arguments;
     let mut command = if ours::is_wanted() {
-        ours::command(arguments, listen, scratch)
+        ours::command(options, listen, scratch)
     } else {
         theirs(options, listen, scratch)
     };

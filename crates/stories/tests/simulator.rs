@@ -35,7 +35,7 @@ const QUIET: &str =
 const BEHIND: &str = "counts on vcsim to ignore the snapshot that is cloned, or to leave a VM behind after `NicSettingMismatch`; ours does neither, like a vCenter";
 
 /// What is left out, and why.
-const LEFT_OUT: [(&str, &str); 28] = [
+const LEFT_OUT: [(&str, &str); 17] = [
     (
         "machines::a_guest_without_tools_is_not_asked_to_reboot",
         "needs VMs that run without tools, as all of vcsim's do; ours have them",
@@ -43,12 +43,6 @@ const LEFT_OUT: [(&str, &str); 28] = [
     ("cli::up::in_a_pipe_the_changes_follow_the_summary", QUIET),
     ("cli::watching::every_change_is_a_line_with_old_and_new_values", QUIET),
     ("cli::watching::a_pattern_fits_the_name_before_or_after_the_change", QUIET),
-    ("cli::doctor::a_cluster_of_datastores_is_taken_for_a_datastore", LATER),
-    ("cli::doctor::a_template_and_a_vm_are_cloned_by_different_privileges", LATER),
-    ("cli::doctor::a_terminal_shows_marks", LATER),
-    ("cli::doctor::each_missing_privilege_is_told_by_name_and_only_problems_fail", LATER),
-    ("cli::doctor::everything_that_is_wrong_is_told_in_one_run", LATER),
-    ("cli::doctor::where_everything_is_right_there_are_no_problems", LATER),
     ("cli::guests::a_program_gets_variables_a_directory_and_text_for_the_shell", LATER),
     (
         "cli::guests::a_program_is_run_with_its_arguments_and_its_output_and_exit_code_are_those_of_the_command",
@@ -61,15 +55,10 @@ const LEFT_OUT: [(&str, &str); 28] = [
     ("cli::guests::neither_the_password_nor_the_token_of_a_file_is_logged", LATER),
     ("cli::guests::without_a_guest_or_a_user_of_it_nothing_is_run", LATER),
     ("cli::guests::an_interrupted_command_says_that_its_program_goes_on", LATER),
-    ("cli::making::a_clone_is_as_it_was_said_and_otherwise_as_its_source", LATER),
-    ("cli::making::a_datastore_cluster_can_be_named_like_a_datastore", LATER),
-    ("cli::making::a_new_vm_is_as_it_was_said", LATER),
-    ("cli::making::what_is_wrong_or_unclear_is_told_at_once_and_nothing_is_made", LATER),
     ("clones::a_clone_that_was_refused_for_its_cards_is_ordered_again", BEHIND),
     ("clones::a_source_that_gets_a_card_while_it_is_cloned_has_a_clone_with_all_cards_set_up", BEHIND),
     ("clones::cards_that_never_agree_are_told_with_their_numbers", BEHIND),
     ("clones::a_guest_is_set_up_once_although_the_answer_to_that_was_lost", BEHIND),
-    ("cli::making::a_terminal_shows_what_is_going_on_until_it_is_done", LATER),
 ];
 
 /// Every story that leaves itself out, as the sources have it.

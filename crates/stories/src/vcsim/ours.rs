@@ -3,11 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan as _};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
 use tempfile::TempDir;
 use tokio::process::Command;
 
-use super::{Vcsim, ca_file};
+use super::{Vcsim, VcsimOptions, ca_file};
 use crate::program;
 
 /// Whether the stories of this process run on our own simulator: its test target is named for it.
@@ -18,7 +20,8 @@ pub(super) fn is_wanted() -> bool {
 }
 
 /// `rookery sim vcenter`, ready to start.
-pub(super) fn command(arguments: &[String], listen: &str, scratch: &TempDir) -> Command {
+pub(super) fn command(options: &VcsimOptions, listen: &str, scratch: &TempDir) -> Command {
+    let arguments = &options.arguments;
     let mut command = Command::new(program::binary());
     command
         .args(["sim", "vcenter", "--until-stdin-closes", "--listen", listen])
@@ -31,6 +34,9 @@ pub(super) fn command(arguments: &[String], listen: &str, scratch: &TempDir) -> 
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .kill_on_drop(true);
+    if options.without_tools {
+        command.args(["--set", "{\"guests\": {\"tools-installed\": false}}"]);
+    }
     command
 }
 
@@ -76,14 +82,17 @@ fn translated(argument: &str, scratch: &TempDir) -> Vec<String> {
         ("-dc", _) => numbered("--datacenters"),
         ("-cluster", _) => numbered("--clusters"),
         ("-standalone-host", _) => numbered("--standalone-hosts"),
+        ("-ds", _) => numbered("--datastores"),
         ("-pod", _) => numbered("--datastore-clusters"),
         ("-pool", _) => numbered("--pools"),
         ("-ds", _) => numbered("--datastores"),
         ("-host", _) => numbered("--cluster-hosts"),
         ("-vm", _) => numbered("--vms"),
         ("-task-delay", _) => {
-            let methods: Vec<_> =
-                delays(value).map(|(name, time)| format!("\"{name}VM_Task\": \"{time}ms\"")).collect();
+            let methods: Vec<_> = delays(value)
+                .map(|(name, time)| (name.strip_suffix("Vm").unwrap_or(name), time))
+                .map(|(name, time)| format!("\"{name}VM_Task\": \"{time}ms\""))
+                .collect();
             let durations = format!("{{\"durations\": {{\"methods\": {{{}}}}}}}", methods.join(", "));
             vec!["--set".to_owned(), durations]
         }
@@ -101,9 +110,15 @@ fn issued(kind: &str, scratch: &TempDir) -> Vec<String> {
     let certificate = authority.self_signed(&authority_key).expect("an authority");
     let name = if kind == "other-name" { "vc.example.com" } else { "127.0.0.1" };
     let mut server = CertificateParams::new(vec![name.to_owned()]).expect("a name");
-    if kind == "expired" {
-        (server.not_before, server.not_after) = (date_time_ymd(2001, 1, 1), date_time_ymd(2002, 1, 1));
-    }
+    // Valid for days, not for ever: it is warned of.
+    let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
+    let in_days = |days: i64| {
+        let date = today.saturating_add(days.days());
+        let part = |number: i8| u8::try_from(number).expect("months and days count from 1");
+        date_time_ymd(date.year().into(), part(date.month()), part(date.day()))
+    };
+    server.not_before = in_days(-2);
+    server.not_after = if kind == "expired" { in_days(-1) } else { in_days(2) };
     let key = KeyPair::generate().expect("a key");
     let issuer = Issuer::new(authority, authority_key);
     let server = server.signed_by(&key, &issuer).expect("a certificate");

@@ -1,9 +1,7 @@
 //! `rookery doctor`: everything that is wrong, in one run.
 
 use rookery_daemon::Supervisor;
-use rookery_stories::{
-    Govc, Outcome, Program, Proxy, Terminal, Vcsim, VcsimOptions, eventually, only_on_vcsim, rookery,
-};
+use rookery_stories::{Govc, Outcome, Program, Proxy, Terminal, Vcsim, VcsimOptions, eventually, rookery};
 use serde_json::Value;
 use tokio::net::TcpListener;
 
@@ -63,9 +61,6 @@ fn with_code(outcome: Outcome, code: i32) -> String {
 
 #[tokio::test]
 async fn where_everything_is_right_there_are_no_problems() {
-    if only_on_vcsim() {
-        return;
-    }
     let options = VcsimOptions::default().with("-pool=1").with("-pod=1").with("-ds=2").with("-issue=valid");
     let vcsim = Vcsim::start(options).await;
     let govc = Govc::new(&vcsim);
@@ -75,8 +70,11 @@ async fn where_everything_is_right_there_are_no_problems() {
     let checks = json(program.run().await);
     assert_eq!(of_state(&checks, "problem"), Vec::<String>::new(), "{checks:#}");
     assert_eq!(of_state(&checks, "skipped"), Vec::<String>::new(), "{checks:#}");
-    // Its certificate is for two days, and it speaks 6.5.
-    assert_eq!(of_state(&checks, "warning"), ["TLS", "API version"], "{checks:#}");
+    // Its certificate is for two days, and vcsim speaks 6.5.
+    let about = govc.json(&["about"]).await;
+    let is_old = about["about"]["apiVersion"].as_str().expect("a version").starts_with("6.5");
+    let warnings: &[&str] = if is_old { &["TLS", "API version"] } else { &["TLS"] };
+    assert_eq!(of_state(&checks, "warning"), warnings, "{checks:#}");
     let (_, tls) = check(&checks, "TLS", "");
     let thumbprint = govc.run(&["about.cert", "-k", "-thumbprint"]).await;
     let thumbprint = thumbprint.split_whitespace().last().expect("a thumbprint");
@@ -102,11 +100,10 @@ async fn where_everything_is_right_there_are_no_problems() {
 
 #[tokio::test]
 async fn everything_that_is_wrong_is_told_in_one_run() {
-    if only_on_vcsim() {
-        return;
-    }
-    let vcsim = Vcsim::start(world()).await;
+    let vcsim = Vcsim::start(world().without_tools()).await;
     let govc = Govc::new(&vcsim);
+    let about = govc.json(&["about"]).await;
+    let product = about["about"]["fullName"].as_str().expect("a name");
     let supervisor = Supervisor::new();
     let proxy = Proxy::start(vcsim.socket(), &supervisor).await;
     proxy.rewrite("CurrentTime", "<returnval>20", "<returnval>19");
@@ -117,7 +114,7 @@ async fn everything_that_is_wrong_is_told_in_one_run() {
         .and(&["--template=DC0_H0_VM7", "--template=DC0_H0_VM0"]);
     let told = with_code(program.clone().run().await, 1);
     for words in [
-        "\nPROBLEM  product: VMware vCenter Server 6.5.0 build-5973321 is a single ESXi host, which cannot clone\n",
+        &format!("\nPROBLEM  product: {product} is a single ESXi host, which cannot clone\n"),
         "\nPROBLEM  clock: vCenter is 31",
         "\nPROBLEM  datacenter DC9: there is none of this name\n           there are: /DC0\n",
         "\nPROBLEM  datastore LocalDS_9: there is none of this name\n           there are: /DC0/datastore/LocalDS_",
@@ -143,9 +140,6 @@ async fn everything_that_is_wrong_is_told_in_one_run() {
 
 #[tokio::test]
 async fn each_missing_privilege_is_told_by_name_and_only_problems_fail() {
-    if only_on_vcsim() {
-        return;
-    }
     let vcsim = Vcsim::start(world()).await;
     let supervisor = Supervisor::new();
     let doctor = async |privileges: &[&str], code| {
@@ -264,10 +258,7 @@ async fn a_name_means_what_it_means_in_its_datacenter() {
 
 #[tokio::test]
 async fn a_template_and_a_vm_are_cloned_by_different_privileges() {
-    if only_on_vcsim() {
-        return;
-    }
-    let vcsim = Vcsim::start(VcsimOptions::plain(2)).await;
+    let vcsim = Vcsim::start(VcsimOptions::plain(2).without_tools()).await;
     let govc = Govc::new(&vcsim);
     govc.run(&["vm.power", "-off", "DC0_H0_VM0"]).await;
     govc.run(&["vm.markastemplate", "DC0_H0_VM0"]).await;
@@ -286,9 +277,6 @@ async fn a_template_and_a_vm_are_cloned_by_different_privileges() {
 
 #[tokio::test]
 async fn a_cluster_of_datastores_is_taken_for_a_datastore() {
-    if only_on_vcsim() {
-        return;
-    }
     let vcsim = Vcsim::start(world()).await;
     let govc = Govc::new(&vcsim);
     let program = Program::against(&vcsim, &["doctor", "-ojson", "--datastore=DC0_POD0"]);
@@ -320,9 +308,6 @@ async fn every_privilege_that_is_asked_for_exists() {
 
 #[tokio::test]
 async fn a_terminal_shows_marks() {
-    if only_on_vcsim() {
-        return;
-    }
     let vcsim = Vcsim::start(VcsimOptions::plain(1)).await;
     let program = Program::against(&vcsim, &["doctor"]).with("TERM", "xterm-256color");
     let shown = async |program: &Program| {
@@ -332,9 +317,11 @@ async fn a_terminal_shows_marks() {
         terminal.screen()
     };
     let screen = shown(&program).await;
-    for line in ["\n✓ login: as user\n", "\n! TLS: ", "\n– datastore: ", "\n0 problems, 2 warnings, "] {
+    for line in ["\n✓ login: as user\n", "\n! TLS: ", "\n– datastore: "] {
         assert!(screen.contains(line), "{line:?} is not in {screen}");
     }
+    let warnings = screen.lines().filter(|line| line.starts_with("! ")).count();
+    assert!(screen.contains(&format!("\n0 problems, {warnings} warning")), "{screen}");
     let screen = shown(&program.with("NO_COLOR", "1")).await;
     assert!(screen.contains("\nok       login: as user\n"), "{screen}");
 }
