@@ -10,9 +10,11 @@
     reason = "a story fails by panicking, in its helper functions, too"
 )]
 
-mod only_ours {
+/// What vcsim cannot do.
+mod own {
     mod idle;
     mod limits;
+    mod privileges;
 }
 
 mod vsphere {

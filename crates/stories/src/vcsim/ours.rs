@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use jiff::ToSpan as _;
 use jiff::tz::TimeZone;
-use jiff::{Timestamp, ToSpan as _};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
+use rookery_daemon::Clock;
 use tempfile::TempDir;
 use tokio::process::Command;
 
@@ -85,7 +86,6 @@ fn translated(argument: &str, scratch: &TempDir) -> Vec<String> {
         ("-ds", _) => numbered("--datastores"),
         ("-pod", _) => numbered("--datastore-clusters"),
         ("-pool", _) => numbered("--pools"),
-        ("-ds", _) => numbered("--datastores"),
         ("-host", _) => numbered("--cluster-hosts"),
         ("-vm", _) => numbered("--vms"),
         ("-task-delay", _) => {
@@ -111,7 +111,7 @@ fn issued(kind: &str, scratch: &TempDir) -> Vec<String> {
     let name = if kind == "other-name" { "vc.example.com" } else { "127.0.0.1" };
     let mut server = CertificateParams::new(vec![name.to_owned()]).expect("a name");
     // Valid for days, not for ever: it is warned of.
-    let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
+    let today = Clock::system().now().to_zoned(TimeZone::UTC).date();
     let in_days = |days: i64| {
         let date = today.saturating_add(days.days());
         let part = |number: i8| u8::try_from(number).expect("months and days count from 1");
