@@ -293,7 +293,10 @@ fn answer(world: &mut World, session: u32, request: &Request) -> Reply {
         pairs.filter(|(n, _)| *n == name).map(|(_, value)| decode(value)).next()
     };
     let name = parameter("dsName").unwrap_or_default();
-    let datastore = world.store.datastores.keys().copied().find(|id| world.store.name(*id) == name);
+    let datacenter = parameter("dcPath").map(|path| world.at_path(&path));
+    let datastore = world.store.datastores.keys().copied().find(|id| {
+        world.store.name(*id) == name && datacenter.is_none_or(|dc| dc == world.store.datacenter_of(*id))
+    });
     let Some(datastore) = datastore else { return Reply::plain(404, "there is no such datastore") };
     if world.store.datastores.get(&datastore).is_some_and(|datastore| !datastore.accessible) {
         return Reply::plain(503, "the datastore cannot be reached");
@@ -314,6 +317,10 @@ fn answer(world: &mut World, session: u32, request: &Request) -> Reply {
         ("PUT" | "POST", before) => upload(world, request, &place, before.is_some()),
         ("GET", Some(file)) => content(&file, Body::Aside(file.content)),
         ("HEAD", Some(file)) => content(&file, Body::Head(file.content.size)),
+        ("GET" | "HEAD", None) if !request.path.ends_with('/') && is_folder(world, &place) => {
+            let headers = vec![("location", format!("{}/?{}", request.path, request.query))];
+            Reply { status: 301, headers, body: Body::Text(String::new()) }
+        }
         ("GET" | "HEAD", None) => Reply::plain(404, "there is no such file"),
         _ => Reply::plain(405, "GET, HEAD and PUT are possible"),
     }
