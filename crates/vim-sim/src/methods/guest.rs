@@ -80,6 +80,9 @@ pub(crate) fn enter(world: &World, vm: &MoRef, auth: &GuestAuthentication) -> Re
     };
     let GuestAuthentication::NamePasswordAuthentication(auth) = auth else { return Err(refused()) };
     let known = guests::login(world, id);
-    let right = known.is_none_or(|known| known.user == auth.username && known.password == auth.password.0);
+    // No guest lets anybody in without a password.
+    let right = known.map_or(!auth.username.is_empty() && !auth.password.0.is_empty(), |known| {
+        known.user == auth.username && known.password == auth.password.0
+    });
     if right && !auth.username.is_empty() { Ok((id, auth.username.clone())) } else { Err(refused()) }
 }
