@@ -141,7 +141,10 @@ fn runtime(world: &World, vm: &Vm, m: &mut Members<'_, '_>) {
     m.unset("suspendTime");
     m.maybe("bootTime", vm.booted, Members::time);
     m.long("suspendInterval", 0);
-    m.unset("question");
+    match vm.guest.overrides.get("runtime.question") {
+        Some(question) => m.node("question", question),
+        None => m.unset("question"),
+    }
     m.unset("memoryOverhead");
     m.unset("maxCpuUsage");
     m.unset("maxMemoryUsage");

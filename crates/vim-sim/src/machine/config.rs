@@ -243,5 +243,5 @@ pub(crate) fn apply_guest_override(world: &mut World, id: Id, path: &str, value:
     } else {
         vm.guest.overrides.insert(path.to_owned(), value);
     }
-    world.store.touch(id, &["guest", "summary.guest"]);
+    world.store.touch(id, &["guest", "summary.guest", "runtime.question", "summary.runtime"]);
 }
