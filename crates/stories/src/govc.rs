@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::process::Output;
 
 use serde_json::{Deserializer, Value};
 use tokio::process::Command;
@@ -26,7 +27,14 @@ impl Govc {
 
     /// Runs a command that must succeed; its output.
     pub async fn run(&self, arguments: &[&str]) -> String {
-        let output = Command::new(tool("govc"))
+        let output = self.command(arguments).await;
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "govc {arguments:?}: {error}");
+        String::from_utf8(output.stdout).expect("govc prints text")
+    }
+
+    async fn command(&self, arguments: &[&str]) -> Output {
+        Command::new(tool("govc"))
             .args(arguments)
             .env_clear()
             .env("HOME", "/nonexistent")
@@ -37,10 +45,7 @@ impl Govc {
             .env("GOVC_PERSIST_SESSION", "false")
             .output()
             .await
-            .expect("govc starts");
-        let error = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "govc {arguments:?}: {error}");
-        String::from_utf8(output.stdout).expect("govc prints text")
+            .expect("govc starts")
     }
 
     /// The same as JSON.
@@ -76,6 +81,20 @@ impl Govc {
         self.run(&["vm.power", "-off", vm]).await;
         self.run(&["vm.change", "-vm", vm, "-e", "RUN.container=guest"]).await;
         self.run(&["vm.power", "-on", vm]).await;
+    }
+
+    /// What a file in a guest has, as text; none if there is no such file.
+    pub async fn guest_file(&self, vm: &str, login: &str, path: &str) -> Option<String> {
+        let output = self.command(&["guest.download", "-vm", vm, "-l", login, path, "-"]).await;
+        output.status.success().then(|| String::from_utf8(output.stdout).expect("text"))
+    }
+
+    /// What is in a folder of a guest.
+    pub async fn guest_folder(&self, vm: &str, login: &str, path: &str) -> Vec<String> {
+        let listing = self.run(&["guest.ls", "-vm", vm, "-l", login, path]).await;
+        let entries = listing.lines().filter_map(|line| line.split_whitespace().last());
+        // vcsim lists the folder itself, too.
+        entries.filter(|entry| *entry != path).map(str::to_owned).collect()
     }
 
     /// The keys of all sessions but its own.

@@ -9,8 +9,8 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
-use crate::tool;
 use crate::tools::workspace;
+use crate::{Govc, tool};
 
 /// Long enough for ten thousand VMs on a busy machine; a start that fails says so at once.
 const START: Duration = Duration::from_secs(1800);
@@ -120,14 +120,37 @@ impl Vcsim {
         ca_file(&self.scratch)
     }
 
-    /// What all its guests have for a disk. It has the same path on both sides.
+    /// Where guests can write. With vcsim it is one folder of this machine for all of them; our guests have one each,
+    /// which is seen by its guest alone.
     pub fn guest_folder(&self) -> PathBuf {
-        guests(&self.scratch).join("files")
+        if ours::is_wanted() { PathBuf::from("/tmp") } else { guests(&self.scratch).join("files") }
     }
 
     /// Its process.
     pub fn pid(&self) -> u32 {
         self.child.id().expect("the simulator runs")
+    }
+
+    /// A host, by its name, is not connected any more.
+    pub async fn lose_host(&self, name: &str) {
+        if ours::is_wanted() {
+            let deed = format!("{{\"host-down\": {{\"host\": \"{name}\"}}}}");
+            ours::control(&self.scratch, &["do", &deed]).await;
+        } else {
+            Govc::new(self).run(&["host.disconnect", &format!("*/{name}")]).await;
+        }
+    }
+
+    /// The guest of a VM has no tools that run, now and whenever it starts, and shows nothing of itself. Those of vcsim
+    /// are like that anyway.
+    pub async fn silence_guest(&self, vm: &str) {
+        if ours::is_wanted() {
+            let looks = "\"tools\": false, \"operations\": false, \"addresses\": []";
+            let deed = format!("{{\"set-guest\": {{\"vm\": \"{vm}\", {looks}}}}}");
+            ours::control(&self.scratch, &["do", &deed]).await;
+            let rule = format!("{{\"target\": \"{vm}\", \"action\": {{\"guest\": \"no-tools\"}}}}");
+            ours::control(&self.scratch, &["add-rule", &rule]).await;
+        }
     }
 
     /// Kills it: no farewell to anybody.

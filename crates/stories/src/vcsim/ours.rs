@@ -30,6 +30,7 @@ pub(super) fn command(options: &VcsimOptions, listen: &str, scratch: &TempDir) -
         .arg(control_file(scratch))
         .args(["--user", Vcsim::USER, "--password", password(arguments)])
         .args(arguments.iter().flat_map(|argument| translated(argument, scratch)))
+        .args(options.guests.is_some().then_some("--allow-local-exec"))
         .env("TMPDIR", scratch.path())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -47,14 +48,19 @@ pub(super) async fn slow_down(arguments: &[String], scratch: &TempDir) {
     for (method, time) in wanted.flat_map(delays) {
         let rule =
             format!("{{\"method\": \"{method}\", \"action\": {{\"delay\": {{\"by\": \"{time}ms\"}}}}}}");
-        let status = Command::new(program::binary())
-            .args(["sim", "vcenter", "ctl", "--control-file"])
-            .arg(control_file(scratch))
-            .args(["add-rule", &rule])
-            .stdout(Stdio::null())
-            .status();
-        assert!(status.await.expect("rookery starts").success(), "the simulator takes {rule}");
+        control(scratch, &["add-rule", &rule]).await;
     }
+}
+
+/// Tells the simulator something that no client can.
+pub(super) async fn control(scratch: &TempDir, arguments: &[&str]) {
+    let status = Command::new(program::binary())
+        .args(["sim", "vcenter", "ctl", "--control-file"])
+        .arg(control_file(scratch))
+        .args(arguments)
+        .stdout(Stdio::null())
+        .status();
+    assert!(status.await.expect("rookery starts").success(), "the simulator takes {arguments:?}");
 }
 
 fn control_file(scratch: &TempDir) -> PathBuf {
@@ -82,11 +88,11 @@ fn translated(argument: &str, scratch: &TempDir) -> Vec<String> {
         ("-password" | "-username" | "-method-delay", _) => Vec::new(),
         ("-dc", _) => numbered("--datacenters"),
         ("-cluster", _) => numbered("--clusters"),
-        ("-standalone-host", _) => numbered("--standalone-hosts"),
+        ("-host", _) => numbered("--cluster-hosts"),
         ("-ds", _) => numbered("--datastores"),
+        ("-standalone-host", _) => numbered("--standalone-hosts"),
         ("-pod", _) => numbered("--datastore-clusters"),
         ("-pool", _) => numbered("--pools"),
-        ("-host", _) => numbered("--cluster-hosts"),
         ("-vm", _) => numbered("--vms"),
         ("-task-delay", _) => {
             let methods: Vec<_> = delays(value)

@@ -61,7 +61,10 @@ fn of_class<'a>(devices: &'a [Value], class: &str) -> Vec<&'a Value> {
 
 async fn upload_iso(govc: &Govc) {
     let image = tempfile::NamedTempFile::new().expect("a temporary file");
+    // vCenter does not take an empty one from govc, which sends it without a length.
+    std::fs::write(image.path(), "an image").expect("it is written");
     let path = image.path().to_str().expect("a path");
+    govc.run(&["datastore.mkdir", "-ds", "LocalDS_0", "iso"]).await;
     govc.run(&["datastore.upload", "-ds", "LocalDS_0", path, "iso/x.iso"]).await;
 }
 

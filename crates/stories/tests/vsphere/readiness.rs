@@ -63,6 +63,7 @@ fn told(proxy: &Proxy, property: &str) -> bool {
 #[tokio::test]
 async fn the_stages_are_waited_for_on_the_inventory_without_a_call() {
     let vcsim = Vcsim::start(VcsimOptions::plain(1)).await;
+    vcsim.silence_guest(NAME).await;
     let supervisor = Supervisor::new();
     let proxy = Proxy::start(vcsim.socket(), &supervisor).await;
     let (ours, other) = (connect(proxy.address()).await, connect(vcsim.address()).await);
@@ -121,6 +122,7 @@ async fn the_address_of_a_customization_is_found() {
 #[tokio::test]
 async fn each_stage_that_takes_too_long_says_what_was_seen() {
     let vcsim = Vcsim::start(VcsimOptions::plain(1)).await;
+    vcsim.silence_guest(NAME).await;
     let ours = connect(vcsim.address()).await;
     let vm = first_vm(&ours).await;
     let hasty = readiness(&ours, Duration::from_millis(100));
@@ -145,6 +147,7 @@ async fn each_stage_that_takes_too_long_says_what_was_seen() {
 #[tokio::test]
 async fn a_vm_that_goes_off_or_asks_a_question_fails_the_wait_at_once() {
     let vcsim = Vcsim::start(VcsimOptions::plain(1)).await;
+    vcsim.silence_guest(NAME).await;
     let govc = Govc::new(&vcsim);
     let ours = connect(vcsim.address()).await;
     let vm = first_vm(&ours).await;
@@ -174,6 +177,7 @@ async fn a_vm_that_goes_off_or_asks_a_question_fails_the_wait_at_once() {
 #[tokio::test]
 async fn a_vm_that_vanishes_fails_the_wait_at_once() {
     let vcsim = Vcsim::start(VcsimOptions::plain(2)).await;
+    vcsim.silence_guest(NAME).await;
     let govc = Govc::new(&vcsim);
     let supervisor = Supervisor::new();
     let proxy = Proxy::start(vcsim.socket(), &supervisor).await;
@@ -239,6 +243,7 @@ async fn an_inventory_that_lags_behind_a_start_or_a_clone_fails_no_wait() {
 #[tokio::test]
 async fn an_off_that_is_over_when_the_inventory_tells_it_fails_no_wait() {
     let vcsim = Vcsim::start(VcsimOptions::plain(1)).await;
+    vcsim.silence_guest(NAME).await;
     let govc = Govc::new(&vcsim);
     let supervisor = Supervisor::new();
     let proxy = Proxy::start(vcsim.socket(), &supervisor).await;
@@ -264,6 +269,7 @@ async fn an_off_that_is_over_when_the_inventory_tells_it_fails_no_wait() {
 #[tokio::test]
 async fn a_wait_that_the_end_of_the_program_interrupts_blames_no_vm() {
     let vcsim = Vcsim::start(VcsimOptions::plain(1)).await;
+    vcsim.silence_guest(NAME).await;
     let ours = connect(vcsim.address()).await;
     let vm = first_vm(&ours).await;
     let waiting = readiness(&ours, PATIENCE);
