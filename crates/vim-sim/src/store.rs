@@ -151,6 +151,7 @@ impl Store {
         let Some(name) = self.entities.get(&id).map(|entity| entity.name.clone()) else { return };
         self.remove(id);
         self.file(id, &name, Some(parent));
+        self.log.touch(id, "parent");
     }
 
     /// All entities, in a fixed order.

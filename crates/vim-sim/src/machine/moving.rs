@@ -40,7 +40,6 @@ pub(super) fn apply(world: &mut World, target: Id, moved: &[Id]) -> Result<(), R
         if let Some(pod) = world.store.pods.get_mut(&target) {
             pod.children.insert(*id);
         }
-        world.store.log.touch(*id, "parent");
         tell_inside(world, *id);
     }
     Ok(())
