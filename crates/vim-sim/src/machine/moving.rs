@@ -45,7 +45,8 @@ pub(super) fn apply(world: &mut World, target: Id, moved: &[Id]) -> Result<(), R
     Ok(())
 }
 
-/// What is in something that moved is elsewhere, too: views may take it up or let it go.
+/// What is in something that moved is elsewhere, too: views may take it up or let it go. And the room of a pool is
+/// bounded by the pools around it.
 pub(super) fn tell_inside(world: &mut World, moved: Id) {
     let store = &world.store;
     let below = |id: Id| store.ancestors(id).any(|ancestor| ancestor == moved);
@@ -53,5 +54,13 @@ pub(super) fn tell_inside(world: &mut World, moved: Id) {
     let inside: Vec<Id> = store.each().filter(|id| below(*id) || in_pool(*id)).collect();
     for id in inside {
         world.store.log.listed(id);
+        tell_room(world, id);
+    }
+    tell_room(world, moved);
+}
+
+fn tell_room(world: &mut World, id: Id) {
+    if id.kind == Kind::ResourcePool {
+        world.store.touch(id, &["runtime", "summary"]);
     }
 }

@@ -122,6 +122,8 @@ impl Watcher {
         }
         lab.call(&self.cookie, "DestroyPropertyCollector", &self.this(), "").expect("its own collector");
         self.copy.clear();
+        // The new collector owes nothing.
+        self.truncated = false;
         self.build(lab);
         self.rebuilt += 1;
     }
