@@ -27,7 +27,6 @@ pub(crate) use files::{clean, perform};
 pub use programs::Start;
 pub(crate) use programs::{Process, asked_for_power, environment, exited, finish, list, start, terminate};
 pub use rules::ProgramRule;
-pub(crate) use rules::glob;
 pub(crate) use transfer::{Transfer, What as TransferWhat, offer, serve as serve_file};
 use tree::Tree;
 
@@ -123,7 +122,7 @@ pub(crate) fn login(world: &World, vm: Id) -> Option<&Login> {
 /// What is said of this guest, and not of all.
 fn own_login(world: &World, vm: Id) -> Option<&Login> {
     let name = world.store.name(vm);
-    let named = world.settings.guest_logins.iter().find(|(pattern, _)| glob(pattern, name));
+    let named = world.settings.guest_logins.iter().find(|(pattern, _)| vcenter_rules::fits(pattern, name));
     named.map(|(_, login)| login).or_else(|| world.store.vms.get(&vm)?.guest.login.as_ref())
 }
 

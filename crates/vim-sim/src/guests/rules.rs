@@ -50,7 +50,8 @@ impl Default for ProgramRule {
 
 impl ProgramRule {
     fn fits(&self, vm: &str, program: &str, arguments: &str) -> bool {
-        glob(&self.vm, vm) && glob(&self.program, program) && glob(&self.arguments, arguments)
+        let like = crate::rules::fits;
+        like(&self.vm, vm) && like(&self.program, program) && like(&self.arguments, arguments)
     }
 
     fn outcome(&self, line: &str, guest: &Guest<'_>) -> Outcome {
@@ -85,34 +86,6 @@ pub(super) fn decide(
     }
 }
 
-/// Whether a text is like a pattern with `*` and `?`.
-pub(crate) fn glob(pattern: &str, text: &str) -> bool {
-    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
-    let (mut p, mut t) = (0, 0);
-    // Where to go on if it does not fit: the last star takes one more.
-    let mut star: Option<(usize, usize)> = None;
-    while t < text.len() {
-        match pattern.get(p) {
-            Some('*') => {
-                star = Some((p, t));
-                p += 1;
-            }
-            Some(c) if *c == '?' || text.get(t) == Some(c) => {
-                p += 1;
-                t += 1;
-            }
-            Some(_) | None => match &mut star {
-                Some((at, taken)) => {
-                    *taken += 1;
-                    (p, t) = (*at + 1, *taken);
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern.iter().skip(p).all(|c| *c == '*')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,7 +103,7 @@ mod tests {
             ("?", "", false),
             ("", "x", false),
         ] {
-            assert_eq!(glob(pattern, text), fits, "{pattern} {text}");
+            assert_eq!(crate::rules::fits(pattern, text), fits, "{pattern} {text}");
         }
     }
 

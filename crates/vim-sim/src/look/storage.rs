@@ -6,6 +6,7 @@ use super::{Members, item};
 use crate::files::{Place, StoredFile};
 use crate::id::Id;
 use crate::privileges::seen;
+use crate::rules::fits;
 use crate::world::World;
 
 pub(super) fn datastore(world: &World, id: Id, m: &mut Members<'_, '_>) {
@@ -180,18 +181,4 @@ fn folders_below(world: &World, place: &Place) -> Vec<Place> {
         .filter(|(path, file)| file.is_none() && path.starts_with(&prefix));
     let folders = folders.map(|(path, _)| Place { datastore: place.datastore, path });
     std::iter::once(place.clone()).chain(folders).collect()
-}
-
-/// `*` stands for anything, `?` for one character.
-fn fits(pattern: &str, name: &str) -> bool {
-    match (pattern.chars().next(), name.chars().next()) {
-        (None, None) => true,
-        (Some('*'), _) => {
-            let rest = &pattern[1..];
-            fits(rest, name) || name.chars().next().is_some_and(|c| fits(pattern, &name[c.len_utf8()..]))
-        }
-        (Some('?'), Some(c)) => fits(&pattern[1..], &name[c.len_utf8()..]),
-        (Some(p), Some(c)) if p == c => fits(&pattern[p.len_utf8()..], &name[c.len_utf8()..]),
-        _ => false,
-    }
 }

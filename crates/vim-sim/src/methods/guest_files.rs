@@ -14,11 +14,12 @@ use rookery_vim::{Hidden, Node, Wire as _};
 use super::Tried;
 use super::guest::enter;
 use crate::guests::{
-    self, Attributes, FileAnswer, FileKind, FileOp, FileSeen, Transfer, TransferWhat, clean, glob,
+    self, Attributes, FileAnswer, FileKind, FileOp, FileSeen, Transfer, TransferWhat, clean,
 };
 use crate::id::Id;
 use crate::io::Reply;
 use crate::refusal::Refusal;
+use crate::rules::fits;
 use crate::soap::{self, Call, Handled, Outcome, read, written};
 use crate::world::World;
 
@@ -219,7 +220,7 @@ fn tell(
 /// Patterns of this call are regular expressions; of these, plain text and `.*` are known, and shell patterns too.
 fn like(pattern: &str, name: &str) -> bool {
     let anchored = pattern.trim_start_matches('^').trim_end_matches('$');
-    glob(&anchored.replace(".*", "*").replace("\\.", "."), name)
+    fits(&anchored.replace(".*", "*").replace("\\.", "."), name)
 }
 
 fn info(seen: &FileSeen) -> GuestFileInfo {
