@@ -131,10 +131,19 @@ async fn an_operation_whose_answer_was_lost_is_not_done_twice() {
     let vm = snapshot.named("DC0_H0_VM1").next().expect("it is there").id.clone();
 
     // Each operation loses its first answer and says that it may have happened; its repeat is content.
-    proxy.lose("PowerOffVM_Task");
-    let lost = machines.power(&vm, PowerChange::Off, PATIENCE).await.expect_err("lost");
-    assert!(lost.may_have_happened());
-    machines.power(&vm, PowerChange::Off, PATIENCE).await.expect("it is off");
+    for (method, change, state) in [
+        ("PowerOffVM_Task", PowerChange::Off, "poweredOff"),
+        ("PowerOnVM_Task", PowerChange::On, "poweredOn"),
+        ("SuspendVM_Task", PowerChange::Suspend, "suspended"),
+        ("PowerOnVM_Task", PowerChange::On, "poweredOn"),
+        ("ShutdownGuest", PowerChange::ShutdownGuest, "poweredOff"),
+    ] {
+        proxy.lose(method);
+        let lost = machines.power(&vm, change, PATIENCE).await.expect_err("lost");
+        assert!(lost.may_have_happened());
+        machines.power(&vm, change, PATIENCE).await.expect(state);
+        assert_eq!(govc.property("/DC0/vm/DC0_H0_VM1", "runtime.powerState").await, state);
+    }
 
     proxy.lose("Rename_Task");
     machines.rename(&vm, "renamed", PATIENCE).await.expect_err("lost");
