@@ -12,8 +12,18 @@ enum May {
 
 const DIRECTIONS: &[(&str, May)] = &[
     ("rookery", May::UseAllBut(&["rookery-stories", "xtask"])),
+    ("rookery-cds", May::Use(&["rookery-daemon", "rookery-dial"])),
+    ("rookery-cds-sim", May::Use(&["rookery-daemon"])),
     ("rookery-daemon", May::Use(&[])),
-    ("rookery-fleet-vsphere", May::Use(&["rookery-daemon", "rookery-vim", "rookery-vim-client"])),
+    ("rookery-fleet", May::Use(&[])),
+    (
+        "rookery-fleet-vsphere",
+        May::Use(&["rookery-daemon", "rookery-fleet", "rookery-vim", "rookery-vim-client"]),
+    ),
+    (
+        "rookery-hatchery",
+        May::UseAllBut(&["rookery", "rookery-cds-sim", "rookery-stories", "rookery-vim-sim", "xtask"]),
+    ),
     ("rookery-stories", May::UseAllBut(&[])),
     ("rookery-vim", May::Use(&[])),
     ("rookery-vim-client", May::Use(&["rookery-daemon", "rookery-vim"])),
@@ -22,11 +32,12 @@ const DIRECTIONS: &[(&str, May)] = &[
 ];
 
 /// Holds whatever [`DIRECTIONS`] says, in tests as well: a simulator checked with our own client would repeat its
-/// mistakes. It waits for the simulator's crate.
-const NEVER: &[(&str, &str)] = &[("rookery-vim-sim", "rookery-vim-client")];
+/// mistakes.
+const NEVER: &[(&str, &str)] =
+    &[("rookery-cds-sim", "rookery-cds"), ("rookery-vim-sim", "rookery-vim-client")];
 
 /// Crates of pure functions and data: no runtime, network, database or cluster.
-const PURE: &[&str] = &["rookery-vim"];
+const PURE: &[&str] = &["rookery-fleet", "rookery-vim"];
 const IMPURE: &[&str] = &[
     "async-std",
     "axum",

@@ -6,8 +6,14 @@ use super::Problems;
 use super::graph::Graph;
 
 /// Package and why two versions of it are borne.
-const BORNE: &[(&str, &str)] =
-    &[("syn", "tracing-attributes is still on syn 2; the other derive macros use syn 3")];
+const BORNE: &[(&str, &str)] = &[
+    ("base64", "jsonwebtoken is still on base64 0.22"),
+    ("syn", "tracing-attributes is still on syn 2; the other derive macros use syn 3"),
+    (
+        "untrusted",
+        "jsonwebtoken takes aws-lc-rs with its ring-like interface, which is still on untrusted 0.7",
+    ),
+];
 
 pub(super) fn check(graph: &Graph) -> Problems {
     problems(graph, BORNE)

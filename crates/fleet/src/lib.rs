@@ -1,0 +1,5 @@
+//! The pure core of every front that places VMs: what a machine is, whose it is, where it may go, and who may be
+//! deleted and why.
+//!
+//! It must never read a clock, draw a random number of its own, do I/O or know a supplier. Whatever it needs is handed
+//! to it, so that each of its decisions can be shown in a table.
