@@ -3,3 +3,11 @@
 //!
 //! It must never read a clock, draw a random number of its own, do I/O or know a supplier. Whatever it needs is handed
 //! to it, so that each of its decisions can be shown in a table.
+//!
+//! Start reading at [`machine`], then [`mark`].
+
+pub mod machine;
+pub mod mark;
+
+pub use machine::{Hardware, Machine, MachineId, Notes, Power, Role, View};
+pub use mark::Mark;

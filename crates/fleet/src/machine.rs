@@ -1,0 +1,150 @@
+//! A machine as a planner sees it, and all machines at one moment.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::mark::Mark;
+
+/// The supplier's reference to a machine; it survives renames.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MachineId(String);
+
+impl MachineId {
+    /// A reference as the supplier writes it.
+    pub fn new(id: impl Into<String>) -> Self {
+        Self(id.into())
+    }
+
+    /// The reference as the supplier writes it.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for MachineId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Whether a machine runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Power {
+    /// It runs.
+    On,
+    /// It does not run.
+    Off,
+    /// It was stopped in the middle of running.
+    Suspended,
+}
+
+/// What a machine is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// Not told yet: it may still be in the making.
+    Unknown,
+    /// Something to clone.
+    Template,
+    /// Something to run.
+    Vm,
+}
+
+/// What stands in a machine's notes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notes {
+    /// Not told yet: whose machine it is cannot be said.
+    Unknown,
+    /// Nothing, or something that is no mark.
+    NoMark,
+    /// A mark. It may be somebody else's: any tool that writes a JSON object into notes seems to have written one.
+    Mark(Box<Mark>),
+}
+
+/// The size of a machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Hardware {
+    /// Virtual CPUs.
+    pub cpus: u32,
+    /// Memory.
+    pub memory_mb: u64,
+}
+
+/// A machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Machine {
+    /// Its reference.
+    pub id: MachineId,
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub role: Role,
+    /// Whether it runs; `None` is not told.
+    pub power: Option<Power>,
+    /// Its notes.
+    pub notes: Notes,
+    /// Its size.
+    pub hardware: Option<Hardware>,
+    /// The addresses that its guest reports on its network cards.
+    pub addresses: Vec<Ipv4Addr>,
+    /// When it was made, by the supplier's clock.
+    pub created: Option<Timestamp>,
+    /// Whether its guest is set up at the next start: a warm machine of which this is true has never run.
+    pub awaits_setup: bool,
+    /// What tells it from a later machine of the same name; compared with what clones were made from.
+    pub incarnation: Option<String>,
+}
+
+impl Machine {
+    /// Its mark, whoever wrote it.
+    pub fn mark(&self) -> Option<&Mark> {
+        match &self.notes {
+            Notes::Mark(mark) => Some(mark),
+            Notes::Unknown | Notes::NoMark => None,
+        }
+    }
+
+    /// Its mark, if this owner wrote it.
+    pub fn mark_of(&self, owner: &str) -> Option<&Mark> {
+        self.mark().filter(|mark| !owner.is_empty() && mark.hatchery_name == owner)
+    }
+
+    /// Whether nothing may be concluded about it yet. It holds its name, its slot and its address, and it is neither
+    /// claimed nor swept.
+    pub fn is_unknown(&self) -> bool {
+        self.role == Role::Unknown || self.notes == Notes::Unknown
+    }
+}
+
+/// All machines at one moment.
+#[derive(Debug, Clone, Default)]
+pub struct View {
+    /// The machines.
+    pub machines: BTreeMap<MachineId, Arc<Machine>>,
+    /// Whether the absence of a machine means that there is none.
+    pub complete: bool,
+    /// How long ago the supplier confirmed it.
+    pub age: Duration,
+}
+
+impl View {
+    /// The machines, in the order of their references.
+    pub fn iter(&self) -> impl Iterator<Item = &Machine> {
+        self.machines.values().map(AsRef::as_ref)
+    }
+
+    /// The machines of that name. Names are unique in a folder only.
+    pub fn named<'v>(&'v self, name: &'v str) -> impl Iterator<Item = &'v Machine> {
+        self.iter().filter(move |machine| machine.name == name)
+    }
+
+    /// The machines that carry this owner's mark and are no templates.
+    pub fn owned<'v>(&'v self, owner: &'v str) -> impl Iterator<Item = (&'v Machine, &'v Mark)> {
+        let vms = self.iter().filter(|machine| machine.role == Role::Vm);
+        vms.filter_map(move |machine| Some((machine, machine.mark_of(owner)?)))
+    }
+}

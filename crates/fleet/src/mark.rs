@@ -1,0 +1,130 @@
+//! The mark: what a hatchery writes into the notes of its machines. It is the ledger; memory only saves time.
+//!
+//! The keys, their order and their omissions are the Go hatchery's, so that either can take over the other's machines.
+//! Ours are the last ones: the Go hatchery drops them when it writes a mark, so nothing may depend on them alone.
+
+use std::net::Ipv4Addr;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// The notes of one machine.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Mark {
+    /// Whose machine it is.
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "text")]
+    pub hatchery_name: String,
+    /// The worker that runs in it; of a pooled machine its own name.
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "text")]
+    pub worker_name: String,
+    /// Whether it only registers a model.
+    #[serde(skip_serializing_if = "is_false", deserialize_with = "flag")]
+    pub register_only: bool,
+    /// Whether it was made ahead of time. Older hatcheries leave it set when they claim a machine: compare names.
+    #[serde(skip_serializing_if = "is_false", deserialize_with = "flag")]
+    pub provisioning: bool,
+    /// The path of its V1 model, always `group/name`.
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "text")]
+    pub worker_model_path: String,
+    /// The template of its V2 model.
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "text")]
+    pub vmware_model_path: String,
+    /// When its V1 model was changed last, in seconds, as text.
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "text")]
+    pub worker_model_last_modified: String,
+    /// Whether it is a template; never to be deleted by a sweep.
+    #[serde(skip_serializing_if = "is_false", deserialize_with = "flag")]
+    pub model: bool,
+    /// When it was made.
+    #[serde(serialize_with = "write_time", deserialize_with = "time")]
+    pub created: Option<Timestamp>,
+    /// When it became a worker.
+    #[serde(serialize_with = "write_time", deserialize_with = "time")]
+    pub worker_start_time: Option<Timestamp>,
+    /// The job that it is for.
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "text")]
+    pub job_id: String,
+    /// The address that was given to it.
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "text")]
+    pub ip_address: String,
+    /// The size that was given to it, by name.
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "text")]
+    pub flavor: String,
+    /// Which incarnation of its template it was cloned from. Ours.
+    #[serde(
+        rename = "rookery_template",
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "text"
+    )]
+    pub template_incarnation: String,
+    /// Until when it is kept for somebody to look at. Ours.
+    #[serde(
+        rename = "rookery_hold_until",
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "time"
+    )]
+    pub hold_until: Option<Timestamp>,
+    /// Why it is kept. Ours.
+    #[serde(
+        rename = "rookery_hold_reason",
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "text"
+    )]
+    pub hold_reason: String,
+}
+
+impl Mark {
+    /// Reads notes. What is empty, no JSON or no object is no mark.
+    pub fn read(notes: &str) -> Option<Self> {
+        // A sequence would do for serde, too.
+        notes.trim_start().starts_with('{').then(|| serde_json::from_str(notes).ok()).flatten()
+    }
+
+    /// The notes to write.
+    pub fn write(&self) -> String {
+        // Only a map with keys that are no text could fail.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// The address that was given to the machine.
+    pub fn address(&self) -> Option<Ipv4Addr> {
+        self.ip_address.parse().ok()
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+/// Whatever is no text is as good as absent: one odd member must not make the machine somebody else's.
+fn text<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let value = serde_json::Value::deserialize(from)?;
+    Ok(value.as_str().map(str::to_owned).unwrap_or_default())
+}
+
+fn flag<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
+    let value = serde_json::Value::deserialize(from)?;
+    Ok(value.as_bool().unwrap_or_default())
+}
+
+/// Go writes the year 1 for "never".
+const NEVER: &str = "0001-01-01T00:00:00Z";
+
+fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Timestamp>, D::Error> {
+    let value = serde_json::Value::deserialize(from)?;
+    let time = value.as_str().and_then(|text| text.parse::<Timestamp>().ok());
+    Ok(time.filter(|time| time.to_string() != NEVER))
+}
+
+#[expect(clippy::ref_option, reason = "serde hands out references")]
+fn write_time<S: Serializer>(time: &Option<Timestamp>, to: S) -> Result<S::Ok, S::Error> {
+    match time {
+        None => to.serialize_str(NEVER),
+        Some(time) => to.collect_str(time),
+    }
+}
+
+#[cfg(test)]
+mod tests;

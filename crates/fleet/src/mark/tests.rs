@@ -1,0 +1,61 @@
+use super::*;
+
+/// As the Go hatchery wrote them.
+const POOLED: &str = r#"{"hatchery_name":"rig-vsphere","worker_name":"provision-v2-ip-10-99-0-1-dreamy-and-pedantic-chebyshev","provisioning":true,"vmware_model_path":"debian12","created":"2026-11-15T08:15:10.032247556Z","worker_start_time":"0001-01-01T00:00:00Z","ip_address":"10.99.0.1"}"#;
+const WORKING: &str = r#"{"hatchery_name":"rig-vsphere","worker_name":"mystifying-and-fervent-sinoussi","vmware_model_path":"debian12","created":"2026-11-15T08:15:10.032247556Z","worker_start_time":"2026-11-15T08:16:04.901653732Z","job_id":"b5b12a13-27f8-496b-b950-90325de33ede","ip_address":"10.99.0.1"}"#;
+
+#[test]
+fn a_mark_of_the_go_hatchery_is_read_and_written_back_byte_for_byte() {
+    for notes in [POOLED, WORKING] {
+        assert_eq!(Mark::read(notes).expect("a mark").write(), notes);
+    }
+}
+
+#[test]
+fn the_year_one_is_never() {
+    let mark = Mark::read(POOLED).expect("a mark");
+    assert_eq!(mark.worker_start_time, None);
+    assert_eq!(mark.created, Some("2026-11-15T08:15:10.032247556Z".parse().expect("a time")));
+    assert_eq!(mark.address(), Some(Ipv4Addr::new(10, 99, 0, 1)));
+}
+
+#[test]
+fn older_forms_have_fewer_keys_and_those_of_v1() {
+    let mark = Mark::read(
+        r#"{"hatchery_name":"h","worker_name":"register-x","register_only":true,"worker_model_path":"shared.infra/deb","worker_model_last_modified":"1718000000","created":"2026-06-23T09:00:00+02:00"}"#,
+    )
+    .expect("a mark");
+    assert!(mark.register_only);
+    assert_eq!(mark.worker_model_last_modified, "1718000000");
+    assert_eq!(mark.created, Some("2026-06-23T07:00:00Z".parse().expect("a time")));
+    assert_eq!(mark.worker_start_time, None);
+}
+
+#[test]
+fn what_is_no_object_is_no_mark() {
+    for notes in ["", "   ", "web server, ask Jane", "[]", "null", "\"{}\"", "{", "{\"a\":", "12"] {
+        assert_eq!(Mark::read(notes), None, "{notes}");
+    }
+}
+
+#[test]
+fn an_object_of_another_tool_is_a_mark_of_nobody() {
+    let mark = Mark::read(r#"{"backup":{"last":"2026-01-01"},"worker_name":7,"created":"soon"}"#)
+        .expect("an object");
+    assert_eq!(mark, Mark::default());
+}
+
+#[test]
+fn our_own_keys_come_last_and_only_when_they_say_something() {
+    let mark = Mark {
+        hold_until: Some("2026-11-15T12:00:00Z".parse().expect("a time")),
+        hold_reason: "broken build".to_owned(),
+        template_incarnation: "50-1".to_owned(),
+        ..Mark::read(WORKING).expect("a mark")
+    };
+    let notes = mark.write();
+    assert!(notes.ends_with(
+        r#""rookery_template":"50-1","rookery_hold_until":"2026-11-15T12:00:00Z","rookery_hold_reason":"broken build"}"#
+    ));
+    assert_eq!(Mark::read(&notes), Some(mark));
+}
