@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, reason = "a command line tool: standard output is its interface")]
 
 mod bench;
+mod checkout;
 mod failure;
 mod fnv;
 mod json;

@@ -2,7 +2,6 @@
 //! problems it found; nothing stops at the first.
 
 mod banned;
-mod checkout;
 mod directions;
 mod duplicates;
 mod generated;
@@ -18,9 +17,9 @@ mod spdx;
 
 use std::process::ExitCode;
 
+use crate::checkout::Checkout;
 use crate::failure::Outcome;
 use crate::workspace::Workspace;
-use checkout::Checkout;
 use graph::Graph;
 
 /// Sentences, each with the place and what is wrong there.

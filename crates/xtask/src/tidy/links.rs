@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::Problems;
-use super::checkout::Checkout;
 use super::markdown::{anchors, links};
+use crate::checkout::Checkout;
 use crate::failure::Outcome;
 
 pub(super) fn check(checkout: &Checkout<'_>) -> Outcome<Problems> {

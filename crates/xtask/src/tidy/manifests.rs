@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::Problems;
-use super::checkout::Checkout;
+use crate::checkout::Checkout;
 use crate::failure::Outcome;
 
 pub(super) fn check(checkout: &Checkout<'_>) -> Outcome<Problems> {

@@ -1,7 +1,7 @@
 //! Paths of somebody's machine do not belong into the repository.
 
 use super::Problems;
-use super::checkout::Checkout;
+use crate::checkout::Checkout;
 use crate::failure::{Outcome, Trying};
 use crate::process::shown;
 

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::Problems;
-use super::checkout::Checkout;
 use super::markdown::{Kind, lines};
 use crate::COMMANDS;
+use crate::checkout::Checkout;
 use crate::failure::Outcome;
 
 pub(super) fn check(checkout: &Checkout<'_>) -> Outcome<Problems> {

@@ -1,7 +1,7 @@
 //! Files stay short enough to read in one sitting.
 
 use super::Problems;
-use super::checkout::Checkout;
+use crate::checkout::Checkout;
 use crate::failure::Outcome;
 
 const MOST_LINES: usize = 600;

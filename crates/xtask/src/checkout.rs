@@ -9,14 +9,14 @@ use crate::process::capture;
 use crate::workspace::Workspace;
 
 #[derive(Debug)]
-pub(super) struct Checkout<'a> {
-    pub(super) workspace: &'a Workspace,
+pub(crate) struct Checkout<'a> {
+    pub(crate) workspace: &'a Workspace,
     /// Relative to the root, sorted.
     paths: BTreeSet<PathBuf>,
 }
 
 impl<'a> Checkout<'a> {
-    pub(super) fn read(workspace: &'a Workspace) -> Outcome<Self> {
+    pub(crate) fn read(workspace: &'a Workspace) -> Outcome<Self> {
         let mut git = workspace.command("git");
         let listing = capture(git.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]))?;
         let names = listing.split_terminator('\0').map(PathBuf::from);
@@ -26,14 +26,14 @@ impl<'a> Checkout<'a> {
     }
 
     /// Paths that end in `.kind`.
-    pub(super) fn of_kind(&self, kind: &str) -> impl Iterator<Item = &Path> {
+    pub(crate) fn of_kind(&self, kind: &str) -> impl Iterator<Item = &Path> {
         self.paths
             .iter()
             .map(PathBuf::as_path)
             .filter(move |path| path.extension().is_some_and(|end| end == kind))
     }
 
-    pub(super) fn text(&self, path: &Path) -> Outcome<String> {
+    pub(crate) fn text(&self, path: &Path) -> Outcome<String> {
         fs::read_to_string(self.workspace.root.join(path)).trying(|| format!("read {}", path.display()))
     }
 }
