@@ -148,3 +148,6 @@ impl View {
         vms.filter_map(move |machine| Some((machine, machine.mark_of(owner)?)))
     }
 }
+
+#[cfg(test)]
+mod tests;
