@@ -12,7 +12,7 @@ use crate::workspace::Workspace;
 pub(crate) struct Checkout<'a> {
     pub(crate) workspace: &'a Workspace,
     /// Relative to the root, sorted.
-    paths: BTreeSet<PathBuf>,
+    pub(crate) paths: BTreeSet<PathBuf>,
 }
 
 impl<'a> Checkout<'a> {

@@ -1,4 +1,4 @@
-//! The workspace's own commands: `cargo xtask test | tools | tidy | bench | vcsim`.
+//! The workspace's own commands: `cargo xtask test | tools | tidy | mutants | bench | vcsim`.
 //!
 //! Standard library only, so that it builds in seconds on a fresh machine: nothing here may wait for a
 //! dependency. Start reading at [`COMMANDS`]; each command is one module.
@@ -10,6 +10,7 @@ mod checkout;
 mod failure;
 mod fnv;
 mod json;
+mod mutants;
 mod process;
 mod test;
 mod tidy;
@@ -49,6 +50,12 @@ const COMMANDS: &[Command] = &[
         arguments: "",
         does: "dependency directions, licences, sizes, links and other house rules",
         run: tidy::main,
+    },
+    Command {
+        name: "mutants",
+        arguments: "[FILTER…]",
+        does: "break safety rules on purpose, in a copy, and see the tests fail that stand for them",
+        run: mutants::main,
     },
     Command {
         name: "bench",

@@ -49,6 +49,19 @@ impl Workspace {
         Self { root: self.root.clone(), target, cache: scratch.join("cache"), environment }
     }
 
+    /// Another checkout in `folder`, built beside itself. The tools stay where they are.
+    pub(crate) fn copied_to(&self, folder: &Path) -> Self {
+        let target = folder.join("target");
+        let places = [
+            ("CARGO_TARGET_DIR", target.clone()),
+            ("CARGO_BUILD_BUILD_DIR", folder.join("build")),
+            ("ROOKERY_TOOLS", self.tools()),
+        ];
+        let mut environment = self.environment.clone();
+        environment.extend(places.map(|(name, path)| (name, path.into_os_string())));
+        Self { root: folder.join("checkout"), target, cache: self.cache.clone(), environment }
+    }
+
     /// A command that runs at the root of the checkout.
     pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
