@@ -10,10 +10,13 @@ mod licences;
 mod links;
 mod manifests;
 mod markdown;
+mod mutants;
+mod named_tests;
 mod paths;
 mod readme;
 mod sizes;
 mod spdx;
+mod test_functions;
 
 use std::process::ExitCode;
 
@@ -45,6 +48,8 @@ const FILE_RULES: &[(&str, FileRule)] = &[
     ("commands in the README", readme::check),
     ("generated files", generated::check),
     ("machine paths", paths::check),
+    ("mutants", mutants::check),
+    ("tests in documents", named_tests::check),
 ];
 
 pub(crate) fn main(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {

@@ -1,4 +1,4 @@
-//! As much Markdown as the rules about documents need: code blocks, headings, links.
+//! As much Markdown as the rules about documents need: code blocks, headings, links, tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,6 +48,30 @@ pub(super) fn links(document: &str) -> Vec<(usize, String)> {
     links
 }
 
+/// The cells below that heading in every table that has it, each with its line.
+pub(super) fn column(document: &str, heading: &str) -> Vec<(usize, String)> {
+    let mut cells_below = vec![];
+    // Of the table that we are in: where the column is, if it has one.
+    let mut table: Option<Option<usize>> = None;
+    for line in lines(document) {
+        let row = line.text.trim();
+        if line.kind == Kind::Code || !row.starts_with('|') {
+            table = None;
+            continue;
+        }
+        let row = row.replace("\\|", " ");
+        let mut cells = row.split('|').map(str::trim);
+        match table {
+            None => table = Some(cells.position(|cell| cell.eq_ignore_ascii_case(heading))),
+            Some(at) => {
+                let cell = at.and_then(|at| cells.nth(at));
+                cells_below.extend(cell.map(|cell| (line.number, cell.to_owned())));
+            }
+        }
+    }
+    cells_below
+}
+
 /// The anchors of a document's headings, as GitHub makes them.
 pub(super) fn anchors(document: &str) -> BTreeSet<String> {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
@@ -88,6 +112,15 @@ mod tests {
         let document = "See [a](one.md) and ![b](two.png \"title\"), not `[c](no.md)`.\n```\n[d](no.md)\n```\n[e]: <three.md>\n";
         let found = links(document);
         assert_eq!(found, [(1, "one.md".to_owned()), (1, "two.png".to_owned()), (5, "three.md".to_owned())]);
+    }
+
+    #[test]
+    fn a_column_is_found_in_each_table_that_has_it() {
+        let document = "| test | x |\n|---|---|\n| a | no |\nprose\n| y | z |\n|---|---|\n| no | no |\n\n\
+            | y | Test |\n|---|---|\n| `p \\| q` | b |\n| short |\n```\n| test |\n|---|\n| no |\n```\n";
+        let found = column(document, "test");
+        let found: Vec<_> = found.iter().map(|(line, cell)| (*line, cell.as_str())).collect();
+        assert_eq!(found, [(2, "---"), (3, "a"), (10, "---"), (11, "b"), (12, "")]);
     }
 
     #[test]
