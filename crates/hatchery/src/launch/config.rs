@@ -1,0 +1,266 @@
+//! What a worker is told when it starts: a JSON document, base64 in the variable `CDS_CONFIG`.
+//!
+//! Keys, order and omissions are those of the Go worker's own type. The document holds the worker's token: it leaves
+//! this module only as a secret.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::Serialize;
+
+/// The variable that workers read.
+pub const VARIABLE: &str = "CDS_CONFIG";
+
+/// Everything a worker is told.
+#[derive(Debug, Clone)]
+pub struct WorkerConfig {
+    /// The worker's name.
+    pub name: String,
+    /// Where it works; if empty, in the temporary folder of its system.
+    pub base_dir: String,
+    /// How it logs.
+    pub log: LogOptions,
+    /// Whose worker it is.
+    pub hatchery_name: String,
+    /// Where it finds its servers.
+    pub addresses: Addresses,
+    /// The token that it registers with.
+    pub token: SecretString,
+    /// V1: `group/name`; V2: the name; empty without a model.
+    pub model: String,
+    /// What it is for.
+    pub task: Task,
+    /// V1: from the settings; V2: as the API says. May be empty.
+    pub region: String,
+    /// What its jobs find in their environment.
+    pub injected: BTreeMap<String, SecretString>,
+}
+
+/// What a worker is started for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Task {
+    /// A V1 job.
+    V1Job(i64),
+    /// A V2 job, by its UUID.
+    V2Job(String),
+    /// Telling the API what its model can do.
+    Registration,
+}
+
+/// `provision.workerLogsOptions`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LogOptions {
+    /// From which level on.
+    pub level: String,
+    /// Where Graylog is.
+    pub graylog_host: String,
+    /// At which port.
+    pub graylog_port: u16,
+    /// A field that each message gets.
+    pub graylog_extra_key: String,
+    /// Its value.
+    pub graylog_extra_value: String,
+    /// Where syslog is.
+    pub syslog_host: String,
+    /// At which port.
+    pub syslog_port: u16,
+    /// Over which protocol.
+    pub syslog_protocol: String,
+    /// A tag that each message gets.
+    pub syslog_extra_tag: String,
+}
+
+/// An HTTP server, and whether its certificate goes unchecked.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HttpAddress {
+    /// The URL.
+    pub url: String,
+    /// Whether any certificate will do.
+    pub insecure: bool,
+}
+
+/// A TCP server, and whether it speaks TLS.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TcpAddress {
+    /// Host and port.
+    pub url: String,
+    /// Whether it speaks TLS.
+    pub tls: bool,
+}
+
+/// The servers of a worker.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Addresses {
+    /// The API.
+    pub api: HttpAddress,
+    /// The CDN's HTTP side.
+    pub cdn_url: String,
+    /// The CDN's TCP side, for logs.
+    pub cdn_tcp: TcpAddress,
+}
+
+impl Addresses {
+    /// These, save where others are written for workers. What belongs to an address comes with it: a flag never stays
+    /// behind with the address of another.
+    #[must_use]
+    pub fn overridden_by(self, for_workers: &Self) -> Self {
+        let written = |address: &str| !address.is_empty();
+        Self {
+            api: if written(&for_workers.api.url) { for_workers.api.clone() } else { self.api },
+            cdn_url: if written(&for_workers.cdn_url) { for_workers.cdn_url.clone() } else { self.cdn_url },
+            cdn_tcp: if written(&for_workers.cdn_tcp.url) {
+                for_workers.cdn_tcp.clone()
+            } else {
+                self.cdn_tcp
+            },
+        }
+    }
+}
+
+/// `provision.injectEnvVars`, taken apart.
+#[derive(Debug, Clone, Default)]
+pub struct Injected {
+    /// The variables; of two with one name the later counts.
+    pub variables: BTreeMap<String, SecretString>,
+    /// The entries that are no variables, by number from 0. Their text may be a secret.
+    pub skipped: Vec<usize>,
+}
+
+impl Injected {
+    /// Splits entries at their first `=`. Without one, without a name, or in place of `CDS_CONFIG` they are skipped.
+    pub fn read(entries: &[SecretString]) -> Self {
+        let mut read = Self::default();
+        for (number, entry) in entries.iter().enumerate() {
+            match entry.expose_secret().split_once('=') {
+                Some((name, value)) if !name.is_empty() && name != VARIABLE => {
+                    read.variables.insert(name.to_owned(), value.into());
+                }
+                Some(_) | None => read.skipped.push(number),
+            }
+        }
+        read
+    }
+}
+
+impl WorkerConfig {
+    /// The value of [`VARIABLE`].
+    pub fn encoded(&self) -> SecretString {
+        STANDARD.encode(self.json()).into()
+    }
+
+    #[expect(clippy::expect_used, reason = "texts, flags and numbers under keys of text always make JSON")]
+    fn json(&self) -> String {
+        serde_json::to_string(&Document::of(self)).expect("a worker's configuration is plain JSON")
+    }
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    name: &'a str,
+    basedir: &'a str,
+    log: Log<'a>,
+    hatchery_name: &'a str,
+    api_endpoint: &'a str,
+    #[serde(skip_serializing_if = "is_false")]
+    api_endpoint_insecure: bool,
+    api_token: &'a str,
+    cdn_endpoint: &'a str,
+    gelf_service_addr: &'a str,
+    #[serde(skip_serializing_if = "is_false")]
+    gelf_service_addr_enable_tls: bool,
+    model: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    booked_job_id: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_job_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    region: &'a str,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    inject_env_vars: BTreeMap<&'a str, &'a str>,
+}
+
+/// The type behind it has no JSON names, so that its keys are Go's.
+#[derive(Default, Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Log<'a> {
+    level: &'a str,
+    format: &'a str,
+    text_fields: Option<()>,
+    skip_text_fields: Option<()>,
+    graylog_host: &'a str,
+    graylog_port: String,
+    graylog_protocol: &'a str,
+    graylog_extra_key: &'a str,
+    graylog_extra_value: &'a str,
+    #[serde(rename = "GraylogFieldCDSServiceType")]
+    service_type: &'a str,
+    #[serde(rename = "GraylogFieldCDSServiceName")]
+    service_name: &'a str,
+    #[serde(rename = "GraylogFieldCDSVersion")]
+    version: &'a str,
+    #[serde(rename = "GraylogFieldCDSOS")]
+    os: &'a str,
+    #[serde(rename = "GraylogFieldCDSArch")]
+    arch: &'a str,
+    syslog_host: &'a str,
+    syslog_port: String,
+    syslog_protocol: &'a str,
+    syslog_extra_tag: &'a str,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+impl<'a> Document<'a> {
+    fn of(config: &'a WorkerConfig) -> Self {
+        let (booked_job_id, run_job_id) = match &config.task {
+            Task::V1Job(id) => (Some(*id), None),
+            Task::V2Job(id) => (None, Some(id.as_str())),
+            Task::Registration => (None, None),
+        };
+        let exposed = |(name, value): (&'a String, &'a SecretString)| (name.as_str(), value.expose_secret());
+        Self {
+            name: &config.name,
+            basedir: &config.base_dir,
+            log: Log::of(&config.log, &config.name),
+            hatchery_name: &config.hatchery_name,
+            api_endpoint: &config.addresses.api.url,
+            api_endpoint_insecure: config.addresses.api.insecure,
+            api_token: config.token.expose_secret(),
+            cdn_endpoint: &config.addresses.cdn_url,
+            gelf_service_addr: &config.addresses.cdn_tcp.url,
+            gelf_service_addr_enable_tls: config.addresses.cdn_tcp.tls,
+            model: &config.model,
+            booked_job_id,
+            run_job_id,
+            region: &config.region,
+            inject_env_vars: config.injected.iter().map(exposed).collect(),
+        }
+    }
+}
+
+impl<'a> Log<'a> {
+    fn of(options: &'a LogOptions, worker: &'a str) -> Self {
+        Self {
+            level: &options.level,
+            graylog_host: &options.graylog_host,
+            graylog_port: options.graylog_port.to_string(),
+            graylog_extra_key: &options.graylog_extra_key,
+            graylog_extra_value: &options.graylog_extra_value,
+            service_type: "worker",
+            service_name: worker,
+            syslog_host: &options.syslog_host,
+            syslog_port: options.syslog_port.to_string(),
+            syslog_protocol: &options.syslog_protocol,
+            syslog_extra_tag: &options.syslog_extra_tag,
+            ..Self::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,204 @@
+//! Who starts programs in a guest.
+//!
+//! ```text
+//! models[] by template ──► guestCredentials[] by template (V2) or by path (V1) ──► the model's own ──► none: an error
+//! ```
+//!
+//! A value that still holds a placeholder is refused: as a password it would only lock the guest's user out.
+
+use std::fmt;
+
+use secrecy::{ExposeSecret as _, SecretString};
+
+/// A user of the guest itself.
+#[derive(Debug, Clone)]
+pub struct Credentials {
+    /// The user's name.
+    pub username: String,
+    /// The password.
+    pub password: SecretString,
+}
+
+/// An entry of `models[]` or `guestCredentials[]`.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// The template that it is for, if any.
+    pub template: String,
+    /// The path of the V1 model that it is for, if any.
+    pub model_path: String,
+    /// Who.
+    pub credentials: Credentials,
+}
+
+/// The model whose guest is to be entered.
+#[derive(Debug, Clone)]
+pub enum Model<'a> {
+    /// A V2 model.
+    V2 {
+        /// Its name.
+        name: &'a str,
+        /// The VM that it is cloned from.
+        template: &'a str,
+        /// What its specification says.
+        own: &'a Credentials,
+    },
+    /// A V1 model.
+    V1 {
+        /// `group/name`.
+        path: &'a str,
+        /// The VM that it is cloned from.
+        template: &'a str,
+        /// What it says, with its secrets put in by [`with_secrets`].
+        own: &'a Credentials,
+    },
+}
+
+/// Where credentials stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// `models[]` of the settings.
+    Models,
+    /// `guestCredentials[]` of the settings.
+    GuestCredentials,
+    /// The model itself.
+    Model,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Models => "models[] of the settings",
+            Self::GuestCredentials => "guestCredentials[] of the settings",
+            Self::Model => "the model itself",
+        })
+    }
+}
+
+/// Why nobody can start programs in a guest. Values are never shown.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CredentialsError {
+    /// A placeholder is still in there.
+    #[error(
+        "the {what} for guests of model {model}, from {source_of}, still contains a placeholder ({{{{): \
+         write it under models[] or guestCredentials[]"
+    )]
+    Unresolved {
+        /// The model.
+        model: String,
+        /// `username` or `password`.
+        what: &'static str,
+        /// Where it stands.
+        source_of: Source,
+    },
+    /// Only half of a pair is there.
+    #[error("the {what} for guests of model {model}, from {source_of}, is empty while the other half is not")]
+    Incomplete {
+        /// The model.
+        model: String,
+        /// `username` or `password`.
+        what: &'static str,
+        /// Where it stands.
+        source_of: Source,
+    },
+    /// Nothing anywhere.
+    #[error(
+        "there are no credentials for guests of model {model}: write them under models[] or guestCredentials[], or \
+         into the model"
+    )]
+    Missing {
+        /// The model.
+        model: String,
+    },
+}
+
+/// Finds the credentials for guests of a model.
+pub fn resolve(
+    model: &Model<'_>,
+    models: &[Entry],
+    guest_credentials: &[Entry],
+) -> Result<Credentials, CredentialsError> {
+    let (name, template, own) = match *model {
+        Model::V2 { name, template, own } => (name, template, own),
+        Model::V1 { path, template, own } => (path, template, own),
+    };
+    // Generated files hold entries that are empty, and an entry of `models[]` may be there for its script alone.
+    let is = |key: &str, wanted: &str| !key.is_empty() && key == wanted;
+    let by_model = |entry: &&Entry| match model {
+        Model::V2 { .. } => is(&entry.template, template),
+        Model::V1 { path, .. } => is(&entry.model_path, path),
+    };
+    let by_template = |entry: &&Entry| is(&entry.template, template);
+    let written = |entry: &&Entry| !entry.credentials.is_empty();
+
+    let from_models = models.iter().filter(by_template).find(written);
+    let from_guests = guest_credentials.iter().filter(by_model).find(written);
+    let (source, found) = match (from_models, from_guests) {
+        (Some(entry), _) => (Source::Models, &entry.credentials),
+        (None, Some(entry)) => (Source::GuestCredentials, &entry.credentials),
+        (None, None) if !own.is_empty() => (Source::Model, own),
+        (None, None) => return Err(CredentialsError::Missing { model: name.to_owned() }),
+    };
+    found.check(name, source)?;
+    Ok(found.clone())
+}
+
+impl Credentials {
+    fn is_empty(&self) -> bool {
+        self.username.is_empty() && self.password.expose_secret().is_empty()
+    }
+
+    fn check(&self, model: &str, source_of: Source) -> Result<(), CredentialsError> {
+        for (what, value) in
+            [("username", self.username.as_str()), ("password", self.password.expose_secret())]
+        {
+            if value.is_empty() {
+                return Err(CredentialsError::Incomplete { model: model.to_owned(), what, source_of });
+            }
+            if value.contains("{{") {
+                return Err(CredentialsError::Unresolved { model: model.to_owned(), what, source_of });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A secret of a V1 model.
+#[derive(Debug, Clone)]
+pub struct Secret {
+    /// Such as `secrets.vsphere_password`.
+    pub name: String,
+    /// Its value.
+    pub value: SecretString,
+}
+
+/// So many parts has the path of a model that lies in a repository; such a model has no list of secrets.
+const AS_CODE_PARTS: usize = 5;
+
+/// The password of a V1 model with its secrets put in: `{{.secrets.vsphere_password}}` becomes that secret. What is put
+/// in is not looked at again, and what is not known stays. The model is left as it is: the list of models is shared.
+pub fn with_secrets(path: &str, password: &SecretString, secrets: &[Secret]) -> SecretString {
+    if path.split('/').count() >= AS_CODE_PARTS {
+        return password.clone();
+    }
+    let mut clear = String::new();
+    let mut rest = password.expose_secret();
+    while let Some((before, opened)) = rest.split_once("{{") {
+        clear.push_str(before);
+        let known = opened.split_once("}}").and_then(|(name, after)| {
+            let name = name.trim().strip_prefix('.')?;
+            Some((secrets.iter().find(|secret| secret.name == name)?, after))
+        });
+        if let Some((secret, after)) = known {
+            clear.push_str(secret.value.expose_secret());
+            rest = after;
+        } else {
+            clear.push_str("{{");
+            rest = opened;
+        }
+    }
+    clear.push_str(rest);
+    clear.into()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,237 @@
+//! The script that downloads a worker, runs it and turns its VM off, and how it is handed to a guest.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use rookery_vim_client::Program;
+use secrecy::{ExposeSecret as _, SecretString};
+
+use super::config::VARIABLE;
+use super::template::{TemplateError, Value, render};
+
+/// Where the script of a worker comes from.
+#[derive(Debug, Clone, Copy)]
+pub enum Source<'a> {
+    /// A V2 model, for workers of this system and architecture, such as `linux/amd64`.
+    V2Model {
+        /// `os/arch`.
+        os_arch: &'a str,
+    },
+    /// A V1 job on a V2 model: the guest itself says what it is.
+    V1JobOnV2Model,
+    /// The commands of a V1 model. Only such models are registered.
+    V1Model(&'a Commands, Purpose),
+}
+
+/// The commands of a V1 model; Go templates.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Commands {
+    /// What runs before the worker.
+    pub pre_cmd: String,
+    /// What runs the worker.
+    pub cmd: String,
+    /// What runs after it, and when a template is made.
+    pub post_cmd: String,
+}
+
+/// What the worker is run for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// A job.
+    Job,
+    /// Telling the API what its model can do.
+    Registration,
+}
+
+/// What templates may use.
+#[derive(Debug, Clone)]
+pub struct Values {
+    /// The API as workers reach it.
+    pub api: String,
+    /// The worker's configuration as in `CDS_CONFIG`.
+    pub config: SecretString,
+}
+
+/// Why a model has no script.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ScriptError {
+    /// A template that cannot be rendered.
+    #[error("the {part} of model {model} cannot be used")]
+    Template {
+        /// The model.
+        model: String,
+        /// Which of its commands.
+        part: &'static str,
+        /// What is wrong with it; lines are those of the part.
+        source: TemplateError,
+    },
+    /// A model without a command would start a VM for nothing.
+    #[error("model {model} has no command")]
+    NoCommand {
+        /// The model.
+        model: String,
+    },
+    /// A V2 model for no system that there is.
+    #[error("model {model} is for {os_arch:?}, where os/arch is expected, such as linux/amd64")]
+    OsArch {
+        /// The model.
+        model: String,
+        /// What it says.
+        os_arch: String,
+    },
+}
+
+/// The script that runs a worker. It may hold the worker's token, where a V1 model puts it.
+pub fn worker_script(model: &str, source: Source<'_>, values: &Values) -> Result<SecretString, ScriptError> {
+    match source {
+        Source::V2Model { os_arch } => {
+            let segments = os_arch.split_once('/');
+            if segments.is_none_or(|(os, arch)| os.is_empty() || arch.is_empty() || arch.contains('/')) {
+                return Err(ScriptError::OsArch { model: model.to_owned(), os_arch: os_arch.to_owned() });
+            }
+            Ok(downloaded(&values.api, &quoted(os_arch)).into())
+        }
+        Source::V1JobOnV2Model => Ok(downloaded(&values.api, "\"linux/$(uname -m)\"").into()),
+        Source::V1Model(commands, purpose) => commands.script(model, purpose, values),
+    }
+}
+
+/// What a V1 model runs when its template is made, after which the VM must be off.
+pub fn template_script(model: &str, commands: &Commands, api: &str) -> Result<SecretString, ScriptError> {
+    let values = Values { api: api.to_owned(), config: SecretString::default() };
+    render(&commands.post_cmd, |name| values.field(name))
+        .map(Into::into)
+        .map_err(|source| ScriptError::Template { model: model.to_owned(), part: "post_cmd", source })
+}
+
+impl Commands {
+    /// One template, as in the Go hatchery: a branch may begin in one command and end in another.
+    fn script(&self, model: &str, purpose: Purpose, values: &Values) -> Result<SecretString, ScriptError> {
+        if self.cmd.trim().is_empty() {
+            return Err(ScriptError::NoCommand { model: model.to_owned() });
+        }
+        let text = joined(&self.pre_cmd, &self.cmd, purpose, &self.post_cmd);
+        render(&text, |name| values.field(name)).map(Into::into).map_err(|error| {
+            let (part, line) = self.part_of(error.line());
+            ScriptError::Template { model: model.to_owned(), part, source: error.at(line) }
+        })
+    }
+
+    /// Which command a line of the joined script belongs to, and where in it.
+    fn part_of(&self, line: usize) -> (&'static str, usize) {
+        let lines = |text: &str| text.matches('\n').count() + 1;
+        let (pre, cmd) = (lines(&self.pre_cmd), lines(&self.cmd));
+        match line {
+            line if line <= pre => ("pre_cmd", line),
+            line if line <= pre + cmd => ("cmd", line - pre),
+            line => ("post_cmd", line - pre - cmd),
+        }
+    }
+}
+
+fn joined(pre: &str, cmd: &str, purpose: Purpose, post: &str) -> String {
+    let redirected = match purpose {
+        Purpose::Job => " 1>/tmp/worker.log 2>&1;",
+        Purpose::Registration => " register 1>/tmp/worker.register.log 2>&1",
+    };
+    format!("{pre}\n{cmd}{redirected}\n{post}")
+}
+
+/// The script of V2 models; `segment` is for the shell. A guest has no environment but what it is given: `PATH` is only
+/// the shell's own until the worker gets it. A refused download must not become a worker, hence `-f`.
+fn downloaded(api: &str, segment: &str) -> String {
+    let url = format!("{}/download/worker/{segment}", quoted(api.trim_end_matches('/')));
+    let pre = format!(
+        "#!/bin/sh
+worker=/usr/local/bin/worker
+log=/tmp/cds-worker-setup.log
+if command -v curl >/dev/null 2>&1; then
+  curl -f -L --retry 10 --retry-max-time 120 -o \"$worker\" {url} >>\"$log\" 2>&1 && chmod +x \"$worker\"
+elif command -v wget >/dev/null 2>&1; then
+  wget -t 10 -T 12 -O \"$worker\" {url} >>\"$log\" 2>&1 && chmod +x \"$worker\"
+else
+  echo 'the worker cannot be downloaded: there is neither curl nor wget' >>\"$log\"
+  exit 1
+fi"
+    );
+    joined(&pre, "PATH=$PATH worker", Purpose::Job, "sudo shutdown -h now")
+}
+
+/// A word that a shell takes for exactly this text.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+impl Values {
+    /// The fields of templates. Those of former versions are still there and empty, each by its Go type.
+    fn field(&self, name: &str) -> Option<Value<'_>> {
+        match name {
+            "API" => Some(Value::Text(&self.api)),
+            "Config" => Some(Value::Text(self.config.expose_secret())),
+            "FromWorkerImage" => Some(Value::Flag(true)),
+            "HTTPInsecure" => Some(Value::Flag(false)),
+            "WorkflowJobID" | "TTL" | "GraylogPort" => Some(Value::Number(0)),
+            "InjectEnvVars" => Some(Value::EmptyMap),
+            "Token" | "Name" | "BaseDir" | "Model" | "HatcheryName" | "GraylogHost" | "GraylogExtraKey"
+            | "GraylogExtraValue" | "WorkerBinary" => Some(Value::Text("")),
+            _ => None,
+        }
+    }
+}
+
+/// A program to be started in a guest.
+#[derive(Clone)]
+pub struct Launch {
+    /// Where it is.
+    pub path: String,
+    /// Everything after its name, byte for byte.
+    pub arguments: String,
+    /// All the variables that it has; if there are none, it has those of its guest.
+    pub environment: Vec<(String, SecretString)>,
+}
+
+impl Launch {
+    /// Runs the script of a worker, which gets its configuration, what is injected, and nothing else.
+    pub fn worker(
+        script: &SecretString,
+        config: SecretString,
+        injected: &BTreeMap<String, SecretString>,
+    ) -> Self {
+        let injected = injected.iter().map(|(name, value)| (name.clone(), value.clone()));
+        let environment = std::iter::once((VARIABLE.to_owned(), config)).chain(injected).collect();
+        Self { environment, ..Self::plain(script.expose_secret()) }
+    }
+
+    /// Runs a script that needs no variables: a `preStartScript`, or that of [`template_script`].
+    ///
+    /// The tools hand path and arguments to a shell as one line, so that the script follows a command that does nothing.
+    pub fn plain(script: &str) -> Self {
+        Self { path: "/bin/echo".to_owned(), arguments: format!("-n ;{script}"), environment: Vec::new() }
+    }
+
+    /// The same for a vCenter's client.
+    pub fn program(&self) -> Program {
+        let exposed =
+            |(name, value): &(String, SecretString)| (name.clone(), value.expose_secret().to_owned());
+        Program {
+            path: self.path.clone(),
+            arguments: self.arguments.clone(),
+            environment: self.environment.iter().map(exposed).collect(),
+            directory: None,
+        }
+    }
+}
+
+/// A script may hold the worker's token as well as `CDS_CONFIG` does.
+impl fmt::Debug for Launch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.environment.iter().map(|(name, _)| name).collect();
+        f.debug_struct("Launch")
+            .field("path", &self.path)
+            .field("environment", &names)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;
