@@ -2,4 +2,5 @@
 //!
 //! It must never touch a VM without its own mark, and never take a failed answer for an empty one.
 
+pub mod demand;
 pub mod launch;
