@@ -137,20 +137,23 @@ fn joined(pre: &str, cmd: &str, purpose: Purpose, post: &str) -> String {
     format!("{pre}\n{cmd}{redirected}\n{post}")
 }
 
+/// Where a worker is put.
+const WORKER: &str = "/usr/local/bin/worker";
+/// What is said while it is fetched.
+const LOG: &str = "/tmp/cds-worker-setup.log";
+
 /// The script of V2 models; `segment` is for the shell. A guest has no environment but what it is given: `PATH` is only
 /// the shell's own until the worker gets it. A refused download must not become a worker, hence `-f`.
 fn downloaded(api: &str, segment: &str) -> String {
     let url = format!("{}/download/worker/{segment}", quoted(api.trim_end_matches('/')));
     let pre = format!(
         "#!/bin/sh
-worker=/usr/local/bin/worker
-log=/tmp/cds-worker-setup.log
 if command -v curl >/dev/null 2>&1; then
-  curl -f -L --retry 10 --retry-max-time 120 -o \"$worker\" {url} >>\"$log\" 2>&1 && chmod +x \"$worker\"
+  curl -f -L --retry 10 --retry-max-time 120 -o {WORKER} {url} >>{LOG} 2>&1 && chmod +x {WORKER}
 elif command -v wget >/dev/null 2>&1; then
-  wget -t 10 -T 12 -O \"$worker\" {url} >>\"$log\" 2>&1 && chmod +x \"$worker\"
+  wget -t 10 -T 12 -O {WORKER} {url} >>{LOG} 2>&1 && chmod +x {WORKER}
 else
-  echo 'the worker cannot be downloaded: there is neither curl nor wget' >>\"$log\"
+  echo 'the worker cannot be downloaded: there is neither curl nor wget' >>{LOG}
   exit 1
 fi"
     );

@@ -181,9 +181,8 @@ fn tokens(text: &str) -> Result<Vec<(usize, Token<'_>)>, TemplateError> {
             Some((before, after)) => (before, Some(after)),
             None => (rest, None),
         };
-        // A marker is a dash with space on the side of the action.
-        let marked =
-            opened.and_then(|after| after.strip_prefix('-')).filter(|after| after.starts_with(SPACE));
+        // A marker is a dash with space on the side of the action, and the space belongs to it.
+        let marked = opened.and_then(|after| after.strip_prefix('-')?.strip_prefix(SPACE));
         let mut shown = if trim { before.trim_start_matches(SPACE) } else { before };
         if marked.is_some() {
             shown = shown.trim_end_matches(SPACE);
@@ -191,9 +190,9 @@ fn tokens(text: &str) -> Result<Vec<(usize, Token<'_>)>, TemplateError> {
         if !shown.is_empty() {
             tokens.push((line, Token::Text(shown)));
         }
-        let Some(after) = marked.or(opened) else { return Ok(tokens) };
+        let Some(opened) = opened else { return Ok(tokens) };
         line += lines_in(before);
-        let action = Action::read(after).ok_or(TemplateError::Unclosed { line })?;
+        let action = Action::read(marked.unwrap_or(opened)).ok_or(TemplateError::Unclosed { line })?;
         if let Some(content) = action.content {
             let token = token(content).ok_or_else(|| TemplateError::Unsupported {
                 line,
@@ -201,7 +200,7 @@ fn tokens(text: &str) -> Result<Vec<(usize, Token<'_>)>, TemplateError> {
             })?;
             tokens.push((line, token));
         }
-        line += lines_in(after.strip_suffix(action.rest).unwrap_or_default());
+        line += lines_in(opened.strip_suffix(action.rest).unwrap_or_default());
         (rest, trim) = (action.rest, action.trims);
     }
 }
@@ -221,7 +220,7 @@ struct Action<'t> {
 
 impl<'t> Action<'t> {
     fn read(after: &'t str) -> Option<Self> {
-        if let Some(comment) = after.trim_start_matches(SPACE).strip_prefix("/*") {
+        if let Some(comment) = after.strip_prefix("/*") {
             let (_, behind) = comment.split_once("*/")?;
             if let Some(rest) = behind.strip_prefix("}}") {
                 return Some(Self { content: None, trims: false, rest });

@@ -22,16 +22,15 @@ fn a_v2_model_s_script_downloads_runs_and_turns_off() {
     assert_eq!(
         script(Source::V2Model { os_arch: "linux/amd64" }),
         "#!/bin/sh
-worker=/usr/local/bin/worker
-log=/tmp/cds-worker-setup.log
 if command -v curl >/dev/null 2>&1; then
-  curl -f -L --retry 10 --retry-max-time 120 -o \"$worker\" \
-         'https://cds.example.org/api'/download/worker/'linux/amd64' >>\"$log\" 2>&1 && chmod +x \"$worker\"
+  curl -f -L --retry 10 --retry-max-time 120 -o /usr/local/bin/worker \
+         'https://cds.example.org/api'/download/worker/'linux/amd64' >>/tmp/cds-worker-setup.log 2>&1 \
+         && chmod +x /usr/local/bin/worker
 elif command -v wget >/dev/null 2>&1; then
-  wget -t 10 -T 12 -O \"$worker\" 'https://cds.example.org/api'/download/worker/'linux/amd64' >>\"$log\" 2>&1 \
-         && chmod +x \"$worker\"
+  wget -t 10 -T 12 -O /usr/local/bin/worker 'https://cds.example.org/api'/download/worker/'linux/amd64' \
+         >>/tmp/cds-worker-setup.log 2>&1 && chmod +x /usr/local/bin/worker
 else
-  echo 'the worker cannot be downloaded: there is neither curl nor wget' >>\"$log\"
+  echo 'the worker cannot be downloaded: there is neither curl nor wget' >>/tmp/cds-worker-setup.log
   exit 1
 fi
 PATH=$PATH worker 1>/tmp/worker.log 2>&1;

@@ -138,6 +138,7 @@ fn what_is_not_understood_is_an_error_that_names_its_line() {
         "",
         "-",
         "- -",
+        " /* x */",
     ] {
         // The engine does not look into strings, so that one with braces ends early; it is refused all the same.
         let error = render(&format!("first\n\n{{{{{action}}}}} rest"), field).unwrap_err();
@@ -162,6 +163,7 @@ fn branches_that_do_not_fit_together_are_errors() {
         ("{{if .API}}{{end}}{{end}}", stray(1, "end")),
         ("\n{{if .API}}\n{{if .API}}{{end}}", Err(TemplateError::NoEnd { line: 2 })),
         ("a\n{{.API", Err(TemplateError::Unclosed { line: 2 })),
+        ("{{-\n.API}}{{end}}", stray(2, "end")),
         ("{{/*\n*/}}{{", Err(TemplateError::Unclosed { line: 2 })),
     ] {
         assert_eq!(render(template, field), expected, "{template:?}");

@@ -1,5 +1,5 @@
 //! Scripts really run, by the shells of this machine, in namespaces whose `/usr/local` and `/tmp` are folders of the
-//! test. Programs that a script calls stand in `/usr/local/tools`, which is all that it finds.
+//! test. Programs that a script calls stand in `/usr/local/bin`.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -28,14 +28,14 @@ struct Guest(TempDir);
 impl Guest {
     fn new(tools: &[(&str, &str)]) -> Self {
         let guest = Self(TempDir::new().unwrap());
-        for folder in ["local/tools", "local/bin", "tmp"] {
+        for folder in ["local/bin", "tmp"] {
             fs::create_dir_all(guest.at(folder)).unwrap();
         }
         for tool in ["chmod", "uname"] {
-            symlink(Path::new("/bin").join(tool), guest.at("local/tools").join(tool)).unwrap();
+            symlink(Path::new("/bin").join(tool), guest.at("local/bin").join(tool)).unwrap();
         }
         for (name, text) in tools.iter().chain(&[("sudo", "#!/bin/sh\necho \"$*\" >/tmp/sudo\n")]) {
-            let tool = guest.at("local/tools").join(name);
+            let tool = guest.at("local/bin").join(name);
             fs::write(&tool, text).unwrap();
             fs::set_permissions(tool, fs::Permissions::from_mode(0o755)).unwrap();
         }
@@ -51,12 +51,18 @@ impl Guest {
         fs::read_to_string(self.at("tmp").join(name)).ok()
     }
 
-    /// Runs it as VMware Tools do: path and arguments are one line for a shell. Nothing if there are no namespaces.
+    /// Runs it where only the programs of the test are found.
     fn run(&self, shell: &str, launch: &Launch) -> Option<Output> {
+        self.run_with(&["PATH=/usr/local/bin"], shell, launch)
+    }
+
+    /// Runs it as VMware Tools do: path and arguments are one line for a shell. Nothing if there are no namespaces.
+    fn run_with(&self, more: &[&str], shell: &str, launch: &Launch) -> Option<Output> {
         let program = launch.program();
         let line = format!("\"{}\" {}", program.path, program.arguments);
-        let mounts =
-            "mount --bind \"$1/local\" /usr/local && mount --bind \"$1/tmp\" /tmp && shift && exec \"$@\"";
+        // Nothing of the host listens in an empty `/run`, should a real `shutdown` be found.
+        let mounts = "mount -t tmpfs tmpfs /run && mount --bind \"$1/local\" /usr/local \
+            && mount --bind \"$1/tmp\" /tmp && shift && exec \"$@\"";
         let enter = |program: &[&str]| {
             let mut command = Command::new("unshare");
             command
@@ -70,7 +76,8 @@ impl Guest {
         }
         let variables: Vec<_> =
             program.environment.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let mut words = vec!["env", "-i", "PATH=/usr/local/tools:/usr/local/bin"];
+        let mut words = vec!["env", "-i"];
+        words.extend(more);
         words.extend(variables.iter().map(String::as_str));
         words.extend([shell, "-c", &line]);
         Some(enter(&words))
@@ -113,6 +120,20 @@ fn with_curl_or_only_wget_the_worker_is_downloaded_run_and_its_vm_turned_off() {
                 assert!(output.stdout.is_empty() && output.stderr.is_empty(), "{output:?}");
             }
         }
+    }
+}
+
+#[test]
+fn with_no_variables_but_its_own_a_worker_still_has_a_path() {
+    let writes_env = "printf '#!/bin/sh\\nexec /usr/bin/env >/tmp/environment\\n' >/usr/local/bin/worker";
+    for shell in shells() {
+        let guest = Guest::new(&[("curl", &format!("#!/bin/sh\n{writes_env}\n"))]);
+        let Some(output) = guest.run_with(&[], shell, &launch(Source::V1JobOnV2Model, API)) else { return };
+        assert!(output.status.success(), "{shell}: {output:?}");
+        let environment = guest.file("environment").unwrap();
+        let path = environment.lines().find_map(|line| line.strip_prefix("PATH="));
+        assert!(path.unwrap().split(':').any(|folder| folder == "/usr/local/bin"), "{shell}: {environment}");
+        assert!(environment.contains(&format!("CDS_CONFIG={CONFIG}\n")), "{shell}: {environment}");
     }
 }
 
