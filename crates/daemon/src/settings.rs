@@ -32,12 +32,16 @@ mod units;
 mod value;
 
 pub use environment::environment;
+pub use file::syntax;
 pub use layers::Layers;
 pub use origin::Origin;
 pub use problems::{Problem, Problems};
 pub use resolved::{Explained, Settings};
 pub use schema::{Key, Kind};
+pub use secret::{SecretFileError, exposure, read_secret};
+pub use suggest::closest;
 pub use units::{Size, UnitError, duration};
+pub use value::describe;
 
 #[cfg(test)]
 mod tests;

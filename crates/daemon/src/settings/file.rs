@@ -81,8 +81,9 @@ fn is_section(value: &toml::Value) -> bool {
     }
 }
 
-/// Not the error's own text: that quotes the line, which may hold a secret.
-fn syntax(text: &str, error: &toml::de::Error) -> String {
+/// What is wrong with a text that is not TOML, and where. Not the error's own text: that quotes the line, which may
+/// hold a secret.
+pub fn syntax(text: &str, error: &toml::de::Error) -> String {
     let message = error.message().replace('\n', ", ");
     let Some(before) = error.span().and_then(|span| text.get(..span.start)) else {
         return format!("is not valid TOML: {message}");

@@ -82,7 +82,7 @@ impl Layers<'_> {
     fn read_secret(&mut self, path: &str, file: Setting, settings: &mut Settings) {
         let file_path = secret_file(path);
         let Value::Path(place) = &file.value else { return };
-        let text = secret::read(place).map_err(|error| chain(&error));
+        let text = secret::read_secret(place).map_err(|error| chain(&error));
         if let Some(text) = self.keep(&file_path, &file.origin, text) {
             settings.found.insert(path.to_owned(), Setting::secret(text, Origin::File(place.clone())));
             settings.found.insert(file_path, file);

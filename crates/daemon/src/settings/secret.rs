@@ -12,19 +12,37 @@ const LONGEST: u64 = 64 * 1024;
 
 /// Why a secret cannot be had from its file.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum SecretFileError {
+pub enum SecretFileError {
+    /// It is missing, or may not be read.
     #[error("cannot read the secret from {}", path.display())]
-    Unreadable { path: PathBuf, source: io::Error },
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// Nobody has a secret of that length.
     #[error("{} is longer than {LONGEST} bytes", path.display())]
-    TooLong { path: PathBuf },
+    TooLong {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It holds something else than text.
     #[error("{} is not UTF-8 text", path.display())]
-    NotText { path: PathBuf },
+    NotText {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It holds nothing.
     #[error("{} is empty", path.display())]
-    Empty { path: PathBuf },
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
 }
 
 /// The secret in a file, without the line break that editors leave at its end.
-pub(super) fn read(path: &Path) -> Result<SecretString, SecretFileError> {
+pub fn read_secret(path: &Path) -> Result<SecretString, SecretFileError> {
     let path = path.to_owned();
     let mut bytes = Vec::new();
     let outcome = File::open(&path).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes));
@@ -44,7 +62,7 @@ pub(super) fn read(path: &Path) -> Result<SecretString, SecretFileError> {
 }
 
 /// A warning if others than the owner may read a file that holds a secret.
-pub(super) fn exposure(path: &Path) -> Option<String> {
+pub fn exposure(path: &Path) -> Option<String> {
     let mode = path.metadata().ok()?.permissions().mode() & 0o777;
     let exposed = mode & 0o044 != 0;
     exposed.then(|| format!("{} holds a secret and others may read it (mode {mode:03o})", path.display()))
@@ -68,7 +86,7 @@ mod tests {
     fn only_line_breaks_at_the_end_are_trimmed() {
         let check = |content: &[u8], expected| {
             let (_dir, path) = holding(content);
-            assert_eq!(read(&path).unwrap().expose_secret(), expected);
+            assert_eq!(read_secret(&path).unwrap().expose_secret(), expected);
         };
         check(b"pass word", "pass word");
         check(b" spaced \n", " spaced ");
@@ -80,15 +98,15 @@ mod tests {
     fn a_file_that_holds_no_secret_is_refused_without_showing_it() {
         let check = |content: &[u8], expected: &str| {
             let (_dir, path) = holding(content);
-            assert_eq!(chain(&read(&path).unwrap_err()), format!("{} {expected}", path.display()));
+            assert_eq!(chain(&read_secret(&path).unwrap_err()), format!("{} {expected}", path.display()));
         };
         check(b"", "is empty");
         check(b"\n", "is empty");
         check(b"\xff\xfe", "is not UTF-8 text");
         check(&vec![b'x'; 65 * 1024], "is longer than 65536 bytes");
-        let error = read(Path::new("/dev/zero")).unwrap_err();
+        let error = read_secret(Path::new("/dev/zero")).unwrap_err();
         assert_eq!(error.to_string(), "/dev/zero is longer than 65536 bytes");
-        let error = read(Path::new("/nowhere/at/all")).unwrap_err();
+        let error = read_secret(Path::new("/nowhere/at/all")).unwrap_err();
         assert!(chain(&error).starts_with("cannot read the secret from /nowhere/at/all: No such file"));
     }
 

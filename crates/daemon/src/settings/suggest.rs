@@ -3,7 +3,7 @@
 use std::iter;
 
 /// The known path that differs from `given` least, if it is near enough to be what was meant.
-pub(super) fn closest(given: &str, known: impl IntoIterator<Item = String>) -> Option<String> {
+pub fn closest(given: &str, known: impl IntoIterator<Item = String>) -> Option<String> {
     // A third of the last segment: tables are usually right, and short names must not match everything.
     let last = given.rsplit('.').next().unwrap_or(given);
     let limit = last.chars().count().div_ceil(3);

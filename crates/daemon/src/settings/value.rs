@@ -92,7 +92,7 @@ pub(super) fn text_of(kind: Kind, value: toml::Value) -> Result<String, Unfit> {
 }
 
 /// The type of a TOML value in plain words; never the value, which may be a secret in the wrong place.
-pub(super) fn describe(value: &toml::Value) -> &'static str {
+pub fn describe(value: &toml::Value) -> &'static str {
     match value {
         toml::Value::String(_) => "a quoted text",
         toml::Value::Integer(_) | toml::Value::Float(_) => "a number",
