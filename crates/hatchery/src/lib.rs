@@ -4,3 +4,4 @@
 
 pub mod demand;
 pub mod launch;
+pub mod settings;

@@ -1,0 +1,229 @@
+//! The hatchery's settings, from the file of the Go hatchery: its keys, its bare numbers, its two layouts.
+//!
+//! ```text
+//! text → layout (hatchery.vsphere, or the top) → section (types, unknown keys) → checked parts → Settings
+//! ```
+//!
+//! - Every problem is told at once, each with the path of its key. What is merely odd is a warning; a key that nobody
+//!   knows is listed apart, since starting and checking judge it differently.
+//! - Not set is not the same as 0, but for intervals, deadlines and pool sizes 0 means the default: generated files
+//!   carry zeros.
+//! - Each secret `x` can be kept in a file that `xFile` names. No secret is in any `Debug`, problem or report.
+//! - [`KEYS`] is the list of all keys with their defaults. The document, the comparison at a reload and the tests are
+//!   made from it.
+
+mod addresses;
+mod cleaning;
+mod common;
+mod flavors;
+mod keys;
+mod layout;
+mod log;
+mod models;
+mod pem;
+mod provision;
+mod reload;
+mod reported;
+mod section;
+mod url;
+mod vcenter;
+mod warm;
+
+use std::cell::RefCell;
+use std::fmt;
+use std::path::Path;
+
+use rookery_daemon::settings::{Origin, Problem, Problems, exposure, read_secret, syntax};
+use toml::Table;
+
+pub use addresses::{Addresses, Network};
+pub use cleaning::Cleaning;
+pub use common::{Api, Cdn, Identity, Listen};
+pub use flavors::{Flavor, Flavors};
+pub use keys::{Effective, KEYS, Key, WhenUnset};
+pub use log::{Level, Log};
+pub use models::{Credential, DefaultModel, Models, Place};
+pub use provision::{Limits, LogServer, Queue, SlowSpawn, Worker, WorkerApi, WorkerLogs};
+pub use reload::{Reload, reload};
+pub use reported::reported;
+pub use section::ReadSecret;
+pub use url::{HostPort, InvalidAddress, Url};
+pub use vcenter::VCenter;
+pub use warm::{ModelRef, Pool, Warm};
+
+use section::{Notes, Section};
+
+/// All that a hatchery is told.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Who it is.
+    pub identity: Identity,
+    /// Where its own HTTP server listens.
+    pub listen: Listen,
+    /// The CDS server.
+    pub api: Api,
+    /// Where CDS takes logs.
+    pub cdn: Cdn,
+    /// Which jobs are taken.
+    pub queue: Queue,
+    /// How much there may be at once.
+    pub limits: Limits,
+    /// What workers are told.
+    pub worker: Worker,
+    /// The vCenter.
+    pub vcenter: VCenter,
+    /// Addresses that machines may be given.
+    pub addresses: Addresses,
+    /// Sizes that machines may be given.
+    pub flavors: Flavors,
+    /// Machines that are made before anybody asks for them.
+    pub warm: Warm,
+    /// What is known here about worker models.
+    pub models: Models,
+    /// When machines go.
+    pub cleaning: Cleaning,
+    /// How much is logged.
+    pub log: Log,
+}
+
+/// A file that can be used.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// What it says.
+    pub settings: Settings,
+    /// What is odd about it.
+    pub warnings: Vec<Warning>,
+    /// Keys that nobody knows. They are as good as not written, which may be a slip.
+    pub unknown: Vec<Unknown>,
+    /// What the user should be told once.
+    pub notices: Vec<String>,
+}
+
+/// Something that is odd but does not keep the hatchery from working.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// The key.
+    pub path: String,
+    /// What is odd, and what is done about it.
+    pub message: String,
+}
+
+/// A key that nobody knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unknown {
+    /// Its path.
+    pub path: String,
+    /// The key beside it that may be meant.
+    pub meant: Option<String>,
+}
+
+/// Reads the settings file and the files of secrets that it names.
+pub fn load_file(path: &Path) -> Result<Loaded, Problems> {
+    let origin = Origin::File(path.to_owned());
+    let text =
+        std::fs::read_to_string(path).map_err(|error| whole(&origin, format!("cannot be read: {error}")))?;
+    let exposed = RefCell::new(vec![]);
+    let loaded = load(&text, &origin, &|file| {
+        exposed.borrow_mut().extend(exposure(file));
+        read_secret(file)
+    });
+    loaded.map(|mut loaded| {
+        loaded.notices.extend(exposed.take());
+        loaded
+    })
+}
+
+/// Reads settings from a text. `origin` is named where the text as a whole is at fault.
+pub fn load(text: &str, origin: &Origin, read_secret: ReadSecret<'_>) -> Result<Loaded, Problems> {
+    let file: Table = text.parse().map_err(|error| whole(origin, syntax(text, &error)))?;
+    let mut notes = Notes::new(read_secret);
+    let found = layout::find(file, &mut notes);
+    let log = found.log.into_iter().map(|log| ("log".to_owned(), log)).collect();
+    let log = log::log(Section::new("", log, &mut notes).section("log"));
+    let settings = check(Section::new(found.at, found.ours, &mut notes), log);
+    let Notes { mut problems, warnings, unknown, .. } = notes;
+    match settings {
+        Some(settings) if problems.is_empty() => {
+            let foreign = found.foreign.join(", ");
+            let notice = format!("sections of other services are passed over: {foreign}");
+            let notices = Some(notice).filter(|_| !foreign.is_empty()).into_iter().collect();
+            Ok(Loaded { settings, warnings, unknown, notices })
+        }
+        _ => {
+            // Something is wrong anyway, and a slip may be the reason.
+            for key in &unknown {
+                problems.add(key.to_problem());
+            }
+            Err(problems)
+        }
+    }
+}
+
+fn check(mut ours: Section<'_, '_>, log: Log) -> Option<Settings> {
+    let vcenter = vcenter::vcenter(&mut ours);
+    let addresses = addresses::addresses(&mut ours);
+    let sizing = flavors::sizing(&mut ours);
+
+    let mut common = ours.section("commonConfiguration");
+    let identity = common::identity(&mut common);
+    let listen = common::listen(common.section("http"));
+    let api = common::api(common.section("api"));
+    let cdn = common::cdn(common.section("cdn"));
+    let slow_spawn = provision::slow_spawn(common.section("logOptions"));
+    let provision = provision::provision(common.section("provision"), slow_spawn);
+    common.end();
+
+    let sized = flavors::settle(sizing, provision.sizing, &mut ours);
+    let warm = warm::warm(&mut ours, &sized.flavors);
+    let models = models::models(&mut ours);
+    let cleaning = cleaning::cleaning(&mut ours);
+    ours.end();
+    Some(Settings {
+        identity: identity?,
+        listen: listen?,
+        api: api?,
+        cdn,
+        queue: provision.queue,
+        limits: Limits { cpus: sized.cpus, memory_mb: sized.memory_mb, ..provision.limits },
+        worker: provision.worker,
+        vcenter: vcenter?,
+        addresses,
+        flavors: sized.flavors,
+        warm,
+        models,
+        cleaning,
+        log,
+    })
+}
+
+fn whole(origin: &Origin, message: String) -> Problems {
+    let mut problems = Problems::new();
+    problems.add(Problem { path: String::new(), origin: Some(origin.clone()), message });
+    problems
+}
+
+impl Unknown {
+    /// The same as a problem, for those who want none.
+    pub fn to_problem(&self) -> Problem {
+        let message = match &self.meant {
+            Some(meant) => format!("unknown key; did you mean {meant}?"),
+            None => "unknown key".to_owned(),
+        };
+        Problem { path: self.path.clone(), origin: None, message }
+    }
+}
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.to_problem().fmt(f)
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.message)
+    }
+}
+
+#[cfg(test)]
+mod tests;

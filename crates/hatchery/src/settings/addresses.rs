@@ -1,0 +1,190 @@
+//! Addresses that machines may be given. Blocks are slices of a network, not networks: each of their addresses counts.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+
+use ipnet::Ipv4Net;
+
+use super::section::Section;
+
+/// As many as a block `/16` has. Beyond that somebody wrote the network instead of our share of it.
+const MOST: u64 = 1 << 16;
+
+/// Addresses that machines may be given.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Addresses {
+    /// Networks in the order in which they are used; none of them means DHCP.
+    pub networks: Vec<Network>,
+    /// Whether they are written as a list, not in the keys beside `user`.
+    pub listed: bool,
+    /// Name servers that machines are given with their address.
+    pub dns: Vec<IpAddr>,
+}
+
+/// A network that we have a share of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Network {
+    /// Our share, in the order in which it is used.
+    pub ranges: Vec<Ipv4Net>,
+    /// The way out.
+    pub gateway: Option<Ipv4Addr>,
+    /// The mask of the whole network.
+    pub mask: Ipv4Addr,
+}
+
+/// Why a text is not a block of addresses.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+enum InvalidRange {
+    #[error("{0:?} is a range of IPv6; only IPv4 can be handed out")]
+    Six(String),
+    #[error("{0:?} is one address; write {0}/32 for it")]
+    Bare(String),
+    #[error("{0:?} is not a range such as 10.0.0.0/24")]
+    Nonsense(String),
+}
+
+pub(super) fn addresses(section: &mut Section<'_, '_>) -> Addresses {
+    let dns = dns(section);
+    let entries = section.tables("networks");
+    let listed = !entries.is_empty();
+    let mut networks = vec![];
+    let mut taken = BTreeMap::new();
+    for (path, table) in entries {
+        let mut entry = Section::new(path, table, section.notes);
+        let iprange = entry.required("iprange");
+        let gateway = entry.required("gateway");
+        let mask = entry.required("subnetMask");
+        let network = iprange.and_then(|iprange| {
+            let gateway = gateway?;
+            network(&mut entry, &iprange, Some(&gateway), &mask?, &mut taken)
+        });
+        entry.end();
+        networks.extend(network);
+    }
+    let legacy = legacy(section, listed, &mut taken);
+    if !listed {
+        networks.extend(legacy);
+    }
+    let total: u64 = taken.values().map(|(range, _)| size(*range)).sum();
+    if total > MOST {
+        let name = if listed { "networks" } else { "iprange" };
+        section.problem(
+            name,
+            format!("{total} addresses are more than {MOST}: give our share of the network, not all of it"),
+        );
+    }
+    Addresses { networks, listed, dns }
+}
+
+/// The keys beside `user`, from before there were several networks.
+fn legacy(section: &mut Section<'_, '_>, hidden: bool, taken: &mut Taken) -> Option<Network> {
+    let iprange = section.text("iprange");
+    let gateway = section.text("gateway");
+    let mask = section.text("subnetMask").unwrap_or_else(|| "255.255.255.0".to_owned());
+    if hidden {
+        if iprange.is_some() {
+            section.warn("iprange", "has no effect beside networks");
+        }
+        return None;
+    }
+    let Some(iprange) = iprange else {
+        if gateway.is_some() {
+            section.warn("gateway", "has no effect without iprange: machines ask DHCP");
+        }
+        return None;
+    };
+    if gateway.is_none() {
+        section.warn("gateway", "is not set, so machines reach nothing outside their own network");
+    }
+    network(section, &iprange, gateway.as_deref(), &mask, taken)
+}
+
+/// Blocks by their first address, with the path of the key that named them.
+type Taken = BTreeMap<Ipv4Addr, (Ipv4Net, String)>;
+
+fn network(
+    section: &mut Section<'_, '_>,
+    iprange: &str,
+    gateway: Option<&str>,
+    mask: &str,
+    taken: &mut Taken,
+) -> Option<Network> {
+    let known = section.notes.problems.as_slice().len();
+    let ranges = ranges(section, iprange, taken);
+    let gateway = gateway.map(|text| (text, text.trim().parse::<Ipv4Addr>()));
+    let gateway = gateway.and_then(|(text, parsed)| {
+        parsed.map_err(|_| section.problem("gateway", format!("{text:?} is not an address of IPv4"))).ok()
+    });
+    let prefix = mask.trim().parse::<Ipv4Addr>().ok().and_then(|mask| {
+        let prefix = ipnet::ipv4_mask_to_prefix(mask).ok().filter(|prefix| *prefix != 0)?;
+        Some((mask, prefix))
+    });
+    if prefix.is_none() {
+        section.problem("subnetMask", format!("{mask:?} is not a mask such as 255.255.255.0"));
+    }
+    if section.notes.problems.as_slice().len() != known {
+        return None;
+    }
+    let (mask, prefix) = prefix?;
+    warn_off_link(section, &ranges, gateway, prefix);
+    Some(Network { ranges, gateway, mask })
+}
+
+fn ranges(section: &mut Section<'_, '_>, iprange: &str, taken: &mut Taken) -> Vec<Ipv4Net> {
+    let mut ranges = vec![];
+    for text in iprange.split(',').map(str::trim) {
+        let range = match range(text) {
+            Ok(range) => range,
+            Err(error) => {
+                section.problem("iprange", error.to_string());
+                continue;
+            }
+        };
+        if range != range.trunc() {
+            section.warn("iprange", format!("{range} means {}", range.trunc()));
+        }
+        let range = range.trunc();
+        let overlaps = taken.values().find(|(other, _)| other.contains(&range) || range.contains(other));
+        if let Some((other, at)) = overlaps {
+            section.problem("iprange", format!("{range} and {other} of {at} have addresses in common"));
+            continue;
+        }
+        taken.insert(range.network(), (range, section.path("iprange")));
+        ranges.push(range);
+    }
+    ranges
+}
+
+fn range(text: &str) -> Result<Ipv4Net, InvalidRange> {
+    let given = || text.to_owned();
+    match text.parse::<Ipv4Net>() {
+        Ok(range) => Ok(range),
+        Err(_) if text.contains(':') => Err(InvalidRange::Six(given())),
+        Err(_) if text.parse::<Ipv4Addr>().is_ok() => Err(InvalidRange::Bare(given())),
+        Err(_) => Err(InvalidRange::Nonsense(given())),
+    }
+}
+
+/// Only a warning: routers that answer for addresses outside the network are in the field.
+fn warn_off_link(section: &mut Section<'_, '_>, ranges: &[Ipv4Net], gateway: Option<Ipv4Addr>, prefix: u8) {
+    let Some(link) = gateway.and_then(|gateway| Ipv4Net::new(gateway, prefix).ok()) else { return };
+    for range in ranges.iter().filter(|range| !link.contains(*range)) {
+        let message = format!("{} is not in one network with {range}, as the mask tells", link.addr());
+        section.warn("gateway", message);
+    }
+}
+
+fn size(range: Ipv4Net) -> u64 {
+    1 << (32 - u32::from(range.prefix_len()))
+}
+
+fn dns(section: &mut Section<'_, '_>) -> Vec<IpAddr> {
+    let mut servers = vec![];
+    for text in section.texts("dns") {
+        match text.trim().parse() {
+            Ok(server) => servers.push(server),
+            Err(_) => section.problem("dns", format!("{text:?} is not an address")),
+        }
+    }
+    servers
+}

@@ -1,0 +1,186 @@
+//! `commonConfiguration`: who this hatchery is, where it listens, and which CDS server it serves.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rookery_vim_client::Trust;
+use secrecy::{ExposeSecret, SecretString};
+
+use super::pem;
+use super::section::Section;
+use super::url::{HostPort, Url};
+
+/// What every hatchery in the field stays below; names of VMs and marks must hold it.
+const LONGEST_NAME: usize = 128;
+
+/// Who this hatchery is.
+#[derive(Debug, Clone)]
+pub struct Identity {
+    /// Its name, which marks what it owns.
+    pub name: String,
+    /// Systems that its workers run on, such as `linux/amd64`.
+    pub os_arch: Vec<String>,
+    /// The RSA key that signs for workers, in PEM.
+    pub private_key: SecretString,
+    /// Where CDS is told to find this hatchery.
+    pub url: Url,
+}
+
+/// Where the hatchery's own HTTP server listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listen {
+    /// The address, empty for all.
+    pub address: String,
+    /// The port.
+    pub port: u16,
+    /// The header in which a proxy names the caller.
+    pub forwarded_header: String,
+}
+
+/// The CDS server.
+#[derive(Debug, Clone)]
+pub struct Api {
+    /// Where it is.
+    pub url: Url,
+    /// Why it is believed to be the right one.
+    pub trust: Trust,
+    /// What signs in for V1 jobs.
+    pub token: Option<SecretString>,
+    /// What signs in for V2 jobs.
+    pub token_v2: Option<SecretString>,
+    /// How long a request may take.
+    pub request_timeout: Duration,
+    /// How many heartbeats in a row may fail.
+    pub max_heartbeat_failures: u32,
+}
+
+/// Where CDS takes logs; what is not given is asked of the CDS server.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Cdn {
+    /// Its HTTP side.
+    pub url: Option<Url>,
+    /// Its TCP side.
+    pub tcp: Option<HostPort>,
+    /// Whether the TCP side is encrypted.
+    pub tcp_tls: bool,
+}
+
+pub(super) fn identity(common: &mut Section<'_, '_>) -> Option<Identity> {
+    let name = common.required("name").and_then(|name| legal_name(common, name));
+    let mut os_arch = common.texts("osArch");
+    for wrong in os_arch.extract_if(.., |text| !is_os_arch(text)) {
+        common.problem("osArch", format!("{wrong:?} is not a system such as \"linux/amd64\""));
+    }
+    if os_arch.is_empty() {
+        os_arch.push("linux/amd64".to_owned());
+    }
+    let private_key = private_key(common);
+    let url = url(common, "url", Some("http://localhost:8086"));
+    Some(Identity { name: name?, os_arch, private_key: private_key?, url: url? })
+}
+
+fn legal_name(common: &mut Section<'_, '_>, name: String) -> Option<String> {
+    let length = name.chars().count();
+    if length > LONGEST_NAME {
+        common.problem("name", format!("has {length} characters, at most {LONGEST_NAME} are possible"));
+    } else if name.trim() != name || name.chars().any(char::is_control) {
+        common.problem("name", "begins or ends with a space, or holds a control character");
+    } else {
+        return Some(name);
+    }
+    None
+}
+
+fn is_os_arch(text: &str) -> bool {
+    text.split_once('/').is_some_and(|(os, arch)| !os.is_empty() && !arch.is_empty() && !arch.contains('/'))
+}
+
+fn private_key(common: &mut Section<'_, '_>) -> Option<SecretString> {
+    let key = required_secret(common, "rsaPrivateKey")?;
+    pem::check(key.expose_secret())
+        .map_err(|error| common.problem("rsaPrivateKey", error.to_string()))
+        .ok()?;
+    Some(key)
+}
+
+/// A secret that must be given, here or in its file.
+pub(super) fn required_secret(section: &mut Section<'_, '_>, name: &str) -> Option<SecretString> {
+    let known = section.notes.problems.as_slice().len();
+    let secret = section.secret(name);
+    if secret.is_none() && section.notes.problems.as_slice().len() == known {
+        section.problem(name, format!("is not set, and neither is {name}File"));
+    }
+    secret
+}
+
+pub(super) fn listen(mut http: Section<'_, '_>) -> Option<Listen> {
+    let address = http.text("addr").unwrap_or_default();
+    let port = http.natural_or("port", 8081);
+    let forwarded_header = http.text("headerXForwardedFor").unwrap_or_else(|| "X-Forwarded-For".to_owned());
+    let port = u16::try_from(port).map_err(|_| http.problem("port", format!("{port} is not a port"))).ok();
+    http.end();
+    Some(Listen { address, port: port?, forwarded_header })
+}
+
+pub(super) fn api(mut api: Section<'_, '_>) -> Option<Api> {
+    let token = api.secret("token");
+    let token_v2 = api.secret("tokenV2");
+    let is_token_problem = |path: &str| path.contains(".token");
+    let explained = api.notes.problems.as_slice().iter().any(|problem| is_token_problem(&problem.path));
+    if token.is_none() && token_v2.is_none() && !explained {
+        api.problem("token", "is not set, and neither is tokenV2: one of them is needed (or its file)");
+    }
+    let request_timeout = Duration::from_secs(api.natural_or("requestTimeout", 10).into());
+    let max_heartbeat_failures = api.natural_or("maxHeartbeatFailures", 10);
+    let mut http = api.section("http");
+    let url = url(&mut http, "url", None);
+    let trust = api_trust(&mut http);
+    http.end();
+    api.end();
+    Some(Api { url: url?, trust: trust?, token, token_v2, request_timeout, max_heartbeat_failures })
+}
+
+fn api_trust(http: &mut Section<'_, '_>) -> Option<Trust> {
+    let insecure = http.flag("insecure").unwrap_or(false);
+    match (insecure, http.text("caFile")) {
+        (true, Some(_)) => {
+            http.problem("caFile", "insecure is set too: then no authority is looked at");
+            None
+        }
+        (true, None) => Some(Trust::Insecure),
+        (false, Some(file)) => Some(Trust::CaFile(PathBuf::from(file))),
+        (false, None) => Some(Trust::SystemRoots),
+    }
+}
+
+/// Also reads `workerCdn`, which has the same shape.
+pub(super) fn cdn(mut cdn: Section<'_, '_>) -> Cdn {
+    let url = optional_url(&mut cdn, "url");
+    let mut tcp = cdn.section("tcp");
+    let address = tcp.text("url");
+    let address = address.and_then(|text| {
+        text.parse().map_err(|error: super::InvalidAddress| tcp.problem("url", error.to_string())).ok()
+    });
+    let tcp_tls = tcp.flag("enableTLS").unwrap_or(false);
+    tcp.end();
+    cdn.end();
+    Cdn { url, tcp: address, tcp_tls }
+}
+
+/// An address that must be there in the end.
+fn url(section: &mut Section<'_, '_>, name: &str, default: Option<&str>) -> Option<Url> {
+    let text = match default {
+        Some(default) => Some(section.text(name).unwrap_or_else(|| default.to_owned())),
+        None => section.required(name),
+    };
+    parse_url(section, name, &text?)
+}
+
+pub(super) fn optional_url(section: &mut Section<'_, '_>, name: &str) -> Option<Url> {
+    let text = section.text(name)?;
+    parse_url(section, name, &text)
+}
+
+fn parse_url(section: &mut Section<'_, '_>, name: &str, text: &str) -> Option<Url> {
+    text.parse().map_err(|error: super::InvalidAddress| section.problem(name, error.to_string())).ok()
+}

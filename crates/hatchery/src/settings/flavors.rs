@@ -1,0 +1,215 @@
+//! Sizes of machines: flavors and ceilings.
+//!
+//! These keys belong beside `user` and `endpoint`. An often copied example puts them below the header of
+//! `commonConfiguration.provision`, where TOML makes them keys of that section; they are accepted there too.
+
+use std::collections::BTreeMap;
+
+use toml::{Table, Value};
+
+use super::section::Section;
+
+/// The sizes that a machine may be given.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Flavors {
+    /// Flavors by their name in lower case, which is how they are compared.
+    by_name: BTreeMap<String, Flavor>,
+    /// The flavor of jobs and models that name none, as it is spelled in its definition.
+    pub default: Option<String>,
+    /// How many machines of the next smaller flavor must still fit when one is made.
+    pub keep_smaller: u32,
+}
+
+/// One size.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flavor {
+    /// Its name as it was written.
+    pub name: String,
+    /// Virtual CPUs.
+    pub cpus: u32,
+    /// Megabytes of memory.
+    pub memory_mb: u32,
+}
+
+impl Flavors {
+    /// The flavor of that name, whatever its case.
+    pub fn get(&self, name: &str) -> Option<&Flavor> {
+        self.by_name.get(&name.to_lowercase())
+    }
+
+    /// All of them, by name.
+    pub fn iter(&self) -> impl Iterator<Item = &Flavor> {
+        self.by_name.values()
+    }
+}
+
+/// The keys about sizes as one place gives them.
+#[derive(Debug, Default)]
+pub(super) struct Sizing {
+    max_cpus: Option<(String, u32)>,
+    max_memory_mb: Option<(String, u32)>,
+    flavors: Option<(String, BTreeMap<String, Flavor>)>,
+    default: Option<(String, String)>,
+    keep_smaller: Option<(String, u32)>,
+}
+
+/// What holds in the end.
+pub(super) struct Sized {
+    pub(super) cpus: Option<u32>,
+    pub(super) memory_mb: Option<u32>,
+    pub(super) flavors: Flavors,
+}
+
+pub(super) fn sizing(section: &mut Section<'_, '_>) -> Sizing {
+    Sizing {
+        max_cpus: located(section, "maxCpus", Section::natural),
+        max_memory_mb: located(section, "maxMemoryMB", Section::natural),
+        flavors: located(section, "flavors", flavors),
+        default: located(section, "defaultFlavor", Section::text),
+        keep_smaller: located(section, "countSmallerFlavorToKeep", Section::natural),
+    }
+}
+
+/// Puts the two places together.
+pub(super) fn settle(ours: Sizing, provision: Sizing, section: &mut Section<'_, '_>) -> Sized {
+    let cpus = merge(ours.max_cpus, provision.max_cpus, section).filter(|most| *most != 0);
+    let memory_mb = merge(ours.max_memory_mb, provision.max_memory_mb, section).filter(|most| *most != 0);
+    let by_name = merge(ours.flavors, provision.flavors, section).unwrap_or_default();
+    let keep_smaller = merge(ours.keep_smaller, provision.keep_smaller, section).unwrap_or(0);
+    let default_at = ours.default.as_ref().or(provision.default.as_ref()).map(|(path, _)| path.clone());
+    let default = merge(ours.default, provision.default, section);
+    let mut flavors = Flavors { by_name, default: None, keep_smaller };
+    if let (Some(path), Some(name)) = (default_at, default) {
+        match flavors.get(&name) {
+            Some(flavor) => flavors.default = Some(flavor.name.clone()),
+            None => section.notes.problems.push(path, unknown_flavor(&flavors, &name)),
+        }
+    }
+    for flavor in flavors.iter() {
+        let too_big = cpus.is_some_and(|most| flavor.cpus > most)
+            || memory_mb.is_some_and(|most| flavor.memory_mb > most);
+        if too_big {
+            let message =
+                format!("{:?} is larger than maxCpus or maxMemoryMB allows, so it never fits", flavor.name);
+            section.warn("flavors", message);
+        }
+    }
+    Sized { cpus, memory_mb, flavors }
+}
+
+/// Why a flavor cannot be had, and which ones can.
+pub(super) fn unknown_flavor(flavors: &Flavors, name: &str) -> String {
+    let known: Vec<_> = flavors.iter().map(|flavor| flavor.name.as_str()).collect();
+    if known.is_empty() {
+        format!("{name:?} is no flavor: there are none in flavors")
+    } else {
+        format!("{name:?} is no flavor; there are {}", known.join(", "))
+    }
+}
+
+fn located<'n, 'a, T>(
+    section: &mut Section<'n, 'a>,
+    name: &str,
+    read: fn(&mut Section<'n, 'a>, &str) -> Option<T>,
+) -> Option<(String, T)> {
+    let path = section.path(name);
+    read(section, name).map(|value| (path, value))
+}
+
+fn merge<T: PartialEq>(
+    ours: Option<(String, T)>,
+    provision: Option<(String, T)>,
+    section: &mut Section<'_, '_>,
+) -> Option<T> {
+    match (ours, provision) {
+        (Some((path, value)), Some((other, same))) => {
+            if value == same {
+                section.notes.warn(other, format!("is said a second time; {path} is the right place"));
+            } else {
+                let message =
+                    format!("{other} says something else; remove that one, this is the right place");
+                section.notes.problems.push(path, message);
+            }
+            Some(value)
+        }
+        (Some((_, value)), None) => Some(value),
+        (None, Some((path, value))) => {
+            let place = if section.at().is_empty() { "the top of the file" } else { section.at() };
+            let message = format!("is accepted here, but belongs to {place}, beside user and endpoint");
+            section.notes.warn(path, message);
+            Some(value)
+        }
+        (None, None) => None,
+    }
+}
+
+/// A table by name, or a list of tables that each tell their name.
+fn flavors(section: &mut Section<'_, '_>, name: &str) -> Option<BTreeMap<String, Flavor>> {
+    let value = section.take(name)?;
+    let named = match value.as_table() {
+        Some(table) => mapped(section, name, table),
+        None => listed(section, name, value),
+    };
+    let mut flavors = BTreeMap::new();
+    for (path, given, table) in named {
+        let mut entry = Section::new(path.clone(), table, section.notes);
+        let flavor_name = match given {
+            Some(given) => Some(given),
+            None => entry.required("name"),
+        };
+        let flavor = flavor_name.and_then(|flavor_name| flavor(&mut entry, flavor_name));
+        entry.end();
+        let Some(flavor) = flavor else { continue };
+        let folded = flavor.name.to_lowercase();
+        if let Some(same) = flavors.insert(folded, flavor) {
+            let message =
+                format!("there is {:?} already, and names are the same whatever their case", same.name);
+            section.notes.problems.push(path, message);
+        }
+    }
+    Some(flavors)
+}
+
+/// A flavor's path, its name unless it tells it itself, and its keys.
+type Named = (String, Option<String>, Table);
+
+fn listed(section: &mut Section<'_, '_>, name: &str, value: Value) -> Vec<Named> {
+    let whole = Table::from_iter([(name.to_owned(), value)]);
+    let at = section.at().to_owned();
+    let mut list = Section::new(at, whole, section.notes);
+    list.tables(name).into_iter().map(|(path, table)| (path, None, table)).collect()
+}
+
+fn mapped(section: &mut Section<'_, '_>, name: &str, flavors: &Table) -> Vec<Named> {
+    let mut named = vec![];
+    for (flavor, value) in flavors {
+        let path = section.path(&format!("{name}.{}", flavor.escape_debug()));
+        match value.as_table() {
+            Some(table) => named.push((path, Some(flavor.clone()), table.clone())),
+            None => section.notes.problems.push(path, "expected a table with cpus and memoryMB"),
+        }
+    }
+    named
+}
+
+fn flavor(entry: &mut Section<'_, '_>, name: String) -> Option<Flavor> {
+    if name.trim() != name || name.is_empty() {
+        entry.problem("name", format!("{name:?} is no name of a flavor"));
+    }
+    let mut size = |key: &str| {
+        let known = entry.notes.problems.as_slice().len();
+        let size = entry.natural(key).filter(|size| *size != 0);
+        if size.is_none() && entry.notes.problems.as_slice().len() == known {
+            entry.problem(key, "must be set and at least 1");
+        }
+        size
+    };
+    let (cpus, memory_mb) = (size("cpus"), size("memoryMB"));
+    if memory_mb.is_some_and(|size| size % 4 != 0) {
+        entry.warn("memoryMB", "is not a multiple of 4, which vSphere refuses");
+    }
+    if entry.natural("diskSizeGB").is_some_and(|size| size != 0) {
+        entry.warn("diskSizeGB", "has no effect: disks keep the size that the template gives them");
+    }
+    Some(Flavor { name, cpus: cpus?, memory_mb: memory_mb? })
+}

@@ -1,0 +1,119 @@
+//! All keys as data: what they are for, what acts when they are not set, and whether a running hatchery takes up a
+//! change.
+
+mod common;
+mod provision;
+mod vsphere;
+
+use std::fmt::{self, Display};
+use std::time::Duration;
+
+use secrecy::{ExposeSecret, SecretString};
+
+use super::Settings;
+
+/// One key.
+#[derive(Debug, Clone, Copy)]
+pub struct Key {
+    /// Its path, `[]` after a list: `workerProvisioning[].number`.
+    pub path: &'static str,
+    /// What acts when it is not set.
+    pub default: WhenUnset,
+    /// Whether a running hatchery takes up a change.
+    pub reloads: bool,
+    /// What it is for, in a sentence.
+    pub meaning: &'static str,
+    /// What acts.
+    pub value: fn(&Settings) -> Effective,
+}
+
+/// What acts when a key is not set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WhenUnset {
+    /// Nothing can: it must be set, in a list in each entry.
+    Mandatory,
+    /// This value, empty for none.
+    Is(&'static str),
+}
+
+/// A value that acts.
+#[derive(Debug, Clone)]
+pub enum Effective {
+    /// It may be shown.
+    Open(String),
+    /// It may not. A key with such a value has a companion with `File` at its end.
+    Secret(SecretString),
+    /// It may not, because it may hold a secret; it has no companion.
+    Hidden(SecretString),
+}
+
+/// All keys, in the order of the document.
+pub const KEYS: &[&[Key]] = &[vsphere::KEYS, common::KEYS, provision::KEYS];
+
+const fn key(
+    path: &'static str,
+    default: &'static str,
+    meaning: &'static str,
+    value: fn(&Settings) -> Effective,
+) -> Key {
+    Key { path, default: WhenUnset::Is(default), reloads: false, meaning, value }
+}
+
+const fn mandatory(path: &'static str, meaning: &'static str, value: fn(&Settings) -> Effective) -> Key {
+    Key { path, default: WhenUnset::Mandatory, reloads: false, meaning, value }
+}
+
+const fn reloading(key: Key) -> Key {
+    Key { reloads: true, ..key }
+}
+
+fn open(value: impl Display) -> Effective {
+    Effective::Open(value.to_string())
+}
+
+fn opt<T: Display>(value: Option<T>) -> Effective {
+    Effective::Open(value.map_or_else(String::new, |value| value.to_string()))
+}
+
+fn list<T: Display>(values: impl IntoIterator<Item = T>) -> Effective {
+    let texts: Vec<_> = values.into_iter().map(|value| value.to_string()).collect();
+    Effective::Open(texts.join(", "))
+}
+
+fn seconds(value: Duration) -> Effective {
+    open(value.as_secs())
+}
+
+fn secret(value: Option<&SecretString>) -> Effective {
+    Effective::Secret(value.cloned().unwrap_or_default())
+}
+
+/// Several secrets as one, for comparison.
+fn secrets<'a>(values: impl IntoIterator<Item = &'a SecretString>) -> Effective {
+    let texts: Vec<_> = values.into_iter().map(ExposeSecret::expose_secret).collect();
+    Effective::Secret(texts.join("\0").into())
+}
+
+impl Effective {
+    /// Whether both are the same value.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.text() == other.text()
+    }
+
+    pub(super) fn text(&self) -> &str {
+        match self {
+            Self::Open(text) => text,
+            Self::Secret(secret) | Self::Hidden(secret) => secret.expose_secret(),
+        }
+    }
+}
+
+impl Display for Effective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Open(text) => f.write_str(text),
+            Self::Secret(_) | Self::Hidden(_) if self.text().is_empty() => Ok(()),
+            Self::Secret(_) | Self::Hidden(_) => f.write_str("***"),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The keys of `commonConfiguration.provision`.
+
+use super::{Effective, Key, key, open, opt, reloading, seconds, secret};
+use crate::settings::{Cdn, LogServer, Settings};
+
+pub(super) const KEYS: &[Key] = &[
+    reloading(key(
+        "commonConfiguration.provision.maxWorker",
+        "10",
+        "workers at once; 0: as many as the other limits allow",
+        |s| open(s.limits.workers.unwrap_or(0)),
+    )),
+    reloading(key(
+        "commonConfiguration.provision.maxConcurrentProvisioning",
+        "10",
+        "workers that are on their way at once, at most maxWorker; below 1: the default",
+        |s| open(s.limits.starting),
+    )),
+    reloading(key(
+        "commonConfiguration.provision.maxConcurrentRegistering",
+        "2",
+        "V1 models that are registered at once, at most maxWorker; -1: none ever",
+        |s| switchable(s.limits.registering),
+    )),
+    key(
+        "commonConfiguration.provision.registerFrequency",
+        "60",
+        "seconds between two looks at models that need registration",
+        |s| seconds(s.queue.register_every),
+    ),
+    key(
+        "commonConfiguration.provision.maxAttemptsNumberBeforeFailure",
+        "5",
+        "spawns that are tried for a job before it is failed; -1: no end",
+        |s| switchable(s.queue.attempts),
+    ),
+    key(
+        "commonConfiguration.provision.region",
+        "",
+        "region that V1 jobs may ask for; V2 has it from CDS",
+        |s| opt(s.queue.region.as_ref()),
+    ),
+    key(
+        "commonConfiguration.provision.ignoreJobWithNoRegion",
+        "false",
+        "whether V1 jobs that name no region are left alone",
+        |s| open(s.queue.ignore_jobs_without_region),
+    ),
+    key(
+        "commonConfiguration.provision.disableV2QueuePolling",
+        "false",
+        "whether V2 jobs are only heard of over the websocket",
+        |s| open(!s.queue.poll_v2),
+    ),
+    key(
+        "commonConfiguration.provision.injectEnvVars",
+        "",
+        "variables of the workers' environment, each `NAME=value`",
+        variables,
+    ),
+    key(
+        "commonConfiguration.provision.workerApiHttp.url",
+        "",
+        "the CDS server as workers see it; api.http.url if not set",
+        |s| opt(s.worker.api.as_ref().map(|api| &api.url)),
+    ),
+    key(
+        "commonConfiguration.provision.workerApiHttp.insecure",
+        "false",
+        "whether workers trust any certificate of that server",
+        |s| open(s.worker.api.as_ref().is_some_and(|api| api.insecure)),
+    ),
+    key("commonConfiguration.provision.workerCdn.url", "", "where workers send logs over HTTP", |s| {
+        opt(cdn(s).url.as_ref())
+    }),
+    key("commonConfiguration.provision.workerCdn.tcp.url", "", "where workers send logs over TCP", |s| {
+        opt(cdn(s).tcp.as_ref())
+    }),
+    key(
+        "commonConfiguration.provision.workerCdn.tcp.enableTLS",
+        "false",
+        "whether that TCP connection is encrypted",
+        |s| open(cdn(s).tcp_tls),
+    ),
+    key(
+        "commonConfiguration.provision.workerBasedir",
+        "",
+        "folder that workers work in; the guest's temporary one if not set",
+        |s| opt(s.worker.basedir.as_ref()),
+    ),
+    key("commonConfiguration.provision.workerLogsOptions.level", "", "how much workers log", |s| {
+        open(&s.worker.logs.level)
+    }),
+    key(
+        "commonConfiguration.provision.workerLogsOptions.graylog.host",
+        "",
+        "Graylog server of the workers",
+        |s| open(&graylog(s).host),
+    ),
+    key("commonConfiguration.provision.workerLogsOptions.graylog.port", "0", "its port", |s| {
+        open(graylog(s).port)
+    }),
+    key("commonConfiguration.provision.workerLogsOptions.graylog.protocol", "tcp", "`tcp` or `udp`", |s| {
+        open(&graylog(s).protocol)
+    }),
+    key(
+        "commonConfiguration.provision.workerLogsOptions.graylog.extraKey",
+        "",
+        "name of a field that is added to each line",
+        |s| open(&s.worker.logs.graylog_extra_key),
+    ),
+    key(
+        "commonConfiguration.provision.workerLogsOptions.graylog.extraValue",
+        "",
+        "value of that field, often a token",
+        |s| secret(Some(&s.worker.logs.graylog_extra_value)),
+    ),
+    key(
+        "commonConfiguration.provision.workerLogsOptions.syslog.host",
+        "",
+        "syslog server of the workers",
+        |s| open(&syslog(s).host),
+    ),
+    key("commonConfiguration.provision.workerLogsOptions.syslog.port", "0", "its port", |s| {
+        open(syslog(s).port)
+    }),
+    key("commonConfiguration.provision.workerLogsOptions.syslog.protocol", "tcp", "`tcp` or `udp`", |s| {
+        open(&syslog(s).protocol)
+    }),
+    key(
+        "commonConfiguration.provision.workerLogsOptions.syslog.extraTag",
+        "",
+        "tag that is added to each line",
+        |s| open(&s.worker.logs.syslog_extra_tag),
+    ),
+];
+
+/// Their values may be secrets, so they are compared but not shown.
+fn variables(settings: &Settings) -> Effective {
+    use secrecy::ExposeSecret;
+    let lines = settings.worker.env.iter().map(|(name, value)| format!("{name}={}", value.expose_secret()));
+    Effective::Hidden(lines.collect::<Vec<_>>().join("\n").into())
+}
+
+fn switchable(value: Option<u32>) -> Effective {
+    opt(value.map(i64::from).or(Some(-1)))
+}
+
+fn cdn(settings: &Settings) -> &Cdn {
+    &settings.worker.cdn
+}
+
+fn graylog(settings: &Settings) -> &LogServer {
+    &settings.worker.logs.graylog
+}
+
+fn syslog(settings: &Settings) -> &LogServer {
+    &settings.worker.logs.syslog
+}

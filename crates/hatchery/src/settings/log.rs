@@ -1,0 +1,88 @@
+//! The engine's section `log`: how much is logged, and in what form.
+
+use rookery_daemon::telemetry::LogFormat;
+
+use super::section::Section;
+
+/// How much is logged, and in what form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Log {
+    /// How much.
+    pub level: Level,
+    /// In what form.
+    pub format: LogFormat,
+}
+
+/// How much is logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// Nothing.
+    Off,
+    /// What a person must look at.
+    Error,
+    /// Also what is retried or works less well.
+    Warn,
+    /// Also what changes.
+    Info,
+    /// Also why.
+    Debug,
+    /// Everything.
+    Trace,
+}
+
+impl Level {
+    /// The level as a filter of log lines.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Error => "error",
+            Self::Warn => "warn",
+            Self::Info => "info",
+            Self::Debug => "debug",
+            Self::Trace => "trace",
+        }
+    }
+}
+
+/// A text that the engine would pass over is only warned about: its file must start us, too.
+pub(super) fn log(mut section: Section<'_, '_>) -> Log {
+    let mut level = match section.text("level").map(|text| text.to_lowercase()).as_deref() {
+        None | Some("info") => Level::Info,
+        Some("panic" | "fatal" | "error") => Level::Error,
+        Some("warn" | "warning") => Level::Warn,
+        Some("debug") => Level::Debug,
+        Some("trace") => Level::Trace,
+        Some(other) => {
+            section.warn("level", format!("{other:?} is no level; \"info\" is used"));
+            Level::Info
+        }
+    };
+    let format = match section.text("format").map(|text| text.to_lowercase()).as_deref() {
+        None | Some("text") => LogFormat::Human,
+        Some("json") => LogFormat::Json,
+        Some("discard") => {
+            level = Level::Off;
+            LogFormat::Human
+        }
+        Some(other) => {
+            section.warn("format", format!("{other:?} is neither \"text\" nor \"json\"; \"text\" is used"));
+            LogFormat::Human
+        }
+    };
+    for name in ["textFields", "skipTextFields"] {
+        if !section.texts(name).is_empty() {
+            section.warn(name, "has no effect: fields are always shown");
+        }
+    }
+    for name in ["graylog", "syslog"] {
+        let host = section.take(name).and_then(|server| Some(server.get("host")?.as_str()?.to_owned()));
+        if host.is_some_and(|host| !host.is_empty()) {
+            section.warn(
+                name,
+                "has no effect: log lines go to standard error, from where a collector takes them",
+            );
+        }
+    }
+    section.end();
+    Log { level, format }
+}

@@ -1,0 +1,237 @@
+//! `commonConfiguration.provision`: which jobs are taken, how many at once, and what their workers are told.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use secrecy::SecretString;
+
+use super::common::{self, Cdn};
+use super::flavors::{self, Sizing};
+use super::section::{Section, Switch};
+use super::url::Url;
+
+/// Which jobs are taken, and how they are looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Queue {
+    /// Whether the V2 queue is also polled, beside its websocket.
+    pub poll_v2: bool,
+    /// The region that V1 jobs may ask for.
+    pub region: Option<String>,
+    /// Whether V1 jobs that name no region are left alone.
+    pub ignore_jobs_without_region: bool,
+    /// How often models are looked at that need registration.
+    pub register_every: Duration,
+    /// After how many real attempts a job is failed; never if there is none.
+    pub attempts: Option<u32>,
+    /// When a spawn is called slow.
+    pub slow_spawn: SlowSpawn,
+}
+
+/// When a spawn is called slow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SlowSpawn {
+    /// It is warned about.
+    pub warning: Duration,
+    /// It is an error.
+    pub critical: Duration,
+}
+
+/// How much there may be at once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Workers; as many as fit if there is none.
+    pub workers: Option<u32>,
+    /// Workers that are on their way.
+    pub starting: u32,
+    /// Models that are registered; no registration at all if there is none.
+    pub registering: Option<u32>,
+    /// CPUs of all our machines.
+    pub cpus: Option<u32>,
+    /// Megabytes of memory of all our machines.
+    pub memory_mb: Option<u32>,
+}
+
+/// What workers are told.
+#[derive(Debug, Clone)]
+pub struct Worker {
+    /// Variables of their environment; their values may be anything.
+    pub env: BTreeMap<String, SecretString>,
+    /// Where they find the CDS server, if not where we do.
+    pub api: Option<WorkerApi>,
+    /// Where they send logs, if not where CDS says.
+    pub cdn: Cdn,
+    /// Where they work; the system's temporary folder if not given.
+    pub basedir: Option<String>,
+    /// How they log.
+    pub logs: WorkerLogs,
+}
+
+/// The CDS server as workers see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkerApi {
+    /// Where it is.
+    pub url: Url,
+    /// Whether any certificate is trusted.
+    pub insecure: bool,
+}
+
+/// How workers log.
+#[derive(Debug, Clone)]
+pub struct WorkerLogs {
+    /// Their level, empty for their own default.
+    pub level: String,
+    /// A Graylog server.
+    pub graylog: LogServer,
+    /// The name of a field that is added for Graylog.
+    pub graylog_extra_key: String,
+    /// The value of that field, which Graylog operators use as a token.
+    pub graylog_extra_value: SecretString,
+    /// A syslog server.
+    pub syslog: LogServer,
+    /// A tag that is added for syslog.
+    pub syslog_extra_tag: String,
+}
+
+/// A server that takes logs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogServer {
+    /// Its host, empty for none.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// `tcp` or `udp`.
+    pub protocol: String,
+}
+
+/// What the section says, with the keys in it that belong elsewhere.
+pub(super) struct Provision {
+    pub(super) queue: Queue,
+    pub(super) limits: Limits,
+    pub(super) worker: Worker,
+    pub(super) sizing: Sizing,
+}
+
+pub(super) fn provision(mut section: Section<'_, '_>, slow_spawn: SlowSpawn) -> Provision {
+    let limits = limits(&mut section);
+    let queue = Queue {
+        poll_v2: !section.flag("disableV2QueuePolling").unwrap_or(false),
+        region: section.text("region"),
+        ignore_jobs_without_region: section.flag("ignoreJobWithNoRegion").unwrap_or(false),
+        register_every: Duration::from_secs(section.natural_or("registerFrequency", 60).into()),
+        attempts: section.switchable("maxAttemptsNumberBeforeFailure", 5).number(),
+        slow_spawn,
+    };
+    let worker = worker(&mut section);
+    let sizing = flavors::sizing(&mut section);
+    section.end();
+    Provision { queue, limits, worker, sizing }
+}
+
+pub(super) fn slow_spawn(mut log_options: Section<'_, '_>) -> SlowSpawn {
+    let mut spawn = log_options.section("spawnOptions");
+    let critical = spawn.natural_or("thresholdCritical", 480);
+    let warning = spawn.natural_or("thresholdWarning", 360);
+    if warning > critical {
+        spawn.warn("thresholdWarning", format!("{warning} is after thresholdCritical, which is {critical}"));
+    }
+    spawn.end();
+    log_options.end();
+    SlowSpawn { warning: Duration::from_secs(warning.into()), critical: Duration::from_secs(critical.into()) }
+}
+
+fn limits(section: &mut Section<'_, '_>) -> Limits {
+    let workers = Some(section.natural("maxWorker").unwrap_or(10)).filter(|most| *most != 0);
+    // The Go hatchery takes anything below one for the default, so negative numbers are in the field.
+    let starting = section.integer("maxConcurrentProvisioning").filter(|most| *most >= 1);
+    let starting = starting.map(|most| u32::try_from(most).unwrap_or(u32::MAX));
+    let registering = section.switchable("maxConcurrentRegistering", 2);
+    if let Some(workers) = workers {
+        // Only what was written: a small maxWorker alone must not make its neighbours' defaults wrong.
+        let mut at_most = |name: &str, most: Option<u32>| {
+            if let Some(most) = most.filter(|most| *most > workers) {
+                section.problem(name, format!("{most} is more than maxWorker, which is {workers}"));
+            }
+        };
+        let written = if let Switch::At(most) = registering { Some(most) } else { None };
+        at_most("maxConcurrentProvisioning", starting);
+        at_most("maxConcurrentRegistering", written);
+    }
+    Limits {
+        workers,
+        starting: starting.unwrap_or(10),
+        registering: registering.number(),
+        cpus: None,
+        memory_mb: None,
+    }
+}
+
+fn worker(section: &mut Section<'_, '_>) -> Worker {
+    let env = variables(section);
+    let mut http = section.section("workerApiHttp");
+    let insecure = http.flag("insecure").unwrap_or(false);
+    let api = common::optional_url(&mut http, "url").map(|url| WorkerApi { url, insecure });
+    if insecure && api.is_none() {
+        http.warn("insecure", "has no effect without url: workers then do as api.http says");
+    }
+    http.end();
+    let cdn = common::cdn(section.section("workerCdn"));
+    let basedir = section.text("workerBasedir");
+    Worker { env, api, cdn, basedir, logs: worker_logs(section.section("workerLogsOptions")) }
+}
+
+fn variables(section: &mut Section<'_, '_>) -> BTreeMap<String, SecretString> {
+    let mut variables = BTreeMap::new();
+    for (index, entry) in section.texts("injectEnvVars").into_iter().enumerate() {
+        let at = format!("injectEnvVars[{index}]");
+        match entry.split_once('=') {
+            // The entry is not shown: without its equals sign nobody knows what is the value.
+            None => section.warn(&at, "has no = and is left out"),
+            Some(("", _)) => section.warn(&at, "has no name before its = and is left out"),
+            Some((name, value)) => {
+                if variables.insert(name.to_owned(), value.into()).is_some() {
+                    section.warn(&at, format!("sets {name} again; the last one counts"));
+                }
+            }
+        }
+    }
+    variables
+}
+
+fn worker_logs(mut section: Section<'_, '_>) -> WorkerLogs {
+    let level = section.text("level").unwrap_or_default();
+    let mut graylog = section.section("graylog");
+    let server = log_server(&mut graylog);
+    let extra_key = graylog.text("extraKey").unwrap_or_default();
+    let extra_value = graylog.secret("extraValue").unwrap_or_default();
+    graylog.end();
+    let mut syslog = section.section("syslog");
+    let syslog_server = log_server(&mut syslog);
+    let extra_tag = syslog.text("extraTag").unwrap_or_default();
+    syslog.end();
+    section.end();
+    WorkerLogs {
+        level,
+        graylog: server,
+        graylog_extra_key: extra_key,
+        graylog_extra_value: extra_value,
+        syslog: syslog_server,
+        syslog_extra_tag: extra_tag,
+    }
+}
+
+fn log_server(section: &mut Section<'_, '_>) -> LogServer {
+    let host = section.text("host").unwrap_or_default();
+    let number = section.natural("port").unwrap_or(0);
+    let port = u16::try_from(number).unwrap_or_else(|_| {
+        section.problem("port", format!("{number} is not a port"));
+        0
+    });
+    let protocol = section.text("protocol").unwrap_or_else(|| "tcp".to_owned());
+    if !matches!(protocol.as_str(), "tcp" | "udp") {
+        section.problem("protocol", format!("{protocol:?} is neither \"tcp\" nor \"udp\""));
+    }
+    if !host.is_empty() && port == 0 {
+        section.warn("port", "is not set, so that host is of no use");
+    }
+    LogServer { host, port, protocol }
+}

@@ -1,0 +1,154 @@
+//! What CDS is told about our settings when we sign in: the names that the Go hatchery uses, and no secret.
+
+use rookery_vim_client::Trust;
+use serde_json::{Value, json};
+
+use super::{Cdn, LogServer, ModelRef, Pool, Settings};
+
+/// The settings as they are sent with a sign-in.
+pub fn reported(settings: &Settings) -> Value {
+    let mut value = vsphere(settings);
+    let mut add = |name: &str, part: Value| {
+        if let Some(object) = value.as_object_mut() {
+            object.insert(name.to_owned(), part);
+        }
+    };
+    add("commonConfiguration", common(settings));
+    // CDS looks for it here alone, and takes every hatchery for linux/amd64 otherwise.
+    add("osArch", json!(settings.identity.os_arch));
+    if !settings.addresses.dns.is_empty() {
+        let servers: Vec<_> = settings.addresses.dns.iter().map(ToString::to_string).collect();
+        add("dns", json!(servers.join(",")));
+    }
+    if settings.flavors.iter().next().is_some() {
+        let flavors = settings.flavors.iter();
+        let flavors = flavors.map(|f| json!({ "name": f.name, "cpus": f.cpus, "memoryMB": f.memory_mb }));
+        add("flavors", flavors.collect());
+    }
+    if let Some(default) = &settings.flavors.default {
+        add("defaultFlavor", json!(default));
+    }
+    value
+}
+
+fn vsphere(settings: &Settings) -> Value {
+    let Settings { vcenter, warm, cleaning, limits, flavors, models, .. } = settings;
+    let script = |template| models.pre_start_scripts.get(template).map_or("", String::as_str);
+    let models = models.templates.iter();
+    let models =
+        models.map(|template| json!({ "modelVMWare": template, "preStartScript": script(template) }));
+    let networks = &settings.addresses.networks;
+    let mask =
+        networks.first().map_or_else(|| "255.255.255.0".to_owned(), |network| network.mask.to_string());
+    json!({
+        "cardName": vcenter.card_name,
+        "countSmallerFlavorToKeep": flavors.keep_smaller,
+        "datacenterString": vcenter.datacenter,
+        "datastoreString": vcenter.datastore.as_deref().unwrap_or_default(),
+        "endpoint": vcenter.address,
+        "finishedWorkerGracePeriod": cleaning.grace.as_secs(),
+        "killAwolServersInterval": cleaning.interval.as_secs(),
+        "maxCpus": limits.cpus.unwrap_or(0),
+        "maxMemoryMB": limits.memory_mb.unwrap_or(0),
+        "models": models.collect::<Vec<_>>(),
+        "networkString": vcenter.network.as_deref().unwrap_or_default(),
+        "networks": networks.iter().map(network).collect::<Vec<_>>(),
+        "subnetMask": mask,
+        "user": vcenter.user,
+        "workerProvisioning": warm.pools.iter().map(pool).collect::<Vec<_>>(),
+        "workerProvisioningInterval": warm.interval.as_secs(),
+        "workerProvisioningPoolSize": warm.concurrency,
+        "workerRegistrationTTL": cleaning.registration_ttl.as_secs() / 60,
+        "workerTTL": cleaning.worker_ttl.as_secs() / 60,
+    })
+}
+
+fn network(network: &super::Network) -> Value {
+    let ranges: Vec<_> = network.ranges.iter().map(ToString::to_string).collect();
+    json!({
+        "gateway": network.gateway.map(|gateway| gateway.to_string()).unwrap_or_default(),
+        "iprange": ranges.join(","),
+        "subnetMask": network.mask.to_string(),
+    })
+}
+
+fn pool(pool: &Pool) -> Value {
+    let mut value = match &pool.model {
+        ModelRef::V1(path) => json!({ "modelPath": path, "number": pool.number }),
+        ModelRef::V2(template) => json!({ "modelVMWare": template, "number": pool.number }),
+    };
+    if let (Some(flavor), Some(object)) = (&pool.flavor, value.as_object_mut()) {
+        object.insert("flavor".to_owned(), json!(flavor));
+    }
+    value
+}
+
+fn common(settings: &Settings) -> Value {
+    let Settings { identity, listen, api, queue, .. } = settings;
+    json!({
+        "api": {
+            "http": { "insecure": api.trust == Trust::Insecure, "url": api.url.as_str() },
+            "maxHeartbeatFailures": api.max_heartbeat_failures,
+            "requestTimeout": api.request_timeout.as_secs(),
+        },
+        "cdn": cdn(&settings.cdn),
+        "http": {
+            "addr": listen.address,
+            // Not a slip of ours: CDS has the name that way.
+            "header_w_forwarded_for": listen.forwarded_header,
+            "port": listen.port,
+        },
+        "logOptions": {
+            "spawnOptions": {
+                "thresholdCritical": queue.slow_spawn.critical.as_secs(),
+                "thresholdWarning": queue.slow_spawn.warning.as_secs(),
+            },
+        },
+        "name": identity.name,
+        "osArch": identity.os_arch,
+        "provision": provision(settings),
+        "url": identity.url.as_str(),
+    })
+}
+
+fn provision(settings: &Settings) -> Value {
+    let Settings { queue, limits, worker, .. } = settings;
+    let switchable = |number: Option<u32>| number.map_or(-1, i64::from);
+    let mut graylog = server(&worker.logs.graylog);
+    let mut syslog = server(&worker.logs.syslog);
+    for (value, name, text) in [
+        (&mut graylog, "extraKey", &worker.logs.graylog_extra_key),
+        (&mut syslog, "extraTag", &worker.logs.syslog_extra_tag),
+    ] {
+        if let Some(object) = value.as_object_mut() {
+            object.insert(name.to_owned(), json!(text));
+        }
+    }
+    json!({
+        "ignoreJobWithNoRegion": queue.ignore_jobs_without_region,
+        "maxAttemptsNumberBeforeFailure": switchable(queue.attempts),
+        "maxConcurrentProvisioning": limits.starting,
+        "maxConcurrentRegistering": switchable(limits.registering),
+        "maxWorker": limits.workers.unwrap_or(0),
+        "region": queue.region.as_deref().unwrap_or_default(),
+        "registerFrequency": queue.register_every.as_secs(),
+        "workerApiHttp": {
+            "insecure": worker.api.as_ref().is_some_and(|api| api.insecure),
+            "url": worker.api.as_ref().map_or("", |api| api.url.as_str()),
+        },
+        "workerBasedir": worker.basedir.as_deref().unwrap_or_default(),
+        "workerCdn": cdn(&worker.cdn),
+        "workerLogsOptions": { "graylog": graylog, "level": worker.logs.level, "syslog": syslog },
+    })
+}
+
+fn cdn(cdn: &Cdn) -> Value {
+    json!({
+        "tcp": { "enable_tls": cdn.tcp_tls, "url": cdn.tcp.as_ref().map_or("", |tcp| tcp.as_str()) },
+        "url": cdn.url.as_ref().map_or("", |url| url.as_str()),
+    })
+}
+
+fn server(server: &LogServer) -> Value {
+    json!({ "host": server.host, "port": server.port, "protocol": server.protocol })
+}

@@ -1,0 +1,288 @@
+//! One table of the file, read key by key.
+//!
+//! Not a serde struct: that stops at the first value of a wrong type, and tells neither the path of an unknown key nor
+//! all of them. A section hands out each value once, checks its type, and reports what nobody asked for.
+//!
+//! The Go hatchery reads keys without regard to case, and numbers and flags also in quotes; so does this.
+
+use std::path::Path;
+
+use rookery_daemon::settings::{Problems, SecretFileError, closest, describe};
+use rookery_daemon::telemetry::chain;
+use secrecy::{ExposeSecret, SecretString};
+use toml::{Table, Value};
+
+use super::{Unknown, Warning};
+
+/// Reads a secret from the file that holds it.
+pub type ReadSecret<'a> = &'a dyn Fn(&Path) -> Result<SecretString, SecretFileError>;
+
+/// What was noticed while reading, whatever the place.
+pub(super) struct Notes<'a> {
+    pub(super) problems: Problems,
+    pub(super) warnings: Vec<Warning>,
+    pub(super) unknown: Vec<Unknown>,
+    read_secret: ReadSecret<'a>,
+}
+
+impl<'a> Notes<'a> {
+    pub(super) fn new(read_secret: ReadSecret<'a>) -> Self {
+        Self { problems: Problems::new(), warnings: vec![], unknown: vec![], read_secret }
+    }
+
+    pub(super) fn warn(&mut self, path: impl Into<String>, message: impl Into<String>) {
+        self.warnings.push(Warning { path: path.into(), message: message.into() });
+    }
+}
+
+/// A number that can be switched off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Switch {
+    /// Not written, or 0: its default.
+    Unset(u32),
+    /// Written.
+    At(u32),
+    Off,
+}
+
+impl Switch {
+    pub(super) fn number(self) -> Option<u32> {
+        match self {
+            Self::Unset(number) | Self::At(number) => Some(number),
+            Self::Off => None,
+        }
+    }
+}
+
+/// A table that is being read.
+pub(super) struct Section<'n, 'a> {
+    at: String,
+    table: Table,
+    asked: Vec<String>,
+    pub(super) notes: &'n mut Notes<'a>,
+}
+
+impl<'n, 'a> Section<'n, 'a> {
+    /// `at` is the path of the table, empty for the whole file.
+    pub(super) fn new(at: impl Into<String>, table: Table, notes: &'n mut Notes<'a>) -> Self {
+        Self { at: at.into(), table, asked: vec![], notes }
+    }
+
+    /// The full path of a key of this table.
+    pub(super) fn path(&self, name: &str) -> String {
+        if self.at.is_empty() { name.to_owned() } else { format!("{}.{name}", self.at) }
+    }
+
+    /// The path of the table itself.
+    pub(super) fn at(&self) -> &str {
+        &self.at
+    }
+
+    pub(super) fn problem(&mut self, name: &str, message: impl Into<String>) {
+        let path = self.path(name);
+        self.notes.problems.push(path, message);
+    }
+
+    pub(super) fn warn(&mut self, name: &str, message: impl Into<String>) {
+        let path = self.path(name);
+        self.notes.warn(path, message);
+    }
+
+    /// A text; an empty one counts as not set, as in the Go hatchery.
+    pub(super) fn text(&mut self, name: &str) -> Option<String> {
+        let value = self.take(name)?;
+        let Some(text) = value.as_str() else { return self.unfit(name, "a quoted text", &value) };
+        Some(text.to_owned()).filter(|text| !text.trim().is_empty())
+    }
+
+    /// A text that must be given.
+    pub(super) fn required(&mut self, name: &str) -> Option<String> {
+        let known = self.notes.problems.as_slice().len();
+        let word = if self.holds(name) { "is empty" } else { "is not set" };
+        let text = self.text(name);
+        if text.is_none() && self.notes.problems.as_slice().len() == known {
+            self.problem(name, word);
+        }
+        text
+    }
+
+    pub(super) fn flag(&mut self, name: &str) -> Option<bool> {
+        let value = self.take(name)?;
+        let quoted = value.as_str().map(str::trim);
+        let flag = value.as_bool().or_else(|| quoted?.parse().ok());
+        if flag.is_none() && quoted != Some("") {
+            return self.unfit(name, "true or false", &value);
+        }
+        flag
+    }
+
+    pub(super) fn integer(&mut self, name: &str) -> Option<i64> {
+        let value = self.take(name)?;
+        let quoted = value.as_str().map(str::trim);
+        let number = value.as_integer().or_else(|| quoted?.parse().ok());
+        if number.is_none() && quoted != Some("") {
+            return self.unfit(name, "a whole number", &value);
+        }
+        number
+    }
+
+    /// A number that is not negative. No quantity of ours passes what four bytes hold, and none may overflow later.
+    pub(super) fn natural(&mut self, name: &str) -> Option<u32> {
+        let number = self.integer(name)?;
+        if number < 0 {
+            self.problem(name, format!("{number} is negative"));
+            return None;
+        }
+        let fits = u32::try_from(number).ok().filter(|number| i32::try_from(*number).is_ok());
+        if fits.is_none() {
+            self.problem(name, format!("{number} is more than {}", i32::MAX));
+        }
+        fits
+    }
+
+    /// A number for which 0, as generated files carry it, means its default.
+    pub(super) fn natural_or(&mut self, name: &str, default: u32) -> u32 {
+        self.natural(name).filter(|number| *number != 0).unwrap_or(default)
+    }
+
+    /// A number for which 0 means its default and -1 that it is off.
+    pub(super) fn switchable(&mut self, name: &str, default: u32) -> Switch {
+        match self.integer(name) {
+            None | Some(0) => Switch::Unset(default),
+            Some(-1) => Switch::Off,
+            Some(number) => {
+                let Ok(number) = u32::try_from(number) else {
+                    let most = u32::MAX;
+                    self.problem(
+                        name,
+                        format!("{number} is neither -1, which means off, nor at most {most}"),
+                    );
+                    return Switch::Unset(default);
+                };
+                Switch::At(number)
+            }
+        }
+    }
+
+    /// Texts, as a list or as one text with commas.
+    pub(super) fn texts(&mut self, name: &str) -> Vec<String> {
+        let Some(value) = self.take(name) else { return vec![] };
+        if let Some(text) = value.as_str() {
+            return text
+                .split(',')
+                .map(str::trim)
+                .filter(|text| !text.is_empty())
+                .map(str::to_owned)
+                .collect();
+        }
+        let Some(items) = value.as_array() else {
+            return self.unfit(name, "a list of quoted texts", &value).unwrap_or_default();
+        };
+        let mut texts = vec![];
+        for (index, item) in items.iter().enumerate() {
+            match item.as_str() {
+                Some(text) => texts.extend(Some(text.to_owned()).filter(|text| !text.is_empty())),
+                None => self.unfit(&format!("{name}[{index}]"), "a quoted text", item).unwrap_or(()),
+            }
+        }
+        texts
+    }
+
+    /// A secret, from the file itself or from the file that the key with `File` at its end names.
+    pub(super) fn secret(&mut self, name: &str) -> Option<SecretString> {
+        let inline = self.text(name);
+        let beside = format!("{name}File");
+        let Some(file) = self.text(&beside) else { return inline.map(SecretString::from) };
+        if inline.is_some() {
+            let other = self.path(name);
+            self.problem(&beside, format!("{other} is set too; give the secret once"));
+            return None;
+        }
+        match (self.notes.read_secret)(Path::new(&file)) {
+            Ok(secret) if secret.expose_secret().trim().is_empty() => {
+                self.problem(&beside, format!("{file} is empty"));
+                None
+            }
+            Ok(secret) => Some(secret),
+            Err(error) => {
+                self.problem(&beside, chain(&error));
+                None
+            }
+        }
+    }
+
+    /// A table in this one; an empty one if there is none.
+    pub(super) fn section(&mut self, name: &str) -> Section<'_, 'a> {
+        let at = self.path(name);
+        let table = match self.take(name) {
+            None => Table::new(),
+            Some(Value::Table(table)) => table,
+            Some(other) => self.unfit(name, "a table", &other).unwrap_or_default(),
+        };
+        Section::new(at, table, self.notes)
+    }
+
+    /// The tables of a list, each with its path; those that a generated file leaves blank are passed over.
+    pub(super) fn tables(&mut self, name: &str) -> Vec<(String, Table)> {
+        let Some(value) = self.take(name) else { return vec![] };
+        let Some(items) = value.as_array() else {
+            return self.unfit(name, "a list of tables", &value).unwrap_or_default();
+        };
+        let mut tables = vec![];
+        for (index, item) in items.iter().enumerate() {
+            let entry = format!("{name}[{index}]");
+            match item.as_table() {
+                Some(table) if table.values().all(is_zero) => {}
+                Some(table) => tables.push((self.path(&entry), table.clone())),
+                None => self.unfit(&entry, "a table", item).unwrap_or(()),
+            }
+        }
+        tables
+    }
+
+    /// The value of a key, whatever its type.
+    pub(super) fn take(&mut self, name: &str) -> Option<Value> {
+        self.asked.push(name.to_owned());
+        if let Some(value) = self.table.remove(name) {
+            return Some(value);
+        }
+        let similar = self.table.keys().find(|key| key.eq_ignore_ascii_case(name))?.clone();
+        self.warn(&similar, format!("read as {name}; write it that way"));
+        self.table.remove(&similar)
+    }
+
+    /// Reports the keys that nobody asked for.
+    pub(super) fn end(self) {
+        for name in self.table.keys() {
+            // Escaped: a quoted key may hold anything, also what a terminal would obey.
+            let path = self.path(&name.escape_debug().to_string());
+            let meant = closest(name, self.asked.iter().cloned());
+            self.notes.unknown.push(Unknown { path, meant });
+        }
+    }
+
+    fn holds(&self, name: &str) -> bool {
+        self.table.keys().any(|key| key.eq_ignore_ascii_case(name))
+    }
+
+    /// Whether the key is written and says something.
+    pub(super) fn is_filled(&self, name: &str) -> bool {
+        self.table.iter().any(|(key, value)| key.eq_ignore_ascii_case(name) && !is_zero(value))
+    }
+
+    /// The type only, never the value: it may be a secret in the wrong place.
+    fn unfit<T>(&mut self, name: &str, expected: &str, found: &Value) -> Option<T> {
+        self.problem(name, format!("expected {expected}, found {}", describe(found)));
+        None
+    }
+}
+
+fn is_zero(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.is_empty(),
+        Value::Integer(number) => *number == 0,
+        Value::Boolean(flag) => !flag,
+        Value::Array(items) => items.is_empty(),
+        Value::Float(_) | Value::Datetime(_) | Value::Table(_) => false,
+    }
+}

@@ -1,0 +1,176 @@
+//! The vCenter: where it is, who logs in, and where machines are put.
+
+use std::path::PathBuf;
+
+use rookery_vim_client::{DiskMove, Endpoint, Thumbprint, Trust};
+use secrecy::{ExposeSecret, SecretString};
+
+use super::common::required_secret;
+use super::section::Section;
+
+/// The classes of network cards that vSphere has.
+const CARD_CLASSES: &[&str] = &[
+    "VirtualE1000",
+    "VirtualE1000e",
+    "VirtualPCNet32",
+    "VirtualSriovEthernetCard",
+    "VirtualVmxnet",
+    "VirtualVmxnet2",
+    "VirtualVmxnet3",
+];
+
+/// The vCenter, and where machines are put in it.
+#[derive(Debug, Clone)]
+pub struct VCenter {
+    /// Where it is.
+    pub endpoint: Endpoint,
+    /// Its address as it was written.
+    pub address: String,
+    /// Who logs in.
+    pub user: String,
+    /// The password.
+    pub password: SecretString,
+    /// Why it is believed to be the right one.
+    pub trust: Trust,
+    /// The datacenter.
+    pub datacenter: String,
+    /// The datastore; the template's if not given.
+    pub datastore: Option<String>,
+    /// The network; the template's if not given.
+    pub network: Option<String>,
+    /// The resource pool; the datacenter's default one if not given.
+    pub resource_pool: Option<String>,
+    /// The folder; the template's if not given.
+    pub folder: Option<String>,
+    /// The name of the card as the Go hatchery knows it; it is only reported.
+    pub card_name: String,
+    /// The class that the network card is given; the template's if not given.
+    pub card_class: Option<String>,
+    /// How the disks of a clone come about.
+    pub disk_move: DiskMove,
+}
+
+pub(super) fn vcenter(section: &mut Section<'_, '_>) -> Option<VCenter> {
+    let address = section.required("endpoint");
+    let endpoint = address.as_deref().and_then(|address| endpoint(section, address));
+    let user = section.required("user").map(|user| go_decoded(section, "user", &user).unwrap_or(user));
+    let password = password(section);
+    let trust = trust(section);
+    let datacenter = section.required("datacenterString");
+    let disk_move = disk_move(section);
+    let card_class = card_class(section);
+    let datastore = section.text("datastoreString");
+    let network = section.text("networkString");
+    let resource_pool = section.text("resourcePool");
+    let folder = section.text("folder");
+    let card_name = section.text("cardName").unwrap_or_else(|| "e1000".to_owned());
+    Some(VCenter {
+        endpoint: endpoint?,
+        address: address?,
+        user: user?,
+        password: password?,
+        trust: trust?,
+        datacenter: datacenter?,
+        datastore,
+        network,
+        resource_pool,
+        folder,
+        card_name,
+        card_class,
+        disk_move,
+    })
+}
+
+fn endpoint(section: &mut Section<'_, '_>, address: &str) -> Option<Endpoint> {
+    if address.contains('@') {
+        section
+            .problem("endpoint", "holds a user before its @; write it in user, and its password in password");
+        return None;
+    }
+    match Endpoint::parse(address) {
+        Ok((endpoint, _)) => Some(endpoint),
+        Err(error) => {
+            section.problem("endpoint", error.to_string());
+            None
+        }
+    }
+}
+
+/// From the file of its own the password is taken as it is.
+fn password(section: &mut Section<'_, '_>) -> Option<SecretString> {
+    let is_inline = section.is_filled("password");
+    let password = required_secret(section, "password")?;
+    let decoded = if is_inline { go_decoded(section, "password", password.expose_secret()) } else { None };
+    Some(decoded.map_or(password, SecretString::from))
+}
+
+/// The Go hatchery pastes user and password into a URL, so its files hold them percent-encoded. What does not decode
+/// throughout cannot have worked there and is meant as it stands.
+fn go_decoded(section: &mut Section<'_, '_>, name: &str, text: &str) -> Option<String> {
+    let mut parts = text.split('%');
+    let mut bytes = parts.next()?.as_bytes().to_vec();
+    let mut escapes = 0;
+    for part in parts {
+        let (digits, rest) = part.split_at_checked(2)?;
+        if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return None;
+        }
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        bytes.extend_from_slice(rest.as_bytes());
+        escapes += 1;
+    }
+    let decoded = String::from_utf8(bytes).ok()?;
+    if escapes == 0 {
+        return None;
+    }
+    let advice = if name == "password" { "; in passwordFile it is taken as it stands" } else { "" };
+    section.warn(name, format!("is percent-encoded, as the Go hatchery needs it, and was decoded{advice}"));
+    Some(decoded)
+}
+
+fn trust(section: &mut Section<'_, '_>) -> Option<Trust> {
+    let insecure = section.flag("insecure").unwrap_or(false).then_some(Trust::Insecure);
+    let ca_file = section.text("caFile").map(|file| Trust::CaFile(PathBuf::from(file)));
+    let thumbprint = match section.text("thumbprint").map(|text| text.parse::<Thumbprint>()) {
+        None => None,
+        Some(Ok(thumbprint)) => Some(Trust::Thumbprint(thumbprint)),
+        Some(Err(error)) => {
+            section.problem("thumbprint", error.to_string());
+            return None;
+        }
+    };
+    let mut given = [("insecure", insecure), ("caFile", ca_file), ("thumbprint", thumbprint)]
+        .into_iter()
+        .filter_map(|(name, trust)| Some((name, trust?)));
+    let Some((first, trust)) = given.next() else { return Some(Trust::SystemRoots) };
+    if let Some((second, _)) = given.next() {
+        section.problem(second, format!("contradicts {first}; keep one of them"));
+        return None;
+    }
+    Some(trust)
+}
+
+fn disk_move(section: &mut Section<'_, '_>) -> DiskMove {
+    match section.text("diskMove").as_deref() {
+        None | Some("auto") => DiskMove::Auto,
+        Some("seed") => DiskMove::ChildMost,
+        Some(other) => {
+            section.problem("diskMove", format!("{other:?} is neither \"auto\" nor \"seed\""));
+            DiskMove::Auto
+        }
+    }
+}
+
+/// With or without `Virtual` before it, in any case: people know it as `vmxnet3`.
+fn card_class(section: &mut Section<'_, '_>) -> Option<String> {
+    let given = section.text("cardClass")?;
+    let fits = |class: &&&str| {
+        class.eq_ignore_ascii_case(&given)
+            || class.strip_prefix("Virtual").is_some_and(|short| short.eq_ignore_ascii_case(&given))
+    };
+    let class = CARD_CLASSES.iter().find(fits);
+    if class.is_none() {
+        section.problem("cardClass", format!("{given:?} is none of {}", CARD_CLASSES.join(", ")));
+    }
+    class.map(|class| (*class).to_owned())
+}
