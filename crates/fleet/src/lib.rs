@@ -8,6 +8,8 @@
 
 pub mod machine;
 pub mod mark;
+pub mod names;
 
 pub use machine::{Hardware, Machine, MachineId, Notes, Power, Role, View};
 pub use mark::Mark;
+pub use names::Line;
