@@ -6,10 +6,17 @@
 //!
 //! Start reading at [`machine`], then [`mark`].
 
+pub mod address;
+pub mod flavor;
 pub mod machine;
 pub mod mark;
 pub mod names;
+pub mod standing;
 
 pub use machine::{Hardware, Machine, MachineId, Notes, Power, Role, View};
 pub use mark::Mark;
 pub use names::Line;
+pub use standing::{Standing, standing};
+
+#[cfg(test)]
+mod samples;

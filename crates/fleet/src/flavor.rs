@@ -1,0 +1,156 @@
+//! Flavors: sizes with names. Which one a job gets, and what it will take.
+
+use std::collections::BTreeMap;
+
+use crate::machine::Hardware;
+
+/// A size with a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flavor {
+    /// Its name as it was configured.
+    pub name: String,
+    /// Virtual CPUs; 0: the template's.
+    pub cpus: u32,
+    /// Memory; 0: the template's.
+    pub memory_mb: u64,
+}
+
+impl Flavor {
+    /// Whether that name means this flavor.
+    pub fn is_named(&self, name: &str) -> bool {
+        key(&self.name) == key(name)
+    }
+}
+
+/// The configured flavors. Case does not tell them apart.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Flavors(BTreeMap<String, Flavor>);
+
+/// Two flavors cannot be told apart.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("flavors {first:?} and {second:?} have the same name but for its case: rename one of them")]
+pub struct SameName {
+    /// The name that came first.
+    pub first: String,
+    /// The name that came later.
+    pub second: String,
+}
+
+impl Flavors {
+    /// The given flavors.
+    pub fn new(flavors: impl IntoIterator<Item = Flavor>) -> Result<Self, SameName> {
+        let mut by_key = BTreeMap::<_, Flavor>::new();
+        for flavor in flavors {
+            let key = key(&flavor.name);
+            if let Some(first) = by_key.get(&key) {
+                return Err(SameName { first: first.name.clone(), second: flavor.name });
+            }
+            by_key.insert(key, flavor);
+        }
+        Ok(Self(by_key))
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The flavors in the order of their names.
+    pub fn iter(&self) -> impl Iterator<Item = &Flavor> {
+        self.0.values()
+    }
+
+    /// The flavor of that name.
+    pub fn get(&self, name: &str) -> Option<&Flavor> {
+        self.0.get(&key(name))
+    }
+
+    /// The smallest number of CPUs of another flavor that has fewer than this one.
+    pub fn smaller_cpus(&self, flavor: &Flavor) -> Option<u32> {
+        self.iter().map(|other| other.cpus).filter(|cpus| (1..flavor.cpus).contains(cpus)).min()
+    }
+
+    /// The smallest memory of another flavor that has less than this one.
+    pub fn smaller_memory(&self, flavor: &Flavor) -> Option<u64> {
+        self.iter().map(|other| other.memory_mb).filter(|memory| (1..flavor.memory_mb).contains(memory)).min()
+    }
+
+    /// The flavor that a worker gets.
+    pub fn choose(&self, asked: &Asked<'_>, default: Option<&str>) -> Choice {
+        let in_order = [asked.runs_on, asked.v1_model, asked.spec, asked.requirement, default];
+        let Some(name) = in_order.into_iter().flatten().find(|name| !name.is_empty()) else {
+            return Choice::None;
+        };
+        match self.get(name) {
+            Some(flavor) => Choice::Flavor(flavor.clone()),
+            None if self.is_empty() => Choice::Ignored(name.to_owned()),
+            None => Choice::Unknown(name.to_owned()),
+        }
+    }
+}
+
+/// Who asks for which flavor. A job fills in what it has: `runs_on` exists for V2 jobs only, and a worker has either a
+/// V1 model or the spec of a V2 model. What is empty asks for nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Asked<'a> {
+    /// `runs-on` of a V2 job.
+    pub runs_on: Option<&'a str>,
+    /// The spec of a V2 model, also when a V1 job runs on it.
+    pub spec: Option<&'a str>,
+    /// A V1 model.
+    pub v1_model: Option<&'a str>,
+    /// The requirement of a job.
+    pub requirement: Option<&'a str>,
+}
+
+/// What came of asking.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Choice {
+    /// Nobody asked: the template's size.
+    None,
+    /// This one.
+    Flavor(Flavor),
+    /// Somebody asked, but flavors are not configured here: the template's size.
+    Ignored(String),
+    /// Somebody asked for a flavor that is not among the configured ones: no worker.
+    Unknown(String),
+}
+
+/// What a worker will take; `None` is not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Footprint {
+    /// Virtual CPUs.
+    pub cpus: Option<u32>,
+    /// Memory.
+    pub memory_mb: Option<u64>,
+}
+
+impl Footprint {
+    /// The size, if all of it is known.
+    pub fn hardware(&self) -> Option<Hardware> {
+        Some(Hardware { cpus: self.cpus?, memory_mb: self.memory_mb? })
+    }
+}
+
+impl From<Hardware> for Footprint {
+    fn from(hardware: Hardware) -> Self {
+        Self { cpus: Some(hardware.cpus), memory_mb: Some(hardware.memory_mb) }
+    }
+}
+
+/// What a worker of that flavor from that template will take.
+pub fn footprint(flavor: Option<&Flavor>, template: Option<Hardware>) -> Footprint {
+    let cpus = flavor.map(|flavor| flavor.cpus).filter(|cpus| *cpus > 0);
+    let memory_mb = flavor.map(|flavor| flavor.memory_mb).filter(|memory| *memory > 0);
+    Footprint {
+        cpus: cpus.or(template.map(|template| template.cpus)),
+        memory_mb: memory_mb.or(template.map(|template| template.memory_mb)),
+    }
+}
+
+fn key(name: &str) -> String {
+    name.to_lowercase()
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,89 @@
+use proptest::prelude::*;
+
+use super::*;
+
+pub(crate) fn flavor(name: &str, cpus: u32, memory_mb: u64) -> Flavor {
+    Flavor { name: name.to_owned(), cpus, memory_mb }
+}
+
+/// The example of the amendment.
+pub(crate) fn three() -> Flavors {
+    Flavors::new([flavor("small", 2, 4096), flavor("Medium", 4, 8192), flavor("large", 8, 16384)])
+        .expect("flavors")
+}
+
+#[test]
+fn case_does_not_tell_flavors_apart() {
+    assert_eq!(three().get("MEDIUM").map(|found| found.cpus), Some(4));
+    assert!(three().get("medium").expect("a flavor").is_named("mEdium"));
+    let refused = Flavors::new([flavor("big", 1, 1), flavor("other", 1, 1), flavor("BIG", 2, 2)]);
+    assert_eq!(refused, Err(SameName { first: "big".to_owned(), second: "BIG".to_owned() }));
+}
+
+#[test]
+fn the_nearest_wish_wins() {
+    let asked = |runs_on, spec, v1_model, requirement| Asked { runs_on, spec, v1_model, requirement };
+    for (asked, default, expected) in [
+        (asked(Some("small"), Some("medium"), None, Some("large")), Some("large"), Some("small")),
+        (asked(None, Some("medium"), None, Some("large")), Some("small"), Some("Medium")),
+        (asked(None, None, Some("small"), Some("large")), Some("medium"), Some("small")),
+        (asked(None, None, Some(""), Some("LARGE")), Some("medium"), Some("large")),
+        (asked(None, None, None, Some("large")), Some("small"), Some("large")),
+        (asked(Some(""), Some(""), None, None), Some("small"), Some("small")),
+        (asked(None, None, None, None), Some(""), None),
+        (asked(None, None, None, None), None, None),
+    ] {
+        let expected = expected
+            .map_or(Choice::None, |name| Choice::Flavor(three().get(name).cloned().expect("a flavor")));
+        assert_eq!(three().choose(&asked, default), expected, "{asked:?}");
+    }
+}
+
+#[test]
+fn an_unknown_name_is_refused_only_where_flavors_are_configured() {
+    let asked = Asked { requirement: Some("Huge"), ..Asked::default() };
+    assert_eq!(three().choose(&asked, Some("small")), Choice::Unknown("Huge".to_owned()));
+    assert_eq!(Flavors::default().choose(&asked, None), Choice::Ignored("Huge".to_owned()));
+    assert_eq!(Flavors::default().choose(&Asked::default(), Some("x")), Choice::Ignored("x".to_owned()));
+}
+
+#[test]
+fn a_zero_comes_from_the_template_and_an_unreadable_template_is_not_known() {
+    let template = Some(Hardware { cpus: 3, memory_mb: 3000 });
+    for (flavor, template, cpus, memory_mb) in [
+        (Some(flavor("a", 8, 100)), template, Some(8), Some(100)),
+        (Some(flavor("a", 0, 100)), template, Some(3), Some(100)),
+        (Some(flavor("a", 8, 0)), template, Some(8), Some(3000)),
+        (Some(flavor("a", 8, 0)), None, Some(8), None),
+        (None, template, Some(3), Some(3000)),
+        (None, None, None, None),
+    ] {
+        assert_eq!(footprint(flavor.as_ref(), template), Footprint { cpus, memory_mb }, "{flavor:?}");
+    }
+}
+
+#[test]
+fn the_smallest_flavor_below_is_what_room_is_kept_for() {
+    let flavors = three();
+    for (name, cpus, memory) in
+        [("small", None, None), ("medium", Some(2), Some(4096)), ("large", Some(2), Some(4096))]
+    {
+        let flavor = flavors.get(name).expect("a flavor");
+        assert_eq!((flavors.smaller_cpus(flavor), flavors.smaller_memory(flavor)), (cpus, memory), "{name}");
+    }
+    let with_zero = Flavors::new([flavor("a", 0, 0), flavor("b", 4, 4096)]).expect("flavors");
+    let b = with_zero.get("b").expect("a flavor");
+    assert_eq!((with_zero.smaller_cpus(b), with_zero.smaller_memory(b)), (None, None));
+}
+
+proptest! {
+    #[test]
+    fn the_smaller_one_is_always_smaller(sizes in proptest::collection::vec((0..9u32, 0..9u64), 1..6)) {
+        let all = sizes.iter().enumerate().map(|(at, (cpus, memory))| flavor(&at.to_string(), *cpus, *memory));
+        let flavors = Flavors::new(all).expect("flavors");
+        for flavor in flavors.iter() {
+            prop_assert!(flavors.smaller_cpus(flavor).is_none_or(|cpus| cpus > 0 && cpus < flavor.cpus));
+            prop_assert!(flavors.smaller_memory(flavor).is_none_or(|memory| memory > 0 && memory < flavor.memory_mb));
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! What a machine is to one owner. Neither its name nor its mark tells it alone.
+//!
+//! ```text
+//!            re-mark            rename          power on
+//!   Pooled ──────────► HalfClaimed ────► Worker ────────► Worker, running
+//!      ▲                    │
+//!      └────── re-mark ─────┘   (off, and nobody is at it: the claim died half-way)
+//! ```
+//!
+//! Older hatcheries rename first and never take `provisioning` back: a machine so marked under another name is a
+//! worker.
+
+use crate::machine::{Machine, Role};
+use crate::mark::Mark;
+use crate::names;
+
+/// What a machine is to one owner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Standing {
+    /// Something to clone, whoever made it, or a VM marked as such: never to be deleted.
+    Template,
+    /// The owner's unfinished template; an orphan after a while.
+    TemplateInMaking,
+    /// The owner's, made ahead of time, waiting for a job.
+    Pooled,
+    /// The owner's, marked for a job but not renamed yet.
+    HalfClaimed,
+    /// The owner's, for a job.
+    Worker,
+    /// The owner's, registers a model.
+    Registering,
+    /// Somebody else's, or nobody's.
+    Foreign,
+    /// Not told yet.
+    Unknown,
+}
+
+/// What that machine is to that owner.
+pub fn standing(machine: &Machine, owner: &str) -> Standing {
+    if machine.role == Role::Template {
+        return Standing::Template;
+    }
+    if machine.is_unknown() {
+        return Standing::Unknown;
+    }
+    let Some(mark) = machine.mark_of(owner) else { return Standing::Foreign };
+    if in_making(machine, mark) {
+        Standing::TemplateInMaking
+    } else if mark.model {
+        Standing::Template
+    } else if names::is_pooled_name(&machine.name) {
+        if mark.provisioning { Standing::Pooled } else { Standing::HalfClaimed }
+    } else if mark.register_only || names::is_register_name(&machine.name) {
+        Standing::Registering
+    } else {
+        Standing::Worker
+    }
+}
+
+/// The ending alone would not do: a model may be called `x-tmp`, and its template may be a VM while somebody mends it.
+fn in_making(machine: &Machine, mark: &Mark) -> bool {
+    let model = mark.worker_model_path.rsplit('/').next().unwrap_or_default();
+    !model.is_empty() && machine.name.strip_suffix("-tmp") == Some(model)
+}
+
+#[cfg(test)]
+mod tests;
