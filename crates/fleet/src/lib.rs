@@ -7,11 +7,13 @@
 //! Start reading at [`machine`], then [`mark`].
 
 pub mod address;
+pub mod capacity;
 pub mod flavor;
 pub mod machine;
 pub mod mark;
 pub mod names;
 pub mod standing;
+pub mod workers;
 
 pub use machine::{Hardware, Machine, MachineId, Notes, Power, Role, View};
 pub use mark::Mark;

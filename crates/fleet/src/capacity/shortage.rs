@@ -1,0 +1,100 @@
+//! Why one more does not fit.
+
+/// What is short, with the numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Shortage {
+    /// Too many workers.
+    #[error("{used} of {max} workers exist")]
+    Workers {
+        /// Those there are.
+        used: u32,
+        /// Those there may be.
+        max: u32,
+    },
+    /// Too many workers that are not registered yet.
+    #[error("{used} of {max} workers are starting at once")]
+    Starting {
+        /// Those that start.
+        used: u32,
+        /// Those that may.
+        max: u32,
+    },
+    /// The resource pool's CPU is used up.
+    #[error("no CPU is left in the resource pool (of {max_mhz} MHz)")]
+    PoolCpu {
+        /// The most the pool may use.
+        max_mhz: u64,
+    },
+    /// The resource pool's memory is too small.
+    #[error("{left_mb} MB of memory are left in the resource pool, {next} MB are needed")]
+    PoolMemory {
+        /// What is left after all that is in flight.
+        left_mb: i64,
+        /// What is needed.
+        next: u64,
+    },
+    /// Too many CPUs.
+    #[error("{used} of {max} CPUs are in use, {next} more are needed")]
+    Cpus {
+        /// Those in use.
+        used: u64,
+        /// Those needed.
+        next: u64,
+        /// The limit.
+        max: u64,
+    },
+    /// CPUs are kept for smaller flavors.
+    #[error(
+        "{used} of {max} CPUs are in use, {next} more are needed and {kept} are kept for smaller flavors"
+    )]
+    CpusKept {
+        /// Those in use.
+        used: u64,
+        /// Those needed.
+        next: u64,
+        /// Those kept.
+        kept: u64,
+        /// The limit.
+        max: u64,
+    },
+    /// Too much memory.
+    #[error("{used} of {max} MB of memory are in use, {next} more are needed")]
+    Memory {
+        /// What is in use.
+        used: u64,
+        /// What is needed.
+        next: u64,
+        /// The limit.
+        max: u64,
+    },
+    /// Memory is kept for smaller flavors.
+    #[error(
+        "{used} of {max} MB of memory are in use, {next} more are needed and {kept} are kept for smaller flavors"
+    )]
+    MemoryKept {
+        /// What is in use.
+        used: u64,
+        /// What is needed.
+        next: u64,
+        /// What is kept.
+        kept: u64,
+        /// The limit.
+        max: u64,
+    },
+}
+
+impl Shortage {
+    /// Its label.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Workers { .. } => "workers",
+            Self::Starting { .. } => "starting",
+            Self::PoolCpu { .. } => "pool_cpu",
+            Self::PoolMemory { .. } => "pool_memory",
+            Self::Cpus { .. } => "cpus",
+            Self::CpusKept { .. } => "cpus_kept",
+            Self::Memory { .. } => "memory",
+            Self::MemoryKept { .. } => "memory_kept",
+        }
+    }
+}
