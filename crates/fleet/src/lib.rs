@@ -8,16 +8,19 @@
 
 pub mod address;
 pub mod capacity;
+pub mod claim;
 pub mod flavor;
 pub mod machine;
 pub mod mark;
 pub mod names;
+pub mod origin;
 pub mod standing;
 pub mod workers;
 
 pub use machine::{Hardware, Machine, MachineId, Notes, Power, Role, View};
 pub use mark::Mark;
 pub use names::Line;
+pub use origin::Origin;
 pub use standing::{Standing, standing};
 
 #[cfg(test)]

@@ -1,0 +1,192 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::flavor::tests::{flavor, three};
+use crate::machine::{MachineId, Notes, Role};
+use crate::samples::{OWNER, any_machine, at, id, marked, view, vm, warm};
+
+const BOTH: Resizing = Resizing { unflavored: true, named: true };
+const NEITHER: Resizing = Resizing { unflavored: false, named: false };
+static NO_ORIGIN: Origin = Origin { incarnation: None, last_modified: None };
+
+fn wanted(flavor: Option<&Flavor>) -> Wanted<'_> {
+    Wanted {
+        owner: OWNER,
+        line: Line::V2,
+        model: "deb",
+        flavor,
+        template: Some(Hardware { cpus: 2, memory_mb: 4096 }),
+        origin: &NO_ORIGIN,
+    }
+}
+
+fn idle(_: &Machine) -> bool {
+    false
+}
+
+fn found(machines: &[Machine], wanted: &Wanted<'_>, resizing: Resizing) -> Result<(String, Fit), String> {
+    let view = view(machines.iter().cloned());
+    let found = find(&view, wanted, &idle, resizing);
+    found.map(|(machine, fit)| (machine.name.clone(), fit)).map_err(|misses| misses.to_string())
+}
+
+#[test]
+fn a_machine_is_ready_by_its_state() {
+    let ready = || warm("provision-v2-a", "deb", "");
+    let none = "there is no warm machine";
+    let unready = "no warm machine fits: 1 still being made";
+    for (machine, expected) in [
+        (ready(), Ok(())),
+        (Machine { power: Some(Power::On), ..ready() }, Err(unready)),
+        (Machine { power: Some(Power::Suspended), ..ready() }, Err(unready)),
+        (Machine { power: None, ..ready() }, Err(unready)),
+        (Machine { awaits_setup: true, ..ready() }, Err(unready)),
+        (Machine { role: Role::Unknown, ..ready() }, Err("no warm machine fits: 1 not known yet")),
+        (Machine { notes: Notes::Unknown, ..ready() }, Err("no warm machine fits: 1 not known yet")),
+        (Machine { role: Role::Template, ..ready() }, Err(none)),
+        (Machine { notes: Notes::NoMark, ..ready() }, Err(none)),
+        (warm("provision-v2-a", "suse", ""), Err(none)),
+        (warm("provision-v1-a", "deb", ""), Err(none)),
+        (warm("brave-curie", "deb", ""), Err(none)),
+        (vm("provision-v2-a"), Err(none)),
+        (
+            marked("provision-v2-a", |mark| mark.vmware_model_path = "deb".to_owned()),
+            Err("no warm machine fits: 1 half claimed"),
+        ),
+        (
+            marked("provision-v2-a", |mark| {
+                mark.provisioning = true;
+                mark.vmware_model_path = "deb".to_owned();
+                mark.hold_until = Some(at("01:00:00"));
+            }),
+            Err("no warm machine fits: 1 kept to be looked at"),
+        ),
+        (
+            marked("provision-v2-a", |mark| {
+                mark.hatchery_name = "theirs".to_owned();
+                mark.provisioning = true;
+                mark.vmware_model_path = "deb".to_owned();
+            }),
+            Err(none),
+        ),
+    ] {
+        let found = found(std::slice::from_ref(&machine), &wanted(None), BOTH);
+        let expected = expected.map(|()| (machine.name.clone(), Fit::AsIs)).map_err(str::to_owned);
+        assert_eq!(found, expected, "{machine:?}");
+    }
+}
+
+#[test]
+fn a_machine_that_somebody_is_at_is_left_alone() {
+    let view = view([warm("provision-v2-a", "deb", "")]);
+    let misses = find(&view, &wanted(None), &|machine| machine.id == id("provision-v2-a"), BOTH);
+    assert_eq!(misses.expect_err("it is busy").as_str(), "busy");
+}
+
+#[test]
+fn models_of_the_first_line_are_known_by_their_path() {
+    let machine = marked("provision-v1-a", |mark| {
+        mark.provisioning = true;
+        mark.worker_model_path = "group/deb".to_owned();
+    });
+    let wanted = Wanted { line: Line::V1, model: "group/deb", ..wanted(None) };
+    assert!(found(std::slice::from_ref(&machine), &wanted, BOTH).is_ok());
+    assert!(found(&[machine], &Wanted { model: "other/deb", ..wanted }, BOTH).is_err());
+}
+
+#[test]
+fn the_flavor_decides_which_machine_fits_and_how() {
+    let flavors = three();
+    let large = flavors.get("large");
+    let to_large = Fit::Resize(Hardware { cpus: 8, memory_mb: 16384 });
+    let of = |name, flavor: &str, cpus, memory_mb| Machine {
+        hardware: Some(Hardware { cpus, memory_mb }),
+        ..warm(name, "deb", flavor)
+    };
+    let plain = of("provision-v2-plain", "", 2, 4096);
+    let small = of("provision-v2-small", "small", 2, 4096);
+    let same = of("provision-v2-zz", "LARGE", 8, 16384);
+    let outdated = of("provision-v2-old", "large", 6, 16384);
+    let another = || Err("no warm machine fits: 1 of another flavor".to_owned());
+    let take = |machine: &Machine, fit| Ok((machine.name.clone(), fit));
+    for (machines, flavor, resizing, expected) in [
+        (vec![&plain, &small, &outdated, &same], large, BOTH, take(&same, Fit::AsIs)),
+        (vec![&plain, &small, &outdated], large, BOTH, take(&outdated, to_large)),
+        (vec![&plain, &small], large, BOTH, take(&plain, to_large)),
+        (vec![&small], large, BOTH, take(&small, to_large)),
+        (vec![&small], large, Resizing::default(), another()),
+        (vec![&plain], large, Resizing::default(), take(&plain, to_large)),
+        (vec![&plain], large, NEITHER, another()),
+        (vec![&outdated], large, NEITHER, another()),
+        (vec![&plain], flavors.get("small"), Resizing::default(), take(&plain, Fit::AsIs)),
+        (vec![&small, &plain], None, NEITHER, take(&plain, Fit::AsIs)),
+        (vec![&same], None, NEITHER, take(&same, Fit::AsIs)),
+    ] {
+        let machines: Vec<_> = machines.into_iter().cloned().collect();
+        assert_eq!(found(&machines, &wanted(flavor), resizing), expected, "{machines:?}");
+    }
+}
+
+#[test]
+fn a_dimension_that_is_the_templates_must_be_known_to_change_it() {
+    let fast = flavor("fast", 8, 0);
+    let wanted = Wanted { template: None, ..wanted(Some(&fast)) };
+    let plain = warm("provision-v2-plain", "deb", "");
+    let to_fast = Fit::Resize(Hardware { cpus: 8, memory_mb: 4096 });
+    assert_eq!(found(&[plain], &wanted, BOTH), Ok(("provision-v2-plain".to_owned(), to_fast)));
+    let small = warm("provision-v2-small", "deb", "small");
+    assert!(found(&[small], &wanted, BOTH).is_err());
+}
+
+#[test]
+fn among_equals_the_current_template_comes_first_and_then_the_oldest() {
+    let origin = Origin { incarnation: Some("new".to_owned()), last_modified: None };
+    let of = |name: &str, from: &str, hour: Option<&str>| {
+        let machine = marked(name, |mark| {
+            mark.provisioning = true;
+            mark.vmware_model_path = "deb".to_owned();
+            mark.template_incarnation = from.to_owned();
+        });
+        Machine { created: hour.map(at), ..machine }
+    };
+    let mut machines = vec![
+        of("provision-v2-a", "old", Some("01:00:00")),
+        of("provision-v2-b", "new", None),
+        of("provision-v2-d", "", Some("03:00:00")),
+        of("provision-v2-c", "new", Some("03:00:00")),
+        of("provision-v2-e", "new", Some("02:00:00")),
+    ];
+    let mut order = String::new();
+    while let Ok((name, _)) = found(&machines, &Wanted { origin: &origin, ..wanted(None) }, NEITHER) {
+        machines.retain(|machine| machine.name != name);
+        order.push_str(name.trim_start_matches("provision-v2-"));
+    }
+    assert_eq!(order, "ecdba");
+}
+
+proptest! {
+    #[test]
+    fn only_our_own_idle_warm_machine_is_ever_taken(
+        machines in proptest::collection::vec(any_machine(), 0..30),
+        which in 0..4usize,
+        unflavored: bool,
+        named: bool,
+        busy in 0..1000u32,
+    ) {
+        let flavors = three();
+        let view = view(machines);
+        let wanted = wanted(flavors.iter().nth(which));
+        let is_busy = |machine: &Machine| machine.id > MachineId::new(format!("vm-{busy}"));
+        if let Ok((machine, fit)) = find(&view, &wanted, &is_busy, Resizing { unflavored, named }) {
+            let mark = machine.mark_of(OWNER).expect("our mark");
+            prop_assert_eq!(machine.role, Role::Vm);
+            prop_assert_eq!(machine.power, Some(Power::Off));
+            prop_assert!(mark.provisioning && !mark.model && machine.name.starts_with("provision-v2-"));
+            prop_assert!(!is_busy(machine) && !machine.awaits_setup && mark.vmware_model_path == "deb");
+            let same = wanted.flavor.is_none_or(|flavor| flavor.is_named(&mark.flavor));
+            let allowed = (mark.flavor.is_empty() && unflavored) || (!mark.flavor.is_empty() && named);
+            prop_assert!(same || allowed);
+            prop_assert!(fit == Fit::AsIs || unflavored || named);
+        }
+    }
+}
