@@ -15,6 +15,7 @@ pub mod mark;
 pub mod names;
 pub mod origin;
 pub mod standing;
+pub mod sweep;
 pub mod workers;
 
 pub use machine::{Hardware, Machine, MachineId, Notes, Power, Role, View};

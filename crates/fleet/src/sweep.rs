@@ -1,0 +1,253 @@
+//! Who may be deleted and why. Deleting is the dangerous act: whatever is not certain keeps a machine.
+//!
+//! | Power | Listed by the server | Deleted |
+//! |---|---|---|
+//! | off | either | after the grace period, counted from the power-off |
+//! | on | yes | after the worker's time to live, counted from its start |
+//! | on | no | after the time to register, counted from its start |
+//!
+//! The start stands in the mark. Where it does not, events tell it; they age out, and then the age of the machine has
+//! to do, or an orphan would hold its address for ever.
+
+mod reason;
+mod stop;
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::machine::{Machine, MachineId, Power, View};
+use crate::mark::Mark;
+use crate::standing::{Standing, standing};
+use crate::workers::{Listing, WorkerState};
+
+pub use reason::{Doom, Reason, Why};
+pub use stop::{MAX_SKEW, MAX_VIEW_AGE, Stop};
+
+/// How long the making of a template may take.
+pub const TEMPLATE_MAKING: SignedDuration = SignedDuration::from_mins(15);
+
+/// What a sweep goes by.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts<'a> {
+    /// Whose machines may be deleted.
+    pub owner: &'a str,
+    /// The supplier's time.
+    pub now: Timestamp,
+    /// The supplier's time less ours; `None` is not known.
+    pub skew: Option<SignedDuration>,
+    /// How long a registered worker may run.
+    pub worker_ttl: SignedDuration,
+    /// How long a worker may take to register.
+    pub registration_ttl: SignedDuration,
+    /// How long a machine stays after its worker has ended.
+    pub grace: SignedDuration,
+    /// The workers that the server lists; `None` is a listing that failed.
+    pub listing: Option<&'a Listing>,
+    /// How many machines may be deleted in one pass.
+    pub budget: usize,
+}
+
+/// What was noticed about single machines.
+#[derive(Clone, Copy)]
+pub struct Noticed<'a> {
+    /// Whether somebody is at a machine.
+    pub busy: &'a dyn Fn(&Machine) -> bool,
+    /// Machines already given up.
+    pub doomed: &'a BTreeMap<MachineId, Doom>,
+    /// When a machine was last seen to change, by our clock; `None`: never.
+    pub changed_at: &'a dyn Fn(&MachineId) -> Option<Timestamp>,
+    /// Events of machines, as far as they were loaded. An entry without times says that there are none.
+    pub events: &'a BTreeMap<MachineId, EventTimes>,
+}
+
+impl std::fmt::Debug for Noticed<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Noticed")
+            .field("doomed", self.doomed)
+            .field("events", self.events)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The latest events of a machine since it left the pool, by the supplier's time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct EventTimes {
+    /// It was started.
+    pub started: Option<Timestamp>,
+    /// It was powered off.
+    pub powered_off: Option<Timestamp>,
+    /// It was renamed.
+    pub renamed: Option<Timestamp>,
+}
+
+/// What a sweep found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Sweep {
+    /// Whom to delete, the most certain first.
+    pub delete: Vec<(MachineId, Reason)>,
+    /// Of whom the events are needed: their marks do not tell when they started.
+    pub needs_events: Vec<MachineId>,
+    /// Who of the owner's machines is kept, and why.
+    pub kept: Vec<(MachineId, Why)>,
+    /// Why nobody may be deleted at all.
+    pub stopped: Option<Stop>,
+}
+
+/// Who may be deleted.
+pub fn verdicts(view: &View, facts: &Facts<'_>, noticed: &Noticed<'_>) -> Sweep {
+    let listing = match (stop::reason(view, facts.skew), facts.listing) {
+        (None, Some(listing)) => listing,
+        (stopped, _) => return Sweep { stopped: stopped.or(Some(Stop::NoListing)), ..Sweep::default() },
+    };
+    let judge = Judge { facts, noticed, listing };
+    let mut sweep = Sweep::default();
+    for machine in view.iter() {
+        match judge.machine(machine) {
+            None => {}
+            Some(Ok(reason)) => sweep.delete.push((machine.id.clone(), reason)),
+            Some(Err(why)) => sweep.kept.push((machine.id.clone(), why)),
+        }
+    }
+    sweep.delete.sort_by_cached_key(|(id, reason)| (reason.urgency(), Reverse(reason.age()), id.clone()));
+    let over = sweep.delete.split_off(facts.budget.min(sweep.delete.len()));
+    sweep.kept.extend(over.into_iter().map(|(id, _)| (id, Why::Budget { budget: facts.budget })));
+    sweep.kept.sort_by(|(one, _), (other, _)| one.cmp(other));
+    let unread = sweep.kept.iter().filter(|(_, why)| *why == Why::NeedsEvents);
+    sweep.needs_events = unread.map(|(id, _)| id.clone()).collect();
+    sweep
+}
+
+struct Judge<'a> {
+    facts: &'a Facts<'a>,
+    noticed: &'a Noticed<'a>,
+    listing: &'a Listing,
+}
+
+impl Judge<'_> {
+    /// `None` is a machine that is not ours to judge.
+    fn machine(&self, machine: &Machine) -> Option<Result<Reason, Why>> {
+        let mark = machine.mark_of(self.facts.owner)?;
+        let verdict =
+            self.by_standing(machine, mark).and_then(|reason| self.still_as_listed(machine, reason));
+        Some(verdict)
+    }
+
+    fn by_standing(&self, machine: &Machine, mark: &Mark) -> Result<Reason, Why> {
+        let standing = standing(machine, self.facts.owner);
+        match standing {
+            Standing::Foreign | Standing::Unknown => return Err(Why::Unknown),
+            Standing::Template => return Err(Why::Template),
+            Standing::TemplateInMaking
+            | Standing::Pooled
+            | Standing::HalfClaimed
+            | Standing::Worker
+            | Standing::Registering => {}
+        }
+        if (self.noticed.busy)(machine) {
+            return Err(Why::Busy);
+        }
+        if let Some(until) = mark.hold_until.filter(|until| *until > self.facts.now) {
+            return Err(Why::Held { until });
+        }
+        if let Some(doom) = self.noticed.doomed.get(&machine.id) {
+            return Ok(Reason::Doomed(*doom));
+        }
+        match (standing, machine.power) {
+            (Standing::Pooled, _) | (Standing::HalfClaimed, Some(Power::Off)) => Err(Why::Warm),
+            (Standing::TemplateInMaking, _) => self.template_in_making(machine, mark),
+            (_, None) => Err(Why::PowerUnknown),
+            (_, Some(power)) => self.worker(machine, mark, power),
+        }
+    }
+
+    fn template_in_making(&self, machine: &Machine, mark: &Mark) -> Result<Reason, Why> {
+        let age = self.age(created(machine, mark).ok_or(Why::AgeUnknown)?);
+        after(age, TEMPLATE_MAKING, Reason::OrphanedTemplate { age })
+    }
+
+    fn worker(&self, machine: &Machine, mark: &Mark, power: Power) -> Result<Reason, Why> {
+        let listed = match self.listing.state_of(machine, mark) {
+            Some(WorkerState::Disabled) => return Ok(Reason::Disabled),
+            Some(WorkerState::Alive) => true,
+            None => false,
+        };
+        let facts = self.facts;
+        let start = self.start(machine, mark)?;
+        let age = self.age(start.at);
+        match (power, listed) {
+            (Power::Off, false) if start.only_renamed => {
+                let limit = facts.registration_ttl;
+                after(age, limit, Reason::NeverStarted { age, limit })
+            }
+            (Power::Off, listed) => {
+                let age = self.age(self.ended(machine).map_or(start.at, |ended| ended.max(start.at)));
+                after(age, facts.grace, Reason::Finished { age, listed })
+            }
+            (Power::On | Power::Suspended, true) => {
+                let limit = facts.worker_ttl;
+                after(age, limit, Reason::Expired { age, limit })
+            }
+            (Power::On | Power::Suspended, false) => {
+                let limit = facts.registration_ttl;
+                after(age, limit, Reason::NeverRegistered { age, limit })
+            }
+        }
+    }
+
+    fn start(&self, machine: &Machine, mark: &Mark) -> Result<Start, Why> {
+        let at = |at| Start { at, only_renamed: false };
+        if let Some(start) = mark.worker_start_time {
+            return Ok(at(start));
+        }
+        let events = self.noticed.events.get(&machine.id).ok_or(Why::NeedsEvents)?;
+        // A start before the renaming was the pool's, not the worker's.
+        let started =
+            events.started.filter(|started| events.renamed.is_none_or(|renamed| renamed <= *started));
+        match (started, events.renamed) {
+            (Some(started), _) => Ok(at(started)),
+            (None, Some(renamed)) => Ok(Start { at: renamed, only_renamed: true }),
+            (None, None) => created(machine, mark).map(at).ok_or(Why::AgeUnknown),
+        }
+    }
+
+    /// When the machine went off, as far as that is known.
+    fn ended(&self, machine: &Machine) -> Option<Timestamp> {
+        let event = self.noticed.events.get(&machine.id).and_then(|events| events.powered_off);
+        let seen = || {
+            let ours = (self.noticed.changed_at)(&machine.id)?;
+            ours.checked_add(self.facts.skew.unwrap_or_default()).ok()
+        };
+        event.or_else(seen)
+    }
+
+    /// A listing that is older than the machine's last change tells nothing about it.
+    fn still_as_listed(&self, machine: &Machine, reason: Reason) -> Result<Reason, Why> {
+        match (self.noticed.changed_at)(&machine.id) {
+            Some(changed) if changed >= self.listing.begun => Err(Why::ChangedSince),
+            Some(_) | None => Ok(reason),
+        }
+    }
+
+    fn age(&self, since: Timestamp) -> SignedDuration {
+        self.facts.now.duration_since(since)
+    }
+}
+
+struct Start {
+    at: Timestamp,
+    only_renamed: bool,
+}
+
+/// The later of what the mark and the supplier say.
+fn created(machine: &Machine, mark: &Mark) -> Option<Timestamp> {
+    machine.created.max(mark.created)
+}
+
+fn after(age: SignedDuration, limit: SignedDuration, reason: Reason) -> Result<Reason, Why> {
+    if age >= limit { Ok(reason) } else { Err(Why::Young { age, limit }) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,236 @@
+//! Why a machine is deleted or kept.
+
+use std::fmt;
+
+use jiff::{SignedDuration, Timestamp};
+
+/// Why a machine was given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Doom {
+    /// A worker could not be started in it.
+    SpawnFailed,
+    /// It could not be made ready for the pool.
+    ProvisionFailed,
+    /// The registration of a model in it failed or has ended.
+    RegistrationEnded,
+    /// The pool has no use for it.
+    NotWanted,
+    /// Somebody asked for it.
+    Asked,
+}
+
+impl Doom {
+    /// Its label.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::SpawnFailed => "spawn_failed",
+            Self::ProvisionFailed => "provision_failed",
+            Self::RegistrationEnded => "registration_ended",
+            Self::NotWanted => "not_wanted",
+            Self::Asked => "asked",
+        }
+    }
+}
+
+impl fmt::Display for Doom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::SpawnFailed => "its worker could not be started",
+            Self::ProvisionFailed => "it could not be made ready",
+            Self::RegistrationEnded => "the registration of its model has ended",
+            Self::NotWanted => "the pool has no use for it",
+            Self::Asked => "somebody asked for its deletion",
+        })
+    }
+}
+
+/// Why a machine is deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// It was given up.
+    Doomed(Doom),
+    /// Its worker was taken out of service.
+    Disabled,
+    /// It is off: its worker has ended.
+    Finished {
+        /// For how long.
+        age: SignedDuration,
+        /// Whether the server still lists the worker.
+        listed: bool,
+    },
+    /// It was renamed for a job and never started.
+    NeverStarted {
+        /// Since its renaming.
+        age: SignedDuration,
+        /// What is allowed.
+        limit: SignedDuration,
+    },
+    /// It runs, but its worker never appeared at the server.
+    NeverRegistered {
+        /// Since its start.
+        age: SignedDuration,
+        /// What is allowed.
+        limit: SignedDuration,
+    },
+    /// A template whose making has ended without it.
+    OrphanedTemplate {
+        /// Since its creation.
+        age: SignedDuration,
+    },
+    /// It has run for too long.
+    Expired {
+        /// Since its start.
+        age: SignedDuration,
+        /// What is allowed.
+        limit: SignedDuration,
+    },
+}
+
+impl Reason {
+    /// Its label.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Doomed(doom) => doom.as_str(),
+            Self::Disabled => "disabled",
+            Self::Finished { .. } => "finished",
+            Self::NeverStarted { .. } => "never_started",
+            Self::NeverRegistered { .. } => "never_registered",
+            Self::OrphanedTemplate { .. } => "orphaned_template",
+            Self::Expired { .. } => "expired",
+        }
+    }
+
+    /// The most certain ones come first when not all can be deleted.
+    pub(super) fn urgency(&self) -> u8 {
+        match self {
+            Self::Doomed(_) => 0,
+            Self::Disabled => 1,
+            Self::Finished { .. } => 2,
+            Self::NeverStarted { .. } => 3,
+            Self::NeverRegistered { .. } => 4,
+            Self::OrphanedTemplate { .. } => 5,
+            Self::Expired { .. } => 6,
+        }
+    }
+
+    pub(super) fn age(&self) -> SignedDuration {
+        match self {
+            Self::Doomed(_) | Self::Disabled => SignedDuration::ZERO,
+            Self::Finished { age, .. }
+            | Self::NeverStarted { age, .. }
+            | Self::NeverRegistered { age, .. }
+            | Self::OrphanedTemplate { age }
+            | Self::Expired { age, .. } => *age,
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Doomed(doom) => doom.fmt(f),
+            Self::Disabled => f.write_str("its worker is disabled"),
+            Self::Finished { age, listed: false } => write!(f, "its worker ended {} ago", short(*age)),
+            Self::Finished { age, listed: true } => {
+                write!(f, "it went off {} ago, though its worker is still listed", short(*age))
+            }
+            Self::NeverStarted { age, limit } => {
+                write!(
+                    f,
+                    "it was renamed {} ago and never started, {} are allowed",
+                    short(*age),
+                    short(*limit)
+                )
+            }
+            Self::NeverRegistered { age, limit } => {
+                write!(f, "its worker has not registered for {}, {} are allowed", short(*age), short(*limit))
+            }
+            Self::OrphanedTemplate { age } => write!(f, "a template whose making began {} ago", short(*age)),
+            Self::Expired { age, limit } => {
+                write!(f, "its worker has run for {}, {} are allowed", short(*age), short(*limit))
+            }
+        }
+    }
+}
+
+/// Why a machine is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// It is a template.
+    Template,
+    /// It belongs to the pool.
+    Warm,
+    /// Somebody is at it.
+    Busy,
+    /// It is kept for somebody to look at.
+    Held {
+        /// Until then.
+        until: Timestamp,
+    },
+    /// What it is is not told yet.
+    Unknown,
+    /// Whether it runs is not told yet.
+    PowerUnknown,
+    /// Its start stands in its events alone, and they were not read yet.
+    NeedsEvents,
+    /// Nothing tells how old it is.
+    AgeUnknown,
+    /// Its time has not come.
+    Young {
+        /// How old it is.
+        age: SignedDuration,
+        /// What is allowed.
+        limit: SignedDuration,
+    },
+    /// It changed after the server was asked for its workers.
+    ChangedSince,
+    /// Enough are deleted in this pass.
+    Budget {
+        /// How many.
+        budget: usize,
+    },
+}
+
+impl Why {
+    /// Its label.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Template => "template",
+            Self::Warm => "warm",
+            Self::Busy => "busy",
+            Self::Held { .. } => "held",
+            Self::Unknown => "unknown",
+            Self::PowerUnknown => "power_unknown",
+            Self::NeedsEvents => "needs_events",
+            Self::AgeUnknown => "age_unknown",
+            Self::Young { .. } => "young",
+            Self::ChangedSince => "changed_since",
+            Self::Budget { .. } => "budget",
+        }
+    }
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Template => f.write_str("it is a template"),
+            Self::Warm => f.write_str("it belongs to the pool"),
+            Self::Busy => f.write_str("it is being worked on"),
+            Self::Held { until } => write!(f, "it is kept until {until}"),
+            Self::Unknown => f.write_str("it is not known yet"),
+            Self::PowerUnknown => f.write_str("whether it runs is not known"),
+            Self::NeedsEvents => f.write_str("its events were not read yet"),
+            Self::AgeUnknown => f.write_str("nothing tells its age"),
+            Self::Young { age, limit } => {
+                write!(f, "{} of {} have passed", short(*age), short(*limit))
+            }
+            Self::ChangedSince => f.write_str("it has changed since the workers were listed"),
+            Self::Budget { budget } => write!(f, "{budget} others are deleted first"),
+        }
+    }
+}
+
+/// Nobody needs fractions of a second.
+fn short(time: SignedDuration) -> String {
+    format!("{:#}", SignedDuration::from_secs(time.as_secs()))
+}

@@ -1,0 +1,298 @@
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::machine::{Notes, Role};
+use crate::samples::{OWNER, any_view, at, id, marked, view, vm, warm, worker};
+
+const NOW: &str = "12:00:00";
+
+/// All that a sweep goes by, with the usual times to live.
+struct World {
+    listing: Option<Listing>,
+    skew: Option<SignedDuration>,
+    budget: usize,
+    busy: Vec<MachineId>,
+    doomed: BTreeMap<MachineId, Doom>,
+    changed: BTreeMap<MachineId, Timestamp>,
+    events: BTreeMap<MachineId, EventTimes>,
+}
+
+fn world() -> World {
+    World {
+        listing: Some(Listing { begun: at("11:59:50"), workers: BTreeMap::new() }),
+        skew: Some(SignedDuration::ZERO),
+        budget: 100,
+        busy: Vec::new(),
+        doomed: BTreeMap::new(),
+        changed: BTreeMap::new(),
+        events: BTreeMap::new(),
+    }
+}
+
+impl World {
+    fn listing(mut self, workers: &[(&str, WorkerState)]) -> Self {
+        let workers = workers.iter().map(|(name, state)| ((*name).to_owned(), *state)).collect();
+        self.listing = Some(Listing { begun: at("11:59:50"), workers });
+        self
+    }
+
+    fn sweep(&self, view: &View) -> Sweep {
+        let facts = Facts {
+            owner: OWNER,
+            now: at(NOW),
+            skew: self.skew,
+            worker_ttl: SignedDuration::from_mins(120),
+            registration_ttl: SignedDuration::from_mins(10),
+            grace: SignedDuration::from_secs(180),
+            listing: self.listing.as_ref(),
+            budget: self.budget,
+        };
+        let noticed = Noticed {
+            busy: &|machine| self.busy.contains(&machine.id),
+            doomed: &self.doomed,
+            changed_at: &|id| self.changed.get(id).copied(),
+            events: &self.events,
+        };
+        verdicts(view, &facts, &noticed)
+    }
+
+    /// The label of the verdict on the only machine.
+    fn verdict(&self, machine: Machine) -> &'static str {
+        let sweep = self.sweep(&view([machine]));
+        let deleted = sweep.delete.first().map(|(_, reason)| reason.as_str());
+        let kept = sweep.kept.first().map(|(_, why)| why.as_str());
+        deleted.or(kept).unwrap_or("not ours")
+    }
+}
+
+fn off(machine: Machine) -> Machine {
+    Machine { power: Some(Power::Off), ..machine }
+}
+
+#[test]
+fn power_and_listing_decide_how_long_a_worker_lives() {
+    let listed = || world().listing(&[("w", WorkerState::Alive)]);
+    for (world, machine, expected) in [
+        (listed(), worker("w", "10:00:01"), "young"),
+        (listed(), worker("w", "10:00:00"), "expired"),
+        (world(), worker("w", "11:50:01"), "young"),
+        (world(), worker("w", "11:50:00"), "never_registered"),
+        (world(), off(worker("w", "11:57:01")), "young"),
+        (world(), off(worker("w", "11:57:00")), "finished"),
+        (listed(), off(worker("w", "11:57:01")), "young"),
+        (listed(), off(worker("w", "11:57:00")), "finished"),
+        (world(), Machine { power: Some(Power::Suspended), ..worker("w", "11:50:00") }, "never_registered"),
+        (world(), Machine { power: None, ..worker("w", "01:00:00") }, "power_unknown"),
+        (world(), worker("w", "13:00:00"), "young"),
+        (world(), worker("register-w", "11:50:00"), "never_registered"),
+        (world(), worker("register-w", "11:50:01"), "young"),
+    ] {
+        assert_eq!(world.verdict(machine.clone()), expected, "{machine:?}");
+    }
+}
+
+#[test]
+fn the_grace_period_begins_when_the_machine_goes_off_and_not_when_it_started() {
+    let mut seen = world();
+    seen.changed.insert(id("w"), at("11:58:00"));
+    assert_eq!(seen.verdict(off(worker("w", "08:00:00"))), "young");
+    seen.changed.insert(id("w"), at("11:57:00"));
+    assert_eq!(seen.verdict(off(worker("w", "08:00:00"))), "finished");
+    // Our clock is ahead: by the supplier's it was half a minute earlier.
+    seen.changed.insert(id("w"), at("11:57:30"));
+    seen.skew = Some(SignedDuration::from_secs(-30));
+    assert_eq!(seen.verdict(off(worker("w", "08:00:00"))), "finished");
+    seen.events.insert(id("w"), EventTimes { powered_off: Some(at("11:58:00")), ..EventTimes::default() });
+    assert_eq!(seen.verdict(off(worker("w", "08:00:00"))), "young");
+}
+
+#[test]
+fn what_is_not_ours_is_never_judged() {
+    let mut world = world();
+    let foreign = marked("w", |mark| mark.hatchery_name = "theirs".to_owned());
+    for machine in [
+        vm("w"),
+        foreign.clone(),
+        marked("w", |mark| mark.hatchery_name = String::new()),
+        Machine { notes: Notes::Unknown, ..vm("w") },
+    ] {
+        world.doomed.insert(machine.id.clone(), Doom::Asked);
+        assert_eq!(world.verdict(machine.clone()), "not ours", "{machine:?}");
+    }
+}
+
+#[test]
+fn a_doomed_machine_goes_at_once_unless_something_stronger_keeps_it() {
+    let mut world = world();
+    world.doomed.insert(id("w"), Doom::SpawnFailed);
+    let held = |until| move |mark: &mut Mark| mark.hold_until = Some(at(until));
+    let pooled = Machine { name: "provision-v2-x".to_owned(), ..warm("w", "deb", "") };
+    for (machine, expected) in [
+        (worker("w", "11:59:59"), "spawn_failed"),
+        (Machine { power: None, ..worker("w", "11:59:59") }, "spawn_failed"),
+        (pooled, "spawn_failed"),
+        (Machine { role: Role::Template, ..worker("w", "11:59:59") }, "template"),
+        (Machine { role: Role::Unknown, ..worker("w", "11:59:59") }, "unknown"),
+        (marked("w", |mark| mark.model = true), "template"),
+        (marked("w", held("12:00:01")), "held"),
+        (marked("w", held("12:00:00")), "spawn_failed"),
+    ] {
+        assert_eq!(world.verdict(machine.clone()), expected, "{machine:?}");
+    }
+    world.busy.push(id("w"));
+    assert_eq!(world.verdict(worker("w", "11:59:59")), "busy");
+}
+
+#[test]
+fn a_disabled_worker_goes_and_its_name_may_stand_in_the_mark_alone() {
+    let world = world().listing(&[("w", WorkerState::Disabled)]);
+    assert_eq!(world.verdict(worker("w", "11:59:59")), "disabled");
+    let half = Machine { name: "provision-v2-x".to_owned(), ..worker("w", "11:59:59") };
+    assert_eq!(world.verdict(half.clone()), "disabled");
+    assert_eq!(world.verdict(off(half)), "warm");
+    assert_eq!(world.verdict(warm("provision-v2-w", "deb", "")), "warm");
+}
+
+#[test]
+fn without_a_start_in_the_mark_events_decide_and_then_the_age_of_the_machine() {
+    let listed = || world().listing(&[("w", WorkerState::Alive)]);
+    let times = |started: Option<&str>, renamed: Option<&str>| {
+        Some(EventTimes { started: started.map(at), renamed: renamed.map(at), powered_off: None })
+    };
+    let on = |created: Option<&str>| Machine {
+        power: Some(Power::On),
+        created: created.map(at),
+        ..warm("w", "deb", "")
+    };
+    for (world, machine, events, expected) in [
+        (world(), on(Some("01:00:00")), None, "needs_events"),
+        // Long in the pool, claimed a minute ago.
+        (world(), on(Some("01:00:00")), times(Some("11:59:00"), Some("11:58:00")), "young"),
+        (world(), on(Some("01:00:00")), times(Some("11:50:00"), Some("11:49:00")), "never_registered"),
+        (listed(), on(Some("01:00:00")), times(Some("10:01:00"), None), "young"),
+        (listed(), on(Some("01:00:00")), times(Some("10:00:00"), None), "expired"),
+        // The pool's own start is not the worker's.
+        (world(), off(on(Some("01:00:00"))), times(Some("02:00:00"), Some("11:51:00")), "young"),
+        (world(), off(on(None)), times(None, Some("11:50:01")), "young"),
+        (world(), off(on(None)), times(None, Some("11:50:00")), "never_started"),
+        (listed(), on(None), times(None, Some("11:50:00")), "young"),
+        (world(), off(on(None)), times(Some("11:50:00"), Some("11:49:00")), "finished"),
+        // Events age out: no orphan holds an address for ever.
+        (world(), on(Some("11:50:00")), times(None, None), "never_registered"),
+        (world(), off(on(Some("11:50:00"))), times(None, None), "finished"),
+        (world(), on(Some("11:51:00")), times(None, None), "young"),
+        (world(), on(None), times(None, None), "age_unknown"),
+    ] {
+        let mut world = world;
+        world.events.extend(events.map(|events| (id("w"), events)));
+        assert_eq!(world.verdict(machine.clone()), expected, "{machine:?} {events:?}");
+        let asked = world.sweep(&view([machine])).needs_events;
+        assert_eq!(asked.len(), usize::from(expected == "needs_events"));
+    }
+}
+
+#[test]
+fn an_unfinished_template_goes_when_nobody_makes_it_any_more() {
+    let orphan = |created: Option<&str>| {
+        let machine = marked("deb-tmp", |mark| {
+            mark.model = true;
+            mark.worker_model_path = "group/deb".to_owned();
+        });
+        Machine { created: created.map(at), power: Some(Power::On), ..machine }
+    };
+    let mut world = world();
+    assert_eq!(world.verdict(orphan(Some("11:45:00"))), "orphaned_template");
+    assert_eq!(world.verdict(orphan(Some("11:45:01"))), "young");
+    assert_eq!(world.verdict(orphan(None)), "age_unknown");
+    assert_eq!(world.verdict(Machine { role: Role::Template, ..orphan(Some("01:00:00")) }), "template");
+    world.busy.push(id("deb-tmp"));
+    assert_eq!(world.verdict(orphan(Some("01:00:00"))), "busy");
+}
+
+#[test]
+fn a_listing_older_than_the_last_change_deletes_nobody() {
+    let mut world = world();
+    world.doomed.insert(id("d"), Doom::Asked);
+    let machines = view([worker("w", "01:00:00"), worker("d", "01:00:00")]);
+    for (changed, deleted) in [("11:59:49", 2), ("11:59:50", 0), ("11:59:51", 0)] {
+        world.changed = [id("w"), id("d")].into_iter().map(|id| (id, at(changed))).collect();
+        assert_eq!(world.sweep(&machines).delete.len(), deleted, "{changed}");
+    }
+}
+
+#[test]
+fn nothing_is_deleted_by_half_knowledge() {
+    let machines = view([worker("w", "01:00:00")]);
+    assert_eq!(world().sweep(&machines).delete.len(), 1);
+
+    let incomplete = View { complete: false, ..machines.clone() };
+    assert_eq!(world().sweep(&incomplete).stopped, Some(Stop::Incomplete));
+    let age = |secs| View { age: Duration::from_secs(secs), ..machines.clone() };
+    assert_eq!(world().sweep(&age(119)).stopped, None);
+    assert_eq!(world().sweep(&age(120)).stopped, Some(Stop::Outdated { age: Duration::from_secs(120) }));
+    for (seconds, stopped) in [(60, None), (61, Some("skew")), (-60, None), (-61, Some("skew"))] {
+        let skew = Some(SignedDuration::from_secs(seconds));
+        let sweep = World { skew, ..world() }.sweep(&machines);
+        assert_eq!(sweep.stopped.map(|stop| stop.as_str()), stopped, "{seconds}");
+        assert_eq!(sweep.delete.is_empty(), stopped.is_some());
+    }
+    assert_eq!(World { skew: None, ..world() }.sweep(&machines).stopped, Some(Stop::SkewUnknown));
+    let blind = World { listing: None, ..world() }.sweep(&machines);
+    assert_eq!(blind, Sweep { stopped: Some(Stop::NoListing), ..Sweep::default() });
+}
+
+#[test]
+fn a_pass_deletes_the_most_certain_and_the_oldest_first_and_only_so_many() {
+    let mut world = World { budget: 3, ..world().listing(&[("disabled", WorkerState::Disabled)]) };
+    world.doomed.insert(id("doomed"), Doom::ProvisionFailed);
+    let sweep = world.sweep(&view([
+        worker("lost", "01:00:00"),
+        worker("doomed", "11:59:00"),
+        off(worker("b", "02:00:00")),
+        worker("disabled", "11:00:00"),
+        off(worker("a", "03:00:00")),
+    ]));
+    let deleted: Vec<_> = sweep.delete.iter().map(|(id, _)| id.as_str()).collect();
+    assert_eq!(deleted, ["vm-doomed", "vm-disabled", "vm-b"]);
+    let kept: Vec<_> = sweep.kept.iter().map(|(id, why)| (id.as_str(), why.as_str())).collect();
+    assert_eq!(kept, [("vm-a", "budget"), ("vm-lost", "budget")]);
+}
+
+#[test]
+fn verdicts_speak_to_people() {
+    let sweep = world().sweep(&view([worker("a", "11:00:00"), worker("b", "11:58:30")]));
+    assert_eq!(sweep.delete[0].1.to_string(), "its worker has not registered for 1h, 10m are allowed");
+    assert_eq!(sweep.kept[0].1.to_string(), "1m 30s of 10m have passed");
+}
+
+proptest! {
+    #[test]
+    fn only_our_own_known_unheld_idle_machines_are_deleted(
+        view in any_view(40),
+        doomed in proptest::collection::btree_set(0..1000u32, 0..300),
+        busy in 0..1000u32,
+        budget in 0..10usize,
+    ) {
+        let mut world = World { budget, ..world().listing(&[("worker-a", WorkerState::Disabled), ("worker-b", WorkerState::Alive)]) };
+        world.doomed = doomed.iter().map(|n| (MachineId::new(format!("vm-{n}")), Doom::Asked)).collect();
+        world.busy.push(MachineId::new(format!("vm-{busy}")));
+        world.events = view.machines.keys().step_by(2).map(|id| (id.clone(), EventTimes::default())).collect();
+        let sweep = world.sweep(&view);
+        prop_assert_eq!(&sweep, &world.sweep(&view.clone()));
+        prop_assert!(sweep.delete.len() <= budget);
+        for (id, reason) in &sweep.delete {
+            let machine = &view.machines[id];
+            let mark = machine.mark_of(OWNER).expect("our mark");
+            prop_assert_eq!(machine.role, Role::Vm);
+            prop_assert!(!mark.model || machine.name == "deb-tmp");
+            prop_assert!(mark.hold_until.is_none_or(|until| until <= at(NOW)));
+            prop_assert!(!world.busy.contains(id));
+            let pooled = machine.name.starts_with("provision-") && mark.provisioning;
+            prop_assert!(!pooled || matches!(reason, Reason::Doomed(_)));
+        }
+        let judged = sweep.delete.len() + sweep.kept.len();
+        prop_assert_eq!(judged, view.iter().filter(|machine| machine.mark_of(OWNER).is_some()).count());
+    }
+}
