@@ -16,6 +16,7 @@ pub mod names;
 pub mod origin;
 pub mod standing;
 pub mod sweep;
+pub mod warm;
 pub mod workers;
 
 pub use machine::{Hardware, Machine, MachineId, Notes, Power, Role, View};

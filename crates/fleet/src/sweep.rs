@@ -23,6 +23,7 @@ use crate::standing::{Standing, standing};
 use crate::workers::{Listing, WorkerState};
 
 pub use reason::{Doom, Reason, Why};
+pub(crate) use stop::stop_reason;
 pub use stop::{MAX_SKEW, MAX_VIEW_AGE, Stop};
 
 /// How long the making of a template may take.
@@ -97,7 +98,7 @@ pub struct Sweep {
 
 /// Who may be deleted.
 pub fn verdicts(view: &View, facts: &Facts<'_>, noticed: &Noticed<'_>) -> Sweep {
-    let listing = match (stop::reason(view, facts.skew), facts.listing) {
+    let listing = match (stop_reason(view, facts.skew), facts.listing) {
         (None, Some(listing)) => listing,
         (stopped, _) => return Sweep { stopped: stopped.or(Some(Stop::NoListing)), ..Sweep::default() },
     };

@@ -35,7 +35,7 @@ pub enum Stop {
 }
 
 /// What stops every deletion, whatever it is for.
-pub(crate) fn reason(view: &View, skew: Option<SignedDuration>) -> Option<Stop> {
+pub(crate) fn stop_reason(view: &View, skew: Option<SignedDuration>) -> Option<Stop> {
     if !view.complete {
         Some(Stop::Incomplete)
     } else if view.age >= MAX_VIEW_AGE {

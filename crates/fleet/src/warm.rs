@@ -1,0 +1,336 @@
+//! Decides how the pool of warm machines moves towards what is wished for.
+//!
+//! Missing ones are made in turns over the wishes; half-made ones are finished, and half-claimed ones given back; what
+//! is too much, unwanted, too old or made from a template that has changed goes, the latter two a few at a time.
+
+mod census;
+mod why;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
+
+use jiff::{SignedDuration, Timestamp};
+use rand::rngs::StdRng;
+
+use crate::address::{self, Assigned, Network};
+use crate::capacity::{self, Ledger, Limits, PoolRoom};
+use crate::flavor::{Flavor, Flavors, Footprint, footprint};
+use crate::machine::{Hardware, Machine, MachineId, View};
+use crate::names::{self, Line};
+use crate::origin::Origin;
+use crate::sweep::Stop;
+
+use census::Census;
+
+pub use census::Count;
+pub use why::{Removal, Why};
+
+/// So many warm machines of one kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wish {
+    /// The kind of the model.
+    pub line: Line,
+    /// V1: the path of the model; V2: the template.
+    pub model: String,
+    /// The size by name; `None`: the template's.
+    pub flavor: Option<String>,
+    /// How many.
+    pub number: u32,
+    /// What they are cloned from.
+    pub template: TemplateState,
+}
+
+/// Whether a template can be cloned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TemplateState {
+    /// There is none.
+    Missing,
+    /// Not now, for that reason; a V1 model that needs registration is one.
+    NotNow(String),
+    /// It can.
+    Ready {
+        /// The template.
+        id: MachineId,
+        /// The state that clones are made from.
+        origin: Origin,
+        /// Its size.
+        hardware: Option<Hardware>,
+    },
+}
+
+/// What tells warm machines of one kind from others.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Kind {
+    /// The kind of the model.
+    pub line: Line,
+    /// V1: the path of the model; V2: the template.
+    pub model: String,
+    /// The size by name, in lower case; empty: the template's.
+    pub flavor: String,
+}
+
+/// A warm machine in flight: being cloned, or being finished.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Making {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its name.
+    pub name: String,
+    /// Which machine it is, once that is known.
+    pub machine: Option<MachineId>,
+}
+
+/// Where addresses come from.
+#[derive(Debug, Clone, Copy)]
+pub enum Addresses<'a> {
+    /// From the network itself.
+    Dhcp,
+    /// From us, but not yet: clones of an earlier life are still running, and what they hold is not seen.
+    NotYet,
+    /// From us.
+    From {
+        /// The networks.
+        networks: &'a [Network],
+        /// What must not be given away.
+        held: &'a BTreeSet<Ipv4Addr>,
+    },
+}
+
+/// What was seen.
+#[derive(Clone, Copy)]
+pub struct Observed<'a> {
+    /// All machines.
+    pub view: &'a View,
+    /// Whose pool it is.
+    pub owner: &'a str,
+    /// The supplier's time.
+    pub now: Timestamp,
+    /// The supplier's time less ours; `None` is not known.
+    pub skew: Option<SignedDuration>,
+    /// What is in flight.
+    pub making: &'a [Making],
+    /// Whether somebody is at a machine: it is claimed, started or deleted.
+    pub busy: &'a dyn Fn(&Machine) -> bool,
+    /// Whether a machine was given up.
+    pub doomed: &'a dyn Fn(&MachineId) -> bool,
+    /// Models that failed of late, and until when they rest.
+    pub resting: &'a BTreeMap<(Line, String), Timestamp>,
+    /// Where addresses come from.
+    pub addresses: Addresses<'a>,
+    /// What is in use.
+    pub ledger: Ledger,
+    /// What the resource pool has left.
+    pub room: Option<PoolRoom>,
+}
+
+impl std::fmt::Debug for Observed<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Observed").field("owner", &self.owner).field("now", &self.now).finish_non_exhaustive()
+    }
+}
+
+/// What is wished for.
+#[derive(Debug, Clone, Copy)]
+pub struct Desired<'a> {
+    /// The wishes, in the order of the configuration.
+    pub wishes: &'a [Wish],
+    /// How many may be in flight at once.
+    pub pool_size: usize,
+    /// How many outdated machines go in one pass.
+    pub refresh_budget: usize,
+    /// How old a warm machine may get; `None`: any age.
+    pub max_age: Option<SignedDuration>,
+    /// The limits. Those of workers do not concern the pool.
+    pub limits: &'a Limits,
+    /// The flavors.
+    pub flavors: &'a Flavors,
+}
+
+/// What to do.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Plan {
+    /// Machines to make, in this order.
+    pub make: Vec<Make>,
+    /// Half-made machines to bring to their end: set up, and off.
+    pub finish: Vec<MachineId>,
+    /// Half-claimed machines to mark as pooled again.
+    pub give_back: Vec<MachineId>,
+    /// Machines to delete.
+    pub remove: Vec<(MachineId, Removal)>,
+    /// Which wishes stay unfulfilled, and why.
+    pub waiting: Vec<Waiting>,
+    /// What there is, per wish.
+    pub counts: Vec<Count>,
+    /// Why nothing may be deleted.
+    pub stopped: Option<Stop>,
+}
+
+/// A machine to make.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Make {
+    /// Which wish it is for.
+    pub wish: usize,
+    /// Its kind.
+    pub kind: Kind,
+    /// Its name.
+    pub name: String,
+    /// Its address; `None`: by DHCP.
+    pub address: Option<Assigned>,
+    /// Its flavor.
+    pub flavor: Option<Flavor>,
+    /// What it will take while it runs.
+    pub footprint: Footprint,
+}
+
+/// A wish that stays unfulfilled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// Which.
+    pub wish: usize,
+    /// How many machines it lacks.
+    pub missing: u32,
+    /// Why.
+    pub why: Why,
+}
+
+impl Wish {
+    /// The kind of its machines. Where no flavors are configured, names of flavors mean nothing.
+    pub fn kind(&self, flavors: &Flavors) -> Kind {
+        let flavor = self.flavor.as_deref().filter(|_| !flavors.is_empty()).unwrap_or_default();
+        Kind { line: self.line, model: self.model.clone(), flavor: flavor.to_lowercase() }
+    }
+}
+
+/// How the pool moves on.
+pub fn plan(observed: &Observed<'_>, desired: &Desired<'_>, random: &mut StdRng) -> Plan {
+    if !observed.view.complete {
+        let wait =
+            |(wish, wished): (usize, &Wish)| Waiting { wish, missing: wished.number, why: Why::Incomplete };
+        let waiting = desired.wishes.iter().enumerate().map(wait).collect();
+        return Plan { waiting, stopped: Some(Stop::Incomplete), ..Plan::default() };
+    }
+    let mut census = Census::take(observed, desired);
+    let (remove, stopped) = census.removals(observed, desired);
+    let mut plan = Plan { remove, stopped, ..Plan::default() };
+    plan.give_back = census.half_claimed.iter().map(|machine| machine.id.clone()).collect();
+    let room = desired.pool_size.saturating_sub(observed.making.len());
+    plan.finish = census.half_made().take(room).map(|machine| machine.id.clone()).collect();
+    let room = room - plan.finish.len();
+    Refill::new(observed, desired, &census, room).run(&mut plan, random);
+    plan.counts = census.counts;
+    plan
+}
+
+/// The making of what is missing.
+struct Refill<'a> {
+    observed: &'a Observed<'a>,
+    desired: &'a Desired<'a>,
+    missing: Vec<u32>,
+    room: usize,
+    /// How many of each line stay unmade, since machines not told yet may be theirs.
+    unknown: BTreeMap<Line, u32>,
+    ledger: Ledger,
+}
+
+impl<'a> Refill<'a> {
+    fn new(observed: &'a Observed<'a>, desired: &'a Desired<'a>, census: &Census<'a>, room: usize) -> Self {
+        let missing = census.missing();
+        Self { observed, desired, missing, room, unknown: census.unknown.clone(), ledger: observed.ledger }
+    }
+
+    /// One of each wish per turn, until nothing more can be made.
+    fn run(mut self, plan: &mut Plan, random: &mut StdRng) {
+        if self.missing.iter().all(|missing| *missing == 0) {
+            return;
+        }
+        let (networks, held) = match self.observed.addresses {
+            Addresses::From { networks, held } => (networks, Some(held)),
+            Addresses::Dhcp | Addresses::NotYet => (&[][..], None),
+        };
+        let none = BTreeSet::new();
+        let mut free = address::free(networks, held.unwrap_or(&none));
+        let mut used = self.names();
+        let mut turn: Vec<usize> = (0..self.missing.len()).collect();
+        loop {
+            turn.retain(|wish| self.missing.get(*wish).is_some_and(|missing| *missing > 0));
+            let mut blocked = BTreeSet::new();
+            for &wish in &turn {
+                match self.make(wish, &mut free, &mut used, random) {
+                    Ok(make) => plan.make.push(make),
+                    Err(why) => {
+                        let missing = self.missing.get(wish).copied().unwrap_or_default();
+                        plan.waiting.push(Waiting { wish, missing, why });
+                        blocked.insert(wish);
+                    }
+                }
+            }
+            turn.retain(|wish| !blocked.contains(wish));
+            if turn.is_empty() {
+                break;
+            }
+        }
+        plan.waiting.sort_by_key(|waiting| waiting.wish);
+    }
+
+    fn names(&self) -> BTreeSet<String> {
+        let listed = self.observed.view.iter().map(|machine| machine.name.clone());
+        listed.chain(self.observed.making.iter().map(|making| making.name.clone())).collect()
+    }
+
+    fn make(
+        &mut self,
+        wish: usize,
+        free: &mut dyn Iterator<Item = Assigned>,
+        used: &mut BTreeSet<String>,
+        random: &mut StdRng,
+    ) -> Result<Make, Why> {
+        let wished = self.desired.wishes.get(wish).ok_or(Why::Template)?;
+        let kind = wished.kind(self.desired.flavors);
+        let flavor = self.desired.flavors.get(&kind.flavor).cloned();
+        if flavor.is_none() && !kind.flavor.is_empty() {
+            return Err(Why::Flavor(kind.flavor));
+        }
+        let hardware = match &wished.template {
+            TemplateState::Missing => return Err(Why::Template),
+            TemplateState::NotNow(reason) => return Err(Why::NotNow(reason.clone())),
+            TemplateState::Ready { hardware, .. } => *hardware,
+        };
+        if let Some(until) = self.observed.resting.get(&(wished.line, wished.model.clone())) {
+            return Err(Why::Resting { until: *until });
+        }
+        let unknown = self.unknown.get(&wished.line).copied().unwrap_or_default();
+        if unknown >= self.missing_of(wished.line) {
+            return Err(Why::Unknown { machines: unknown });
+        }
+        if self.room == 0 {
+            return Err(Why::PoolSize { size: self.desired.pool_size });
+        }
+        let footprint = footprint(flavor.as_ref(), hardware);
+        let Desired { limits, flavors, .. } = *self.desired;
+        let room = self.observed.room.as_ref();
+        capacity::admit_warm(&self.ledger, limits, room, &footprint, flavor.as_ref(), flavors)
+            .map_err(Why::Capacity)?;
+        let address = match self.observed.addresses {
+            Addresses::Dhcp => None,
+            Addresses::NotYet => return Err(Why::AddressesNotYet),
+            Addresses::From { .. } => Some(free.next().ok_or(Why::NoAddress)?),
+        };
+        let at = address.as_ref().map(|address| address.ip);
+        let name = names::pooled(wished.line, at, random, &|name| used.contains(name));
+        used.insert(name.clone());
+        self.ledger.take_warm(&footprint);
+        self.room -= 1;
+        if let Some(missing) = self.missing.get_mut(wish) {
+            *missing -= 1;
+        }
+        Ok(Make { wish, kind, name, address, flavor, footprint })
+    }
+
+    fn missing_of(&self, line: Line) -> u32 {
+        let of_line = self.desired.wishes.iter().zip(&self.missing).filter(|(wish, _)| wish.line == line);
+        of_line.map(|(_, missing)| *missing).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,230 @@
+//! Who is in the pool, in which state, and who of them has to go.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Desired, Kind, Observed, Removal, TemplateState};
+use crate::claim::model_of;
+use crate::machine::{Machine, MachineId, Power};
+use crate::mark::Mark;
+use crate::names::{self, Line};
+use crate::standing::{Standing, standing};
+use crate::sweep::{Stop, stop_reason};
+
+/// What there is for one wish.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Count {
+    /// Off and set up.
+    pub ready: u32,
+    /// In the making, whether it is listed or not.
+    pub starting: u32,
+    /// Given up, and not gone yet.
+    pub dying: u32,
+}
+
+impl Count {
+    fn alive(&self) -> u32 {
+        self.ready.saturating_add(self.starting)
+    }
+}
+
+pub(super) struct Census<'a> {
+    pub(super) counts: Vec<Count>,
+    pub(super) half_claimed: Vec<&'a Machine>,
+    pub(super) unknown: BTreeMap<Line, u32>,
+    numbers: Vec<u32>,
+    members: Vec<Member<'a>>,
+    removed: BTreeSet<&'a MachineId>,
+    /// Those whose hold has ended.
+    unheld: Vec<&'a MachineId>,
+}
+
+/// A machine of the pool that nobody is at.
+struct Member<'a> {
+    machine: &'a Machine,
+    wish: Option<usize>,
+    ready: bool,
+    created: Option<Timestamp>,
+    outdated: Option<Removal>,
+}
+
+impl<'a> Census<'a> {
+    pub(super) fn take(observed: &Observed<'a>, desired: &Desired<'_>) -> Self {
+        let mut wishes = BTreeMap::new();
+        let mut numbers = vec![0_u32; desired.wishes.len()];
+        // Of two wishes for the same kind the first has the number of both: apart, they would count each other's.
+        for (at, wish) in desired.wishes.iter().enumerate() {
+            let first = *wishes.entry(wish.kind(desired.flavors)).or_insert(at);
+            if let Some(number) = numbers.get_mut(first) {
+                *number = number.saturating_add(wish.number);
+            }
+        }
+        let mut census = Self {
+            counts: vec![Count::default(); desired.wishes.len()],
+            half_claimed: Vec::new(),
+            unknown: BTreeMap::new(),
+            numbers,
+            members: Vec::new(),
+            removed: BTreeSet::new(),
+            unheld: Vec::new(),
+        };
+        let mut names = BTreeSet::new();
+        let mut ids = BTreeSet::new();
+        for making in observed.making {
+            names.insert(making.name.as_str());
+            ids.extend(making.machine.as_ref());
+            census.count(wishes.get(&making.kind).copied(), |count| count.starting += 1);
+        }
+        for machine in observed.view.iter() {
+            let in_flight = |standing| {
+                let ours = matches!(standing, Standing::Pooled | Standing::HalfClaimed | Standing::Unknown);
+                ids.contains(&machine.id) || (ours && names.contains(machine.name.as_str()))
+            };
+            let standing = standing(machine, observed.owner);
+            if !in_flight(standing) {
+                census.enter(machine, standing, &wishes, observed, desired);
+            }
+        }
+        census
+    }
+
+    fn enter(
+        &mut self,
+        machine: &'a Machine,
+        standing: Standing,
+        wishes: &BTreeMap<Kind, usize>,
+        observed: &Observed<'_>,
+        desired: &Desired<'_>,
+    ) {
+        if standing == Standing::Unknown {
+            if let Some(line) = names::line_of(&machine.name) {
+                *self.unknown.entry(line).or_default() += 1;
+            }
+            return;
+        }
+        let pooled = matches!(standing, Standing::Pooled | Standing::HalfClaimed);
+        let Some(mark) = machine.mark_of(observed.owner).filter(|_| pooled) else { return };
+        let wish = kind_of(machine, mark).and_then(|kind| wishes.get(&kind).copied());
+        if (observed.doomed)(&machine.id) {
+            return self.count(wish, |count| count.dying += 1);
+        }
+        if (observed.busy)(machine) {
+            return;
+        }
+        if let Some(until) = mark.hold_until {
+            if until <= observed.now {
+                self.unheld.push(&machine.id);
+            }
+            return;
+        }
+        if standing == Standing::HalfClaimed {
+            if machine.power == Some(Power::Off) {
+                self.half_claimed.push(machine);
+                self.count(wish, |count| count.ready += 1);
+            }
+            return;
+        }
+        let ready = machine.power == Some(Power::Off) && !machine.awaits_setup;
+        self.count(wish, |count| if ready { count.ready += 1 } else { count.starting += 1 });
+        let created = machine.created.or(mark.created);
+        let outdated = outdated(mark, created, wish, observed, desired);
+        self.members.push(Member { machine, wish, ready, created, outdated });
+    }
+
+    fn count(&mut self, wish: Option<usize>, change: impl FnOnce(&mut Count)) {
+        if let Some(count) = wish.and_then(|wish| self.counts.get_mut(wish)) {
+            change(count);
+        }
+    }
+
+    /// How many each wish lacks. What goes in this pass is replaced in the next one.
+    pub(super) fn missing(&self) -> Vec<u32> {
+        let pairs = self.numbers.iter().zip(&self.counts);
+        pairs.map(|(number, count)| number.saturating_sub(count.alive())).collect()
+    }
+
+    /// Those to finish: nobody is at them, and they are not ready.
+    pub(super) fn half_made(&self) -> impl Iterator<Item = &'a Machine> {
+        let wanted = self.movable().filter(|member| !member.ready && member.wish.is_some());
+        wanted.map(|member| member.machine).filter(|machine| !self.removed.contains(&machine.id))
+    }
+
+    /// With one of which it is not told whether it runs, nothing can be done.
+    fn movable(&self) -> impl Iterator<Item = &Member<'a>> {
+        self.members.iter().filter(|member| member.machine.power.is_some())
+    }
+
+    pub(super) fn removals(
+        &mut self,
+        observed: &Observed<'_>,
+        desired: &Desired<'_>,
+    ) -> (Vec<(MachineId, Removal)>, Option<Stop>) {
+        if let Some(stop) = stop_reason(observed.view, observed.skew) {
+            return (Vec::new(), Some(stop));
+        }
+        let mut out: Vec<(&'a MachineId, Removal)> =
+            self.unheld.iter().map(|id| (*id, Removal::HoldEnded)).collect();
+        let unwanted = self.movable().filter(|member| member.wish.is_none());
+        out.extend(unwanted.map(|member| (&member.machine.id, Removal::NotWanted)));
+        let mut by_wish: Vec<Vec<&Member<'a>>> = vec![Vec::new(); self.counts.len()];
+        for member in self.movable() {
+            if let Some(members) = member.wish.and_then(|wish| by_wish.get_mut(wish)) {
+                members.push(member);
+            }
+        }
+        let mut budget = desired.refresh_budget;
+        let numbers = self.numbers.iter().zip(&self.counts);
+        for ((wish, members), (number, count)) in desired.wishes.iter().zip(&mut by_wish).zip(numbers) {
+            let have = count.alive();
+            let excess = have.saturating_sub(*number);
+            if excess > 0 {
+                members.sort_by_key(|member| {
+                    let age = Reverse(member.created);
+                    (member.ready, member.outdated.is_none(), age, Reverse(&member.machine.id))
+                });
+                let reason = Removal::Excess { have, number: *number };
+                let gone = members.iter().take(usize::try_from(excess).unwrap_or(usize::MAX));
+                out.extend(gone.map(|member| (&member.machine.id, reason)));
+            } else if count.ready == *number && renewable(wish, observed) {
+                members.sort_by_key(|member| (member.created, &member.machine.id));
+                let old = members.iter().filter_map(|member| Some((&member.machine.id, member.outdated?)));
+                let gone: Vec<_> = old.take(budget).collect();
+                budget -= gone.len();
+                out.extend(gone);
+            }
+        }
+        self.removed = out.iter().map(|(id, _)| *id).collect();
+        (out.into_iter().map(|(id, reason)| (id.clone(), reason)).collect(), None)
+    }
+}
+
+/// Whether what goes could be made again.
+fn renewable(wish: &super::Wish, observed: &Observed<'_>) -> bool {
+    let resting = observed.resting.contains_key(&(wish.line, wish.model.clone()));
+    matches!(wish.template, TemplateState::Ready { .. }) && !resting
+}
+
+fn kind_of(machine: &Machine, mark: &Mark) -> Option<Kind> {
+    let line = names::line_of(&machine.name)?;
+    Some(Kind { line, model: model_of(mark, line).to_owned(), flavor: mark.flavor.to_lowercase() })
+}
+
+fn outdated(
+    mark: &Mark,
+    created: Option<Timestamp>,
+    wish: Option<usize>,
+    observed: &Observed<'_>,
+    desired: &Desired<'_>,
+) -> Option<Removal> {
+    let wish = wish.and_then(|wish| desired.wishes.get(wish))?;
+    if let TemplateState::Ready { origin, .. } = &wish.template
+        && origin.is_stale(mark)
+    {
+        return Some(Removal::Stale);
+    }
+    let limit = desired.max_age.filter(|limit| *limit > SignedDuration::ZERO)?;
+    let age = observed.now.duration_since(created?);
+    (age > limit).then_some(Removal::TooOld { age, limit })
+}

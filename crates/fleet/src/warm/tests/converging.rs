@@ -1,0 +1,139 @@
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::samples::any_view;
+
+/// Does all that a plan asks for, perfectly and at once. What it makes can be told from all that was made before.
+fn apply(world: &mut World, plan: &Plan, pass: usize) {
+    for (id, _) in &plan.remove {
+        world.view.machines.remove(id);
+    }
+    let change = |world: &mut World, id: &MachineId, change: &dyn Fn(&mut Machine)| {
+        if let Some(machine) = world.view.machines.get_mut(id) {
+            change(Arc::make_mut(machine));
+        }
+    };
+    for id in &plan.finish {
+        change(world, id, &|machine| {
+            machine.power = Some(Power::Off);
+            machine.awaits_setup = false;
+        });
+    }
+    for id in &plan.give_back {
+        change(world, id, &|machine| {
+            if let Notes::Mark(mark) = &mut machine.notes {
+                mark.provisioning = true;
+            }
+        });
+    }
+    for make in &plan.make {
+        let TemplateState::Ready { origin, .. } = &world.wishes[make.wish].template else {
+            panic!("made from nothing");
+        };
+        let mut machine = warm(&make.name, &make.kind.model, &make.kind.flavor);
+        machine.id = MachineId::new(format!("made-{pass}-{}", make.name));
+        if let Notes::Mark(mark) = &mut machine.notes {
+            mark.worker_model_path.clone_from(&make.kind.model);
+            mark.template_incarnation = origin.incarnation.clone().unwrap_or_default();
+            mark.ip_address = make.address.as_ref().map(|given| given.ip.to_string()).unwrap_or_default();
+        }
+        world.view.machines.insert(machine.id.clone(), Arc::new(machine));
+    }
+}
+
+fn idle(plan: &Plan) -> bool {
+    plan.make.is_empty() && plan.finish.is_empty() && plan.give_back.is_empty() && plan.remove.is_empty()
+}
+
+fn any_wishes() -> impl Strategy<Value = Vec<Wish>> {
+    let line = prop_oneof![Just(Line::V1), Just(Line::V2)];
+    let wish = (line, "deb|suse", "|small|large|", 0..5u32).prop_map(|(line, name, flavor, number)| {
+        let model = if line == Line::V1 { format!("group/{name}") } else { name };
+        Wish {
+            line,
+            model,
+            flavor: Some(flavor).filter(|flavor| !flavor.is_empty()),
+            number,
+            template: ready("one"),
+        }
+    });
+    proptest::collection::vec(wish, 0..5)
+}
+
+fn any_world() -> impl Strategy<Value = World> {
+    let knobs = (1..6usize, 0..4usize, proptest::option::of(1..9i64), any::<bool>());
+    (any_view(40), any_wishes(), knobs).prop_map(
+        |(view, wishes, (pool_size, refresh_budget, hours, given))| {
+            let network = Network {
+                ranges: vec!["10.0.0.0/25".parse().expect("a block")],
+                prefix: 24,
+                gateway: Some(Ipv4Addr::new(10, 0, 0, 1)),
+                dns: Vec::new(),
+            };
+            World {
+                view,
+                pool_size,
+                refresh_budget,
+                max_age: hours.map(SignedDuration::from_hours),
+                flavors: crate::flavor::tests::three(),
+                networks: if given { vec![network] } else { Vec::new() },
+                ..world([], wishes)
+            }
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn perfect_passes_reach_every_wish_and_then_rest(mut world in any_world()) {
+        let unknown: u32 = world.view.iter().filter(|machine| machine.is_unknown() && machine.role != Role::Template).map(|_| 1).sum();
+        let mut passes = 0;
+        let last = loop {
+            let plan = world.plan();
+            prop_assert!(plan.make.len() + plan.finish.len() <= world.pool_size);
+            if idle(&plan) {
+                break plan;
+            }
+            passes += 1;
+            prop_assert!(passes < 200, "{plan:?}");
+            apply(&mut world, &plan, passes);
+        };
+        let wished: u32 = world.wishes.iter().map(|wish| wish.number).sum();
+        let have: u32 = last.counts.iter().map(|count| count.ready + count.starting).sum();
+        prop_assert!(have <= wished || last.counts.iter().any(|count| count.starting > 0), "{have} of {wished}");
+        prop_assert!(have + unknown >= wished, "{have} of {wished}");
+        prop_assert!(last.waiting.iter().all(|waiting| waiting.why.as_str() == "unknown"));
+    }
+
+    #[test]
+    fn only_our_own_warm_machines_are_touched(world in any_world(), busy in 0..1000u32) {
+        let busy = MachineId::new(format!("vm-{busy}"));
+        let world = World { busy: vec![busy.clone()], ..world };
+        let plan = world.plan();
+        prop_assert_eq!(&plan, &world.plan());
+        let touched = plan.remove.iter().map(|(id, _)| id).chain(&plan.finish).chain(&plan.give_back);
+        let mut distinct = BTreeSet::new();
+        for id in touched {
+            let machine = &world.view.machines[id];
+            let mark = machine.mark_of(OWNER).expect("our mark");
+            prop_assert_eq!(machine.role, Role::Vm);
+            prop_assert!(machine.name.starts_with("provision-") && !mark.model && *id != busy);
+            prop_assert!(mark.hold_until.is_none_or(|until| until <= at(NOW)));
+            prop_assert!(distinct.insert(id), "{id} twice");
+        }
+    }
+
+    #[test]
+    fn no_name_and_no_address_is_given_twice(world in any_world()) {
+        let plan = world.plan();
+        let mut names: BTreeSet<_> = world.view.iter().map(|machine| machine.name.clone()).collect();
+        let mut addresses = address::seen(&world.view);
+        for make in &plan.make {
+            prop_assert!(names.insert(make.name.clone()));
+            prop_assert!(make.address.as_ref().is_none_or(|given| addresses.insert(given.ip)));
+            prop_assert_eq!(make.address.is_none(), world.networks.is_empty());
+        }
+    }
+}
