@@ -27,3 +27,5 @@ pub use standing::{Standing, standing};
 
 #[cfg(test)]
 mod samples;
+#[cfg(test)]
+mod scale;
