@@ -55,6 +55,20 @@ pub fn admit(
     admit_warm(ledger, limits, room, footprint, flavor, flavors)
 }
 
+/// Whether one more machine that registers a model fits; `max` is how many may at once.
+pub fn admit_registration(
+    ledger: &Ledger,
+    limits: &Limits,
+    max: u32,
+    room: Option<&PoolRoom>,
+    footprint: &Footprint,
+) -> Result<(), Shortage> {
+    if ledger.registering >= max {
+        return Err(Shortage::Registering { used: ledger.registering, max });
+    }
+    admit(ledger, limits, room, footprint, None, &Flavors::default())
+}
+
 /// Whether one more warm machine fits: it is nobody's worker, but it runs while it is made.
 pub fn admit_warm(
     ledger: &Ledger,

@@ -4,7 +4,8 @@
 //! It must never read a clock, draw a random number of its own, do I/O or know a supplier. Whatever it needs is handed
 //! to it, so that each of its decisions can be shown in a table.
 //!
-//! Start reading at [`machine`], then [`mark`].
+//! Start reading at [`machine`], then [`mark`] and [`standing`](mod@standing). The decisions are [`flavor`],
+//! [`address`], [`capacity`], [`claim`], [`warm`] and [`sweep`].
 
 pub mod address;
 pub mod capacity;

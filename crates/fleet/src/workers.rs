@@ -1,11 +1,12 @@
 //! The workers as the server lists them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use crate::machine::Machine;
+use crate::machine::{Machine, View};
 use crate::mark::Mark;
+use crate::sweep::MAX_VIEW_AGE;
 
 /// A listing that succeeded. A failed one is no listing, and never an empty one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,5 +38,39 @@ impl Listing {
     /// What the server says of the worker in that machine.
     pub fn state_of(&self, machine: &Machine, mark: &Mark) -> Option<WorkerState> {
         self.workers.get(self.name_of(machine, mark)).copied()
+    }
+}
+
+/// The workers in service that no machine runs, of whichever owner. Act only on those found twice in a row: the second
+/// listing must have begun after the first view. `None`: a view that is old or not complete tells nothing.
+pub fn without_machine(view: &View, listing: &Listing) -> Option<BTreeSet<String>> {
+    if !view.complete || view.age >= MAX_VIEW_AGE {
+        return None;
+    }
+    let of_marks = view.iter().filter_map(Machine::mark).map(|mark| mark.worker_name.as_str());
+    let names: BTreeSet<&str> = view.iter().map(|machine| machine.name.as_str()).chain(of_marks).collect();
+    let alive = listing.workers.iter().filter(|(_, state)| **state == WorkerState::Alive);
+    Some(alive.map(|(name, _)| name.clone()).filter(|name| !names.contains(name.as_str())).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::samples::{at, view, vm, worker};
+
+    #[test]
+    fn a_worker_is_without_a_machine_only_if_a_whole_and_fresh_view_shows_none() {
+        let half_claimed = Machine { name: "provision-v2-x".to_owned(), ..worker("half", "08:00:00") };
+        let machines = view([worker("ours", "08:00:00"), vm("theirs"), half_claimed]);
+        let alive = ["ours", "theirs", "half", "lost"].map(|name| (name.to_owned(), WorkerState::Alive));
+        let disabled = [("gone".to_owned(), WorkerState::Disabled)];
+        let listing = Listing { begun: at("12:00:00"), workers: alive.into_iter().chain(disabled).collect() };
+        assert_eq!(without_machine(&machines, &listing), Some(BTreeSet::from(["lost".to_owned()])));
+        let incomplete = View { complete: false, ..machines.clone() };
+        assert_eq!(without_machine(&incomplete, &listing), None);
+        let old = View { age: Duration::from_secs(120), ..machines };
+        assert_eq!(without_machine(&old, &listing), None);
     }
 }

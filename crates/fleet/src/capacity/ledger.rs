@@ -56,6 +56,13 @@ impl Ledger {
         self.take_warm(footprint);
     }
 
+    /// Takes one more registration of a model into account.
+    pub fn take_registration(&mut self, footprint: &Footprint) {
+        self.workers = self.workers.saturating_add(1);
+        self.registering = self.registering.saturating_add(1);
+        self.take_warm(footprint);
+    }
+
     /// Takes one more warm machine into account.
     pub fn take_warm(&mut self, footprint: &Footprint) {
         self.run(footprint);

@@ -19,6 +19,14 @@ pub enum Shortage {
         /// Those that may.
         max: u32,
     },
+    /// Too many registrations of models.
+    #[error("{used} of {max} models are being registered")]
+    Registering {
+        /// Those that are.
+        used: u32,
+        /// Those that may.
+        max: u32,
+    },
     /// The resource pool's CPU is used up.
     #[error("no CPU is left in the resource pool (of {max_mhz} MHz)")]
     PoolCpu {
@@ -89,6 +97,7 @@ impl Shortage {
         match self {
             Self::Workers { .. } => "workers",
             Self::Starting { .. } => "starting",
+            Self::Registering { .. } => "registering",
             Self::PoolCpu { .. } => "pool_cpu",
             Self::PoolMemory { .. } => "pool_memory",
             Self::Cpus { .. } => "cpus",

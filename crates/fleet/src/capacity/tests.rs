@@ -107,6 +107,23 @@ fn warm_machines_pass_the_limits_of_workers_but_not_those_of_the_hardware() {
 }
 
 #[test]
+fn registrations_have_a_limit_of_their_own_and_keep_those_of_workers() {
+    let limits = Limits { workers: Some(3), ..OPEN };
+    let mut ledger = Ledger { workers: 1, ..NONE };
+    let next = size(2, 4096);
+    let mut admitted = |max| {
+        let fits = admit_registration(&ledger, &limits, max, None, &next);
+        fits.map(|()| ledger.take_registration(&next)).map_err(|shortage| shortage.as_str())
+    };
+    assert_eq!(admitted(0), Err("registering"));
+    assert_eq!([admitted(1), admitted(1)], [Ok(()), Err("registering")]);
+    assert_eq!([admitted(9), admitted(9)], [Ok(()), Err("workers")]);
+    let expected =
+        Ledger { workers: 3, registering: 2, cpus: 4, memory_mb: 8192, unseen_memory_mb: 8192, ..NONE };
+    assert_eq!(ledger, expected);
+}
+
+#[test]
 fn a_large_flavor_leaves_room_for_small_ones() {
     let flavors = three();
     let large = flavors.get("large").expect("a flavor");

@@ -77,13 +77,13 @@ impl fmt::Display for Stop {
             Self::Skew { skew } => {
                 write!(
                     f,
-                    "vCenter's clock is {} s from ours, {} s are allowed",
+                    "the inventory's clock is {} s from ours, {} s are allowed",
                     skew.as_secs(),
                     MAX_SKEW.as_secs()
                 )
             }
-            Self::SkewUnknown => f.write_str("vCenter's time is not known"),
-            Self::NoListing => f.write_str("the workers of the CDS server could not be listed"),
+            Self::SkewUnknown => f.write_str("the inventory's time is not known"),
+            Self::NoListing => f.write_str("the workers could not be listed"),
         }
     }
 }
