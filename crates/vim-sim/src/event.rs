@@ -1,11 +1,12 @@
 //! Events: what happened, in order.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use jiff::Timestamp;
 use rookery_vim::Node;
 use rookery_vim::objects::EventFilterSpec;
 
+use crate::history::Readers;
 use crate::id::{Id, Kind};
 use crate::world::World;
 
@@ -32,17 +33,7 @@ pub(crate) struct Event {
 pub(crate) struct Events {
     kept: VecDeque<Event>,
     last_key: i32,
-    pub(crate) collectors: BTreeMap<Id, History>,
-}
-
-/// A reader of history.
-#[derive(Debug)]
-pub(crate) struct History {
-    pub(crate) session: u32,
-    pub(crate) filter: EventFilterSpec,
-    pub(crate) page: usize,
-    /// The key of the last event that was read, or of the first when going back.
-    pub(crate) position: Option<i32>,
+    pub(crate) collectors: Readers<EventFilterSpec>,
 }
 
 impl Events {

@@ -56,6 +56,7 @@ kinds! {
     PropertyCollector "collector-" is;
     PropertyFilter "filter-" is;
     EventHistoryCollector "eventcollector-" is "HistoryCollector";
+    TaskHistoryCollector "taskcollector-" is "HistoryCollector";
     ServiceInstance "" is;
     SessionManager "" is;
     AuthorizationManager "" is;

@@ -15,6 +15,7 @@ mod deed;
 mod event;
 mod files;
 mod guests;
+mod history;
 mod http;
 mod id;
 mod io;

@@ -25,6 +25,7 @@ use crate::id::Id;
 pub(crate) use event::write_event;
 pub(crate) use managers::user_session;
 pub(crate) use storage::search_results;
+pub(crate) use tasks::write_task_info;
 pub(crate) use views::{all, exists, mac_text, networks_of, property};
 
 /// What became of a path.

@@ -7,12 +7,14 @@ mod files;
 mod folders;
 mod guest;
 mod guest_files;
+mod history;
 mod machines;
 mod power;
 mod search;
 mod sessions;
 mod snapshots;
 mod storage;
+mod task_history;
 mod views;
 
 use rookery_vim::methods::Method;
@@ -46,7 +48,7 @@ pub(crate) fn handle(world: &mut World, call: &Call, content: Node, request: &Re
 
 fn rest(world: &mut World, call: &Call, mut content: Node) -> Handled {
     type Part = fn(&mut World, &Call, Node) -> Tried;
-    const PARTS: [Part; 13] = [
+    const PARTS: [Part; 15] = [
         authorization::handle,
         collector::handle,
         views::handle,
@@ -55,6 +57,8 @@ fn rest(world: &mut World, call: &Call, mut content: Node) -> Handled {
         snapshots::handle,
         search::handle,
         events::handle,
+        task_history::handle,
+        history::handle,
         guest::handle,
         guest_files::handle,
         folders::handle,

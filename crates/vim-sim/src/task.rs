@@ -1,23 +1,29 @@
 //! Tasks: operations that take their time.
 
+mod history;
 mod queue;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
+use rookery_vim::objects::TaskFilterSpec;
 
+use crate::history::Readers;
 use crate::id::{Id, Kind};
 use crate::machine::{self, Work};
 use crate::refusal::Refusal;
 use crate::rules::{Doom, Remains};
 use crate::span::Span;
 use crate::world::{Timer, World};
+pub(crate) use history::{chain, matches};
 use queue::Queue;
 
 /// How long a task can be read after its end.
 const REMEMBERED: SignedDuration = SignedDuration::from_mins(10);
 /// How many tasks that have ended are remembered at most: those who make thousands a second cannot read them all.
 const MOST_REMEMBERED: usize = 10_000;
+/// How many tasks that can no longer be read by themselves are in the history at most; then the oldest go.
+const MOST_PAST: usize = 10_000;
 /// Into how many parts the progress of a task is cut.
 const PARTS: i32 = 4;
 
@@ -42,6 +48,9 @@ pub(crate) struct Tasks {
     running: BTreeMap<&'static str, (usize, usize)>,
     /// What they are about, and which.
     by_entity: BTreeSet<(Id, Id)>,
+    /// Those that only the history knows, in the order in which they were forgotten.
+    past: VecDeque<Id>,
+    pub(crate) collectors: Readers<TaskFilterSpec>,
 }
 
 #[derive(Debug)]
@@ -51,6 +60,8 @@ pub(crate) struct Task {
     /// Such as `PowerOnVM_Task`.
     pub(crate) name: &'static str,
     pub(crate) entity: Option<(Id, String)>,
+    /// Where that was when the task was ordered: all above it, and its host with all above that. Nearest first.
+    within: Vec<Id>,
     pub(crate) user: String,
     pub(crate) state: State,
     pub(crate) queued: Timestamp,
@@ -63,8 +74,19 @@ pub(crate) struct Task {
     part: i32,
     /// What a rule has it come to.
     doom: Option<Doom>,
-    /// Whether the vCenter has started again since: nobody knows of it any more.
-    lost: bool,
+    /// Who can still read it.
+    kept: Kept,
+}
+
+/// Who knows of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    /// Everybody: it is an object.
+    Whole,
+    /// The history alone.
+    Past,
+    /// Nobody: the vCenter has started again since.
+    Lost,
 }
 
 #[derive(Debug)]
@@ -110,7 +132,7 @@ impl Task {
 
 impl Tasks {
     pub(crate) fn get(&self, id: Id) -> Option<&Task> {
-        self.known.get(&id).filter(|task| !task.lost)
+        self.known.get(&id).filter(|task| task.kept == Kept::Whole)
     }
 
     /// How many tasks of each name ran at a time, at most.
@@ -122,8 +144,17 @@ impl Tasks {
         self.get(id).is_some()
     }
 
-    pub(crate) fn all(&self) -> impl Iterator<Item = (Id, &Task)> {
-        self.known.iter().filter(|(_, task)| !task.lost).map(|(id, task)| (*id, task))
+    pub(crate) fn all(&self) -> impl DoubleEndedIterator<Item = (Id, &Task)> {
+        self.of(|kept| kept == Kept::Whole)
+    }
+
+    /// The history.
+    pub(crate) fn oldest_first(&self) -> impl DoubleEndedIterator<Item = (Id, &Task)> {
+        self.of(|kept| kept != Kept::Lost)
+    }
+
+    fn of(&self, which: impl Fn(Kept) -> bool) -> impl DoubleEndedIterator<Item = (Id, &Task)> {
+        self.known.iter().filter(move |(_, task)| which(task.kept)).map(|(id, task)| (*id, task))
     }
 
     /// Those about an entity, newest last.
@@ -143,8 +174,8 @@ impl Tasks {
 
     /// Newest last.
     pub(crate) fn recent(&self) -> impl Iterator<Item = Id> {
-        let skip = self.known.len().saturating_sub(200);
-        self.all().map(|(id, _)| id).skip(skip)
+        let newest: Vec<Id> = self.all().rev().map(|(id, _)| id).take(200).collect();
+        newest.into_iter().rev()
     }
 }
 
@@ -172,6 +203,7 @@ pub(crate) fn start(
         description: title.description,
         name: title.name,
         entity: Some((entity, world.store.name(entity).to_owned())),
+        within: within(world, entity),
         user: user.to_owned(),
         state: State::Queued,
         queued: world.now,
@@ -183,16 +215,30 @@ pub(crate) fn start(
         duration: doom.as_ref().map_or(duration, |doom| doom.after),
         part: 0,
         doom,
-        lost: false,
+        kept: Kept::Whole,
     };
     world.tasks.known.insert(id, task);
     world.tasks.by_entity.insert((entity, id));
     world.store.log.appeared(id);
     world.store.log.touch(entity, "recentTask");
     world.store.log.touch(Id::single(Kind::TaskManager), "recentTask");
+    history_grew(world);
     world.tasks.queue.join(id, places);
     queue::admit(world);
     id
+}
+
+fn within(world: &World, entity: Id) -> Vec<Id> {
+    let host = world.store.vms.get(&entity).and_then(|vm| vm.host);
+    let places = host.into_iter().flat_map(|host| std::iter::once(host).chain(world.store.ancestors(host)));
+    world.store.ancestors(entity).chain(places).collect()
+}
+
+/// Whoever looks at the history sees something else now.
+fn history_grew(world: &mut World) {
+    for id in world.tasks.collectors.keys() {
+        world.store.log.touch(*id, "latestPage");
+    }
 }
 
 /// Goes on with a task: begins it, shows its progress, or ends it.
@@ -222,6 +268,7 @@ fn begin(world: &mut World, id: Id) {
     *now += 1;
     *most = (*most).max(*now);
     world.store.touch(id, &["info.state", "info.startTime"]);
+    history_grew(world);
     match machine::begin(world, id, &user, work) {
         Ok((work, more)) => {
             let Some(task) = world.tasks.known.get_mut(&id) else { return };
@@ -276,8 +323,9 @@ fn complete(world: &mut World, id: Id, outcome: Result<Done, Refusal>) {
         Ok(done) => State::Success(done),
         Err(refusal) => State::Error(refusal),
     };
-    let lost = task.lost;
+    let lost = task.kept == Kept::Lost;
     world.store.touch(id, &ENDED);
+    history_grew(world);
     if lost {
         drop_task(world, id);
     } else {
@@ -315,7 +363,7 @@ pub(crate) fn lose_unfinished(world: &mut World) {
             drop_task(world, id);
             world.tasks.queue.leave(id);
         } else {
-            task.lost = true;
+            task.kept = Kept::Lost;
         }
         world.store.log.vanished(id);
     }
@@ -350,22 +398,37 @@ pub(crate) fn forget_old(world: &mut World) {
 }
 
 /// Takes a task out, here and from what it was about.
-fn drop_task(world: &mut World, id: Id) -> bool {
-    let Some(task) = world.tasks.known.remove(&id) else { return false };
-    if let Some((entity, _)) = task.entity {
-        world.tasks.by_entity.remove(&(entity, id));
-        world.store.log.touch(entity, "recentTask");
-    }
-    true
+fn drop_task(world: &mut World, id: Id) {
+    leave_entity(world, id);
+    world.tasks.known.remove(&id);
 }
 
-fn forget_oldest(world: &mut World) {
-    if let Some((_, id)) = world.tasks.ended.pop_front()
-        && drop_task(world, id)
-    {
-        world.store.log.vanished(id);
-        world.store.log.touch(Id::single(Kind::TaskManager), "recentTask");
+fn leave_entity(world: &mut World, id: Id) {
+    let entity = world.tasks.known.get(&id).and_then(|task| task.entity.as_ref());
+    if let Some((entity, _)) = entity {
+        world.tasks.by_entity.remove(&(*entity, id));
+        world.store.log.touch(*entity, "recentTask");
     }
+}
+
+/// The task that ended first is history.
+fn forget_oldest(world: &mut World) {
+    let Some((_, id)) = world.tasks.ended.pop_front() else { return };
+    leave_entity(world, id);
+    let Some(task) = world.tasks.known.get_mut(&id) else { return };
+    task.kept = Kept::Past;
+    // What was found in a search may be long.
+    if matches!(task.state, State::Success(Done::Value(_))) {
+        task.state = State::Success(Done::Nothing);
+    }
+    world.tasks.past.push_back(id);
+    if world.tasks.past.len() > MOST_PAST
+        && let Some(oldest) = world.tasks.past.pop_front()
+    {
+        world.tasks.known.remove(&oldest);
+    }
+    world.store.log.vanished(id);
+    world.store.log.touch(Id::single(Kind::TaskManager), "recentTask");
 }
 
 fn later(now: Timestamp, by: SignedDuration) -> Timestamp {

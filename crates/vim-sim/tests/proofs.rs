@@ -9,6 +9,7 @@
 
 mod proofs {
     mod asking;
+    mod history;
     mod lab;
     mod random;
     mod strictness;

@@ -192,6 +192,40 @@ objects! {
         end_time: Option<Timestamp> = "endTime",
     }
 
+    /// Which tasks to collect; what is unset lets all through.
+    TaskFilterSpec {
+        entity: Option<TaskFilterSpecByEntity> = "entity",
+        time: Option<TaskFilterSpecByTime> = "time",
+        user_name: Option<TaskFilterSpecByUsername> = "userName",
+        activation_id: Vec<String> = "activationId",
+        state: Vec<TaskState> = "state",
+        alarm: Option<MoRef> = "alarm",
+        scheduled_task: Option<MoRef> = "scheduledTask",
+        event_chain_id: Vec<i32> = "eventChainId",
+        tag: Vec<String> = "tag",
+        parent_task_key: Vec<String> = "parentTaskKey",
+        root_task_key: Vec<String> = "rootTaskKey",
+    }
+
+    /// Tasks about an object, or about all inside it.
+    TaskFilterSpecByEntity {
+        entity: MoRef = "entity",
+        recursion: String = "recursion",
+    }
+
+    /// Tasks of a time: when they were queued, when they began, or when they ended.
+    TaskFilterSpecByTime {
+        time_type: String = "timeType",
+        begin_time: Option<Timestamp> = "beginTime",
+        end_time: Option<Timestamp> = "endTime",
+    }
+
+    /// Tasks that somebody ordered, or the system.
+    TaskFilterSpecByUsername {
+        system_user: bool = "systemUser",
+        user_list: Vec<String> = "userList",
+    }
+
     /// A network card as the guest reports it.
     GuestNicInfo {
         network: Option<String> = "network",

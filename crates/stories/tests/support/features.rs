@@ -137,6 +137,8 @@ features! {
         "`progress`" (SLOW_CLONES) => a_slow_task_tells_how_far_it_is,
         "`CancelTask`" (SLOW_CLONES) => a_task_can_be_cancelled,
         "recent tasks" => recent_tasks_are_listed,
+        "a collector reads all, page by page, from the oldest" => a_collector_reads_tasks_page_by_page,
+        "a filter by state, and by place with all inside it" => tasks_are_picked_from_history,
         "errors in words for people" => a_task_says_why_it_failed,
     }
     "Capacity": capacity {

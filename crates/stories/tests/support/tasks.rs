@@ -3,7 +3,9 @@
 use anyhow::{Context as _, bail, ensure};
 use std::time::Duration;
 
-use super::desk::{CloneSpec, Desk, is, reference};
+use rookery_vim::MoRef;
+
+use super::desk::{CloneSpec, Desk, is, named, reference, tag};
 use super::subject::Subject;
 
 const VM: &str = "DC0/vm/DC0_H0_VM0";
@@ -61,6 +63,65 @@ pub(super) async fn recent_tasks_are_listed(subject: Subject) -> anyhow::Result<
     let recent = desk.references(&manager, "recentTask").await?;
     ensure!(recent.contains(&task), "{task:?} is none of {recent:?}");
     subject.govc(&["tasks"]).await.map(drop)
+}
+
+pub(super) async fn a_collector_reads_tasks_page_by_page(subject: Subject) -> anyhow::Result<()> {
+    let desk = Desk::at(&subject).await?;
+    let vm = desk.find(VM).await?;
+    let mut ordered = Vec::new();
+    for method in ["PowerOffVM_Task", "PowerOnVM_Task", "PowerOffVM_Task"] {
+        let made = desk.ask(method, &vm, "").await?;
+        let task = made.child("returnval").map(reference).context("a task")?;
+        desk.end(&task).await??;
+        ordered.push(task);
+    }
+    let filter = format!("<entity>{}<recursion>self</recursion></entity>", tag("entity", &vm));
+    let read = history(&desk, &filter, 2).await?;
+    ensure!(read == ordered, "read {read:?} of {ordered:?}");
+    Ok(())
+}
+
+pub(super) async fn tasks_are_picked_from_history(subject: Subject) -> anyhow::Result<()> {
+    let desk = Desk::at(&subject).await?;
+    let vm = desk.find(VM).await?;
+    let made = desk.ask("PowerOffVM_Task", &vm, "").await?;
+    let done = made.child("returnval").map(reference).context("a task")?;
+    desk.end(&done).await??;
+    let made = desk.ask("PowerOffVM_Task", &vm, "").await?;
+    let failed = made.child("returnval").map(reference).context("a task")?;
+    ensure!(desk.end(&failed).await?.is_err(), "it is off");
+    let datacenter = tag("entity", &desk.find("DC0").await?);
+    let below = |rest: &str| format!("<entity>{datacenter}<recursion>all</recursion></entity>{rest}");
+    let found = history(&desk, &below("<state>error</state>"), 100).await?;
+    ensure!(found == [failed.clone()], "failed: {found:?}");
+    let found = history(&desk, &below(""), 100).await?;
+    ensure!(found.contains(&done) && found.contains(&failed), "in the datacenter: {found:?}");
+    let pool = desk.find("DC0/host/DC0_H0/Resources").await?;
+    let other = format!("<entity>{}<recursion>self</recursion></entity>", tag("entity", &pool));
+    let found = history(&desk, &other, 100).await?;
+    ensure!(found.is_empty(), "of something else: {found:?}");
+    Ok(())
+}
+
+/// The history of tasks, oldest first, read in pages of that size.
+async fn history(desk: &Desk, filter: &str, most: usize) -> anyhow::Result<Vec<MoRef>> {
+    let manager = desk.content.task_manager.clone().context("a task manager")?;
+    let made = desk.ask("CreateCollectorForTasks", &manager, &format!("<filter>{filter}</filter>")).await?;
+    let collector = made.child("returnval").map(reference).context("a collector")?;
+    desk.ask("RewindCollector", &collector, "").await?;
+    let mut read = Vec::new();
+    loop {
+        let page = desk.ask("ReadNextTasks", &collector, &format!("<maxCount>{most}</maxCount>")).await?;
+        let tasks: Vec<_> =
+            named(&page, "returnval").filter_map(|info| info.child("task")).map(reference).collect();
+        if tasks.is_empty() {
+            break;
+        }
+        ensure!(tasks.len() <= most, "a page of {}", tasks.len());
+        read.extend(tasks);
+    }
+    desk.ask("DestroyCollector", &collector, "").await?;
+    Ok(read)
 }
 
 pub(super) async fn a_task_says_why_it_failed(subject: Subject) -> anyhow::Result<()> {

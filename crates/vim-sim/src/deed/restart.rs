@@ -15,6 +15,7 @@ pub(super) fn restart(world: &mut World, down: Span) {
     }
     world.views.clear();
     world.events.collectors.clear();
+    world.tasks.collectors.clear();
     world.cut_delayed();
     task::lose_unfinished(world);
     world.effect(Effect::CutConnections);

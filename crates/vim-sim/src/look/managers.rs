@@ -28,8 +28,8 @@ pub(super) fn view(world: &World, id: Id, m: &mut Members<'_, '_>) {
 pub(super) fn history(world: &World, id: Id, m: &mut Members<'_, '_>) {
     let Some(history) = world.events.collectors.get(&id) else { return };
     let latest = world.events.newest_first().filter(|event| event::matches(world, &history.filter, event));
-    m.objects("latestPage", "Event", latest.take(history.page), write_event_in);
-    m.unset("filter");
+    m.value("filter", &history.filter);
+    m.objects("latestPage", "Event", latest.take(history.reader.page), write_event_in);
 }
 
 fn write_event_in(out: &mut Writer, element: &str, event: &event::Event) {

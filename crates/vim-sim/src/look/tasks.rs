@@ -1,8 +1,10 @@
 //! Tasks.
 
-use super::Members;
+use rookery_vim::Writer;
+
+use super::{Members, item};
 use crate::id::Id;
-use crate::task::{Done, State, Task};
+use crate::task::{self, Done, State, Task};
 use crate::world::World;
 
 pub(super) fn task(world: &World, id: Id, m: &mut Members<'_, '_>) {
@@ -10,6 +12,21 @@ pub(super) fn task(world: &World, id: Id, m: &mut Members<'_, '_>) {
     m.object("info", "TaskInfo", |m| task_info(id, task, m));
     m.unset("availableField");
     m.unset("value");
+}
+
+pub(super) fn history(world: &World, id: Id, m: &mut Members<'_, '_>) {
+    let Some(history) = world.tasks.collectors.get(&id) else { return };
+    let latest = world.tasks.oldest_first().rev();
+    let latest = latest.filter(|(id, task)| task::matches(world, &history.filter, *id, task));
+    m.value("filter", &history.filter);
+    m.objects("latestPage", "TaskInfo", latest.take(history.reader.page), |out, element, (id, task)| {
+        write_task_info(out, element, id, task);
+    });
+}
+
+/// What is known of a task, as an element of that name.
+pub(crate) fn write_task_info(out: &mut Writer, element: &str, id: Id, task: &Task) {
+    item(out, element, None, |m| task_info(id, task, m));
 }
 
 /// What is known of a task.
@@ -39,5 +56,5 @@ fn task_info(id: Id, task: &Task, m: &mut Members<'_, '_>) {
     m.time("queueTime", task.queued);
     m.maybe("startTime", task.started, Members::time);
     m.maybe("completeTime", task.completed, Members::time);
-    m.int("eventChainId", i32::try_from(id.number).unwrap_or(i32::MAX));
+    m.int("eventChainId", task::chain(id));
 }

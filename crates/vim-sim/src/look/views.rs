@@ -17,6 +17,7 @@ pub(crate) fn exists(world: &World, id: Id) -> bool {
         || world.snapshots.contains_key(&id)
         || world.collectors.knows(id)
         || world.events.collectors.contains_key(&id)
+        || world.tasks.collectors.contains_key(&id)
         || id.kind == Kind::HostDatastoreBrowser && store.datastores.values().any(|d| d.browser == id)
 }
 
@@ -60,6 +61,7 @@ fn describe(world: &World, id: Id, m: &mut Members<'_, '_>) {
         Kind::Task => tasks::task(world, id, m),
         Kind::ContainerView | Kind::ListView => managers::view(world, id, m),
         Kind::EventHistoryCollector => managers::history(world, id, m),
+        Kind::TaskHistoryCollector => tasks::history(world, id, m),
         Kind::ServiceInstance => managers::service(world, m),
         Kind::SessionManager => managers::sessions(world, m),
         Kind::TaskManager => managers::tasks(world, m),

@@ -82,5 +82,6 @@ pub(crate) fn end(world: &mut World, session: u32) {
         world.reply(request, soap::refuse(&Refusal::not_authenticated(&envelope::service_instance())));
     }
     world.views.retain(|_, view| view.session != session);
-    world.events.collectors.retain(|_, history| history.session != session);
+    world.events.collectors.retain(|_, history| history.reader.session != session);
+    world.tasks.collectors.retain(|_, history| history.reader.session != session);
 }

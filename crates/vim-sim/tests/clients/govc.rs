@@ -214,6 +214,13 @@ async fn govc_reads_events_tasks_and_sessions() {
     let tasks = server.govc(&["tasks", "-l"]).await;
     assert!(tasks.contains("PowerOffVM_Task") || tasks.contains("PowerOff"), "{tasks}");
     assert!(tasks.contains("renamed") || tasks.contains("DC0_H0_VM0"), "{tasks}");
+    // With a time, a state or a place it reads the history.
+    for filter in [["-b", "1h"], ["-s", "success"], ["-r", "vm"]] {
+        let tasks = server.govc(&["tasks", "-l", filter[0], filter[1]]).await;
+        assert_eq!(tasks.lines().count(), 3, "a heading and two tasks: {tasks}");
+    }
+    let failed = server.govc(&["tasks", "-s", "error"]).await;
+    assert_eq!(failed.lines().count(), 1, "nothing failed: {failed}");
     let sessions = server.govc(&["session.ls"]).await;
     assert_eq!(sessions.lines().count(), 2, "every session but its own was closed: {sessions}");
     let refused = server.try_govc(&["session.rm", "nobody"]).await.expect_err("there is no such session");

@@ -24,3 +24,8 @@ async fn pyvmomi_watches_with_the_collector() {
 async fn pyvmomi_clones_with_a_customization_and_reads_the_events() {
     run("cloning.py").await;
 }
+
+#[tokio::test]
+async fn pyvmomi_reads_the_history_of_tasks() {
+    run("history.py").await;
+}

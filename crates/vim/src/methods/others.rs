@@ -2,7 +2,7 @@
 
 use super::methods;
 use crate::guest::{GuestAuthentication, GuestFileAttributes, GuestListFileInfo};
-use crate::objects::{EventFilterSpec, PropertyFilterSpec, UpdateSet};
+use crate::objects::{EventFilterSpec, PropertyFilterSpec, TaskFilterSpec, UpdateSet};
 use crate::storage::HostDatastoreBrowserSearchSpec;
 use crate::{Hidden, MoRef, Node};
 
@@ -85,7 +85,19 @@ methods! {
     ReadPreviousEvents = "ReadPreviousEvents", repeatable: false, returns Vec<Node> {
         max_count: i32 = "maxCount",
     }
-    /// How many events `latestPage` has.
+    /// Starts reading the history of tasks.
+    CreateCollectorForTasks = "CreateCollectorForTasks", repeatable: true, returns MoRef {
+        filter: TaskFilterSpec = "filter",
+    }
+    /// The next tasks after those that were read.
+    ReadNextTasks = "ReadNextTasks", repeatable: false, returns Vec<Node> {
+        max_count: i32 = "maxCount",
+    }
+    /// The tasks before those that were read.
+    ReadPreviousTasks = "ReadPreviousTasks", repeatable: false, returns Vec<Node> {
+        max_count: i32 = "maxCount",
+    }
+    /// How many events or tasks `latestPage` has.
     SetCollectorPageSize = "SetCollectorPageSize", repeatable: true, returns () {
         max_count: i32 = "maxCount",
     }

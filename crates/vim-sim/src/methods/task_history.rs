@@ -1,0 +1,44 @@
+//! The history of tasks.
+
+use rookery_vim::Node;
+use rookery_vim::methods::{CreateCollectorForTasks, Method as _, ReadNextTasks, ReadPreviousTasks};
+
+use super::{Tried, history};
+use crate::history::next;
+use crate::id::{Id, Kind};
+use crate::look::write_task_info;
+use crate::refusal::Refusal;
+use crate::soap::{Call, Handled, answer, read, written};
+use crate::task::{self, Task};
+use crate::world::World;
+
+pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
+    Tried::Handled(match call.method.as_str() {
+        CreateCollectorForTasks::NAME => answer::<CreateCollectorForTasks>(node, |m| {
+            let id = world.store.next_id(Kind::TaskHistoryCollector);
+            history::create(call, id, m.filter, &mut world.tasks.collectors)
+        }),
+        ReadNextTasks::NAME => read::<ReadNextTasks>(node).and_then(|m| step(world, call, m.max_count, true)),
+        ReadPreviousTasks::NAME => {
+            read::<ReadPreviousTasks>(node).and_then(|m| step(world, call, m.max_count, false))
+        }
+        _ => return Tried::Not(node),
+    })
+}
+
+fn step(world: &mut World, call: &Call, most: i32, forward: bool) -> Handled {
+    let (id, reading) = history::reading(world, call, most, forward)?;
+    let gone = || Refusal::gone(&call.this);
+    let filter = &world.tasks.collectors.get(&id).ok_or_else(gone)?.filter;
+    let key = |(id, _): &(Id, &Task)| i64::from(id.number);
+    let fits = |(id, task): &(Id, &Task)| task::matches(world, filter, *id, task);
+    let found = next(world.tasks.oldest_first(), key, fits, &reading);
+    let answer = written(&call.method, |out| {
+        for (id, task) in &found {
+            write_task_info(out, "returnval", *id, task);
+        }
+    });
+    let last = found.last().map(key);
+    history::has_read(world, call, last)?;
+    Ok(answer)
+}
