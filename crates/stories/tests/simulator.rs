@@ -39,18 +39,10 @@ mod vsphere {
 
 const QUIET: &str =
     "asserts that nothing but the power state changes: vcsim's guests show nothing of themselves";
-const WHOLE: &str = "waits for a part of a file to be listed while it is sent, and to stay when its sender goes: the simulator has a file once it is whole, and nothing of one that breaks off";
-
 const BEHIND: &str = "counts on vcsim to ignore the snapshot that is cloned, or to leave a VM behind after `NicSettingMismatch`; ours does neither, like a vCenter";
 
 /// What is left out, and why.
-const LEFT_OUT: [(&str, &str); 12] = [
-    (
-        "machines::a_guest_without_tools_is_not_asked_to_reboot",
-        "needs VMs that run without tools, as all of vcsim's do; ours have them",
-    ),
-    ("files::an_upload_that_breaks_off_leaves_nothing_and_can_be_repeated", WHOLE),
-    ("files::what_nobody_could_remove_is_removed_after_a_day", WHOLE),
+const LEFT_OUT: [(&str, &str); 9] = [
     (
         "guests::a_server_that_cannot_check_a_password_is_told_from_a_wrong_password",
         "is about vcsim's lack of a GuestAuthManager; ours has one",

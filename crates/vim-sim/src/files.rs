@@ -1,13 +1,16 @@
 //! Files on datastores.
 
+mod upload;
+
 use jiff::Timestamp;
 
 use crate::id::Id;
-use crate::io::{Aside, Body, Effect, Reply, Request};
+use crate::io::{Aside, Body, Effect, Reply, Request, RequestId};
 use crate::machine;
 use crate::refusal::Refusal;
 use crate::task::Done;
 use crate::world::World;
+pub(crate) use upload::{Upload, broke_off, cut_off, has_come};
 
 /// A file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -271,23 +274,16 @@ pub(crate) fn make_directory(world: &mut World, place: &Place, parents: bool) ->
     Ok(())
 }
 
-/// `/folder/PATH?dcPath=…&dsName=…`.
-pub(crate) fn serve(world: &mut World, request: &Request) -> Reply {
+/// `/folder/PATH?dcPath=…&dsName=…`. A file that is still coming is answered once it is whole.
+pub(crate) fn serve(world: &mut World, id: RequestId, request: &Request) -> Option<Reply> {
     let session = world.sessions.of_cookie(request.header("cookie").unwrap_or_default(), world.now);
-    let aside = request.aside;
-    let reply = match session {
-        None => Reply::plain(401, "log in first"),
-        Some(session) => answer(world, session, request),
-    };
-    if let Some(aside) = aside
-        && reply.status >= 300
-    {
-        world.effect(Effect::Discard(aside.blob));
+    match session {
+        None => Some(Reply::plain(401, "log in first")),
+        Some(session) => answer(world, id, session, request),
     }
-    reply
 }
 
-fn answer(world: &mut World, session: u32, request: &Request) -> Reply {
+fn answer(world: &mut World, id: RequestId, session: u32, request: &Request) -> Option<Reply> {
     let parameter = |name: &str| {
         let pairs = request.query.split('&').filter_map(|pair| pair.split_once('='));
         pairs.filter(|(n, _)| *n == name).map(|(_, value)| decode(value)).next()
@@ -297,15 +293,15 @@ fn answer(world: &mut World, session: u32, request: &Request) -> Reply {
     let datastore = world.store.datastores.keys().copied().find(|id| {
         world.store.name(*id) == name && datacenter.is_none_or(|dc| dc == world.store.datacenter_of(*id))
     });
-    let Some(datastore) = datastore else { return Reply::plain(404, "there is no such datastore") };
+    let Some(datastore) = datastore else { return Some(Reply::plain(404, "there is no such datastore")) };
     if world.store.datastores.get(&datastore).is_some_and(|datastore| !datastore.accessible) {
-        return Reply::plain(503, "the datastore cannot be reached");
+        return Some(Reply::plain(503, "the datastore cannot be reached"));
     }
     let user = world.sessions.user(session).unwrap_or_default();
     let reads = matches!(request.method.as_str(), "GET" | "HEAD");
     let privilege = if reads { "Datastore.Browse" } else { "Datastore.FileManagement" };
     if !crate::privileges::holds(world, &user, datastore, privilege) {
-        return Reply::plain(403, &format!("{privilege} is needed on the datastore"));
+        return Some(Reply::plain(403, &format!("{privilege} is needed on the datastore")));
     }
     // A plus sign stands for a space only in the query.
     let path = request.path.strip_prefix("/folder").unwrap_or_default().replace('+', "%2B");
@@ -313,8 +309,8 @@ fn answer(world: &mut World, session: u32, request: &Request) -> Reply {
     let place = Place { datastore, path };
     let file =
         world.store.datastores.get(&datastore).and_then(|d| d.files.get(&place.path)).cloned().flatten();
-    match (request.method.as_str(), file) {
-        ("PUT" | "POST", before) => upload(world, request, &place, before.is_some()),
+    Some(match (request.method.as_str(), file) {
+        ("PUT" | "POST", before) => return upload::begin(world, id, request, place, before.is_some()),
         ("GET", Some(file)) => content(&file, Body::Aside(file.content)),
         ("HEAD", Some(file)) => content(&file, Body::Head(file.content.size)),
         ("GET" | "HEAD", None) if !request.path.ends_with('/') && is_folder(world, &place) => {
@@ -323,41 +319,13 @@ fn answer(world: &mut World, session: u32, request: &Request) -> Reply {
         }
         ("GET" | "HEAD", None) => Reply::plain(404, "there is no such file"),
         _ => Reply::plain(405, "GET, HEAD and PUT are possible"),
-    }
+    })
 }
 
 fn content(file: &StoredFile, body: Body) -> Reply {
     let modified = file.modified.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
     let headers = vec![("content-type", "application/octet-stream".to_owned()), ("last-modified", modified)];
     Reply { status: 200, headers, body }
-}
-
-fn upload(world: &mut World, request: &Request, place: &Place, replaces: bool) -> Reply {
-    if request.header("content-length").is_none() {
-        return Reply::plain(411, "the length of the content must be known");
-    }
-    let Some(aside) = request.aside else { return Reply::plain(400, "there is no content") };
-    let parent = place.path.rsplit_once('/').map(|(parent, _)| parent.to_owned());
-    if let Some(path) = parent
-        && !is_folder(world, &Place { datastore: place.datastore, path })
-    {
-        return Reply::plain(404, "the folder does not exist");
-    }
-    if place.path.is_empty() || is_folder(world, place) {
-        return Reply::plain(409, "there is a folder in its place");
-    }
-    let file = StoredFile { content: aside, modified: world.now };
-    let more = file.bytes() - size(&at(world, place));
-    if world.store.datastores.get(&place.datastore).is_none_or(|datastore| more > datastore.free()) {
-        return Reply::plain(507, "there is no space left on the datastore");
-    }
-    remove(world, place);
-    if let Some(datastore) = world.store.datastores.get_mut(&place.datastore) {
-        datastore.used += file.bytes();
-        datastore.files.insert(place.path.clone(), Some(file));
-    }
-    world.store.touch_space(place.datastore);
-    Reply::plain(if replaces { 200 } else { 201 }, "")
 }
 
 /// Takes the percent signs out of a part of an address.

@@ -15,7 +15,7 @@ pub(crate) fn serve(world: &mut World, id: RequestId, request: &Request) -> Opti
         ("POST", "/sdk" | "/sdk/") => soap::serve(world, id, request),
         ("GET", "/sdk/vimServiceVersions.xml") => Some(Reply::soap(200, versions())),
         (_, "/sdk" | "/sdk/") => Some(Reply::plain(405, "POST a SOAP envelope here")),
-        (_, path) if path.starts_with("/folder") => Some(crate::files::serve(world, request)),
+        (_, path) if path.starts_with("/folder") => crate::files::serve(world, id, request),
         (_, path) if path.starts_with("/guestFile") => crate::guests::serve_file(world, id, request),
         (_, path) if path.starts_with("/rest/") || path.starts_with("/api/") => {
             Some(crate::rest::serve(world, request))

@@ -14,9 +14,18 @@ pub struct RequestId(pub u64);
 pub enum Input {
     /// A client asks. The answer may come at once or from a later step.
     Request(RequestId, Request),
+    /// More has come of the content of a request that was still coming.
+    Content {
+        /// Which request.
+        request: RequestId,
+        /// How many bytes there are now.
+        size: u64,
+        /// Whether that is all: only then is the request answered.
+        whole: bool,
+    },
     /// The time that an earlier step asked for has come.
     Timer,
-    /// A client no longer waits for its answer.
+    /// A client no longer waits for its answer, and sends nothing more.
     Gone(RequestId),
     /// Whoever controls the simulator asks for something. The answer is JSON, and comes at once.
     Control(RequestId, Control),
@@ -58,6 +67,8 @@ pub struct Request {
     pub body: Vec<u8>,
     /// The body, if the shell has put it aside: a file that is being uploaded.
     pub aside: Option<Aside>,
+    /// Whether more of what is put aside is still to come.
+    pub coming: bool,
     /// Who asks.
     pub peer: String,
 }

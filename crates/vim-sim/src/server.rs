@@ -10,6 +10,7 @@ mod blobs;
 mod body;
 pub mod exec;
 mod tls;
+mod upload;
 
 use std::collections::HashMap;
 use std::io;
@@ -65,6 +66,13 @@ pub struct Running {
 enum Message {
     Request(RequestId, Request, oneshot::Sender<Reply>),
     Control(RequestId, Control, oneshot::Sender<Reply>),
+    /// More of a request's content has come; told back once the world knows.
+    Content {
+        request: RequestId,
+        size: u64,
+        whole: bool,
+        taken: oneshot::Sender<()>,
+    },
     Gone(RequestId),
 }
 
@@ -175,55 +183,50 @@ impl Running {
         peer: SocketAddr,
     ) -> Result<Response<OutBody>, Cut> {
         let head = request.method() == hyper::Method::HEAD;
-        let request = match self.take_in(request, peer).await {
-            Ok(Ok(request)) => request,
-            Ok(Err(refusal)) => return self.response(refusal, head).await,
+        let (mut request, body) = taken_apart(request, peer);
+        if request.path.starts_with("/folder") && is_upload(&request) {
+            let reply = self.receive(request, body).await?;
+            return self.response(reply, head).await;
+        }
+        match self.take_in(&mut request, body, peer).await {
+            Ok(None) => {}
+            Ok(Some(refusal)) => return self.response(refusal, head).await,
             // Whoever was sending has gone.
             Err(_) => return Err(Cut),
-        };
-        let id = self.next_request();
-        let (sender, answer) = oneshot::channel();
-        if self.inbox.send(Message::Request(id, request, sender)).is_err() {
-            return Err(Cut);
         }
-        let mut waiting = Waiting { id, inbox: Some(&self.inbox) };
+        let (mut waiting, answer) = self.ask(request)?;
         let reply = answer.await.map_err(|_| Cut)?;
         waiting.inbox = None;
         self.response(reply, head).await
     }
 
-    /// Reads a request. Files go to the disk as they come; all else must be small.
+    /// Hands a request to the world.
+    fn ask(&self, request: Request) -> Result<(Waiting<'_>, oneshot::Receiver<Reply>), Cut> {
+        let id = self.next_request();
+        let (sender, answer) = oneshot::channel();
+        self.inbox.send(Message::Request(id, request, sender)).map_err(|_| Cut)?;
+        Ok((Waiting { id, inbox: Some(&self.inbox) }, answer))
+    }
+
+    /// Reads the body of a request. Files for guests go to the disk as they come; all else must be small.
     async fn take_in(
         &self,
-        request: hyper::Request<Incoming>,
+        request: &mut Request,
+        body: Incoming,
         peer: SocketAddr,
-    ) -> io::Result<Result<Request, Reply>> {
-        let (head, body) = request.into_parts();
-        let headers = head.headers.iter();
-        let headers =
-            headers.map(|(n, v)| (n.as_str().to_owned(), String::from_utf8_lossy(v.as_bytes()).into_owned()));
-        let mut request = Request {
-            method: head.method.as_str().to_owned(),
-            path: head.uri.path().to_owned(),
-            query: head.uri.query().unwrap_or_default().to_owned(),
-            headers: headers.collect(),
-            body: Vec::new(),
-            aside: None,
-            peer: peer.to_string(),
-        };
-        let is_file = request.path.starts_with("/folder") || request.path.starts_with("/guestFile");
-        if is_file && matches!(request.method.as_str(), "PUT" | "POST") {
+    ) -> io::Result<Option<Reply>> {
+        if request.path.starts_with("/guestFile") && is_upload(request) {
             request.aside = Some(self.blobs.put_aside(body).await?);
-            return Ok(Ok(request));
+            return Ok(None);
         }
         let is_world = request.path.starts_with("/rookery/") && peer.ip().is_loopback();
         let largest = if is_world { LARGEST_WORLD } else { LARGEST };
         match Limited::new(body, largest).collect().await {
             Ok(body) => {
                 request.body = body.to_bytes().to_vec();
-                Ok(Ok(request))
+                Ok(None)
             }
-            Err(_) => Ok(Err(Reply::plain(413, "the request is too large"))),
+            Err(_) => Ok(Some(Reply::plain(413, "the request is too large"))),
         }
     }
 
@@ -242,6 +245,27 @@ impl Running {
         }
         Ok(response)
     }
+}
+
+/// All of a request but its body.
+fn taken_apart(request: hyper::Request<Incoming>, peer: SocketAddr) -> (Request, Incoming) {
+    let (head, body) = request.into_parts();
+    let headers = head.headers.iter();
+    let headers =
+        headers.map(|(n, v)| (n.as_str().to_owned(), String::from_utf8_lossy(v.as_bytes()).into_owned()));
+    let request = Request {
+        method: head.method.as_str().to_owned(),
+        path: head.uri.path().to_owned(),
+        query: head.uri.query().unwrap_or_default().to_owned(),
+        headers: headers.collect(),
+        peer: peer.to_string(),
+        ..Request::default()
+    };
+    (request, body)
+}
+
+fn is_upload(request: &Request) -> bool {
+    matches!(request.method.as_str(), "PUT" | "POST")
 }
 
 /// Tells the world when nobody waits for an answer any more.
@@ -278,6 +302,7 @@ async fn run(
     let mut waiting: HashMap<RequestId, oneshot::Sender<Reply>> = HashMap::new();
     let mut wake_at = None;
     loop {
+        let mut told = None;
         let input = tokio::select! {
             // Requests never keep the world from what is due: every step lets time pass first.
             biased;
@@ -290,6 +315,10 @@ async fn run(
                 Some(Message::Control(id, control, sender)) => {
                     waiting.insert(id, sender);
                     Input::Control(id, control)
+                }
+                Some(Message::Content { request, size, whole, taken }) => {
+                    told = Some(taken);
+                    Input::Content { request, size, whole }
                 }
                 Some(Message::Gone(id)) => {
                     waiting.remove(&id);
@@ -305,6 +334,10 @@ async fn run(
                 // Whoever asked may have gone.
                 sender.send(reply).ok();
             }
+        }
+        if let Some(told) = told {
+            // Whoever sent it may have gone.
+            told.send(()).ok();
         }
         for effect in effects {
             match effect {

@@ -9,6 +9,7 @@ use rand::{RngExt as _, SeedableRng};
 
 use crate::collect::Collectors;
 use crate::event::Events;
+use crate::files::Upload;
 use crate::guests::Guests;
 use crate::id::Id;
 use crate::io::{Effect, Input, Output, Reply, Request, RequestId};
@@ -22,7 +23,7 @@ use crate::store::Store;
 use crate::task::Tasks;
 use crate::traffic::Traffic;
 use crate::view::View;
-use crate::{collect, control, guests, http, limits, task};
+use crate::{collect, control, files, guests, http, limits, task};
 
 /// A vCenter and all that it manages.
 #[derive(Debug)]
@@ -45,6 +46,8 @@ pub struct World {
     pub(crate) guests: Guests,
     pub(crate) rules: Rules,
     pub(crate) traffic: Traffic,
+    /// Files that are being sent, by who sends them.
+    pub(crate) uploads: BTreeMap<RequestId, Upload>,
     pub(crate) pace: Pace,
     /// Until then everything is answered with 503.
     pub(crate) up_at: Timestamp,
@@ -103,6 +106,7 @@ impl World {
             guests: Guests::default(),
             rules: Rules::default(),
             traffic: Traffic::default(),
+            uploads: BTreeMap::new(),
             pace: Pace::default(),
             up_at: now,
             now,
@@ -123,11 +127,13 @@ impl World {
                 let reply = control::handle(self, control);
                 self.reply(id, reply);
             }
+            Input::Content { request, size, whole } => files::has_come(self, request, size, whole),
             Input::Timer => {}
             Input::Gone(id) => {
                 self.collectors.forget_request(id);
                 self.traffic.gone(id);
                 self.guests.forget_request(id);
+                files::broke_off(self, id);
             }
             Input::Exited { process, code } => guests::exited(self, process, code),
             Input::File { request, result } => guests::file_done(self, request, result),
@@ -179,6 +185,10 @@ impl World {
             limits::pace(self, id).or_else(|| http::serve(self, id, request))
         };
         if let Some(reply) = reply {
+            // Nobody keeps the content of what was refused.
+            self.effects.extend(
+                request.aside.filter(|_| reply.status >= 300).map(|aside| Effect::Discard(aside.blob)),
+            );
             self.reply(id, reply);
         }
     }

@@ -13,6 +13,7 @@ mod proofs {
     mod lab;
     mod random;
     mod strictness;
+    mod uploads;
     mod watcher;
     mod wishes;
 }

@@ -9,7 +9,6 @@ use hyper::StatusCode;
 use rookery_daemon::{Clock, Supervisor};
 use rookery_stories::{
     Connected, Govc, Pattern, PatternCheck, Proxy, Relay, Vcsim, VcsimOptions, connect, eventually,
-    only_on_vcsim,
 };
 use rookery_vim_client::{
     DatastoreError, DatastoreFiles, DatastorePlace, Existing, FileKind, FilePath, Kind, Places, Reuse,
@@ -311,9 +310,6 @@ async fn a_refused_upload_says_why_and_leaves_nothing() {
 
 #[tokio::test]
 async fn an_upload_that_breaks_off_leaves_nothing_and_can_be_repeated() {
-    if only_on_vcsim() {
-        return;
-    }
     let vcsim = Vcsim::start(VcsimOptions::plain(0)).await;
     let govc = Govc::new(&vcsim);
     let supervisor = Supervisor::new();
@@ -369,9 +365,6 @@ async fn an_upload_that_breaks_off_leaves_nothing_and_can_be_repeated() {
 
 #[tokio::test]
 async fn what_nobody_could_remove_is_removed_after_a_day() {
-    if only_on_vcsim() {
-        return;
-    }
     let vcsim = Vcsim::start(VcsimOptions::plain(0)).await;
     let govc = Govc::new(&vcsim);
     let ours = connect(vcsim.address()).await;

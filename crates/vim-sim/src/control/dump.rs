@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::event::Events;
+use crate::files;
 use crate::guests;
 use crate::id::{Id, Kind};
 use crate::io::Effect;
@@ -83,6 +84,7 @@ pub(super) fn load(world: &mut World, text: &str) -> Result<(), LoadError> {
     for vm in world.store.vms.keys().copied().collect::<Vec<_>>() {
         world.effect(Effect::StopAll(vm));
     }
+    files::cut_off(world);
     let files = world.store.datastores.values().flat_map(|datastore| datastore.files.values()).flatten();
     // A file that was copied has its content in common with the copy.
     let blobs: BTreeSet<u64> = files.map(|file| file.content.blob).collect();

@@ -1,5 +1,6 @@
 //! The vCenter starts again.
 
+use crate::files;
 use crate::io::{Effect, Reply};
 use crate::span::Span;
 use crate::task;
@@ -16,6 +17,7 @@ pub(super) fn restart(world: &mut World, down: Span) {
     world.views.clear();
     world.events.collectors.clear();
     world.tasks.collectors.clear();
+    files::cut_off(world);
     world.cut_delayed();
     task::lose_unfinished(world);
     world.effect(Effect::CutConnections);

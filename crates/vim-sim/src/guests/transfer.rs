@@ -6,7 +6,7 @@ use super::Asked;
 use super::files::{Attributes, Content, FileAnswer, FileOp, perform};
 use crate::files::decode;
 use crate::id::Id;
-use crate::io::{Body, Effect, Reply, Request, RequestId};
+use crate::io::{Body, Reply, Request, RequestId};
 use crate::refusal::Refusal;
 use crate::world::World;
 
@@ -67,9 +67,6 @@ pub(crate) fn serve(world: &mut World, id: RequestId, request: &Request) -> Opti
         }
         (_, Some(_)) => Reply::plain(405, "this transfer goes the other way"),
     };
-    if let Some(aside) = request.aside {
-        world.effect(Effect::Discard(aside.blob));
-    }
     Some(reply)
 }
 

@@ -29,11 +29,16 @@ impl Blobs {
         self.folder.join(blob.to_string())
     }
 
+    /// A new file for content that is still to come.
+    pub(super) async fn create(&self) -> io::Result<(u64, File)> {
+        let blob = self.last.fetch_add(1, Ordering::Relaxed) + 1;
+        Ok((blob, File::create(self.path(blob)).await?))
+    }
+
     /// Writes a body to the disk as it comes. What is broken off is not kept.
     pub(super) async fn put_aside(&self, mut body: Incoming) -> io::Result<Aside> {
-        let blob = self.last.fetch_add(1, Ordering::Relaxed) + 1;
+        let (blob, mut file) = self.create().await?;
         let mut partial = Partial { blobs: self, blob, whole: false };
-        let mut file = File::create(self.path(blob)).await?;
         let mut size = 0;
         while let Some(frame) = body.frame().await {
             if let Ok(data) = frame.map_err(io::Error::other)?.into_data() {

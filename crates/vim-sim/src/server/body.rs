@@ -38,7 +38,7 @@ pub(super) async fn of(body: Body, blobs: &Blobs) -> Result<(OutBody, Option<u64
         Body::Bytes(bytes) => Ok((whole(bytes.into()), None)),
         Body::Head(size) => Ok((nothing(), Some(size))),
         Body::Aside(aside) => match blobs.open(aside.blob).await {
-            Ok(file) => Ok((from_file(file), Some(aside.size))),
+            Ok(file) => Ok((from_file(file, aside.size), Some(aside.size))),
             Err(_) => Err(Cut),
         },
         Body::Cut => Err(Cut),
@@ -50,8 +50,9 @@ fn whole(content: Bytes) -> OutBody {
     Full::new(content).map_err(|never| match never {}).boxed_unsync()
 }
 
-fn from_file(file: File) -> OutBody {
-    let pieces = stream::try_unfold(file, |mut file| async move {
+/// The file up to that size: more may be coming.
+fn from_file(file: File, size: u64) -> OutBody {
+    let pieces = stream::try_unfold(file.take(size), |mut file| async move {
         let mut piece = Vec::with_capacity(PIECE);
         (&mut file).take(PIECE as u64).read_to_end(&mut piece).await?;
         Ok((!piece.is_empty()).then(|| (Frame::data(Bytes::from(piece)), file)))

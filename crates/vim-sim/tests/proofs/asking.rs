@@ -30,7 +30,7 @@ pub(super) fn ask() -> impl Strategy<Value = Ask> {
         10 => make().prop_map(Ask::Make),
         22 => change().prop_map(Ask::Change),
         9 => place().prop_map(Ask::Place),
-        3 => (n(), n(), n()).prop_map(|(how, one, other)| Ask::File { how, one, other }),
+        5 => (n(), n(), n()).prop_map(|(how, one, other)| Ask::File { how, one, other }),
         1 => any::<u16>().prop_map(|cut| Ask::Broken { cut }),
         1 => proptest::collection::vec(n(), 0..80).prop_map(Ask::Garbage),
     ]
@@ -41,12 +41,14 @@ pub(super) struct Client {
     admin: String,
     others: Vec<String>,
     blobs: u64,
+    /// Files that are being sent, and how much of each has come.
+    uploads: Vec<(u64, u64)>,
 }
 
 impl Client {
     pub(super) fn new(lab: &mut Lab) -> Self {
         let admin = lab.log_in("admin", "pass").expect("a login");
-        Self { admin, others: Vec::new(), blobs: 0 }
+        Self { admin, others: Vec::new(), blobs: 0, uploads: Vec::new() }
     }
 
     /// All references that there are: entities, snapshots and tasks.
@@ -134,7 +136,14 @@ impl Client {
             text(other),
             how.is_multiple_of(2)
         );
-        match how % 5 {
+        match how % 7 {
+            5 => {
+                self.blobs += 1;
+                let content = (self.blobs, u64::from(other) << 30);
+                self.uploads.push((lab.begin_upload(&self.admin, path(one), store(one), content), 0));
+                return;
+            }
+            6 => return self.go_on(lab, one, other),
             0 => {
                 self.blobs += 1;
                 let aside = Aside { blob: self.blobs, size: u64::from(other) << 20 };
@@ -157,6 +166,24 @@ impl Client {
             }
         }
         .ok();
+    }
+}
+
+impl Client {
+    /// More comes of a file, or all that there is, or nothing any more.
+    fn go_on(&mut self, lab: &mut Lab, one: u8, other: u8) {
+        if self.uploads.is_empty() {
+            return;
+        }
+        let nth = usize::from(one) % self.uploads.len();
+        let (id, size) = &mut self.uploads[nth];
+        *size += u64::from(other) << 30;
+        match other % 4 {
+            0 => lab.gone(*id),
+            1 => lab.sent(*id, *size, true),
+            _ => return lab.sent(*id, *size, false),
+        }
+        self.uploads.remove(nth);
     }
 }
 

@@ -59,15 +59,25 @@ impl Lab {
     }
 
     pub(super) fn upload(&mut self, cookie: &str, path: &str, datastore: &str, aside: Aside) -> u16 {
-        let headers = vec![
-            ("cookie".to_owned(), cookie.to_owned()),
-            ("content-length".to_owned(), aside.size.to_string()),
-        ];
-        let (method, path) = ("PUT".to_owned(), format!("/folder/{path}"));
-        let query = format!("dcPath=DC0&dsName={datastore}");
-        let request = Request { method, path, query, headers, aside: Some(aside), ..Request::default() };
-        let id = self.request(request);
+        let id = self.request(Request { aside: Some(aside), ..put(cookie, path, datastore, aside.size) });
         self.take(id).expect("uploads are answered at once").status
+    }
+
+    /// Begins to send a file of that size; it is answered at once only if it is refused.
+    pub(super) fn begin_upload(
+        &mut self,
+        cookie: &str,
+        path: &str,
+        datastore: &str,
+        (blob, size): (u64, u64),
+    ) -> u64 {
+        let aside = Some(Aside { blob, size: 0 });
+        self.request(Request { aside, coming: true, ..put(cookie, path, datastore, size) })
+    }
+
+    /// So much of a file has come.
+    pub(super) fn sent(&mut self, id: u64, size: u64, whole: bool) {
+        self.step(Input::Content { request: RequestId(id), size, whole });
     }
 
     pub(super) fn take(&mut self, id: u64) -> Option<Reply> {
@@ -114,6 +124,14 @@ impl Lab {
         self.now = until;
         self.step(Input::Timer);
     }
+}
+
+fn put(cookie: &str, path: &str, datastore: &str, size: u64) -> Request {
+    let headers =
+        vec![("cookie".to_owned(), cookie.to_owned()), ("content-length".to_owned(), size.to_string())];
+    let (method, path) = ("PUT".to_owned(), format!("/folder/{path}"));
+    let query = format!("dcPath=DC0&dsName={datastore}");
+    Request { method, path, query, headers, ..Request::default() }
 }
 
 /// An envelope around a call.
