@@ -14,6 +14,7 @@ use crate::methods;
 use crate::rules::fits;
 use crate::span::Span;
 use crate::world::World;
+pub(crate) use host::touch as touch_host;
 
 /// Something happens. Objects are named by reference or by name; `*` and `?` stand for other characters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -42,23 +42,24 @@ impl Events {
     }
 }
 
-/// Records an event of a VM.
-pub(crate) fn record(world: &mut World, class: &'static str, vm: Id, user: &str, message: String) {
-    record_with(world, class, vm, user, message, Vec::new());
+/// Records an event of a VM or a host.
+pub(crate) fn record(world: &mut World, class: &'static str, of: Id, user: &str, message: String) {
+    record_with(world, class, of, user, message, Vec::new());
 }
 
-/// Records an event of a VM with members of its own.
+/// Records an event of a VM or a host with members of its own.
 pub(crate) fn record_with(
     world: &mut World,
     class: &'static str,
-    vm: Id,
+    of: Id,
     user: &str,
     message: String,
     extra: Vec<Node>,
 ) {
     let store = &world.store;
     let named = |id: Id| (store.name(id).to_owned(), id);
-    let host = store.vms.get(&vm).and_then(|vm| vm.host);
+    let only = |kind: Kind| Some(of).filter(|of| of.kind == kind);
+    let host = store.vms.get(&of).map_or_else(|| only(Kind::HostSystem), |vm| vm.host);
     let compute = host.and_then(|host| store.parent(host));
     let event = Event {
         key: world.events.last_key + 1,
@@ -66,12 +67,12 @@ pub(crate) fn record_with(
         class,
         time: world.now,
         user: user.to_owned(),
-        datacenter: store.datacenter_of(vm).map(named),
+        datacenter: store.datacenter_of(of).map(named),
         compute: compute.map(named),
         host: host.map(named),
-        vm: Some(named(vm)),
+        vm: only(Kind::VirtualMachine).map(named),
         message,
-        template: store.vms.get(&vm).is_some_and(|vm| vm.template),
+        template: store.vms.get(&of).is_some_and(|vm| vm.template),
         extra,
     };
     world.events.last_key += 1;
@@ -125,10 +126,7 @@ pub(crate) fn matches(world: &World, filter: &EventFilterSpec, event: &Event) ->
     }
     let Some(entity) = &filter.entity else { return true };
     let Some(id) = Id::of(&entity.entity) else { return false };
-    let itself = [&event.vm, &event.host, &event.compute, &event.datacenter]
-        .into_iter()
-        .flatten()
-        .any(|(_, of)| *of == id && (of.kind == Kind::VirtualMachine || event.vm.is_none()));
+    let itself = event.vm.as_ref().or(event.host.as_ref()).is_some_and(|(_, of)| *of == id);
     match entity.recursion.as_str() {
         "self" => itself,
         "children" => below(world, event, id, 1),
@@ -151,6 +149,7 @@ fn is_a(class: &str, base: &str) -> bool {
             "VmEvent" => {
                 class.starts_with("Vm") || class.starts_with("Customization") || class.starts_with("DrsVm")
             }
+            "HostEvent" => class.starts_with("Host"),
             "VmPoweredOnEvent" => class == "DrsVmPoweredOnEvent",
             "CustomizationEvent" => class.starts_with("Customization"),
             "VmCloneEvent" => matches!(class, "VmBeingClonedEvent" | "VmClonedEvent" | "VmCloneFailedEvent"),
@@ -159,7 +158,7 @@ fn is_a(class: &str, base: &str) -> bool {
 }
 
 /// Classes of events and how serious they are.
-pub(crate) const CLASSES: [(&str, &str); 20] = [
+pub(crate) const CLASSES: [(&str, &str); 22] = [
     ("VmBeingCreatedEvent", "info"),
     ("VmCreatedEvent", "info"),
     ("VmInstanceUuidAssignedEvent", "info"),
@@ -180,4 +179,6 @@ pub(crate) const CLASSES: [(&str, &str); 20] = [
     ("VmRemovedEvent", "info"),
     ("CustomizationStartedEvent", "info"),
     ("CustomizationSucceeded", "info"),
+    ("HostConnectedEvent", "info"),
+    ("HostDisconnectedEvent", "info"),
 ];

@@ -7,6 +7,7 @@ mod create;
 mod customize;
 mod destroy;
 mod devices;
+mod host;
 mod moving;
 mod power;
 mod room;
@@ -104,6 +105,12 @@ pub(crate) enum Work {
         target: Id,
         moved: Vec<Id>,
     },
+    Disconnect {
+        host: Id,
+    },
+    Reconnect {
+        host: Id,
+    },
     /// Only says which tasks were started.
     Report {
         attempted: Vec<(MoRef, MoRef)>,
@@ -128,7 +135,11 @@ impl Work {
                 Some(*entity).filter(|id| id.kind == Kind::VirtualMachine)
             }
             Self::Create { vm, .. } | Self::Clone { vm, .. } => *vm,
-            Self::Files(_) | Self::Move { .. } | Self::Report { .. } => None,
+            Self::Files(_)
+            | Self::Move { .. }
+            | Self::Disconnect { .. }
+            | Self::Reconnect { .. }
+            | Self::Report { .. } => None,
         }
     }
 
@@ -152,6 +163,8 @@ impl Work {
             Self::Destroy { .. } => "ManagedEntity.destroy",
             Self::Files(work) => work.description(),
             Self::Move { .. } => "Folder.moveInto",
+            Self::Disconnect { .. } => "HostSystem.disconnect",
+            Self::Reconnect { .. } => "HostSystem.reconnect",
             Self::Report { .. } => "Datacenter.powerOnVm",
         }
     }
@@ -164,9 +177,12 @@ impl Work {
             }
             Self::Create { .. } => durations.create,
             Self::Clone { .. } => durations.clone,
-            Self::Reconfigure { .. } | Self::Customize { .. } | Self::Rename { .. } | Self::Move { .. } => {
-                durations.reconfigure
-            }
+            Self::Reconfigure { .. }
+            | Self::Customize { .. }
+            | Self::Rename { .. }
+            | Self::Move { .. }
+            | Self::Disconnect { .. }
+            | Self::Reconnect { .. } => durations.reconfigure,
             Self::Snapshot { .. }
             | Self::RemoveSnapshot { .. }
             | Self::RemoveAllSnapshots { .. }
@@ -221,6 +237,8 @@ pub(crate) fn begin(
         }
         Work::Files(work) => files::check(world, work)?,
         Work::Move { target, moved } => moving::check(world, *target, moved)?,
+        Work::Disconnect { host } => host::check_connected(world, *host)?,
+        Work::Reconnect { host } => host::check_disconnected(world, *host)?,
         Work::Report { .. } => {}
     }
     if let Some(vm) = work.subject().and_then(|vm| world.store.vms.get_mut(&vm)) {
@@ -262,6 +280,8 @@ pub(crate) fn finish(world: &mut World, task: Id, user: &str, work: Work) -> Res
         Work::Destroy { entity } => destroy::destroy(world, user, entity).map(|()| Done::Nothing),
         Work::Files(work) => files::run(world, *work),
         Work::Move { target, moved } => moving::apply(world, target, &moved).map(|()| Done::Nothing),
+        Work::Disconnect { host } => host::disconnect(world, host, user).map(|()| Done::Nothing),
+        Work::Reconnect { host } => host::reconnect(world, host, user).map(|()| Done::Nothing),
         Work::Report { attempted } => Ok(Done::Value(power::report(&attempted))),
     }
 }

@@ -8,6 +8,7 @@ mod folders;
 mod guest;
 mod guest_files;
 mod history;
+mod hosts;
 mod machines;
 mod power;
 mod search;
@@ -48,7 +49,7 @@ pub(crate) fn handle(world: &mut World, call: &Call, content: Node, request: &Re
 
 fn rest(world: &mut World, call: &Call, mut content: Node) -> Handled {
     type Part = fn(&mut World, &Call, Node) -> Tried;
-    const PARTS: [Part; 15] = [
+    const PARTS: [Part; 16] = [
         authorization::handle,
         collector::handle,
         views::handle,
@@ -62,6 +63,7 @@ fn rest(world: &mut World, call: &Call, mut content: Node) -> Handled {
         guest::handle,
         guest_files::handle,
         folders::handle,
+        hosts::handle,
         files::handle,
         storage::handle,
     ];

@@ -33,6 +33,8 @@ pub struct Settings {
     pub guest_disk_bytes: u64,
     /// Whether clients come over TLS: addresses of files in guests begin like that.
     pub https: bool,
+    /// The certificate that hosts show, as PEM: files of guests come from hosts.
+    pub host_certificate: Option<String>,
     /// How many objects an answer tells of at most.
     pub page: usize,
     /// How long operations take.
@@ -59,6 +61,7 @@ impl Default for Settings {
             allow_local_exec: false,
             guest_disk_bytes: 1 << 30,
             https: false,
+            host_certificate: None,
             page: 1000,
             durations: Durations::default(),
             guests: GuestTimes::default(),

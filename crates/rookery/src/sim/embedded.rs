@@ -24,11 +24,12 @@ impl Embedded {
     /// Serves a model on that address; over TLS if there is an identity to show.
     pub(crate) async fn start(
         model: &Model,
-        settings: Settings,
+        mut settings: Settings,
         listen: SocketAddr,
         identity: Option<Identity>,
         clock: Clock,
     ) -> anyhow::Result<Self> {
+        settings.host_certificate = identity.as_ref().map(Identity::pem);
         let world = model.build(settings, clock.now()).context("the model makes no vCenter")?;
         let listener =
             TcpListener::bind(listen).await.with_context(|| format!("cannot listen on {listen}"))?;

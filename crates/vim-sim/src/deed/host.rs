@@ -40,7 +40,7 @@ pub(super) fn down(world: &mut World, id: Id, restart_vms: bool) {
 pub(super) fn up(world: &mut World, id: Id) {
     let now = world.now;
     let Some(host) = world.store.hosts.get_mut(&id) else { return };
-    if host.connected {
+    if host.connected || host.let_go {
         return;
     }
     host.connected = true;
@@ -77,7 +77,7 @@ fn vms(world: &World, host: Id) -> Vec<Id> {
 }
 
 /// The host, its cluster and its VMs look otherwise.
-fn touch(world: &mut World, id: Id) {
+pub(crate) fn touch(world: &mut World, id: Id) {
     world.store.touch(id, &HOST);
     if let Some(compute) = world.store.parent(id) {
         world.store.touch(compute, &COMPUTE);

@@ -93,6 +93,12 @@ pub(super) fn host(world: &World, id: Id, m: &mut Members<'_, '_>) {
         m.object("virtualNicManagerInfo", "HostVirtualNicManagerInfo", |m| {
             m.objects("netConfig", "VirtualNicManagerNetConfig", std::iter::empty::<()>(), |_, _, ()| {});
         });
+        let certificate = world.settings.host_certificate.as_deref();
+        m.maybe("certificate", certificate, |m, name, pem| {
+            m.objects(name, "byte", pem.bytes(), |out, element, byte| {
+                out.leaf(element, None, &byte.cast_signed().to_string());
+            });
+        });
     });
     m.unset("capability");
     m.unset("systemResources");
@@ -113,7 +119,11 @@ pub(super) fn host(world: &World, id: Id, m: &mut Members<'_, '_>) {
 }
 
 fn runtime(host: &Host, m: &mut Members<'_, '_>) {
-    let state = if host.connected { "connected" } else { "notResponding" };
+    let state = match (host.connected, host.let_go) {
+        (true, _) => "connected",
+        (false, true) => "disconnected",
+        (false, false) => "notResponding",
+    };
     m.one_of("connectionState", "HostSystemConnectionState", state);
     m.one_of("powerState", "HostSystemPowerState", if host.connected { "poweredOn" } else { "unknown" });
     m.one_of("standbyMode", "string", "none");

@@ -251,6 +251,7 @@ impl<'m> Site<'m> {
             cores: model.cores,
             memory_bytes: model.memory.0,
             connected: true,
+            let_go: false,
             in_maintenance: false,
             boot_time: world.now.saturating_sub(SignedDuration::from_hours(24)).unwrap_or(world.now),
             vms: BTreeSet::new(),

@@ -49,6 +49,8 @@ pub(super) const TABLE: &[Row] = &[
     row("MarkAsVirtualMachine", "Resource.AssignVMToPool", On::Parameter("pool")),
     row("UnregisterVM", "VirtualMachine.Inventory.Unregister", On::This),
     row("CustomizeVM_Task", "VirtualMachine.Provisioning.Customize", On::This),
+    row("DisconnectHost_Task", "Host.Config.Connection", On::This),
+    row("ReconnectHost_Task", "Host.Config.Connection", On::This),
     row("CreateFolder", "Folder.Create", On::This),
     row("CreateResourcePool", "Resource.CreatePool", On::This),
     row("ValidateCredentialsInGuest", QUERY, VM),

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
@@ -54,6 +56,21 @@ impl Identity {
     /// The certificate itself, first of its chain.
     pub fn certificate(&self) -> &[u8] {
         self.chain.first().map(AsRef::as_ref).unwrap_or_default()
+    }
+
+    /// The same as PEM.
+    pub fn pem(&self) -> String {
+        let text = BASE64_STANDARD.encode(self.certificate());
+        let mut pem = String::from("-----BEGIN CERTIFICATE-----\n");
+        // Lines of 64 characters.
+        for (at, char) in text.chars().enumerate() {
+            if at > 0 && at.is_multiple_of(64) {
+                pem.push('\n');
+            }
+            pem.push(char);
+        }
+        pem.push_str("\n-----END CERTIFICATE-----\n");
+        pem
     }
 
     /// What serves connections as this identity.

@@ -42,6 +42,9 @@ pub(crate) struct Host {
     pub(crate) cores: i16,
     pub(crate) memory_bytes: i64,
     pub(crate) connected: bool,
+    /// Whether it is not connected because somebody disconnected it: it runs on.
+    #[serde(default)]
+    pub(crate) let_go: bool,
     pub(crate) in_maintenance: bool,
     pub(crate) boot_time: jiff::Timestamp,
     pub(crate) vms: BTreeSet<Id>,

@@ -341,3 +341,29 @@ async fn what_an_unregistered_vm_leaves_takes_space_until_it_is_removed() {
     assert!(!left.contains("egg"), "{left}");
     server.stop().await;
 }
+
+#[tokio::test]
+async fn govc_lets_a_host_go_and_takes_it_back() {
+    const HOST: &str = "/DC0/host/DC0_H0/DC0_H0";
+    let server = server().await;
+    let state = async |path: &str, property: &str| {
+        server.govc(&["object.collect", "-s", path, property]).await.trim().to_owned()
+    };
+    server.govc(&["host.disconnect", HOST]).await;
+    assert_eq!(state(HOST, "runtime.connectionState").await, "disconnected");
+    assert_eq!(state("/DC0/vm/DC0_H0_VM0", "runtime.connectionState").await, "disconnected");
+    // It runs on, but nothing can be done to it.
+    assert_eq!(state("/DC0/vm/DC0_H0_VM0", "runtime.powerState").await, "poweredOn");
+    let refused = server.try_govc(&["vm.power", "-off", "DC0_H0_VM0"]).await.expect_err("out of reach");
+    assert!(refused.contains("it is disconnected"), "{refused}");
+    server.try_govc(&["host.disconnect", HOST]).await.expect_err("it is let go already");
+
+    server.govc(&["host.reconnect", HOST]).await;
+    assert_eq!(state(HOST, "runtime.connectionState").await, "connected");
+    server.govc(&["vm.power", "-off", "DC0_H0_VM0"]).await;
+    let events = server.govc(&["events", HOST]).await;
+    for told in ["Disconnected from DC0_H0 in DC0", "Connected to DC0_H0 in DC0"] {
+        assert!(events.contains(told), "{events}");
+    }
+    server.stop().await;
+}

@@ -19,7 +19,9 @@ pub(super) struct Server {
 impl Server {
     pub(super) async fn start(counts: Counts) -> Self {
         let scratch = TempDir::new().expect("a folder");
+        let identity = Identity::self_signed(&["localhost", "127.0.0.1"]).expect("an identity");
         let settings = Settings {
+            host_certificate: Some(identity.pem()),
             login: Some(("user".to_owned(), "pass".to_owned())),
             guest_login: Some(rookery_vim_sim::Login {
                 user: "root".to_owned(),
@@ -32,7 +34,7 @@ impl Server {
         let supervisor = Supervisor::new();
         let blobs = Blobs::in_folder(&scratch.path().join("blobs")).expect("a folder");
         let running = Running::start(world, rookery_vim_sim::Clock::real(clock), blobs, &supervisor);
-        let tls = Identity::self_signed(&["localhost", "127.0.0.1"]).and_then(Identity::acceptor);
+        let tls = identity.acceptor();
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let port = listener.local_addr().expect("an address").port();
         supervisor.spawn("listener", running.serve(listener, Some(tls.expect("an identity"))));

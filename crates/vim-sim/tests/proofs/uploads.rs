@@ -35,10 +35,8 @@ impl Sender {
             headers: vec![("cookie".to_owned(), self.cookie.clone())],
             ..Request::default()
         });
-        match self.lab.take(id).expect("an answer").body {
-            Body::Head(size) => Some(size),
-            _ => None,
-        }
+        let reply = self.lab.take(id).expect("an answer");
+        if let Body::Head(size) = reply.body { Some(size) } else { None }
     }
 
     fn files(&mut self, method: &str, parameters: &str) {

@@ -1,5 +1,8 @@
 """Reads every property that pyvmomi knows of every object. It is strict: a member that a class does not have raises."""
 
+import ssl
+import sys
+
 import session
 from pyVmomi import vim, vmodl
 
@@ -69,5 +72,11 @@ assert vm in vm.datastore[0].vm and vm.datastore[0].summary.freeSpace < vm.datas
 assert vm in vm.network[0].vm
 assert vm.resourcePool.owner is not None and vm in vm.resourcePool.vm
 assert powered[1].snapshot is None, "what is unset is None"
+
+# Hosts show the certificate that vCenter knows of them, as bytes with a sign.
+shown = ssl.get_server_certificate(("127.0.0.1", int(sys.argv[1])))
+for host in session.all_of(service, vim.HostSystem):
+    known = bytes(byte % 256 for byte in host.config.certificate).decode()
+    assert ssl.PEM_cert_to_DER_cert(known) == ssl.PEM_cert_to_DER_cert(shown), known
 
 session.done(service)

@@ -106,6 +106,14 @@ methods! {
     /// On to the newest.
     ResetCollector = "ResetCollector", repeatable: true, returns () {}
 
+    /// Lets go of a host, which runs on.
+    DisconnectHostTask = "DisconnectHost_Task", repeatable: false, returns MoRef {}
+    /// Takes a host back.
+    ReconnectHostTask = "ReconnectHost_Task", repeatable: false, returns MoRef {
+        cnx_spec: Option<Node> = "cnxSpec",
+        reconnect_spec: Option<Node> = "reconnectSpec",
+    }
+
     /// Makes a folder of the same kind inside a folder.
     CreateFolder = "CreateFolder", repeatable: false, returns MoRef {
         name: String = "name",
