@@ -1,5 +1,6 @@
 //! Calls and answers as SOAP.
 
+mod schema;
 mod strict;
 
 use rookery_vim::envelope::{self, service_instance};

@@ -14,6 +14,25 @@ async fn found(desk: &Desk, method: &str, given: &str) -> anyhow::Result<Option<
     Ok(answer.child_text("returnval").map(str::to_owned))
 }
 
+pub(super) async fn a_host_is_let_go_and_taken_back(subject: Subject) -> anyhow::Result<()> {
+    let desk = Desk::at(&subject).await?;
+    let (vm, host) = (desk.find(VM).await?, desk.find("DC0/host/DC0_H0/DC0_H0").await?);
+    let connection = async |wanted: &str| {
+        for of in [&host, &vm] {
+            let state = desk.property(of, "runtime.connectionState").await?;
+            ensure!(state == wanted, "{of:?} is {state}");
+        }
+        Ok(())
+    };
+    desk.finish("DisconnectHost_Task", &host, "").await?;
+    connection("disconnected").await?;
+    ensure!(desk.property(&vm, "runtime.powerState").await? == "poweredOn", "it went off");
+    is(&desk.refusal("PowerOffVM_Task", &vm, "").await?, "HostNotConnected")?;
+    desk.finish("ReconnectHost_Task", &host, "").await?;
+    connection("connected").await?;
+    desk.off(&vm).await
+}
+
 pub(super) async fn a_vm_is_found_by_its_uuid(subject: Subject) -> anyhow::Result<()> {
     let desk = Desk::at(&subject).await?;
     let vm = desk.find(VM).await?;

@@ -73,24 +73,30 @@ impl Server {
 
     /// Lets a script run to its end, which must be a good one.
     pub(super) async fn python(&self, script: &str) {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pyvmomi").join(script);
-        let output = Command::new(tool("pyvmomi").join("bin/python"))
-            .args(["-B"])
-            .arg(&script)
-            .arg(self.port.to_string())
-            .env_clear()
-            .output()
-            .await
-            .expect("python starts");
-        let told = String::from_utf8_lossy(&output.stdout);
-        let error = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{}: {told}{error}", script.display());
-        assert!(told.ends_with("all is well\n"), "{} ended early: {told}{error}", script.display());
+        let told = python(script, &self.port.to_string()).await;
+        assert!(told.ends_with("all is well\n"), "{script} ended early: {told}");
     }
 
     pub(super) async fn stop(self) {
         self.supervisor.shutdown(std::time::Duration::ZERO).await.ok();
     }
+}
+
+/// What a script prints.
+pub(super) async fn python(script: &str, argument: &str) -> String {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pyvmomi").join(script);
+    let output = Command::new(tool("pyvmomi").join("bin/python"))
+        .args(["-B"])
+        .arg(&script)
+        .arg(argument)
+        .env_clear()
+        .output()
+        .await
+        .expect("python starts");
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {told}{error}", script.display());
+    told
 }
 
 /// A real component that `cargo xtask tools` has built. Its absence is a failure, never a skip.
