@@ -321,40 +321,41 @@ async fn an_upload_that_breaks_off_leaves_nothing_and_can_be_repeated() {
     let upload = Upload { target: path("iso/a"), size, reuse: Reuse::SameSize, existing: Existing::Refuse };
     let (progress, _) = watch::channel(0);
 
-    // The connection is cut when half of it has gone.
-    let (mut giver, taker) = duplex(1 << 20);
-    let taker = Mutex::new(Some(taker));
-    let sent = files.upload(
-        &upload,
-        async || Ok(taker.lock().expect("nobody panicked").take().expect("it is opened once")),
-        &progress,
-    );
-    let cut = async {
-        tokio::io::copy(&mut Pattern::new(size / 2), &mut giver).await.expect("half of it");
-        let arrives = async || seen(&govc, DATACENTER, "iso").await.values().any(|found| *found > 0);
-        eventually("a part of the file arrives", arrives).await;
-        assert!(!seen(&govc, DATACENTER, "iso").await.contains_key("a"), "not under its name");
-        relay.hang_up();
-        // The other half; nobody may take it any more.
-        giver.write_all(&vec![0; 4 << 20]).await.ok();
+    // Half of it goes; then something happens, and the rest is that long.
+    let broken_off = async |happens: &dyn Fn(), rest: u64| {
+        let (mut giver, taker) = duplex(1 << 20);
+        let taker = Mutex::new(Some(taker));
+        let sent = files.upload(
+            &upload,
+            async || Ok(taker.lock().expect("nobody panicked").take().expect("it is opened once")),
+            &progress,
+        );
+        let give = async {
+            tokio::io::copy(&mut Pattern::new(size / 2), &mut giver).await.expect("half of it");
+            let arrives = async || seen(&govc, DATACENTER, "iso").await.values().any(|found| *found > 0);
+            eventually("a part of the file arrives", arrives).await;
+            assert!(!seen(&govc, DATACENTER, "iso").await.contains_key("a"), "not under its name");
+            happens();
+            // Perhaps nobody takes it any more.
+            tokio::io::copy(&mut Pattern::new(rest), &mut giver).await.ok();
+            drop(giver);
+        };
+        let (sent, ()) = tokio::join!(sent, give);
+        assert_eq!(seen(&govc, DATACENTER, "iso").await, BTreeMap::new());
+        sent.expect_err("it breaks off")
     };
-    let (sent, ()) = tokio::join!(sent, cut);
-    let error = sent.expect_err("it was cut");
+
+    let error = broken_off(&|| relay.hang_up(), size / 2).await;
     let broken = matches!(&error, DatastoreError::Transfer { source: TransferError::Broken { .. }, .. });
     assert!(broken && error.is_transient(), "{error:?}");
-    assert_eq!(seen(&govc, DATACENTER, "iso").await, BTreeMap::new());
 
     // A source that ends early, or goes on, is told apart from that.
-    let error = files.upload(&upload, async || Ok(Pattern::new(size - 1)), &progress).await;
-    let error = error.expect_err("a byte is missing");
+    let error = broken_off(&|| (), size / 2 - 1).await;
     let short = matches!(&error, DatastoreError::Transfer { source: TransferError::SourceShort { .. }, .. });
     assert!(short && !error.is_transient(), "{error:?}");
-    assert_eq!(seen(&govc, DATACENTER, "iso").await, BTreeMap::new());
-    let error = files.upload(&upload, async || Ok(Pattern::new(size + 1)), &progress).await;
-    let error = error.expect_err("a byte too many");
+    let error = broken_off(&|| (), size / 2 + 1).await;
     let long = matches!(&error, DatastoreError::Transfer { source: TransferError::SourceLong { .. }, .. });
     assert!(long, "{error:?}");
-    assert_eq!(seen(&govc, DATACENTER, "iso").await, BTreeMap::new());
 
     files.upload(&upload, async || Ok(Pattern::new(size)), &progress).await.expect("the same again");
     assert_eq!(seen(&govc, DATACENTER, "iso").await, BTreeMap::from([("a".to_owned(), size)]));

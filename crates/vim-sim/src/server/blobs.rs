@@ -29,15 +29,16 @@ impl Blobs {
         self.folder.join(blob.to_string())
     }
 
-    /// A new file for content that is still to come.
-    pub(super) async fn create(&self) -> io::Result<(u64, File)> {
+    /// A new file for content that is still to come. At once: whoever sends it may ask for it next.
+    pub(super) fn create(&self) -> io::Result<(u64, File)> {
         let blob = self.last.fetch_add(1, Ordering::Relaxed) + 1;
-        Ok((blob, File::create(self.path(blob)).await?))
+        let file = std::fs::File::create(self.path(blob))?;
+        Ok((blob, File::from_std(file)))
     }
 
     /// Writes a body to the disk as it comes. What is broken off is not kept.
     pub(super) async fn put_aside(&self, mut body: Incoming) -> io::Result<Aside> {
-        let (blob, mut file) = self.create().await?;
+        let (blob, mut file) = self.create()?;
         let mut partial = Partial { blobs: self, blob, whole: false };
         let mut size = 0;
         while let Some(frame) = body.frame().await {

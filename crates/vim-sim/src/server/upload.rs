@@ -25,7 +25,7 @@ struct Arrival {
 impl Running {
     /// Takes a file, as long as the world wants it.
     pub(super) async fn receive(&self, mut request: Request, mut body: Incoming) -> Result<Reply, Cut> {
-        let (blob, file) = self.blobs.create().await.map_err(|_| Cut)?;
+        let (blob, file) = self.blobs.create().map_err(|_| Cut)?;
         request.aside = Some(Aside { blob, size: 0 });
         request.coming = true;
         let (mut waiting, mut answer) = self.ask(request)?;
