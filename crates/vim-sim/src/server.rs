@@ -1,7 +1,8 @@
 //! The shell: sockets, one timer, and files around the world.
 //!
 //! ```text
-//!   connection ─► request (a large body is put aside) ─┐                    ┌─► answer ─► connection
+//!   connection ─► request (files are put aside) ───────┐                    ┌─► answer ─► connection
+//!   more has come of a file ───────────────────────────┤                    │
 //!   connection gone ───────────────────────────────────┼─► World::step ─────┼─► effects: files, programs
 //!   the time that the last step asked for ─────────────┘                    └─► the next wake
 //! ```
