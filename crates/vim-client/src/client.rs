@@ -14,6 +14,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use rookery_daemon::telemetry::chain;
 use rookery_daemon::{Backoff, Supervisor};
+use rookery_dial::{Body, Dial, Http, HttpError, read_whole, whole};
 use rookery_vim::envelope::{self, AnswerError, service_instance};
 use rookery_vim::methods::{
     CancelWaitForUpdates, Login, Logout, Method, RetrieveServiceContent, WaitForUpdatesEx,
@@ -25,10 +26,9 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tracing::debug;
 
-use crate::dial::Dial;
 use crate::endpoint::Endpoint;
 use crate::error::CallError;
-use crate::http::{Body, Exchange, Http, HttpError, read_whole, whole};
+use crate::http::{self, Exchange};
 use crate::rate::Rate;
 use crate::rest::{self, RestSession};
 use crate::session::{Credentials, Session};
@@ -303,7 +303,8 @@ impl Wire {
             deadline,
             max_bytes: self.limits.bytes,
         };
-        let reply = self.http.exchange(exchange).await.map_err(|error| self.failed(M::NAME, error))?;
+        let reply =
+            http::exchange(&self.http, exchange).await.map_err(|error| self.failed(M::NAME, error))?;
         debug!(
             method = M::NAME,
             operation,
@@ -343,7 +344,7 @@ impl Wire {
         let deadline = self.deadlines.call;
         let exchange =
             Exchange { path, body: None, soap_action: "", cookie: None, deadline, max_bytes: 1 << 20 };
-        let reply = self.http.exchange(exchange).await.map_err(|error| self.failed(method, error))?;
+        let reply = http::exchange(&self.http, exchange).await.map_err(|error| self.failed(method, error))?;
         // A server without the file is still spoken to, in the oldest version that has what we need.
         let offered = envelope::versions(&reply.body).unwrap_or_default();
         Ok(negotiate(offered.iter().map(String::as_str)).to_owned())

@@ -1,25 +1,15 @@
-//! Where a vCenter is: a host, `host:port`, or a URL, as people write it.
+//! Where a vCenter is: a server, and at most the one path that speaks this protocol.
 
 use std::fmt;
+use std::ops::Deref;
+
+use rookery_dial::{Address, InvalidAddress, UserInfo};
 
 /// A vCenter's address.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Endpoint {
-    host: String,
-    port: u16,
-    tls: bool,
-}
+pub struct Endpoint(rookery_dial::Endpoint);
 
-/// A user name and password that stood inside a URL.
-#[derive(Clone, PartialEq, Eq)]
-pub struct UserInfo {
-    /// The user, decoded.
-    pub user: String,
-    /// The password, decoded.
-    pub password: Option<String>,
-}
-
-/// Why a text is not an address.
+/// Why a text is not a vCenter's address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidEndpoint {
     #[error("the address is empty: give a host, host:port or https://host/sdk")]
@@ -37,170 +27,65 @@ pub enum InvalidEndpoint {
 impl Endpoint {
     /// Reads an address, and the credentials that may stand before an `@` in it.
     pub fn parse(given: &str) -> Result<(Self, Option<UserInfo>), InvalidEndpoint> {
-        let given = given.trim();
-        let (tls, rest) = match given.split_once("://") {
-            Some(("https", rest)) => (true, rest),
-            Some(("http", rest)) => (false, rest),
-            Some((scheme, _)) => return Err(InvalidEndpoint::Scheme { scheme: scheme.to_owned() }),
-            None => (true, given),
-        };
-        // The user may be an address itself (`administrator@vsphere.local`): the last @ before the path separates.
-        let authority_end = rest.rfind('@').map_or(0, |at| at + 1);
-        let path_at = rest[authority_end..].find(['/', '?', '#']).map_or(rest.len(), |at| authority_end + at);
-        let (authority, path) = rest.split_at(path_at);
-        if !matches!(path, "" | "/" | "/sdk" | "/sdk/") {
-            return Err(InvalidEndpoint::Path { path: path.to_owned() });
-        }
-        let (info, address) = match authority.rsplit_once('@') {
-            Some((info, address)) => (Some(UserInfo::parse(info)), address),
-            None => (None, authority),
-        };
-        let (host, port) = split_port(address)?;
-        let port = match port {
-            None => {
-                if tls {
-                    443
-                } else {
-                    80
-                }
-            }
-            Some(text) => text.parse().map_err(|_| InvalidEndpoint::Port { port: text.to_owned() })?,
-        };
-        Ok((Self { host: host.to_owned(), port, tls }, info))
-    }
-
-    /// Host name or address, without brackets.
-    pub fn host(&self) -> &str {
-        &self.host
-    }
-
-    /// Port.
-    pub fn port(&self) -> u16 {
-        self.port
-    }
-
-    /// Whether the connection is encrypted.
-    pub fn is_tls(&self) -> bool {
-        self.tls
-    }
-
-    /// `host:port`, an IPv6 address in brackets.
-    pub fn authority(&self) -> String {
-        if self.host.contains(':') {
-            format!("[{}]:{}", self.host, self.port)
+        let Address { endpoint, user_info, path } = Address::parse(given)?;
+        if matches!(path.as_str(), "" | "/" | "/sdk" | "/sdk/") {
+            Ok((Self(endpoint), user_info))
         } else {
-            format!("{}:{}", self.host, self.port)
+            Err(InvalidEndpoint::Path { path })
         }
     }
 }
 
-fn split_port(address: &str) -> Result<(&str, Option<&str>), InvalidEndpoint> {
-    let invalid = || InvalidEndpoint::Host { host: address.to_owned() };
-    let (host, port) = if let Some(rest) = address.strip_prefix('[') {
-        let (host, after) = rest.split_once(']').ok_or_else(invalid)?;
-        let port = if after.is_empty() { None } else { Some(after.strip_prefix(':').ok_or_else(invalid)?) };
-        host.parse::<std::net::Ipv6Addr>().map_err(|_| invalid())?;
-        (host, port)
-    } else if address.parse::<std::net::Ipv6Addr>().is_ok() {
-        (address, None)
-    } else {
-        address.split_once(':').map_or((address, None), |(host, port)| (host, Some(port)))
-    };
-    if host.is_empty() {
-        return Err(InvalidEndpoint::Empty);
-    }
-    let legal = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ':');
-    if host.chars().all(legal) { Ok((host, port)) } else { Err(invalid()) }
-}
-
-impl UserInfo {
-    /// What does not decode was meant literally: nobody has to know about percent-encoding.
-    fn parse(info: &str) -> Self {
-        let (user, password) = match info.split_once(':') {
-            Some((user, password)) => (user, Some(percent_decode(password))),
-            None => (info, None),
-        };
-        Self { user: percent_decode(user), password }
+impl Deref for Endpoint {
+    type Target = rookery_dial::Endpoint;
+    fn deref(&self) -> &rookery_dial::Endpoint {
+        &self.0
     }
 }
 
-fn percent_decode(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        let hex = bytes.get(at + 1..at + 3).and_then(|h| std::str::from_utf8(h).ok());
-        let decoded = hex.and_then(|h| u8::from_str_radix(h, 16).ok()).filter(|_| byte == b'%');
-        out.push(decoded.unwrap_or(byte));
-        at += if decoded.is_some() { 3 } else { 1 };
+impl From<Endpoint> for rookery_dial::Endpoint {
+    fn from(endpoint: Endpoint) -> Self {
+        endpoint.0
     }
-    String::from_utf8(out).unwrap_or_else(|_| text.to_owned())
 }
 
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}://{}", if self.tls { "https" } else { "http" }, self.authority())
+        self.0.fmt(f)
     }
 }
 
-impl fmt::Debug for UserInfo {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("UserInfo").field("user", &self.user).finish_non_exhaustive()
+impl From<InvalidAddress> for InvalidEndpoint {
+    fn from(error: InvalidAddress) -> Self {
+        match error {
+            InvalidAddress::Empty => Self::Empty,
+            InvalidAddress::Scheme { scheme } => Self::Scheme { scheme },
+            InvalidAddress::Port { port } => Self::Port { port },
+            InvalidAddress::Host { host } => Self::Host { host },
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
-
-    fn check(given: &str, expected: &str, user: Option<(&str, Option<&str>)>) {
-        let (endpoint, info) = Endpoint::parse(given).expect(given);
-        assert_eq!(endpoint.to_string(), expected, "{given}");
-        let info = info.map(|i| (i.user, i.password));
-        assert_eq!(info, user.map(|(u, p)| (u.to_owned(), p.map(str::to_owned))), "{given}");
-    }
 
     #[test]
-    fn host_port_and_url_are_all_addresses() {
-        check("vc.example.com", "https://vc.example.com:443", None);
-        check(" vc.example.com:8443 ", "https://vc.example.com:8443", None);
-        check("https://vc/sdk", "https://vc:443", None);
-        check("http://127.0.0.1:8989", "http://127.0.0.1:8989", None);
-        check("fe80::1", "https://[fe80::1]:443", None);
-        check("https://[::1]:8989/sdk", "https://[::1]:8989", None);
-    }
-
-    #[test]
-    fn credentials_may_stand_in_the_url_encoded_or_not() {
-        check("https://user:pass@vc/sdk", "https://vc:443", Some(("user", Some("pass"))));
-        check("user@vc", "https://vc:443", Some(("user", None)));
-        check(
-            "https://administrator@vsphere.local:p%40ss/%2F100%@vc:1",
-            "https://vc:1",
-            Some(("administrator@vsphere.local", Some("p@ss//100%"))),
-        );
-    }
-
-    #[test]
-    fn what_cannot_be_an_address_is_refused_with_its_reason() {
-        for bad in
-            ["", "https://", "ftp://vc", "vc:port", "vc:70000", "https://vc/ui", "a b", "[::1", "https://[x]"]
-        {
-            assert!(Endpoint::parse(bad).is_err(), "{bad}");
+    fn a_vcenter_is_a_server_with_or_without_its_path() {
+        for given in ["vc", "https://vc", "https://vc/", "https://vc/sdk", "https://vc/sdk/"] {
+            let (endpoint, info) = Endpoint::parse(given).expect(given);
+            assert_eq!((endpoint.to_string().as_str(), info), ("https://vc:443", None), "{given}");
         }
     }
 
     #[test]
-    fn a_password_is_not_printed() {
-        let (_, info) = Endpoint::parse("u:hunter2@vc").expect("parses");
-        assert!(!format!("{info:?}").contains("hunter2"));
-    }
-
-    proptest! {
-        #[test]
-        fn no_text_panics(text in any::<String>()) {
-            drop(Endpoint::parse(&text));
+    fn another_path_is_refused() {
+        for path in ["/ui", "/sdk/x", "?sdk", "#sdk"] {
+            let refused = Endpoint::parse(&format!("https://vc{path}"));
+            assert_eq!(refused, Err(InvalidEndpoint::Path { path: path.to_owned() }));
+        }
+        for bad in ["", "ftp://vc", "vc:70000", "a b"] {
+            assert!(Endpoint::parse(bad).is_err(), "{bad}");
         }
     }
 }

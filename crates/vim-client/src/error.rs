@@ -1,10 +1,9 @@
 use hyper::StatusCode;
+use rookery_dial::{DialError, HttpError};
 use rookery_vim::envelope::AnswerError;
 use rookery_vim::{Fault, FaultKind};
 
-use crate::dial::DialError;
 use crate::endpoint::Endpoint;
-use crate::http::HttpError;
 
 /// Why a call gave no result, and what the caller may conclude.
 #[derive(Debug, Clone, thiserror::Error)]

@@ -1,34 +1,12 @@
-//! HTTP to one server: keep-alive connections, bounded answers, one deadline over the whole exchange.
+//! One exchange with vCenter: a SOAP request or a GET, under one deadline.
 
-use std::error::Error as _;
-use std::io::{self, Read};
-use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
-use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
-use hyper::header::{
-    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue, SET_COOKIE,
-    USER_AGENT,
-};
-use hyper::rt::ReadBufCursor;
-use hyper::{Method, Request, Response, StatusCode, Uri};
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::{Connected, Connection};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use bytes::Bytes;
+use hyper::header::{ACCEPT_ENCODING, CONTENT_TYPE, COOKIE, HeaderName, SET_COOKIE};
+use hyper::{Method, StatusCode};
+use rookery_dial::{Http, HttpError, read_whole, whole};
 use tokio::time::timeout;
-
-use crate::dial::{Dial, DialError, Stream};
-use crate::endpoint::Endpoint;
-
-/// Below the minute after which front proxies close silently: reusing such a connection makes a POST ambiguous.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(50);
-/// Commands in flight beyond this open further connections, which close when they are done.
-const IDLE_CONNECTIONS: usize = 8;
 
 /// One exchange.
 #[derive(Debug)]
@@ -50,194 +28,26 @@ pub(crate) struct Reply {
     pub(crate) body: Bytes,
 }
 
-/// Why an exchange gave no complete answer.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum HttpError {
-    /// The request was never sent.
-    #[error(transparent)]
-    Dial(DialError),
-    /// The request may have been carried out.
-    #[error("no answer within {} s", .0.as_secs())]
-    TimedOut(Duration),
-    /// The request may have been carried out.
-    #[error("the connection broke: {0}")]
-    Broken(String),
-    /// The answer is too large to keep.
-    #[error("the answer is larger than {limit} bytes")]
-    TooLarge { limit: usize },
-    /// The answer's compression is damaged.
-    #[error("the answer's compression is damaged: {0}")]
-    Damaged(String),
+/// Asks, and reads the whole answer.
+pub(crate) async fn exchange(http: &Http, exchange: Exchange<'_>) -> Result<Reply, HttpError> {
+    let deadline = exchange.deadline;
+    timeout(deadline, run(http, exchange)).await.unwrap_or(Err(HttpError::TimedOut(deadline)))
 }
 
-/// What is sent: all of it at once, or as it comes.
-pub(crate) type Body = UnsyncBoxBody<Bytes, io::Error>;
-
-/// A body that is there already.
-pub(crate) fn whole(content: impl Into<Bytes>) -> Body {
-    Full::new(content.into()).map_err(|never| match never {}).boxed_unsync()
-}
-
-/// A client of one server.
-#[derive(Debug, Clone)]
-pub(crate) struct Http {
-    client: Client<Connector, Body>,
-    base: String,
-    user_agent: HeaderValue,
-}
-
-impl Http {
-    pub(crate) fn new(endpoint: &Endpoint, dial: Arc<dyn Dial>, user_agent: &str) -> Self {
-        let client = Client::builder(TokioExecutor::new())
-            .pool_idle_timeout(IDLE_TIMEOUT)
-            .pool_max_idle_per_host(IDLE_CONNECTIONS)
-            .pool_timer(TokioTimer::new())
-            .timer(TokioTimer::new())
-            .build(Connector(dial));
-        // TLS happens inside the dialer: to this layer every server speaks plain HTTP.
-        let base = format!("http://{}", endpoint.authority());
-        let user_agent = HeaderValue::from_str(user_agent).unwrap_or(HeaderValue::from_static("rookery"));
-        Self { client, base, user_agent }
+async fn run(http: &Http, exchange: Exchange<'_>) -> Result<Reply, HttpError> {
+    let Exchange { path, soap_action, cookie, max_bytes, .. } = exchange;
+    let mut headers = vec![(ACCEPT_ENCODING, "gzip")];
+    let method = if exchange.body.is_some() { Method::POST } else { Method::GET };
+    if exchange.body.is_some() {
+        headers.push((CONTENT_TYPE, "text/xml; charset=\"utf-8\""));
+        headers.push((HeaderName::from_static("soapaction"), soap_action));
     }
-
-    pub(crate) async fn exchange(&self, exchange: Exchange<'_>) -> Result<Reply, HttpError> {
-        let deadline = exchange.deadline;
-        timeout(deadline, self.run(exchange)).await.unwrap_or(Err(HttpError::TimedOut(deadline)))
-    }
-
-    async fn run(&self, exchange: Exchange<'_>) -> Result<Reply, HttpError> {
-        let Exchange { path, soap_action, cookie, max_bytes, .. } = exchange;
-        let mut headers = vec![(ACCEPT_ENCODING, "gzip")];
-        let method = if exchange.body.is_some() { Method::POST } else { Method::GET };
-        if exchange.body.is_some() {
-            headers.push((CONTENT_TYPE, "text/xml; charset=\"utf-8\""));
-            headers.push((HeaderName::from_static("soapaction"), soap_action));
-        }
-        headers.extend(cookie.map(|cookie| (COOKIE, cookie)));
-        let body = whole(exchange.body.unwrap_or_default());
-        let response = self.send(method, path, &headers, body).await?;
-        let status = response.status();
-        let cookies = response.headers().get_all(SET_COOKIE).iter();
-        let cookies = cookies.filter_map(|c| c.to_str().ok().map(str::to_owned)).collect();
-        let body = read_whole(response, max_bytes).await?;
-        Ok(Reply { status, cookies, body })
-    }
-
-    /// Sends one request and gives its answer, the body of which is still to be read. No deadline: whoever asks knows
-    /// how long this may take.
-    pub(crate) async fn send(
-        &self,
-        method: Method,
-        path: &str,
-        headers: &[(HeaderName, &str)],
-        body: Body,
-    ) -> Result<Response<Incoming>, HttpError> {
-        let uri: Uri = format!("{}{path}", self.base).parse().map_err(|_| never("the address"))?;
-        let mut request = Request::builder().method(method).uri(uri).header(USER_AGENT, &self.user_agent);
-        for (name, value) in headers {
-            request = request.header(name, *value);
-        }
-        let request = request.body(body).map_err(|_| never("a header"))?;
-        self.client.request(request).await.map_err(|error| classify(&error))
-    }
-}
-
-/// A request that cannot be put together was not sent.
-fn never(part: &str) -> HttpError {
-    HttpError::Broken(format!("{part} cannot stand in an HTTP request"))
-}
-
-fn classify(error: &hyper_util::client::legacy::Error) -> HttpError {
-    let mut source = error.source();
-    let mut innermost = error.to_string();
-    while let Some(cause) = source {
-        if let Some(dial) = cause.downcast_ref::<DialError>() {
-            return HttpError::Dial(dial.clone());
-        }
-        innermost = cause.to_string();
-        source = cause.source();
-    }
-    HttpError::Broken(innermost)
-}
-
-/// The body of an answer, decompressed.
-pub(crate) async fn read_whole(response: Response<Incoming>, limit: usize) -> Result<Bytes, HttpError> {
-    let gzip = is_gzip(response.headers());
-    let body = collect(response.into_body(), limit).await?;
-    if gzip { inflate(&body, limit) } else { Ok(body) }
-}
-
-fn is_gzip(headers: &HeaderMap) -> bool {
-    headers.get(CONTENT_ENCODING).is_some_and(|e| e.as_bytes().eq_ignore_ascii_case(b"gzip"))
-}
-
-async fn collect(mut body: Incoming, limit: usize) -> Result<Bytes, HttpError> {
-    let mut collected = BytesMut::new();
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| HttpError::Broken(error.to_string()))?;
-        let Ok(data) = frame.into_data() else { continue };
-        if collected.len() + data.len() > limit {
-            return Err(HttpError::TooLarge { limit });
-        }
-        collected.extend_from_slice(&data);
-    }
-    Ok(collected.freeze())
-}
-
-/// A few bytes can claim to be gigabytes: the limit holds for what comes out, too.
-fn inflate(compressed: &[u8], limit: usize) -> Result<Bytes, HttpError> {
-    let mut plain = Vec::new();
-    let mut decoder = flate2::read::MultiGzDecoder::new(compressed).take(limit as u64 + 1);
-    decoder.read_to_end(&mut plain).map_err(|error| HttpError::Damaged(error.to_string()))?;
-    if plain.len() > limit { Err(HttpError::TooLarge { limit }) } else { Ok(plain.into()) }
-}
-
-/// Hands the dialer's streams to hyper.
-#[derive(Debug, Clone)]
-struct Connector(Arc<dyn Dial>);
-
-impl tower_service::Service<Uri> for Connector {
-    type Response = Link;
-    type Error = DialError;
-    type Future = Pin<Box<dyn Future<Output = Result<Link, DialError>> + Send>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), DialError>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, _: Uri) -> Self::Future {
-        let dialing = self.0.dial();
-        Box::pin(async move { dialing.await.map(|stream| Link(TokioIo::new(stream))) })
-    }
-}
-
-/// A dialed stream in hyper's terms.
-struct Link(TokioIo<Box<dyn Stream>>);
-
-impl Connection for Link {
-    fn connected(&self) -> Connected {
-        Connected::new()
-    }
-}
-
-impl hyper::rt::Read for Link {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: ReadBufCursor<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_read(cx, buf)
-    }
-}
-
-impl hyper::rt::Write for Link {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(cx, buf)
-    }
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(cx)
-    }
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(cx)
-    }
+    headers.extend(cookie.map(|cookie| (COOKIE, cookie)));
+    let body = whole(exchange.body.unwrap_or_default());
+    let response = http.send(method, path, &headers, body).await?;
+    let status = response.status();
+    let cookies = response.headers().get_all(SET_COOKIE).iter();
+    let cookies = cookies.filter_map(|c| c.to_str().ok().map(str::to_owned)).collect();
+    let body = read_whole(response, max_bytes).await?;
+    Ok(Reply { status, cookies, body })
 }

@@ -8,12 +8,10 @@
 
 mod capacity;
 mod cards;
-mod certificate;
 mod client;
 mod clone;
 mod create;
 mod datastore;
-mod dial;
 mod endpoint;
 mod error;
 mod events;
@@ -34,7 +32,6 @@ mod search;
 mod session;
 mod tags;
 mod tasks;
-mod tls;
 mod transfer;
 mod uuid;
 mod version;
@@ -45,7 +42,6 @@ pub use capacity::{
     Mhz, PoolCapacity, Share, capacity,
 };
 pub use cards::NetworkBacking;
-pub use certificate::Certificate;
 pub use client::{Client, Deadlines, Options};
 pub use clone::{CloneError, CloneOrder, DiskMove, FixedAddress, GuestSetup};
 pub use create::{
@@ -56,22 +52,23 @@ pub use datastore::{
     DatastoreError, DatastoreFiles, DatastorePlace, Existing, FileEntry, FileInfo, FileKind, FilePath,
     InvalidFilePath, Reuse, TransferPatience, Upload, Uploaded,
 };
-pub use dial::{Dial, DialError, Dialing, Stream, TcpDial, presented_certificate};
-pub use endpoint::{Endpoint, InvalidEndpoint, UserInfo};
+pub use endpoint::{Endpoint, InvalidEndpoint};
 pub use error::CallError;
 pub use events::{Event, EventFilter, events};
 pub use governor::{Blocked, Ceilings, Governor, Order, Permit, Priority, Site, Waiting};
 pub use guest::{GuestError, GuestFileError, GuestUser, Guests, Program, RouteError};
-pub use http::HttpError;
 pub use inventory::{Completeness, Config, Guest, Inventory, Nic, Snapshot, Vm, WATCHED_PATHS, WaitError};
 pub use machine::{Change, Machines, OperationError, PowerChange};
 pub use network::network_backing;
 pub use placement::{Member, PlacementError};
 pub use places::{FindError, Kind, Place, Places};
 pub use properties::{properties_of, retrieve};
+pub use rookery_dial::{
+    Certificate, Dial, DialError, Dialing, HttpError, InvalidThumbprint, Stream, TcpDial, Thumbprint, Trust,
+    TrustError, UserInfo, presented_certificate,
+};
 pub use search::{SearchError, UuidKind, vm_by_path, vm_by_uuid, vm_names};
 pub use tags::{Cardinality, Category, CategoryId, NewCategory, Refusal, Tag, TagError, TagId, Tags};
 pub use tasks::{TaskError, Tasks};
-pub use tls::{InvalidThumbprint, Thumbprint, Trust, TrustError};
 pub use transfer::{TransferEnd, TransferError};
 pub use uuid::{InvalidUuid, Uuid};

@@ -12,12 +12,12 @@ use bytes::{BufMut, Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::Response;
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
+use rookery_dial::{Body, HttpError};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
 use crate::error::CallError;
-use crate::http::{Body, HttpError};
 
 /// Large enough that the work is in the bytes and not in the calls; a transfer holds three or four of these.
 const CHUNK: u64 = 128 * 1024;

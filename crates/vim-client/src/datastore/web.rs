@@ -7,12 +7,12 @@ use hyper::header::{CONTENT_LENGTH, HeaderMap, LAST_MODIFIED};
 use hyper::{Method, Response, StatusCode};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
+use rookery_dial::{HttpError, whole};
 use tokio::time::timeout;
 
 use super::{DatastoreError, DatastoreFiles, FileInfo, FilePath};
 use crate::client::RETRIES;
 use crate::error::CallError;
-use crate::http::{HttpError, whole};
 use crate::properties::properties_of;
 
 impl DatastoreFiles {

@@ -1,11 +1,11 @@
 //! Where the content of a file goes: an address from the server, judged before anything is sent to it. Pure.
 
+use rookery_dial::Thumbprint;
 use rookery_vim::Node;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 
 use crate::endpoint::Endpoint;
-use crate::tls::Thumbprint;
 
 /// Where to send a request. The path holds a token: whoever knows it may read or write the file.
 #[derive(PartialEq, Eq)]

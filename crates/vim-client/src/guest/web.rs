@@ -6,6 +6,7 @@ use std::time::Duration;
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
 use hyper::{Method, Response, StatusCode};
+use rookery_dial::{Body, Http, HttpError, TcpDial, Thumbprint, Trust, TrustError, whole};
 use rookery_vim::{Hidden, MoRef, Wire as _};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
@@ -13,12 +14,9 @@ use tokio::time::timeout;
 
 use super::route::{Route, RouteError, route, thumbprint};
 use crate::client::Client;
-use crate::dial::TcpDial;
 use crate::endpoint::Endpoint;
 use crate::error::CallError;
-use crate::http::{Body, Http, HttpError, whole};
 use crate::properties::properties_of;
-use crate::tls::{Thumbprint, Trust, TrustError};
 use crate::transfer::{self, Length, TransferError, Watch};
 
 /// A transfer may take as long as it needs, as long as it moves.

@@ -3,12 +3,11 @@ use std::sync::{Arc, Mutex};
 use hyper::Method;
 use hyper::header::CONTENT_LENGTH;
 use rookery_daemon::Supervisor;
+use rookery_dial::{Dial, Dialing, Http, Stream, whole};
 use tokio::io::{DuplexStream, duplex};
 
 use super::*;
-use crate::dial::{Dial, Dialing, Stream};
 use crate::endpoint::Endpoint;
-use crate::http::{Http, whole};
 
 const STALL: Duration = Duration::from_secs(30);
 

@@ -15,6 +15,7 @@ const DIRECTIONS: &[(&str, May)] = &[
     ("rookery-cds", May::Use(&["rookery-daemon", "rookery-dial"])),
     ("rookery-cds-sim", May::Use(&["rookery-daemon"])),
     ("rookery-daemon", May::Use(&[])),
+    ("rookery-dial", May::Use(&[])),
     ("rookery-fleet", May::Use(&[])),
     (
         "rookery-fleet-vsphere",
@@ -26,7 +27,7 @@ const DIRECTIONS: &[(&str, May)] = &[
     ),
     ("rookery-stories", May::UseAllBut(&[])),
     ("rookery-vim", May::Use(&[])),
-    ("rookery-vim-client", May::Use(&["rookery-daemon", "rookery-vim"])),
+    ("rookery-vim-client", May::Use(&["rookery-daemon", "rookery-dial", "rookery-vim"])),
     ("rookery-vim-sim", May::Use(&["rookery-daemon", "rookery-vim"])),
     ("xtask", May::Use(&[])),
 ];

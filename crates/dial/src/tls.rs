@@ -1,4 +1,4 @@
-//! Whom we believe to be the vCenter: system roots, a CA file, or a pinned thumbprint.
+//! Whom we believe to be the server: system roots, a CA file, or a pinned thumbprint.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStor
 pub enum Trust {
     /// The certificate authorities that this machine trusts.
     SystemRoots,
-    /// The certificate authorities in a PEM file; a vCenter usually has one of its own.
+    /// The certificate authorities in a PEM file; a server inside a company usually has one of its own.
     CaFile(PathBuf),
     /// Exactly this certificate.
     Thumbprint(Thumbprint),

@@ -1,4 +1,4 @@
-//! How a byte stream to the server comes about. The only seam between a real vCenter and a simulated one: everything
+//! How a byte stream to the server comes about. The only seam between a real server and a simulated one: everything
 //! above speaks HTTP over whatever stream it is handed.
 
 use std::fmt::Debug;
@@ -15,11 +15,11 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
+use crate::address::Endpoint;
 use crate::certificate::Certificate;
-use crate::endpoint::Endpoint;
 use crate::tls::{Thumbprint, Trust, TrustError, Verifier, client_config};
 
-/// Name resolution, TCP and TLS together; a vCenter that takes longer is down.
+/// Name resolution, TCP and TLS together; a server that takes longer is down.
 const DIAL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A byte stream to the server.
@@ -77,7 +77,8 @@ pub struct TcpDial {
 
 impl TcpDial {
     /// A dialer for one address.
-    pub fn new(endpoint: Endpoint, trust: &Trust) -> Result<Self, TrustError> {
+    pub fn new(endpoint: impl Into<Endpoint>, trust: &Trust) -> Result<Self, TrustError> {
+        let endpoint = endpoint.into();
         let tls = if endpoint.is_tls() { Some(client_config(trust)?) } else { None };
         Ok(Self { endpoint, tls })
     }
