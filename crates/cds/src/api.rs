@@ -1,0 +1,181 @@
+//! One request to the API and its answer: headers, deadline, and what a failure means.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::Method;
+use hyper::header::{ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_TYPE, DATE, HeaderName};
+use jiff::Timestamp;
+use rookery_daemon::Clock;
+use rookery_dial::{Dial, Http, HttpError, read_whole, whole};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::time::timeout;
+use tracing::debug;
+
+use crate::address::ApiAddress;
+use crate::error::CdsError;
+use crate::json;
+
+/// A queue of thousands of jobs with all of their parameters fits.
+const MAX_ANSWER: usize = 32 << 20;
+
+/// The second name under which the date is sent.
+pub(crate) const REMOTE_TIME: HeaderName = HeaderName::from_static("x-cds-remotetime");
+const API_KEY: HeaderName = HeaderName::from_static("x-api-pub-signing-key");
+
+/// The API, without any session.
+#[derive(Debug)]
+pub(crate) struct Api {
+    pub(crate) address: ApiAddress,
+    pub(crate) dial: Arc<dyn Dial>,
+    pub(crate) http: Http,
+    pub(crate) clock: Clock,
+    pub(crate) request_timeout: Duration,
+}
+
+/// One request.
+#[derive(Clone)]
+pub(crate) struct Call {
+    /// What it tries to do, as it follows "refused to".
+    pub(crate) what: String,
+    method: Method,
+    path: String,
+    body: Bytes,
+    pub(crate) repeat: Repeat,
+}
+
+/// Whether a request whose answer was lost may be sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Repeat {
+    /// It leaves the same behind however often it is carried out.
+    Harmless,
+    /// Only if it is certain that it was not carried out.
+    IfNotDone,
+    /// Not here: whoever calls finds out what happened.
+    Never,
+}
+
+/// A successful answer.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) what: String,
+    pub(crate) api_key: Option<String>,
+    body: Bytes,
+}
+
+impl Call {
+    /// Reads something.
+    pub(crate) fn get(what: impl Into<String>, path: impl Into<String>) -> Self {
+        Self::new(what, Method::GET, path, Repeat::Harmless)
+    }
+
+    /// Does something.
+    pub(crate) fn new(
+        what: impl Into<String>,
+        method: Method,
+        path: impl Into<String>,
+        repeat: Repeat,
+    ) -> Self {
+        Self { what: what.into(), method, path: path.into(), body: Bytes::new(), repeat }
+    }
+
+    /// With a body.
+    pub(crate) fn with(self, body: &impl Serialize) -> Result<Self, CdsError> {
+        let body = serde_json::to_vec(body);
+        let unsent = |reason: serde_json::Error| CdsError::NotUnderstood {
+            what: self.what.clone(),
+            reason: reason.to_string(),
+        };
+        let body = body.map_err(unsent)?.into();
+        Ok(Self { body, ..self })
+    }
+}
+
+impl fmt::Debug for Call {
+    /// The body of a sign-in holds a token.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call").field("method", &self.method).field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl Answer {
+    /// The object in it.
+    pub(crate) fn object<T: DeserializeOwned>(&self) -> Result<T, CdsError> {
+        json::read(&self.body).map_err(|error| self.not_understood(&error))
+    }
+
+    /// The list in it.
+    pub(crate) fn list<T: DeserializeOwned>(&self) -> Result<Vec<T>, CdsError> {
+        json::read_list(&self.body).map_err(|error| self.not_understood(&error))
+    }
+
+    fn not_understood(&self, error: &serde_json::Error) -> CdsError {
+        CdsError::NotUnderstood { what: self.what.clone(), reason: error.to_string() }
+    }
+}
+
+impl Api {
+    /// Sends a request once.
+    pub(crate) async fn send(&self, call: &Call, token: Option<&SecretString>) -> Result<Answer, CdsError> {
+        let deadline = self.request_timeout;
+        let exchange = timeout(deadline, self.exchange(call, token)).await;
+        let (status, api_key, body) = exchange
+            .unwrap_or(Err(HttpError::TimedOut(deadline)))
+            .map_err(|error| CdsError::of_http(&call.what, error))?;
+        debug!(method = %call.method, path = call.path, status, bytes = body.len(), "called CDS");
+        if (200..300).contains(&status) {
+            Ok(Answer { what: call.what.clone(), api_key, body })
+        } else {
+            Err(CdsError::of_answer(&call.what, status, &body))
+        }
+    }
+
+    async fn exchange(
+        &self,
+        call: &Call,
+        token: Option<&SecretString>,
+    ) -> Result<(u16, Option<String>, Bytes), HttpError> {
+        let date = date(self.clock.now());
+        let bearer = token.map(bearer);
+        // No Accept: for some routes JSON is what comes without it. No reuse: the API closes after every answer, and
+        // a request on a connection that is being closed may or may not have been carried out.
+        let mut headers = vec![
+            (CONTENT_TYPE, "application/json"),
+            (ACCEPT_ENCODING, "gzip"),
+            (CONNECTION, "close"),
+            (DATE, date.as_str()),
+            (REMOTE_TIME, date.as_str()),
+        ];
+        headers.extend(bearer.as_deref().map(|bearer| (AUTHORIZATION, bearer)));
+        let path = self.address.route(&call.path);
+        let response = self.http.send(call.method.clone(), &path, &headers, whole(call.body.clone())).await?;
+        let status = response.status().as_u16();
+        let api_key = response.headers().get(API_KEY).and_then(|key| key.to_str().ok()).map(str::to_owned);
+        Ok((status, api_key, read_whole(response, MAX_ANSWER).await?))
+    }
+}
+
+/// The value of the header that carries a session.
+pub(crate) fn bearer(token: &SecretString) -> String {
+    format!("Bearer {}", token.expose_secret())
+}
+
+/// A date as CDS's own clients write it: without the day of the week.
+pub(crate) fn date(now: Timestamp) -> String {
+    now.strftime("%-d %b %Y %H:%M:%S +0000").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_date_has_no_weekday_and_no_leading_zero() {
+        assert_eq!(date("2026-11-05T07:10:00.9Z".parse().unwrap()), "5 Nov 2026 07:10:00 +0000");
+        assert_eq!(date("2026-06-23T21:00:01Z".parse().unwrap()), "23 Jun 2026 21:00:01 +0000");
+    }
+}

@@ -1,0 +1,72 @@
+//! The two conversations that a hatchery may have with one CDS.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
+use rookery_daemon::Clock;
+use rookery_dial::{Dial, Http};
+use secrecy::SecretString;
+
+use crate::address::ApiAddress;
+use crate::api::Api;
+use crate::identity::Identity;
+use crate::session::Session;
+use crate::v1::V1;
+use crate::v2::V2;
+
+/// What a hatchery needs to speak with CDS.
+#[derive(Debug)]
+pub struct Options {
+    /// Where CDS is.
+    pub api: ApiAddress,
+    /// The way to it.
+    pub dial: Arc<dyn Dial>,
+    /// Who the hatchery is.
+    pub identity: Identity,
+    /// The token of its consumer for V1 jobs; none: there are none for it.
+    pub v1: Option<SecretString>,
+    /// The token of its consumer for V2 jobs; none: there are none for it.
+    pub v2: Option<SecretString>,
+    /// How long one request may take.
+    pub request_timeout: Duration,
+    /// What it calls itself.
+    pub user_agent: String,
+    /// The wall time.
+    pub clock: Clock,
+    /// What its waits are drawn from.
+    pub random: StdRng,
+}
+
+/// A CDS server, as one hatchery speaks with it. Cheap to clone; clones share their sessions.
+#[derive(Debug, Clone)]
+pub struct Cds {
+    v1: Option<V1>,
+    v2: Option<V2>,
+}
+
+impl Cds {
+    /// Does nothing yet: each conversation signs in with its first call.
+    pub fn new(options: Options) -> Self {
+        let Options { api, dial, identity, v1, v2, request_timeout, user_agent, clock, mut random } = options;
+        let http = Http::new(api.endpoint(), Arc::clone(&dial), &user_agent);
+        let api = Arc::new(Api { address: api, dial, http, clock, request_timeout });
+        let identity = Arc::new(identity);
+        let mut seed = || StdRng::seed_from_u64(random.random());
+        let v1 =
+            v1.map(|token| V1::new(Session::new(Arc::clone(&api), Arc::clone(&identity), token), seed()));
+        let v2 = v2.map(|token| V2::new(Session::new(api, identity, token), seed()));
+        Self { v1, v2 }
+    }
+
+    /// The conversation about V1 jobs.
+    pub fn v1(&self) -> Option<&V1> {
+        self.v1.as_ref()
+    }
+
+    /// The conversation about V2 jobs.
+    pub fn v2(&self) -> Option<&V2> {
+        self.v2.as_ref()
+    }
+}

@@ -1,0 +1,8 @@
+//! The client against a scripted server at the other end of a pipe, on simulated time.
+
+mod captures;
+mod feeds;
+mod kit;
+mod retries;
+mod sessions;
+mod settling;
