@@ -37,6 +37,9 @@ pub enum CdsError {
     /// An answer that is not in the vocabulary.
     #[error("CDS's answer was not understood when trying to {what}: {reason}")]
     NotUnderstood { what: String, reason: String },
+    /// There is no session, since the sign-in got no answer. Nothing was done.
+    #[error("cannot {what}: signing in failed")]
+    NotSignedIn { what: String, source: Box<CdsError> },
     /// The hatchery has signed out.
     #[error("did not {what}: the hatchery has signed out of CDS")]
     SignedOut { what: String },
@@ -174,12 +177,22 @@ impl CdsError {
         }
     }
 
+    /// What a failed sign-in means to the call that needed it.
+    pub(crate) fn before(self, what: &str) -> Self {
+        if self.may_have_happened() {
+            Self::NotSignedIn { what: what.to_owned(), source: Box::new(self) }
+        } else {
+            self
+        }
+    }
+
     /// CDS's own words, if it was CDS that refused.
     pub fn refusal(&self) -> Option<&Refusal> {
         match self {
             Self::Refused { source, .. } | Self::SignIn { source, .. } | Self::Gone { source, .. } => {
                 Some(source)
             }
+            Self::NotSignedIn { source, .. } => source.refusal(),
             Self::Taken { .. }
             | Self::Unreachable { .. }
             | Self::Lost { .. }
@@ -220,6 +233,7 @@ impl CdsError {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Unreachable { source, .. } => source.is_transient(),
+            Self::NotSignedIn { source, .. } => source.is_transient(),
             Self::Lost { .. } => true,
             Self::Refused { .. } | Self::SignIn { .. } | Self::Unavailable { .. } => {
                 self.is_unauthorized() || self.status().is_some_and(|status| status == 409 || status >= 500)
@@ -238,6 +252,7 @@ impl CdsError {
             Self::Refused { source, .. } => source.status >= 500 && source.id != ErrorId::ServiceUnavailable,
             Self::Unavailable { status, .. } => *status >= 500,
             Self::SignIn { .. }
+            | Self::NotSignedIn { .. }
             | Self::Taken { .. }
             | Self::Gone { .. }
             | Self::Unreachable { .. }

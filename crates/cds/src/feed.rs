@@ -35,6 +35,8 @@ const PING: Duration = Duration::from_secs(25);
 const SILENCE: Duration = Duration::from_secs(60);
 /// How long the server may take to accept what we send.
 const SEND: Duration = Duration::from_secs(10);
+/// How long a shutdown waits for a connection to be closed politely.
+const GOODBYE: Duration = Duration::from_secs(1);
 /// Between connections. One that lived for a while begins the series anew.
 const RECONNECT: Backoff =
     Backoff { first: Duration::from_secs(1), cap: Duration::from_secs(60), attempts: None };
@@ -193,7 +195,7 @@ async fn hear_all<P: Feed>(
         }
     }
     // A courtesy: the server finds out by itself.
-    timeout(SEND, socket.close(None)).await.ok();
+    timeout(GOODBYE, socket.close(None)).await.ok();
     Ok(())
 }
 

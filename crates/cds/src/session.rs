@@ -141,7 +141,7 @@ impl<P: Protocol> Session<P> {
                 warn!(protocol = P::NAME, error = %chain(&error), "session of CDS not renewed yet");
                 Ok(grant)
             }
-            (Err(error), _) => Err(error),
+            (Err(error), _) => Err(error.before(for_what)),
         }
     }
 

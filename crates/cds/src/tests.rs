@@ -3,6 +3,7 @@
 mod captures;
 mod feeds;
 mod kit;
+mod models;
 mod retries;
 mod sessions;
 mod settling;
