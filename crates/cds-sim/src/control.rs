@@ -1,0 +1,200 @@
+//! Control of the simulator: jobs, models, trouble, time, and the whole world out and in.
+//!
+//! Over HTTP it stands under `/control/`, for callers on the same machine that show the token:
+//!
+//! | request | what |
+//! |---|---|
+//! | `GET /control/jobs`, `GET /control/jobs/ID`, `POST /control/jobs` | jobs with all that happened; a new one |
+//! | `GET /control/workers`, `GET /control/requests`, `DELETE /control/requests` | who is there, what was asked |
+//! | `PUT /control/models`, `PUT /control/code-models` | adds or replaces a model |
+//! | `PUT /control/builtin`, `PUT /control/hatcheries` | adds or replaces a consumer |
+//! | `POST /control/faults`, `DELETE /control/faults` | trouble |
+//! | `POST /control/time` `{"advance-seconds": 90}` | lets time pass |
+//! | `POST /control/sessions/expire`, `POST /control/restart` `{"keep-sessions": true}` | ends sessions, connections |
+//! | `POST /control/sockets/drop`, `…/close`, `…/freeze`, `…/thaw` | websockets |
+//! | `GET /control/world`, `PUT /control/world` | everything out and in |
+
+pub(crate) mod http;
+
+use jiff::SignedDuration;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::config::{BuiltinConsumer, CodeModel, HatcheryConsumer, Model};
+use crate::faults::Fault;
+use crate::io::{Effect, Reply};
+use crate::job::NewJob;
+use crate::world::World;
+use crate::{due, sockets};
+
+/// What can be asked of the simulator. Every answer is JSON.
+#[derive(Debug, Clone)]
+pub enum Control {
+    /// A new job: `{"id": …}`.
+    Enqueue(Box<NewJob>),
+    /// All jobs with their histories, oldest first.
+    Jobs,
+    /// One job with its history.
+    Job(String),
+    /// All workers.
+    Workers,
+    /// The requests that came, oldest first.
+    Requests,
+    /// Forgets the requests that came.
+    ForgetRequests,
+    /// Adds or replaces a model of the first protocol, by group and name: `{"id": …}`.
+    PutModel(Box<Model>),
+    /// Adds or replaces a model that lives in a repository, by path and branch.
+    PutCodeModel(Box<CodeModel>),
+    /// Adds or replaces a consumer of the first protocol, by name.
+    PutBuiltin(Box<BuiltinConsumer>),
+    /// Adds or replaces a hatchery of the second protocol, by name.
+    PutHatchery(HatcheryConsumer),
+    /// Some calls get into trouble from now on.
+    AddFault(Fault),
+    /// No call gets into trouble any more.
+    ClearFaults,
+    /// Time passes.
+    Advance(SignedDuration),
+    /// All sessions end, those of workers included.
+    ExpireSessions,
+    /// The server starts again: all connections end, and perhaps all sessions.
+    Restart {
+        /// Whether sessions go on.
+        keep_sessions: bool,
+    },
+    /// All websockets end.
+    DropSockets {
+        /// Whether the other side is told.
+        politely: bool,
+    },
+    /// Nothing is said on websockets any more, or again.
+    FreezeSockets(bool),
+    /// The whole world.
+    Dump,
+    /// This world from now on. Connections end.
+    Load(Value),
+}
+
+/// More than this is not let pass at once.
+const LONGEST: SignedDuration = SignedDuration::from_hours(24 * 366);
+
+pub(crate) fn handle(world: &mut World, control: Control) -> Reply {
+    let done = json!({});
+    match control {
+        Control::Enqueue(job) => answer(&json!({ "id": world.enqueue(*job) })),
+        Control::Jobs => {
+            let mut jobs: Vec<_> = world.state.jobs.values().collect();
+            jobs.sort_by_key(|job| job.number);
+            answer(&jobs)
+        }
+        Control::Job(id) => match world.state.jobs.get(&id) {
+            Some(job) => answer(job),
+            None => refuse(404, "there is no such job"),
+        },
+        Control::Workers => answer(&world.state.workers.values().collect::<Vec<_>>()),
+        Control::Requests => answer(&world.record.entries().collect::<Vec<_>>()),
+        Control::ForgetRequests => {
+            world.record.clear();
+            answer(&done)
+        }
+        Control::PutModel(model) => answer(&json!({ "id": world.state.put_model(*model, world.now) })),
+        Control::PutCodeModel(model) => {
+            let models = &mut world.state.config.code_models;
+            models.retain(|old| old.path != model.path || old.branch != model.branch);
+            models.push(*model);
+            answer(&done)
+        }
+        Control::PutBuiltin(consumer) => {
+            let consumers = &mut world.state.config.builtin;
+            consumers.retain(|old| old.name != consumer.name);
+            consumers.push(*consumer);
+            answer(&done)
+        }
+        Control::PutHatchery(consumer) => {
+            let consumers = &mut world.state.config.hatcheries;
+            consumers.retain(|old| old.name != consumer.name);
+            consumers.push(consumer);
+            answer(&done)
+        }
+        Control::AddFault(fault) => {
+            world.faults.add(fault);
+            answer(&done)
+        }
+        Control::ClearFaults => {
+            world.faults.clear();
+            answer(&done)
+        }
+        Control::Advance(by) => advance(world, by),
+        Control::ExpireSessions => {
+            world.state.sessions.clear();
+            answer(&done)
+        }
+        Control::Restart { keep_sessions } => {
+            if !keep_sessions {
+                world.state.sessions.clear();
+            }
+            cut(world);
+            answer(&done)
+        }
+        Control::DropSockets { politely } => {
+            sockets::close_all(world, politely);
+            answer(&done)
+        }
+        Control::FreezeSockets(frozen) => {
+            world.sockets_frozen = frozen;
+            answer(&done)
+        }
+        Control::Dump => answer(&world.state),
+        Control::Load(dump) => match serde_json::from_value(dump) {
+            Ok(state) => {
+                world.state = state;
+                cut(world);
+                answer(&done)
+            }
+            Err(error) => refuse(400, &error.to_string()),
+        },
+    }
+}
+
+fn advance(world: &mut World, by: SignedDuration) -> Reply {
+    if !(SignedDuration::ZERO..=LONGEST).contains(&by) {
+        return refuse(400, "time can pass forwards, and a year at once at most");
+    }
+    let to = world.now.saturating_add(by).unwrap_or(world.now);
+    due::pass_until(world, to);
+    world.effect(Effect::Advance(to));
+    answer(&json!({ "now": to.to_string() }))
+}
+
+/// Ends all connections.
+fn cut(world: &mut World) {
+    sockets::close_all(world, false);
+    world.effect(Effect::CutConnections);
+}
+
+fn answer(value: &impl Serialize) -> Reply {
+    match serde_json::to_value(value) {
+        Ok(value) => Reply::json(200, &value),
+        Err(error) => refuse(500, &error.to_string()),
+    }
+}
+
+fn refuse(status: u16, why: &str) -> Reply {
+    Reply::json(status, &json!({ "error": why }))
+}
+
+/// How long time is to pass.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct Pass {
+    advance_seconds: i64,
+}
+
+/// How the server starts again.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct Again {
+    #[serde(default)]
+    keep_sessions: bool,
+}

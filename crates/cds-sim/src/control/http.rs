@@ -1,0 +1,70 @@
+//! Control over HTTP.
+
+use jiff::SignedDuration;
+use serde::de::DeserializeOwned;
+
+use super::{Again, Control, Pass, handle, refuse};
+use crate::io::{Reply, Request};
+use crate::world::World;
+
+const PREFIX: &str = "/control/";
+
+/// Whether a request is for the simulator itself.
+pub(crate) fn is_for(request: &Request) -> bool {
+    request.path.starts_with(PREFIX)
+}
+
+pub(crate) fn serve(world: &mut World, request: &Request) -> Reply {
+    let Some(token) = &world.state.config.control_token else {
+        return refuse(404, "there is nothing here");
+    };
+    if !request.local {
+        return refuse(403, "the simulator is controlled from its own machine only");
+    }
+    if request.bearer() != Some(token.0.as_str()) {
+        return refuse(401, "show the control token in the header: Authorization: Bearer TOKEN");
+    }
+    match read(request) {
+        Ok(control) => handle(world, control),
+        Err(reply) => reply,
+    }
+}
+
+fn read(request: &Request) -> Result<Control, Reply> {
+    let path = request.path.strip_prefix(PREFIX).unwrap_or_default();
+    match (request.method.as_str(), path) {
+        ("GET", "jobs") => Ok(Control::Jobs),
+        ("POST", "jobs") => body(request).map(Box::new).map(Control::Enqueue),
+        ("GET", "workers") => Ok(Control::Workers),
+        ("GET", "requests") => Ok(Control::Requests),
+        ("DELETE", "requests") => Ok(Control::ForgetRequests),
+        ("PUT", "models") => body(request).map(Box::new).map(Control::PutModel),
+        ("PUT", "code-models") => body(request).map(Box::new).map(Control::PutCodeModel),
+        ("PUT", "builtin") => body(request).map(Box::new).map(Control::PutBuiltin),
+        ("PUT", "hatcheries") => body(request).map(Control::PutHatchery),
+        ("POST", "faults") => body(request).map(Control::AddFault),
+        ("DELETE", "faults") => Ok(Control::ClearFaults),
+        ("POST", "time") => {
+            body(request).map(|pass: Pass| Control::Advance(SignedDuration::from_secs(pass.advance_seconds)))
+        }
+        ("POST", "sessions/expire") => Ok(Control::ExpireSessions),
+        ("POST", "restart") => {
+            body(request).map(|again: Again| Control::Restart { keep_sessions: again.keep_sessions })
+        }
+        ("POST", "sockets/drop") => Ok(Control::DropSockets { politely: false }),
+        ("POST", "sockets/close") => Ok(Control::DropSockets { politely: true }),
+        ("POST", "sockets/freeze") => Ok(Control::FreezeSockets(true)),
+        ("POST", "sockets/thaw") => Ok(Control::FreezeSockets(false)),
+        ("GET", "world") => Ok(Control::Dump),
+        ("PUT", "world") => body(request).map(Control::Load),
+        ("GET", path) => match path.strip_prefix("jobs/") {
+            Some(id) => Ok(Control::Job(id.to_owned())),
+            None => Err(refuse(404, "there is nothing here")),
+        },
+        _ => Err(refuse(404, "there is nothing here")),
+    }
+}
+
+fn body<T: DeserializeOwned>(request: &Request) -> Result<T, Reply> {
+    serde_json::from_slice(&request.body).map_err(|error| refuse(400, &error.to_string()))
+}

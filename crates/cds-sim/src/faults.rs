@@ -1,0 +1,158 @@
+//! Trouble on purpose: answers that are wrong, late or never come.
+
+use jiff::SignedDuration;
+use serde::{Deserialize, Serialize};
+
+use crate::io::{Reply, Request};
+use crate::random::Random;
+use crate::refusal::{Refusal, error};
+
+/// Trouble that some calls get into.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Fault {
+    /// Which method; none means all.
+    #[serde(default)]
+    pub method: Option<String>,
+    /// Which path; a star stands for anything, slashes included.
+    #[serde(default = "everything")]
+    pub path: String,
+    /// How many calls; none means all.
+    #[serde(default)]
+    pub times: Option<u32>,
+    /// How likely it is each time, from 0 to 1.
+    #[serde(default = "always")]
+    pub chance: f64,
+    /// What happens.
+    pub trouble: Trouble,
+}
+
+fn everything() -> String {
+    "*".to_owned()
+}
+
+fn always() -> f64 {
+    1.0
+}
+
+impl Fault {
+    /// The next calls of a path get into trouble.
+    pub fn next(times: u32, path: &str, trouble: Trouble) -> Self {
+        Self { method: None, path: path.to_owned(), times: Some(times), chance: 1.0, trouble }
+    }
+}
+
+/// What happens to a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+pub enum Trouble {
+    /// It is refused with this status and the number of this error, and nothing is done.
+    Error {
+        /// The status.
+        status: u16,
+        /// The number of the error.
+        id: i64,
+    },
+    /// A proxy answers with a page, and nothing is done.
+    Html {
+        /// The status.
+        status: u16,
+    },
+    /// CDS is being maintained, and nothing is done.
+    Maintenance,
+    /// It is done at once, and the answer comes that much later.
+    Slow {
+        /// How much.
+        milliseconds: u32,
+    },
+    /// It is done, and the connection ends without an answer.
+    LostReply,
+    /// The connection ends, and nothing is done.
+    Dropped,
+}
+
+impl Trouble {
+    /// What is answered instead of doing anything.
+    pub(crate) fn instead(&self, request_id: &str) -> Option<Reply> {
+        match self {
+            Self::Error { status, id } => Some(error(*status, *id, "internal server error", "", request_id)),
+            Self::Html { status } => {
+                let page = format!("<html><body><h1>{status} Bad Gateway</h1></body></html>\n");
+                Some(Reply::of(*status, "text/html", page.into()))
+            }
+            Self::Maintenance => Some(Refusal::UNAVAILABLE.reply(request_id)),
+            Self::Dropped => Some(Reply::cut()),
+            Self::Slow { .. } | Self::LostReply => None,
+        }
+    }
+
+    pub(crate) fn loses_the_reply(&self) -> bool {
+        *self == Self::LostReply
+    }
+
+    pub(crate) fn delay(&self) -> Option<SignedDuration> {
+        match self {
+            Self::Slow { milliseconds } => Some(SignedDuration::from_millis(i64::from(*milliseconds))),
+            Self::Error { .. } | Self::Html { .. } | Self::Maintenance | Self::LostReply | Self::Dropped => {
+                None
+            }
+        }
+    }
+}
+
+/// All trouble that there is at present.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Faults(Vec<Fault>);
+
+impl Faults {
+    pub(crate) fn add(&mut self, fault: Fault) {
+        self.0.push(fault);
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// The first trouble that this call gets into.
+    pub(crate) fn meet(&mut self, request: &Request, random: &mut Random) -> Option<Trouble> {
+        let meets = |fault: &Fault| {
+            fault.times != Some(0)
+                && fault.method.as_deref().is_none_or(|method| method.eq_ignore_ascii_case(&request.method))
+                && matches(&fault.path, &request.path)
+        };
+        let fault = self.0.iter_mut().find(|fault| meets(fault) && random.happens(fault.chance))?;
+        fault.times = fault.times.map(|left| left.saturating_sub(1));
+        Some(fault.trouble.clone())
+    }
+}
+
+/// A star stands for anything.
+fn matches(pattern: &str, text: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == text,
+        Some((start, rest)) => text.strip_prefix(start).is_some_and(|left| {
+            let ends = left.char_indices().map(|(at, _)| at).chain([left.len()]);
+            ends.rev().any(|at| left.get(at..).is_some_and(|tail| matches(rest, tail)))
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_anything() {
+        for (pattern, text, expected) in [
+            ("*", "/a/b", true),
+            ("/a", "/a", true),
+            ("/a", "/a/b", false),
+            ("/a/*", "/a/b/c", true),
+            ("/v2/queue/*/take", "/v2/queue/r/job/1/hatchery/take", true),
+            ("/v2/queue/*/take", "/v2/queue/r/job/1/hatchery/takes", false),
+            ("*x*", "é", false),
+        ] {
+            assert_eq!(matches(pattern, text), expected, "{pattern} {text}");
+        }
+    }
+}

@@ -1,0 +1,375 @@
+//! The shell: connections, websockets and one timer around the world.
+//!
+//! ```text
+//!   request, websocket text, control ─┐                  ┌─► answers ─► connections
+//!                                     ├─► World::step ───┼─► effects: websockets, connections, notices
+//!   the time that was asked for ──────┘                  └─► the next wake
+//! ```
+
+mod websocket;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::body::Incoming;
+use hyper::header::{CONNECTION, SEC_WEBSOCKET_ACCEPT, UPGRADE};
+use hyper::service::service_fn;
+use hyper::{Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use rookery_daemon::Supervisor;
+use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
+use tokio::net::TcpListener;
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+use tracing::debug;
+
+use crate::clock::Clock;
+use crate::control::Control;
+use crate::io::{Body, Effect, Input, Notice, Output, Reply, Request, RequestId, SocketId};
+use crate::world::World;
+
+/// Requests larger than this are refused. A dump of a world must fit.
+const LARGEST: usize = 64 << 20;
+/// How much a pipe holds in either direction.
+const PIPE: usize = 256 << 10;
+/// How many notices wait for whoever is slow to take them; then the oldest are lost, which they are told.
+const NOTICES: usize = 4096;
+/// How many messages wait for a websocket whose other side does not read; then it is ended.
+const MESSAGES: usize = 4096;
+
+/// A world that runs. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Running {
+    inbox: mpsc::UnboundedSender<Message>,
+    tasks: Supervisor,
+    /// Changes when all connections are to end.
+    restarts: watch::Receiver<u64>,
+    notices: broadcast::Sender<Notice>,
+    url: Arc<OnceLock<String>>,
+}
+
+#[derive(Debug)]
+enum Message {
+    Request(Request, oneshot::Sender<Answer>),
+    Control(Control, oneshot::Sender<Answer>),
+    Text(SocketId, String),
+    Gone(SocketId),
+}
+
+/// An answer, and what comes over the websocket that it opens.
+struct Answer {
+    reply: Reply,
+    socket: Option<mpsc::Receiver<websocket::Outgoing>>,
+}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Answer").field("status", &self.reply.status).finish_non_exhaustive()
+    }
+}
+
+/// The connection ends without an answer.
+#[derive(Debug, thiserror::Error)]
+#[error("the connection is cut on purpose")]
+struct Cut;
+
+type OutBody = Full<Bytes>;
+
+impl Running {
+    /// Runs a world until the supervisor stops it. `clock` tells its time.
+    pub fn start(world: World, clock: Clock, supervisor: &Supervisor) -> Self {
+        let (inbox, messages) = mpsc::unbounded_channel();
+        let (restarted, restarts) = watch::channel(0);
+        let (notices, _) = broadcast::channel(NOTICES);
+        let shell = Shell {
+            clock,
+            restarted,
+            notices: notices.clone(),
+            waiting: HashMap::new(),
+            sockets: HashMap::new(),
+            last_request: 0,
+        };
+        let over = supervisor.token();
+        supervisor.spawn("simulated CDS", async move {
+            tokio::select! {
+                biased;
+                () = over.cancelled() => {}
+                () = run(world, shell, messages) => {}
+            }
+        });
+        let tasks = supervisor.clone();
+        Self { inbox, tasks, restarts, notices, url: Arc::default() }
+    }
+
+    /// What happens from now on that whoever runs the simulator may wait for.
+    pub fn notices(&self) -> broadcast::Receiver<Notice> {
+        self.notices.subscribe()
+    }
+
+    /// Asks for something that only whoever runs the simulator may; the answer is JSON. None if it has stopped.
+    pub async fn control(&self, control: Control) -> Option<Reply> {
+        let (sender, answer) = oneshot::channel();
+        self.inbox.send(Message::Control(control, sender)).ok()?;
+        answer.await.ok().map(|answer| answer.reply)
+    }
+
+    /// Where the last listener is reached; a name that leads nowhere if there are only pipes.
+    pub fn url(&self) -> String {
+        self.url.get().cloned().unwrap_or_else(|| "http://cds-sim".to_owned())
+    }
+
+    /// Serves a listener from now on, until the supervisor stops.
+    pub fn serve(&self, listener: TcpListener) {
+        if let Ok(address) = listener.local_addr() {
+            // A second listener does not change where the first one is.
+            self.url.get_or_init(|| format!("http://{address}"));
+        }
+        let (running, over) = (self.clone(), self.tasks.token());
+        self.tasks.spawn("listener of the simulated CDS", async move {
+            tokio::select! {
+                biased;
+                () = over.cancelled() => {}
+                () = running.accept(listener) => {}
+            }
+        });
+    }
+
+    async fn accept(self, listener: TcpListener) {
+        loop {
+            match listener.accept().await {
+                Ok((stream, peer)) => {
+                    // Answers are small and waited for.
+                    stream.set_nodelay(true).ok();
+                    self.spawn_connection(stream, peer);
+                }
+                Err(error) => {
+                    debug!(%error, "could not accept a connection");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+            }
+        }
+    }
+
+    /// A connection that does not leave the process.
+    pub fn pipe(&self) -> DuplexStream {
+        let (ours, theirs) = tokio::io::duplex(PIPE);
+        self.spawn_connection(ours, SocketAddr::from(([127, 0, 0, 1], 0)));
+        theirs
+    }
+
+    fn spawn_connection(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        peer: SocketAddr,
+    ) {
+        let (running, over) = (self.clone(), self.tasks.token());
+        self.tasks.spawn("connection to the simulated CDS", async move {
+            tokio::select! {
+                biased;
+                () = over.cancelled() => {}
+                () = running.serve_connection(stream, peer) => {}
+            }
+        });
+    }
+
+    async fn serve_connection(
+        self,
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        peer: SocketAddr,
+    ) {
+        let mut restarts = self.restarts.clone();
+        restarts.mark_unchanged();
+        let service = service_fn(move |request| {
+            let running = self.clone();
+            async move { running.answer(request, peer.ip().is_loopback()).await }
+        });
+        let connection = hyper::server::conn::http1::Builder::new()
+            .timer(TokioTimer::new())
+            .serve_connection(TokioIo::new(stream), service)
+            .with_upgrades();
+        let mut connection = std::pin::pin!(connection);
+        let ended = tokio::select! {
+            biased;
+            ended = connection.as_mut() => ended,
+            // A world that has stopped cuts everything anyway.
+            _ = restarts.changed() => {
+                // Whoever was answered in this moment still hears it.
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
+        };
+        if let Err(error) = ended {
+            debug!(%error, "a connection ended");
+        }
+    }
+
+    async fn answer(
+        &self,
+        mut request: hyper::Request<Incoming>,
+        local: bool,
+    ) -> Result<Response<OutBody>, Cut> {
+        let key = request.headers().get("sec-websocket-key").map(|key| derive_accept_key(key.as_bytes()));
+        let upgrade = key.as_ref().map(|_| hyper::upgrade::on(&mut request));
+        let Some(request) = take_in(request, local).await else { return Err(Cut) };
+        let (sender, answer) = oneshot::channel();
+        self.inbox.send(Message::Request(request, sender)).map_err(|_| Cut)?;
+        let Answer { reply, socket } = answer.await.map_err(|_| Cut)?;
+        let mut response = response(&reply)?;
+        if let (Body::Socket(id), Some(key), Some(upgrade), Some(socket)) =
+            (&reply.body, key, upgrade, socket)
+        {
+            let headers = response.headers_mut();
+            headers.insert(UPGRADE, hyper::header::HeaderValue::from_static("websocket"));
+            headers.insert(CONNECTION, hyper::header::HeaderValue::from_static("Upgrade"));
+            headers.insert(SEC_WEBSOCKET_ACCEPT, key.parse().map_err(|_| Cut)?);
+            self.spawn_websocket(*id, upgrade, socket);
+        }
+        Ok(response)
+    }
+
+    fn spawn_websocket(
+        &self,
+        id: SocketId,
+        upgrade: hyper::upgrade::OnUpgrade,
+        outgoing: mpsc::Receiver<websocket::Outgoing>,
+    ) {
+        let (inbox, over) = (self.inbox.clone(), self.tasks.token());
+        self.tasks.spawn("websocket of the simulated CDS", async move {
+            let heard = |text| inbox.send(Message::Text(id, text)).is_ok();
+            tokio::select! {
+                biased;
+                () = over.cancelled() => {}
+                () = websocket::carry(upgrade, outgoing, heard) => {}
+            }
+            // A world that has stopped has nothing to forget.
+            inbox.send(Message::Gone(id)).ok();
+        });
+    }
+}
+
+/// Reads a request. None if whoever was sending has gone, or sends too much.
+async fn take_in(request: hyper::Request<Incoming>, local: bool) -> Option<Request> {
+    let (head, body) = request.into_parts();
+    let headers = head.headers.iter();
+    let headers = headers.map(|(name, value)| {
+        (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+    });
+    Some(Request {
+        method: head.method.as_str().to_owned(),
+        path: head.uri.path().to_owned(),
+        query: head.uri.query().unwrap_or_default().to_owned(),
+        headers: headers.collect(),
+        body: Limited::new(body, LARGEST).collect().await.ok()?.to_bytes(),
+        local,
+    })
+}
+
+fn response(reply: &Reply) -> Result<Response<OutBody>, Cut> {
+    let content = match &reply.body {
+        Body::Content(content) => content.clone(),
+        Body::Empty | Body::Socket(_) => Bytes::new(),
+        Body::Cut => return Err(Cut),
+    };
+    let mut response = Response::new(Full::new(content));
+    *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    for (name, value) in &reply.headers {
+        if let Ok(value) = value.parse() {
+            response.headers_mut().append(*name, value);
+        }
+    }
+    Ok(response)
+}
+
+/// What the world's answers and effects need.
+struct Shell {
+    clock: Clock,
+    restarted: watch::Sender<u64>,
+    notices: broadcast::Sender<Notice>,
+    waiting: HashMap<RequestId, oneshot::Sender<Answer>>,
+    sockets: HashMap<SocketId, mpsc::Sender<websocket::Outgoing>>,
+    last_request: u64,
+}
+
+/// The one loop that owns the world.
+async fn run(mut world: World, mut shell: Shell, mut messages: mpsc::UnboundedReceiver<Message>) {
+    let mut wake_at = None;
+    loop {
+        let input = tokio::select! {
+            // Requests never keep the world from what is due: every step lets time pass first.
+            biased;
+            message = messages.recv() => match message {
+                None => return,
+                Some(message) => shell.input(message),
+            },
+            () = shell.clock.until(wake_at) => Input::Timer,
+        };
+        let output = world.step(shell.clock.now(), input);
+        wake_at = output.wake_at;
+        shell.carry_out(output);
+    }
+}
+
+impl Shell {
+    fn input(&mut self, message: Message) -> Input {
+        match message {
+            Message::Request(request, sender) => Input::Request(self.expect(sender), request),
+            Message::Control(control, sender) => Input::Control(self.expect(sender), control),
+            Message::Text(socket, text) => Input::Text(socket, text),
+            Message::Gone(socket) => {
+                self.sockets.remove(&socket);
+                Input::Gone(socket)
+            }
+        }
+    }
+
+    fn expect(&mut self, sender: oneshot::Sender<Answer>) -> RequestId {
+        self.last_request += 1;
+        let id = RequestId(self.last_request);
+        self.waiting.insert(id, sender);
+        id
+    }
+
+    fn carry_out(&mut self, output: Output) {
+        for (id, reply) in output.replies {
+            let socket = match &reply.body {
+                Body::Socket(socket) => {
+                    let (sender, receiver) = mpsc::channel(MESSAGES);
+                    self.sockets.insert(*socket, sender);
+                    Some(receiver)
+                }
+                Body::Empty | Body::Content(_) | Body::Cut => None,
+            };
+            if let Some(sender) = self.waiting.remove(&id) {
+                // Whoever asked may have gone.
+                sender.send(Answer { reply, socket }).ok();
+            }
+        }
+        for effect in output.effects {
+            match effect {
+                Effect::Send(socket, text) => self.send(socket, websocket::Outgoing::Text(text)),
+                Effect::Close { socket, politely } => {
+                    if politely {
+                        self.send(socket, websocket::Outgoing::Close);
+                    }
+                    self.sockets.remove(&socket);
+                }
+                Effect::CutConnections => self.restarted.send_modify(|restarts| *restarts += 1),
+                Effect::Advance(to) => self.clock.advance_to(to),
+                // Perhaps nobody wants to know.
+                Effect::Notice(notice) => drop(self.notices.send(notice)),
+            }
+        }
+    }
+
+    /// A websocket that is full or gone is ended.
+    fn send(&mut self, socket: SocketId, outgoing: websocket::Outgoing) {
+        if self.sockets.get(&socket).is_some_and(|sender| sender.try_send(outgoing).is_err()) {
+            self.sockets.remove(&socket);
+        }
+    }
+}

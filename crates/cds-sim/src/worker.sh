@@ -1,0 +1,136 @@
+#!/bin/sh
+# A CDS worker in little: signs in, takes its job, runs it, tells how it went, signs out.
+set -u
+
+fail() {
+	echo "worker: $*" >&2
+	exit 1
+}
+
+# field NAME: sets $value to that member of the JSON in $config; empty if there is none.
+field() {
+	value=
+	case $config in *"\"$1\":"*) ;; *) return ;; esac
+	value=${config#*"\"$1\":"}
+	while [ "${value# }" != "$value" ]; do value=${value# }; done
+	case $value in
+	'"'*) value=${value#\"} value=${value%%\"*} ;;
+	'{'*) value=${value#\{} value=${value%%\}*} ;;
+	*) value=${value%%[,\}]*} ;;
+	esac
+}
+
+# The variables that the hatchery wants the job to have: "NAME":"value","NAME":"value".
+inject() {
+	rest=$value
+	while [ "${rest#*\":}" != "$rest" ]; do
+		key=${rest#*\"} key=${key%%\"*}
+		rest=${rest#*"\"$key\":"} rest=${rest#*\"}
+		export "$key=${rest%%\"*}"
+		rest=${rest#*\"}
+	done
+}
+
+# post PATH [BODY | @FILE]: sets $answer to the head and the body of the answer; fails unless it is 2xx.
+post() {
+	if command -v curl >/dev/null; then
+		answer=$(curl -s -i -X POST -H "Authorization: Bearer $session" -H 'Content-Type: application/json' \
+			--data-binary "${2-}" "$api$1")
+	else
+		case ${2-} in
+		@*) set -- "$1" "--post-file=${2#@}" ;;
+		*) set -- "$1" "--post-data=${2-}" ;;
+		esac
+		answer=$(wget -q -S -O /dev/null --header="Authorization: Bearer $session" \
+			--header='Content-Type: application/json' "$2" "$api$1" 2>&1)
+	fi
+	case $answer in *'HTTP/1.'?' 2'*) ;; *) return 1 ;; esac
+}
+
+# get PATH FILE
+get() {
+	if command -v curl >/dev/null; then
+		curl -s -f -H "Authorization: Bearer $session" -o "$2" "$api$1"
+	else
+		wget -q --header="Authorization: Bearer $session" -O "$2" "$api$1"
+	fi
+}
+
+# Says every half minute that it is still there, until it is told to stop.
+beat() {
+	trap 'kill "$sleeping"; exit 0' TERM
+	while :; do
+		sleep 30 &
+		sleeping=$!
+		wait "$sleeping"
+		post "$1"
+	done
+}
+
+[ "${CI:-}" = 1 ] && fail "this runs inside a CDS job already: CI=1"
+[ -n "${CDS_CONFIG:-}" ] || fail "CDS_CONFIG is not set"
+config=$(printf %s "$CDS_CONFIG" | base64 -d) || fail "CDS_CONFIG is not base64"
+
+field api_endpoint && api=${value%/}
+field api_token && session=$value
+field booked_job_id && booked=$value
+field run_job_id && run=$value
+field name && HATCHERY_WORKER=$value
+field hatchery_name && HATCHERY_NAME=$value
+field region && HATCHERY_REGION=$value
+field model && HATCHERY_MODEL=$value
+field basedir && BASEDIR=${value:-${TMPDIR:-/tmp}}
+export BASEDIR HATCHERY_NAME HATCHERY_WORKER HATCHERY_REGION HATCHERY_MODEL
+field inject_env_vars && inject
+[ -n "$api" ] && [ -n "$session" ] || fail "CDS_CONFIG has no api_endpoint or no api_token"
+
+if [ -n "$run" ]; then
+	job=$run
+	of_job=/v2/queue/$HATCHERY_REGION/job/$job
+	sign_in=$of_job/worker/signin take=$of_job/worker/take refresh=$of_job/worker/refresh
+	result=$of_job/result sign_out=$of_job/worker/signout
+	field model
+else
+	job=$booked
+	of_job=/queue/workflows/$job
+	sign_in=/auth/consumer/worker/signin take=$of_job/take refresh=/worker/refresh
+	result=$of_job/result sign_out=/auth/consumer/worker/signout
+fi
+[ "${1:-}" = register ] || [ -n "$job" ] || fail "CDS_CONFIG has no booked_job_id and no run_job_id"
+
+found=
+for binary in sh git gpg curl wget make; do
+	command -v "$binary" >/dev/null && found="$found${found:+,}\"$binary\""
+done
+post "$sign_in" "{\"BinaryCapabilities\":[$found],\"Version\":\"snapshot\",\"OS\":\"linux\",\"Arch\":\"amd64\"}" ||
+	fail "could not sign in: $answer"
+jwt=${answer#*[Xx]-[Cc][Dd][Ss]-[Jj][Ww][Tt]: }
+jwt=${jwt%%[!A-Za-z0-9._-]*}
+[ -n "$jwt" ] || fail "no session came with the sign-in"
+session=$jwt
+
+if [ "${1:-}" = register ]; then
+	post "$sign_out" || fail "could not sign out: $answer"
+	exit 0
+fi
+
+work=$BASEDIR/cds-worker-$$
+mkdir -p "$work" || fail "could not make $work"
+trap 'rm -rf "$work"' EXIT
+post "$take" || fail "could not take job $job: $answer"
+get "/sim/job/$job/script" "$work/script" || fail "could not get the script of job $job"
+beat "$refresh" >/dev/null 2>&1 &
+beating=$!
+
+status=Success
+(cd "$work" && unset CDS_CONFIG && exec sh -e ./script) >"$work/log" 2>&1 </dev/null || status=Fail
+kill "$beating" 2>/dev/null
+
+post "/sim/job/$job/log" "@$work/log" || echo "worker: could not send the log: $answer" >&2
+now=$(date -u +%Y-%m-%dT%H:%M:%SZ)
+if [ -n "$run" ]; then
+	post "$result" "{\"status\":\"$status\",\"time\":\"$now\"}"
+else
+	post "$result" "{\"buildID\":$job,\"status\":\"$status\",\"duration\":\"0s\",\"remoteTime\":\"$now\"}"
+fi || fail "could not tell the result of job $job: $answer"
+post "$sign_out" || fail "could not sign out: $answer"
