@@ -1,0 +1,15 @@
+//! The simulator as its clients see it: what it checks, what it answers, and a real worker against it.
+#![expect(clippy::expect_used, reason = "a test fails by panicking, in its helper functions, too")]
+
+mod sim {
+    mod auth;
+    mod captures;
+    mod faults;
+    mod kit;
+    mod models;
+    mod random;
+    mod sockets;
+    mod v1;
+    mod v2;
+    mod workers;
+}

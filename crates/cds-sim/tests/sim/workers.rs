@@ -1,0 +1,232 @@
+//! Workers: what gets them in, and what becomes of them.
+
+use jsonwebtoken::Algorithm;
+use rookery_cds_sim::{Control, NewJob, Status};
+use serde_json::{Value, json};
+
+use super::kit::{Lab, PATH, claims_v2, form, header, mint, mint_as};
+
+const SIGN_IN: &str = "/auth/consumer/worker/signin";
+
+fn v2_taken(lab: &mut Lab) -> (String, String, String) {
+    let one = lab.v2("one");
+    let id = lab.enqueue(NewJob::v2("true", PATH, "rbx"));
+    let of_job = format!("/v2/queue/rbx/job/{id}");
+    lab.ok(&one, "POST", &format!("{of_job}/hatchery/take"), &Value::Null);
+    (one, id, of_job)
+}
+
+#[test]
+fn a_token_must_be_signed_by_the_hatchery_that_it_names() {
+    let mut lab = Lab::new();
+    lab.v1("one");
+    let (_, id, of_job) = v2_taken(&mut lab);
+    let v1_job: i64 = lab.enqueue(NewJob::v1("true")).parse().unwrap();
+    let v1 = |hatchery: &str| json!({ "worker_model": "w", "model": {}, "job_id": v1_job, "hatchery_name": hatchery });
+    let v2 = format!("{of_job}/worker/signin");
+    for (uri, claims, elsewhere) in [
+        (SIGN_IN, v1("one"), v1("unknown")),
+        (
+            v2.as_str(),
+            claims_v2(&id),
+            json!({ "worker_model": "w", "run_job_id": id, "hatchery_name": "unknown" }),
+        ),
+    ] {
+        for bad in [
+            String::new(),
+            "nonsense".to_owned(),
+            mint_as(&claims, Algorithm::PS512, false, 3600),
+            mint_as(&claims, Algorithm::RS512, true, 3600),
+            mint_as(&claims, Algorithm::RS512, false, -1),
+            mint(&elsewhere),
+            mint(&json!({ "worker_model": "", "job_id": v1_job, "run_job_id": id, "hatchery_name": "one" })),
+        ] {
+            assert_eq!(lab.refusal(&bad, "POST", uri, &form()), (401, 10), "{uri}");
+        }
+        for good in [Algorithm::RS256, Algorithm::RS384, Algorithm::RS512] {
+            let reply = lab.reply(&mint_as(&claims, good, false, 3600), "POST", uri, &form());
+            assert_eq!(reply.status, 200, "{good:?} {}", reply.value());
+            assert!(header(&reply, "x-cds-jwt").is_some());
+        }
+    }
+}
+
+#[test]
+fn the_claims_of_the_first_protocol_must_agree() {
+    let mut lab = Lab::new();
+    let session = lab.v1("one");
+    let job: i64 = lab.enqueue(NewJob::v1("true")).parse().unwrap();
+    let team: i64 =
+        lab.enqueue(NewJob { exec_groups: vec!["team".to_owned()], ..NewJob::v1("true") }).parse().unwrap();
+    let models = lab.ok(&session, "GET", "/worker/model/enabled", &Value::Null);
+    let model = models[0]["id"].clone();
+    for (claims, expected) in [
+        (json!({ "register_only": false }), (401, 10)),
+        (json!({ "register_only": true }), (401, 10)),
+        (json!({ "register_only": true, "model": {} }), (401, 10)),
+        (json!({ "register_only": true, "model": { "id": model }, "job_id": job }), (401, 10)),
+        (json!({ "job_id": job, "model": { "id": 999 } }), (401, 10)),
+        (json!({ "job_id": 999, "model": {} }), (403, 11)),
+        (json!({ "job_id": team, "model": {} }), (401, 10)),
+        (json!({ "job_id": job.to_string(), "model": {} }), (401, 10)),
+    ] {
+        let mut claims = claims;
+        claims["worker_model"] = "w".into();
+        claims["hatchery_name"] = "one".into();
+        assert_eq!(lab.refusal(&mint(&claims), "POST", SIGN_IN, &form()), expected, "{claims}");
+    }
+}
+
+#[test]
+fn a_worker_of_the_second_protocol_comes_only_while_its_job_is_scheduled_by_its_hatchery() {
+    let mut lab = Lab::new();
+    let (one, id, of_job) = v2_taken(&mut lab);
+    let sign_in = format!("{of_job}/worker/signin");
+    let token = mint(&claims_v2(&id));
+    let mut other_job = claims_v2(&id);
+    other_job["run_job_id"] = "another".into();
+    assert_eq!(lab.refusal(&mint(&other_job), "POST", &sign_in, &form()), (403, 11));
+    let elsewhere = format!("/v2/queue/gra/job/{id}/worker/signin");
+    assert_eq!(lab.refusal(&token, "POST", &elsewhere, &form()), (403, 11));
+    lab.v2("two");
+    let mut of_two = claims_v2(&id);
+    of_two["hatchery_name"] = "two".into();
+    assert_eq!(lab.refusal(&mint(&of_two), "POST", &sign_in, &form()), (403, 11));
+
+    lab.ok(&one, "DELETE", &format!("{of_job}/hatchery/take"), &Value::Null);
+    assert_eq!(lab.refusal(&token, "POST", &sign_in, &form()), (403, 11));
+    lab.ok(&one, "POST", &format!("{of_job}/hatchery/take"), &Value::Null);
+    let (first, second) = (lab.worker_v2(&id), lab.worker_v2(&id));
+    lab.ok(&first, "POST", &format!("{of_job}/worker/take"), &Value::Null);
+    for late in [&first, &second] {
+        assert_eq!(lab.refusal(late, "POST", &format!("{of_job}/worker/take"), &Value::Null), (403, 11));
+    }
+    assert_eq!(
+        lab.refusal(&second, "POST", &format!("{of_job}/result"), &json!({ "status": "Fail" })),
+        (403, 11)
+    );
+    assert_eq!(lab.refusal(&first, "POST", "/queue/workflows/1/take", &Value::Null), (403, 11));
+    assert_eq!(lab.refusal(&first, "GET", "/v2/worker", &Value::Null), (403, 11));
+}
+
+#[test]
+fn one_worker_of_the_first_protocol_takes_a_job() {
+    let mut lab = Lab::new();
+    lab.v1("one");
+    let id = lab.enqueue(NewJob::v1("true"));
+    let other = lab.enqueue(NewJob::v1("true"));
+    let (first, second) = (lab.worker_v1(&id), lab.worker_v1(&id));
+    let take = format!("/queue/workflows/{id}/take");
+    lab.ok(&first, "POST", &take, &Value::Null);
+    assert_eq!(lab.refusal(&second, "POST", &take, &Value::Null), (410, 91));
+    assert_eq!(
+        lab.refusal(&second, "POST", &format!("/queue/workflows/{other}/take"), &Value::Null),
+        (403, 11)
+    );
+    let result = format!("/queue/workflows/{id}/result");
+    assert_eq!(lab.refusal(&second, "POST", &result, &json!({ "status": "Success" })), (403, 11));
+    lab.ok(&first, "POST", &result, &json!({ "status": "Success" }));
+}
+
+#[test]
+fn disabling_a_worker_fails_what_it_builds_and_only_its_hatchery_may() {
+    let mut lab = Lab::new();
+    let (one, two) = (lab.v1("one"), lab.v1("two"));
+    let id = lab.enqueue(NewJob::v1("true"));
+    let worker = lab.worker_v1(&id);
+    lab.ok(&worker, "POST", &format!("/queue/workflows/{id}/take"), &Value::Null);
+    let listed = lab.ok(&one, "GET", "/worker", &Value::Null);
+    assert_eq!(listed[0]["status"], "Building");
+    assert_eq!(lab.ok(&two, "GET", "/worker", &Value::Null), json!([]));
+    let disable = format!("/worker/{}/disable", listed[0]["id"].as_str().unwrap());
+    assert_eq!(lab.refusal(&two, "POST", &disable, &Value::Null), (403, 11));
+    lab.ok(&one, "POST", &disable, &Value::Null);
+    assert_eq!(lab.job(&id).status, Status::Fail);
+    let listed = lab.ok(&one, "GET", "/worker", &Value::Null);
+    assert_eq!((&listed[0]["status"], &listed[0]["job_run_id"]), (&json!("Disabled"), &Value::Null));
+    assert_eq!(lab.refusal(&one, "POST", "/worker/nobody/disable", &Value::Null), (404, 38));
+}
+
+#[test]
+fn a_worker_that_says_nothing_is_disabled_and_then_forgotten() {
+    let mut lab = Lab::new();
+    let v1 = lab.v1("one");
+    let (v2, id2, of_job) = v2_taken(&mut lab);
+    let id1 = lab.enqueue(NewJob::v1("true"));
+    let (worker1, worker2) = (lab.worker_v1(&id1), lab.worker_v2(&id2));
+    lab.ok(&worker1, "POST", &format!("/queue/workflows/{id1}/take"), &Value::Null);
+    lab.ok(&worker2, "POST", &format!("{of_job}/worker/take"), &Value::Null);
+    lab.pass(200);
+    lab.ok(&worker1, "POST", "/worker/refresh", &Value::Null);
+    lab.ok(&worker2, "POST", &format!("{of_job}/worker/refresh"), &Value::Null);
+    let status = |lab: &mut Lab| {
+        (
+            lab.ok(&v1, "GET", "/worker", &Value::Null)[0]["status"].clone(),
+            lab.ok(&v2, "GET", "/v2/worker", &Value::Null)[0]["status"].clone(),
+        )
+    };
+    lab.pass(299);
+    assert_eq!(status(&mut lab), (json!("Building"), json!("Building")));
+    lab.pass(1);
+    assert_eq!(status(&mut lab), (json!("Disabled"), json!("Disabled")));
+    assert_eq!((lab.job(&id1).status, lab.job(&id2).status), (Status::Building, Status::Building));
+    lab.pass(10);
+    assert_eq!(status(&mut lab), (Value::Null, Value::Null));
+    // The first protocol starts the job again, the second one stops it.
+    assert_eq!((lab.job(&id1).status, lab.job(&id2).status), (Status::Waiting, Status::Stopped));
+    assert_eq!(lab.job(&id1).retry, 1);
+    assert_eq!(lab.refusal(&worker1, "POST", "/worker/refresh", &Value::Null), (401, 10));
+}
+
+#[test]
+fn a_job_of_the_first_protocol_is_stopped_when_its_fourth_worker_dies() {
+    let mut lab = Lab::new();
+    let id = lab.enqueue(NewJob::v1("true"));
+    for expected in [Status::Waiting, Status::Waiting, Status::Waiting, Status::Stopped] {
+        lab.v1("one");
+        let worker = lab.worker_v1(&id);
+        lab.ok(&worker, "POST", &format!("/queue/workflows/{id}/take"), &Value::Null);
+        lab.pass(310);
+        assert_eq!(lab.job(&id).status, expected);
+    }
+}
+
+#[test]
+fn signing_out_disables_a_worker_for_a_while() {
+    let mut lab = Lab::new();
+    let v1 = lab.v1("one");
+    let (v2, id2, of_job) = v2_taken(&mut lab);
+    let id1 = lab.enqueue(NewJob::v1("true"));
+    let (worker1, worker2) = (lab.worker_v1(&id1), lab.worker_v2(&id2));
+    lab.ok(&worker1, "POST", "/auth/consumer/worker/signout", &Value::Null);
+    lab.ok(&worker2, "POST", &format!("{of_job}/worker/signout"), &Value::Null);
+    assert_eq!(lab.refusal(&worker1, "POST", "/worker/waiting", &Value::Null), (401, 10));
+    let count = |lab: &mut Lab, session: &str, uri: &str| {
+        lab.ok(session, "GET", uri, &Value::Null).as_array().map_or(0, Vec::len)
+    };
+    assert_eq!(lab.ok(&v2, "GET", "/v2/worker", &Value::Null)[0]["run_job_id"], id2.as_str());
+    lab.pass(10);
+    assert_eq!((count(&mut lab, &v1, "/worker"), count(&mut lab, &v2, "/v2/worker")), (1, 0));
+    lab.pass(290);
+    assert_eq!(count(&mut lab, &v1, "/worker"), 0);
+    assert_eq!(lab.control(Control::Workers), json!([]));
+}
+
+#[test]
+fn only_its_worker_gets_the_script_of_a_job_and_adds_to_its_log() {
+    let mut lab = Lab::new();
+    let session = lab.v1("one");
+    let id = lab.enqueue(NewJob::v1("echo secret"));
+    let (first, second) = (lab.worker_v1(&id), lab.worker_v1(&id));
+    let script = format!("/sim/job/{id}/script");
+    assert_eq!(lab.refusal(&first, "GET", &script, &Value::Null), (403, 11));
+    lab.ok(&first, "POST", &format!("/queue/workflows/{id}/take"), &Value::Null);
+    let reply = lab.reply(&first, "GET", &script, &Value::Null);
+    assert_eq!(reply.body, rookery_cds_sim::Body::Content("echo secret".into()));
+    for other in [&second, &session] {
+        assert_eq!(lab.refusal(other, "GET", &script, &Value::Null), (403, 11));
+        assert_eq!(lab.refusal(other, "POST", &format!("/sim/job/{id}/log"), &Value::Null), (403, 11));
+    }
+    lab.ok(&first, "POST", &format!("/sim/job/{id}/log"), &json!("printed"));
+    assert_eq!(lab.job(&id).logs, "\"printed\"");
+}
