@@ -4,10 +4,12 @@
 mod sim {
     mod auth;
     mod captures;
+    mod end_to_end;
     mod faults;
     mod kit;
     mod models;
     mod random;
+    mod shell;
     mod sockets;
     mod v1;
     mod v2;
