@@ -1,4 +1,6 @@
-//! Who signs in, and who calls.
+//! Who calls, and what they may.
+
+mod sign_in;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -7,10 +9,9 @@ use serde_json::{Value, json};
 use crate::config::{BuiltinConsumer, HatcheryConsumer, SHARED};
 use crate::io::{Reply, Request};
 use crate::refusal::Refusal;
-use crate::render::{ZERO_TIME, time};
 use crate::route::Call;
-use crate::token;
 use crate::world::World;
+pub(crate) use sign_in::{sign_in_v1, sign_in_v2};
 
 /// A service of the first protocol, as it registered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -144,7 +145,8 @@ impl World {
     /// Opens a session and gives its token.
     pub(crate) fn open_session(&mut self, who: Who, subject: &str, seconds: i64) -> String {
         let id = self.state.random.uuid();
-        let ends = self.after(seconds);
+        let (now, ends) = (self.now, self.after(seconds));
+        self.state.sessions.retain(|_, session| session.ends > now);
         self.state.sessions.insert(id.clone(), Session { who, ends });
         self.key.sign(&json!({
             "ID": id, "TokenID": "", "iss": "cds", "sub": subject, "jti": id,
@@ -182,222 +184,6 @@ pub(crate) fn may_run(consumer: &BuiltinConsumer, groups: &[String]) -> bool {
 /// Whether a consumer may at least look at a job of these groups.
 pub(crate) fn may_read(consumer: &BuiltinConsumer, groups: &[String]) -> bool {
     may_run(consumer, groups) || consumer.maintainer || consumer.groups.iter().any(|group| group == SHARED)
-}
-
-#[derive(Deserialize)]
-struct ServiceForm {
-    #[serde(default)]
-    name: String,
-    #[serde(default, rename = "type")]
-    kind: String,
-    #[serde(default)]
-    http_url: String,
-    #[serde(default)]
-    config: Value,
-    #[serde(default)]
-    public_key: String,
-    #[serde(default)]
-    region: Option<String>,
-    #[serde(default)]
-    ignore_job_with_no_region: Option<bool>,
-    #[serde(default)]
-    version: Option<String>,
-}
-
-/// `POST /auth/consumer/builtin/signin`
-pub(crate) fn sign_in_v1(world: &mut World, call: &Call<'_>) -> Result<Reply, Refusal> {
-    let body: Value = call.body()?;
-    let token = body["token"].as_str().unwrap_or_default();
-    let consumers = &world.state.config.builtin;
-    let consumer = consumers.iter().find(|c| !token.is_empty() && c.token.0 == token);
-    let consumer =
-        consumer.filter(|c| !c.disabled).cloned().ok_or(Refusal::FORBIDDEN.from("bad sign-in token"))?;
-    let form = Option::<ServiceForm>::deserialize(&body["service"])
-        .map_err(|error| Refusal::WRONG_REQUEST.from(error.to_string()))?;
-    let service = match form {
-        Some(form) => register(world, &consumer, form)?,
-        None if consumer.is_pinned() => {
-            return Err(Refusal::FORBIDDEN.from("the consumer must register its service"));
-        }
-        None => Value::Null,
-    };
-    let session = world.open_session(
-        Who::Builtin(consumer.name.clone()),
-        &consumer.name,
-        world.state.config.times.session,
-    );
-    let mut answer = json!({
-        "api_url": call.api_url(world),
-        "token": session,
-        "user": {
-            "id": "9d0f1754-4ea4-4209-841b-15f96ab8758b", "username": consumer.name, "fullname": consumer.name,
-            "created": "2026-01-01T00:00:00Z", "groups": null,
-            "ring": if consumer.maintainer { "MAINTAINER" } else { "USER" },
-        },
-    });
-    if !service.is_null() {
-        answer["service"] = service;
-    }
-    Ok(world.signed_in(&answer, &session))
-}
-
-impl BuiltinConsumer {
-    fn is_pinned(&self) -> bool {
-        self.service_name.is_some()
-            || self.service_type.is_some()
-            || self.service_region.is_some()
-            || self.service_ignore_job_with_no_region.is_some()
-    }
-
-    fn check_pins(&self, form: &ServiceForm) -> Result<(), Refusal> {
-        fn pinned<T: PartialEq>(pin: Option<&T>, given: Option<&T>) -> bool {
-            pin.is_none_or(|pin| given == Some(pin))
-        }
-        let checks = [
-            ("name", pinned(self.service_name.as_ref(), Some(&form.name))),
-            ("type", pinned(self.service_type.as_ref(), Some(&form.kind))),
-            ("region", pinned(self.service_region.as_ref(), form.region.as_ref())),
-            (
-                "ignore_job_with_no_region",
-                pinned(
-                    self.service_ignore_job_with_no_region.as_ref(),
-                    form.ignore_job_with_no_region.as_ref(),
-                ),
-            ),
-        ];
-        match checks.iter().find(|(_, holds)| !holds) {
-            Some((what, _)) => {
-                Err(Refusal::FORBIDDEN.from(format!("service {what} does not match the consumer's")))
-            }
-            None => Ok(()),
-        }
-    }
-}
-
-fn register(world: &mut World, consumer: &BuiltinConsumer, form: ServiceForm) -> Result<Value, Refusal> {
-    if form.name.is_empty() {
-        return Err(Refusal::WRONG_REQUEST.from("missing service name"));
-    }
-    consumer.check_pins(&form)?;
-    if form.kind != "hatchery" {
-        return Err(
-            Refusal::FORBIDDEN.from(format!("only an admin may register a service of type {}", form.kind))
-        );
-    }
-    if token::public_key(&form.public_key).is_none() {
-        return Err(Refusal::FORBIDDEN.from("public_key is not base64 of a PKCS#1 RSA PUBLIC KEY block"));
-    }
-    let row = match world.state.services.get(&consumer.name) {
-        // Region and flag stay as they were first.
-        Some(row) if row.kind == form.kind => row.clone(),
-        Some(_) => return Err(Refusal::FORBIDDEN.from("service type does not match the registered one")),
-        None => Service {
-            id: world.state.number(),
-            name: String::new(),
-            kind: form.kind,
-            http_url: String::new(),
-            config: Value::Null,
-            public_key: String::new(),
-            region: form.region,
-            ignore_job_with_no_region: form.ignore_job_with_no_region,
-            last_heartbeat: world.now,
-            status: json!({ "now": ZERO_TIME, "lines": null }),
-            version: String::new(),
-        },
-    };
-    let row = Service {
-        name: form.name,
-        http_url: form.http_url,
-        config: form.config,
-        public_key: form.public_key,
-        last_heartbeat: world.now,
-        version: form.version.unwrap_or_default(),
-        ..row
-    };
-    let answer = json!({
-        "id": row.id, "name": row.name, "type": row.kind, "http_url": row.http_url, "config": row.config,
-        "public_key": row.public_key, "region": row.region,
-        "ignore_job_with_no_region": row.ignore_job_with_no_region,
-        "last_heartbeat": time(row.last_heartbeat), "monitoring_status": row.status, "version": row.version,
-        "up_to_date": row.version == world.state.config.version,
-    });
-    world.state.services.insert(consumer.name.clone(), row);
-    Ok(answer)
-}
-
-#[derive(Deserialize)]
-struct HatcheryForm {
-    #[serde(default)]
-    token: String,
-    #[serde(default)]
-    name: String,
-    #[serde(default, rename = "type")]
-    kind: String,
-    #[serde(default)]
-    http_url: String,
-    #[serde(default)]
-    config: Value,
-    #[serde(default)]
-    public_key: String,
-    #[serde(default)]
-    version: String,
-}
-
-/// `POST /v2/auth/consumer/hatchery/signin`
-///
-/// The hatchery in the answer is the row as it was before: so it was captured.
-pub(crate) fn sign_in_v2(world: &mut World, call: &Call<'_>) -> Result<Reply, Refusal> {
-    let form: HatcheryForm = call.body()?;
-    let consumers = &world.state.config.hatcheries;
-    let consumer = consumers.iter().find(|c| !form.token.is_empty() && c.token.0 == form.token);
-    let consumer =
-        consumer.filter(|c| !c.disabled).cloned().ok_or(Refusal::FORBIDDEN.from("bad sign-in token"))?;
-    if consumer.name != form.name {
-        return Err(Refusal::FORBIDDEN.from("the hatchery's name does not match"));
-    }
-    let Some(region) = consumer.region else {
-        return Err(Refusal::FORBIDDEN.from("the hatchery is not granted on a region"));
-    };
-    if token::public_key(&form.public_key).is_none() {
-        return Err(Refusal::FORBIDDEN.from("public_key is not base64 of a PKCS#1 RSA PUBLIC KEY block"));
-    }
-    let before = match world.state.hatcheries.get(&consumer.name) {
-        Some(row) => row.clone(),
-        None => Hatchery {
-            id: world.state.random.uuid(),
-            model_type: String::new(),
-            http_url: String::new(),
-            config: Value::Null,
-            public_key: String::new(),
-            last_heartbeat: None,
-            status: Value::Null,
-        },
-    };
-    let session = world.open_session(
-        Who::Hatchery(consumer.name.clone()),
-        &before.id,
-        world.state.config.times.session,
-    );
-    let answer = json!({
-        "api_url": call.api_url(world), "token": session, "region": region,
-        "up_to_date": form.version == world.state.config.version,
-        "hatchery": {
-            "id": before.id, "name": consumer.name, "model_type": before.model_type, "config": before.config,
-            "last_heartbeat": before.last_heartbeat.map_or_else(|| ZERO_TIME.into(), time),
-            "public_key": before.public_key, "http_url": before.http_url,
-        },
-    });
-    let row = Hatchery {
-        id: before.id,
-        model_type: form.kind,
-        http_url: form.http_url,
-        config: form.config,
-        public_key: form.public_key,
-        last_heartbeat: Some(world.now),
-        status: before.status,
-    };
-    world.state.hatcheries.insert(consumer.name, row);
-    Ok(world.signed_in(&answer, &session))
 }
 
 /// `POST /auth/consumer/signout`

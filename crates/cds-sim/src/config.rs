@@ -313,3 +313,27 @@ impl Default for Times {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_says_only_what_is_not_as_usual() {
+        let file = r#"{
+            "builtin": [{ "name": "one", "token": "secret" }],
+            "hatcheries": [{ "name": "one", "token": "secret", "region": "rbx" }],
+            "models": [{ "name": "debian", "image": "debian12", "need-registration": true }],
+            "code-models": [{ "path": "P/v/o/r/m", "spec": { "image": "debian12" } }],
+            "times": { "booking": 5 }
+        }"#;
+        let config: Config = serde_json::from_str(file).unwrap();
+        assert_eq!((config.times.booking, config.times.session), (5, 3600));
+        assert_eq!(config.builtin[0].groups, [SHARED]);
+        assert_eq!((config.code_models[0].name(), config.code_models[0].branch.as_str()), ("m", "main"));
+        assert!(!format!("{config:?}").contains("secret\""), "{config:?}");
+        assert!(serde_json::from_str::<Config>(r#"{ "time": {} }"#).is_err());
+        let again = serde_json::to_string(&config).unwrap();
+        assert_eq!(serde_json::from_str::<Config>(&again).unwrap(), config);
+    }
+}

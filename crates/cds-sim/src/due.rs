@@ -6,19 +6,19 @@ use crate::job::{Protocol, Status};
 use crate::workers;
 use crate::world::{World, later};
 
-/// Something that is due.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+/// What is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
     /// An answer that was held back.
     Reply,
     /// A job that nobody took.
-    Waited(String),
+    Waited,
     /// A job whose worker never came.
-    Scheduled(String),
+    Scheduled,
     /// A worker that says nothing.
-    Silent(String),
+    Silent,
     /// A disabled worker is forgotten.
-    Deleted(String),
+    Deleted,
 }
 
 /// How often a dead worker gives its job of the first protocol back.
@@ -26,60 +26,62 @@ const RETRIES: u32 = 3;
 
 /// Lets everything happen that is due until then, each at its time.
 pub(crate) fn pass_until(world: &mut World, to: Timestamp) {
-    while let Some((at, due)) = earliest(world).filter(|(at, _)| *at <= to) {
+    while let Some((at, due, id)) = earliest(world).filter(|(at, ..)| *at <= to) {
+        let id = id.to_owned();
         world.now = world.now.max(at);
-        happen(world, due);
+        happen(world, due, &id);
     }
     world.now = world.now.max(to);
 }
 
 /// When something is due next.
 pub(crate) fn next(world: &World) -> Option<Timestamp> {
-    earliest(world).map(|(at, _)| at)
+    earliest(world).map(|(at, ..)| at)
 }
 
-fn earliest(world: &World) -> Option<(Timestamp, Due)> {
+/// When, what, and to whom.
+fn earliest(world: &World) -> Option<(Timestamp, Due, &str)> {
     let times = &world.state.config.times;
-    let replies = world.held.first_key_value().map(|((at, _), _)| (*at, Due::Reply));
+    let replies = world.held.first_key_value().map(|((at, _), _)| (*at, Due::Reply, ""));
     let jobs = world.state.jobs.values().filter(|job| job.is_for(Protocol::V2));
     let jobs = jobs.filter_map(|job| match job.status {
-        Status::Waiting => Some((later(job.queued, times.waiting), Due::Waited(job.id.clone()))),
+        Status::Waiting => Some((later(job.queued, times.waiting), Due::Waited, job.id.as_str())),
         Status::Scheduling => {
             let since = job.scheduled.unwrap_or(job.queued);
-            Some((later(since, times.scheduling), Due::Scheduled(job.id.clone())))
+            Some((later(since, times.scheduling), Due::Scheduled, job.id.as_str()))
         }
         Status::Building | Status::Success | Status::Fail | Status::Stopped => None,
     });
     let workers = world.state.workers.values().map(|worker| match worker.disabled_at {
-        None => (later(worker.last_beat, times.silent_worker), Due::Silent(worker.id.clone())),
+        None => (later(worker.last_beat, times.silent_worker), Due::Silent, worker.id.as_str()),
         Some(since) => {
             let soon = later(since, times.deletion);
             let at = match worker.protocol {
                 Protocol::V1 => soon.max(later(worker.last_beat, times.disabled_worker)),
                 Protocol::V2 => soon,
             };
-            (at, Due::Deleted(worker.id.clone()))
+            (at, Due::Deleted, worker.id.as_str())
         }
     });
     replies.into_iter().chain(jobs).chain(workers).min()
 }
 
-fn happen(world: &mut World, due: Due) {
+fn happen(world: &mut World, due: Due, id: &str) {
     match due {
         Due::Reply => {
             if let Some(((_, id), reply)) = world.held.pop_first() {
                 world.reply(id, reply);
             }
         }
-        Due::Waited(job) => world.end(&job, Status::Fail, "no hatchery took the job in time"),
-        Due::Scheduled(job) => {
-            if let Some(job) = world.state.jobs.get_mut(&job) {
+        Due::Waited => world.end(id, Status::Fail, "no hatchery took the job in time"),
+        Due::Scheduled => {
+            if let Some(job) = world.state.jobs.get_mut(id) {
                 job.hatchery.clear();
             }
-            world.set_status(&job, Status::Waiting);
+            world.set_status(id, Status::Waiting);
         }
-        Due::Silent(worker) => workers::set_status(world, &worker, workers::Status::Disabled),
-        Due::Deleted(worker) => delete(world, &worker),
+        Due::Silent => workers::set_status(world, id, workers::Status::Disabled),
+        Due::Deleted => delete(world, id),
     }
 }
 

@@ -262,6 +262,8 @@ pub struct Job {
     pub worker_id: String,
     /// The worker's name, which is that of its machine.
     pub worker_name: String,
+    /// Every worker that took it, by name.
+    pub workers: Vec<String>,
     /// How often a dead worker gave it back; first protocol only.
     pub retry: u32,
     /// How often hatcheries gave it back.
@@ -325,7 +327,7 @@ impl Job {
         self.booking.as_ref().filter(|booking| booking.until > now)
     }
 
-    /// Whether anybody has it now.
+    /// Whether it comes by that protocol.
     pub(crate) fn is_for(&self, protocol: Protocol) -> bool {
         self.asked.protocol == protocol
     }

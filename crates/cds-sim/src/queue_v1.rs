@@ -78,8 +78,15 @@ fn matching<'w>(
     if call.all("status").next().is_none() {
         statuses.push(Status::Waiting);
     }
+    let bound = |header| {
+        let text = call.request.header(header)?;
+        jiff::fmt::rfc2822::parse(text).ok().map(|at| at.timestamp())
+    };
+    let (since, until) = (bound("if-modified-since"), bound("x-cds-until"));
     let wanted = |job: &&Job| {
-        statuses.contains(&job.status)
+        since.is_none_or(|since| job.queued >= since)
+            && until.is_none_or(|until| job.queued <= until)
+            && statuses.contains(&job.status)
             && job.booked(world.now).is_none()
             && model_type.is_none_or(|wanted| job.model_type.is_empty() || job.model_type == wanted)
             && (regions.is_empty() || regions.contains(&job.asked.region.as_deref().unwrap_or_default()))
@@ -200,6 +207,7 @@ pub(crate) fn worker_take(world: &mut World, call: &Call<'_>, id: &str) -> Answe
         job.hatchery.clone_from(&worker.hatchery);
         job.worker_id.clone_from(&worker.id);
         job.worker_name.clone_from(&worker.name);
+        job.workers.push(worker.name.clone());
     }
     world.set_status(id, Status::Building);
     workers::set_status(world, &worker.id, workers::Status::Building);

@@ -184,6 +184,7 @@ pub(crate) fn worker_take(world: &mut World, call: &Call<'_>, id: &str) -> Answe
     if let Some(job) = world.state.jobs.get_mut(id) {
         job.worker_id.clone_from(&worker.id);
         job.worker_name.clone_from(&worker.name);
+        job.workers.push(worker.name.clone());
     }
     world.set_status(id, Status::Building);
     workers::set_status(world, &worker.id, workers::Status::Building);

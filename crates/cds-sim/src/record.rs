@@ -3,13 +3,16 @@
 use std::collections::VecDeque;
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::io::Request;
 
+/// Larger bodies are not remembered.
+const LONGEST_BODY: usize = 64 << 10;
+
 /// A request that came.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Entry {
     /// When.
@@ -32,7 +35,8 @@ pub struct Entry {
 
 impl Entry {
     pub(crate) fn new(at: Timestamp, request: &Request, by: Option<String>) -> Self {
-        let mut body = serde_json::from_slice(&request.body).unwrap_or_default();
+        let body = request.body.get(..).filter(|body| body.len() <= LONGEST_BODY).unwrap_or_default();
+        let mut body = serde_json::from_slice(body).unwrap_or_default();
         hide(&mut body);
         let (method, path, query) = (request.method.clone(), request.path.clone(), request.query.clone());
         Self { at, method, path, query, status: 0, cut: false, by, body }

@@ -104,6 +104,9 @@ fn v1(world: &mut World, call: &Call<'_>, path: &[&str]) -> Option<Answer> {
         ("POST", ["queue", "workflows", id, "result"]) => queue_v1::result(world, call, id),
         ("GET", ["ws"]) => sockets::open_v1(world, call),
         ("GET", ["worker"]) => workers::list_v1(world, call),
+        ("GET", ["worker", _] | ["v2", "worker", _]) => {
+            world.caller(call.request).and(Err(Refusal::FORBIDDEN.from("this is for the CDN")))
+        }
         ("POST", ["worker", id, "disable"]) => workers::disable(world, call, id),
         _ => return None,
     })

@@ -22,6 +22,7 @@ use hyper::service::service_fn;
 use hyper::{Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rookery_daemon::Supervisor;
+use serde::de::DeserializeOwned;
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 use tokio::net::TcpListener;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
@@ -31,6 +32,9 @@ use tracing::debug;
 use crate::clock::Clock;
 use crate::control::Control;
 use crate::io::{Body, Effect, Input, Notice, Output, Reply, Request, RequestId, SocketId};
+use crate::job::{Job, NewJob};
+use crate::record::Entry;
+use crate::workers::Worker;
 use crate::world::World;
 
 /// Requests larger than this are refused. A dump of a world must fit.
@@ -118,7 +122,37 @@ impl Running {
         answer.await.ok().map(|answer| answer.reply)
     }
 
-    /// Where the last listener is reached; a name that leads nowhere if there are only pipes.
+    /// A new job; none if the simulator has stopped.
+    pub async fn enqueue(&self, job: NewJob) -> Option<String> {
+        let reply = self.control(Control::Enqueue(Box::new(job))).await?;
+        reply.value()["id"].as_str().map(str::to_owned)
+    }
+
+    /// One job with all that happened to it.
+    pub async fn job(&self, id: &str) -> Option<Job> {
+        self.look(Control::Job(id.to_owned())).await
+    }
+
+    /// All jobs, oldest first; none if the simulator has stopped.
+    pub async fn jobs(&self) -> Option<Vec<Job>> {
+        self.look(Control::Jobs).await
+    }
+
+    /// All workers; none if the simulator has stopped.
+    pub async fn workers(&self) -> Option<Vec<Worker>> {
+        self.look(Control::Workers).await
+    }
+
+    /// The requests that came, oldest first; none if the simulator has stopped.
+    pub async fn requests(&self) -> Option<Vec<Entry>> {
+        self.look(Control::Requests).await
+    }
+
+    async fn look<T: DeserializeOwned>(&self, control: Control) -> Option<T> {
+        serde_json::from_value(self.control(control).await?.value()).ok()
+    }
+
+    /// Where the first listener is reached; a name that leads nowhere if there are only pipes.
     pub fn url(&self) -> String {
         self.url.get().cloned().unwrap_or_else(|| "http://cds-sim".to_owned())
     }

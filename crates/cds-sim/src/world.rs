@@ -240,6 +240,7 @@ impl World {
             hatchery: String::new(),
             worker_id: String::new(),
             worker_name: String::new(),
+            workers: Vec::new(),
             retry: 0,
             releases: 0,
             infos: Vec::new(),

@@ -1,5 +1,9 @@
 //! The simulator as its clients see it: what it checks, what it answers, and a real worker against it.
-#![expect(clippy::expect_used, reason = "a test fails by panicking, in its helper functions, too")]
+#![expect(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, in its helper functions, too"
+)]
 
 mod sim {
     mod auth;

@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 
 use super::kit::{Lab, config, hatchery_key, header, request, sign_in_v1, sign_in_v2};
 
+type Change = fn(&mut Value);
+
 const V1: &str = "/auth/consumer/builtin/signin";
 const V2: &str = "/v2/auth/consumer/hatchery/signin";
 
@@ -25,7 +27,6 @@ fn a_sign_in_of_either_protocol_is_refused_for_each_thing_that_is_wrong() {
         service_ignore_job_with_no_region: Some(true),
         ..BuiltinConsumer::default()
     };
-    type Change = fn(&mut Value);
     let v1_cases: [(&str, Change, u16, i64); 8] = [
         ("one", |body| body["token"] = "other".into(), 403, 11),
         ("one", |body| body["token"] = "".into(), 403, 11),
@@ -159,6 +160,8 @@ fn the_two_protocols_do_not_open_each_others_doors() {
         (&v2, "/worker"),
         (&v2, "/queue/workflows"),
         (&v2, "/worker/model/enabled"),
+        (&v1, "/worker/brave-curie"),
+        (&v2, "/v2/worker/brave-curie"),
         (&v1, "/v2/worker"),
         (&v1, "/v2/queue/rbx"),
     ] {

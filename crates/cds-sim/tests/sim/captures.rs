@@ -68,7 +68,7 @@ impl Play {
         let uri = uri.replace("/queue/workflows/4/", &format!("/queue/workflows/{}/", self.v1_job));
         let uri = uri.replace("/runs/4", &format!("/runs/{}", self.v1_job));
         let session = self.session(method, &uri);
-        let mut call = request(&session, method, &uri, &self.body(captured, &uri));
+        let mut call = request(&session, method, &uri, &body(captured, &uri));
         if captured["status"] == 101 {
             call.headers.push(("sec-websocket-key".to_owned(), "x".to_owned()));
         }
@@ -112,24 +112,24 @@ impl Play {
             _ => self.v1.clone(),
         }
     }
+}
 
-    /// Tokens and keys were left out of the captures.
-    fn body(&self, captured: &Value, uri: &str) -> Value {
-        let mut body = captured["req"].clone();
-        let key = hatchery_key(false).public();
-        match uri {
-            "/auth/consumer/builtin/signin" => {
-                body["token"] = "v1".into();
-                body["service"]["public_key"] = key.into();
-            }
-            "/v2/auth/consumer/hatchery/signin" => {
-                body["token"] = "v2".into();
-                body["public_key"] = key.into();
-            }
-            _ => {}
+/// Tokens and keys were left out of the captures.
+fn body(captured: &Value, uri: &str) -> Value {
+    let mut body = captured["req"].clone();
+    let key = hatchery_key(false).public();
+    match uri {
+        "/auth/consumer/builtin/signin" => {
+            body["token"] = "v1".into();
+            body["service"]["public_key"] = key.into();
         }
-        body
+        "/v2/auth/consumer/hatchery/signin" => {
+            body["token"] = "v2".into();
+            body["public_key"] = key.into();
+        }
+        _ => {}
     }
+    body
 }
 
 /// The same keys everywhere, and the same kinds of values, but that anything may be null.

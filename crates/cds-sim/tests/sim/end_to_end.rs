@@ -6,13 +6,13 @@ use std::process::Output;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use rookery_cds_sim::{NewJob, Running, Status, WorkerStatus};
+use rookery_cds_sim::{Entry, NewJob, Running, Status, WorkerStatus};
 use rookery_daemon::Supervisor;
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::kit::{PATH, claims_v2, config, mint};
-use super::shell::{ask, enqueue, job, ok, start, v1, v2};
+use super::shell::{ask, ok, start, v1, v2};
 
 /// Programs that the worker may use, besides one to speak HTTP with.
 const PROGRAMS: [&str; 8] = ["sh", "base64", "sleep", "mkdir", "rm", "date", "cat", "printenv"];
@@ -86,17 +86,17 @@ async fn runs_jobs_of_both_protocols(speaker: &str) {
     v1(&running).await;
     let session = v2(&running).await;
 
-    let id = enqueue(&running, NewJob::v1(SCRIPT)).await;
+    let id = running.enqueue(NewJob::v1(SCRIPT)).await.unwrap();
     let v1_config = config_v1(&id);
     let worked = machine.work(&v1_config, None, "").await;
     assert!(worked.status.success(), "{}", text(&worked.stderr));
-    let v1_job = job(&running, &id).await;
+    let v1_job = running.job(&id).await.unwrap();
 
-    let id = enqueue(&running, NewJob::v2(SCRIPT, PATH, "rbx")).await;
+    let id = running.enqueue(NewJob::v2(SCRIPT, PATH, "rbx")).await.unwrap();
     let v2_config = config_v2(&running, &session, &id).await;
     let worked = machine.work(&v2_config, None, "").await;
     assert!(worked.status.success(), "{}", text(&worked.stderr));
-    let v2_job = job(&running, &id).await;
+    let v2_job = running.job(&id).await.unwrap();
 
     for job in [v1_job, v2_job] {
         assert_eq!((job.status, job.history.len()), (Status::Success, job.attempts.len() + 3), "{job:?}");
@@ -104,13 +104,11 @@ async fn runs_jobs_of_both_protocols(speaker: &str) {
             job.logs,
             "nonce-12345-\"quoted\"-\\back\nregion rbx, worker brave-curie, a b, c=d\nno config\n"
         );
-        assert!(!job.worker_name.is_empty());
+        assert_eq!(job.workers, std::slice::from_ref(&job.worker_name));
     }
-    let workers = running.control(rookery_cds_sim::Control::Workers).await.unwrap().value();
-    assert_eq!(workers.as_array().unwrap().len(), 2);
-    assert!(
-        workers.as_array().unwrap().iter().all(|worker| worker["status"] == json!(WorkerStatus::Disabled))
-    );
+    let workers = running.workers().await.unwrap();
+    let statuses: Vec<_> = workers.iter().map(|worker| worker.status).collect();
+    assert_eq!(statuses, [WorkerStatus::Disabled; 2]);
     let left: Vec<_> =
         std::fs::read_dir(machine.home.path()).unwrap().flatten().map(|entry| entry.file_name()).collect();
     assert_eq!(left.len(), PROGRAMS.len() + 2, "{left:?}");
@@ -132,11 +130,36 @@ async fn a_script_that_fails_fails_its_job_and_its_log_is_kept() {
     let running = start(config(), &supervisor);
     let machine = Machine::new(&running, "curl").await;
     v1(&running).await;
-    let id = enqueue(&running, NewJob::v1("echo before\nfalse\necho after")).await;
+    let id = running.enqueue(NewJob::v1("echo before\nfalse\necho after")).await.unwrap();
     let worked = machine.work(&config_v1(&id), None, "").await;
     assert!(worked.status.success(), "{}", text(&worked.stderr));
-    let job = job(&running, &id).await;
+    let job = running.job(&id).await.unwrap();
     assert_eq!((job.status, job.logs.as_str()), (Status::Fail, "before\n"));
+}
+
+#[tokio::test]
+async fn a_worker_says_that_it_is_there_while_its_job_runs() {
+    let supervisor = Supervisor::new();
+    let running = start(config(), &supervisor);
+    let machine = Machine::new(&running, "curl").await;
+    // Half minutes pass quickly on this machine.
+    let sleep = machine.home.path().join("sleep");
+    std::fs::remove_file(&sleep).unwrap();
+    symlink("/bin/true", &sleep).unwrap();
+    let session = v2(&running).await;
+    let id = running.enqueue(NewJob::v2("until [ -e ../go ]; do :; done", PATH, "rbx")).await.unwrap();
+    let config = config_v2(&running, &session, &id).await;
+    let refreshed = async {
+        let refresh = format!("/v2/queue/rbx/job/{id}/worker/refresh");
+        let beaten = |entry: &Entry| entry.path == refresh && entry.status == 204;
+        while running.requests().await.unwrap().iter().filter(|entry| beaten(entry)).count() < 2 {
+            tokio::task::yield_now().await;
+        }
+        std::fs::write(machine.home.path().join("go"), "").unwrap();
+    };
+    let (worked, ()) = tokio::join!(machine.work(&config, None, ""), refreshed);
+    assert!(worked.status.success(), "{}", text(&worked.stderr));
+    assert_eq!(running.job(&id).await.unwrap().status, Status::Success);
 }
 
 #[tokio::test]
@@ -165,15 +188,11 @@ async fn a_worker_that_may_not_work_says_why() {
     let running = start(config(), &supervisor);
     let machine = Machine::new(&running, "curl").await;
     v1(&running).await;
-    let id = enqueue(&running, NewJob::v1("true")).await;
+    let id = running.enqueue(NewJob::v1("true")).await.unwrap();
     let mut bad_token = config_v1(&id);
     bad_token["api_token"] = "nonsense".into();
     let mut no_job = config_v1(&id);
-    no_job["booked_job_id"] = Value::Null;
-    let no_job = {
-        no_job.as_object_mut().unwrap().remove("booked_job_id");
-        no_job
-    };
+    no_job.as_object_mut().unwrap().remove("booked_job_id");
     for (config, ci, why) in [
         (&config_v1(&id), "1", "CI=1"),
         (&bad_token, "", "could not sign in: HTTP/1.1 401"),
@@ -183,5 +202,5 @@ async fn a_worker_that_may_not_work_says_why() {
         assert!(!worked.status.success());
         assert!(text(&worked.stderr).contains(why), "{}", text(&worked.stderr));
     }
-    assert_eq!(job(&running, &id).await.status, Status::Waiting);
+    assert_eq!(running.job(&id).await.unwrap().status, Status::Waiting);
 }

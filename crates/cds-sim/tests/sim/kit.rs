@@ -179,17 +179,23 @@ impl Lab {
         request.headers.push(("sec-websocket-key".to_owned(), "x".to_owned()));
         match self.request(request).expect("an answer").body {
             Body::Socket(id) => id,
-            other => unreachable!("not a websocket: {other:?}"),
+            other @ (Body::Empty | Body::Content(_) | Body::Cut) => {
+                unreachable!("not a websocket: {other:?}")
+            }
         }
     }
 
     /// What was said on a websocket since the last look at anything.
     pub(super) fn said(&mut self, socket: SocketId) -> Vec<Value> {
-        let texts = std::mem::take(&mut self.effects).into_iter().filter_map(|effect| match effect {
-            Effect::Send(to, text) if to == socket => Some(text),
-            _ => None,
-        });
-        texts.map(|text| serde_json::from_str(&text).expect("JSON")).collect()
+        let mut said = Vec::new();
+        for effect in std::mem::take(&mut self.effects) {
+            if let Effect::Send(to, text) = effect
+                && to == socket
+            {
+                said.push(serde_json::from_str(&text).expect("JSON"));
+            }
+        }
+        said
     }
 }
 

@@ -93,7 +93,7 @@ fn check(lab: &mut Lab) {
             worker.status == rookery_cds_sim::WorkerStatus::Building && worker.id == job.worker_id
         });
         assert!(builders.count() <= 1);
-        assert_eq!(job.status == Status::Building && job.worker_id.is_empty(), false, "{job:?}");
+        assert!(job.status != Status::Building || !job.worker_id.is_empty(), "{job:?}");
         let held = protocol == Protocol::V2 && matches!(job.status, Status::Scheduling | Status::Building);
         assert!(!held || !job.hatchery.is_empty(), "{job:?}");
     }

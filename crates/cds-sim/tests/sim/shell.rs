@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::{SinkExt as _, StreamExt as _};
 use http_body_util::{BodyExt as _, Full};
 use hyper_util::rt::TokioIo;
-use rookery_cds_sim::{Clock, Config, Control, Fault, Job, NewJob, Notice, Running, Status, Trouble, World};
+use rookery_cds_sim::{Clock, Config, Control, Fault, NewJob, Notice, Running, Status, Trouble, World};
 use rookery_daemon::{Clock as WallClock, Supervisor};
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
@@ -59,16 +59,6 @@ pub(super) async fn v2(running: &Running) -> String {
     said["token"].as_str().expect("a token").to_owned()
 }
 
-pub(super) async fn enqueue(running: &Running, job: NewJob) -> String {
-    let reply = running.control(Control::Enqueue(Box::new(job))).await.expect("an answer");
-    reply.value()["id"].as_str().expect("an id").to_owned()
-}
-
-pub(super) async fn job(running: &Running, id: &str) -> Job {
-    let reply = running.control(Control::Job(id.to_owned())).await.expect("an answer");
-    serde_json::from_value(reply.value()).expect("a job")
-}
-
 async fn websocket(running: &Running, session: &str, path: &str) -> WebSocketStream<DuplexStream> {
     let request = hyper::Request::builder()
         .uri(format!("ws://cds.test{path}"))
@@ -106,9 +96,9 @@ async fn both_websockets_tell_of_jobs_until_they_are_dropped() {
     assert_eq!(heard(&mut first).await["status"], "KO", "so the filter before has been heard, too");
     let mut second = websocket(&running, &v2, "/v2/hatchery/ws").await;
 
-    let id = enqueue(&running, NewJob::v1("true")).await;
+    let id = running.enqueue(NewJob::v1("true")).await.unwrap();
     assert_eq!(heard(&mut first).await["event"]["payload"]["id"].to_string(), id);
-    let id = enqueue(&running, NewJob::v2("true", PATH, "rbx")).await;
+    let id = running.enqueue(NewJob::v2("true", PATH, "rbx")).await.unwrap();
     assert_eq!(heard(&mut second).await["job_run_id"], id.as_str());
 
     running.control(Control::DropSockets { politely: true }).await.unwrap();
@@ -127,15 +117,15 @@ async fn answers_can_be_late_or_never_come() {
     let supervisor = Supervisor::new();
     let running = start(config(), &supervisor);
     let session = v2(&running).await;
-    let id = enqueue(&running, NewJob::v2("true", PATH, "rbx")).await;
+    let id = running.enqueue(NewJob::v2("true", PATH, "rbx")).await.unwrap();
     let take = format!("/v2/queue/rbx/job/{id}/hatchery/take");
     let trouble = |trouble| running.control(Control::AddFault(Fault::next(1, "*/take", trouble)));
     trouble(Trouble::Dropped).await.unwrap();
     assert_eq!(ask(running.pipe(), &session, "POST", &take, &Value::Null).await, None);
-    assert_eq!(job(&running, &id).await.status, Status::Waiting);
+    assert_eq!(running.job(&id).await.unwrap().status, Status::Waiting);
     trouble(Trouble::LostReply).await.unwrap();
     assert_eq!(ask(running.pipe(), &session, "POST", &take, &Value::Null).await, None);
-    assert_eq!(job(&running, &id).await.status, Status::Scheduling);
+    assert_eq!(running.job(&id).await.unwrap().status, Status::Scheduling);
     trouble(Trouble::Slow { milliseconds: 7000 }).await.unwrap();
     let began = tokio::time::Instant::now();
     let (status, _) = ask(running.pipe(), &session, "POST", &take, &Value::Null).await.unwrap();
@@ -148,7 +138,7 @@ async fn time_passes_by_itself_and_by_control_and_notices_tell_of_it() {
     let running = start(config(), &supervisor);
     let mut notices = running.notices();
     let session = v2(&running).await;
-    let id = enqueue(&running, NewJob::v2("true", PATH, "rbx")).await;
+    let id = running.enqueue(NewJob::v2("true", PATH, "rbx")).await.unwrap();
     ok(&running, &session, "POST", &format!("/v2/queue/rbx/job/{id}/hatchery/take"), &Value::Null).await;
     for (status, after) in [(Status::Waiting, 0), (Status::Scheduling, 0), (Status::Waiting, 600)] {
         let began = tokio::time::Instant::now();

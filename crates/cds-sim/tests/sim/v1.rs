@@ -3,7 +3,7 @@
 use rookery_cds_sim::{ModelType, NewJob, Requirement, Status};
 use serde_json::{Value, json};
 
-use super::kit::Lab;
+use super::kit::{Lab, request};
 
 fn ids(listed: &Value) -> Vec<String> {
     listed.as_array().unwrap().iter().map(|job| job["id"].to_string()).collect()
@@ -58,7 +58,7 @@ fn a_booking_is_a_race_with_an_end() {
         lab.pass(holds - 1);
         assert_eq!(lab.refusal(&two, "POST", &book, &json!({ "delay": 0 })), (403, 89));
         lab.pass(1);
-        assert_eq!(ids(&lab.ok(&two, "GET", "/queue/workflows", &Value::Null)), [id.clone()]);
+        assert_eq!(ids(&lab.ok(&two, "GET", "/queue/workflows", &Value::Null)), std::slice::from_ref(&id));
     }
     lab.ok(&one, "POST", &book, &json!({ "delay": 0 }));
     assert_eq!(lab.ok(&two, "DELETE", &book, &Value::Null), Value::Null);
@@ -147,4 +147,26 @@ fn what_hatcheries_say_about_a_job_is_kept() {
     assert_eq!((job.infos[0].by.as_str(), &job.infos[0].said), ("one", &said));
     assert_eq!(lab.refusal(&session, "POST", &uri, &json!([{}])), (400, 74));
     assert_eq!(lab.refusal(&session, "POST", &uri, &said), (400, 74));
+}
+
+#[test]
+fn the_queue_can_be_bounded_by_time_and_number() {
+    let mut lab = Lab::new();
+    let session = lab.v1("one");
+    let jobs: Vec<_> = (0..3)
+        .map(|_| {
+            lab.pass(60);
+            lab.enqueue(NewJob::v1("true"))
+        })
+        .collect();
+    for (name, value, expected) in [
+        ("if-modified-since", "Mon, 03 Feb 2031 04:07:06 GMT", &jobs[1..]),
+        ("x-cds-until", "Mon, 03 Feb 2031 04:07:06 GMT", &jobs[..2]),
+        ("x-cds-limit", "1", &jobs[..1]),
+        ("x-cds-until", "nonsense", &jobs[..]),
+    ] {
+        let mut call = request(&session, "GET", "/queue/workflows", &Value::Null);
+        call.headers.push((name.to_owned(), value.to_owned()));
+        assert_eq!(ids(&lab.request(call).unwrap().value()), expected, "{name}: {value}");
+    }
 }
