@@ -167,9 +167,12 @@ fn advance(world: &mut World, by: SignedDuration) -> Reply {
     answer(&json!({ "now": to.to_string() }))
 }
 
-/// Ends all connections.
+/// Ends all connections, those that still wait for a slow answer included.
 fn cut(world: &mut World) {
     sockets::close_all(world, false);
+    for (_, id) in std::mem::take(&mut world.held).into_keys() {
+        world.reply(id, Reply::cut());
+    }
     world.effect(Effect::CutConnections);
 }
 

@@ -20,6 +20,12 @@ struct Story {
 }
 
 impl Story {
+    fn new() -> Self {
+        let mut lab = Lab::new();
+        let hatcheries = sign_in(&mut lab);
+        Self { lab, hatcheries, jobs: Vec::new(), workers: Vec::new() }
+    }
+
     fn deed(&mut self, (what, who, job, worker): Deed) {
         let (v1, v2) = self.hatcheries[who % 2].clone();
         let (protocol, id) = match self.jobs.get(job % self.jobs.len().max(1)) {
@@ -103,13 +109,23 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn the_world_stays_sound(deeds in prop::collection::vec((0u8..20, 0usize..2, 0usize..40, 0usize..8), 1..80)) {
-        let mut lab = Lab::new();
-        let hatcheries = sign_in(&mut lab);
-        let mut story = Story { lab, hatcheries, jobs: Vec::new(), workers: Vec::new() };
+        let mut story = Story::new();
         for deed in deeds {
             story.deed(deed);
             check(&mut story.lab);
         }
+    }
+
+    #[test]
+    fn the_same_deeds_make_the_same_world(deeds in prop::collection::vec((0u8..20, 0usize..2, 0usize..40, 0usize..8), 1..40)) {
+        let tell = || {
+            let mut story = Story::new();
+            for deed in &deeds {
+                story.deed(*deed);
+            }
+            (story.lab.control(Control::Dump), story.lab.control(Control::Requests), story.workers)
+        };
+        prop_assert_eq!(tell(), tell());
     }
 
     #[test]

@@ -133,6 +133,37 @@ async fn answers_can_be_late_or_never_come() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_restart_ends_connections_that_idle_or_wait() {
+    let supervisor = Supervisor::new();
+    let running = start(Config { close_connections: false, ..config() }, &supervisor);
+    let (mut sender, idle) =
+        hyper::client::conn::http1::handshake(TokioIo::new(running.pipe())).await.unwrap();
+    let request =
+        || hyper::Request::get("/mon/version").header("host", "cds").body(Full::<bytes::Bytes>::default());
+    let restart = async {
+        for _ in 0..2 {
+            let response = sender.send_request(request().unwrap()).await.unwrap();
+            response.into_body().collect().await.unwrap();
+        }
+        let slow = Trouble::Slow { milliseconds: 60_000 };
+        running.control(Control::AddFault(Fault::next(1, "*", slow))).await.unwrap();
+        let waits = ask(running.pipe(), "", "GET", "/mon/version", &Value::Null);
+        let restarts = async {
+            // The call must have come before the restart.
+            while running.requests().await.unwrap().len() < 3 {
+                tokio::task::yield_now().await;
+            }
+            running.control(Control::Restart { keep_sessions: true }).await.unwrap();
+        };
+        futures_util::future::join(waits, restarts).await.0
+    };
+    let began = tokio::time::Instant::now();
+    let (idle, waited) = futures_util::future::join(idle, restart).await;
+    assert!(idle.is_ok());
+    assert_eq!((waited, began.elapsed()), (None, Duration::ZERO));
+}
+
+#[tokio::test(start_paused = true)]
 async fn time_passes_by_itself_and_by_control_and_notices_tell_of_it() {
     let supervisor = Supervisor::new();
     let running = start(config(), &supervisor);
