@@ -1,0 +1,142 @@
+//! From the live inventory to what a planner sees.
+//!
+//! Notes, names and addresses are parsed when a row changes, and not again: of ten thousand VMs a pass reads the few that
+//! changed since the last one.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use rookery_fleet::{Hardware, Machine, MachineId, Mark, Notes, Power, Role, View};
+use rookery_vim::MoRef;
+use rookery_vim::objects::PowerState;
+use rookery_vim_client::{Inventory, Vm};
+
+/// Looks at the inventory of one vCenter.
+#[derive(Debug)]
+pub struct Observer {
+    inventory: Inventory,
+    /// The snapshot that was read last.
+    revision: Option<u64>,
+    book: Book,
+}
+
+impl Observer {
+    /// Nothing is read yet.
+    pub fn new(inventory: Inventory) -> Self {
+        Self { inventory, revision: None, book: Book::default() }
+    }
+
+    /// All machines as the inventory shows them. The moment, by vCenter's clock, is noted for those that changed.
+    pub fn view(&mut self, now: Timestamp) -> View {
+        let snapshot = self.inventory.snapshot();
+        if self.revision != Some(snapshot.revision()) {
+            self.book.read(snapshot.vms(), now);
+            self.revision = Some(snapshot.revision());
+        }
+        View { machines: self.book.machines.clone(), complete: snapshot.is_complete(), age: snapshot.age() }
+    }
+
+    /// When the machine was last seen changing: the moment of the first view that showed it as it is.
+    pub fn changed_at(&self, machine: &MachineId) -> Option<Timestamp> {
+        self.book.rows.get(machine).map(|(_, changed)| *changed)
+    }
+}
+
+/// What was read so far.
+#[derive(Debug, Default)]
+struct Book {
+    /// The rows that the machines were made from, and when each was first seen.
+    rows: BTreeMap<MachineId, (Arc<Vm>, Timestamp)>,
+    machines: BTreeMap<MachineId, Arc<Machine>>,
+}
+
+impl Book {
+    /// Takes over what the rows say; how many of them had to be parsed.
+    fn read<'r>(&mut self, rows: impl Iterator<Item = &'r Arc<Vm>>, now: Timestamp) -> usize {
+        let (mut parsed, mut seen) = (0, BTreeMap::new());
+        for row in rows {
+            let id = MachineId::new(row.id.id());
+            let entry = match self.rows.remove(&id) {
+                // After a rebuild of the inventory a row may be new without a difference.
+                Some((known, changed)) if Arc::ptr_eq(&known, row) || known == *row => {
+                    (Arc::clone(row), changed)
+                }
+                Some(_) | None => {
+                    parsed += 1;
+                    self.machines.insert(id.clone(), Arc::new(machine(row)));
+                    (Arc::clone(row), now)
+                }
+            };
+            seen.insert(id, entry);
+        }
+        for gone in std::mem::replace(&mut self.rows, seen).into_keys() {
+            self.machines.remove(&gone);
+        }
+        parsed
+    }
+}
+
+/// A machine as its row shows it.
+fn machine(row: &Vm) -> Machine {
+    let config = &row.config;
+    let hidden = row.unreadable.contains("config.annotation");
+    Machine {
+        id: MachineId::new(row.id.id()),
+        name: row.name.clone(),
+        role: role(config.template),
+        power: row.power.as_ref().and_then(power),
+        notes: notes(config.template.filter(|_| !hidden), config.annotation.as_deref()),
+        hardware: hardware(config.cpus, config.memory_mb),
+        addresses: row.guest.addresses().iter().filter_map(ipv4).collect(),
+        created: config.created,
+        awaits_setup: config.pending_customization.is_some(),
+        incarnation: Some(config.instance_uuid.clone().unwrap_or_else(|| row.id.id().to_owned())),
+    }
+}
+
+/// The reference of a machine on vCenter.
+pub(crate) fn vm(machine: &MachineId) -> MoRef {
+    MoRef::new("VirtualMachine", machine.as_str())
+}
+
+pub(crate) fn role(template: Option<bool>) -> Role {
+    match template {
+        None => Role::Unknown,
+        Some(true) => Role::Template,
+        Some(false) => Role::Vm,
+    }
+}
+
+/// Whether a VM is a template is told with any configuration: without that, its notes are not known either.
+pub(crate) fn notes(template: Option<bool>, annotation: Option<&str>) -> Notes {
+    match (template, annotation.and_then(Mark::read)) {
+        (None, _) => Notes::Unknown,
+        (Some(_), None) => Notes::NoMark,
+        (Some(_), Some(mark)) => Notes::Mark(Box::new(mark)),
+    }
+}
+
+pub(crate) fn power(state: &PowerState) -> Option<Power> {
+    match state {
+        PowerState::On => Some(Power::On),
+        PowerState::Off => Some(Power::Off),
+        PowerState::Suspended => Some(Power::Suspended),
+        PowerState::Other(_) => None,
+    }
+}
+
+pub(crate) fn hardware(cpus: Option<i32>, memory_mb: Option<i32>) -> Option<Hardware> {
+    Some(Hardware { cpus: cpus?.try_into().ok()?, memory_mb: memory_mb?.try_into().ok()? })
+}
+
+fn ipv4(address: &IpAddr) -> Option<Ipv4Addr> {
+    match address {
+        IpAddr::V4(address) => Some(*address),
+        IpAddr::V6(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;
