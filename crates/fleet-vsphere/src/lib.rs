@@ -1,11 +1,21 @@
-//! The hands of a fleet on one vCenter: what it sees there, and what has to be done and waited for until a VM can be used.
+//! The hands of a fleet on one vCenter: what it sees there, and what it can do about it.
 //!
-//! It must never decide which VM should exist, and it must never poll what the live inventory tells by itself.
+//! It must never decide which VM should exist, and it must never poll what the live inventory tells by itself. Every act
+//! is safe to repeat, and reads what it is about to change before it changes it.
 //!
-//! Start reading at [`Observer`], then [`Readiness`].
+//! Start reading at [`Observer`] (what there is), then [`Hands`] (what can be done), then [`Readiness`].
 
+pub mod company;
+pub mod hands;
 pub mod observe;
 pub mod readiness;
+pub mod site;
 
+pub use company::{CompanyError, Other};
+pub use hands::{
+    ActError, ClaimError, ClaimWish, CloneFailure, CloneWish, Fixed, Hands, Hanging, History, Proof, Refusal,
+    Resize, RunningClone,
+};
 pub use observe::Observer;
 pub use readiness::{Readiness, ReadinessError};
+pub use site::{Site, SiteError, SiteNames};

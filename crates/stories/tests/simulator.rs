@@ -26,6 +26,7 @@ mod vsphere {
     mod files;
     mod governor;
     mod guests;
+    mod hands;
     mod history;
     mod inventory;
     mod machines;

@@ -15,6 +15,7 @@ mod vsphere {
     mod files;
     mod governor;
     mod guests;
+    mod hands;
     mod history;
     mod inventory;
     mod machines;

@@ -32,12 +32,12 @@ async fn set(ours: &Connected, vm: &MoRef, property: &str, value: Node) {
     ours.client.call(&ReconfigVmTask { this: vm.clone(), spec }).await.expect("it is set");
 }
 
-async fn set_operations_ready(ours: &Connected, vm: &MoRef, ready: bool) {
+pub(super) async fn set_operations_ready(ours: &Connected, vm: &MoRef, ready: bool) {
     set(ours, vm, "guest.guestOperationsReady", Node::leaf("value", "boolean", ready.to_string())).await;
 }
 
 /// Cards, each with its device and addresses.
-async fn set_cards(ours: &Connected, vm: &MoRef, cards: &[(i32, &[&str])]) {
+pub(super) async fn set_cards(ours: &Connected, vm: &MoRef, cards: &[(i32, &[&str])]) {
     let text = |name: &str, text: &str| Node { text: text.to_owned(), ..Node::new(name) };
     let card = |(device, addresses): &(i32, &[&str])| {
         let mut members: Vec<Node> = addresses.iter().map(|ip| text("ipAddress", ip)).collect();

@@ -235,6 +235,80 @@ pub(super) const TABLE: &[Row] = &[
         ]),
     },
     Row { operation: "see a guest get ready by itself", calls: &[], shown: CannotBe("readiness of a guest") },
+    // Hands.
+    Row {
+        operation: "find where VMs go, and how much room there is",
+        calls: &["site::find", "hands::pool_room"],
+        shown: In(&[
+            "hands::seeing::a_site_is_what_the_settings_name_or_else_the_only_one",
+            "hands::seeing::all_that_is_unclear_about_a_site_is_told_at_once_with_its_settings",
+        ]),
+    },
+    Row {
+        operation: "make a VM with its mark",
+        calls: &["hands::clone::clone_vm"],
+        shown: In(&["hands::changing::a_clone_has_its_mark_size_and_address_whether_or_not_the_answer_came"]),
+    },
+    Row {
+        operation: "claim a warm VM, and take it back",
+        calls: &["hands::claim::claim", "hands::claim::unclaim"],
+        shown: In(&[
+            "hands::changing::a_claim_marks_sizes_and_renames_and_can_be_taken_back",
+            "hands::changing::a_claim_whose_name_is_taken_says_that_the_vm_is_marked",
+            "hands::changing::what_was_changed_by_hand_is_not_claimed",
+        ]),
+    },
+    Row {
+        operation: "mark and rename what is the owner's",
+        calls: &["hands::own::set_mark", "hands::own::rename"],
+        shown: In(&["hands::changing::marks_and_names_of_others_stay_as_they_are"]),
+    },
+    Row {
+        operation: "start, stop, wait for the end, read when it was",
+        calls: &[
+            "hands::power::start",
+            "hands::power::stop",
+            "hands::power::wait_off",
+            "hands::history::events",
+            "hands::server_time",
+        ],
+        shown: In(&[
+            "hands::changing::a_vm_is_started_and_stopped_and_its_end_is_waited_for",
+            "hands::changing::a_start_waits_until_vcenter_is_back",
+        ]),
+    },
+    Row {
+        operation: "delete with a proof",
+        calls: &["hands::delete::delete"],
+        shown: In(&[
+            "hands::deleting::a_vm_is_deleted_with_its_proof_even_if_no_answer_comes",
+            "hands::deleting::what_is_not_ours_not_named_so_or_a_template_is_not_deleted_nor_stopped",
+            "hands::deleting::a_vm_that_becomes_another_while_it_is_stopped_is_not_deleted",
+        ]),
+    },
+    Row {
+        operation: "make and remove templates, see who clones them and whose disks stand on them",
+        calls: &[
+            "hands::template::make_template",
+            "hands::delete::delete_template",
+            "hands::template::hangs_on",
+            "hands::template::running_clones",
+        ],
+        shown: In(&[
+            "hands::templates::a_template_is_made_once_and_goes_when_nothing_stands_on_its_disks",
+            "hands::templates::a_clone_that_has_not_ended_is_seen_on_its_template",
+        ]),
+    },
+    Row {
+        operation: "wait for a guest, and run programs in it once",
+        calls: &["hands::guest::ready", "hands::guest::launch", "hands::guest::run_to_end"],
+        shown: In(&["hands::guests::a_vm_is_made_ready_and_a_program_is_launched_once"]),
+    },
+    Row {
+        operation: "see another daemon of the same name",
+        calls: &["company::others"],
+        shown: In(&["hands::company::a_second_daemon_of_the_same_name_is_seen_until_it_goes"]),
+    },
     // Files of datastores.
     Row {
         operation: "send, fetch and look at files of a datastore",

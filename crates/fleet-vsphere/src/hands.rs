@@ -1,0 +1,151 @@
+//! What can be done to VMs. Whoever asks has decided already; here it is done, safely.
+//!
+//! ```text
+//!   read the VM ──► is it what was meant? ──no──► refused, nothing was changed
+//!                        │ yes
+//!                        ▼
+//!                   order the change ──answer lost, task lost──► read the VM: did it happen?
+//!                        │                                           │ yes        │ no
+//!                        ▼                                           ▼            ▼
+//!                      done ◄────────────────────────────────────────┘      failed: repeat later
+//! ```
+
+mod claim;
+mod clone;
+mod delete;
+mod fresh;
+mod guest;
+mod history;
+mod own;
+mod power;
+mod template;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rookery_fleet::MachineId;
+use rookery_vim::FaultKind;
+use rookery_vim::envelope::service_instance;
+use rookery_vim::methods::CurrentTime;
+use rookery_vim_client::{
+    CallError, Client, Guests, Inventory, Machines, OperationError, PoolCapacity, Priority, TaskError,
+    capacity,
+};
+
+use crate::readiness::{Readiness, TimeOuts};
+use crate::site::Site;
+
+pub use claim::{ClaimError, ClaimWish, Half};
+pub use clone::{CloneFailure, CloneWish, Fixed, Resize};
+pub use delete::Proof;
+pub use fresh::Refusal;
+pub use history::History;
+pub use template::{Hanging, RunningClone};
+
+/// A clone that copies its disks takes its time.
+const CLONE: Duration = Duration::from_mins(10);
+/// Starting, stopping, removing: on a busy host minutes, and never for ever.
+const HEAVY: Duration = Duration::from_mins(10);
+/// Changes of a VM's configuration and name.
+const LIGHT: Duration = Duration::from_mins(1);
+
+/// Acts on the VMs of one site. Clones share the session and its limits.
+#[derive(Debug, Clone)]
+pub struct Hands {
+    client: Client,
+    machines: Machines,
+    guests: Guests,
+    readiness: Readiness,
+    inventory: Inventory,
+    site: Arc<Site>,
+}
+
+/// Why an act on a VM was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum ActError {
+    /// There is no such VM.
+    #[error("cannot {action} {machine}: it is gone")]
+    Gone { action: &'static str, machine: MachineId },
+    /// It could not be read, so that nothing was changed.
+    #[error("did not {action} {machine}: what it is could not be read")]
+    Unread { action: &'static str, machine: MachineId, source: CallError },
+    /// It is not what was meant. Nothing was changed.
+    #[error("did not {action} {machine}: {why}")]
+    Refused { action: &'static str, machine: MachineId, why: Refusal },
+    /// Disks of other VMs stand on its disks.
+    #[error("did not {action} {machine}: {why}; it can go when no disk of another VM stands on its own")]
+    StillParent { action: &'static str, machine: MachineId, why: Hanging },
+    /// vCenter did not do it, as far as can be seen.
+    #[error("cannot {action} {machine}")]
+    Failed { action: &'static str, machine: MachineId, source: OperationError },
+}
+
+impl ActError {
+    /// Whether the same may succeed later.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Gone { .. } | Self::Refused { .. } => false,
+            Self::Unread { source, .. } => source.is_transient(),
+            Self::StillParent { .. } => true,
+            Self::Failed { source, .. } => may_pass(source),
+        }
+    }
+
+    fn failed(action: &'static str, machine: &MachineId, source: OperationError) -> Self {
+        let machine = machine.clone();
+        match &source {
+            OperationError::Call(error) if error.is(FaultKind::ManagedObjectNotFound) => {
+                Self::Gone { action, machine }
+            }
+            OperationError::Call(_) | OperationError::Task(_) => Self::Failed { action, machine, source },
+        }
+    }
+}
+
+/// Whether an operation that failed like this may succeed later.
+fn may_pass(error: &OperationError) -> bool {
+    match error {
+        OperationError::Call(error) => error.is_transient(),
+        OperationError::Task(TaskError::Failed(fault)) => fault.is_transient(),
+        OperationError::Task(TaskError::Unknown { .. } | TaskError::TimedOut { .. }) => true,
+        OperationError::Task(TaskError::Stopped) => false,
+    }
+}
+
+impl Hands {
+    /// Hands on the VMs that the inventory shows; new ones go to the site.
+    pub fn new(
+        client: Client,
+        machines: Machines,
+        inventory: Inventory,
+        site: Site,
+        time_outs: TimeOuts,
+    ) -> Self {
+        let guests = Guests::new(client.clone());
+        let readiness = Readiness::new(client.clone(), guests.clone(), inventory.clone(), time_outs);
+        Self { client, machines, guests, readiness, inventory, site: Arc::new(site) }
+    }
+
+    /// The same hands on behalf of somebody more or less urgent; without this they are for demand.
+    #[must_use]
+    pub fn with_priority(&self, priority: Priority) -> Self {
+        Self { machines: self.machines.with_priority(priority), ..self.clone() }
+    }
+
+    /// Where new VMs go.
+    pub fn site(&self) -> &Site {
+        &self.site
+    }
+
+    /// vCenter's clock.
+    pub async fn server_time(&self) -> Result<Timestamp, CallError> {
+        self.client.call(&CurrentTime { this: service_instance() }).await
+    }
+
+    /// How much room there is in the pool that new VMs run in; none if vCenter does not show it.
+    pub async fn pool_room(&self) -> Result<Option<PoolCapacity>, CallError> {
+        let pool = &self.site.pool;
+        Ok(capacity(&self.client, std::slice::from_ref(pool)).await?.pools.remove(pool))
+    }
+}

@@ -1,0 +1,285 @@
+//! Giving a warm VM to a job, and taking it back.
+//!
+//! ```text
+//!              one reconfigure              rename
+//!   pooled ───────────────────► marked ───────────────► claimed
+//!     ▲   name and mark pooled    name pooled, mark of    name and mark
+//!     │                           the job                 of the job
+//!     └────── re-mark ────────────────┘◄────── rename ───────┘
+//! ```
+//!
+//! Each half-way state is recognised when the same is asked for again.
+
+use rookery_fleet::{Hardware, MachineId, Mark};
+use rookery_vim::FaultKind;
+use rookery_vim_client::{Change, OperationError};
+
+use super::fresh::Fresh;
+use super::{ActError, Hands, LIGHT, Refusal, Resize};
+use crate::observe::vm;
+
+/// Which VM is claimed, and what becomes of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimWish {
+    /// The VM.
+    pub machine: MachineId,
+    /// Its name in the pool.
+    pub was: String,
+    /// Whose it is.
+    pub owner: String,
+    /// The mark that it gets.
+    pub mark: Mark,
+    /// The name that it gets.
+    pub name: String,
+    /// The size that it gets; it stays as it is if none is given.
+    pub resize: Option<Hardware>,
+}
+
+/// Why a VM was not claimed.
+#[derive(Debug, thiserror::Error)]
+pub enum ClaimError {
+    /// It is not what it was chosen by any more. Nothing was changed.
+    #[error("did not claim {machine}: {why}")]
+    Changed { machine: MachineId, why: Refusal },
+    /// It is gone.
+    #[error("cannot claim {machine}: it is gone")]
+    Gone { machine: MachineId },
+    /// It could not be read. Nothing was changed.
+    #[error("did not claim {machine}: what it is could not be read")]
+    Unread { machine: MachineId, source: rookery_vim_client::CallError },
+    /// Another VM has the name. It carries the job's mark, under its name in the pool.
+    #[error("cannot claim {machine}: the name {name:?} is taken")]
+    NameTaken { machine: MachineId, name: String, source: OperationError },
+    /// vCenter did not do it, as far as can be seen.
+    #[error("cannot claim {machine}")]
+    Failed { machine: MachineId, half: Half, source: OperationError },
+}
+
+/// How far a claim came that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Half {
+    /// Nothing was changed.
+    Pooled,
+    /// It may carry the job's mark or not.
+    MayBeMarked,
+    /// It carries the job's mark, under its name in the pool.
+    Marked,
+}
+
+impl ClaimError {
+    /// How far it came.
+    pub fn half(&self) -> Half {
+        match self {
+            Self::Changed { .. } | Self::Gone { .. } | Self::Unread { .. } => Half::Pooled,
+            Self::NameTaken { .. } => Half::Marked,
+            Self::Failed { half, .. } => *half,
+        }
+    }
+
+    fn of_look(error: ActError) -> Self {
+        match error {
+            ActError::Gone { machine, .. } | ActError::StillParent { machine, .. } => Self::Gone { machine },
+            ActError::Unread { machine, source, .. } => Self::Unread { machine, source },
+            ActError::Refused { machine, why, .. } => Self::Changed { machine, why },
+            ActError::Failed { machine, source, .. } => Self::Failed { machine, half: Half::Pooled, source },
+        }
+    }
+}
+
+/// What is still to be done for a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    Mark,
+    Rename,
+    Nothing,
+}
+
+fn next(fresh: &Fresh, wish: &ClaimWish) -> Result<Next, Refusal> {
+    let mark = fresh.vm_of(&wish.owner)?;
+    fresh.is_off()?;
+    let misnamed = || Refusal::Name { expected: wish.was.clone(), found: fresh.name.clone() };
+    if *mark == wish.mark {
+        let fits = wish.resize.is_none_or(|size| fresh.hardware == Some(size));
+        return match fresh.name.as_str() {
+            _ if !fits => Ok(Next::Mark),
+            name if name == wish.name => Ok(Next::Nothing),
+            name if name == wish.was => Ok(Next::Rename),
+            _ => Err(misnamed()),
+        };
+    }
+    // The flag alone tells nothing: older hatcheries leave it set.
+    if fresh.name != wish.was {
+        return Err(misnamed());
+    }
+    if !mark.provisioning || !mark.job_id.is_empty() {
+        return Err(Refusal::Claimed { worker: mark.worker_name.clone() });
+    }
+    let kept = |mark: &Mark| {
+        let paths = (mark.vmware_model_path.clone(), mark.worker_model_path.clone());
+        (paths, mark.ip_address.clone(), mark.model, mark.hold_until)
+    };
+    if kept(mark) == kept(&wish.mark) { Ok(Next::Mark) } else { Err(Refusal::Edited) }
+}
+
+impl Hands {
+    /// Gives a warm VM its job's mark, size and name.
+    pub async fn claim(&self, wish: &ClaimWish) -> Result<(), ClaimError> {
+        let machine = &wish.machine;
+        let fresh = self.fresh("claim", machine).await.map_err(ClaimError::of_look)?;
+        let next = next(&fresh, wish).map_err(|why| ClaimError::Changed { machine: machine.clone(), why })?;
+        if next == Next::Nothing {
+            return Ok(());
+        }
+        if next == Next::Mark {
+            self.mark_for_job(wish).await?;
+        }
+        self.renamed(machine, &wish.name).await.map_err(|source| {
+            let machine = machine.clone();
+            match source.fault().map(rookery_vim::Fault::kind) {
+                Some(FaultKind::DuplicateName) => {
+                    ClaimError::NameTaken { machine, name: wish.name.clone(), source }
+                }
+                Some(_) | None => ClaimError::Failed { machine, half: Half::Marked, source },
+            }
+        })
+    }
+
+    async fn mark_for_job(&self, wish: &ClaimWish) -> Result<(), ClaimError> {
+        let machine = &wish.machine;
+        let size = wish.resize.map(|size| Resize { cpus: Some(size.cpus), memory_mb: Some(size.memory_mb) });
+        let change = size.unwrap_or_default().change(&wish.mark);
+        let ordered = self.machines.reconfigure(&vm(machine), change, LIGHT).await;
+        let done = |fresh: Option<&Fresh>| fresh.is_some_and(|fresh| fresh.has_mark(&wish.mark));
+        self.outcome(machine, ordered, done).await.map_err(|source| {
+            let half = if source.may_have_happened() { Half::MayBeMarked } else { Half::Pooled };
+            ClaimError::Failed { machine: machine.clone(), half, source }
+        })
+    }
+
+    /// Takes a claim back of a VM that is off: it gets the pooled mark, and the name in it.
+    pub async fn unclaim(&self, machine: &MachineId, owner: &str, pooled: &Mark) -> Result<(), ActError> {
+        let action = "take back";
+        let fresh = self.fresh(action, machine).await?;
+        let refused = |why| ActError::Refused { action, machine: machine.clone(), why };
+        fresh.vm_of(owner).and_then(|_| fresh.is_off()).map_err(refused)?;
+        let failed = |source| ActError::failed(action, machine, source);
+        // In this order no half of it looks like a VM of the pool under a worker's name.
+        if fresh.name != pooled.worker_name {
+            self.renamed(machine, &pooled.worker_name).await.map_err(failed)?;
+        }
+        if fresh.has_mark(pooled) {
+            return Ok(());
+        }
+        self.marked(machine, pooled).await.map_err(failed)
+    }
+
+    /// Renames; that it has the name already is a success.
+    pub(super) async fn renamed(&self, machine: &MachineId, name: &str) -> Result<(), OperationError> {
+        let ordered = self.machines.rename(&vm(machine), name, LIGHT).await;
+        self.outcome(machine, ordered, |fresh| fresh.is_some_and(|fresh| fresh.name == name)).await
+    }
+
+    /// Writes a mark.
+    pub(super) async fn marked(&self, machine: &MachineId, mark: &Mark) -> Result<(), OperationError> {
+        let change = Change { annotation: Some(mark.write()), ..Change::default() };
+        let ordered = self.machines.reconfigure(&vm(machine), change, LIGHT).await;
+        self.outcome(machine, ordered, |fresh| fresh.is_some_and(|fresh| fresh.has_mark(mark))).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rookery_fleet::{Notes, Power, Role};
+
+    use super::*;
+
+    fn pooled() -> Mark {
+        Mark {
+            hatchery_name: "h1".to_owned(),
+            worker_name: "provision-v2-a".to_owned(),
+            provisioning: true,
+            vmware_model_path: "debian12".to_owned(),
+            ip_address: "192.0.2.7".to_owned(),
+            ..Mark::default()
+        }
+    }
+
+    fn wish() -> ClaimWish {
+        let mark = Mark {
+            worker_name: "worker-1".to_owned(),
+            provisioning: false,
+            job_id: "j".to_owned(),
+            ..pooled()
+        };
+        ClaimWish {
+            machine: MachineId::new("vm-1"),
+            was: "provision-v2-a".to_owned(),
+            owner: "h1".to_owned(),
+            mark,
+            name: "worker-1".to_owned(),
+            resize: Some(Hardware { cpus: 4, memory_mb: 8192 }),
+        }
+    }
+
+    fn check(change: impl FnOnce(&mut Fresh), expected: &Result<Next, Refusal>) {
+        let mut fresh = Fresh {
+            name: "provision-v2-a".to_owned(),
+            role: Role::Vm,
+            notes: Notes::Mark(Box::new(pooled())),
+            power: Some(Power::Off),
+            hardware: Some(Hardware { cpus: 2, memory_mb: 4096 }),
+        };
+        change(&mut fresh);
+        assert_eq!(&next(&fresh, &wish()), expected, "{fresh:?}");
+    }
+
+    fn with(mark: Mark) -> Notes {
+        Notes::Mark(Box::new(mark))
+    }
+
+    #[test]
+    fn a_claim_goes_on_where_it_stopped() {
+        let size = wish().resize;
+        check(|_| {}, &Ok(Next::Mark));
+        check(|fresh| fresh.notes = with(wish().mark), &Ok(Next::Mark));
+        let marked = |fresh: &mut Fresh| (fresh.notes, fresh.hardware) = (with(wish().mark), size);
+        check(marked, &Ok(Next::Rename));
+        check(
+            |fresh| {
+                marked(fresh);
+                fresh.name = "worker-1".to_owned();
+            },
+            &Ok(Next::Nothing),
+        );
+    }
+
+    #[test]
+    fn what_is_not_as_it_was_chosen_is_refused() {
+        let name = |found: &str| {
+            Err(Refusal::Name { expected: "provision-v2-a".to_owned(), found: found.to_owned() })
+        };
+        check(|fresh| fresh.role = Role::Template, &Err(Refusal::Template));
+        check(|fresh| fresh.role = Role::Unknown, &Err(Refusal::Unknown));
+        check(|fresh| fresh.power = Some(Power::On), &Err(Refusal::NotOff));
+        check(|fresh| fresh.power = None, &Err(Refusal::NotOff));
+        check(|fresh| fresh.name = "mine".to_owned(), &name("mine"));
+        let foreign = |found: Option<&str>| {
+            Err(Refusal::Foreign { owner: "h1".to_owned(), found: found.map(str::to_owned) })
+        };
+        check(|fresh| fresh.notes = Notes::NoMark, &foreign(None));
+        check(
+            |fresh| fresh.notes = with(Mark { hatchery_name: "h2".to_owned(), ..pooled() }),
+            &foreign(Some("h2")),
+        );
+        let claimed = Err(Refusal::Claimed { worker: "provision-v2-a".to_owned() });
+        check(|fresh| fresh.notes = with(Mark { job_id: "other".to_owned(), ..pooled() }), &claimed);
+        for edited in [
+            Mark { ip_address: "192.0.2.8".to_owned(), ..pooled() },
+            Mark { vmware_model_path: "debian13".to_owned(), ..pooled() },
+            Mark { model: true, ..pooled() },
+            Mark { hold_until: Some(jiff::Timestamp::UNIX_EPOCH), ..pooled() },
+        ] {
+            check(|fresh| fresh.notes = with(edited), &Err(Refusal::Edited));
+        }
+    }
+}

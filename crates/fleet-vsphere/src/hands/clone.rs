@@ -1,0 +1,225 @@
+//! New VMs. The mark travels with the order, so that no VM of ours is ever nobody's.
+
+use std::net::Ipv4Addr;
+
+use rookery_fleet::{MachineId, Mark};
+use rookery_vim::{Fault, FaultKind};
+use rookery_vim_client::{
+    Change, CloneError, CloneOrder, DiskMove, FixedAddress, GuestSetup, OperationError, TaskError,
+};
+
+use super::{CLONE, Hands, may_pass};
+use crate::observe::vm;
+
+/// A VM as it is wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CloneWish {
+    /// What it is cloned from.
+    pub template: MachineId,
+    /// Its name; nobody else may have it.
+    pub name: String,
+    /// Its mark.
+    pub mark: Mark,
+    /// Its size, where it differs from the template's.
+    pub resize: Option<Resize>,
+    /// Its address; DHCP if there is none.
+    pub address: Option<Fixed>,
+    /// Whether it starts at once.
+    pub power_on: bool,
+    /// How its disks come about.
+    pub disk_move: DiskMove,
+    /// Another class for its first card, such as `VirtualVmxnet3`.
+    pub card_class: Option<String>,
+}
+
+/// Another size; what is `None` stays as it is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Resize {
+    /// Virtual CPUs.
+    pub cpus: Option<u32>,
+    /// Memory.
+    pub memory_mb: Option<u64>,
+}
+
+impl Resize {
+    /// Numbers beyond what vCenter can be told are as large as can be: it refuses them.
+    pub(super) fn change(self, mark: &Mark) -> Change {
+        Change {
+            annotation: Some(mark.write()),
+            cpus: self.cpus.map(|cpus| cpus.try_into().unwrap_or(i32::MAX)),
+            memory_mb: self.memory_mb.map(|memory| memory.try_into().unwrap_or(i64::MAX)),
+            ..Change::default()
+        }
+    }
+}
+
+/// An address that is given to a VM.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fixed {
+    /// The address.
+    pub ip: Ipv4Addr,
+    /// The mask of its network.
+    pub mask: Ipv4Addr,
+    /// The way out.
+    pub gateway: Option<Ipv4Addr>,
+    /// Name servers.
+    pub dns: Vec<Ipv4Addr>,
+}
+
+/// Why there is no VM, or not the one that was wanted.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot clone {template} as {name:?}")]
+pub struct CloneFailure {
+    /// What was to be cloned.
+    pub template: MachineId,
+    /// The name that it was to have.
+    pub name: String,
+    /// What went wrong.
+    #[source]
+    pub reason: Box<CloneError>,
+}
+
+impl CloneFailure {
+    /// The VM that is there all the same, without something that was wanted of it.
+    pub fn left_behind(&self) -> Option<MachineId> {
+        match &*self.reason {
+            CloneError::LeftBehind { vm, .. } | CloneError::CardsDisagree { vm, .. } => {
+                Some(MachineId::new(vm.id()))
+            }
+            CloneError::Source { .. }
+            | CloneError::Unspeakable { .. }
+            | CloneError::NoCard { .. }
+            | CloneError::NoPlace { .. }
+            | CloneError::NameTaken { .. }
+            | CloneError::Failed { .. } => None,
+        }
+    }
+
+    /// Whether a VM of that name may still appear: nobody can say what became of the order. Its name and address are to be
+    /// held until that is known.
+    pub fn may_still_appear(&self) -> bool {
+        let CloneError::Failed { source, .. } = &*self.reason else { return false };
+        let ended = matches!(source, OperationError::Task(TaskError::Failed(_)));
+        !ended && source.may_have_happened()
+    }
+
+    /// Whether it is the template that has to be looked at: another clone of it would fail as well.
+    pub fn is_fault_of_template(&self) -> bool {
+        match &*self.reason {
+            CloneError::Source { source, .. } => source.fault().is_some() && !source.is_transient(),
+            CloneError::Unspeakable { .. } | CloneError::NoCard { .. } | CloneError::CardsDisagree { .. } => {
+                true
+            }
+            CloneError::NoPlace { .. } | CloneError::NameTaken { .. } => false,
+            CloneError::Failed { source, .. } | CloneError::LeftBehind { source, .. } => {
+                source.fault().is_some_and(blames_template)
+            }
+        }
+    }
+
+    /// Whether the same may succeed later.
+    pub fn is_transient(&self) -> bool {
+        match &*self.reason {
+            CloneError::Source { source, .. } => source.is_transient(),
+            CloneError::NoPlace { .. } => true,
+            CloneError::Failed { source, .. } | CloneError::LeftBehind { source, .. } => may_pass(source),
+            CloneError::Unspeakable { .. }
+            | CloneError::NoCard { .. }
+            | CloneError::NameTaken { .. }
+            | CloneError::CardsDisagree { .. } => false,
+        }
+    }
+}
+
+/// Faults about what a template is: its guest cannot be set up, or its configuration is broken.
+fn blames_template(fault: &Fault) -> bool {
+    const OF_TEMPLATE: [&str; 8] = [
+        "CustomizationFault",
+        "LinuxVolumeNotClean",
+        "MissingController",
+        "MissingLinuxCustResources",
+        "UncustomizableGuest",
+        "VirtualHardwareVersionNotSupported",
+        "VmConfigFault",
+        "InvalidDeviceSpec",
+    ];
+    matches!(fault.kind(), FaultKind::NicSettingMismatch | FaultKind::ManagedObjectNotFound)
+        || OF_TEMPLATE.contains(&fault.type_name())
+}
+
+impl Hands {
+    /// Makes a VM; its mark is in place then.
+    pub async fn clone_vm(&self, wish: &CloneWish) -> Result<MachineId, CloneFailure> {
+        let cloned = self.machines.clone_vm(&self.order(wish), CLONE, None).await;
+        cloned.map(|vm| MachineId::new(vm.id())).map_err(|reason| CloneFailure {
+            template: wish.template.clone(),
+            name: wish.name.clone(),
+            reason: Box::new(reason),
+        })
+    }
+
+    fn order(&self, wish: &CloneWish) -> CloneOrder {
+        let text = |address: &Ipv4Addr| address.to_string();
+        let address = wish.address.as_ref().map(|fixed| FixedAddress {
+            ip: text(&fixed.ip),
+            mask: text(&fixed.mask),
+            gateway: fixed.gateway.as_ref().map(text),
+        });
+        let dns = wish.address.iter().flat_map(|fixed| &fixed.dns).map(text).collect();
+        CloneOrder {
+            source: vm(&wish.template),
+            name: wish.name.clone(),
+            folder: self.site.folder.clone(),
+            pool: self.site.pool.clone(),
+            host: None,
+            datastore: self.site.datastore.clone(),
+            disks: wish.disk_move,
+            network: self.site.network.clone(),
+            card_class: wish.card_class.clone(),
+            change: wish.resize.unwrap_or_default().change(&wish.mark),
+            guest: GuestSetup::Linux { address, dns, domain: String::new() },
+            power_on: wish.power_on,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rookery_vim::{MoRef, Node};
+
+    use super::*;
+
+    fn failure(reason: CloneError) -> CloneFailure {
+        CloneFailure { template: MachineId::new("vm-1"), name: "a".to_owned(), reason: Box::new(reason) }
+    }
+
+    fn failed(fault: &str) -> OperationError {
+        let detail = Node { xsi_type: Some(fault.into()), ..Node::new("fault") };
+        OperationError::Task(TaskError::Failed(Fault::new(Some(detail), String::new())))
+    }
+
+    #[test]
+    fn a_failure_says_what_is_left_and_whether_the_template_is_to_blame() {
+        let (name, id) = (|| "a".to_owned(), || MoRef::new("VirtualMachine", "vm-2"));
+        let lost = OperationError::Task(TaskError::Unknown { task: id(), why: String::new() });
+        let check = |reason, left: bool, may_come: bool, blamed: bool, transient: bool| {
+            let failure = failure(reason);
+            let found = (
+                failure.left_behind().is_some(),
+                failure.may_still_appear(),
+                failure.is_fault_of_template(),
+                failure.is_transient(),
+            );
+            assert_eq!(found, (left, may_come, blamed, transient), "{failure:?}");
+        };
+        check(CloneError::Failed { name: name(), source: lost }, false, true, false, true);
+        check(CloneError::Failed { name: name(), source: failed("NoDiskSpace") }, false, false, false, true);
+        let broken = failed("UncustomizableGuest");
+        check(CloneError::Failed { name: name(), source: broken }, false, false, true, false);
+        let full = failed("InsufficientMemoryResourcesFault");
+        check(CloneError::LeftBehind { vm: id(), source: full }, true, false, false, true);
+        check(CloneError::NoCard { source_vm: id(), address: name() }, false, false, true, false);
+        let taken = failed("DuplicateName");
+        check(CloneError::NameTaken { name: name(), source: taken }, false, false, false, false);
+    }
+}

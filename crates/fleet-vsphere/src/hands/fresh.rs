@@ -1,0 +1,173 @@
+//! A VM as vCenter shows it at this moment, and what may be done to it. The inventory may lag behind, and people change
+//! VMs by hand: nothing is changed on the word of a plan alone.
+
+use std::time::Duration;
+
+use rookery_fleet::{Hardware, MachineId, Mark, Notes, Power, Role};
+use rookery_vim::inventory_name::unescape;
+use rookery_vim::objects::PowerState;
+use rookery_vim::{FaultKind, Node, Wire};
+use rookery_vim_client::{CallError, OperationError, TaskError, properties_of};
+
+use super::{ActError, Hands};
+use crate::observe;
+
+const PATHS: [&str; 6] = [
+    "name",
+    "config.template",
+    "config.annotation",
+    "runtime.powerState",
+    "config.hardware.numCPU",
+    "config.hardware.memoryMB",
+];
+/// How long to look for the effect of an order whose answer was lost: it may still be on its way.
+const LOOKS: [Duration; 5] = [
+    Duration::from_millis(250),
+    Duration::from_millis(500),
+    Duration::from_secs(1),
+    Duration::from_secs(2),
+    Duration::from_secs(4),
+];
+
+/// A VM at this moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fresh {
+    pub(super) name: String,
+    pub(super) role: Role,
+    pub(super) notes: Notes,
+    pub(super) power: Option<Power>,
+    pub(super) hardware: Option<Hardware>,
+}
+
+/// Why a VM is not what was meant.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// vCenter shows too little of it.
+    #[error("vCenter does not show its configuration: it is in the making, or hidden from this user")]
+    Unknown,
+    /// It is a template.
+    #[error("it is a template")]
+    Template,
+    /// It is no template.
+    #[error("it is no template")]
+    NoTemplate,
+    /// Somebody else's mark is on it, or none.
+    #[error("its notes do not name {owner:?} as its owner, but {}", found.as_deref().map_or_else(|| "nobody".to_owned(), |found| format!("{found:?}")))]
+    Foreign { owner: String, found: Option<String> },
+    /// Its mark says that it is to be kept.
+    #[error("its notes say that it is a model, to be kept")]
+    Model,
+    /// It has another name than was thought.
+    #[error("its name is {found:?}, not {expected:?}")]
+    Name { expected: String, found: String },
+    /// It is no machine that waits for a job.
+    #[error("it does not wait for a job: its notes give it to {worker:?}")]
+    Claimed { worker: String },
+    /// Its notes were changed.
+    #[error("its notes are not those that it was chosen by")]
+    Edited,
+    /// It runs.
+    #[error("it is not off")]
+    NotOff,
+}
+
+impl Fresh {
+    fn of(properties: Vec<(String, Node)>) -> Self {
+        let (mut name, mut power) = (String::new(), None);
+        let (mut template, mut annotation, mut cpus, mut memory_mb) = (None, None, None, None);
+        for (path, value) in properties {
+            match path.as_str() {
+                "name" => name = unescape(&read::<String>(value).unwrap_or_default()),
+                "config.template" => template = read(value),
+                "config.annotation" => annotation = read::<String>(value),
+                "runtime.powerState" => power = read::<PowerState>(value),
+                "config.hardware.numCPU" => cpus = read(value),
+                "config.hardware.memoryMB" => memory_mb = read(value),
+                _ => {}
+            }
+        }
+        Self {
+            name,
+            role: observe::role(template),
+            notes: observe::notes(template, annotation.as_deref()),
+            power: power.as_ref().and_then(observe::power),
+            hardware: observe::hardware(cpus, memory_mb),
+        }
+    }
+
+    /// Its mark, if it is this owner's.
+    pub(super) fn mark_of(&self, owner: &str) -> Result<&Mark, Refusal> {
+        let foreign = |found| Refusal::Foreign { owner: owner.to_owned(), found };
+        match &self.notes {
+            Notes::Unknown => Err(Refusal::Unknown),
+            Notes::NoMark => Err(foreign(None)),
+            Notes::Mark(mark) if !owner.is_empty() && mark.hatchery_name == owner => Ok(mark),
+            Notes::Mark(mark) => Err(foreign(Some(mark.hatchery_name.clone()))),
+        }
+    }
+
+    /// Its mark, if it is this owner's and no template.
+    pub(super) fn vm_of(&self, owner: &str) -> Result<&Mark, Refusal> {
+        match self.role {
+            Role::Unknown => Err(Refusal::Unknown),
+            Role::Template => Err(Refusal::Template),
+            Role::Vm => self.mark_of(owner),
+        }
+    }
+
+    pub(super) fn is_off(&self) -> Result<(), Refusal> {
+        if self.power == Some(Power::Off) { Ok(()) } else { Err(Refusal::NotOff) }
+    }
+
+    pub(super) fn has_mark(&self, mark: &Mark) -> bool {
+        matches!(&self.notes, Notes::Mark(found) if **found == *mark)
+    }
+}
+
+fn read<T: Wire>(value: Node) -> Option<T> {
+    T::from_node(value).ok()
+}
+
+impl Hands {
+    /// The VM; none if it is gone.
+    pub(super) async fn look(&self, machine: &MachineId) -> Result<Option<Fresh>, CallError> {
+        match properties_of(&self.client, &observe::vm(machine), &PATHS).await {
+            Ok(properties) => Ok(Some(Fresh::of(properties))),
+            Err(error) if error.is(FaultKind::ManagedObjectNotFound) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The VM that something is about to be done to.
+    pub(super) async fn fresh(&self, action: &'static str, machine: &MachineId) -> Result<Fresh, ActError> {
+        let machine = || machine.clone();
+        match self.look(&machine()).await {
+            Ok(Some(fresh)) => Ok(fresh),
+            Ok(None) => Err(ActError::Gone { action, machine: machine() }),
+            Err(source) => Err(ActError::Unread { action, machine: machine(), source }),
+        }
+    }
+
+    /// The outcome of an operation: one that failed and whose effect is there all the same has succeeded.
+    pub(super) async fn outcome(
+        &self,
+        machine: &MachineId,
+        result: Result<(), OperationError>,
+        is_there: impl Fn(Option<&Fresh>) -> bool,
+    ) -> Result<(), OperationError> {
+        let Err(error) = result else { return Ok(()) };
+        let still_coming = match &error {
+            OperationError::Call(call) => call.may_have_happened(),
+            OperationError::Task(TaskError::Failed(_) | TaskError::Stopped) => false,
+            OperationError::Task(TaskError::Unknown { .. } | TaskError::TimedOut { .. }) => true,
+        };
+        let mut pauses = LOOKS.iter().take(if still_coming { LOOKS.len() } else { 0 });
+        loop {
+            if self.look(machine).await.is_ok_and(|fresh| is_there(fresh.as_ref())) {
+                return Ok(());
+            }
+            let Some(pause) = pauses.next() else { return Err(error) };
+            tokio::time::sleep(*pause).await;
+        }
+    }
+}

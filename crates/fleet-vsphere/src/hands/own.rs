@@ -1,0 +1,30 @@
+//! Small changes of VMs that are the owner's.
+
+use rookery_fleet::{MachineId, Mark};
+
+use super::{ActError, Hands};
+
+impl Hands {
+    /// Writes the mark of a VM or template that carries this owner's. The first mark of a VM travels with its clone.
+    pub async fn set_mark(&self, machine: &MachineId, owner: &str, mark: &Mark) -> Result<(), ActError> {
+        let action = "mark";
+        let fresh = self.fresh(action, machine).await?;
+        let refused = |why| ActError::Refused { action, machine: machine.clone(), why };
+        if *fresh.mark_of(owner).map_err(refused)? == *mark {
+            return Ok(());
+        }
+        self.marked(machine, mark).await.map_err(|source| ActError::failed(action, machine, source))
+    }
+
+    /// Renames a VM or template that carries this owner's mark. That it has the name is a success.
+    pub async fn rename(&self, machine: &MachineId, owner: &str, name: &str) -> Result<(), ActError> {
+        let action = "rename";
+        let fresh = self.fresh(action, machine).await?;
+        let refused = |why| ActError::Refused { action, machine: machine.clone(), why };
+        fresh.mark_of(owner).map_err(refused)?;
+        if fresh.name == name {
+            return Ok(());
+        }
+        self.renamed(machine, name).await.map_err(|source| ActError::failed(action, machine, source))
+    }
+}

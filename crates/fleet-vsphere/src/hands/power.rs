@@ -1,0 +1,72 @@
+//! Starting and stopping.
+
+use std::time::Duration;
+
+use rookery_fleet::{MachineId, Power};
+use rookery_vim_client::{PowerChange, Vm, WaitError};
+use tokio::time::{Instant, sleep, timeout_at};
+
+use super::fresh::Fresh;
+use super::{ActError, HEAVY, Hands, may_pass};
+use crate::observe;
+
+/// How long a start is tried again that failed for a reason that may pass.
+const START: Duration = Duration::from_mins(1);
+/// How long one start may take. A VM that asks a question hangs in it.
+const STARTING: Duration = Duration::from_mins(3);
+/// The time between two tries, and between two looks at a VM of which the inventory says something else.
+const PAUSE: Duration = Duration::from_secs(2);
+
+impl Hands {
+    /// Starts a VM; what may pass is waited out for a minute. That it runs is a success.
+    pub async fn start(&self, machine: &MachineId) -> Result<(), ActError> {
+        let deadline = Instant::now() + START;
+        let runs = |fresh: Option<&Fresh>| fresh.is_some_and(|fresh| fresh.power == Some(Power::On));
+        loop {
+            let ordered = self.machines.power(&observe::vm(machine), PowerChange::On, STARTING).await;
+            match self.outcome(machine, ordered, runs).await {
+                Err(error) if may_pass(&error) && Instant::now() + PAUSE < deadline => sleep(PAUSE).await,
+                result => return result.map_err(|source| ActError::failed("start", machine, source)),
+            }
+        }
+    }
+
+    /// Stops a VM at once. That it is off, or gone, is a success.
+    pub async fn stop(&self, machine: &MachineId) -> Result<(), ActError> {
+        let ordered = self.machines.power(&observe::vm(machine), PowerChange::Off, HEAVY).await;
+        let is_off = |fresh: Option<&Fresh>| fresh.is_none_or(|fresh| fresh.power == Some(Power::Off));
+        let stopped = self.outcome(machine, ordered, is_off).await;
+        stopped.map_err(|source| ActError::failed("stop", machine, source))
+    }
+
+    /// Waits until a VM has gone off by itself. The inventory tells, and vCenter confirms: an inventory that lags behind
+    /// shows a VM off that was just started.
+    pub async fn wait_off(&self, machine: &MachineId, within: Duration) -> Result<(), WaitError> {
+        let (id, deadline) = (observe::vm(machine), Instant::now() + within);
+        loop {
+            let snapshot = self.inventory.snapshot();
+            let row = snapshot.get(&id);
+            let told = row.map_or(snapshot.is_complete(), |row| power_of(row) == Some(Power::Off));
+            let mut look_again = deadline;
+            if told {
+                match self.look(machine).await {
+                    Ok(None) => return Err(WaitError::Gone { id }),
+                    Ok(Some(fresh)) if fresh.power == Some(Power::Off) => return Ok(()),
+                    Ok(Some(_)) | Err(_) => look_again = deadline.min(Instant::now() + PAUSE),
+                }
+            }
+            let newer = self.inventory.until(|next| next.revision() > snapshot.revision());
+            match timeout_at(look_again, newer).await {
+                Ok(Err(stopped)) => return Err(stopped),
+                Err(_) if Instant::now() >= deadline => {
+                    return Err(WaitError::TimedOut { id, after: within, last: row.cloned() });
+                }
+                Ok(Ok(_)) | Err(_) => {}
+            }
+        }
+    }
+}
+
+fn power_of(row: &Vm) -> Option<Power> {
+    row.power.as_ref().and_then(observe::power)
+}

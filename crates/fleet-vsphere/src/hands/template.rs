@@ -1,0 +1,221 @@
+//! Templates: how one is made, who clones it now, and whose disks stand on it.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use rookery_fleet::{MachineId, Role};
+use rookery_vim::objects::{
+    ObjectContent, ObjectSpec, PropertyFilterSpec, PropertySpec, Selection, TaskState, TraversalSpec,
+};
+use rookery_vim::{MoRef, Node, Wire as _};
+use rookery_vim_client::{CallError, OperationError, properties_of, retrieve, vm_names};
+
+use super::fresh::Fresh;
+use super::{ActError, HEAVY, Hands};
+use crate::observe::vm;
+
+const DEVICES: &str = "config.hardware.device";
+/// How many VMs are looked at in one call: the devices of one are some kilobytes.
+const AT_ONCE: usize = 100;
+
+/// A clone that is under way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunningClone {
+    /// What is cloned.
+    pub template: MachineId,
+    /// The task that does it.
+    pub task: String,
+    /// Since when, by vCenter's clock; none if it waits for its turn.
+    pub started: Option<Timestamp>,
+}
+
+/// Whether disks of other VMs stand on those of a template.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Hanging {
+    /// None does.
+    #[error("no disk stands on it")]
+    Nothing,
+    /// Those of this VM do.
+    #[error("disks of {0} stand on it")]
+    By(MachineId),
+    /// vCenter says so, and not whose.
+    #[error("vCenter says that it is in use")]
+    BySome,
+    /// It cannot be told, for this reason; that is to be taken for a yes.
+    #[error("whether disks stand on it cannot be told ({0})")]
+    Unknown(String),
+}
+
+impl Hands {
+    /// Makes a VM of this owner that is off a template, with a snapshot for clones to stand on. That it is one already
+    /// is a success.
+    pub async fn make_template(
+        &self,
+        machine: &MachineId,
+        owner: &str,
+        snapshot: &str,
+    ) -> Result<(), ActError> {
+        let action = "make a template of";
+        let fresh = self.fresh(action, machine).await?;
+        let refused = |why| ActError::Refused { action, machine: machine.clone(), why };
+        fresh.mark_of(owner).and_then(|_| fresh.is_off()).map_err(refused)?;
+        let failed = |source| ActError::failed(action, machine, source);
+        let id = vm(machine);
+        match self.machines.snapshot(&id, snapshot, HEAVY).await {
+            // One of that name is looked for first: what was made is not made twice.
+            Err(lost) if lost.may_have_happened() && lost.fault().is_none() => {
+                self.machines.snapshot(&id, snapshot, HEAVY).await.map_err(failed)?;
+            }
+            result => drop(result.map_err(failed)?),
+        }
+        let marked = self.machines.mark_as_template(&id).await;
+        let is_one = |fresh: Option<&Fresh>| fresh.is_some_and(|fresh| fresh.role == Role::Template);
+        self.outcome(machine, marked, is_one).await.map_err(failed)
+    }
+
+    /// The clones of these templates that have not ended, whoever ordered them.
+    pub async fn running_clones(&self, templates: &[MachineId]) -> Result<Vec<RunningClone>, CallError> {
+        if templates.is_empty() {
+            return Ok(Vec::new());
+        }
+        let tasks = TraversalSpec {
+            name: None,
+            kind: "VirtualMachine".to_owned(),
+            path: "recentTask".to_owned(),
+            skip: Some(false),
+            select_set: Vec::new(),
+        };
+        let spec = spec(templates, Some(tasks), "Task", "info");
+        Ok(retrieve(&self.client, spec).await?.into_iter().filter_map(running_clone).collect())
+    }
+
+    /// Whether disks of other VMs of the datacenter stand on this template's: all of their disks are looked at, now.
+    pub async fn hangs_on(&self, template: &MachineId) -> Hanging {
+        match self.look_at_disks(template).await {
+            Ok(hanging) => hanging,
+            Err(error) => Hanging::Unknown(rookery_daemon::telemetry::chain(&error)),
+        }
+    }
+
+    async fn look_at_disks(&self, template: &MachineId) -> Result<Hanging, OperationError> {
+        // First: what ends after this is in the list.
+        if !self.running_clones(std::slice::from_ref(template)).await?.is_empty() {
+            return Ok(Hanging::Unknown("a clone of it is under way".to_owned()));
+        }
+        let own = properties_of(&self.client, &vm(template), &[DEVICES]).await?;
+        let own: BTreeSet<String> = own.iter().flat_map(|(_, devices)| disk_files(devices)).collect();
+        if own.is_empty() {
+            return Ok(Hanging::Unknown("vCenter shows no disk of it".to_owned()));
+        }
+        let all = vm_names(&self.client, &self.site.datacenter).await?;
+        let others = all.iter().map(|(id, _)| MachineId::new(id.id())).filter(|id| id != template);
+        let others: Vec<_> = others.collect();
+        let mut hidden = None;
+        for some in others.chunks(AT_ONCE) {
+            for other in retrieve(&self.client, spec(some, None, "VirtualMachine", DEVICES)).await? {
+                let id = MachineId::new(other.obj.id());
+                match other.prop_set.iter().find(|property| property.name == DEVICES) {
+                    Some(devices) if disk_files(&devices.val).any(|file| own.contains(&file)) => {
+                        return Ok(Hanging::By(id));
+                    }
+                    Some(_) => {}
+                    None => hidden = Some(id),
+                }
+            }
+        }
+        let hidden = hidden.map(|id| Hanging::Unknown(format!("vCenter does not show the disks of {id}")));
+        Ok(hidden.unwrap_or(Hanging::Nothing))
+    }
+}
+
+/// One property of some VMs, or of what one step leads to from them. One that is gone does not cost the others.
+fn spec(machines: &[MachineId], step: Option<TraversalSpec>, kind: &str, path: &str) -> PropertyFilterSpec {
+    let select_set: Vec<_> = step.into_iter().map(Selection::TraversalSpec).collect();
+    let object = |machine: &MachineId| ObjectSpec {
+        obj: vm(machine),
+        skip: Some(!select_set.is_empty()),
+        select_set: select_set.clone(),
+    };
+    PropertyFilterSpec {
+        prop_set: vec![PropertySpec { kind: kind.to_owned(), all: None, path_set: vec![path.to_owned()] }],
+        object_set: machines.iter().map(object).collect(),
+        report_missing_objects: Some(true),
+    }
+}
+
+/// A task, if it clones and has not ended.
+fn running_clone(task: ObjectContent) -> Option<RunningClone> {
+    let info = task.prop_set.into_iter().find(|property| property.name == "info")?.val;
+    let described = info.child_text("descriptionId").is_some_and(|id| id.starts_with("VirtualMachine.clone"));
+    let clones = described || info.child_text("name") == Some("CloneVM_Task");
+    let state = info.child("state").and_then(|state| TaskState::from_node(state.clone()).ok());
+    let ended = matches!(state, Some(TaskState::Success | TaskState::Error));
+    let entity = info.child("entity").and_then(|entity| MoRef::from_node(entity.clone()).ok());
+    let started = info.child("startTime").and_then(|time| Timestamp::from_node(time.clone()).ok());
+    (clones && !ended).then(|| RunningClone {
+        template: MachineId::new(entity.as_ref().map(MoRef::id).unwrap_or_default()),
+        task: task.obj.id().to_owned(),
+        started,
+    })
+}
+
+/// The files of all disks, with all that they stand on.
+fn disk_files(devices: &Node) -> impl Iterator<Item = String> + '_ {
+    let disks = devices.children.iter().filter(|device| device.xsi_type.as_deref() == Some("VirtualDisk"));
+    let chain = |disk: &'_ Node| {
+        let first = disk.child("backing").cloned();
+        // Bounded, should a server ever answer with more than any disk has.
+        let layers = std::iter::successors(first, |layer| layer.child("parent").cloned()).take(256);
+        layers.filter_map(|layer| layer.child_text("fileName").map(str::to_owned)).collect::<Vec<_>>()
+    };
+    disks.flat_map(chain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(name: &str, text: &str) -> Node {
+        Node { text: text.to_owned(), ..Node::new(name) }
+    }
+
+    #[test]
+    fn a_disk_is_followed_down_to_what_it_stands_on() {
+        let layer = |name: &str, file: &str, parent: Option<Node>| {
+            let mut layer = Node::new(name);
+            layer.children = [Some(text("fileName", file)), parent].into_iter().flatten().collect();
+            layer
+        };
+        let base = layer("parent", "[ds] t/t.vmdk", None);
+        let backing = layer("backing", "[ds] c/c.vmdk", Some(base));
+        let device = |class: &str, backing: Node| Node {
+            xsi_type: Some(class.into()),
+            children: vec![backing],
+            ..Node::new("VirtualDevice")
+        };
+        let iso = layer("backing", "[ds] x.iso", None);
+        let mut devices = Node::new("val");
+        devices.children = vec![device("VirtualCdrom", iso), device("VirtualDisk", backing)];
+        assert_eq!(disk_files(&devices).collect::<Vec<_>>(), ["[ds] c/c.vmdk", "[ds] t/t.vmdk"]);
+    }
+
+    #[test]
+    fn a_clone_that_has_not_ended_is_told_from_other_tasks() {
+        let check = |description: &str, state: &str, expected: bool| {
+            let mut info = Node::new("val");
+            info.children = vec![text("descriptionId", description), text("state", state)];
+            let task = ObjectContent {
+                obj: MoRef::new("Task", "task-1"),
+                prop_set: vec![rookery_vim::objects::DynamicProperty { name: "info".to_owned(), val: info }],
+                missing_set: Vec::new(),
+            };
+            assert_eq!(running_clone(task).is_some(), expected, "{description} {state}");
+        };
+        for (state, running) in
+            [("queued", true), ("running", true), ("success", false), ("error", false), ("odd", true)]
+        {
+            check("VirtualMachine.clone", state, running);
+            check("VirtualMachine.powerOn", state, false);
+        }
+    }
+}
