@@ -135,8 +135,8 @@ impl Readiness {
     ) -> Result<ExitCode, GuestError> {
         let program = command::program();
         command::run(
-            async || self.guests.start(vm, user, &program).await,
-            async |pid| self.guests.ended(vm, user, pid, command::looks()).await,
+            || self.guests.start(vm, user, &program),
+            |pid| self.guests.ended(vm, user, pid, command::looks()),
             last,
         )
         .await

@@ -28,6 +28,17 @@ impl Hands {
         self.readiness.wait(&vm(machine), wanted, user).await
     }
 
+    /// Waits until the guest of a VM that was started has its address, which is when it has been set up.
+    pub async fn addressed(
+        &self,
+        machine: &MachineId,
+        address: Option<Ipv4Addr>,
+    ) -> Result<IpAddr, ReadinessError> {
+        let wanted = address.map_or(WantedAddress::AnyIpv4, |ip| WantedAddress::Exactly(ip.into()));
+        self.readiness.operations(&vm(machine)).await?;
+        self.readiness.address(&vm(machine), wanted).await
+    }
+
     /// Starts a program, once. After [`GuestError::MayHaveStarted`] it must not be started again.
     pub async fn launch(
         &self,

@@ -46,11 +46,15 @@ pub(super) fn program() -> Program {
 /// Runs the command until it has ended once, trying again while failures may pass. The last of them is told in `last`.
 ///
 /// The command changes nothing, so that it may be started twice: after a lost answer nobody looks for the first one.
-pub(super) async fn run(
-    mut start: impl AsyncFnMut() -> Result<i64, GuestError>,
-    mut ended: impl AsyncFnMut(i64) -> Result<ExitCode, GuestError>,
+pub(super) async fn run<S, E>(
+    mut start: impl FnMut() -> S,
+    mut ended: impl FnMut(i64) -> E,
     last: &mut Option<GuestError>,
-) -> Result<ExitCode, GuestError> {
+) -> Result<ExitCode, GuestError>
+where
+    S: Future<Output = Result<i64, GuestError>>,
+    E: Future<Output = Result<ExitCode, GuestError>>,
+{
     let mut refused_logins = 0;
     loop {
         let ran = match start().await {
