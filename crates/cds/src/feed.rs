@@ -107,21 +107,24 @@ async fn listen<P: Feed>(
     let mut again = || RECONNECT.delays(StdRng::seed_from_u64(random.random()));
     let mut delays = again();
     loop {
-        let begun = Instant::now();
         let ended = tokio::select! {
             biased;
             () = stop.cancelled() => return,
             () = sender.closed() => return,
             connected = connect(session) => match connected {
-                Ok(mut socket) => hear_all::<P>(&mut socket, sender, stop).await,
+                Ok(mut socket) => {
+                    let begun = Instant::now();
+                    let ended = hear_all::<P>(&mut socket, sender, stop).await;
+                    if begun.elapsed() >= SILENCE {
+                        delays = again();
+                    }
+                    ended
+                }
                 Err(ended) => Err(ended),
             },
         };
         let Err(ended) = ended else { return };
         warn!(protocol = P::NAME, error = %chain(&ended), "news of jobs interrupted; they are still polled");
-        if begun.elapsed() >= SILENCE {
-            delays = again();
-        }
         tokio::select! {
             biased;
             () = stop.cancelled() => return,
@@ -142,11 +145,14 @@ async fn connect<P: Feed>(session: &Session<P>) -> Result<Socket, Ended> {
         let url = format!("ws://{}{}", address.endpoint().authority(), address.route(P::ROUTE));
         let mut request = url.into_client_request()?;
         let date = date(session.api.clock.now());
-        let value = |text: &str| HeaderValue::from_str(text).map_err(tungstenite::http::Error::from);
+        let value = |text: &str| {
+            HeaderValue::from_str(text)
+                .map_err(|error| tungstenite::Error::from(tungstenite::http::Error::from(error)))
+        };
         let headers = request.headers_mut();
-        headers.insert(AUTHORIZATION, value(&bearer(&grant.token)).map_err(tungstenite::Error::from)?);
-        headers.insert(DATE, value(&date).map_err(tungstenite::Error::from)?);
-        headers.insert(REMOTE_TIME, value(&date).map_err(tungstenite::Error::from)?);
+        headers.insert(AUTHORIZATION, value(&bearer(&grant.token))?);
+        headers.insert(DATE, value(&date)?);
+        headers.insert(REMOTE_TIME, value(&date)?);
         let limits =
             WebSocketConfig::default().max_message_size(Some(MAX_MESSAGE)).max_frame_size(Some(MAX_MESSAGE));
         let (mut socket, _) = client_async_with_config(request, stream, Some(limits)).await?;

@@ -106,21 +106,28 @@ async fn a_forgotten_session_is_renewed_for_the_next_connection() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_is_down_is_tried_ever_more_rarely() {
+async fn a_server_that_is_down_is_tried_ever_more_rarely_until_a_connection_lasts() {
     let mut failures = 0;
-    let mut down = Kit::new(move |asked| {
+    let mut kit = Kit::new(move |asked| {
         (asked.uri == "/api/ws").then(|| {
             failures += 1;
             if failures < 20 { Reply::Answer(502, "<html>".into()) } else { Reply::Socket }
         })
     });
-    let _jobs = down.v1().watch(&down.supervisor);
+    let _jobs = kit.v1().watch(&kit.supervisor);
     let begun = Instant::now();
-    down.sockets.recv().await.unwrap();
+    let mut socket = kit.sockets.recv().await.unwrap();
     // Six doubling steps, then a minute at most; half of each is certain.
     let certain = (1 + 2 + 4 + 8 + 16 + 32 + 13 * 60) / 2;
     assert!(begun.elapsed() >= Duration::from_secs(certain), "{:?}", begun.elapsed());
     assert!(begun.elapsed() <= Duration::from_secs(2 * certain + 1), "{:?}", begun.elapsed());
+
+    let lasting = async { while socket.next().await.is_some() {} };
+    assert!(timeout(Duration::from_secs(120), lasting).await.is_err(), "it lasts");
+    drop(socket);
+    let begun = Instant::now();
+    kit.sockets.recv().await.unwrap();
+    assert!(begun.elapsed() <= Duration::from_secs(1), "{:?}", begun.elapsed());
 }
 
 #[tokio::test(start_paused = true)]
