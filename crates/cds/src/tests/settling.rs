@@ -322,6 +322,28 @@ async fn a_release_counts_once_however_its_answer_is_lost() {
     }
 }
 
+/// The supervisor takes only what can move between threads.
+#[tokio::test(start_paused = true)]
+async fn a_supervised_task_may_do_all_of_it() {
+    let world = World::new(&[Fate::AnswerLost]);
+    let kit = kit(&world);
+    let cds = kit.cds.clone();
+    kit.supervisor.spawn("job", async move {
+        let (v1, v2) = (cds.v1().unwrap(), cds.v2().unwrap());
+        v1.book(v1_job(), Duration::ZERO).await.unwrap();
+        v1.release(v1_job()).await.unwrap();
+        v2.take(&v2_job()).await.unwrap();
+        v2.release(&v2_job()).await.unwrap();
+        v2.take(&v2_job()).await.unwrap();
+        v2.fail(&v2_job(), "x").await.unwrap();
+    });
+    while seen(&world, |world| world.status != "Fail") {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        assert_eq!(kit.supervisor.panics(), 0);
+    }
+    assert_eq!(seen(&world, |world| (world.gained, world.released)), (3, 2));
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_is_not_booked_is_released() {
     kit(&World::new(&[])).v1().release(v1_job()).await.unwrap();
