@@ -1,5 +1,7 @@
 //! The path of a model that lies in a repository: `PROJECT/vcs/organisation/repository/model[@branch]`.
 
+use std::fmt;
+
 use super::Refusal;
 
 /// So many parts make a required model one in a repository.
@@ -10,7 +12,7 @@ const FEWEST_PARTS: usize = 4;
 const BRANCH: &str = "master";
 
 /// Where a model lies.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AsCodeRef {
     /// The key of the project.
     pub project: String,
@@ -22,6 +24,13 @@ pub struct AsCodeRef {
     pub name: String,
     /// The branch, without `refs/heads/`. Any other reference (`refs/tags/…`) is kept whole.
     pub branch: String,
+}
+
+impl fmt::Display for AsCodeRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { project, vcs, repository, name, branch } = self;
+        write!(f, "{project}/{vcs}/{repository}/{name}@{branch}")
+    }
 }
 
 impl AsCodeRef {

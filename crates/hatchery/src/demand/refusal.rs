@@ -61,6 +61,14 @@ pub enum Refusal {
     /// There is no model for it.
     #[error("no worker model of this hatchery fits the job")]
     NoModelFits,
+    /// The model could not be read.
+    #[error("worker model {model} could not be read: {reason}")]
+    ModelUnreadable {
+        /// The model.
+        model: String,
+        /// Why.
+        reason: String,
+    },
     /// The job names another model.
     #[error("the job asks for worker model {wanted}")]
     OtherModel {
@@ -156,6 +164,7 @@ impl Refusal {
             Self::ModelReference { .. } => "model_reference",
             Self::NoV2Session { .. } => "no_v2_session",
             Self::NoModelFits => "no_model_fits",
+            Self::ModelUnreadable { .. } => "model_unreadable",
             Self::OtherModel { .. } => "other_model",
             Self::ModelType { .. } => "model_type",
             Self::OsArch { .. } => "os_arch",
@@ -186,6 +195,7 @@ impl Refusal {
             Self::NotWaiting { .. }
             | Self::Booked
             | Self::NoModelFits
+            | Self::ModelUnreadable { .. }
             | Self::OtherModel { .. }
             | Self::ModelType { .. }
             | Self::OsArch { .. }

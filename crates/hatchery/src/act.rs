@@ -1,0 +1,152 @@
+//! The hands of the hatchery: each act is one piece of work, begun by a pass and reported to it when it has ended.
+//!
+//! An act makes no choices. Whatever it needs to know was decided by the plan, and when the world is not as the plan saw
+//! it, it stops and says so.
+
+mod delete;
+mod hold;
+mod launching;
+mod make;
+mod register;
+mod spawn;
+
+use std::net::Ipv4Addr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jiff::Timestamp;
+use rand::rngs::StdRng;
+use rookery_cds::{Cds, HatcheryKey, JobId};
+use rookery_daemon::Clock;
+use rookery_daemon::telemetry::chain;
+use rookery_fleet::MachineId;
+use rookery_fleet::address::Assigned;
+use rookery_fleet::sweep::Doom;
+use rookery_fleet_vsphere::Hands;
+use rookery_fleet_vsphere::hands::Fixed;
+use rookery_vim_client::Priority;
+use tokio::sync::{mpsc, oneshot, watch};
+use tracing::warn;
+
+use crate::flight::FlightId;
+use crate::keeper::Message;
+use crate::launch::config::Addresses;
+use crate::plan::Spawn;
+use crate::wanted::Wanted;
+
+pub use delete::Deletion;
+pub use hold::Held;
+
+/// All that acts need. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Crew {
+    /// The server that jobs come from.
+    pub cds: Cds,
+    /// The hands, on behalf of people who wait.
+    pub hands: Hands,
+    /// What signs the tokens of workers.
+    pub key: HatcheryKey,
+    /// Where workers find their servers.
+    pub addresses: watch::Receiver<Addresses>,
+    /// What is wanted, as of now.
+    pub wanted: watch::Receiver<Arc<Wanted>>,
+    /// The wall time.
+    pub clock: Clock,
+    /// How far vCenter's clock is ahead of ours.
+    pub skew: watch::Receiver<jiff::SignedDuration>,
+    /// What names and tokens are drawn from.
+    pub random: Arc<Mutex<StdRng>>,
+    /// Whom to report to.
+    pub keeper: mpsc::Sender<Message>,
+}
+
+/// How a piece of work has ended.
+#[derive(Debug)]
+pub enum Ending {
+    /// As it should.
+    Done,
+    /// The job belongs to somebody else, or is gone: nothing was done.
+    Lost,
+    /// The job could not be taken; nothing was done.
+    NotHeld {
+        /// Why.
+        error: String,
+    },
+    /// It cannot be done as things are: nothing was done.
+    Unprepared {
+        /// Why.
+        error: String,
+    },
+    /// It failed.
+    Failed(Failure),
+}
+
+/// What is left of work that failed.
+#[derive(Debug, Default)]
+pub struct Failure {
+    /// Why it failed.
+    pub error: String,
+    /// The machine that has to go.
+    pub doomed: Option<(MachineId, Doom)>,
+    /// An address that a machine may have which nobody can see.
+    pub lingering: Option<Ipv4Addr>,
+    /// Whether another clone of the template would fail as well.
+    pub blames_template: bool,
+    /// Whether a start was really tried.
+    pub tried: bool,
+}
+
+impl Crew {
+    /// The same crew for housekeeping: people go first.
+    #[must_use]
+    pub fn in_the_background(&self) -> Self {
+        Self { hands: self.hands.with_priority(Priority::Housekeeping), ..self.clone() }
+    }
+
+    /// Fails a job that was tried too often. Only who holds a job may end it.
+    pub async fn give_up(&self, job: &JobId, attempts: u32) -> Ending {
+        let held = match self.hold(job).await {
+            Ok(held) => held,
+            Err(error) if error.is_lost_race() || error.is_gone() => return Ending::Lost,
+            Err(error) => return Ending::NotHeld { error: chain(&error) },
+        };
+        match self.fail(held, attempts).await {
+            Ok(()) => {
+                warn!(%job, attempts, "job was tried too often and is failed");
+                Ending::Lost
+            }
+            Err(error) => Ending::NotHeld { error: chain(&error) },
+        }
+    }
+
+    /// What is wanted, as of now.
+    pub fn wanted(&self) -> Arc<Wanted> {
+        Arc::clone(&self.wanted.borrow())
+    }
+
+    /// vCenter's time.
+    fn now(&self) -> Timestamp {
+        let skew = *self.skew.borrow();
+        self.clock.now().saturating_add(skew).unwrap_or(Timestamp::MAX)
+    }
+
+    /// Says which machine a piece of work is about.
+    async fn is_about(&self, flight: FlightId, machine: &MachineId) {
+        self.keeper.send(Message::IsAbout(flight, machine.clone())).await.ok();
+    }
+
+    /// Asks for another place for a worker whose first one was of no use.
+    async fn another_place(&self, flight: FlightId, useless: MachineId, spawn: &Spawn) -> Option<Spawn> {
+        let (reply, answer) = oneshot::channel();
+        let message = Message::AnotherPlace { flight, useless, spawn: Box::new(spawn.clone()), reply };
+        self.keeper.send(message).await.ok()?;
+        answer.await.ok()?
+    }
+
+    fn with_random<T>(&self, draw: impl FnOnce(&mut StdRng) -> T) -> T {
+        draw(&mut self.random.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+fn fixed(assigned: &Assigned) -> Fixed {
+    Fixed { ip: assigned.ip, mask: assigned.mask, gateway: assigned.gateway, dns: assigned.dns.clone() }
+}

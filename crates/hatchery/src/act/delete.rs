@@ -1,0 +1,56 @@
+//! Deleting a machine, and what follows from it.
+
+use rookery_daemon::telemetry::chain;
+use rookery_fleet::MachineId;
+use rookery_fleet::names::is_register_name;
+use rookery_fleet_vsphere::hands::Proof;
+use tracing::info;
+
+use super::{Crew, Ending, Failure};
+
+/// A machine to delete, as the plan saw it.
+#[derive(Debug, Clone)]
+pub struct Deletion {
+    /// Which.
+    pub machine: MachineId,
+    /// Its name.
+    pub name: String,
+    /// Why, in words.
+    pub reason: String,
+    /// The job that it was for.
+    pub job: String,
+    /// The worker that ran in it.
+    pub worker: String,
+    /// The path of the V1 model that it was to register.
+    pub model: String,
+}
+
+impl Crew {
+    /// Deletes a machine.
+    pub async fn delete(&self, deletion: &Deletion) -> Ending {
+        if is_register_name(&deletion.name) {
+            self.report_registration(&deletion.model).await;
+        }
+        let proof = Proof { owner: self.wanted().name.clone(), name: deletion.name.clone() };
+        if let Err(error) = self.hands.delete(&deletion.machine, &proof).await {
+            return Ending::Failed(Failure { error: chain(&error), ..Failure::default() });
+        }
+        info!(vm = %deletion.name, moref = %deletion.machine, reason = %deletion.reason, "machine deleted");
+        self.free_job_of(&deletion.job, &deletion.worker).await;
+        Ending::Done
+    }
+
+    /// A registration whose machine goes while CDS still wants the model registered has failed. CDS is asked now: a list
+    /// of a few seconds ago may be from before the registration.
+    async fn report_registration(&self, path: &str) {
+        let Some((group, name)) = path.rsplit_once('/') else { return };
+        let Ok(v1) = self.v1() else { return };
+        let still_wanted = v1.model(group, name).await.is_ok_and(|model| model.need_registration);
+        if still_wanted {
+            let error = "the worker model could not be registered: its worker ended without telling what it can do";
+            if let Err(error) = v1.model_error(group, name, error, &[]).await {
+                tracing::warn!(model = path, error = %chain(&error), "failed registration could not be reported");
+            }
+        }
+    }
+}

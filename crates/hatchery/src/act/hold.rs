@@ -1,0 +1,164 @@
+//! Holding a job while a worker is started for it: booked (V1) or taken (V2).
+
+use std::time::Duration;
+
+use rookery_cds::{CdsError, InfoLevel, JobId, JobStatus, SpawnInfo};
+use rookery_daemon::telemetry::chain;
+use tracing::{debug, warn};
+
+use super::Crew;
+use crate::model::{Guest, Runs};
+
+/// How long a start may take in all. CDS gives a V2 job to somebody else after ten minutes.
+pub(super) const START: Duration = Duration::from_secs(9 * 60 + 30);
+/// A V1 booking must outlast the start, or the job is offered again while its worker boots.
+const BOOKING: Duration = Duration::from_secs(11 * 60);
+
+/// A job that is ours.
+#[derive(Debug, Clone)]
+pub struct Held {
+    job: JobId,
+}
+
+impl Crew {
+    /// Takes a job. That somebody else was faster is [`CdsError::is_lost_race`] or [`CdsError::is_gone`].
+    pub(super) async fn hold(&self, job: &JobId) -> Result<Held, CdsError> {
+        match job {
+            JobId::V1(id) => self.v1()?.book(*id, BOOKING).await?,
+            JobId::V2(id) => drop(self.v2()?.take(id).await?),
+        }
+        Ok(Held { job: job.clone() })
+    }
+
+    /// Tells the people who wait for the job that its worker is being started.
+    pub(super) async fn tell_start(&self, held: &Held, worker: &str, runs: &Runs, size: &str) {
+        let hatchery = self.wanted().name.clone();
+        let told = match &held.job {
+            JobId::V1(id) => {
+                let (worker, model) = (worker.to_owned(), runs.label.clone());
+                let mut infos = vec![SpawnInfo::Starts { hatchery, worker, model: model.clone() }];
+                if let Guest::V1 { deprecated: true, .. } = runs.guest {
+                    infos.push(SpawnInfo::DeprecatedModel { model });
+                }
+                self.tell_v1(*id, &infos).await
+            }
+            JobId::V2(id) => {
+                let text = format!(
+                    "Hatchery {hatchery:?} is starting the worker {worker:?} from model {:?} ({size})",
+                    runs.label
+                );
+                self.tell_v2(id, InfoLevel::Info, &text).await
+            }
+        };
+        self.not_told(&held.job, told);
+    }
+
+    /// Tells the people who wait for the job that its worker could not be started, and gives it back.
+    pub(super) async fn give_back(&self, held: Held, runs: &Runs, after: Duration, error: &str) {
+        let hatchery = self.wanted().name.clone();
+        let told = match &held.job {
+            JobId::V1(id) => {
+                let (model, error) = (runs.label.clone(), error.to_owned());
+                self.tell_v1(*id, &[SpawnInfo::SpawnFailed { hatchery, model, after, error }]).await
+            }
+            JobId::V2(id) => {
+                let seconds = after.as_secs();
+                let text = format!(
+                    "Hatchery {hatchery:?} failed to start a worker from model {:?} after {seconds}s: {error}",
+                    runs.label
+                );
+                self.tell_v2(id, InfoLevel::Error, &text).await
+            }
+        };
+        self.not_told(&held.job, told);
+        let released = match &held.job {
+            JobId::V1(id) => match self.v1() {
+                Ok(v1) => v1.release(*id).await,
+                Err(error) => Err(error),
+            },
+            JobId::V2(id) => match self.v2() {
+                Ok(v2) => v2.release(id).await,
+                Err(error) => Err(error),
+            },
+        };
+        if let Err(error) = released {
+            warn!(job = %held.job, error = %chain(&error), "job could not be released; CDS offers it again by itself");
+        }
+    }
+
+    /// Fails a job that was tried too often.
+    pub(super) async fn fail(&self, held: Held, attempts: u32) -> Result<(), CdsError> {
+        let hatchery = self.wanted().name.clone();
+        let reason = format!("hatchery {hatchery:?} failed to start worker after {attempts} attempts");
+        match &held.job {
+            JobId::V1(id) => self.v1()?.fail(*id, &reason).await,
+            JobId::V2(id) => self.v2()?.fail(id, &reason).await,
+        }
+    }
+
+    /// Gives the job of a machine that is gone back to the queue, if it is still ours and not over. Releasing a job that
+    /// is over would run it again, so it is read first.
+    pub(super) async fn free_job_of(&self, job: &str, worker: &str) {
+        let Ok(JobId::V2(id)) = job.parse::<JobId>() else { return };
+        let Ok(v2) = self.v2() else { return };
+        let ours = match v2.job(&id).await {
+            Ok(detail) => {
+                let job = detail.job;
+                let status = matches!(job.status, JobStatus::Scheduling | JobStatus::Building);
+                let of_worker = job.worker_name.is_empty() || job.worker_name == worker;
+                status && of_worker && job.hatchery_name == self.wanted().name
+            }
+            Err(error) => {
+                debug!(job = %id, error = %chain(&error), "job of a deleted machine could not be read");
+                false
+            }
+        };
+        if !ours {
+            return;
+        }
+        match v2.release(&id).await {
+            Ok(()) => tracing::info!(job = %id, worker, "job of a deleted machine is queued again"),
+            Err(error) => warn!(job = %id, error = %chain(&error), "job of a deleted machine could not be released"),
+        }
+    }
+
+    /// Tells the people who wait for a job why it waits.
+    pub async fn tell_waiting(&self, job: &JobId, model: &str, why: &str) {
+        let hatchery = self.wanted().name.clone();
+        let told = match job {
+            JobId::V1(id) => {
+                let (model, error) = (model.to_owned(), why.to_owned());
+                let after = Duration::ZERO;
+                self.tell_v1(*id, &[SpawnInfo::SpawnFailed { hatchery, model, after, error }]).await
+            }
+            JobId::V2(id) => {
+                let text = format!("Hatchery {hatchery:?} does not start a worker yet: {why}");
+                self.tell_v2(id, InfoLevel::Warning, &text).await
+            }
+        };
+        self.not_told(job, told);
+    }
+
+    async fn tell_v1(&self, id: rookery_cds::V1JobId, infos: &[SpawnInfo]) -> Result<(), CdsError> {
+        self.v1()?.spawn_info(id, infos).await
+    }
+
+    async fn tell_v2(&self, id: &rookery_cds::V2JobId, level: InfoLevel, text: &str) -> Result<(), CdsError> {
+        self.v2()?.info(id, level, text).await
+    }
+
+    #[expect(clippy::unused_self, reason = "reads as what the crew does")]
+    fn not_told(&self, job: &JobId, told: Result<(), CdsError>) {
+        if let Err(error) = told {
+            debug!(%job, error = %chain(&error), "job's users could not be told");
+        }
+    }
+
+    pub(super) fn v1(&self) -> Result<&rookery_cds::V1, CdsError> {
+        self.cds.v1().ok_or_else(|| CdsError::SignedOut { what: "speak of V1 jobs".to_owned() })
+    }
+
+    pub(super) fn v2(&self) -> Result<&rookery_cds::V2, CdsError> {
+        self.cds.v2().ok_or_else(|| CdsError::SignedOut { what: "speak of V2 jobs".to_owned() })
+    }
+}

@@ -1,0 +1,106 @@
+//! Warm machines: made, set up by their first start, and stopped again until a job comes.
+
+use rookery_daemon::telemetry::chain;
+use rookery_fleet::names::Line;
+use rookery_fleet::sweep::Doom;
+use rookery_fleet::{MachineId, Mark, Power};
+use rookery_fleet_vsphere::hands::{CloneWish, Resize};
+use tracing::info;
+
+use super::{Crew, Ending, Failure, fixed};
+use crate::flight::FlightId;
+use crate::plan::Make;
+
+impl Crew {
+    /// Makes a warm machine.
+    pub async fn make(&self, flight: FlightId, make: Make) -> Ending {
+        let (v1, v2) = match make.line {
+            Line::V1 => (make.model.clone(), String::new()),
+            Line::V2 => (String::new(), make.model.clone()),
+        };
+        let mark = Mark {
+            hatchery_name: self.wanted().name.clone(),
+            worker_name: make.name.clone(),
+            provisioning: true,
+            worker_model_path: v1,
+            vmware_model_path: v2,
+            worker_model_last_modified: make.last_modified.clone(),
+            created: Some(self.now()),
+            ip_address: make.address.as_ref().map(|assigned| assigned.ip.to_string()).unwrap_or_default(),
+            flavor: make.flavor.as_ref().map(|flavor| flavor.name.clone()).unwrap_or_default(),
+            template_incarnation: make.incarnation.clone().unwrap_or_default(),
+            ..Mark::default()
+        };
+        let resize = make.flavor.as_ref().map(|flavor| Resize {
+            cpus: Some(flavor.cpus).filter(|cpus| *cpus > 0),
+            memory_mb: Some(flavor.memory_mb).filter(|memory| *memory > 0),
+        });
+        let wish = CloneWish {
+            template: make.template.clone(),
+            name: make.name.clone(),
+            mark,
+            resize,
+            address: make.address.as_ref().map(fixed),
+            power_on: true,
+            disk_move: self.wanted().disk_move,
+            card_class: self.wanted().card_class.clone(),
+        };
+        let machine = match self.clone_as(&wish).await {
+            Ok(machine) => machine,
+            Err(failure) => {
+                let doomed = failure.doomed.map(|(machine, _)| (machine, Doom::ProvisionFailed));
+                return Ending::Failed(Failure { doomed, ..*failure });
+            }
+        };
+        self.is_about(flight, &machine).await;
+        let ended = self.settle(&machine, make.address.as_ref().map(|assigned| assigned.ip)).await;
+        if let Ending::Done = ended {
+            info!(vm = %make.name, "warm machine made");
+        }
+        ended
+    }
+
+    /// Finishes a warm machine that was left half-made.
+    pub async fn finish(&self, machine: MachineId, address: Option<std::net::Ipv4Addr>, power: Option<Power>) -> Ending {
+        if power != Some(Power::On)
+            && let Err(error) = self.hands.start(&machine).await
+        {
+            return failed(chain(&error), machine);
+        }
+        self.settle(&machine, address).await
+    }
+
+    /// Waits until the guest has its address, which is when it has been set up, and stops it.
+    async fn settle(&self, machine: &MachineId, address: Option<std::net::Ipv4Addr>) -> Ending {
+        if let Err(error) = self.hands.addressed(machine, address).await {
+            return failed(chain(&error), machine.clone());
+        }
+        match self.hands.stop(machine).await {
+            Ok(()) => Ending::Done,
+            Err(error) => failed(chain(&error), machine.clone()),
+        }
+    }
+
+    /// Takes a machine back that was claimed and never started, and gives its job back.
+    pub async fn unclaim(&self, machine: MachineId, name: String, mark: Mark) -> Ending {
+        let pooled = Mark {
+            worker_name: name,
+            provisioning: true,
+            job_id: String::new(),
+            worker_start_time: None,
+            ..mark.clone()
+        };
+        match self.hands.unclaim(&machine, &self.wanted().name, &pooled).await {
+            Ok(()) => {
+                self.free_job_of(&mark.job_id, &mark.worker_name).await;
+                Ending::Done
+            }
+            Err(error) => Ending::Failed(Failure { error: chain(&error), ..Failure::default() }),
+        }
+    }
+}
+
+fn failed(error: String, machine: MachineId) -> Ending {
+    let doomed = Some((machine, Doom::ProvisionFailed));
+    Ending::Failed(Failure { error, doomed, tried: true, ..Failure::default() })
+}

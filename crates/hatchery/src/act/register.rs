@@ -1,0 +1,209 @@
+//! Registering a V1 model: its template is made if need be, and a worker in a clone of it tells CDS what it can do.
+//!
+//! ```text
+//!  image ─clone─► <model>-tmp ─post command─► off ─snapshot, template─► <model>-tmp
+//!                                   old <model> ─rename─► <model>-old-…     │
+//!                                                 <model> ◄─────rename──────┘
+//! ```
+//!
+//! The old template goes when nothing stands on its disks; until then it keeps its mark and its new name.
+
+use std::time::Duration;
+
+use rookery_daemon::telemetry::chain;
+use rookery_fleet::sweep::Doom;
+use rookery_fleet::{MachineId, Mark};
+use rookery_fleet_vsphere::hands::{CloneWish, Proof};
+use tokio::time::timeout;
+use tracing::{info, warn};
+
+use super::launching::For;
+use super::spawn::tried;
+use super::{Crew, Ending, Failure, fixed};
+use crate::flight::FlightId;
+use crate::model::Runs;
+use crate::plan::{Registration, Remake};
+
+/// How long the making of a template may take in all.
+const MAKING: Duration = Duration::from_mins(15);
+/// How long its post command may take to turn it off.
+const GOING_OFF: Duration = Duration::from_mins(10);
+/// How long a registration worker may take to start.
+const STARTING: Duration = Duration::from_mins(9);
+/// The snapshot that clones stand on.
+const SNAPSHOT: &str = "rookery";
+
+impl Crew {
+    /// Registers a model.
+    pub async fn register(&self, flight: FlightId, registration: Registration) -> Ending {
+        let model = &registration.model;
+        let runs = Runs::v1(model, String::new());
+        let Ok(v1) = self.v1() else { return Ending::Lost };
+        let user = match self.user(&runs).await {
+            Ok(user) => user,
+            Err(error) => return self.not_registered(&runs, *tried(error, None)).await,
+        };
+        match v1.book_model(&model.group.name, &model.name).await {
+            Ok(()) => {}
+            Err(error) if error.is_lost_race() => return Ending::Lost,
+            Err(error) => return Ending::NotHeld { error: chain(&error) },
+        }
+        let template = match (&registration.remake, &registration.template) {
+            (Some(remake), _) => {
+                let made = timeout(MAKING, self.make_v1_template(flight, &registration, remake, &runs, &user)).await;
+                made.unwrap_or_else(|_| {
+                    Err(tried(format!("its template was not made within {} s", MAKING.as_secs()), None))
+                })
+            }
+            (None, Some(template)) => Ok(template.clone()),
+            (None, None) => Err(tried("there is no template to clone".to_owned(), None)),
+        };
+        let registered = match template {
+            Ok(template) => {
+                let run = self.run_registration(flight, &registration, &runs, &user, &template);
+                timeout(STARTING, run).await.unwrap_or_else(|_| {
+                    Err(tried("the worker was not started in time".to_owned(), None))
+                })
+            }
+            Err(failure) => Err(failure),
+        };
+        match registered {
+            Ok(()) => {
+                info!(model = %runs.model, vm = %registration.name, "registration worker started");
+                Ending::Done
+            }
+            Err(failure) => self.not_registered(&runs, *failure).await,
+        }
+    }
+
+    async fn not_registered(&self, runs: &Runs, failure: Failure) -> Ending {
+        warn!(model = %runs.model, error = %failure.error, "model could not be registered");
+        if let Some((machine, _)) = &failure.doomed {
+            self.hands.stop(machine).await.ok();
+        }
+        let told = match (self.v1(), runs.model.rsplit_once('/')) {
+            (Ok(v1), Some((group, name))) => v1.model_error(group, name, &failure.error, &[]).await,
+            (Ok(_), None) => Ok(()),
+            (Err(error), _) => Err(error),
+        };
+        if let Err(error) = told {
+            warn!(model = %runs.model, error = %chain(&error), "failed registration could not be reported");
+        }
+        let doomed = failure.doomed.map(|(machine, _)| (machine, Doom::RegistrationEnded));
+        Ending::Failed(Failure { doomed, blames_template: true, ..failure })
+    }
+
+    async fn run_registration(
+        &self,
+        flight: FlightId,
+        registration: &Registration,
+        runs: &Runs,
+        user: &rookery_vim_client::GuestUser,
+        template: &MachineId,
+    ) -> Result<(), Box<Failure>> {
+        let address = registration.address.as_ref();
+        let mark = Mark {
+            register_only: true,
+            ip_address: address.map(|assigned| assigned.ip.to_string()).unwrap_or_default(),
+            ..self.mark(runs, &registration.name, None)
+        };
+        let wish = self.clone_wish(template, &registration.name, mark, address.map(fixed));
+        let machine = self.clone_as(&wish).await?;
+        self.is_about(flight, &machine).await;
+        let doomed = |error: String| tried(error, Some(machine.clone()));
+        let ready = self.hands.ready(&machine, address.map(|assigned| assigned.ip), user).await;
+        ready.map_err(|error| doomed(chain(&error)))?;
+        let worker = self.worker(&registration.name, runs, For::Registration).await.map_err(&doomed)?;
+        self.start_worker(&machine, user, runs, &worker).await.map_err(&doomed)
+    }
+
+    async fn make_v1_template(
+        &self,
+        flight: FlightId,
+        registration: &Registration,
+        remake: &Remake,
+        runs: &Runs,
+        user: &rookery_vim_client::GuestUser,
+    ) -> Result<MachineId, Box<Failure>> {
+        let owner = self.wanted().name.clone();
+        let name = &registration.model.name;
+        let temporary = format!("{name}-tmp");
+        let address = registration.address.as_ref();
+        let mark = Mark {
+            hatchery_name: owner.clone(),
+            worker_model_path: runs.model.clone(),
+            worker_model_last_modified: runs.last_modified.clone(),
+            model: true,
+            created: Some(self.now()),
+            ip_address: address.map(|assigned| assigned.ip.to_string()).unwrap_or_default(),
+            ..Mark::default()
+        };
+        let wish = self.clone_wish(&remake.image, &temporary, mark.clone(), address.map(fixed));
+        let machine = self.clone_as(&wish).await?;
+        self.is_about(flight, &machine).await;
+        let doomed = |error: String| tried(error, Some(machine.clone()));
+        let ready = self.hands.ready(&machine, address.map(|assigned| assigned.ip), user).await;
+        ready.map_err(|error| doomed(chain(&error)))?;
+        if let Some(finisher) = self.finisher(runs).map_err(&doomed)? {
+            self.hands.launch(&machine, user, &finisher).await.map_err(|error| doomed(chain(&error)))?;
+            let off = self.hands.wait_off(&machine, GOING_OFF).await;
+            off.map_err(|error| doomed(format!("its post command did not turn it off: {}", chain(&error))))?;
+        } else {
+            self.hands.stop(&machine).await.map_err(|error| doomed(chain(&error)))?;
+        }
+        // Its address is free again: clones get their own.
+        let mark = Mark { ip_address: String::new(), ..mark };
+        self.hands.set_mark(&machine, &owner, &mark).await.map_err(|error| doomed(chain(&error)))?;
+        let made = self.hands.make_template(&machine, &owner, SNAPSHOT).await;
+        made.map_err(|error| doomed(chain(&error)))?;
+        if let Some(old) = &remake.replaces {
+            self.set_aside(old, &owner, name).await.map_err(|error| tried(error, None))?;
+        }
+        let renamed = self.hands.rename(&machine, &owner, name).await;
+        renamed.map_err(|error| tried(chain(&error), None))?;
+        info!(model = %runs.model, "template made");
+        if let Some(old) = &remake.replaces {
+            self.retire(old, &owner, name).await;
+        }
+        Ok(machine)
+    }
+
+    /// Makes room for a new template of the same name.
+    async fn set_aside(&self, old: &MachineId, owner: &str, name: &str) -> Result<(), String> {
+        self.hands.rename(old, owner, &retired_name(name, old)).await.map_err(|error| chain(&error))
+    }
+
+    /// Removes a template that has been replaced, unless something stands on its disks.
+    pub async fn retire(&self, old: &MachineId, owner: &str, name: &str) {
+        let proof = Proof { owner: owner.to_owned(), name: retired_name(name, old) };
+        match self.hands.delete_template(old, &proof).await {
+            Ok(()) => info!(template = %proof.name, "replaced template deleted"),
+            Err(error) => info!(template = %proof.name, why = %chain(&error), "replaced template stays for now"),
+        }
+    }
+
+    fn clone_wish(
+        &self,
+        template: &MachineId,
+        name: &str,
+        mark: Mark,
+        address: Option<rookery_fleet_vsphere::hands::Fixed>,
+    ) -> CloneWish {
+        let wanted = self.wanted();
+        CloneWish {
+            template: template.clone(),
+            name: name.to_owned(),
+            mark,
+            resize: None,
+            address,
+            power_on: true,
+            disk_move: wanted.disk_move,
+            card_class: wanted.card_class.clone(),
+        }
+    }
+}
+
+/// The name of a template that has been replaced; another one of the same model has another reference.
+pub fn retired_name(model: &str, old: &MachineId) -> String {
+    format!("{model}-old-{old}")
+}

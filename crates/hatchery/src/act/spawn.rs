@@ -1,0 +1,198 @@
+//! A worker for a job.
+//!
+//! ```text
+//!  who may enter the guest? ─no─► unprepared          (nothing was taken)
+//!        │
+//!  take the job ─lost─► lost                          (normal life)
+//!        │
+//!  claim ─failed─► another place ─none─► give it back
+//!    or clone       │
+//!        ▼          ▼
+//!  start, wait until it is ready, launch ─failed─► stop the machine, doom it, give the job back
+//! ```
+
+use rookery_cds::JobId;
+use rookery_daemon::telemetry::chain;
+use rookery_fleet::sweep::Doom;
+use rookery_fleet::{MachineId, Mark};
+use rookery_fleet_vsphere::hands::{ClaimWish, CloneWish, Resize};
+use rookery_vim_client::GuestUser;
+use tokio::time::{Instant, timeout_at};
+use tracing::{info, warn};
+
+use super::hold::START;
+use super::launching::For;
+use super::{Crew, Ending, Failure, Held, fixed};
+use crate::flight::FlightId;
+use crate::model::Runs;
+use crate::plan::{Path, Spawn};
+use rookery_fleet::names::Line;
+
+impl Crew {
+    /// Starts a worker for a job.
+    pub async fn spawn(&self, flight: FlightId, spawn: Spawn) -> Ending {
+        let user = match self.user(&spawn.runs).await {
+            Ok(user) => user,
+            Err(error) => return Ending::Unprepared { error },
+        };
+        let held = match self.hold(&spawn.job).await {
+            Ok(held) => held,
+            Err(error) if error.is_lost_race() || error.is_gone() => return Ending::Lost,
+            Err(error) => return Ending::NotHeld { error: chain(&error) },
+        };
+        let begun = Instant::now();
+        let size = spawn.flavor.as_ref().map_or("template resources".to_owned(), |flavor| format!("flavor {}", flavor.name));
+        self.tell_start(&held, &spawn.name, &spawn.runs, &size).await;
+        let mut place = None;
+        let started = timeout_at(begun + START, self.start(flight, &spawn, &user, &mut place)).await;
+        let ended = started.unwrap_or_else(|_| {
+            let error = format!("the worker was not started within {} s", START.as_secs());
+            Err(tried(error, place))
+        });
+        match ended {
+            Ok(()) => {
+                info!(job = %spawn.job, vm = %spawn.name, elapsed_ms = begun.elapsed().as_millis(), "worker started");
+                Ending::Done
+            }
+            Err(failure) => self.undo(held, &spawn, begun, *failure).await,
+        }
+    }
+
+    /// One way out of every failure.
+    async fn undo(&self, held: Held, spawn: &Spawn, begun: Instant, failure: Failure) -> Ending {
+        warn!(job = %spawn.job, vm = %spawn.name, error = %failure.error, "worker could not be started");
+        if let Some((machine, _)) = &failure.doomed
+            && let Err(error) = self.hands.stop(machine).await
+        {
+            warn!(vm = %spawn.name, error = %chain(&error), "machine of a failed start could not be stopped");
+        }
+        self.give_back(held, &spawn.runs, begun.elapsed(), &failure.error).await;
+        Ending::Failed(failure)
+    }
+
+    /// `place` is where the worker is, once that is clear.
+    async fn start(
+        &self,
+        flight: FlightId,
+        spawn: &Spawn,
+        user: &GuestUser,
+        place: &mut Option<MachineId>,
+    ) -> Result<(), Box<Failure>> {
+        let mut spawn = spawn.clone();
+        let (machine, address) = loop {
+            match &spawn.path {
+                Path::Clone { address, .. } => {
+                    let machine = self.clone_worker(&spawn).await?;
+                    self.is_about(flight, &machine).await;
+                    break (machine, address.as_ref().map(|assigned| assigned.ip));
+                }
+                Path::Claim { machine, mark, .. } => match self.claim_worker(&spawn).await {
+                    Ok(()) => break (machine.clone(), mark.address()),
+                    Err(error) => {
+                        info!(job = %spawn.job, vm = %machine, %error, "warm machine was of no use; looking for another place");
+                        let useless = machine.clone();
+                        let another = self.another_place(flight, useless, &spawn).await;
+                        spawn = another.ok_or_else(|| tried(format!("{error}; and there is no other place"), None))?;
+                    }
+                },
+            }
+        };
+        *place = Some(machine.clone());
+        let doomed = |error: String| tried(error, Some(machine.clone()));
+        if let Path::Claim { .. } = spawn.path {
+            self.hands.start(&machine).await.map_err(|error| doomed(chain(&error)))?;
+        }
+        let ready = self.hands.ready(&machine, address, user).await;
+        ready.map_err(|error| doomed(chain(&error)))?;
+        let worker = self.worker(&spawn.name, &spawn.runs, For::Job(&spawn.job)).await.map_err(&doomed)?;
+        self.start_worker(&machine, user, &spawn.runs, &worker).await.map_err(&doomed)
+    }
+
+    async fn claim_worker(&self, spawn: &Spawn) -> Result<(), String> {
+        let Path::Claim { machine, was, resize, mark } = &spawn.path else { return Ok(()) };
+        let flavor = spawn.flavor.as_ref().map_or_else(|| mark.flavor.clone(), |flavor| flavor.name.clone());
+        let wish = ClaimWish {
+            machine: machine.clone(),
+            was: was.clone(),
+            owner: self.wanted().name.clone(),
+            mark: Mark {
+                worker_name: spawn.name.clone(),
+                provisioning: false,
+                worker_start_time: Some(self.now()),
+                job_id: spawn.job.to_string(),
+                flavor,
+                ..(**mark).clone()
+            },
+            name: spawn.name.clone(),
+            resize: *resize,
+        };
+        self.hands.claim(&wish).await.map_err(|error| chain(&error))
+    }
+
+    async fn clone_worker(&self, spawn: &Spawn) -> Result<MachineId, Box<Failure>> {
+        let Path::Clone { template, incarnation, address } = &spawn.path else {
+            return Err(tried("there is nothing to clone".to_owned(), None));
+        };
+        let flavor = spawn.flavor.as_ref();
+        let mark = Mark {
+            ip_address: address.as_ref().map(|assigned| assigned.ip.to_string()).unwrap_or_default(),
+            flavor: flavor.map(|flavor| flavor.name.clone()).unwrap_or_default(),
+            template_incarnation: incarnation.clone().unwrap_or_default(),
+            ..self.mark(&spawn.runs, &spawn.name, Some(&spawn.job))
+        };
+        let resize = flavor.map(|flavor| Resize {
+            cpus: Some(flavor.cpus).filter(|cpus| *cpus > 0),
+            memory_mb: Some(flavor.memory_mb).filter(|memory| *memory > 0),
+        });
+        let wish = CloneWish {
+            template: template.clone(),
+            name: spawn.name.clone(),
+            mark,
+            resize,
+            address: address.as_ref().map(fixed),
+            power_on: true,
+            disk_move: self.wanted().disk_move,
+            card_class: self.wanted().card_class.clone(),
+        };
+        self.clone_as(&wish).await
+    }
+
+    /// Makes a clone, and says what is left of one that failed.
+    pub(super) async fn clone_as(&self, wish: &CloneWish) -> Result<MachineId, Box<Failure>> {
+        self.hands.clone_vm(wish).await.map_err(|failed| {
+            let lingering = failed.may_still_appear().then(|| wish.address.as_ref().map(|fixed| fixed.ip)).flatten();
+            Box::new(Failure {
+                error: chain(&failed),
+                doomed: failed.left_behind().map(|machine| (machine, Doom::SpawnFailed)),
+                lingering,
+                blames_template: failed.is_fault_of_template(),
+                tried: true,
+            })
+        })
+    }
+
+    /// The mark of a worker.
+    pub(super) fn mark(&self, runs: &Runs, name: &str, job: Option<&JobId>) -> Mark {
+        let now = self.now();
+        let (v1, v2) = match runs.line {
+            Line::V1 => (runs.model.clone(), String::new()),
+            Line::V2 => (String::new(), runs.model.clone()),
+        };
+        Mark {
+            hatchery_name: self.wanted().name.clone(),
+            worker_name: name.to_owned(),
+            worker_model_path: v1,
+            vmware_model_path: v2,
+            worker_model_last_modified: runs.last_modified.clone(),
+            created: Some(now),
+            worker_start_time: Some(now),
+            job_id: job.map(ToString::to_string).unwrap_or_default(),
+            ..Mark::default()
+        }
+    }
+}
+
+pub(super) fn tried(error: String, machine: Option<MachineId>) -> Box<Failure> {
+    let doomed = machine.map(|machine| (machine, Doom::SpawnFailed));
+    Box::new(Failure { error, doomed, tried: true, ..Failure::default() })
+}

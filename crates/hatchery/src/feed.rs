@@ -1,0 +1,300 @@
+//! What brings news to the keeper: each source asks at its own pace, and when it is woken.
+//!
+//! A failed answer brings no news. It is never an empty one.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use rookery_cds::{Cds, CdsError, JobId, RegionFilter, V1, V2, Worker};
+use rookery_daemon::Supervisor;
+use rookery_daemon::telemetry::chain;
+use rookery_fleet::capacity::PoolRoom;
+use rookery_vim_client::{PoolCapacity, Share};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
+use tokio::time::{Instant, sleep_until};
+use tracing::{info, warn};
+
+use crate::act::Crew;
+use crate::keeper::Message;
+use crate::queue::Protocol;
+use crate::report::Report;
+use crate::resolve::Known;
+use crate::settings::Settings;
+use crate::vitals::Vitals;
+
+/// How often a queue is asked for. Pushes come in between.
+const POLL: Duration = Duration::from_secs(20);
+/// How often the workers are asked for.
+const WORKERS: Duration = Duration::from_secs(10);
+/// How often the V1 models are asked for.
+const MODELS: Duration = Duration::from_secs(10);
+/// How often the pool's room is asked for when nobody needs it: it is shown.
+const ROOM: Duration = Duration::from_secs(30);
+/// How often vCenter's clock is looked at.
+const CLOCK: Duration = Duration::from_mins(1);
+/// How often clones from before our start are looked for.
+const SETTLING: Duration = Duration::from_secs(2);
+/// After this long they count as ended, whatever vCenter says.
+const SETTLED: Duration = Duration::from_mins(15);
+/// Whoever is woken all the time asks no more often than this.
+const SPACING: Duration = Duration::from_millis(250);
+
+/// Wakes sources that are needed sooner.
+#[derive(Debug, Clone, Default)]
+pub struct Wakes {
+    workers: Arc<Notify>,
+    room: Arc<Notify>,
+    queues: Arc<Notify>,
+}
+
+impl Wakes {
+    /// Asks CDS for its workers.
+    pub fn workers(&self) {
+        self.workers.notify_one();
+    }
+
+    /// Asks vCenter for the pool's room.
+    pub fn room(&self) {
+        self.room.notify_one();
+    }
+
+    /// Asks CDS for its queues.
+    pub fn queues(&self) {
+        self.queues.notify_waiters();
+    }
+}
+
+/// All sources of one hatchery.
+#[derive(Debug)]
+pub struct Feeds {
+    /// Who asks.
+    pub crew: Crew,
+    /// What the last pass saw.
+    pub report: watch::Receiver<Arc<Report>>,
+    /// Who is woken.
+    pub wakes: Wakes,
+    /// Which routines run.
+    pub vitals: Vitals,
+    /// How far vCenter's clock is ahead of ours, for those who act.
+    pub skew: watch::Sender<SignedDuration>,
+}
+
+impl Feeds {
+    /// Starts all of them.
+    pub fn start(self, settings: &Settings, supervisor: &Supervisor) {
+        let (crew, vitals, wakes) = (&self.crew, &self.vitals, &self.wakes);
+        let keeper = &crew.keeper;
+        if let Some(v1) = crew.cds.v1() {
+            let regions = RegionFilter::new(settings.queue.region.as_deref(), settings.queue.ignore_jobs_without_region);
+            let (polled, news) = (v1.clone(), keeper.clone());
+            let poll = move || poll_v1(polled.clone(), regions.clone(), news.clone());
+            every("queuePolling", POLL, Some(Arc::clone(&wakes.queues)), vitals, supervisor, poll);
+            forward(v1.watch(supervisor), keeper.clone(), supervisor);
+            let (asked, news) = (v1.clone(), keeper.clone());
+            every("models", MODELS, None, vitals, supervisor, move || models(asked.clone(), news.clone()));
+        }
+        if let Some(v2) = crew.cds.v2().filter(|_| settings.queue.poll_v2) {
+            let (polled, os_arch, news) = (v2.clone(), settings.identity.os_arch.clone(), keeper.clone());
+            let poll = move || poll_v2(polled.clone(), os_arch.clone(), news.clone());
+            every("V2QueuePolling", POLL, Some(Arc::clone(&wakes.queues)), vitals, supervisor, poll);
+            forward(v2.watch(supervisor), keeper.clone(), supervisor);
+        }
+        let asking = crew.clone();
+        let wake = Some(Arc::clone(&wakes.workers));
+        every("hatchery-vsphere-kill-disable-workers", WORKERS, wake, vitals, supervisor, move || workers(asking.clone()));
+        let asking = crew.clone();
+        let wake = Some(Arc::clone(&wakes.room));
+        every("hatchery-vsphere-metrics", ROOM, wake, vitals, supervisor, move || room(asking.clone()));
+        let (asking, skew) = (crew.clone(), Arc::new(self.skew));
+        every("hatchery-vsphere-kill-awol-servers", CLOCK, None, vitals, supervisor, move || {
+            clock(asking.clone(), Arc::clone(&skew))
+        });
+        settle(self.crew, self.report, supervisor);
+    }
+}
+
+/// Does something now, then again and again, and sooner when it is woken.
+fn every<F: Future<Output = ()> + Send + 'static>(
+    routine: &'static str,
+    period: Duration,
+    wake: Option<Arc<Notify>>,
+    vitals: &Vitals,
+    supervisor: &Supervisor,
+    mut what: impl FnMut() -> F + Send + 'static,
+) {
+    let (stop, vitals) = (supervisor.token(), vitals.clone());
+    supervisor.spawn(routine, async move {
+        let _alive = vitals.running(routine);
+        let wake = wake.unwrap_or_default();
+        loop {
+            let begun = Instant::now();
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                () = what() => {}
+            }
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                () = wake.notified() => {}
+                () = sleep_until(begun + period) => {}
+            }
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                () = sleep_until(begun + SPACING) => {}
+            }
+        }
+    });
+}
+
+/// Passes pushed jobs on.
+fn forward<J: Into<JobId> + Send + 'static>(
+    mut pushed: mpsc::Receiver<J>,
+    keeper: mpsc::Sender<Message>,
+    supervisor: &Supervisor,
+) {
+    let stop = supervisor.token();
+    supervisor.spawn("pushed jobs", async move {
+        loop {
+            let job = tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                job = pushed.recv() => job,
+            };
+            let Some(job) = job else { return };
+            if keeper.send(Message::Pushed(job.into())).await.is_err() {
+                return;
+            }
+        }
+    });
+}
+
+/// Asks the keeper for the moment, and then CDS for a queue.
+async fn poll_v1(v1: V1, regions: RegionFilter, keeper: mpsc::Sender<Message>) {
+    let Some(begun) = moment(&keeper).await else { return };
+    match v1.queue(&regions).await {
+        Ok(jobs) => {
+            let known = |job: rookery_cds::V1Job| (JobId::V1(job.id), Some(Known::V1(Box::new(job))));
+            let jobs = jobs.into_iter().map(known).collect();
+            keeper.send(Message::Listed(Protocol::V1, begun, jobs)).await.ok();
+        }
+        Err(error) => warn!(error = %chain(&error), "V1 queue could not be listed; the last one stays"),
+    }
+}
+
+async fn poll_v2(v2: V2, os_arch: Vec<String>, keeper: mpsc::Sender<Message>) {
+    let Some(begun) = moment(&keeper).await else { return };
+    match v2.queue(&os_arch).await {
+        Ok(jobs) => {
+            let jobs = jobs.into_iter().map(|job| (JobId::V2(job.id), None)).collect();
+            keeper.send(Message::Listed(Protocol::V2, begun, jobs)).await.ok();
+        }
+        Err(error) => warn!(error = %chain(&error), "V2 queue could not be listed; the last one stays"),
+    }
+}
+
+async fn moment(keeper: &mpsc::Sender<Message>) -> Option<crate::queue::Moment> {
+    let (reply, moment) = oneshot::channel();
+    keeper.send(Message::Moment(reply)).await.ok()?;
+    moment.await.ok()
+}
+
+async fn models(v1: V1, keeper: mpsc::Sender<Message>) {
+    match v1.models().await {
+        Ok(models) => drop(keeper.send(Message::Models(models)).await),
+        Err(error) => warn!(error = %chain(&error), "worker models could not be listed; the last ones stay"),
+    }
+}
+
+/// The workers of both protocols, or no news at all: half a list would make the others look dead.
+async fn workers(crew: Crew) {
+    let begun = crew.clock.now();
+    match all_workers(&crew.cds).await {
+        Ok((v1, v2)) => drop(crew.keeper.send(Message::Workers { begun, v1, v2 }).await),
+        Err(error) => warn!(error = %chain(&error), "workers could not be listed; nothing is deleted meanwhile"),
+    }
+}
+
+async fn all_workers(cds: &Cds) -> Result<(Vec<Worker>, Vec<Worker>), CdsError> {
+    let v1 = match cds.v1() {
+        Some(v1) => v1.workers().await?,
+        None => Vec::new(),
+    };
+    let v2 = match cds.v2() {
+        Some(v2) => v2.workers().await?,
+        None => Vec::new(),
+    };
+    Ok((v1, v2))
+}
+
+async fn room(crew: Crew) {
+    let told = match crew.hands.pool_room().await {
+        Ok(told) => told.map(|pool| pool_room(&pool)),
+        Err(error) => {
+            warn!(error = %chain(&error), "resource pool could not be asked; it keeps nobody out meanwhile");
+            None
+        }
+    };
+    crew.keeper.send(Message::Room(told)).await.ok();
+}
+
+fn pool_room(pool: &PoolCapacity) -> PoolRoom {
+    let signed = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+    let Share { max_usage, unreserved_for_vm, .. } = &pool.cpu;
+    PoolRoom {
+        cpu_max_mhz: max_usage.map(|mhz| mhz.0),
+        cpu_unreserved_mhz: unreserved_for_vm.map(|mhz| signed(mhz.0)),
+        memory_unreserved_bytes: pool.memory.unreserved_for_vm.map(|bytes| signed(bytes.0)),
+    }
+}
+
+async fn clock(crew: Crew, skew: Arc<watch::Sender<SignedDuration>>) {
+    let before = crew.clock.now();
+    match crew.hands.server_time().await {
+        Ok(theirs) => {
+            // What the call took is nobody's skew: the middle of it is when vCenter looked.
+            let took = crew.clock.now().duration_since(before) / 2;
+            let found = theirs.duration_since(before).saturating_sub(took);
+            skew.send_replace(found);
+            crew.keeper.send(Message::Skew(found)).await.ok();
+        }
+        Err(error) => warn!(error = %chain(&error), "vCenter's clock could not be read"),
+    }
+}
+
+/// Waits until clones that were running when we started have ended: their addresses show by then.
+fn settle(crew: Crew, mut report: watch::Receiver<Arc<Report>>, supervisor: &Supervisor) {
+    let stop = supervisor.token();
+    supervisor.spawn("clones from before the start", async move {
+        let (begun, mut told) = (Instant::now(), false);
+        let complete = tokio::select! {
+            biased;
+            () = stop.cancelled() => return,
+            complete = report.wait_for(|report| report.complete) => complete.map(|report| report.templates.clone()),
+        };
+        let Ok(all) = complete else { return };
+        loop {
+            match crew.hands.running_clones(&all).await {
+                Ok(clones) if clones.is_empty() => break,
+                Ok(clones) if !told => {
+                    told = true;
+                    info!(clones = clones.len(), "clones from before the start are waited for before addresses are given");
+                }
+                Ok(_) => {}
+                Err(error) => warn!(error = %chain(&error), "running clones could not be listed; no address is given yet"),
+            }
+            if begun.elapsed() >= SETTLED {
+                break;
+            }
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(SETTLING) => {}
+            }
+        }
+        crew.keeper.send(Message::Settled).await.ok();
+    });
+}

@@ -1,0 +1,177 @@
+//! Work under way: what was begun and is not yet to be seen in the inventory. It is part of what a plan is made from.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
+
+use rookery_cds::JobId;
+use rookery_fleet::capacity::{self, Purpose};
+use rookery_fleet::flavor::Footprint;
+use rookery_fleet::names::Line;
+use rookery_fleet::{Machine, MachineId};
+
+use crate::plan::{Path, Spawn};
+
+/// Which piece of work.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Copy)]
+pub struct FlightId(pub u64);
+
+/// One piece of work under way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flight {
+    /// What is done.
+    pub work: Work,
+    /// The name of the machine, as it will be.
+    pub name: String,
+    /// The machine, once it is known which one it is.
+    pub machine: Option<MachineId>,
+    /// The address that it was given.
+    pub address: Option<Ipv4Addr>,
+    /// What it takes.
+    pub footprint: Footprint,
+}
+
+/// What is done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Work {
+    /// A worker is started for a job.
+    Spawn {
+        /// The job.
+        job: JobId,
+        /// The kind of its model.
+        line: Line,
+        /// The model's path or template.
+        model: String,
+    },
+    /// A job that was tried too often is failed.
+    GiveUp {
+        /// The job.
+        job: JobId,
+    },
+    /// A warm machine is made.
+    Make {
+        /// What it is made for.
+        line: Line,
+        /// The model's path or template.
+        model: String,
+        /// Its size.
+        flavor: Option<String>,
+    },
+    /// A warm machine that was left half-made is finished.
+    Finish {
+        /// What it is made for.
+        line: Line,
+        /// The model's path or template.
+        model: String,
+        /// Its size.
+        flavor: Option<String>,
+    },
+    /// A machine that was claimed and never started goes back to the warm ones.
+    Unclaim,
+    /// A V1 model is registered, and its template made if need be.
+    Register {
+        /// The model's path.
+        model: String,
+    },
+    /// A machine is deleted.
+    Delete,
+}
+
+/// All work under way.
+#[derive(Debug, Clone, Default)]
+pub struct Flights(BTreeMap<FlightId, Flight>);
+
+impl Flights {
+    /// Adds work that begins.
+    pub fn begin(&mut self, id: FlightId, flight: Flight) {
+        self.0.insert(id, flight);
+    }
+
+    /// Removes work that has ended.
+    pub fn end(&mut self, id: FlightId) -> Option<Flight> {
+        self.0.remove(&id)
+    }
+
+    /// One piece of work, to say more of it.
+    pub fn get_mut(&mut self, id: FlightId) -> Option<&mut Flight> {
+        self.0.get_mut(&id)
+    }
+
+    /// All of it.
+    pub fn iter(&self) -> impl Iterator<Item = &Flight> {
+        self.0.values()
+    }
+
+    /// What is at work, by machine and by name, to look many machines up.
+    pub fn index(&self) -> Busy<'_> {
+        Busy {
+            machines: self.iter().filter_map(|flight| flight.machine.as_ref()).collect(),
+            names: self.iter().map(|flight| flight.name.as_str()).filter(|name| !name.is_empty()).collect(),
+        }
+    }
+
+    /// As the ledger counts them.
+    pub fn capacity(&self) -> Vec<capacity::Flight> {
+        self.iter().filter_map(Flight::capacity).collect()
+    }
+
+    /// Whether a model is being registered.
+    pub fn registers(&self, path: &str) -> bool {
+        self.iter().any(|flight| matches!(&flight.work, Work::Register { model } if model == path))
+    }
+
+    /// The jobs that are being served.
+    pub fn jobs(&self) -> BTreeSet<&JobId> {
+        self.iter().filter_map(Flight::job).collect()
+    }
+}
+
+/// Machines that somebody is at work on.
+#[derive(Debug)]
+pub struct Busy<'f> {
+    machines: BTreeSet<&'f MachineId>,
+    names: BTreeSet<&'f str>,
+}
+
+impl Busy<'_> {
+    /// Whether somebody is at work on this machine.
+    pub fn has(&self, machine: &Machine) -> bool {
+        self.machines.contains(&machine.id) || self.has_name(&machine.name)
+    }
+
+    /// Whether somebody is at work on a machine of that name.
+    pub fn has_name(&self, name: &str) -> bool {
+        self.names.contains(name)
+    }
+}
+
+impl Flight {
+    /// A worker that is started.
+    pub fn of_spawn(spawn: &Spawn) -> Self {
+        let (machine, address) = match &spawn.path {
+            Path::Claim { machine, mark, .. } => (Some(machine.clone()), mark.address()),
+            Path::Clone { address, .. } => (None, address.as_ref().map(|assigned| assigned.ip)),
+        };
+        let (job, line, model) = (spawn.job.clone(), spawn.runs.line, spawn.runs.model.clone());
+        let work = Work::Spawn { job, line, model };
+        Self { work, name: spawn.name.clone(), machine, address, footprint: spawn.footprint }
+    }
+
+    /// The job that it serves.
+    pub fn job(&self) -> Option<&JobId> {
+        match &self.work {
+            Work::Spawn { job, .. } | Work::GiveUp { job } => Some(job),
+            Work::Make { .. } | Work::Finish { .. } | Work::Unclaim | Work::Register { .. } | Work::Delete => None,
+        }
+    }
+
+    fn capacity(&self) -> Option<capacity::Flight> {
+        let purpose = match self.work {
+            Work::Spawn { .. } => Purpose::Work,
+            Work::Register { .. } => Purpose::Registration,
+            Work::Make { .. } | Work::Finish { .. } => Purpose::Warmth,
+            Work::GiveUp { .. } | Work::Unclaim | Work::Delete => return None,
+        };
+        let (name, machine, footprint) = (self.name.clone(), self.machine.clone(), self.footprint);
+        Some(capacity::Flight { name, machine, purpose, footprint })
+    }
+}

@@ -1,0 +1,83 @@
+//! Heartbeats: CDS is told every half minute that the hatchery lives, and how it is.
+
+use std::future::Future;
+use std::time::Duration;
+
+use rookery_cds::{Cds, CdsError, MonitoringStatus};
+use rookery_daemon::Supervisor;
+use rookery_daemon::telemetry::chain;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+use tracing::{error, warn};
+
+use crate::report::Board;
+
+/// How often.
+const BEAT: Duration = Duration::from_secs(30);
+
+/// Beats for both protocols. When CDS does not take a beat of V1 for too long, the hatchery ends, so that whoever
+/// watches over it starts it anew; `over` is cancelled then. Without V1 the same holds for V2; beside V1 a dead
+/// heartbeat of V2 is an alarm in the status.
+pub fn start(cds: &Cds, board: &Board, most_failures: u32, over: &CancellationToken, supervisor: &Supervisor) {
+    if let Some(v1) = cds.v1().cloned() {
+        let (board, over, stop) = (board.clone(), over.clone(), supervisor.token());
+        supervisor.spawn("heartbeat", async move {
+            let _alive = board.vitals.running("heartbeat");
+            let beat = async |status: MonitoringStatus| v1.heartbeat(&status).await;
+            if beats(&board, "V1", most_failures, &stop, beat).await.is_err() {
+                over.cancel();
+            }
+        });
+    }
+    if let Some(v2) = cds.v2().cloned() {
+        let alone = cds.v1().is_none();
+        let (board, over, stop) = (board.clone(), over.clone(), supervisor.token());
+        supervisor.spawn("V2 heartbeat", async move {
+            let _alive = board.vitals.running("V2heartbeat");
+            let beat = async |status: MonitoringStatus| v2.heartbeat(&status).await;
+            if beats(&board, "V2", most_failures, &stop, beat).await.is_err() && alone {
+                over.cancel();
+            }
+        });
+    }
+}
+
+/// CDS does not want to hear us any more.
+struct Dead;
+
+async fn beats<F: Future<Output = Result<(), CdsError>>>(
+    board: &Board,
+    protocol: &'static str,
+    most_failures: u32,
+    stop: &CancellationToken,
+    beat: impl Fn(MonitoringStatus) -> F,
+) -> Result<(), Dead> {
+    let mut failures = 0;
+    loop {
+        let beaten = tokio::select! {
+            biased;
+            () = stop.cancelled() => return Ok(()),
+            beaten = beat(board.status()) => beaten,
+        };
+        match beaten {
+            Ok(()) => failures = 0,
+            Err(refused) if refused.is_forbidden() => {
+                error!(protocol, error = %chain(&refused), "CDS forbids the heartbeat");
+                return Err(Dead);
+            }
+            Err(failed) => {
+                failures += 1;
+                warn!(protocol, failures, error = %chain(&failed), "heartbeat failed");
+                if failures > most_failures {
+                    error!(protocol, failures, "CDS did not take a heartbeat for too long");
+                    return Err(Dead);
+                }
+            }
+        }
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => return Ok(()),
+            () = sleep(BEAT) => {}
+        }
+    }
+}

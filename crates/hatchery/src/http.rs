@@ -1,0 +1,147 @@
+//! The hatchery's own pages: the routes that monitoring of a Go hatchery knows. They only show; whatever changes
+//! something goes through the control socket.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use rookery_daemon::Supervisor;
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tracing::{debug, warn};
+
+/// As upstream's.
+const LARGEST_HEAD: usize = 1 << 20;
+/// A head that takes longer is an attack or a mistake.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// Monitoring opens a few; beyond this callers wait for one to end.
+const CONNECTIONS: usize = 256;
+
+/// One page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// The HTTP status.
+    pub status: u16,
+    /// What the body is.
+    pub kind: &'static str,
+    /// The body.
+    pub body: String,
+}
+
+impl Page {
+    /// A page of JSON.
+    pub fn json(status: u16, value: &impl serde::Serialize) -> Self {
+        Self { status, kind: "application/json", body: serde_json::to_string(value).unwrap_or_default() }
+    }
+
+    /// A page of text in Prometheus' format.
+    pub fn metrics(body: String) -> Self {
+        Self { status: 200, kind: "text/plain; version=0.0.4; charset=utf-8", body }
+    }
+}
+
+/// Finds the page of a path; `None` is 404.
+pub trait Pages: Send + Sync + 'static {
+    /// The page of a path, if there is one.
+    fn page(&self, path: &str) -> Option<Page>;
+}
+
+/// Serves pages until the supervisor stops.
+pub async fn serve(listener: TcpListener, pages: Arc<dyn Pages>, supervisor: Supervisor) {
+    let free = Arc::new(Semaphore::new(CONNECTIONS));
+    let stop = supervisor.token();
+    loop {
+        let Ok(permit) = Arc::clone(&free).acquire_owned().await else { return };
+        let accepted = tokio::select! {
+            biased;
+            () = stop.cancelled() => return,
+            accepted = listener.accept() => accepted,
+        };
+        let stream = match accepted {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                warn!(%error, "the monitoring pages cannot be reached for a moment");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                continue;
+            }
+        };
+        let (pages, stop) = (Arc::clone(&pages), stop.clone());
+        supervisor.spawn("a reader of the monitoring pages", async move {
+            let service = service_fn(move |request| {
+                let answer = answer(&request, &*pages);
+                async { Ok::<_, Infallible>(answer) }
+            });
+            let mut http = hyper::server::conn::http1::Builder::new();
+            http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(LARGEST_HEAD);
+            let connection = http.serve_connection(TokioIo::new(stream), service);
+            tokio::pin!(connection);
+            let ended = tokio::select! {
+                biased;
+                () = stop.cancelled() => Ok(()),
+                ended = &mut connection => ended,
+            };
+            if let Err(error) = ended {
+                debug!(%error, "a reader of the monitoring pages went away");
+            }
+            drop(permit);
+        });
+    }
+}
+
+fn answer<B>(request: &Request<B>, pages: &dyn Pages) -> Response<Full<Bytes>> {
+    if request.method() != Method::GET && request.method() != Method::HEAD {
+        let mut refused = respond(&error(405, "only GET is answered here"));
+        refused.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+        return refused;
+    }
+    let path = request.uri().path();
+    respond(&pages.page(path).unwrap_or_else(|| error(404, "there is no such page")))
+}
+
+/// In the shape of a CDS error, which is what whoever asks here can read.
+fn error(status: u16, message: &str) -> Page {
+    Page::json(status, &json!({ "id": if status == 404 { 38 } else { 74 }, "message": message }))
+}
+
+fn respond(page: &Page) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::from(page.body.clone())));
+    *response.status_mut() = StatusCode::from_u16(page.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(page.kind));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct One;
+    impl Pages for One {
+        fn page(&self, path: &str) -> Option<Page> {
+            (path == "/mon/version").then(|| Page::json(200, &json!({ "version": "1" })))
+        }
+    }
+
+    fn ask(method: Method, path: &str) -> (u16, String) {
+        let request = Request::builder().method(method).uri(path).body(()).expect("a request");
+        let response = answer(&request, &One);
+        let kind = response.headers().get(CONTENT_TYPE).expect("a type").to_str().expect("text").to_owned();
+        (response.status().as_u16(), kind)
+    }
+
+    #[test]
+    fn pages_are_read_only_and_unknown_ones_are_errors_in_json() {
+        assert_eq!(ask(Method::GET, "/mon/version"), (200, "application/json".to_owned()));
+        assert_eq!(ask(Method::GET, "/mon/version?x=1").0, 200);
+        assert_eq!(ask(Method::GET, "/"), (404, "application/json".to_owned()));
+        assert_eq!(ask(Method::POST, "/mon/version").0, 405);
+        assert_eq!(ask(Method::DELETE, "/mon/version").0, 405);
+    }
+}

@@ -1,0 +1,132 @@
+//! The keeper: one task that owns all that changes, and turns news into passes.
+//!
+//! ```text
+//!   queue, workers, models, clocks, inventory ──► Message ──► State ──► plan ──► acts ──┐
+//!                                                   ▲                                   │
+//!                                                   └────────── how each has ended ─────┘
+//! ```
+//!
+//! At most one pass runs at a time. News that come meanwhile are taken in together, and one more pass follows. Nothing in
+//! here must survive a crash: what counts is written into the marks of machines and into CDS.
+
+mod absorb;
+mod begin;
+mod message;
+mod state;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rand::rngs::StdRng;
+use rookery_daemon::Supervisor;
+use rookery_fleet_vsphere::Observer;
+use rookery_vim_client::Inventory;
+use tokio::sync::{mpsc, watch};
+use tokio::time::sleep;
+use tracing::debug;
+
+use crate::act::Crew;
+use crate::feed::Wakes;
+use crate::plan::{Plan, plan};
+use crate::report::Report;
+use crate::vitals::Vitals;
+use crate::wanted::Wanted;
+
+pub use message::Message;
+pub use state::{Room, State};
+
+/// How many news are taken in before a pass; more wait for the next one.
+const AT_ONCE: usize = 4096;
+/// How long nothing happens at most: what rests is looked at again.
+const IDLE: Duration = Duration::from_secs(5);
+/// How many jobs are read at once.
+const READS: usize = 32;
+
+/// Runs passes.
+#[derive(Debug)]
+pub struct Keeper {
+    /// What it knows.
+    pub state: State,
+    /// What names are drawn from.
+    pub random: StdRng,
+    /// The machines.
+    pub inventory: Inventory,
+    /// How it sees them.
+    pub observer: Observer,
+    /// Who acts.
+    pub crew: Crew,
+    /// What is wanted; it is replaced when settings are read again.
+    pub wanted: watch::Sender<Arc<Wanted>>,
+    /// News.
+    pub inbox: mpsc::Receiver<Message>,
+    /// Whom to wake when something is needed.
+    pub wakes: Wakes,
+    /// What is shown.
+    pub report: watch::Sender<Arc<Report>>,
+    /// Which routines run.
+    pub vitals: Vitals,
+    /// Who runs acts.
+    pub supervisor: Supervisor,
+}
+
+impl Keeper {
+    /// Runs passes until the supervisor stops.
+    pub async fn run(mut self) {
+        let _alive = self.vitals.running("mainRoutine");
+        let stop = self.supervisor.token();
+        let inventory = self.inventory.clone();
+        let mut seen = inventory.snapshot();
+        loop {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                message = self.inbox.recv() => match message {
+                    Some(message) => self.absorb(message),
+                    None => return,
+                },
+                newer = inventory.newer_than(&seen) => match newer {
+                    Ok(newer) => seen = newer,
+                    Err(_) => return,
+                },
+                () = sleep(IDLE) => {}
+            }
+            for _ in 0..AT_ONCE {
+                let Ok(message) = self.inbox.try_recv() else { break };
+                self.absorb(message);
+            }
+            self.pass();
+        }
+    }
+
+    /// Looks, plans, acts, reports.
+    fn pass(&mut self) {
+        let wanted = Arc::clone(&self.wanted.borrow());
+        let plan = self.plan(&wanted);
+        debug!(
+            spawns = plan.spawns.len(),
+            make = plan.make.len(),
+            deletes = plan.sweep.delete.len() + plan.remove.len(),
+            waiting = plan.waiting.len(),
+            "pass planned"
+        );
+        self.begin(&plan, &wanted);
+        self.wake(&plan);
+        self.report.send_replace(Arc::new(Report::new(&self.state, &wanted, &plan)));
+    }
+
+    fn plan(&mut self, wanted: &Wanted) -> Plan {
+        let now = self.crew.clock.now();
+        self.state.look(self.observer.view(now), now);
+        for missing in self.state.find_demands(&wanted.rules) {
+            self.read_model(missing);
+        }
+        for job in self.state.queue.to_read(READS) {
+            self.read_job(job);
+        }
+        let observer = &self.observer;
+        let changed_at = |id: &_| observer.changed_at(id);
+        let plan = plan(&self.state.observed(&changed_at), &wanted.desired(), &mut self.random);
+        self.state.suspects = plan.suspects.clone();
+        plan
+    }
+}

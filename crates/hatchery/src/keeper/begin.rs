@@ -1,0 +1,305 @@
+//! Beginning what a pass planned, and asking for what the next one needs.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use rookery_cds::{JobId, ModelPath};
+use rookery_daemon::telemetry::chain;
+use rookery_fleet::capacity::Shortage;
+use rookery_fleet::flavor::Footprint;
+use rookery_fleet::sweep::EventTimes;
+use rookery_fleet::{Machine, MachineId, names};
+use tokio::sync::mpsc;
+use tracing::{debug, info, warn};
+
+use super::{Keeper, Message};
+use crate::act::{Deletion, Ending};
+use crate::demand::AsCodeRef;
+use crate::flight::{Flight, FlightId, Work};
+use crate::plan::{Plan, Waiting, Why};
+use crate::resolve::Known;
+use crate::wanted::Wanted;
+
+/// How long a job waits for a reason that may pass before its users are told.
+const PATIENCE: Duration = Duration::from_mins(5);
+
+impl Keeper {
+    pub(super) fn begin(&mut self, plan: &Plan, wanted: &Wanted) {
+        for spawn in &plan.spawns {
+            let (crew, spawn) = (self.crew.clone(), spawn.clone());
+            let id = self.take_off(Flight::of_spawn(&spawn));
+            self.fly("start of a worker", id, async move { crew.spawn(id, spawn).await });
+        }
+        for job in &plan.give_up {
+            let (crew, job) = (self.crew.clone(), job.clone());
+            let attempts = wanted.attempts.unwrap_or_default();
+            let id = self.take_off(nameless(Work::GiveUp { job: job.clone() }));
+            self.fly("end of a hopeless job", id, async move { crew.give_up(&job, attempts).await });
+        }
+        for registration in &plan.registrations {
+            let (crew, registration) = (self.crew.in_the_background(), registration.clone());
+            let id = self.take_off(Flight {
+                name: registration.name.clone(),
+                address: registration.address.as_ref().map(|assigned| assigned.ip),
+                footprint: registration.footprint,
+                ..nameless(Work::Register { model: registration.model.path() })
+            });
+            self.fly("registration of a model", id, async move { crew.register(id, registration).await });
+        }
+        for make in &plan.make {
+            let (crew, make) = (self.crew.in_the_background(), make.clone());
+            let flavor = make.flavor.as_ref().map(|flavor| flavor.name.clone());
+            let id = self.take_off(Flight {
+                name: make.name.clone(),
+                address: make.address.as_ref().map(|assigned| assigned.ip),
+                footprint: make.footprint,
+                ..nameless(Work::Make { line: make.line, model: make.model.clone(), flavor })
+            });
+            self.fly("making of a warm machine", id, async move { crew.make(id, make).await });
+        }
+        self.begin_housekeeping(plan);
+    }
+
+    fn begin_housekeeping(&mut self, plan: &Plan) {
+        for machine in self.machines(&plan.finish) {
+            let Some(mark) = machine.mark().cloned() else { continue };
+            let line = names::line_of(&machine.name).unwrap_or(names::Line::V2);
+            let model = match line {
+                names::Line::V1 => mark.worker_model_path.clone(),
+                names::Line::V2 => mark.vmware_model_path.clone(),
+            };
+            let flavor = Some(mark.flavor.clone()).filter(|flavor| !flavor.is_empty());
+            let flight = about(&machine, Work::Finish { line, model, flavor });
+            let (crew, id) = (self.crew.in_the_background(), self.take_off(flight));
+            let (address, power) = (mark.address(), machine.power);
+            let machine = machine.id.clone();
+            self.fly("finishing of a warm machine", id, async move { crew.finish(machine, address, power).await });
+        }
+        for machine in self.machines(&plan.unclaim) {
+            let Some(mark) = machine.mark().cloned() else { continue };
+            info!(vm = %machine.name, job = %mark.job_id, "machine that was claimed and never started goes back");
+            let (crew, id) = (self.crew.in_the_background(), self.take_off(about(&machine, Work::Unclaim)));
+            let (name, machine) = (machine.name.clone(), machine.id.clone());
+            self.fly("taking back of a machine", id, async move { crew.unclaim(machine, name, mark).await });
+        }
+        let swept = plan.sweep.delete.iter().map(|(id, reason)| (id, reason.to_string()));
+        let removed = plan.remove.iter().map(|(id, removal)| (id, removal.to_string()));
+        for (id, reason) in swept.chain(removed).collect::<Vec<_>>() {
+            self.delete(id, reason);
+        }
+        for name in &plan.disable {
+            self.disable(name);
+        }
+        if let Some(stop) = plan.sweep.stopped {
+            debug!(why = %stop, "nothing is deleted in this pass");
+        }
+    }
+
+    fn delete(&mut self, id: &MachineId, reason: String) {
+        let Some(machine) = self.state.view.machines.get(id).map(Arc::clone) else { return };
+        let Some(mark) = machine.mark() else { return };
+        let deletion = Deletion {
+            machine: id.clone(),
+            name: machine.name.clone(),
+            reason,
+            job: mark.job_id.clone(),
+            worker: mark.worker_name.clone(),
+            model: mark.worker_model_path.clone(),
+        };
+        let (crew, flight) = (self.crew.in_the_background(), self.take_off(about(&machine, Work::Delete)));
+        self.fly("deletion of a machine", flight, async move { crew.delete(&deletion).await });
+    }
+
+    fn disable(&self, name: &str) {
+        let known = self.state.workers.iter().find(|worker| worker.name == name);
+        let Some(worker) = known.cloned() else { return };
+        let Some(v1) = self.crew.cds.v1().cloned().filter(|_| self.state.v1_workers.contains(name)) else {
+            warn!(worker = name, "V2 worker has no machine; CDS will notice that it does not answer");
+            return;
+        };
+        self.supervisor.spawn("disabling of a worker", async move {
+            match v1.disable(&worker).await {
+                Ok(()) => warn!(worker = %worker.name, "worker that has no machine was disabled"),
+                Err(error) => warn!(worker = %worker.name, error = %chain(&error), "worker could not be disabled"),
+            }
+        });
+    }
+
+    fn machines(&self, ids: &[MachineId]) -> Vec<Arc<Machine>> {
+        ids.iter().filter_map(|id| self.state.view.machines.get(id).map(Arc::clone)).collect()
+    }
+
+    fn take_off(&mut self, flight: Flight) -> FlightId {
+        let id = self.state.next_flight();
+        self.state.flights.begin(id, flight);
+        id
+    }
+
+    /// Runs an act and reports its ending. One that is cut off by a panic has ended, too.
+    fn fly(&self, what: &'static str, id: FlightId, act: impl Future<Output = Ending> + Send + 'static) {
+        let mut landing = Landing { keeper: self.crew.keeper.clone(), id, ending: None };
+        let stop = self.supervisor.token();
+        self.supervisor.spawn(what, async move {
+            tokio::select! {
+                biased;
+                // What is half done now is recognised at the next start.
+                () = stop.cancelled() => {}
+                ending = act => landing.ending = Some(ending),
+            }
+            landing.report().await;
+        });
+    }
+
+    /// Asks for what the next pass needs.
+    pub(super) fn wake(&mut self, plan: &Plan) {
+        let short = |one: &Waiting| matches!(one.why, Why::Shortage(Shortage::Workers { .. } | Shortage::Starting { .. }) | Why::WorkersUnknown);
+        if plan.waiting.iter().any(short) {
+            self.wakes.workers();
+        }
+        let wants_room = !self.state.demands.is_empty() || !plan.warm_waiting.is_empty() || !plan.registrations.is_empty();
+        if self.state.needs_room() && wants_room {
+            self.wakes.room();
+        }
+        for machine in &plan.sweep.needs_events {
+            self.read_events(machine.clone());
+        }
+        self.tell_waiting(plan);
+    }
+
+    /// Tells the users of jobs why they wait, once for each reason: at once if waiting alone will not help.
+    fn tell_waiting(&mut self, plan: &Plan) {
+        let now = self.state.now;
+        let mut waits = std::mem::take(&mut self.state.waits);
+        waits.retain(|job, _| plan.waiting.iter().any(|one| one.job == *job));
+        self.state.told.retain(|job, _| waits.contains_key(job));
+        for Waiting { job, why } in &plan.waiting {
+            if matches!(why, Why::Served { .. } | Why::RoomIsAsked) {
+                continue;
+            }
+            let word = why.as_str();
+            let (known, since) = waits.entry(job.clone()).or_insert((word, now));
+            if *known != word {
+                (*known, *since) = (word, now);
+            }
+            let patience = SignedDuration::try_from(PATIENCE).unwrap_or(SignedDuration::MAX);
+            let due = why.is_permanent() || now.duration_since(*since) >= patience;
+            if due && self.state.told.get(job).is_none_or(|(told, _)| *told != word) {
+                self.state.told.insert(job.clone(), (word, now));
+                let model = self.state.demands.iter().find(|demand| demand.job == *job);
+                let model = model.and_then(|demand| demand.runs.as_ref().ok()).map(|runs| runs.label.clone());
+                let (crew, job, why) = (self.crew.clone(), job.clone(), why.to_string());
+                info!(%job, why, "job waits");
+                self.supervisor.spawn("news for a waiting job", async move {
+                    crew.tell_waiting(&job, &model.unwrap_or_default(), &why).await;
+                });
+            }
+        }
+        self.state.waits = waits;
+    }
+
+    pub(super) fn read_job(&self, job: JobId) {
+        let (cds, keeper) = (self.crew.cds.clone(), self.crew.keeper.clone());
+        self.ask("reading of a job", async move {
+            let read = match &job {
+                JobId::V1(id) => match cds.v1() {
+                    Some(v1) => v1.job(*id).await.map(|job| Known::V1(Box::new(job))),
+                    None => return keeper.send(Message::Gone(job)).await.unwrap_or_default(),
+                },
+                JobId::V2(id) => match cds.v2() {
+                    Some(v2) => v2.job(id).await.map(|detail| Known::V2(Box::new(detail))),
+                    None => return keeper.send(Message::Gone(job)).await.unwrap_or_default(),
+                },
+            };
+            let news = match read {
+                Ok(known) => Message::Read(job, Box::new(known)),
+                Err(error) if error.is_gone() => Message::Gone(job),
+                Err(error) => {
+                    warn!(%job, error = %chain(&error), "job could not be read; it is read again when CDS offers it");
+                    Message::Gone(job)
+                }
+            };
+            keeper.send(news).await.ok();
+        });
+    }
+
+    pub(super) fn read_model(&self, model: AsCodeRef) {
+        let (cds, keeper) = (self.crew.cds.clone(), self.crew.keeper.clone());
+        self.ask("reading of a model", async move {
+            let path = ModelPath {
+                project: model.project.clone(),
+                vcs: model.vcs.clone(),
+                repository: model.repository.clone(),
+                name: model.name.clone(),
+                branch: Some(model.branch.clone()),
+            };
+            let read = match cds.v2() {
+                Some(v2) => v2.model(&path).await.map_err(|error| chain(&error)),
+                None => Err("there is no V2 session".to_owned()),
+            };
+            keeper.send(Message::Model(model, Box::new(read))).await.ok();
+        });
+    }
+
+    fn read_events(&self, machine: MachineId) {
+        let (hands, keeper) = (self.crew.hands.clone(), self.crew.keeper.clone());
+        self.ask("reading of a machine's history", async move {
+            match hands.events(&machine).await {
+                Ok(history) => {
+                    let (started, powered_off, renamed) = (history.started, history.powered_off, history.renamed);
+                    let events = EventTimes { started, powered_off, renamed };
+                    keeper.send(Message::Events(machine, events)).await.ok();
+                }
+                Err(error) => debug!(moref = %machine, error = %chain(&error), "history could not be read"),
+            }
+        });
+    }
+
+    fn ask(&self, what: &'static str, question: impl Future<Output = ()> + Send + 'static) {
+        let stop = self.supervisor.token();
+        self.supervisor.spawn(what, async move {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => {}
+                () = question => {}
+            }
+        });
+    }
+}
+
+/// Reports the ending of an act, whatever that is.
+struct Landing {
+    keeper: mpsc::Sender<Message>,
+    id: FlightId,
+    ending: Option<Ending>,
+}
+
+impl Landing {
+    async fn report(mut self) {
+        if let Some(ending) = self.ending.take() {
+            self.keeper.send(Message::Ended(self.id, ending)).await.ok();
+            self.id = FlightId(0);
+        }
+    }
+}
+
+impl Drop for Landing {
+    fn drop(&mut self) {
+        if self.id != FlightId(0) {
+            let error = "it was cut off in the middle".to_owned();
+            let ending = Ending::Failed(crate::act::Failure { error, ..Default::default() });
+            // If nobody listens or the queue is full, the process is ending.
+            self.keeper.try_send(Message::Ended(self.id, ending)).ok();
+        }
+    }
+}
+
+fn nameless(work: Work) -> Flight {
+    Flight { work, name: String::new(), machine: None, address: None, footprint: Footprint::default() }
+}
+
+fn about(machine: &Machine, work: Work) -> Flight {
+    let footprint = machine.hardware.map(Footprint::from).unwrap_or_default();
+    Flight { name: machine.name.clone(), machine: Some(machine.id.clone()), footprint, ..nameless(work) }
+}

@@ -1,0 +1,75 @@
+//! News for the keeper.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use rookery_cds::{JobId, V1Model, V2Model, Worker};
+use rookery_fleet::MachineId;
+use rookery_fleet::capacity::PoolRoom;
+use rookery_fleet::sweep::EventTimes;
+use tokio::sync::oneshot;
+
+use crate::act::Ending;
+use crate::demand::AsCodeRef;
+use crate::flight::FlightId;
+use crate::plan::Spawn;
+use crate::queue::{Moment, Protocol};
+use crate::resolve::Known;
+use crate::wanted::Wanted;
+
+/// One piece of news.
+#[derive(Debug)]
+pub enum Message {
+    /// Somebody is about to ask for a whole queue, and wants to know the moment.
+    Moment(oneshot::Sender<Moment>),
+    /// A whole queue.
+    Listed(Protocol, Moment, Vec<(JobId, Option<Known>)>),
+    /// A job was pushed.
+    Pushed(JobId),
+    /// A job was read.
+    Read(JobId, Box<Known>),
+    /// A job could not be read.
+    Unreadable(JobId),
+    /// A job does not wait any more.
+    Gone(JobId),
+    /// A model was read, or not.
+    Model(AsCodeRef, Box<Result<V2Model, String>>),
+    /// All workers that CDS knows.
+    Workers {
+        /// When they were asked for.
+        begun: Timestamp,
+        /// Those of V1 jobs.
+        v1: Vec<Worker>,
+        /// Those of V2 jobs.
+        v2: Vec<Worker>,
+    },
+    /// All V1 models that CDS knows.
+    Models(Vec<V1Model>),
+    /// The room in the pool; none if it could not be asked.
+    Room(Option<PoolRoom>),
+    /// How far vCenter's clock is ahead of ours.
+    Skew(SignedDuration),
+    /// What vCenter remembers of a machine.
+    Events(MachineId, EventTimes),
+    /// Clones from before our start have ended.
+    Settled,
+    /// Which machine a piece of work is about.
+    IsAbout(FlightId, MachineId),
+    /// A claimed machine was of no use: where else can the worker go?
+    AnotherPlace {
+        /// Which work.
+        flight: FlightId,
+        /// The machine that was of no use.
+        useless: MachineId,
+        /// The worker.
+        spawn: Box<Spawn>,
+        /// The answer.
+        reply: oneshot::Sender<Option<Spawn>>,
+    },
+    /// A piece of work has ended.
+    Ended(FlightId, Ending),
+    /// Settings were read again.
+    Wanted(Arc<Wanted>),
+    /// Take no new jobs, or take them again.
+    Drain(bool),
+}

@@ -1,0 +1,180 @@
+//! What the keeper knows. All of it can be found out again after a crash.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use rookery_cds::{JobId, V1Model, Worker};
+use rookery_fleet::capacity::PoolRoom;
+use rookery_fleet::names::Line;
+use rookery_fleet::sweep::{Doom, EventTimes};
+use rookery_fleet::workers::Listing;
+use rookery_fleet::{MachineId, View};
+
+use crate::demand::{self, AsCodeRef, Rules};
+use crate::flight::{FlightId, Flights};
+use crate::plan::{Demand, Observed, Suspects};
+use crate::queue::Queue;
+use crate::resolve::{Fetched, Known, Resolved, resolve};
+
+/// How long a sample of the pool's room is good.
+const ROOM_AGE: Duration = Duration::from_secs(10);
+/// How long a model that was read from a repository is good.
+const MODEL_AGE: Duration = Duration::from_mins(1);
+/// How long attempts are counted, from the first one on.
+const ATTEMPTS_AGE: Duration = Duration::from_hours(1);
+
+/// What the keeper knows.
+#[derive(Debug, Default)]
+pub struct State {
+    /// The machines.
+    pub view: View,
+    /// Our time at the last look.
+    pub now: Timestamp,
+    /// The jobs that wait.
+    pub queue: Queue<Known>,
+    /// The jobs that wait, with their models.
+    pub demands: Vec<Demand>,
+    /// Models in repositories, and when they were read.
+    pub fetched: Fetched,
+    pub(super) fetched_at: BTreeMap<AsCodeRef, Timestamp>,
+    pub(super) fetching: BTreeSet<AsCodeRef>,
+    /// The workers that CDS knows.
+    pub listing: Option<Listing>,
+    /// The same, as CDS tells them.
+    pub workers: Vec<Worker>,
+    pub(super) v1_workers: BTreeSet<String>,
+    pub(super) registered_once: BTreeSet<String>,
+    pub(super) suspects: Suspects,
+    /// The V1 models that CDS knows.
+    pub models: Option<Vec<V1Model>>,
+    pub(super) short_models: Vec<demand::V1Model>,
+    /// Work under way.
+    pub flights: Flights,
+    pub(super) last_flight: u64,
+    pub(super) tried: BTreeMap<JobId, (u32, Timestamp)>,
+    pub(super) attempts: BTreeMap<JobId, u32>,
+    pub(super) setbacks: BTreeMap<(Line, String), Timestamp>,
+    pub(super) failures: BTreeMap<(Line, String), u32>,
+    pub(super) unusable: BTreeMap<String, String>,
+    pub(super) unusable_until: BTreeMap<String, Timestamp>,
+    /// Machines that have to go.
+    pub doomed: BTreeMap<MachineId, Doom>,
+    pub(super) avoided: BTreeSet<MachineId>,
+    pub(super) avoided_until: BTreeMap<MachineId, Timestamp>,
+    pub(super) lingering: BTreeSet<Ipv4Addr>,
+    pub(super) lingering_until: BTreeMap<Ipv4Addr, Timestamp>,
+    /// The room in the pool.
+    pub room: Room,
+    pub(super) addresses_settled: bool,
+    pub(super) events: BTreeMap<MachineId, EventTimes>,
+    /// Whether new jobs are taken.
+    pub draining: bool,
+    /// How far vCenter's clock is ahead of ours.
+    pub skew: Option<SignedDuration>,
+    /// When a job was last told why it waits, and with which word.
+    pub(super) told: BTreeMap<JobId, (&'static str, Timestamp)>,
+    /// When a job began to wait for this reason.
+    pub(super) waits: BTreeMap<JobId, (&'static str, Timestamp)>,
+}
+
+/// How much room the pool has.
+#[derive(Debug, Clone, Default)]
+pub struct Room {
+    /// The last answer; none if there was none.
+    pub told: Option<PoolRoom>,
+    pub(super) at: Option<Timestamp>,
+}
+
+impl State {
+    /// Takes a new look at the machines in, and forgets what is too old.
+    pub(super) fn look(&mut self, view: View, now: Timestamp) {
+        self.now = now;
+        let machines = &view.machines;
+        if view.complete {
+            self.doomed.retain(|id, _| machines.contains_key(id));
+            self.events.retain(|id, _| machines.contains_key(id));
+        }
+        self.view = view;
+        let server_now = self.server_now();
+        self.setbacks.retain(|_, until| *until > server_now);
+        self.unusable_until.retain(|_, until| *until > now);
+        let unusable = &self.unusable_until;
+        self.unusable.retain(|model, _| unusable.contains_key(model));
+        self.avoided_until.retain(|_, until| *until > now);
+        self.avoided = self.avoided_until.keys().cloned().collect();
+        self.lingering_until.retain(|_, until| *until > now);
+        self.lingering = self.lingering_until.keys().copied().collect();
+        self.tried.retain(|_, (_, first)| is_within(*first, now, ATTEMPTS_AGE));
+        self.attempts = self.tried.iter().map(|(job, (count, _))| (job.clone(), *count)).collect();
+        let stale = |at: &Timestamp| !is_within(*at, now, MODEL_AGE);
+        for old in self.fetched_at.extract_if(.., |_, at| stale(at)).map(|(model, _)| model).collect::<Vec<_>>() {
+            self.fetched.remove(&old);
+        }
+    }
+
+    /// vCenter's time.
+    pub fn server_now(&self) -> Timestamp {
+        self.now.saturating_add(self.skew.unwrap_or_default()).unwrap_or(Timestamp::MAX)
+    }
+
+    /// Finds what each job runs on, and returns the models that have to be read for it.
+    pub(super) fn find_demands(&mut self, rules: &Rules) -> Vec<AsCodeRef> {
+        let models = self.models.as_deref().unwrap_or_default();
+        let (mut demands, mut missing) = (Vec::new(), BTreeSet::new());
+        for (job, known) in self.queue.known() {
+            match resolve(job, known, rules, models, &self.short_models, &self.fetched) {
+                Resolved::Demand(demand) => demands.push(demand),
+                Resolved::Fetch(model) => drop(missing.insert(model)),
+            }
+        }
+        self.demands = demands;
+        missing.retain(|model| self.fetching.insert(model.clone()));
+        missing.into_iter().collect()
+    }
+
+    /// Whether the pool has to be asked before anything new is placed.
+    pub(super) fn needs_room(&self) -> bool {
+        self.room.at.is_none_or(|at| !is_within(at, self.now, ROOM_AGE))
+    }
+
+    /// What a plan is made from.
+    pub(super) fn observed<'s>(
+        &'s self,
+        changed_at: &'s dyn Fn(&MachineId) -> Option<Timestamp>,
+    ) -> Observed<'s> {
+        Observed {
+            view: &self.view,
+            now: self.server_now(),
+            skew: self.skew,
+            demands: &self.demands,
+            listing: self.listing.as_ref(),
+            registered_once: &self.registered_once,
+            suspects: &self.suspects,
+            models: self.models.as_deref(),
+            flights: &self.flights,
+            attempts: &self.attempts,
+            setbacks: &self.setbacks,
+            unusable: &self.unusable,
+            doomed: &self.doomed,
+            avoided: &self.avoided,
+            changed_at,
+            lingering: &self.lingering,
+            room: self.room.told.as_ref(),
+            room_is_asked: self.needs_room(),
+            addresses_settled: self.addresses_settled,
+            events: &self.events,
+            draining: self.draining,
+        }
+    }
+
+    pub(super) fn next_flight(&mut self) -> FlightId {
+        self.last_flight += 1;
+        FlightId(self.last_flight)
+    }
+}
+
+fn is_within(at: Timestamp, now: Timestamp, age: Duration) -> bool {
+    now.duration_since(at) <= SignedDuration::try_from(age).unwrap_or(SignedDuration::MAX)
+}

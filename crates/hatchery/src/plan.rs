@@ -1,0 +1,246 @@
+//! What the next pass does, and why each job that is not served waits. Pure: no clock, no I/O, no randomness but the
+//! generator that is handed in.
+//!
+//! One pass plans for people first: jobs, then models to register, then warm machines, then what can go. Each step
+//! takes from the same ledger, so that two of them cannot take the last slot or the last address.
+
+mod company;
+mod register;
+mod spawn;
+mod templates;
+mod waiting;
+mod warm;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
+
+use jiff::{SignedDuration, Timestamp};
+use rand::rngs::StdRng;
+use rookery_cds::{JobId, V1Model};
+use rookery_fleet::address::{self, Assigned, Network};
+use rookery_fleet::capacity::{Ledger, Limits, PoolRoom, usage};
+use rookery_fleet::claim::Resizing;
+use rookery_fleet::flavor::Flavors;
+use rookery_fleet::names::Line;
+use rookery_fleet::sweep::{Doom, EventTimes, Sweep};
+use rookery_fleet::workers::Listing;
+use rookery_fleet::{Machine, MachineId, View};
+
+use crate::flight::{Busy, Flights};
+use crate::settings::{Cleaning, Warm};
+
+pub use company::Suspects;
+pub use register::{Registration, Remake};
+pub use spawn::{Demand, Path, Spawn};
+pub use templates::{V1Template, v1_template};
+pub use waiting::{Waiting, Why};
+pub use rookery_fleet::warm::{Count, Removal};
+pub use warm::Make;
+
+/// Everything that was seen.
+#[expect(missing_debug_implementations, reason = "it borrows everything, and a closure")]
+pub struct Observed<'o> {
+    /// The machines.
+    pub view: &'o View,
+    /// The time, by vCenter's clock.
+    pub now: Timestamp,
+    /// How far our clock is from vCenter's; `None` is not known.
+    pub skew: Option<SignedDuration>,
+    /// The jobs that wait, each with the model that it runs on.
+    pub demands: &'o [Demand],
+    /// The workers that CDS knows, if it has told.
+    pub listing: Option<&'o Listing>,
+    /// Workers that have been seen on CDS once: they are not starting any more, whatever CDS says now.
+    pub registered_once: &'o BTreeSet<String>,
+    /// Workers that CDS knew last time and that had no machine.
+    pub suspects: &'o Suspects,
+    /// The V1 models that CDS knows, if it has told.
+    pub models: Option<&'o [V1Model]>,
+    /// Work under way.
+    pub flights: &'o Flights,
+    /// How often a start was really tried for a job.
+    pub attempts: &'o BTreeMap<JobId, u32>,
+    /// Models that failed, and until when they are left alone.
+    pub setbacks: &'o BTreeMap<(Line, String), Timestamp>,
+    /// Models that cannot be used as they are, and why.
+    pub unusable: &'o BTreeMap<String, String>,
+    /// Machines that have to go.
+    pub doomed: &'o BTreeMap<MachineId, Doom>,
+    /// Machines that could not be claimed a moment ago.
+    pub avoided: &'o BTreeSet<MachineId>,
+    /// When a machine was last seen changing, by our clock.
+    pub changed_at: &'o dyn Fn(&MachineId) -> Option<Timestamp>,
+    /// Addresses that may be in use by machines that nobody can see.
+    pub lingering: &'o BTreeSet<Ipv4Addr>,
+    /// How much room the pool has; `None` if it could not be asked.
+    pub room: Option<&'o PoolRoom>,
+    /// Whether the pool is being asked: what wants room waits for the answer.
+    pub room_is_asked: bool,
+    /// Whether clones from before our start have ended or shown their marks.
+    pub addresses_settled: bool,
+    /// What the history says of machines whose mark tells no start.
+    pub events: &'o BTreeMap<MachineId, EventTimes>,
+    /// Whether new jobs are taken.
+    pub draining: bool,
+}
+
+/// Everything that is wanted.
+#[derive(Debug)]
+pub struct Desired<'d> {
+    /// Whose machines they are.
+    pub owner: &'d str,
+    /// How much there may be.
+    pub limits: &'d Limits,
+    /// How many models may be registered at once; `None`: none is.
+    pub registering: Option<u32>,
+    /// How often a start is tried; `None`: for ever.
+    pub attempts: Option<u32>,
+    /// The sizes that there are.
+    pub flavors: &'d Flavors,
+    /// The size of those who ask for none.
+    pub default_flavor: Option<&'d str>,
+    /// Where addresses come from; none: from DHCP.
+    pub networks: &'d [Network],
+    /// Which warm machines may be resized.
+    pub resizing: Resizing,
+    /// What is made ahead of time.
+    pub warm: &'d Warm,
+    /// When machines go.
+    pub cleaning: &'d Cleaning,
+}
+
+/// What the next pass does.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// Jobs to serve.
+    pub spawns: Vec<Spawn>,
+    /// Jobs that were tried too often.
+    pub give_up: Vec<JobId>,
+    /// Models to register.
+    pub registrations: Vec<Registration>,
+    /// Warm machines to make.
+    pub make: Vec<Make>,
+    /// Warm machines to finish.
+    pub finish: Vec<MachineId>,
+    /// Machines that were claimed and never started.
+    pub unclaim: Vec<MachineId>,
+    /// Warm machines that go.
+    pub remove: Vec<(MachineId, Removal)>,
+    /// What there is of warm machines, by model.
+    pub warm: Vec<(String, Count)>,
+    /// What goes, and why nothing or not everything does.
+    pub sweep: Sweep,
+    /// Workers that have no machine.
+    pub disable: Vec<String>,
+    /// Who is watched for having no machine.
+    pub suspects: Suspects,
+    /// Why the other jobs wait.
+    pub waiting: Vec<Waiting>,
+    /// Why the other warm machines are not made, in words.
+    pub warm_waiting: Vec<(String, String)>,
+    /// What is in use after all this.
+    pub ledger: Ledger,
+}
+
+/// Plans a pass.
+pub fn plan(observed: &Observed<'_>, desired: &Desired<'_>, random: &mut StdRng) -> Plan {
+    let mut pass = Pass::new(observed, desired, random);
+    pass.serve_jobs();
+    pass.register_models();
+    pass.keep_warm();
+    pass.find_orphans();
+    pass.sweep();
+    pass.plan.ledger = pass.ledger;
+    pass.plan
+}
+
+/// Finds another place for a worker whose job is held and whose first place was of no use.
+pub fn place_again(
+    observed: &Observed<'_>,
+    desired: &Desired<'_>,
+    random: &mut StdRng,
+    spawn: &Spawn,
+) -> Result<Spawn, Why> {
+    Pass::new(observed, desired, random).place(&spawn.job, &spawn.runs)
+}
+
+/// A pass in the making: what is still free.
+struct Pass<'p> {
+    seen: &'p Observed<'p>,
+    want: &'p Desired<'p>,
+    random: &'p mut StdRng,
+    busy: Busy<'p>,
+    ledger: Ledger,
+    /// Addresses that are not free.
+    held: BTreeSet<Ipv4Addr>,
+    /// Names that this pass has given away.
+    named: BTreeSet<String>,
+    /// Machines that this pass has given away.
+    given: BTreeSet<MachineId>,
+    plan: Plan,
+}
+
+impl<'p> Pass<'p> {
+    fn new(seen: &'p Observed<'p>, want: &'p Desired<'p>, random: &'p mut StdRng) -> Self {
+        let nobody = Listing { begun: Timestamp::MIN, workers: BTreeMap::new() };
+        let listing = seen.listing.unwrap_or(&nobody);
+        // A worker that has registered once is not starting, and one that has to go will never register.
+        let settled = |id: &MachineId| {
+            let name = seen.view.machines.get(id).map(|machine| machine.name.as_str());
+            seen.doomed.contains_key(id) || name.is_some_and(|name| seen.registered_once.contains(name))
+        };
+        let ledger = usage(seen.view, want.owner, &seen.flights.capacity(), listing, &settled);
+        let reserved = seen.flights.iter().filter_map(|flight| flight.address);
+        let held = if want.networks.is_empty() {
+            BTreeSet::new()
+        } else {
+            address::held(seen.view, reserved.chain(seen.lingering.iter().copied()))
+        };
+        Self {
+            seen,
+            want,
+            random,
+            busy: seen.flights.index(),
+            ledger,
+            held,
+            named: BTreeSet::new(),
+            given: BTreeSet::new(),
+            plan: Plan::default(),
+        }
+    }
+
+    /// Whether somebody is, or will be, at work on this machine.
+    fn is_busy(&self, machine: &Machine) -> bool {
+        self.busy.has(machine)
+            || self.given.contains(&machine.id)
+            || self.seen.doomed.contains_key(&machine.id)
+            || self.seen.avoided.contains(&machine.id)
+    }
+
+    /// A free address, or none where DHCP gives them.
+    fn address(&mut self) -> Result<Option<Assigned>, Why> {
+        if self.want.networks.is_empty() {
+            return Ok(None);
+        }
+        if !self.seen.addresses_settled {
+            return Err(Why::AddressesUnsettled);
+        }
+        let total = || address::total(self.want.networks);
+        let assigned = address::pick(self.want.networks, &self.held).ok_or_else(|| Why::NoAddress { total: total() })?;
+        self.held.insert(assigned.ip);
+        Ok(Some(assigned))
+    }
+
+    /// A name that nobody has.
+    fn name(&mut self, make: impl FnOnce(&mut StdRng, &dyn Fn(&str) -> bool) -> String) -> String {
+        let (view, busy, named) = (self.seen.view, &self.busy, &self.named);
+        let taken =
+            |name: &str| named.contains(name) || busy.has_name(name) || view.named(name).next().is_some();
+        let name = make(self.random, &taken);
+        self.named.insert(name.clone());
+        name
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,32 @@
+//! Workers that CDS knows and that have no machine. One look proves nothing: a listing and a view are never of the same
+//! moment.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use rookery_fleet::workers::without_machine;
+
+use super::Pass;
+
+/// Workers that had no machine, and by which listing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Suspects {
+    names: BTreeSet<String>,
+    listed: Option<Timestamp>,
+}
+
+impl Pass<'_> {
+    /// Who has no machine in two listings in a row, each seen beside a complete view, is to be disabled.
+    pub(super) fn find_orphans(&mut self) {
+        let before = self.seen.suspects;
+        let Some(listing) = self.seen.listing else { return };
+        if before.listed == Some(listing.begun) {
+            self.plan.suspects = before.clone();
+            return;
+        }
+        let Some(mut lost) = without_machine(self.seen.view, listing) else { return };
+        lost.retain(|name| !self.busy.has_name(name));
+        self.plan.disable = lost.intersection(&before.names).cloned().collect();
+        self.plan.suspects = Suspects { names: lost, listed: Some(listing.begun) };
+    }
+}

@@ -1,0 +1,112 @@
+//! Which V1 models are registered now: their template is made, and a worker tells CDS what it can do.
+
+use rookery_cds::V1Model;
+use rookery_fleet::address::Assigned;
+use rookery_fleet::capacity::admit_registration;
+use rookery_fleet::flavor::{Footprint, footprint};
+use rookery_fleet::names::{self, Line};
+use rookery_fleet::MachineId;
+
+use super::templates::{V1Template, v1_template};
+use super::{Pass, Why};
+use crate::demand::MODEL_TYPE;
+
+/// A model that failed more often in a row is left alone until somebody changes it.
+const MOST_SPAWN_ERRORS: i64 = 5;
+
+/// A model to register.
+#[derive(Debug, Clone)]
+pub struct Registration {
+    /// The model.
+    pub model: V1Model,
+    /// Whether its template has to be made first, and what it is made from.
+    pub remake: Option<Remake>,
+    /// The template, if it can be cloned as it is.
+    pub template: Option<MachineId>,
+    /// The worker's name, and its machine's.
+    pub name: String,
+    /// The address of the machine; none: from DHCP. The template in the making has it before.
+    pub address: Option<Assigned>,
+    /// What it takes.
+    pub footprint: Footprint,
+}
+
+/// How a template is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remake {
+    /// What is cloned.
+    pub image: MachineId,
+    /// The template that it replaces.
+    pub replaces: Option<MachineId>,
+}
+
+impl Pass<'_> {
+    pub(super) fn register_models(&mut self) {
+        let (Some(models), Some(most)) = (self.seen.models, self.want.registering) else { return };
+        if self.seen.draining || self.seen.room_is_asked || !self.seen.view.complete || self.seen.listing.is_none() {
+            return;
+        }
+        let mut due: Vec<&V1Model> = models.iter().filter(|model| model.kind == MODEL_TYPE).collect();
+        due.sort_by_key(|model| {
+            let urgency = 2 * u8::from(model.need_registration) + u8::from(model.check_registration);
+            (std::cmp::Reverse(urgency), model.path())
+        });
+        for model in due {
+            match self.registration(model, most) {
+                Ok(Some(registration)) => {
+                    self.ledger.take_registration(&registration.footprint);
+                    self.plan.registrations.push(registration);
+                }
+                Ok(None) => {}
+                Err(why) => {
+                    self.plan.warm_waiting.push((model.path(), format!("not registered: {why}")));
+                }
+            }
+        }
+    }
+
+    fn registration(&mut self, model: &V1Model, most: u32) -> Result<Option<Registration>, Why> {
+        let state = v1_template(self.seen.view, self.want.owner, model);
+        let (replaces, current) = match state {
+            V1Template::Missing => (None, None),
+            V1Template::Outdated(old) => (Some(old), None),
+            V1Template::Current(template) if model.need_registration => (Some(template), None),
+            V1Template::Current(template) if model.check_registration => (None, Some(template)),
+            V1Template::Current(_) | V1Template::Unknown => return Ok(None),
+            V1Template::Taken { by } => {
+                return Err(Why::TemplateOfAnotherModel { template: model.name.clone(), owner: by });
+            }
+        };
+        if model.nb_spawn_err > MOST_SPAWN_ERRORS || self.is_under_way(model) {
+            return Ok(None);
+        }
+        let setback = self.seen.setbacks.get(&(Line::V1, model.path())).filter(|until| **until > self.seen.now);
+        if let Some(until) = setback {
+            return Err(Why::BackOff { template: model.name.clone(), until: *until });
+        }
+        let source = match &current {
+            Some(template) => self.seen.view.machines.get(template).map(AsRef::as_ref),
+            None => Some(self.template_named(&model.model_virtual_machine.image)?),
+        };
+        let Some(source) = source else { return Ok(None) };
+        let footprint = footprint(None, source.hardware);
+        admit_registration(&self.ledger, self.want.limits, most, self.seen.room, &footprint).map_err(Why::Shortage)?;
+        let remake = current.is_none().then(|| Remake { image: source.id.clone(), replaces });
+        let address = self.address()?;
+        let name = self.name(names::register);
+        Ok(Some(Registration { model: model.clone(), remake, template: current, name, address, footprint }))
+    }
+
+    /// Whether somebody registers this model, which is told by marks, not by names.
+    fn is_under_way(&self, model: &V1Model) -> bool {
+        let path = model.path();
+        let temporary = format!("{}-tmp", model.name);
+        self.seen.flights.registers(&path)
+            || self.seen.view.named(&temporary).next().is_some()
+            || self
+                .seen
+                .view
+                .owned(self.want.owner)
+                .any(|(_, mark)| mark.register_only && mark.worker_model_path == path)
+    }
+}

@@ -1,0 +1,205 @@
+//! Which jobs get a worker now, and how: in a warm machine if one fits, else in a fresh clone.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use rookery_cds::JobId;
+use rookery_fleet::address::Assigned;
+use rookery_fleet::capacity::admit;
+use rookery_fleet::claim::{self, Fit, Wanted};
+use rookery_fleet::flavor::{Choice, Flavor, Footprint, footprint};
+use rookery_fleet::origin::Origin;
+use rookery_fleet::{Hardware, Machine, MachineId, Mark, names};
+
+use super::{Pass, Waiting, Why};
+use crate::demand::Refusal;
+use crate::model::Runs;
+
+/// A job that waits.
+#[derive(Debug, Clone)]
+pub struct Demand {
+    /// The job.
+    pub job: JobId,
+    /// Since when it waits.
+    pub queued: Option<Timestamp>,
+    /// Whose it is: projects with few jobs go first.
+    pub project: String,
+    /// What it runs on, or why it cannot.
+    pub runs: Result<Arc<Runs>, Refusal>,
+}
+
+/// A worker to start for a job.
+#[derive(Debug, Clone)]
+pub struct Spawn {
+    /// The job.
+    pub job: JobId,
+    /// What it runs on.
+    pub runs: Arc<Runs>,
+    /// The worker's name, and the machine's.
+    pub name: String,
+    /// Where it runs.
+    pub path: Path,
+    /// Its size, if it has one with a name.
+    pub flavor: Option<Flavor>,
+    /// What it takes.
+    pub footprint: Footprint,
+}
+
+/// Where a worker runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Path {
+    /// In a warm machine.
+    Claim {
+        /// Which.
+        machine: MachineId,
+        /// What it is called until then.
+        was: String,
+        /// What to make of its size.
+        resize: Option<Hardware>,
+        /// Its mark until then.
+        mark: Box<Mark>,
+    },
+    /// In a clone.
+    Clone {
+        /// Of which machine.
+        template: MachineId,
+        /// Which incarnation of it.
+        incarnation: Option<String>,
+        /// Its address; none: from DHCP.
+        address: Option<Assigned>,
+    },
+}
+
+impl<'p> Pass<'p> {
+    pub(super) fn serve_jobs(&mut self) {
+        if self.seen.demands.is_empty() {
+            return;
+        }
+        let served = self.served();
+        for demand in in_turn(self.seen.demands) {
+            if self.seen.flights.jobs().contains(&demand.job) {
+                continue;
+            }
+            match self.serve(demand, &served) {
+                Ok(Some(spawn)) => self.plan.spawns.push(spawn),
+                Ok(None) => self.plan.give_up.push(demand.job.clone()),
+                Err(why) => self.plan.waiting.push(Waiting { job: demand.job.clone(), why }),
+            }
+        }
+    }
+
+    /// The jobs that have a machine, by the machines' marks.
+    fn served(&self) -> BTreeMap<String, String> {
+        let owned = self.seen.view.owned(self.want.owner).filter(|(_, mark)| !mark.job_id.is_empty());
+        owned.map(|(machine, mark)| (mark.job_id.clone(), machine.name.clone())).collect()
+    }
+
+    /// The worker of a job; none if it was tried too often.
+    fn serve(&mut self, demand: &Demand, served: &BTreeMap<String, String>) -> Result<Option<Spawn>, Why> {
+        if let Some(machine) = served.get(&demand.job.to_string()) {
+            return Err(Why::Served { machine: machine.clone() });
+        }
+        let runs = demand.runs.as_ref().map_err(|refusal| Why::Refused(refusal.clone()))?;
+        if self.seen.draining {
+            return Err(Why::Draining);
+        }
+        if !self.seen.view.complete {
+            return Err(Why::InventoryIncomplete);
+        }
+        if self.seen.listing.is_none() {
+            return Err(Why::WorkersUnknown);
+        }
+        let tried = self.seen.attempts.get(&demand.job).copied().unwrap_or_default();
+        if self.want.attempts.is_some_and(|most| tried >= most) {
+            return Ok(None);
+        }
+        self.place(&demand.job, runs).map(Some)
+    }
+
+    /// A worker for a job that was taken already, whose first machine was of no use.
+    pub(super) fn place(&mut self, job: &JobId, runs: &Arc<Runs>) -> Result<Spawn, Why> {
+        let flavor = match self.want.flavors.choose(&runs.sizes.asked(), self.want.default_flavor) {
+            Choice::Flavor(flavor) => Some(flavor),
+            Choice::None | Choice::Ignored(_) => None,
+            Choice::Unknown(name) => return Err(Why::Refused(Refusal::UnknownFlavor { flavor: name })),
+        };
+        if let Some(reason) = self.seen.unusable.get(&runs.model) {
+            return Err(Why::Unusable { model: runs.label.clone(), reason: reason.clone() });
+        }
+        if self.seen.room_is_asked {
+            return Err(Why::RoomIsAsked);
+        }
+        let template = self.template(runs);
+        let hardware = template.as_ref().ok().and_then(|template| template.hardware);
+        let warm = self.warm(runs, flavor.as_ref(), template.as_ref().ok().copied());
+        let footprint = match (&warm, flavor.as_ref()) {
+            (Some((machine, Fit::AsIs)), _) => machine.hardware.map(Footprint::from).unwrap_or_default(),
+            (Some((_, Fit::Resize(size))), _) => Footprint::from(*size),
+            (None, flavor) => footprint(flavor, hardware),
+        };
+        let (limits, flavors) = (self.want.limits, self.want.flavors);
+        admit(&self.ledger, limits, self.seen.room, &footprint, flavor.as_ref(), flavors).map_err(Why::Shortage)?;
+        let path = match warm {
+            Some((machine, fit)) => {
+                let resize = match fit {
+                    Fit::AsIs => None,
+                    Fit::Resize(size) => Some(size),
+                };
+                self.given.insert(machine.id.clone());
+                let mark = Box::new(machine.mark().cloned().unwrap_or_default());
+                Path::Claim { machine: machine.id.clone(), was: machine.name.clone(), resize, mark }
+            }
+            None => self.fresh(runs, template?)?,
+        };
+        self.ledger.take(&footprint);
+        let name = self.name(names::worker);
+        Ok(Spawn { job: job.clone(), runs: Arc::clone(runs), name, path, flavor, footprint })
+    }
+
+    fn warm(&self, runs: &Runs, flavor: Option<&Flavor>, template: Option<&Machine>) -> Option<(&'p Machine, Fit)> {
+        let origin = Origin {
+            incarnation: template.and_then(|template| template.incarnation.clone()),
+            last_modified: Some(runs.last_modified.clone()).filter(|text| !text.is_empty()),
+        };
+        let wanted = Wanted {
+            owner: self.want.owner,
+            line: runs.line,
+            model: &runs.model,
+            flavor,
+            template: template.and_then(|template| template.hardware),
+            origin: &origin,
+        };
+        claim::find(self.seen.view, &wanted, &|machine| self.is_busy(machine), self.want.resizing).ok()
+    }
+
+    fn fresh(&mut self, runs: &Runs, template: &Machine) -> Result<Path, Why> {
+        let resting = self.seen.setbacks.get(&(runs.line, runs.model.clone()));
+        if let Some(until) = resting.filter(|until| **until > self.seen.now) {
+            return Err(Why::BackOff { template: runs.template.clone(), until: *until });
+        }
+        let address = self.address()?;
+        Ok(Path::Clone { template: template.id.clone(), incarnation: template.incarnation.clone(), address })
+    }
+}
+
+/// The jobs in turn: V1 and V2 one by one; of V1 jobs those of projects with few first, then the oldest.
+fn in_turn(demands: &[Demand]) -> Vec<&Demand> {
+    let mut of_project = BTreeMap::<&str, usize>::new();
+    for demand in demands.iter().filter(|demand| matches!(demand.job, JobId::V1(_))) {
+        *of_project.entry(&demand.project).or_default() += 1;
+    }
+    let (mut v1, mut v2): (Vec<_>, Vec<_>) =
+        demands.iter().partition(|demand| matches!(demand.job, JobId::V1(_)));
+    let age = |demand: &&Demand| (demand.queued, demand.job.clone());
+    v1.sort_by_cached_key(|demand| (of_project.get(demand.project.as_str()).copied(), age(demand)));
+    v2.sort_by_cached_key(age);
+    let mut turns = Vec::with_capacity(demands.len());
+    let (mut v1, mut v2) = (v1.into_iter(), v2.into_iter());
+    loop {
+        match (v2.next(), v1.next()) {
+            (None, None) => return turns,
+            (second, first) => turns.extend(second.into_iter().chain(first)),
+        }
+    }
+}

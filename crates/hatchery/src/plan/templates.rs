@@ -1,0 +1,107 @@
+//! Which machine is cloned for a model.
+
+use rookery_cds::V1Model;
+use rookery_fleet::names::Line;
+use rookery_fleet::standing::{Standing, standing};
+use rookery_fleet::{Machine, MachineId, Role, View};
+
+use super::{Pass, Why};
+use crate::model::{Runs, last_modified};
+
+/// What there is of a V1 model's template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum V1Template {
+    /// Nothing.
+    Missing,
+    /// It can be cloned.
+    Current(MachineId),
+    /// The model was changed since it was made.
+    Outdated(MachineId),
+    /// Its name is taken by something that is not the model's template, or not ours to replace.
+    Taken {
+        /// Whose, in words.
+        by: String,
+    },
+    /// It cannot be said yet.
+    Unknown,
+}
+
+/// What there is of a V1 model's template. It is named like the model, and its mark names the model's path.
+pub fn v1_template(view: &View, owner: &str, model: &V1Model) -> V1Template {
+    let found: Vec<&Machine> = view.named(&model.name).collect();
+    let [machine] = found.as_slice() else {
+        return match found.as_slice() {
+            [] => V1Template::Missing,
+            several => V1Template::Taken { by: format!("{} machines of that name", several.len()) },
+        };
+    };
+    if machine.is_unknown() {
+        return V1Template::Unknown;
+    }
+    let Some(mark) = machine.mark().filter(|mark| machine.role == Role::Template && mark.model) else {
+        return V1Template::Taken { by: format!("{}, which is no template of a model", machine.name) };
+    };
+    if mark.worker_model_path != model.path() {
+        return V1Template::Taken { by: mark.worker_model_path.clone() };
+    }
+    if mark.worker_model_last_modified == last_modified(model) {
+        return V1Template::Current(machine.id.clone());
+    }
+    if mark.hatchery_name == owner {
+        V1Template::Outdated(machine.id.clone())
+    } else {
+        V1Template::Taken { by: format!("an older template of the hatchery {}", mark.hatchery_name) }
+    }
+}
+
+impl<'p> Pass<'p> {
+    /// The machine that is cloned for a job.
+    pub(super) fn template(&self, runs: &Runs) -> Result<&'p Machine, Why> {
+        match runs.line {
+            Line::V1 => self.template_of_v1(runs),
+            Line::V2 => self.template_named(&runs.template),
+        }
+    }
+
+    fn template_of_v1(&self, runs: &Runs) -> Result<&'p Machine, Why> {
+        let known = self.seen.models.unwrap_or_default();
+        let being_made = || Why::TemplateBeingMade { model: runs.model.clone() };
+        let model = known.iter().find(|model| model.path() == runs.model).ok_or_else(being_made)?;
+        match v1_template(self.seen.view, self.want.owner, model) {
+            V1Template::Current(id) => self.seen.view.machines.get(&id).map(AsRef::as_ref).ok_or_else(being_made),
+            V1Template::Missing | V1Template::Outdated(_) => Err(being_made()),
+            V1Template::Taken { by } => {
+                Err(Why::TemplateOfAnotherModel { template: runs.template.clone(), owner: by })
+            }
+            V1Template::Unknown => Err(Why::InventoryIncomplete),
+        }
+    }
+
+    /// Any machine of that name that is nobody's worker will do; templates come first.
+    pub(super) fn template_named(&self, name: &str) -> Result<&'p Machine, Why> {
+        let missing = || Why::TemplateMissing { template: name.to_owned() };
+        if name.is_empty() {
+            return Err(missing());
+        }
+        let found: Vec<&Machine> = self.seen.view.iter().filter(|machine| machine.name == name).collect();
+        let templates: Vec<&Machine> =
+            found.iter().copied().filter(|machine| machine.role == Role::Template).collect();
+        match (templates.as_slice(), found.as_slice()) {
+            ([template], _) => Ok(template),
+            ([], []) => Err(missing()),
+            ([], [machine]) if machine.is_unknown() => Err(Why::InventoryIncomplete),
+            ([], [machine]) => match standing(machine, self.want.owner) {
+                Standing::Foreign | Standing::Template => Ok(machine),
+                Standing::TemplateInMaking
+                | Standing::Pooled
+                | Standing::HalfClaimed
+                | Standing::Worker
+                | Standing::Registering
+                | Standing::Unknown => Err(missing()),
+            },
+            (_, several) => {
+                Err(Why::TemplateAmbiguous { template: name.to_owned(), count: several.len() })
+            }
+        }
+    }
+}

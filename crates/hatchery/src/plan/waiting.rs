@@ -1,0 +1,159 @@
+//! Why a job is not served now, in words and numbers for the people who wait for it.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use rookery_cds::JobId;
+use rookery_fleet::capacity::Shortage;
+
+use crate::demand::Refusal;
+
+/// A job that is not served now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// The job.
+    pub job: JobId,
+    /// Why.
+    pub why: Why,
+}
+
+/// Why a job is not served now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Why {
+    /// This hatchery cannot run it.
+    Refused(Refusal),
+    /// There is no room.
+    Shortage(Shortage),
+    /// No address is free.
+    NoAddress {
+        /// How many there are.
+        total: u64,
+    },
+    /// Clones from before our start may still take addresses.
+    AddressesUnsettled,
+    /// The template is not there.
+    TemplateMissing {
+        /// Its name.
+        template: String,
+    },
+    /// Several machines have the template's name.
+    TemplateAmbiguous {
+        /// Its name.
+        template: String,
+        /// How many there are.
+        count: usize,
+    },
+    /// The template of a V1 model has to be made first.
+    TemplateBeingMade {
+        /// The model.
+        model: String,
+    },
+    /// The template's name is that of another model's template.
+    TemplateOfAnotherModel {
+        /// Its name.
+        template: String,
+        /// The model that it belongs to.
+        owner: String,
+    },
+    /// The template failed and is left alone for a while.
+    BackOff {
+        /// Its name.
+        template: String,
+        /// Until when.
+        until: Timestamp,
+    },
+    /// The model cannot be used as it is.
+    Unusable {
+        /// The model.
+        model: String,
+        /// Why.
+        reason: String,
+    },
+    /// vCenter is being asked how much room there is.
+    RoomIsAsked,
+    /// A machine of this job is there already.
+    Served {
+        /// Its name.
+        machine: String,
+    },
+    /// The inventory is not complete: what is there cannot be said.
+    InventoryIncomplete,
+    /// CDS has not told which workers it knows.
+    WorkersUnknown,
+    /// The hatchery takes no more jobs.
+    Draining,
+}
+
+impl Why {
+    /// A word for metrics.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Refused(refusal) => refusal.as_str(),
+            Self::Shortage(_) => "capacity",
+            Self::NoAddress { .. } | Self::AddressesUnsettled => "address",
+            Self::TemplateMissing { .. }
+            | Self::TemplateAmbiguous { .. }
+            | Self::TemplateBeingMade { .. }
+            | Self::TemplateOfAnotherModel { .. } => "template",
+            Self::BackOff { .. } => "back-off",
+            Self::Served { .. } => "served",
+            Self::Unusable { .. } => "model",
+            Self::InventoryIncomplete | Self::WorkersUnknown | Self::RoomIsAsked => "unknown",
+            Self::Draining => "draining",
+        }
+    }
+
+    /// Whether waiting alone will not help: somebody has to change something.
+    pub fn is_permanent(&self) -> bool {
+        match self {
+            Self::Refused(refusal) => refusal.is_permanent(),
+            Self::TemplateMissing { .. }
+            | Self::TemplateAmbiguous { .. }
+            | Self::TemplateOfAnotherModel { .. }
+            | Self::Unusable { .. } => true,
+            Self::Shortage(_)
+            | Self::NoAddress { .. }
+            | Self::AddressesUnsettled
+            | Self::TemplateBeingMade { .. }
+            | Self::BackOff { .. }
+            | Self::RoomIsAsked
+            | Self::Served { .. }
+            | Self::InventoryIncomplete
+            | Self::WorkersUnknown
+            | Self::Draining => false,
+        }
+    }
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(refusal) => refusal.fmt(f),
+            Self::Shortage(shortage) => shortage.fmt(f),
+            Self::NoAddress { total } => write!(f, "none of the {total} configured addresses is free"),
+            Self::AddressesUnsettled => {
+                f.write_str("clones that were running when the hatchery started may still take addresses")
+            }
+            Self::TemplateMissing { template } => write!(
+                f,
+                "there is no template {template:?} in vCenter: create it, or correct the image of the worker model"
+            ),
+            Self::TemplateAmbiguous { template, count } => {
+                write!(f, "{count} machines are named {template:?}: which one is the template cannot be said")
+            }
+            Self::TemplateBeingMade { model } => write!(f, "the template of the model {model:?} is being made"),
+            Self::TemplateOfAnotherModel { template, owner } => {
+                write!(f, "{template:?} is the template of the model {owner:?}: rename one of the two models")
+            }
+            Self::BackOff { template, until } => {
+                write!(f, "the template {template:?} failed lately and is tried again at {until}")
+            }
+            Self::Unusable { model, reason } => write!(f, "the model {model:?} cannot be used: {reason}"),
+            Self::RoomIsAsked => f.write_str("vCenter is being asked how much room there is"),
+            Self::Served { machine } => write!(f, "the machine {machine:?} is there for it already"),
+            Self::InventoryIncomplete => f.write_str("vCenter has not shown all its machines yet"),
+            Self::WorkersUnknown => f.write_str("CDS has not told which workers it knows yet"),
+            Self::Draining => f.write_str("the hatchery takes no new jobs: it is being drained"),
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Warm machines: how the pool moves on, and the sweep of all others.
+
+use rookery_cds::V1Model;
+use rookery_fleet::address::Assigned;
+use rookery_fleet::flavor::{Flavor, Footprint};
+use rookery_fleet::names::Line;
+use rookery_fleet::origin::Origin;
+use rookery_fleet::sweep::{self, Facts, Noticed};
+use rookery_fleet::warm::{self, Addresses, Kind, Making, TemplateState, Wish};
+use rookery_fleet::{Machine, MachineId};
+
+use super::templates::{V1Template, v1_template};
+use super::{Pass, Why};
+use crate::flight::{Flight, Work};
+use crate::model::last_modified;
+use crate::settings::{ModelRef, Pool};
+
+/// How many machines may be deleted in one pass.
+const BUDGET: usize = 10;
+
+/// A warm machine to make.
+#[derive(Debug, Clone)]
+pub struct Make {
+    /// Which kind of model it is for.
+    pub line: Line,
+    /// The path of a V1 model, or the template of a V2 model.
+    pub model: String,
+    /// Its name.
+    pub name: String,
+    /// What is cloned.
+    pub template: MachineId,
+    /// Which incarnation of it.
+    pub incarnation: Option<String>,
+    /// When the V1 model was changed last.
+    pub last_modified: String,
+    /// Its address; none: from DHCP.
+    pub address: Option<Assigned>,
+    /// Its size.
+    pub flavor: Option<Flavor>,
+    /// What it takes while it is made.
+    pub footprint: Footprint,
+}
+
+impl Pass<'_> {
+    pub(super) fn keep_warm(&mut self) {
+        let pools = &self.want.warm.pools;
+        let wishes: Vec<Wish> = pools.iter().map(|pool| self.wish(pool)).collect();
+        let making: Vec<Making> = self.seen.flights.iter().filter_map(making).collect();
+        let addresses = if self.want.networks.is_empty() {
+            Addresses::Dhcp
+        } else if self.seen.addresses_settled {
+            Addresses::From { networks: self.want.networks, held: &self.held }
+        } else {
+            Addresses::NotYet
+        };
+        let observed = warm::Observed {
+            view: self.seen.view,
+            owner: self.want.owner,
+            now: self.seen.now,
+            skew: self.seen.skew,
+            making: &making,
+            busy: &|machine: &Machine| self.busy.has(machine) || self.given.contains(&machine.id),
+            doomed: &|id: &MachineId| self.seen.doomed.contains_key(id),
+            resting: &self.resting(),
+            addresses,
+            ledger: self.ledger,
+            room: self.seen.room.copied(),
+        };
+        let desired = warm::Desired {
+            wishes: &wishes,
+            pool_size: self.want.warm.concurrency as usize,
+            refresh_budget: self.want.warm.refresh_budget as usize,
+            max_age: self.want.warm.max_age.and_then(|age| age.try_into().ok()),
+            limits: self.want.limits,
+            flavors: self.want.flavors,
+        };
+        let planned = warm::plan(&observed, &desired, self.random);
+        let name = |wish: usize| wishes.get(wish).map(|wish| wish.model.clone()).unwrap_or_default();
+        self.plan.warm =
+            planned.counts.iter().enumerate().map(|(wish, count)| (name(wish), count.clone())).collect();
+        let waiting = planned.waiting.iter().map(|one| {
+            (name(one.wish), format!("{} warm machines are missing: {}", one.missing, one.why))
+        });
+        self.plan.warm_waiting.extend(waiting);
+        self.plan.finish = planned.finish;
+        self.plan.unclaim = planned.give_back;
+        self.plan.remove = planned.remove;
+        // What is not known about room concerns new machines alone.
+        if self.seen.room_is_asked || self.seen.draining {
+            return;
+        }
+        for make in planned.make {
+            self.ledger.take_warm(&make.footprint);
+            self.held.extend(make.address.as_ref().map(|assigned| assigned.ip));
+            if let Some(TemplateState::Ready { id, origin, .. }) = wishes.get(make.wish).map(|wish| &wish.template) {
+                self.plan.make.push(Make {
+                    line: make.kind.line,
+                    model: make.kind.model,
+                    name: make.name,
+                    template: id.clone(),
+                    incarnation: origin.incarnation.clone(),
+                    last_modified: origin.last_modified.clone().unwrap_or_default(),
+                    address: make.address,
+                    flavor: make.flavor,
+                    footprint: make.footprint,
+                });
+            }
+        }
+    }
+
+    fn resting(&self) -> std::collections::BTreeMap<(Line, String), jiff::Timestamp> {
+        let later = self.seen.setbacks.iter().filter(|(_, until)| **until > self.seen.now);
+        later.map(|(model, until)| (model.clone(), *until)).collect()
+    }
+
+    fn wish(&self, pool: &Pool) -> Wish {
+        let (line, model, template) = match &pool.model {
+            ModelRef::V1(path) => (Line::V1, path, self.v1_state(path)),
+            ModelRef::V2(template) => (Line::V2, template, self.v2_state(template)),
+        };
+        Wish { line, model: model.clone(), flavor: pool.flavor.clone(), number: pool.number, template }
+    }
+
+    fn v2_state(&self, template: &str) -> TemplateState {
+        match self.template_named(template) {
+            Ok(machine) => ready(machine, None),
+            Err(Why::TemplateMissing { .. }) => TemplateState::Missing,
+            Err(why) => TemplateState::NotNow(why.to_string()),
+        }
+    }
+
+    fn v1_state(&self, path: &str) -> TemplateState {
+        let Some(models) = self.seen.models else {
+            return TemplateState::NotNow("CDS has not told its worker models yet".to_owned());
+        };
+        let Some(model) = models.iter().find(|model| model.path() == path) else {
+            return TemplateState::NotNow(format!("CDS has no worker model {path}, or not for this hatchery"));
+        };
+        if model.need_registration || model.check_registration {
+            return TemplateState::NotNow("the model has to be registered first".to_owned());
+        }
+        match v1_template(self.seen.view, self.want.owner, model) {
+            V1Template::Current(id) => match self.seen.view.machines.get(&id) {
+                Some(machine) => ready(machine, Some(model)),
+                None => TemplateState::Missing,
+            },
+            V1Template::Missing | V1Template::Outdated(_) => {
+                TemplateState::NotNow("the template of the model has to be made first".to_owned())
+            }
+            V1Template::Taken { by } => TemplateState::NotNow(format!("the name of its template is taken by {by}")),
+            V1Template::Unknown => TemplateState::NotNow("vCenter has not told what its template is".to_owned()),
+        }
+    }
+
+    /// What goes, for its own reasons.
+    pub(super) fn sweep(&mut self) {
+        let cleaning = self.want.cleaning;
+        let signed = |duration: std::time::Duration| duration.try_into().unwrap_or(jiff::SignedDuration::MAX);
+        let facts = Facts {
+            owner: self.want.owner,
+            now: self.seen.now,
+            skew: self.seen.skew,
+            worker_ttl: signed(cleaning.worker_ttl),
+            registration_ttl: signed(cleaning.registration_ttl),
+            grace: signed(cleaning.grace),
+            listing: self.seen.listing,
+            budget: BUDGET,
+        };
+        let noticed = Noticed {
+            busy: &|machine: &Machine| self.busy.has(machine) || self.given.contains(&machine.id),
+            doomed: self.seen.doomed,
+            changed_at: self.seen.changed_at,
+            events: self.seen.events,
+        };
+        self.plan.sweep = sweep::verdicts(self.seen.view, &facts, &noticed);
+    }
+}
+
+fn ready(machine: &Machine, model: Option<&V1Model>) -> TemplateState {
+    TemplateState::Ready {
+        id: machine.id.clone(),
+        origin: Origin {
+            incarnation: machine.incarnation.clone(),
+            last_modified: model.map(last_modified).filter(|text| !text.is_empty()),
+        },
+        hardware: machine.hardware,
+    }
+}
+
+fn making(flight: &Flight) -> Option<Making> {
+    let (Work::Make { line, model, flavor } | Work::Finish { line, model, flavor }) = &flight.work else {
+        return None;
+    };
+    let kind = Kind {
+        line: *line,
+        model: model.clone(),
+        flavor: flavor.as_deref().unwrap_or_default().to_lowercase(),
+    };
+    Some(Making { kind, name: flight.name.clone(), machine: flight.machine.clone() })
+}

@@ -1,0 +1,174 @@
+//! What the hatchery shows of itself: the lines of its heartbeat, its pages, and what people ask for. All of it comes
+//! from the values that the last pass was planned with.
+
+mod pages;
+mod status;
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use rookery_cds::JobId;
+use rookery_fleet::capacity::Ledger;
+use rookery_fleet::standing::{Standing, standing};
+use rookery_fleet::{MachineId, Power};
+use serde::Serialize;
+
+use crate::flight::Work;
+use crate::keeper::State;
+use crate::plan::Plan;
+use crate::wanted::Wanted;
+
+pub use pages::Board;
+pub use status::{Host, monitoring};
+
+/// What the last pass saw and planned.
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    /// When, by our clock.
+    pub at: Timestamp,
+    /// Whether all machines are known.
+    pub complete: bool,
+    /// How many machines there are, of anybody.
+    pub machines: usize,
+    /// The names of own machines that are no templates and not pooled.
+    pub started: Vec<String>,
+    /// What is in use.
+    pub ledger: Ledger,
+    /// The limits.
+    pub max_workers: Option<u32>,
+    /// The limit of CPUs.
+    pub max_cpus: Option<u64>,
+    /// The limit of memory.
+    pub max_memory_mb: Option<u64>,
+    /// The workers that CDS knows, by name.
+    pub workers: Vec<WorkerLine>,
+    /// How many machines are what.
+    pub counts: Counts,
+    /// Why jobs wait.
+    pub waiting: BTreeMap<JobId, WaitingLine>,
+    /// Why warm machines are not made, or models not registered.
+    pub warm_waiting: Vec<(String, String)>,
+    /// Work under way.
+    pub flights: Vec<String>,
+    /// Why nothing may be deleted.
+    pub stopped: Option<String>,
+    /// Whether new jobs are taken.
+    pub draining: bool,
+    /// How far vCenter's clock is ahead of ours, in milliseconds.
+    pub skew_ms: Option<i128>,
+    /// Templates that clones may come from.
+    pub templates: Vec<MachineId>,
+}
+
+/// How many machines are what.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Jobs that wait.
+    pub queued: usize,
+    /// Warm machines that are ready.
+    pub warm: usize,
+    /// Warm machines in the making.
+    pub warming: usize,
+    /// Workers on their way.
+    pub starting: usize,
+    /// Workers that run.
+    pub running: usize,
+    /// Machines that wait for their deletion.
+    pub finished: usize,
+}
+
+/// A worker, registered or not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct WorkerLine {
+    /// Its name.
+    pub name: String,
+    /// As CDS says it, or `Pending` or `Registering`.
+    pub status: String,
+}
+
+/// Why a job waits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct WaitingLine {
+    /// A word.
+    pub reason: &'static str,
+    /// A sentence.
+    pub why: String,
+    /// Whether waiting alone will not help.
+    pub permanent: bool,
+}
+
+impl Report {
+    /// What a pass saw and planned.
+    pub fn new(state: &State, wanted: &Wanted, plan: &Plan) -> Self {
+        let mut counts = Counts { queued: state.queue.len(), ..Counts::default() };
+        let mut started = Vec::new();
+        let mut templates = Vec::new();
+        for machine in state.view.iter() {
+            match standing(machine, &wanted.name) {
+                Standing::Pooled if machine.power == Some(Power::Off) => counts.warm += 1,
+                Standing::Pooled => counts.warming += 1,
+                Standing::Worker | Standing::Registering | Standing::HalfClaimed => {
+                    started.push(machine.name.clone());
+                    if machine.power == Some(Power::Off) {
+                        counts.finished += 1;
+                    }
+                }
+                Standing::Template => templates.push(machine.id.clone()),
+                Standing::TemplateInMaking | Standing::Foreign | Standing::Unknown => {}
+            }
+        }
+        counts.starting = plan.ledger.starting as usize;
+        counts.running = (plan.ledger.workers as usize).saturating_sub(counts.starting);
+        let waiting = plan.waiting.iter().map(|one| {
+            let (reason, permanent) = (one.why.as_str(), one.why.is_permanent());
+            (one.job.clone(), WaitingLine { reason, why: one.why.to_string(), permanent })
+        });
+        Self {
+            at: state.now,
+            complete: state.view.complete,
+            machines: state.view.machines.len(),
+            workers: worker_lines(state, &started),
+            started,
+            ledger: plan.ledger,
+            max_workers: wanted.limits.workers,
+            max_cpus: wanted.limits.cpus,
+            max_memory_mb: wanted.limits.memory_mb,
+            counts,
+            waiting: waiting.collect(),
+            warm_waiting: plan.warm_waiting.clone(),
+            flights: state.flights.iter().map(|flight| format!("{} {}", word(&flight.work), flight.name)).collect(),
+            stopped: plan.sweep.stopped.map(|stop| stop.to_string()),
+            draining: state.draining,
+            skew_ms: state.skew.map(|skew| skew.as_millis()),
+            templates,
+        }
+    }
+}
+
+fn word(work: &Work) -> &'static str {
+    match work {
+        Work::Spawn { .. } => "spawn",
+        Work::GiveUp { .. } => "give up",
+        Work::Make { .. } => "make",
+        Work::Finish { .. } => "finish",
+        Work::Unclaim => "take back",
+        Work::Register { .. } => "register",
+        Work::Delete => "delete",
+    }
+}
+
+/// The union of those that CDS knows and those that were started.
+fn worker_lines(state: &State, started: &[String]) -> Vec<WorkerLine> {
+    let known = state.workers.iter().map(|worker| {
+        let status = serde_json::to_value(&worker.status).ok();
+        let status = status.and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default();
+        WorkerLine { name: worker.name.clone(), status }
+    });
+    let mut lines: Vec<WorkerLine> = known.collect();
+    for name in started.iter().filter(|name| !state.workers.iter().any(|worker| worker.name == **name)) {
+        let registers = rookery_fleet::names::is_register_name(name);
+        let status = if registers { "Registering" } else { "Pending" };
+        lines.push(WorkerLine { name: name.clone(), status: status.to_owned() });
+    }
+    lines
+}

@@ -1,0 +1,142 @@
+//! The lines of a heartbeat, in the words and the order that CDS's own monitoring knows.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rookery_cds::{Line, LineStatus, MonitoringStatus};
+
+use super::Report;
+
+/// What does not change while the hatchery runs.
+#[derive(Debug, Clone)]
+pub struct Host {
+    /// The hatchery's name.
+    pub service: String,
+    /// The machine's name.
+    pub hostname: String,
+    /// The hatchery's version.
+    pub version: String,
+    /// When it started.
+    pub started: Timestamp,
+}
+
+/// The lines of a heartbeat. One that is an alarm makes the page of the status fail.
+pub fn monitoring(
+    host: &Host,
+    report: &Report,
+    routines: &[(&'static str, bool)],
+    now: Timestamp,
+) -> MonitoringStatus {
+    let line = |status: LineStatus, component: &str, value: String| Line {
+        status,
+        component: component.to_owned(),
+        value,
+        kind: "hatchery".to_owned(),
+        service: host.service.clone(),
+        hostname: host.hostname.clone(),
+    };
+    let ok = |component: &str, value: String| line(LineStatus::Ok, component, value);
+    let uptime = now.duration_since(host.started).unsigned_abs();
+    let mut lines = vec![
+        ok("Version", host.version.clone()),
+        ok("Uptime", go_duration(uptime)),
+        ok("Time", now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()),
+    ];
+    lines.extend(routines.iter().map(|(routine, runs)| {
+        let component = format!("goroutine/{routine}");
+        if *runs {
+            ok(&component, "Running".to_owned())
+        } else {
+            line(LineStatus::Alarm, &component, "NOT running".to_owned())
+        }
+    }));
+    let max = |most: Option<u64>| most.map_or("unlimited".to_owned(), |most| most.to_string());
+    lines.push(ok("Workers", format!("{}/{}", report.started.len(), max(report.max_workers.map(u64::from)))));
+    lines.push(ok("CPUs", format!("{}/{}", report.ledger.cpus, max(report.max_cpus))));
+    lines.push(ok("MemoryMB", format!("{}/{}", report.ledger.memory_mb, max(report.max_memory_mb))));
+    lines.push(if report.complete {
+        ok("VirtualMachines", report.machines.to_string())
+    } else {
+        line(LineStatus::Alarm, "VirtualMachines", "Error listing".to_owned())
+    });
+    if let Some(stop) = &report.stopped {
+        lines.push(line(LineStatus::Warn, "Cleaning", stop.clone()));
+    }
+    MonitoringStatus { now, lines }
+}
+
+/// As Go writes durations: `1h2m3.5s`, `350ms`.
+fn go_duration(duration: Duration) -> String {
+    let seconds = duration.as_secs_f64();
+    if duration < Duration::from_secs(1) {
+        return format!("{}ms", duration.as_millis());
+    }
+    let (hours, minutes) = (duration.as_secs() / 3600, duration.as_secs() / 60 % 60);
+    let rest = seconds - (duration.as_secs() / 60 * 60) as f64;
+    let trimmed = format!("{rest:.3}");
+    let rest = trimmed.trim_end_matches('0').trim_end_matches('.');
+    match (hours, minutes) {
+        (0, 0) => format!("{rest}s"),
+        (0, minutes) => format!("{minutes}m{rest}s"),
+        (hours, minutes) => format!("{hours}h{minutes}m{rest}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(report: &Report, routines: &[(&'static str, bool)]) -> Vec<(String, String, LineStatus)> {
+        let host = Host {
+            service: "h1".to_owned(),
+            hostname: "vm".to_owned(),
+            version: "1.0".to_owned(),
+            started: Timestamp::UNIX_EPOCH,
+        };
+        let now = Timestamp::from_second(3_723).expect("a time");
+        let status = monitoring(&host, report, routines, now);
+        status.lines.into_iter().map(|line| (line.component, line.value, line.status)).collect()
+    }
+
+    #[test]
+    fn the_lines_are_those_that_monitoring_knows() {
+        let report = Report {
+            complete: true,
+            machines: 7,
+            started: vec!["a".to_owned(), "b".to_owned()],
+            max_workers: Some(20),
+            ..Report::default()
+        };
+        let expected = [
+            ("Version", "1.0", LineStatus::Ok),
+            ("Uptime", "1h2m3s", LineStatus::Ok),
+            ("Time", "1970-01-01T01:02:03Z", LineStatus::Ok),
+            ("goroutine/mainRoutine", "Running", LineStatus::Ok),
+            ("goroutine/queuePolling", "NOT running", LineStatus::Alarm),
+            ("Workers", "2/20", LineStatus::Ok),
+            ("CPUs", "0/unlimited", LineStatus::Ok),
+            ("MemoryMB", "0/unlimited", LineStatus::Ok),
+            ("VirtualMachines", "7", LineStatus::Ok),
+        ];
+        let expected = expected.map(|(component, value, status)| (component.to_owned(), value.to_owned(), status));
+        assert_eq!(lines(&report, &[("mainRoutine", true), ("queuePolling", false)]), expected);
+    }
+
+    #[test]
+    fn without_a_limit_it_is_unlimited_and_without_an_inventory_an_alarm() {
+        let report = Report { complete: false, max_workers: None, ..Report::default() };
+        let lines = lines(&report, &[]);
+        assert!(lines.contains(&("Workers".to_owned(), "0/unlimited".to_owned(), LineStatus::Ok)));
+        let alarm = ("VirtualMachines".to_owned(), "Error listing".to_owned(), LineStatus::Alarm);
+        assert!(lines.contains(&alarm), "{lines:?}");
+    }
+
+    #[test]
+    fn durations_are_written_as_go_does() {
+        for (millis, expected) in
+            [(350, "350ms"), (1_000, "1s"), (3_500, "3.5s"), (62_250, "1m2.25s"), (3_600_000, "1h0m0s")]
+        {
+            assert_eq!(go_duration(Duration::from_millis(millis)), expected);
+        }
+    }
+}

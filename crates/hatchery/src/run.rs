@@ -1,0 +1,368 @@
+//! A hatchery from its parts: sessions, inventory, keeper, sources, heartbeat, pages; and its end.
+
+mod company;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
+use rookery_cds::{ApiAddress, Cds, CdsError, HatcheryKey, Identity, InvalidApiAddress, InvalidKey};
+use rookery_daemon::telemetry::chain;
+use rookery_daemon::{Clock, Supervisor};
+use rookery_fleet_vsphere::company::user_agent;
+use rookery_fleet_vsphere::readiness::TimeOuts;
+use rookery_fleet_vsphere::{Hands, Observer, Site, SiteError, SiteNames};
+use rookery_vim::Limits;
+use rookery_vim_client::{
+    CallError, Ceilings, Client, Deadlines, Dial, Governor, Inventory, Machines, Options, Tasks,
+};
+use tokio::net::TcpListener;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use crate::act::Crew;
+use crate::feed::{Feeds, Wakes};
+use crate::keeper::{Keeper, Message, State};
+use crate::report::{Board, Host, Report};
+use crate::settings::{Settings, reported};
+use crate::vitals::Vitals;
+use crate::wanted::{Wanted, addresses};
+use crate::{heartbeat, http};
+
+pub use company::{CompanyError, Lock, Policy};
+
+/// How many news may wait for the keeper; then whoever has some waits, too.
+const INBOX: usize = 4096;
+/// How often the first sign-in is tried, and for how long.
+const SIGN_IN_PAUSE: Duration = Duration::from_secs(10);
+const SIGN_IN_PATIENCE: Duration = Duration::from_mins(5);
+/// How often CDS is asked where logs go.
+const CDN_PAUSE: Duration = Duration::from_secs(2);
+/// How long goodbyes may take.
+const GOODBYE: Duration = Duration::from_secs(5);
+
+/// What a hatchery is made of.
+#[derive(Debug)]
+pub struct Parts {
+    /// What it is told.
+    pub settings: Settings,
+    /// The way to vCenter.
+    pub vcenter: Arc<dyn Dial>,
+    /// The way to CDS.
+    pub cds: Arc<dyn Dial>,
+    /// The wall time.
+    pub clock: Clock,
+    /// What everything random is drawn from.
+    pub random: StdRng,
+    /// Where its pages are served, if they are.
+    pub listener: Option<TcpListener>,
+    /// What tells this process from another one of the same name.
+    pub instance: String,
+    /// The name of this machine.
+    pub hostname: String,
+    /// The version of the program.
+    pub version: String,
+    /// What to do if there is another one of the same name.
+    pub policy: Policy,
+}
+
+/// A hatchery that runs.
+#[derive(Debug)]
+pub struct Running {
+    /// What it shows.
+    pub board: Board,
+    /// Cancelled when it cannot go on: CDS does not want it any more.
+    pub over: CancellationToken,
+    keeper: mpsc::Sender<Message>,
+    wakes: Wakes,
+    cds: Cds,
+    client: Client,
+    supervisor: Supervisor,
+}
+
+/// Why a hatchery does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The key cannot be used.
+    #[error("commonConfiguration.rsaPrivateKey cannot be used")]
+    Key(#[from] InvalidKey),
+    /// The address of CDS cannot be used.
+    #[error("commonConfiguration.api.http.url cannot be used")]
+    Api(#[from] InvalidApiAddress),
+    /// CDS did not let us in.
+    #[error("CDS could not be signed in to")]
+    SignIn(#[source] CdsError),
+    /// vCenter did not let us in.
+    #[error("vCenter could not be logged in to")]
+    VCenter(#[source] CallError),
+    /// Where machines go is not clear.
+    #[error("where machines go is not clear")]
+    Site(#[from] SiteError),
+    /// There is another one.
+    #[error(transparent)]
+    Company(#[from] CompanyError),
+    /// It was told to stop before it had started.
+    #[error("it was stopped before it had started")]
+    Stopped,
+}
+
+/// Starts a hatchery. Its tasks run under the supervisor.
+pub async fn start(parts: Parts, supervisor: &Supervisor) -> Result<Running, StartError> {
+    let Parts { settings, vcenter, cds, clock, mut random, listener, instance, hostname, version, policy } = parts;
+    let stop = supervisor.token();
+    let key = HatcheryKey::from_pem(&settings.identity.private_key)?;
+    let cds = sign_up(&settings, cds, &key, &clock, &version, StdRng::seed_from_u64(random.random()))?;
+    tokio::select! {
+        biased;
+        () = stop.cancelled() => return Err(StartError::Stopped),
+        signed = sign_in(&cds, &settings) => signed?,
+    }
+    let name = settings.identity.name.clone();
+    let options = Options {
+        endpoint: settings.vcenter.endpoint.clone(),
+        user: settings.vcenter.user.clone(),
+        password: settings.vcenter.password.clone(),
+        user_agent: user_agent(&version, &name, &instance),
+        deadlines: Deadlines::default(),
+        limits: Limits::default(),
+        calls_per_second: None,
+        random: StdRng::seed_from_u64(random.random()),
+    };
+    let client = Client::connect(options, vcenter).await.map_err(StartError::VCenter)?;
+    let started = Assembly { settings, cds, client: client.clone(), key, clock, random, listener, hostname, version };
+    let company = company::alone(&client, &name, &instance, policy, &stop).await;
+    let running = match company {
+        Ok(()) => started.assemble(supervisor).await,
+        Err(error) => Err(error.into()),
+    };
+    if running.is_err() {
+        client.close().await.ok();
+    }
+    running
+}
+
+fn sign_up(
+    settings: &Settings,
+    dial: Arc<dyn Dial>,
+    key: &HatcheryKey,
+    clock: &Clock,
+    version: &str,
+    random: StdRng,
+) -> Result<Cds, StartError> {
+    let config = match reported(settings) {
+        serde_json::Value::Object(config) => config,
+        _ => serde_json::Map::new(),
+    };
+    let identity = Identity {
+        name: settings.identity.name.clone(),
+        http_url: settings.identity.url.to_string(),
+        config,
+        region: settings.queue.region.clone(),
+        ignore_job_with_no_region: settings.queue.ignore_jobs_without_region,
+        os_arch: settings.identity.os_arch.clone(),
+        key: key.clone(),
+        version: version.to_owned(),
+    };
+    Ok(Cds::new(rookery_cds::Options {
+        api: ApiAddress::parse(&settings.api.url.to_string())?,
+        dial,
+        identity,
+        v1: settings.api.token.clone(),
+        v2: settings.api.token_v2.clone(),
+        request_timeout: settings.api.request_timeout,
+        user_agent: format!("rookery-hatchery/{version}"),
+        clock: clock.clone(),
+        random,
+    }))
+}
+
+/// Signs in to both protocols, with patience: CDS may be starting, too.
+async fn sign_in(cds: &Cds, settings: &Settings) -> Result<(), StartError> {
+    let begun = Instant::now();
+    loop {
+        match sign_in_once(cds, settings).await {
+            Ok(()) => return Ok(()),
+            Err(error) if begun.elapsed() >= SIGN_IN_PATIENCE => return Err(StartError::SignIn(error)),
+            Err(error) => {
+                warn!(error = %chain(&error), "CDS could not be signed in to; trying again in {} s", SIGN_IN_PAUSE.as_secs());
+                sleep(SIGN_IN_PAUSE).await;
+            }
+        }
+    }
+}
+
+async fn sign_in_once(cds: &Cds, settings: &Settings) -> Result<(), CdsError> {
+    match cds.v1() {
+        Some(v1) => {
+            let service = v1.service().await?;
+            info!(id = service.id, "signed in to CDS for V1 jobs");
+        }
+        None => info!("there is no token for V1 jobs: none are served"),
+    }
+    match cds.v2() {
+        Some(v2) => {
+            let region = v2.region().await?;
+            info!(region, "signed in to CDS for V2 jobs");
+            if let Some(own) = settings.queue.region.as_ref().filter(|own| **own != region) {
+                warn!(v1 = %own, v2 = %region, "V1 jobs are served for the region of the settings, V2 jobs for that of CDS");
+            }
+        }
+        None => info!("there is no token for V2 jobs: none are served"),
+    }
+    Ok(())
+}
+
+/// Where logs go, as CDS says; not asked if the settings say it.
+async fn cdn(cds: &Cds, settings: &Settings) -> Option<rookery_cds::Cdn> {
+    if settings.cdn.url.is_some() && settings.cdn.tcp.is_some() {
+        return None;
+    }
+    loop {
+        let asked = match (cds.v2(), cds.v1()) {
+            (Some(v2), _) => v2.cdn().await,
+            (None, Some(v1)) => v1.cdn().await,
+            (None, None) => return None,
+        };
+        match asked {
+            Ok(cdn) => return Some(cdn),
+            Err(error) => {
+                warn!(error = %chain(&error), "CDS does not say where logs go; trying again");
+                sleep(CDN_PAUSE).await;
+            }
+        }
+    }
+}
+
+/// What is put together once both servers have let us in.
+struct Assembly {
+    settings: Settings,
+    cds: Cds,
+    client: Client,
+    key: HatcheryKey,
+    clock: Clock,
+    random: StdRng,
+    listener: Option<TcpListener>,
+    hostname: String,
+    version: String,
+}
+
+impl Assembly {
+    async fn assemble(mut self, supervisor: &Supervisor) -> Result<Running, StartError> {
+        let stop = supervisor.token();
+        let settings = &self.settings;
+        let cdn = tokio::select! {
+            biased;
+            () = stop.cancelled() => return Err(StartError::Stopped),
+            cdn = cdn(&self.cds, settings) => cdn,
+        };
+        let site = Site::find(&self.client, &site_names(settings)).await?;
+        let inventory = Inventory::start(self.client.clone(), site.datacenter.clone(), supervisor);
+        let tasks = Tasks::start(self.client.clone(), supervisor);
+        let machines = Machines::new(self.client.clone(), tasks, Governor::new(Ceilings::default()));
+        let hands = Hands::new(self.client.clone(), machines, inventory.clone(), site, TimeOuts::default());
+
+        let (keeper, inbox) = mpsc::channel(INBOX);
+        let (wanted, current) = watch::channel(Arc::new(Wanted::new(settings)));
+        let (_, worker_addresses) = watch::channel(addresses(settings, cdn.as_ref()));
+        let (skew, skewed) = watch::channel(SignedDuration::ZERO);
+        let (report, shown) = watch::channel(Arc::new(Report::default()));
+        let (vitals, wakes) = (Vitals::default(), Wakes::default());
+        let crew = Crew {
+            cds: self.cds.clone(),
+            hands,
+            key: self.key,
+            addresses: worker_addresses,
+            wanted: current,
+            clock: self.clock.clone(),
+            skew: skewed,
+            random: Arc::new(Mutex::new(StdRng::seed_from_u64(self.random.random()))),
+            keeper: keeper.clone(),
+        };
+        let host = Host {
+            service: settings.identity.name.clone(),
+            hostname: self.hostname,
+            version: self.version,
+            started: self.clock.now(),
+        };
+        let board = Board { host, report: shown.clone(), vitals: vitals.clone(), clock: self.clock.clone() };
+        let keeping = Keeper {
+            state: State::default(),
+            random: self.random,
+            inventory: inventory.clone(),
+            observer: Observer::new(inventory),
+            crew: crew.clone(),
+            wanted,
+            inbox,
+            wakes: wakes.clone(),
+            report,
+            vitals: vitals.clone(),
+            supervisor: supervisor.clone(),
+        };
+        supervisor.spawn("keeper", keeping.run());
+        Feeds { crew, report: shown, wakes: wakes.clone(), vitals, skew }.start(settings, supervisor);
+        if let Some(listener) = self.listener {
+            supervisor.spawn("monitoring pages", http::serve(listener, Arc::new(board.clone()), supervisor.clone()));
+        }
+        let over = CancellationToken::new();
+        heartbeat::start(&self.cds, &board, settings.api.max_heartbeat_failures, &over, supervisor);
+        Ok(Running {
+            board,
+            over,
+            keeper,
+            wakes,
+            cds: self.cds,
+            client: self.client,
+            supervisor: supervisor.clone(),
+        })
+    }
+}
+
+fn site_names(settings: &Settings) -> SiteNames {
+    let vcenter = &settings.vcenter;
+    SiteNames {
+        datacenter: vcenter.datacenter.clone(),
+        folder: vcenter.folder.clone(),
+        resource_pool: vcenter.resource_pool.clone(),
+        datastore: vcenter.datastore.clone(),
+        network: vcenter.network.clone(),
+    }
+}
+
+impl Running {
+    /// Takes other settings over, as far as that is possible without a restart.
+    pub async fn reload(&self, settings: &Settings) {
+        self.keeper.send(Message::Wanted(Arc::new(Wanted::new(settings)))).await.ok();
+    }
+
+    /// Takes no new jobs, or takes them again.
+    pub async fn drain(&self, draining: bool) {
+        self.keeper.send(Message::Drain(draining)).await.ok();
+    }
+
+    /// Looks at the queues now.
+    pub fn look_now(&self) {
+        self.wakes.queues();
+    }
+
+    /// Ends it: takes nothing new, stops its tasks, says goodbye. Workers go on without it.
+    pub async fn stop(self) {
+        if let Err(unfinished) = self.supervisor.shutdown(GOODBYE).await {
+            warn!(tasks = ?unfinished.names, "some work was cut off; it is taken up at the next start");
+        }
+        let goodbye = async {
+            if let Some(v1) = self.cds.v1()
+                && let Err(error) = v1.sign_out().await
+            {
+                warn!(error = %chain(&error), "CDS did not take the sign-out");
+            }
+            if let Err(error) = self.client.close().await {
+                warn!(error = %chain(&error), "vCenter did not take the logout");
+            }
+        };
+        tokio::time::timeout(GOODBYE, goodbye).await.ok();
+    }
+}

@@ -1,0 +1,216 @@
+//! What is wanted, from the settings: the same values in the terms of planners and actors. Made once for each load.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use rookery_fleet::address::Network;
+use rookery_fleet::capacity::Limits;
+use rookery_fleet::claim::Resizing;
+use rookery_fleet::flavor::{Flavor, Flavors};
+use rookery_vim_client::DiskMove;
+use secrecy::{ExposeSecret as _, SecretString};
+
+use crate::demand::{DefaultModel, Rules};
+use crate::launch::Credentials;
+use crate::launch::config::{Addresses, HttpAddress, LogOptions, TcpAddress};
+use crate::launch::credentials::Entry;
+use crate::plan::Desired;
+use crate::settings::{Cdn, Cleaning, ModelRef, Settings, Warm};
+
+/// What is wanted.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// The hatchery's name: whose machines they are.
+    pub name: String,
+    /// Which jobs are taken.
+    pub rules: Rules,
+    /// How much there may be.
+    pub limits: Limits,
+    /// How many models may be registered at once.
+    pub registering: Option<u32>,
+    /// How often a start is tried.
+    pub attempts: Option<u32>,
+    /// The sizes.
+    pub flavors: Flavors,
+    /// The size of those who ask for none.
+    pub default_flavor: Option<String>,
+    /// Where addresses come from; none: from DHCP.
+    pub networks: Vec<Network>,
+    /// Which warm machines may be resized.
+    pub resizing: Resizing,
+    /// What is made ahead of time.
+    pub warm: Warm,
+    /// When machines go.
+    pub cleaning: Cleaning,
+    /// Who enters guests, by `models[]`.
+    pub model_entries: Vec<Entry>,
+    /// Who enters guests, by `guestCredentials[]`.
+    pub guest_entries: Vec<Entry>,
+    /// What runs before a worker, by template.
+    pub pre_start_scripts: BTreeMap<String, String>,
+    /// What workers find in their environment.
+    pub worker_env: BTreeMap<String, SecretString>,
+    /// Where workers work.
+    pub worker_basedir: String,
+    /// How workers log.
+    pub worker_logs: LogOptions,
+    /// How disks of clones come about.
+    pub disk_move: DiskMove,
+    /// Another class for the network cards of clones.
+    pub card_class: Option<String>,
+}
+
+impl Wanted {
+    /// What the settings say.
+    pub fn new(settings: &Settings) -> Self {
+        let (queue, limits, worker) = (&settings.queue, &settings.limits, &settings.worker);
+        let logs = &worker.logs;
+        let (model_entries, guest_entries) = entries(settings);
+        Self {
+            name: settings.identity.name.clone(),
+            rules: Rules {
+                region: queue.region.clone().unwrap_or_default(),
+                ignore_job_with_no_region: queue.ignore_jobs_without_region,
+                os_arch: settings.identity.os_arch.clone(),
+                default_models: default_models(settings),
+                reads_v2_models: settings.api.token_v2.is_some(),
+            },
+            limits: Limits {
+                workers: limits.workers,
+                starting: limits.starting,
+                cpus: limits.cpus.map(u64::from),
+                memory_mb: limits.memory_mb.map(u64::from),
+                keep_smaller: settings.flavors.keep_smaller,
+            },
+            registering: limits.registering,
+            attempts: queue.attempts,
+            flavors: flavors(settings),
+            default_flavor: settings.flavors.default.clone(),
+            networks: networks(settings),
+            resizing: Resizing { unflavored: settings.warm.resize, named: settings.warm.resize_named },
+            warm: settings.warm.clone(),
+            cleaning: settings.cleaning,
+            model_entries,
+            guest_entries,
+            pre_start_scripts: settings.models.pre_start_scripts.clone(),
+            worker_env: worker.env.clone(),
+            worker_basedir: worker.basedir.clone().unwrap_or_default(),
+            worker_logs: LogOptions {
+                level: logs.level.clone(),
+                graylog_host: logs.graylog.host.clone(),
+                graylog_port: logs.graylog.port,
+                graylog_extra_key: logs.graylog_extra_key.clone(),
+                graylog_extra_value: logs.graylog_extra_value.expose_secret().to_owned(),
+                syslog_host: logs.syslog.host.clone(),
+                syslog_port: logs.syslog.port,
+                syslog_protocol: logs.syslog.protocol.clone(),
+                syslog_extra_tag: logs.syslog_extra_tag.clone(),
+            },
+            disk_move: settings.vcenter.disk_move,
+            card_class: settings.vcenter.card_class.clone(),
+        }
+    }
+}
+
+impl Wanted {
+    /// What a plan is made for.
+    pub fn desired(&self) -> Desired<'_> {
+        Desired {
+            owner: &self.name,
+            limits: &self.limits,
+            registering: self.registering,
+            attempts: self.attempts,
+            flavors: &self.flavors,
+            default_flavor: self.default_flavor.as_deref(),
+            networks: &self.networks,
+            resizing: self.resizing,
+            warm: &self.warm,
+            cleaning: &self.cleaning,
+        }
+    }
+}
+
+/// Where workers find their servers, with what the API says of its CDN.
+pub fn addresses(settings: &Settings, cdn: Option<&rookery_cds::Cdn>) -> Addresses {
+    let api = HttpAddress {
+        url: settings.api.url.to_string(),
+        insecure: matches!(settings.api.trust, rookery_vim_client::Trust::Insecure),
+    };
+    let told = cdn.map(|cdn| Addresses {
+        api: api.clone(),
+        cdn_url: cdn.http_url.clone(),
+        cdn_tcp: TcpAddress { url: cdn.tcp_url.clone(), tls: cdn.tcp_url_enable_tls },
+    });
+    let for_workers = settings.worker.api.as_ref().map_or_else(HttpAddress::default, |api| HttpAddress {
+        url: api.url.to_string(),
+        insecure: api.insecure,
+    });
+    let told = told.unwrap_or_else(|| Addresses { api, ..Addresses::default() });
+    told.overridden_by(&of_cdn(&settings.cdn, HttpAddress::default()))
+        .overridden_by(&of_cdn(&settings.worker.cdn, for_workers))
+}
+
+fn of_cdn(cdn: &Cdn, api: HttpAddress) -> Addresses {
+    Addresses {
+        api,
+        cdn_url: cdn.url.as_ref().map(ToString::to_string).unwrap_or_default(),
+        cdn_tcp: TcpAddress {
+            url: cdn.tcp.as_ref().map(ToString::to_string).unwrap_or_default(),
+            tls: cdn.tcp_tls,
+        },
+    }
+}
+
+fn default_models(settings: &Settings) -> Vec<DefaultModel> {
+    let defaults = settings.models.defaults_v2.iter();
+    let model = |one: &crate::settings::DefaultModel| DefaultModel {
+        model: one.reference.clone(),
+        binaries: one.binaries.clone(),
+    };
+    defaults.map(model).collect()
+}
+
+fn flavors(settings: &Settings) -> Flavors {
+    let all = settings.flavors.iter().map(|flavor| Flavor {
+        name: flavor.name.clone(),
+        cpus: flavor.cpus,
+        memory_mb: flavor.memory_mb.into(),
+    });
+    // Names that differ in nothing but their case were refused when the settings were read.
+    Flavors::new(all).unwrap_or_default()
+}
+
+fn networks(settings: &Settings) -> Vec<Network> {
+    let addresses = &settings.addresses;
+    let ipv4 = |address: &IpAddr| match address {
+        IpAddr::V4(address) => Some(*address),
+        IpAddr::V6(_) => None,
+    };
+    let dns: Vec<_> = addresses.dns.iter().filter_map(ipv4).collect();
+    let network = |network: &crate::settings::Network| Network {
+        ranges: network.ranges.clone(),
+        prefix: u8::try_from(network.mask.to_bits().leading_ones()).unwrap_or(32),
+        gateway: network.gateway,
+        dns: dns.clone(),
+    };
+    addresses.networks.iter().map(network).collect()
+}
+
+fn entries(settings: &Settings) -> (Vec<Entry>, Vec<Entry>) {
+    let entry = |model: &ModelRef, credential: &crate::settings::Credential| {
+        let (template, model_path) = match model {
+            ModelRef::V1(path) => (String::new(), path.clone()),
+            ModelRef::V2(template) => (template.clone(), String::new()),
+        };
+        let credentials =
+            Credentials { username: credential.username.clone(), password: credential.password.clone() };
+        Entry { template, model_path, credentials }
+    };
+    let of = |place| {
+        let all = settings.models.credentials.iter();
+        all.filter(|(_, credential)| credential.place == place)
+            .map(|(model, credential)| entry(model, credential))
+            .collect()
+    };
+    (of(crate::settings::Place::Models), of(crate::settings::Place::GuestCredentials))
+}
