@@ -9,6 +9,7 @@
 
 mod cutting;
 mod govc;
+mod lab;
 mod pattern;
 mod program;
 mod proxy;
@@ -21,6 +22,7 @@ mod world;
 
 pub use cutting::{CutAfter, PipeDial, Recording, Relay, split_answers};
 pub use govc::Govc;
+pub use lab::{Lab, LabOptions, Scene};
 pub use pattern::{Pattern, PatternCheck};
 pub use program::{Outcome, Program, Running, binary, rookery, start_rookery};
 pub use proxy::{Exchange, Held, Proxy};

@@ -1,0 +1,322 @@
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rand::SeedableRng as _;
+use rand::rngs::StdRng;
+use rookery_cds_sim::{
+    BuiltinConsumer, CodeModel, Config, HatcheryConsumer, Job, NewJob, Protocol, SigningKey, Status,
+};
+use rookery_daemon::settings::Origin;
+use rookery_daemon::{Clock, Supervisor};
+use rookery_hatchery::run::{Parts, Policy, Running, StartError, start};
+use rookery_hatchery::settings::{self, Settings};
+use rookery_vim_client::{Endpoint, TcpDial, Trust};
+use rookery_vim_sim::server::Blobs;
+use rookery_vim_sim::{Login, Model};
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+
+use crate::{Govc, Vcsim, eventually};
+
+/// A pair of simulators: a vCenter with templates, and a CDS with models.
+#[derive(Debug)]
+pub struct Lab {
+    /// The vCenter.
+    pub vcenter: rookery_vim_sim::server::Running,
+    /// Where it is.
+    pub vcenter_url: String,
+    /// The CDS.
+    pub cds: rookery_cds_sim::Running,
+    /// Where it is.
+    pub cds_url: String,
+    supervisor: Supervisor,
+    options: LabOptions,
+    _files: TempDir,
+}
+
+/// What a lab is like.
+#[derive(Debug, Clone)]
+pub struct LabOptions {
+    /// Whether there are V1 jobs.
+    pub v1: bool,
+    /// Whether there are V2 jobs.
+    pub v2: bool,
+    /// The vCenter, as a model file describes it.
+    pub model: String,
+    /// How the vCenter behaves.
+    pub vcenter: rookery_vim_sim::Settings,
+    /// How the CDS behaves, beside its consumers and usual models.
+    pub cds: Config,
+    /// More settings of the hatchery: what stands at the top of the file.
+    pub settings: String,
+    /// More settings of the hatchery: what stands in tables of its own.
+    pub tables: String,
+}
+
+/// A hatchery at work in a lab.
+#[derive(Debug)]
+pub struct Scene {
+    /// The hatchery.
+    pub hatchery: Running,
+    supervisor: Supervisor,
+}
+
+/// A small vCenter with two templates and somebody else's VM.
+const MODEL: &str = r#"
+[[datacenter]]
+name = "DC0"
+networks = ["VM Network"]
+folders = ["workers"]
+
+[[datacenter.datastore]]
+name = "fast"
+capacity = "8TiB"
+
+[[datacenter.cluster]]
+name = "C0"
+
+[[datacenter.cluster.host]]
+name = "esx-1"
+memory = "512GiB"
+
+[[datacenter.vm]]
+name = "debian12"
+template = true
+cpus = 2
+memory = "2GiB"
+disks = ["10GiB"]
+guest-id = "debian12_64Guest"
+snapshots = ["base"]
+
+[[datacenter.vm]]
+name = "rocky9"
+template = true
+cpus = 1
+memory = "1GiB"
+disks = ["10GiB"]
+guest-id = "rockylinux_64Guest"
+snapshots = ["base"]
+
+[[datacenter.vm]]
+name = "jumphost"
+on = true
+annotation = "ask Jane before touching it"
+"#;
+
+impl Default for LabOptions {
+    fn default() -> Self {
+        Self {
+            v1: true,
+            v2: true,
+            model: MODEL.to_owned(),
+            vcenter: rookery_vim_sim::Settings {
+                login: Some((Vcsim::USER.to_owned(), Vcsim::PASSWORD.to_owned())),
+                guest_login: Some(Login { user: "debian".to_owned(), password: "guest-secret".to_owned() }),
+                allow_local_exec: true,
+                ..rookery_vim_sim::Settings::default()
+            },
+            cds: Config::default(),
+            settings: String::new(),
+            tables: String::new(),
+        }
+    }
+}
+
+impl Lab {
+    /// The name of the hatchery.
+    pub const NAME: &str = "hatchery-lab";
+    /// The path of a V2 model that is cloned from `debian12`.
+    pub const DEBIAN: &str = "PRJ/github/org/app/debian12";
+    /// The path of a V2 model that is cloned from `rocky9`.
+    pub const ROCKY: &str = "PRJ/github/org/app/rocky9";
+
+    /// Starts both simulators on free ports.
+    pub async fn start(options: LabOptions) -> Self {
+        let supervisor = Supervisor::new();
+        let files = TempDir::new().expect("a folder for files");
+        let model: Model = toml::from_str(&options.model).expect("a model");
+        let clock = rookery_vim_sim::Clock::real(Clock::system());
+        let world = model.build(options.vcenter.clone(), clock.now()).expect("a vCenter");
+        let blobs = Blobs::in_folder(files.path()).expect("a folder for files");
+        let vcenter = rookery_vim_sim::server::Running::start(world, clock, blobs, &supervisor);
+        let (listener, vcenter_url) = listen().await;
+        let (serving, over) = (vcenter.clone(), supervisor.token());
+        supervisor.spawn("the lab's vCenter", async move {
+            tokio::select! {
+                biased;
+                () = over.cancelled() => {}
+                () = serving.serve(listener, None) => {}
+            }
+        });
+
+        let (listener, cds_url) = listen().await;
+        let mut config = Config { url: cds_url.clone(), ..options.cds.clone() };
+        config.builtin.push(BuiltinConsumer {
+            name: "hatchery".to_owned(),
+            token: "v1-token".into(),
+            ..BuiltinConsumer::default()
+        });
+        config.hatcheries.push(HatcheryConsumer {
+            name: Self::NAME.to_owned(),
+            token: "v2-token".into(),
+            region: Some("default".to_owned()),
+            ..HatcheryConsumer::default()
+        });
+        config.code_models.push(CodeModel::vsphere(Self::DEBIAN, "debian12"));
+        config.code_models.push(CodeModel::vsphere(Self::ROCKY, "rocky9"));
+        let key = SigningKey::generate().expect("a key");
+        let clock = rookery_cds_sim::Clock::wall(Clock::system());
+        let world = rookery_cds_sim::World::new(config, key, clock.now());
+        let cds = rookery_cds_sim::Running::start(world, clock, &supervisor);
+        cds.serve(listener);
+        Self { vcenter, vcenter_url, cds, cds_url, supervisor, options, _files: files }
+    }
+
+    /// The hatchery's settings file.
+    pub fn settings_text(&self) -> String {
+        let token = |name: &str, token: &str, wanted| {
+            if wanted { format!("{name} = {token:?}\n") } else { String::new() }
+        };
+        format!(
+            r#"user = "{user}"
+password = "{password}"
+endpoint = "{vcenter}"
+datacenterString = "DC0"
+{extra}
+[commonConfiguration]
+name = "{name}"
+rsaPrivateKey = """
+{key}"""
+[commonConfiguration.http]
+port = 0
+[commonConfiguration.api]
+{v1}{v2}[commonConfiguration.api.http]
+url = "{cds}"
+{tables}
+[[guestCredentials]]
+modelVMWare = "debian12"
+username = "debian"
+password = "guest-secret"
+[[guestCredentials]]
+modelVMWare = "rocky9"
+username = "debian"
+password = "guest-secret"
+"#,
+            user = Vcsim::USER,
+            password = Vcsim::PASSWORD,
+            vcenter = self.vcenter_url,
+            name = Self::NAME,
+            extra = self.options.settings,
+            tables = self.options.tables,
+            key = KEY,
+            v1 = token("token", "v1-token", self.options.v1),
+            v2 = token("tokenV2", "v2-token", self.options.v2),
+            cds = self.cds_url,
+        )
+    }
+
+    /// The hatchery's settings.
+    pub fn settings(&self) -> Settings {
+        let text = self.settings_text();
+        let read = |_: &std::path::Path| panic!("no secret is in a file");
+        match settings::load(&text, &Origin::Default, &read) {
+            Ok(loaded) => loaded.settings,
+            Err(problems) => panic!("{problems}\n{text}"),
+        }
+    }
+
+    /// Starts a hatchery in this process.
+    pub async fn hatch(&self) -> Scene {
+        self.try_hatch().await.expect("the hatchery starts")
+    }
+
+    /// Starts a hatchery in this process, if it can.
+    pub async fn try_hatch(&self) -> Result<Scene, StartError> {
+        let settings = self.settings();
+        let supervisor = Supervisor::new();
+        let dial = |url: &str| {
+            let (endpoint, _) = Endpoint::parse(url).expect("an address");
+            Arc::new(TcpDial::new(endpoint, &Trust::Insecure).expect("no TLS"))
+        };
+        let parts = Parts {
+            settings,
+            vcenter: dial(&self.vcenter_url),
+            cds: dial(&self.cds_url),
+            clock: Clock::system(),
+            random: StdRng::seed_from_u64(7),
+            listener: None,
+            instance: format!("lab-{}", self.vcenter_url),
+            hostname: "lab".to_owned(),
+            version: "0".to_owned(),
+            policy: Policy::Refuse,
+        };
+        let hatchery = start(parts, &supervisor).await?;
+        Ok(Scene { hatchery, supervisor })
+    }
+
+    /// A new V2 job on a model.
+    pub async fn v2_job(&self, model: &str, script: &str) -> String {
+        self.enqueue(NewJob {
+            protocol: Protocol::V2,
+            model: Some(model.to_owned()),
+            script: script.to_owned(),
+            region: Some("default".to_owned()),
+            ..NewJob::default()
+        })
+        .await
+    }
+
+    /// A new job.
+    pub async fn enqueue(&self, job: NewJob) -> String {
+        self.cds.enqueue(job).await.expect("the CDS runs")
+    }
+
+    /// A job with all that happened to it.
+    pub async fn job(&self, id: &str) -> Job {
+        self.cds.job(id).await.expect("there is such a job")
+    }
+
+    /// Waits until a job has ended.
+    pub async fn ended(&self, id: &str) -> Job {
+        eventually(&format!("job {id} ends"), async || {
+            matches!(self.job(id).await.status, Status::Success | Status::Fail | Status::Stopped)
+        })
+        .await;
+        self.job(id).await
+    }
+
+    /// A witness of the vCenter.
+    pub fn govc(&self) -> Govc {
+        let with_login =
+            self.vcenter_url.replace("http://", &format!("http://{}:{}@", Vcsim::USER, Vcsim::PASSWORD));
+        Govc::at(&format!("{with_login}/sdk"))
+    }
+
+    /// Ends both simulators.
+    pub async fn close(self) {
+        self.supervisor.shutdown(Duration::from_secs(10)).await.ok();
+    }
+}
+
+impl Scene {
+    /// Ends the hatchery as a signal does.
+    pub async fn stop(self) {
+        self.hatchery.stop().await;
+    }
+
+    /// Ends the hatchery as a crash does: nothing is finished, and nobody is told.
+    pub async fn crash(self) {
+        self.supervisor.shutdown(Duration::ZERO).await.ok();
+    }
+}
+
+async fn listen() -> (TcpListener, String) {
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    let listener = TcpListener::bind(any).await.expect("a free port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    (listener, url)
+}
+
+/// A key for tests, made with `openssl genrsa`.
+const KEY: &str = include_str!("lab/key.pem");
