@@ -87,7 +87,10 @@ impl Feeds {
         let (crew, vitals, wakes) = (&self.crew, &self.vitals, &self.wakes);
         let keeper = &crew.keeper;
         if let Some(v1) = crew.cds.v1() {
-            let regions = RegionFilter::new(settings.queue.region.as_deref(), settings.queue.ignore_jobs_without_region);
+            let regions = RegionFilter::new(
+                settings.queue.region.as_deref(),
+                settings.queue.ignore_jobs_without_region,
+            );
             let (polled, news) = (v1.clone(), keeper.clone());
             let poll = move || poll_v1(polled.clone(), regions.clone(), news.clone());
             every("queuePolling", POLL, Some(Arc::clone(&wakes.queues)), vitals, supervisor, poll);
@@ -103,7 +106,9 @@ impl Feeds {
         }
         let asking = crew.clone();
         let wake = Some(Arc::clone(&wakes.workers));
-        every("hatchery-vsphere-kill-disable-workers", WORKERS, wake, vitals, supervisor, move || workers(asking.clone()));
+        every("hatchery-vsphere-kill-disable-workers", WORKERS, wake, vitals, supervisor, move || {
+            workers(asking.clone())
+        });
         let asking = crew.clone();
         let wake = Some(Arc::clone(&wakes.room));
         every("hatchery-vsphere-metrics", ROOM, wake, vitals, supervisor, move || room(asking.clone()));
@@ -214,7 +219,9 @@ async fn workers(crew: Crew) {
     let begun = crew.clock.now();
     match all_workers(&crew.cds).await {
         Ok((v1, v2)) => drop(crew.keeper.send(Message::Workers { begun, v1, v2 }).await),
-        Err(error) => warn!(error = %chain(&error), "workers could not be listed; nothing is deleted meanwhile"),
+        Err(error) => {
+            warn!(error = %chain(&error), "workers could not be listed; nothing is deleted meanwhile");
+        }
     }
 }
 

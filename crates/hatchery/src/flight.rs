@@ -160,7 +160,11 @@ impl Flight {
     pub fn job(&self) -> Option<&JobId> {
         match &self.work {
             Work::Spawn { job, .. } | Work::GiveUp { job } => Some(job),
-            Work::Make { .. } | Work::Finish { .. } | Work::Unclaim | Work::Register { .. } | Work::Delete => None,
+            Work::Make { .. }
+            | Work::Finish { .. }
+            | Work::Unclaim
+            | Work::Register { .. }
+            | Work::Delete => None,
         }
     }
 

@@ -18,7 +18,13 @@ const BEAT: Duration = Duration::from_secs(30);
 /// Beats for both protocols. When CDS does not take a beat of V1 for too long, the hatchery ends, so that whoever
 /// watches over it starts it anew; `over` is cancelled then. Without V1 the same holds for V2; beside V1 a dead
 /// heartbeat of V2 is an alarm in the status.
-pub fn start(cds: &Cds, board: &Board, most_failures: u32, over: &CancellationToken, supervisor: &Supervisor) {
+pub fn start(
+    cds: &Cds,
+    board: &Board,
+    most_failures: u32,
+    over: &CancellationToken,
+    supervisor: &Supervisor,
+) {
     if let Some(v1) = cds.v1().cloned() {
         let (board, over, stop) = (board.clone(), over.clone(), supervisor.token());
         supervisor.spawn("heartbeat", async move {

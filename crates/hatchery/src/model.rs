@@ -116,7 +116,12 @@ impl Runs {
             label: model.name.clone(),
             template: spec.image.clone(),
             last_modified: String::new(),
-            sizes: Sizes { runs_on, spec: spec.flavor.clone().unwrap_or_default(), requirement, ..Sizes::default() },
+            sizes: Sizes {
+                runs_on,
+                spec: spec.flavor.clone().unwrap_or_default(),
+                requirement,
+                ..Sizes::default()
+            },
             guest: Guest::V2 {
                 name: model.name.clone(),
                 os_arch: model.osarch.clone(),

@@ -31,10 +31,10 @@ use crate::settings::{Cleaning, Warm};
 
 pub use company::Suspects;
 pub use register::{Registration, Remake};
+pub use rookery_fleet::warm::{Count, Removal};
 pub use spawn::{Demand, Path, Spawn};
 pub use templates::{V1Template, v1_template};
 pub use waiting::{Waiting, Why};
-pub use rookery_fleet::warm::{Count, Removal};
 pub use warm::Make;
 
 /// Everything that was seen.
@@ -226,7 +226,8 @@ impl<'p> Pass<'p> {
             return Err(Why::AddressesUnsettled);
         }
         let total = || address::total(self.want.networks);
-        let assigned = address::pick(self.want.networks, &self.held).ok_or_else(|| Why::NoAddress { total: total() })?;
+        let assigned =
+            address::pick(self.want.networks, &self.held).ok_or_else(|| Why::NoAddress { total: total() })?;
         self.held.insert(assigned.ip);
         Ok(Some(assigned))
     }
@@ -241,6 +242,3 @@ impl<'p> Pass<'p> {
         name
     }
 }
-
-#[cfg(test)]
-mod tests;

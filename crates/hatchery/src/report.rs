@@ -136,7 +136,11 @@ impl Report {
             counts,
             waiting: waiting.collect(),
             warm_waiting: plan.warm_waiting.clone(),
-            flights: state.flights.iter().map(|flight| format!("{} {}", word(&flight.work), flight.name)).collect(),
+            flights: state
+                .flights
+                .iter()
+                .map(|flight| format!("{} {}", word(&flight.work), flight.name))
+                .collect(),
             stopped: plan.sweep.stopped.map(|stop| stop.to_string()),
             draining: state.draining,
             skew_ms: state.skew.map(|skew| skew.as_millis()),

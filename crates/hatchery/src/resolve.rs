@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use rookery_cds::{JobDetail, JobId, JobStatus, RequirementKind, V1Job, V1Model, V2Model};
 
-use crate::demand::{self, AsCodeRef, Refusal, Requirement, Rules, V1Choice, decide_v1, decide_v2, fetched_model_fits};
+use crate::demand::{
+    self, AsCodeRef, Refusal, Requirement, Rules, V1Choice, decide_v1, decide_v2, fetched_model_fits,
+};
 use crate::model::Runs;
 use crate::plan::Demand;
 
@@ -73,7 +75,10 @@ fn v1_runs(
             }
             // A default that cannot be read leaves the job to the V1 models; a model that it names does not.
             Some(Err(reason)) if requires_model(&job) => {
-                return Err(Refusal::ModelUnreadable { model: reference.to_string(), reason: reason.clone() });
+                return Err(Refusal::ModelUnreadable {
+                    model: reference.to_string(),
+                    reason: reason.clone(),
+                });
             }
             Some(Err(reason)) => {
                 let rules = Rules { default_models: Vec::new(), ..rules.clone() };
@@ -114,7 +119,10 @@ pub fn short_models(models: &[V1Model]) -> Vec<demand::V1Model> {
 }
 
 fn short_model(model: &V1Model) -> demand::V1Model {
-    let capability = |one: &rookery_cds::Requirement| demand::Capability { name: one.name.clone(), value: one.value.clone() };
+    let capability = |one: &rookery_cds::Requirement| demand::Capability {
+        name: one.name.clone(),
+        value: one.value.clone(),
+    };
     demand::V1Model {
         name: model.name.clone(),
         group: model.group.name.clone(),
@@ -131,11 +139,16 @@ fn short_model(model: &V1Model) -> demand::V1Model {
 }
 
 fn short_v2(model: &V2Model) -> demand::V2Model {
-    demand::V2Model { name: model.name.clone(), model_type: model.kind.clone(), os_arch: model.osarch.clone() }
+    demand::V2Model {
+        name: model.name.clone(),
+        model_type: model.kind.clone(),
+        os_arch: model.osarch.clone(),
+    }
 }
 
 fn short_job(job: &V1Job) -> demand::V1Job {
-    let requirement = |one: &rookery_cds::Requirement| Requirement { kind: kind(&one.kind), value: one.value.clone() };
+    let requirement =
+        |one: &rookery_cds::Requirement| Requirement { kind: kind(&one.kind), value: one.value.clone() };
     demand::V1Job {
         status: status(&job.status),
         booked_by: job.booked_by.id,
@@ -161,10 +174,7 @@ fn kind(kind: &RequirementKind) -> demand::RequirementKind {
 }
 
 fn status(status: &JobStatus) -> String {
-    match status {
-        JobStatus::Other(other) => other.clone(),
-        known => format!("{known:?}"),
-    }
+    if let JobStatus::Other(other) = status { other.clone() } else { format!("{status:?}") }
 }
 
 fn requirement(job: &demand::V1Job, kind: &demand::RequirementKind) -> String {

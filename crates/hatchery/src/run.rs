@@ -112,7 +112,8 @@ pub enum StartError {
 
 /// Starts a hatchery. Its tasks run under the supervisor.
 pub async fn start(parts: Parts, supervisor: &Supervisor) -> Result<Running, StartError> {
-    let Parts { settings, vcenter, cds, clock, mut random, listener, instance, hostname, version, policy } = parts;
+    let Parts { settings, vcenter, cds, clock, mut random, listener, instance, hostname, version, policy } =
+        parts;
     let stop = supervisor.token();
     let key = HatcheryKey::from_pem(&settings.identity.private_key)?;
     let cds = sign_up(&settings, cds, &key, &clock, &version, StdRng::seed_from_u64(random.random()))?;
@@ -133,7 +134,8 @@ pub async fn start(parts: Parts, supervisor: &Supervisor) -> Result<Running, Sta
         random: StdRng::seed_from_u64(random.random()),
     };
     let client = Client::connect(options, vcenter).await.map_err(StartError::VCenter)?;
-    let started = Assembly { settings, cds, client: client.clone(), key, clock, random, listener, hostname, version };
+    let started =
+        Assembly { settings, cds, client: client.clone(), key, clock, random, listener, hostname, version };
     let company = company::alone(&client, &name, &instance, policy, &stop).await;
     let running = match company {
         Ok(()) => started.assemble(supervisor).await,
@@ -153,10 +155,7 @@ fn sign_up(
     version: &str,
     random: StdRng,
 ) -> Result<Cds, StartError> {
-    let config = match reported(settings) {
-        serde_json::Value::Object(config) => config,
-        _ => serde_json::Map::new(),
-    };
+    let config = reported(settings).as_object().cloned().unwrap_or_default();
     let identity = Identity {
         name: settings.identity.name.clone(),
         http_url: settings.identity.url.to_string(),
@@ -196,22 +195,20 @@ async fn sign_in(cds: &Cds, settings: &Settings) -> Result<(), StartError> {
 }
 
 async fn sign_in_once(cds: &Cds, settings: &Settings) -> Result<(), CdsError> {
-    match cds.v1() {
-        Some(v1) => {
-            let service = v1.service().await?;
-            info!(id = service.id, "signed in to CDS for V1 jobs");
-        }
-        None => info!("there is no token for V1 jobs: none are served"),
+    if let Some(v1) = cds.v1() {
+        let service = v1.service().await?;
+        info!(id = service.id, "signed in to CDS for V1 jobs");
+    } else {
+        info!("there is no token for V1 jobs: none are served");
     }
-    match cds.v2() {
-        Some(v2) => {
-            let region = v2.region().await?;
-            info!(region, "signed in to CDS for V2 jobs");
-            if let Some(own) = settings.queue.region.as_ref().filter(|own| **own != region) {
-                warn!(v1 = %own, v2 = %region, "V1 jobs are served for the region of the settings, V2 jobs for that of CDS");
-            }
-        }
-        None => info!("there is no token for V2 jobs: none are served"),
+    let Some(v2) = cds.v2() else {
+        info!("there is no token for V2 jobs: none are served");
+        return Ok(());
+    };
+    let region = v2.region().await?;
+    info!(region, "signed in to CDS for V2 jobs");
+    if let Some(own) = settings.queue.region.as_ref().filter(|own| **own != region) {
+        warn!(v1 = %own, v2 = %region, "V1 jobs are served for the region of the settings, V2 jobs for that of CDS");
     }
     Ok(())
 }
@@ -305,7 +302,10 @@ impl Assembly {
         supervisor.spawn("keeper", keeping.run());
         Feeds { crew, report: shown, wakes: wakes.clone(), vitals, skew }.start(settings, supervisor);
         if let Some(listener) = self.listener {
-            supervisor.spawn("monitoring pages", http::serve(listener, Arc::new(board.clone()), supervisor.clone()));
+            supervisor.spawn(
+                "monitoring pages",
+                http::serve(listener, Arc::new(board.clone()), supervisor.clone()),
+            );
         }
         let over = CancellationToken::new();
         heartbeat::start(&self.cds, &board, settings.api.max_heartbeat_failures, &over, supervisor);

@@ -47,7 +47,8 @@ impl Crew {
         let Ok(v1) = self.v1() else { return };
         let still_wanted = v1.model(group, name).await.is_ok_and(|model| model.need_registration);
         if still_wanted {
-            let error = "the worker model could not be registered: its worker ended without telling what it can do";
+            let error =
+                "the worker model could not be registered: its worker ended without telling what it can do";
             if let Err(error) = v1.model_error(group, name, error, &[]).await {
                 tracing::warn!(model = path, error = %chain(&error), "failed registration could not be reported");
             }

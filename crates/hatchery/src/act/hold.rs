@@ -118,7 +118,9 @@ impl Crew {
         }
         match v2.release(&id).await {
             Ok(()) => tracing::info!(job = %id, worker, "job of a deleted machine is queued again"),
-            Err(error) => warn!(job = %id, error = %chain(&error), "job of a deleted machine could not be released"),
+            Err(error) => {
+                warn!(job = %id, error = %chain(&error), "job of a deleted machine could not be released");
+            }
         }
     }
 

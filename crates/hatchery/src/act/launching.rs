@@ -4,7 +4,7 @@ use rookery_cds::{Assignment, JobId, ModelRef, WorkerClaims, worker_token};
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::MachineId;
 use rookery_vim_client::{GuestError, GuestUser, Program};
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 
 use super::Crew;
 use crate::launch::config::{Task, WorkerConfig};
@@ -50,7 +50,6 @@ impl Crew {
         name: &str,
         password: &SecretString,
     ) -> Result<SecretString, String> {
-        use secrecy::ExposeSecret as _;
         if !password.expose_secret().contains("{{") {
             return Ok(password.clone());
         }
@@ -67,8 +66,7 @@ impl Crew {
     pub(super) async fn worker(&self, name: &str, runs: &Runs, purpose: For<'_>) -> Result<Program, String> {
         let wanted = self.wanted();
         let (assignment, task, region) = self.assignment(runs, purpose).await?;
-        let claims =
-            WorkerClaims { hatchery: wanted.name.clone(), worker: name.to_owned(), assignment };
+        let claims = WorkerClaims { hatchery: wanted.name.clone(), worker: name.to_owned(), assignment };
         // Guests and CDS check it by their own clocks: ours, which CDS saw at sign-in, is the nearest to them.
         let now = self.clock.now();
         let token = self.with_random(|random| worker_token(&self.key, &claims, now, random));
@@ -92,7 +90,9 @@ impl Crew {
         let values = Values { api: config.addresses.api.url.clone(), config: config.encoded() };
         let source = match (&runs.guest, purpose) {
             (Guest::V1 { commands, .. }, For::Job(_)) => Source::V1Model(commands, Purpose::Job),
-            (Guest::V1 { commands, .. }, For::Registration) => Source::V1Model(commands, Purpose::Registration),
+            (Guest::V1 { commands, .. }, For::Registration) => {
+                Source::V1Model(commands, Purpose::Registration)
+            }
             (Guest::V2 { .. }, For::Job(JobId::V1(_)) | For::Registration) => Source::V1JobOnV2Model,
             (Guest::V2 { os_arch, .. }, For::Job(JobId::V2(_))) => Source::V2Model { os_arch },
         };
@@ -139,9 +139,8 @@ impl Crew {
             self.hands.launch(machine, user, &first).await.map_err(|error| chain(&error))?;
         }
         match self.hands.launch(machine, user, worker).await {
-            Ok(_) => Ok(()),
-            // It must not be started again. If it runs it registers, and if not the machine is swept.
-            Err(GuestError::MayHaveStarted { .. }) => Ok(()),
+            // After a lost answer it must not be started again. If it runs it registers, and if not it is swept.
+            Ok(_) | Err(GuestError::MayHaveStarted { .. }) => Ok(()),
             Err(error) => Err(chain(&error)),
         }
     }
@@ -154,7 +153,6 @@ impl Crew {
         }
         let api = self.addresses.borrow().api.url.clone();
         let script = template_script(&runs.label, commands, &api).map_err(|error| chain(&error))?;
-        use secrecy::ExposeSecret as _;
         Ok(Some(Launch::plain(script.expose_secret()).program()))
     }
 }

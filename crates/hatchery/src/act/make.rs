@@ -61,7 +61,12 @@ impl Crew {
     }
 
     /// Finishes a warm machine that was left half-made.
-    pub async fn finish(&self, machine: MachineId, address: Option<std::net::Ipv4Addr>, power: Option<Power>) -> Ending {
+    pub async fn finish(
+        &self,
+        machine: MachineId,
+        address: Option<std::net::Ipv4Addr>,
+        power: Option<Power>,
+    ) -> Ending {
         if power != Some(Power::On)
             && let Err(error) = self.hands.start(&machine).await
         {

@@ -50,7 +50,8 @@ impl Crew {
         }
         let template = match (&registration.remake, &registration.template) {
             (Some(remake), _) => {
-                let made = timeout(MAKING, self.make_v1_template(flight, &registration, remake, &runs, &user)).await;
+                let made =
+                    timeout(MAKING, self.make_v1_template(flight, &registration, remake, &runs, &user)).await;
                 made.unwrap_or_else(|_| {
                     Err(tried(format!("its template was not made within {} s", MAKING.as_secs()), None))
                 })
@@ -61,9 +62,9 @@ impl Crew {
         let registered = match template {
             Ok(template) => {
                 let run = self.run_registration(flight, &registration, &runs, &user, &template);
-                timeout(STARTING, run).await.unwrap_or_else(|_| {
-                    Err(tried("the worker was not started in time".to_owned(), None))
-                })
+                timeout(STARTING, run)
+                    .await
+                    .unwrap_or_else(|_| Err(tried("the worker was not started in time".to_owned(), None)))
             }
             Err(failure) => Err(failure),
         };
@@ -178,7 +179,9 @@ impl Crew {
         let proof = Proof { owner: owner.to_owned(), name: retired_name(name, old) };
         match self.hands.delete_template(old, &proof).await {
             Ok(()) => info!(template = %proof.name, "replaced template deleted"),
-            Err(error) => info!(template = %proof.name, why = %chain(&error), "replaced template stays for now"),
+            Err(error) => {
+                info!(template = %proof.name, why = %chain(&error), "replaced template stays for now");
+            }
         }
     }
 
@@ -204,6 +207,6 @@ impl Crew {
 }
 
 /// The name of a template that has been replaced; another one of the same model has another reference.
-pub fn retired_name(model: &str, old: &MachineId) -> String {
+fn retired_name(model: &str, old: &MachineId) -> String {
     format!("{model}-old-{old}")
 }

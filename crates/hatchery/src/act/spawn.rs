@@ -41,7 +41,10 @@ impl Crew {
             Err(error) => return Ending::NotHeld { error: chain(&error) },
         };
         let begun = Instant::now();
-        let size = spawn.flavor.as_ref().map_or("template resources".to_owned(), |flavor| format!("flavor {}", flavor.name));
+        let size = spawn
+            .flavor
+            .as_ref()
+            .map_or("template resources".to_owned(), |flavor| format!("flavor {}", flavor.name));
         self.tell_start(&held, &spawn.name, &spawn.runs, &size).await;
         let mut place = None;
         let started = timeout_at(begun + START, self.start(flight, &spawn, &user, &mut place)).await;
@@ -92,7 +95,8 @@ impl Crew {
                         info!(job = %spawn.job, vm = %machine, %error, "warm machine was of no use; looking for another place");
                         let useless = machine.clone();
                         let another = self.another_place(flight, useless, &spawn).await;
-                        spawn = another.ok_or_else(|| tried(format!("{error}; and there is no other place"), None))?;
+                        spawn = another
+                            .ok_or_else(|| tried(format!("{error}; and there is no other place"), None))?;
                     }
                 },
             }
@@ -160,7 +164,8 @@ impl Crew {
     /// Makes a clone, and says what is left of one that failed.
     pub(super) async fn clone_as(&self, wish: &CloneWish) -> Result<MachineId, Box<Failure>> {
         self.hands.clone_vm(wish).await.map_err(|failed| {
-            let lingering = failed.may_still_appear().then(|| wish.address.as_ref().map(|fixed| fixed.ip)).flatten();
+            let lingering =
+                failed.may_still_appear().then(|| wish.address.as_ref().map(|fixed| fixed.ip)).flatten();
             Box::new(Failure {
                 error: chain(&failed),
                 doomed: failed.left_behind().map(|machine| (machine, Doom::SpawnFailed)),
@@ -192,6 +197,7 @@ impl Crew {
     }
 }
 
+#[expect(clippy::unnecessary_box_returns, reason = "it is an error, and large")]
 pub(super) fn tried(error: String, machine: Option<MachineId>) -> Box<Failure> {
     let doomed = machine.map(|machine| (machine, Doom::SpawnFailed));
     Box::new(Failure { error, doomed, tried: true, ..Failure::default() })

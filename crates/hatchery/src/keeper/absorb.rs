@@ -94,7 +94,8 @@ impl Keeper {
         self.state.avoided.insert(useless);
         let observer = &self.observer;
         let changed_at = |id: &_| observer.changed_at(id);
-        let placed = place_again(&self.state.observed(&changed_at), &wanted.desired(), &mut self.random, spawn);
+        let placed =
+            place_again(&self.state.observed(&changed_at), &wanted.desired(), &mut self.random, spawn);
         let next = match &placed {
             Ok(placed) => Flight::of_spawn(placed),
             Err(_) => flight,
@@ -149,7 +150,9 @@ impl Keeper {
     fn absorb_failure(&mut self, flight: &Flight, failure: Failure, now: Timestamp) {
         let Failure { error, doomed, lingering, blames_template, tried } = failure;
         match (&flight.work, flight.job()) {
-            (Work::Delete | Work::Unclaim, _) => warn!(vm = %flight.name, error, "machine could not be changed; the next pass tries again"),
+            (Work::Delete | Work::Unclaim, _) => {
+                warn!(vm = %flight.name, error, "machine could not be changed; the next pass tries again");
+            }
             (_, Some(job)) if tried => self.count(&job.clone(), now),
             (_, Some(_)) => {}
             (_, None) => warn!(vm = %flight.name, error, "machine could not be made"),
@@ -161,7 +164,8 @@ impl Keeper {
         if let Some(address) = lingering {
             self.state.lingering_until.insert(address, later(now, LINGERING));
         }
-        let housekeeping = matches!(flight.work, Work::Make { .. } | Work::Finish { .. } | Work::Register { .. });
+        let housekeeping =
+            matches!(flight.work, Work::Make { .. } | Work::Finish { .. } | Work::Register { .. });
         if let Some(model) = model_of(flight).filter(|_| blames_template || housekeeping) {
             let failures = self.state.failures.entry(model.clone()).or_default();
             let rest = FIRST_REST.saturating_mul(1 << (*failures).min(8)).min(LONGEST_REST);

@@ -75,7 +75,11 @@ impl Keeper {
             let (crew, id) = (self.crew.in_the_background(), self.take_off(flight));
             let (address, power) = (mark.address(), machine.power);
             let machine = machine.id.clone();
-            self.fly("finishing of a warm machine", id, async move { crew.finish(machine, address, power).await });
+            self.fly(
+                "finishing of a warm machine",
+                id,
+                async move { crew.finish(machine, address, power).await },
+            );
         }
         for machine in self.machines(&plan.unclaim) {
             let Some(mark) = machine.mark().cloned() else { continue };
@@ -122,7 +126,9 @@ impl Keeper {
         self.supervisor.spawn("disabling of a worker", async move {
             match v1.disable(&worker).await {
                 Ok(()) => warn!(worker = %worker.name, "worker that has no machine was disabled"),
-                Err(error) => warn!(worker = %worker.name, error = %chain(&error), "worker could not be disabled"),
+                Err(error) => {
+                    warn!(worker = %worker.name, error = %chain(&error), "worker could not be disabled");
+                }
             }
         });
     }
@@ -154,11 +160,17 @@ impl Keeper {
 
     /// Asks for what the next pass needs.
     pub(super) fn wake(&mut self, plan: &Plan) {
-        let short = |one: &Waiting| matches!(one.why, Why::Shortage(Shortage::Workers { .. } | Shortage::Starting { .. }) | Why::WorkersUnknown);
+        let short = |one: &Waiting| {
+            matches!(
+                one.why,
+                Why::Shortage(Shortage::Workers { .. } | Shortage::Starting { .. }) | Why::WorkersUnknown
+            )
+        };
         if plan.waiting.iter().any(short) {
             self.wakes.workers();
         }
-        let wants_room = !self.state.demands.is_empty() || !plan.warm_waiting.is_empty() || !plan.registrations.is_empty();
+        let wants_room =
+            !self.state.demands.is_empty() || !plan.warm_waiting.is_empty() || !plan.registrations.is_empty();
         if self.state.needs_room() && wants_room {
             self.wakes.room();
         }
@@ -247,7 +259,8 @@ impl Keeper {
         self.ask("reading of a machine's history", async move {
             match hands.events(&machine).await {
                 Ok(history) => {
-                    let (started, powered_off, renamed) = (history.started, history.powered_off, history.renamed);
+                    let (started, powered_off, renamed) =
+                        (history.started, history.powered_off, history.renamed);
                     let events = EventTimes { started, powered_off, renamed };
                     keeper.send(Message::Events(machine, events)).await.ok();
                 }

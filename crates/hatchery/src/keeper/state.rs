@@ -109,7 +109,9 @@ impl State {
         self.tried.retain(|_, (_, first)| is_within(*first, now, ATTEMPTS_AGE));
         self.attempts = self.tried.iter().map(|(job, (count, _))| (job.clone(), *count)).collect();
         let stale = |at: &Timestamp| !is_within(*at, now, MODEL_AGE);
-        for old in self.fetched_at.extract_if(.., |_, at| stale(at)).map(|(model, _)| model).collect::<Vec<_>>() {
+        for old in
+            self.fetched_at.extract_if(.., |_, at| stale(at)).map(|(model, _)| model).collect::<Vec<_>>()
+        {
             self.fetched.remove(&old);
         }
     }

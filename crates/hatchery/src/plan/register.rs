@@ -1,11 +1,11 @@
 //! Which V1 models are registered now: their template is made, and a worker tells CDS what it can do.
 
 use rookery_cds::V1Model;
+use rookery_fleet::MachineId;
 use rookery_fleet::address::Assigned;
 use rookery_fleet::capacity::admit_registration;
 use rookery_fleet::flavor::{Footprint, footprint};
 use rookery_fleet::names::{self, Line};
-use rookery_fleet::MachineId;
 
 use super::templates::{V1Template, v1_template};
 use super::{Pass, Why};
@@ -43,7 +43,11 @@ pub struct Remake {
 impl Pass<'_> {
     pub(super) fn register_models(&mut self) {
         let (Some(models), Some(most)) = (self.seen.models, self.want.registering) else { return };
-        if self.seen.draining || self.seen.room_is_asked || !self.seen.view.complete || self.seen.listing.is_none() {
+        if self.seen.draining
+            || self.seen.room_is_asked
+            || !self.seen.view.complete
+            || self.seen.listing.is_none()
+        {
             return;
         }
         let mut due: Vec<&V1Model> = models.iter().filter(|model| model.kind == MODEL_TYPE).collect();
@@ -80,7 +84,8 @@ impl Pass<'_> {
         if model.nb_spawn_err > MOST_SPAWN_ERRORS || self.is_under_way(model) {
             return Ok(None);
         }
-        let setback = self.seen.setbacks.get(&(Line::V1, model.path())).filter(|until| **until > self.seen.now);
+        let setback =
+            self.seen.setbacks.get(&(Line::V1, model.path())).filter(|until| **until > self.seen.now);
         if let Some(until) = setback {
             return Err(Why::BackOff { template: model.name.clone(), until: *until });
         }
@@ -90,7 +95,8 @@ impl Pass<'_> {
         };
         let Some(source) = source else { return Ok(None) };
         let footprint = footprint(None, source.hardware);
-        admit_registration(&self.ledger, self.want.limits, most, self.seen.room, &footprint).map_err(Why::Shortage)?;
+        admit_registration(&self.ledger, self.want.limits, most, self.seen.room, &footprint)
+            .map_err(Why::Shortage)?;
         let remake = current.is_none().then(|| Remake { image: source.id.clone(), replaces });
         let address = self.address()?;
         let name = self.name(names::register);

@@ -139,7 +139,8 @@ impl<'p> Pass<'p> {
             (None, flavor) => footprint(flavor, hardware),
         };
         let (limits, flavors) = (self.want.limits, self.want.flavors);
-        admit(&self.ledger, limits, self.seen.room, &footprint, flavor.as_ref(), flavors).map_err(Why::Shortage)?;
+        admit(&self.ledger, limits, self.seen.room, &footprint, flavor.as_ref(), flavors)
+            .map_err(Why::Shortage)?;
         let path = match warm {
             Some((machine, fit)) => {
                 let resize = match fit {
@@ -157,7 +158,12 @@ impl<'p> Pass<'p> {
         Ok(Spawn { job: job.clone(), runs: Arc::clone(runs), name, path, flavor, footprint })
     }
 
-    fn warm(&self, runs: &Runs, flavor: Option<&Flavor>, template: Option<&Machine>) -> Option<(&'p Machine, Fit)> {
+    fn warm(
+        &self,
+        runs: &Runs,
+        flavor: Option<&Flavor>,
+        template: Option<&Machine>,
+    ) -> Option<(&'p Machine, Fit)> {
         let origin = Origin {
             incarnation: template.and_then(|template| template.incarnation.clone()),
             last_modified: Some(runs.last_modified.clone()).filter(|text| !text.is_empty()),

@@ -68,7 +68,9 @@ impl<'p> Pass<'p> {
         let being_made = || Why::TemplateBeingMade { model: runs.model.clone() };
         let model = known.iter().find(|model| model.path() == runs.model).ok_or_else(being_made)?;
         match v1_template(self.seen.view, self.want.owner, model) {
-            V1Template::Current(id) => self.seen.view.machines.get(&id).map(AsRef::as_ref).ok_or_else(being_made),
+            V1Template::Current(id) => {
+                self.seen.view.machines.get(&id).map(AsRef::as_ref).ok_or_else(being_made)
+            }
             V1Template::Missing | V1Template::Outdated(_) => Err(being_made()),
             V1Template::Taken { by } => {
                 Err(Why::TemplateOfAnotherModel { template: runs.template.clone(), owner: by })
@@ -99,9 +101,7 @@ impl<'p> Pass<'p> {
                 | Standing::Registering
                 | Standing::Unknown => Err(missing()),
             },
-            (_, several) => {
-                Err(Why::TemplateAmbiguous { template: name.to_owned(), count: several.len() })
-            }
+            (_, several) => Err(Why::TemplateAmbiguous { template: name.to_owned(), count: several.len() }),
         }
     }
 }

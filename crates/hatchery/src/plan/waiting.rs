@@ -141,7 +141,9 @@ impl fmt::Display for Why {
             Self::TemplateAmbiguous { template, count } => {
                 write!(f, "{count} machines are named {template:?}: which one is the template cannot be said")
             }
-            Self::TemplateBeingMade { model } => write!(f, "the template of the model {model:?} is being made"),
+            Self::TemplateBeingMade { model } => {
+                write!(f, "the template of the model {model:?} is being made")
+            }
             Self::TemplateOfAnotherModel { template, owner } => {
                 write!(f, "{template:?} is the template of the model {owner:?}: rename one of the two models")
             }

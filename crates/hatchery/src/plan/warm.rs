@@ -77,10 +77,11 @@ impl Pass<'_> {
         let planned = warm::plan(&observed, &desired, self.random);
         let name = |wish: usize| wishes.get(wish).map(|wish| wish.model.clone()).unwrap_or_default();
         self.plan.warm =
-            planned.counts.iter().enumerate().map(|(wish, count)| (name(wish), count.clone())).collect();
-        let waiting = planned.waiting.iter().map(|one| {
-            (name(one.wish), format!("{} warm machines are missing: {}", one.missing, one.why))
-        });
+            planned.counts.iter().enumerate().map(|(wish, count)| (name(wish), *count)).collect();
+        let waiting = planned
+            .waiting
+            .iter()
+            .map(|one| (name(one.wish), format!("{} warm machines are missing: {}", one.missing, one.why)));
         self.plan.warm_waiting.extend(waiting);
         self.plan.finish = planned.finish;
         self.plan.unclaim = planned.give_back;
@@ -92,7 +93,9 @@ impl Pass<'_> {
         for make in planned.make {
             self.ledger.take_warm(&make.footprint);
             self.held.extend(make.address.as_ref().map(|assigned| assigned.ip));
-            if let Some(TemplateState::Ready { id, origin, .. }) = wishes.get(make.wish).map(|wish| &wish.template) {
+            if let Some(TemplateState::Ready { id, origin, .. }) =
+                wishes.get(make.wish).map(|wish| &wish.template)
+            {
                 self.plan.make.push(Make {
                     line: make.kind.line,
                     model: make.kind.model,
@@ -134,7 +137,9 @@ impl Pass<'_> {
             return TemplateState::NotNow("CDS has not told its worker models yet".to_owned());
         };
         let Some(model) = models.iter().find(|model| model.path() == path) else {
-            return TemplateState::NotNow(format!("CDS has no worker model {path}, or not for this hatchery"));
+            return TemplateState::NotNow(format!(
+                "CDS has no worker model {path}, or not for this hatchery"
+            ));
         };
         if model.need_registration || model.check_registration {
             return TemplateState::NotNow("the model has to be registered first".to_owned());
@@ -147,8 +152,12 @@ impl Pass<'_> {
             V1Template::Missing | V1Template::Outdated(_) => {
                 TemplateState::NotNow("the template of the model has to be made first".to_owned())
             }
-            V1Template::Taken { by } => TemplateState::NotNow(format!("the name of its template is taken by {by}")),
-            V1Template::Unknown => TemplateState::NotNow("vCenter has not told what its template is".to_owned()),
+            V1Template::Taken { by } => {
+                TemplateState::NotNow(format!("the name of its template is taken by {by}"))
+            }
+            V1Template::Unknown => {
+                TemplateState::NotNow("vCenter has not told what its template is".to_owned())
+            }
         }
     }
 

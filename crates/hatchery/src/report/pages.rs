@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use rookery_daemon::Clock;
 use rookery_cds::{LineStatus, MonitoringStatus};
+use rookery_daemon::Clock;
 use serde_json::json;
 use tokio::sync::watch;
 
@@ -34,13 +34,16 @@ impl Board {
 impl Pages for Board {
     fn page(&self, path: &str) -> Option<Page> {
         match path.trim_end_matches('/') {
-            "/mon/version" => Some(Page::json(200, &json!({
-                "version": self.host.version,
-                "architecture": std::env::consts::ARCH,
-                "os": std::env::consts::OS,
-                "git_hash": "",
-                "build_time": "",
-            }))),
+            "/mon/version" => Some(Page::json(
+                200,
+                &json!({
+                    "version": self.host.version,
+                    "architecture": std::env::consts::ARCH,
+                    "os": std::env::consts::OS,
+                    "git_hash": "",
+                    "build_time": "",
+                }),
+            )),
             "/mon/status" => {
                 let status = self.status();
                 let alarmed = status.lines.iter().any(|line| line.status == LineStatus::Alarm);

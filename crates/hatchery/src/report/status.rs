@@ -67,14 +67,12 @@ pub fn monitoring(
 
 /// As Go writes durations: `1h2m3.5s`, `350ms`.
 fn go_duration(duration: Duration) -> String {
-    let seconds = duration.as_secs_f64();
     if duration < Duration::from_secs(1) {
         return format!("{}ms", duration.as_millis());
     }
     let (hours, minutes) = (duration.as_secs() / 3600, duration.as_secs() / 60 % 60);
-    let rest = seconds - (duration.as_secs() / 60 * 60) as f64;
-    let trimmed = format!("{rest:.3}");
-    let rest = trimmed.trim_end_matches('0').trim_end_matches('.');
+    let rest = format!("{}.{:03}", duration.as_secs() % 60, duration.subsec_millis());
+    let rest = rest.trim_end_matches('0').trim_end_matches('.');
     match (hours, minutes) {
         (0, 0) => format!("{rest}s"),
         (0, minutes) => format!("{minutes}m{rest}s"),
@@ -118,7 +116,8 @@ mod tests {
             ("MemoryMB", "0/unlimited", LineStatus::Ok),
             ("VirtualMachines", "7", LineStatus::Ok),
         ];
-        let expected = expected.map(|(component, value, status)| (component.to_owned(), value.to_owned(), status));
+        let expected =
+            expected.map(|(component, value, status)| (component.to_owned(), value.to_owned(), status));
         assert_eq!(lines(&report, &[("mainRoutine", true), ("queuePolling", false)]), expected);
     }
 

@@ -66,8 +66,14 @@ pub struct Lock {
 
 impl Lock {
     /// Takes the lock of a name in a folder; waits for it when standing by.
-    pub async fn take(folder: &Path, name: &str, policy: Policy, stop: &CancellationToken) -> Result<Self, CompanyError> {
-        let safe: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect();
+    pub async fn take(
+        folder: &Path,
+        name: &str,
+        policy: Policy,
+        stop: &CancellationToken,
+    ) -> Result<Self, CompanyError> {
+        let safe: String =
+            name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect();
         let path = folder.join(format!("rookery-hatchery-{safe}.lock"));
         let failed = |source| CompanyError::Lock { name: name.to_owned(), path: path.clone(), source };
         let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
