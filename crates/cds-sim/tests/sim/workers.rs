@@ -43,6 +43,9 @@ fn a_token_must_be_signed_by_the_hatchery_that_it_names() {
         ] {
             assert_eq!(lab.refusal(&bad, "POST", uri, &form()), (401, 10), "{uri}");
         }
+        let pss = mint_as(&claims, Algorithm::PS512, false, 3600);
+        let (_, said) = lab.call(&pss, "POST", uri, &form());
+        assert!(said["from"].as_str().unwrap().contains("signed with PS512"), "{said}");
         for good in [Algorithm::RS256, Algorithm::RS384, Algorithm::RS512] {
             let reply = lab.reply(&mint_as(&claims, good, false, 3600), "POST", uri, &form());
             assert_eq!(reply.status, 200, "{good:?} {}", reply.value());
@@ -106,6 +109,7 @@ fn a_worker_of_the_second_protocol_comes_only_while_its_job_is_scheduled_by_its_
         (403, 11)
     );
     assert_eq!(lab.refusal(&first, "POST", "/queue/workflows/1/take", &Value::Null), (403, 11));
+    assert_eq!(lab.refusal(&token, "POST", &sign_in, &form()), (403, 11), "it is building");
     assert_eq!(lab.refusal(&first, "GET", "/v2/worker", &Value::Null), (403, 11));
 }
 
