@@ -7,7 +7,7 @@ fail() {
 	exit 1
 }
 
-# field NAME: sets $value to that member of the JSON in $config; empty if there is none.
+# field NAME: sets $value to that member of the JSON in $config; empty if there is none. Escapes stay as they are.
 field() {
 	value=
 	case $config in *"\"$1\":"*) ;; *) return ;; esac
@@ -31,30 +31,45 @@ inject() {
 	done
 }
 
-# post PATH [BODY | @FILE]: sets $answer to the head and the body of the answer; fails unless it is 2xx.
-post() {
+# send PATH [BODY | @FILE]: sets $answer to the head and perhaps the body of the answer; empty if none came.
+send() {
 	if command -v curl >/dev/null; then
-		answer=$(curl -s -i -X POST -H "Authorization: Bearer $session" -H 'Content-Type: application/json' \
-			--data-binary "${2-}" "$api$1")
+		answer=$(curl -s -i -m 120 -X POST -H "Authorization: Bearer $session" -H 'Expect:' \
+			-H 'Content-Type: application/json' --data-binary "${2-}" "$api$1")
 	else
 		case ${2-} in
 		@*) set -- "$1" "--post-file=${2#@}" ;;
 		*) set -- "$1" "--post-data=${2-}" ;;
 		esac
-		answer=$(wget -q -S -O /dev/null --header="Authorization: Bearer $session" \
+		answer=$(wget -q -S -T 120 -O /dev/null --header="Authorization: Bearer $session" \
 			--header='Content-Type: application/json' "$2" "$api$1" 2>&1)
+		answer=${answer#  }
 	fi
-	case $answer in *'HTTP/1.'?' 2'*) ;; *) return 1 ;; esac
 }
 
 # get PATH FILE
 get() {
 	if command -v curl >/dev/null; then
-		curl -s -f -H "Authorization: Bearer $session" -o "$2" "$api$1"
+		curl -s -f -m 120 -H "Authorization: Bearer $session" -o "$2" "$api$1"
 	else
-		wget -q --header="Authorization: Bearer $session" -O "$2" "$api$1"
+		wget -q -T 120 --header="Authorization: Bearer $session" -O "$2" "$api$1"
 	fi
 }
+
+# again COMMAND...: up to five times, while no answer comes or the server is in trouble.
+again() {
+	tries=5
+	answer=
+	until "$@" && case $answer in '' | HTTP/1.?\ 2*) ;; *) false ;; esac; do
+		tries=$((tries - 1))
+		case $answer in HTTP/1.?\ [34]*) return 1 ;; esac
+		[ "$tries" -gt 0 ] || return 1
+		sleep 1
+	done
+}
+
+# post PATH [BODY | @FILE]: fails unless it is done.
+post() { again send "$@"; }
 
 # Says every half minute that it is still there, until it is told to stop.
 beat() {
@@ -89,7 +104,6 @@ if [ -n "$run" ]; then
 	of_job=/v2/queue/$HATCHERY_REGION/job/$job
 	sign_in=$of_job/worker/signin take=$of_job/worker/take refresh=$of_job/worker/refresh
 	result=$of_job/result sign_out=$of_job/worker/signout
-	field model
 else
 	job=$booked
 	of_job=/queue/workflows/$job
@@ -118,7 +132,7 @@ work=$BASEDIR/cds-worker-$$
 mkdir -p "$work" || fail "could not make $work"
 trap 'rm -rf "$work"' EXIT
 post "$take" || fail "could not take job $job: $answer"
-get "/sim/job/$job/script" "$work/script" || fail "could not get the script of job $job"
+again get "/sim/job/$job/script" "$work/script" || fail "could not get the script of job $job"
 beat "$refresh" >/dev/null 2>&1 &
 beating=$!
 
@@ -132,5 +146,5 @@ if [ -n "$run" ]; then
 	post "$result" "{\"status\":\"$status\",\"time\":\"$now\"}"
 else
 	post "$result" "{\"buildID\":$job,\"status\":\"$status\",\"duration\":\"0s\",\"remoteTime\":\"$now\"}"
-fi || fail "could not tell the result of job $job: $answer"
+fi || echo "worker: could not tell the result of job $job: $answer" >&2
 post "$sign_out" || fail "could not sign out: $answer"

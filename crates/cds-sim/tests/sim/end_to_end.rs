@@ -6,7 +6,7 @@ use std::process::Output;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use rookery_cds_sim::{Entry, NewJob, Running, Status, WorkerStatus};
+use rookery_cds_sim::{Control, Entry, Fault, NewJob, Running, Status, Trouble, WorkerStatus};
 use rookery_daemon::Supervisor;
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
@@ -160,6 +160,32 @@ async fn a_worker_says_that_it_is_there_while_its_job_runs() {
     let (worked, ()) = tokio::join!(machine.work(&config, None, ""), refreshed);
     assert!(worked.status.success(), "{}", text(&worked.stderr));
     assert_eq!(running.job(&id).await.unwrap().status, Status::Success);
+}
+
+#[tokio::test]
+async fn a_worker_asks_again_while_the_server_is_in_trouble() {
+    let supervisor = Supervisor::new();
+    let running = start(config(), &supervisor);
+    let machine = Machine::new(&running, "curl").await;
+    let sleep = machine.home.path().join("sleep");
+    std::fs::remove_file(&sleep).unwrap();
+    symlink("/bin/true", &sleep).unwrap();
+    v1(&running).await;
+    let id = running.enqueue(NewJob::v1("echo done")).await.unwrap();
+    for (path, trouble) in [
+        ("*/signin", Trouble::Error { status: 503, id: 60 }),
+        ("*/take", Trouble::Dropped),
+        ("*/script", Trouble::Html { status: 502 }),
+        ("*/log", Trouble::Dropped),
+        ("*/result", Trouble::Maintenance),
+        ("*/signout", Trouble::LostReply),
+    ] {
+        running.control(Control::AddFault(Fault::next(2, path, trouble))).await.unwrap();
+    }
+    machine.work(&config_v1(&id), None, "").await;
+    let job = running.job(&id).await.unwrap();
+    assert_eq!((job.status, job.logs.as_str(), job.workers.len()), (Status::Success, "done\n", 1));
+    assert_eq!(running.workers().await.unwrap()[0].status, WorkerStatus::Disabled);
 }
 
 #[tokio::test]
