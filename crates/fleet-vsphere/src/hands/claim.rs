@@ -12,7 +12,7 @@
 
 use rookery_fleet::{Hardware, MachineId, Mark};
 use rookery_vim::FaultKind;
-use rookery_vim_client::{Change, OperationError};
+use rookery_vim_client::{CallError, Change, OperationError};
 
 use super::fresh::Fresh;
 use super::{ActError, Hands, LIGHT, Refusal, Resize};
@@ -46,7 +46,7 @@ pub enum ClaimError {
     Gone { machine: MachineId },
     /// It could not be read. Nothing was changed.
     #[error("did not claim {machine}: what it is could not be read")]
-    Unread { machine: MachineId, source: rookery_vim_client::CallError },
+    Unread { machine: MachineId, source: CallError },
     /// Another VM has the name. It carries the job's mark, under its name in the pool.
     #[error("cannot claim {machine}: the name {name:?} is taken")]
     NameTaken { machine: MachineId, name: String, source: OperationError },
@@ -73,15 +73,6 @@ impl ClaimError {
             Self::Changed { .. } | Self::Gone { .. } | Self::Unread { .. } => Half::Pooled,
             Self::NameTaken { .. } => Half::Marked,
             Self::Failed { half, .. } => *half,
-        }
-    }
-
-    fn of_look(error: ActError) -> Self {
-        match error {
-            ActError::Gone { machine, .. } | ActError::StillParent { machine, .. } => Self::Gone { machine },
-            ActError::Unread { machine, source, .. } => Self::Unread { machine, source },
-            ActError::Refused { machine, why, .. } => Self::Changed { machine, why },
-            ActError::Failed { machine, source, .. } => Self::Failed { machine, half: Half::Pooled, source },
         }
     }
 }
@@ -125,7 +116,11 @@ impl Hands {
     /// Gives a warm VM its job's mark, size and name.
     pub async fn claim(&self, wish: &ClaimWish) -> Result<(), ClaimError> {
         let machine = &wish.machine;
-        let fresh = self.fresh("claim", machine).await.map_err(ClaimError::of_look)?;
+        let fresh = match self.look(machine).await {
+            Ok(Some(fresh)) => fresh,
+            Ok(None) => return Err(ClaimError::Gone { machine: machine.clone() }),
+            Err(source) => return Err(ClaimError::Unread { machine: machine.clone(), source }),
+        };
         let next = next(&fresh, wish).map_err(|why| ClaimError::Changed { machine: machine.clone(), why })?;
         if next == Next::Nothing {
             return Ok(());

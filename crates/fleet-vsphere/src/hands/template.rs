@@ -21,8 +21,8 @@ const AT_ONCE: usize = 100;
 /// A clone that is under way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunningClone {
-    /// What is cloned.
-    pub template: MachineId,
+    /// What is cloned; none if vCenter does not tell.
+    pub template: Option<MachineId>,
     /// The task that does it.
     pub task: String,
     /// Since when, by vCenter's clock; none if it waits for its turn.
@@ -143,20 +143,21 @@ fn spec(machines: &[MachineId], step: Option<TraversalSpec>, kind: &str, path: &
     }
 }
 
-/// A task, if it clones and has not ended.
+/// A task, if it clones and has not ended. One of which nothing is told may be a clone.
 fn running_clone(task: ObjectContent) -> Option<RunningClone> {
-    let info = task.prop_set.into_iter().find(|property| property.name == "info")?.val;
+    let id = task.obj.id().to_owned();
+    let Some(info) = task.prop_set.into_iter().find(|property| property.name == "info") else {
+        return Some(RunningClone { template: None, task: id, started: None });
+    };
+    let info = info.val;
     let described = info.child_text("descriptionId").is_some_and(|id| id.starts_with("VirtualMachine.clone"));
     let clones = described || info.child_text("name") == Some("CloneVM_Task");
     let state = info.child("state").and_then(|state| TaskState::from_node(state.clone()).ok());
     let ended = matches!(state, Some(TaskState::Success | TaskState::Error));
     let entity = info.child("entity").and_then(|entity| MoRef::from_node(entity.clone()).ok());
     let started = info.child("startTime").and_then(|time| Timestamp::from_node(time.clone()).ok());
-    (clones && !ended).then(|| RunningClone {
-        template: MachineId::new(entity.as_ref().map(MoRef::id).unwrap_or_default()),
-        task: task.obj.id().to_owned(),
-        started,
-    })
+    let template = entity.map(|entity| MachineId::new(entity.id()));
+    (clones && !ended).then_some(RunningClone { template, task: id, started })
 }
 
 /// The files of all disks, with all that they stand on.
@@ -209,6 +210,8 @@ mod tests {
                 prop_set: vec![rookery_vim::objects::DynamicProperty { name: "info".to_owned(), val: info }],
                 missing_set: Vec::new(),
             };
+            let untold = ObjectContent { prop_set: Vec::new(), ..task.clone() };
+            assert!(running_clone(untold).is_some(), "unknown is not ended");
             assert_eq!(running_clone(task).is_some(), expected, "{description} {state}");
         };
         for (state, running) in

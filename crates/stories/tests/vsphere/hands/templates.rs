@@ -55,7 +55,7 @@ async fn a_clone_that_has_not_ended_is_seen_on_its_template() {
     let watching = async {
         eventually("the clone is seen", async || !running().await.is_empty()).await;
         let seen = running().await;
-        assert_eq!(seen.iter().map(|clone| &clone.template).collect::<Vec<_>>(), [&template]);
+        assert_eq!(seen.iter().map(|clone| clone.template.as_ref()).collect::<Vec<_>>(), [Some(&template)]);
         let hanging = world.hands.hangs_on(&template).await;
         assert!(matches!(hanging, Hanging::Unknown(_)), "{hanging:?}");
     };
