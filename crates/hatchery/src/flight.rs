@@ -66,14 +66,28 @@ pub enum Work {
         flavor: Option<String>,
     },
     /// A machine that was claimed and never started goes back to the warm ones.
-    Unclaim,
+    Unclaim(Trace),
     /// A V1 model is registered, and its template made if need be.
     Register {
         /// The model's path.
         model: String,
     },
     /// A machine is deleted.
-    Delete,
+    Delete(Trace),
+    /// The job of a machine that is gone goes back to the queue, if it is still ours.
+    Free {
+        /// The job.
+        job: JobId,
+    },
+}
+
+/// What a machine was for that is given up.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Trace {
+    /// The job, as its mark says.
+    pub job: String,
+    /// The worker.
+    pub worker: String,
 }
 
 /// All work under way.
@@ -159,12 +173,12 @@ impl Flight {
     /// The job that it serves.
     pub fn job(&self) -> Option<&JobId> {
         match &self.work {
-            Work::Spawn { job, .. } | Work::GiveUp { job } => Some(job),
+            Work::Spawn { job, .. } | Work::GiveUp { job } | Work::Free { job } => Some(job),
             Work::Make { .. }
             | Work::Finish { .. }
-            | Work::Unclaim
+            | Work::Unclaim(_)
             | Work::Register { .. }
-            | Work::Delete => None,
+            | Work::Delete(_) => None,
         }
     }
 
@@ -173,7 +187,7 @@ impl Flight {
             Work::Spawn { .. } => Purpose::Work,
             Work::Register { .. } => Purpose::Registration,
             Work::Make { .. } | Work::Finish { .. } => Purpose::Warmth,
-            Work::GiveUp { .. } | Work::Unclaim | Work::Delete => return None,
+            Work::GiveUp { .. } | Work::Unclaim(_) | Work::Delete(_) | Work::Free { .. } => return None,
         };
         let (name, machine, footprint) = (self.name.clone(), self.machine.clone(), self.footprint);
         Some(capacity::Flight { name, machine, purpose, footprint })

@@ -127,6 +127,7 @@ impl Keeper {
         let changed_at = |id: &_| observer.changed_at(id);
         let plan = plan(&self.state.observed(&changed_at), &wanted.desired(), &mut self.random);
         self.state.suspects = plan.suspects.clone();
+        self.state.set_dates(&plan, wanted);
         plan
     }
 }

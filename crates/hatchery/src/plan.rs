@@ -39,6 +39,7 @@ pub use warm::Make;
 
 /// Everything that was seen.
 #[expect(missing_debug_implementations, reason = "it borrows everything, and a closure")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Observed<'o> {
     /// The machines.
     pub view: &'o View,
@@ -82,6 +83,10 @@ pub struct Observed<'o> {
     pub events: &'o BTreeMap<MachineId, EventTimes>,
     /// Whether new jobs are taken.
     pub draining: bool,
+    /// Whether it is time to look for what can go; what has to go goes at any time.
+    pub sweep_is_due: bool,
+    /// Whether it is time to look for models to register.
+    pub registration_is_due: bool,
 }
 
 /// Everything that is wanted.
@@ -138,6 +143,8 @@ pub struct Plan {
     pub waiting: Vec<Waiting>,
     /// Why the other warm machines are not made, in words.
     pub warm_waiting: Vec<(String, String)>,
+    /// Whether something waits for the pool to be asked.
+    pub wants_room: bool,
     /// What is in use after all this.
     pub ledger: Ledger,
 }

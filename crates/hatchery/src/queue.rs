@@ -3,8 +3,8 @@
 //!
 //! ```text
 //!  pushed / listed ──► Found ──► (being read) ──► Known ──► gone: not in a list that was begun after it was last heard of
-//!                        ▲            │
-//!                        └── failed ──┘   after a while, or when it is heard of again
+//!        ▲                            │
+//!        └── heard of again ◄── failed┘
 //! ```
 //!
 //! A job leaves by one way only, so that no failure on the way can make the hatchery ignore it.
@@ -108,15 +108,6 @@ impl<D> Queue<D> {
     pub fn read(&mut self, job: &JobId, known: D) {
         if let Some(entry) = self.jobs.get_mut(job) {
             entry.state = State::Known(known);
-        }
-    }
-
-    /// A job could not be read: it is looked at again when it is heard of again.
-    pub fn unreadable(&mut self, job: &JobId) {
-        if let Some(entry) = self.jobs.get_mut(job)
-            && matches!(entry.state, State::Reading)
-        {
-            entry.state = State::Found;
         }
     }
 

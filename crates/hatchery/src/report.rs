@@ -50,6 +50,8 @@ pub struct Report {
     pub warm_waiting: Vec<(String, String)>,
     /// Work under way.
     pub flights: Vec<String>,
+    /// How many workers are being started.
+    pub spawning: usize,
     /// Why nothing may be deleted.
     pub stopped: Option<String>,
     /// Whether new jobs are taken.
@@ -141,6 +143,7 @@ impl Report {
                 .iter()
                 .map(|flight| format!("{} {}", word(&flight.work), flight.name))
                 .collect(),
+            spawning: state.flights.iter().filter(|flight| matches!(flight.work, Work::Spawn { .. })).count(),
             stopped: plan.sweep.stopped.map(|stop| stop.to_string()),
             draining: state.draining,
             skew_ms: state.skew.map(|skew| skew.as_millis()),
@@ -155,9 +158,10 @@ fn word(work: &Work) -> &'static str {
         Work::GiveUp { .. } => "give up",
         Work::Make { .. } => "make",
         Work::Finish { .. } => "finish",
-        Work::Unclaim => "take back",
+        Work::Unclaim(_) => "take back",
         Work::Register { .. } => "register",
-        Work::Delete => "delete",
+        Work::Delete(_) => "delete",
+        Work::Free { .. } => "free",
     }
 }
 

@@ -42,6 +42,8 @@ const SIGN_IN_PAUSE: Duration = Duration::from_secs(10);
 const SIGN_IN_PATIENCE: Duration = Duration::from_mins(5);
 /// How often CDS is asked where logs go.
 const CDN_PAUSE: Duration = Duration::from_secs(2);
+/// How long workers that are being started get.
+const LANDING: Duration = Duration::from_secs(20);
 /// How long goodbyes may take.
 const GOODBYE: Duration = Duration::from_secs(5);
 
@@ -348,8 +350,15 @@ impl Running {
         self.wakes.queues();
     }
 
-    /// Ends it: takes nothing new, stops its tasks, says goodbye. Workers go on without it.
+    /// Ends it: takes nothing new, lets workers that are being started get there, stops its tasks, says goodbye. Workers
+    /// go on without it.
     pub async fn stop(self) {
+        self.drain(true).await;
+        let mut report = self.board.report.clone();
+        let landed = report.wait_for(|report| report.draining && report.spawning == 0);
+        if tokio::time::timeout(LANDING, landed).await.is_err() {
+            warn!("some workers are still being started; their jobs are offered again");
+        }
         if let Err(unfinished) = self.supervisor.shutdown(GOODBYE).await {
             warn!(tasks = ?unfinished.names, "some work was cut off; it is taken up at the next start");
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::time::Duration;
 
 use rookery_fleet::address::Network;
 use rookery_fleet::capacity::Limits;
@@ -15,7 +16,7 @@ use crate::launch::Credentials;
 use crate::launch::config::{Addresses, HttpAddress, LogOptions, TcpAddress};
 use crate::launch::credentials::Entry;
 use crate::plan::Desired;
-use crate::settings::{Cdn, Cleaning, ModelRef, Settings, Warm};
+use crate::settings::{Cdn, Cleaning, ModelRef, Settings, SlowSpawn, Warm};
 
 /// What is wanted.
 #[derive(Debug, Clone)]
@@ -28,6 +29,10 @@ pub struct Wanted {
     pub limits: Limits,
     /// How many models may be registered at once.
     pub registering: Option<u32>,
+    /// How often models to register are looked for.
+    pub register_every: Duration,
+    /// From when on a start is slow.
+    pub slow_spawn: SlowSpawn,
     /// How often a start is tried.
     pub attempts: Option<u32>,
     /// The sizes.
@@ -83,6 +88,8 @@ impl Wanted {
                 keep_smaller: settings.flavors.keep_smaller,
             },
             registering: limits.registering,
+            register_every: queue.register_every,
+            slow_spawn: queue.slow_spawn,
             attempts: queue.attempts,
             flavors: flavors(settings),
             default_flavor: settings.flavors.default.clone(),

@@ -17,10 +17,6 @@ pub struct Deletion {
     pub name: String,
     /// Why, in words.
     pub reason: String,
-    /// The job that it was for.
-    pub job: String,
-    /// The worker that ran in it.
-    pub worker: String,
     /// The path of the V1 model that it was to register.
     pub model: String,
 }
@@ -36,7 +32,6 @@ impl Crew {
             return Ending::Failed(Failure { error: chain(&error), ..Failure::default() });
         }
         info!(vm = %deletion.name, moref = %deletion.machine, reason = %deletion.reason, "machine deleted");
-        self.free_job_of(&deletion.job, &deletion.worker).await;
         Ending::Done
     }
 

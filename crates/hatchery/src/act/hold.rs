@@ -6,7 +6,7 @@ use rookery_cds::{CdsError, InfoLevel, JobId, JobStatus, SpawnInfo};
 use rookery_daemon::telemetry::chain;
 use tracing::{debug, warn};
 
-use super::Crew;
+use super::{Crew, Ending};
 use crate::model::{Guest, Runs};
 
 /// How long a start may take in all. CDS gives a V2 job to somebody else after ten minutes.
@@ -97,11 +97,11 @@ impl Crew {
     }
 
     /// Gives the job of a machine that is gone back to the queue, if it is still ours and not over. Releasing a job that
-    /// is over would run it again, so it is read first.
-    pub(super) async fn free_job_of(&self, job: &str, worker: &str) {
-        let Ok(JobId::V2(id)) = job.parse::<JobId>() else { return };
-        let Ok(v2) = self.v2() else { return };
-        let ours = match v2.job(&id).await {
+    /// is over would run it again, so it is read first; nobody else may be at work for it.
+    pub async fn free(&self, job: &JobId, worker: &str) -> Ending {
+        let JobId::V2(id) = job else { return Ending::Done };
+        let Ok(v2) = self.v2() else { return Ending::Done };
+        let ours = match v2.job(id).await {
             Ok(detail) => {
                 let job = detail.job;
                 let status = matches!(job.status, JobStatus::Scheduling | JobStatus::Building);
@@ -114,14 +114,15 @@ impl Crew {
             }
         };
         if !ours {
-            return;
+            return Ending::Done;
         }
-        match v2.release(&id).await {
+        match v2.release(id).await {
             Ok(()) => tracing::info!(job = %id, worker, "job of a deleted machine is queued again"),
             Err(error) => {
                 warn!(job = %id, error = %chain(&error), "job of a deleted machine could not be released");
             }
         }
+        Ending::Done
     }
 
     /// Tells the people who wait for a job why it waits.

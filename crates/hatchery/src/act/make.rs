@@ -86,20 +86,17 @@ impl Crew {
         }
     }
 
-    /// Takes a machine back that was claimed and never started, and gives its job back.
+    /// Takes a machine back that was claimed and never started.
     pub async fn unclaim(&self, machine: MachineId, name: String, mark: Mark) -> Ending {
         let pooled = Mark {
             worker_name: name,
             provisioning: true,
             job_id: String::new(),
             worker_start_time: None,
-            ..mark.clone()
+            ..mark
         };
         match self.hands.unclaim(&machine, &self.wanted().name, &pooled).await {
-            Ok(()) => {
-                self.free_job_of(&mark.job_id, &mark.worker_name).await;
-                Ending::Done
-            }
+            Ok(()) => Ending::Done,
             Err(error) => Ending::Failed(Failure { error: chain(&error), ..Failure::default() }),
         }
     }

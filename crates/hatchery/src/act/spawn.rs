@@ -18,7 +18,7 @@ use rookery_fleet::{MachineId, Mark};
 use rookery_fleet_vsphere::hands::{ClaimWish, CloneWish, Resize};
 use rookery_vim_client::GuestUser;
 use tokio::time::{Instant, timeout_at};
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
 use super::hold::START;
 use super::launching::For;
@@ -54,10 +54,22 @@ impl Crew {
         });
         match ended {
             Ok(()) => {
-                info!(job = %spawn.job, vm = %spawn.name, elapsed_ms = begun.elapsed().as_millis(), "worker started");
+                self.log_start(&spawn, begun);
                 Ending::Done
             }
             Err(failure) => self.undo(held, &spawn, begun, *failure).await,
+        }
+    }
+
+    fn log_start(&self, spawn: &Spawn, begun: Instant) {
+        let (job, vm, took) = (&spawn.job, &spawn.name, begun.elapsed());
+        let (elapsed_ms, slow) = (took.as_millis(), self.wanted().slow_spawn);
+        if took >= slow.critical {
+            error!(%job, %vm, elapsed_ms, "worker started far too slowly");
+        } else if took >= slow.warning {
+            warn!(%job, %vm, elapsed_ms, "worker started slowly");
+        } else {
+            info!(%job, %vm, elapsed_ms, "worker started");
         }
     }
 

@@ -17,9 +17,8 @@ use crate::flight::{Flight, FlightId, Work};
 use crate::plan::{Spawn, place_again};
 use crate::resolve::short_models;
 
-/// How long a model rests after its first failure; each further one doubles it.
-const FIRST_REST: Duration = Duration::from_secs(30);
-/// How long a model rests at most.
+/// How long a model rests at most. After its first failure it rests for the interval of provisioning; each further one
+/// doubles that.
 const LONGEST_REST: Duration = Duration::from_mins(10);
 /// How long a model counts as unusable, until it is tried again.
 const UNUSABLE: Duration = Duration::from_mins(1);
@@ -37,7 +36,6 @@ impl Keeper {
             Message::Listed(protocol, begun, jobs) => state.queue.listed(protocol, begun, jobs),
             Message::Pushed(job) => state.queue.pushed(job),
             Message::Read(job, known) => state.queue.read(&job, *known),
-            Message::Unreadable(job) => state.queue.unreadable(&job),
             Message::Gone(job) => state.queue.gone(&job),
             Message::Model(model, read) => {
                 state.fetching.remove(&model);
@@ -110,7 +108,7 @@ impl Keeper {
         let model = model_of(&flight);
         match ending {
             Ending::Done => {
-                if let Some(job) = &job {
+                if let Work::Spawn { job, .. } = &flight.work {
                     self.state.queue.gone(job);
                 }
                 if let Some(model) = model {
@@ -121,7 +119,11 @@ impl Keeper {
                         self.count(job, now);
                         self.wakes.workers();
                     }
-                    (Work::Delete, Some(machine)) => drop(self.state.doomed.remove(machine)),
+                    (Work::Delete(of), Some(machine)) => {
+                        self.state.doomed.remove(machine);
+                        self.free(of, Some(machine));
+                    }
+                    (Work::Unclaim(of), machine) => self.free(of, machine.as_ref()),
                     _ => {}
                 }
             }
@@ -150,7 +152,7 @@ impl Keeper {
     fn absorb_failure(&mut self, flight: &Flight, failure: Failure, now: Timestamp) {
         let Failure { error, doomed, lingering, blames_template, tried } = failure;
         match (&flight.work, flight.job()) {
-            (Work::Delete | Work::Unclaim, _) => {
+            (Work::Delete(_) | Work::Unclaim(_), _) => {
                 warn!(vm = %flight.name, error, "machine could not be changed; the next pass tries again");
             }
             (_, Some(job)) if tried => self.count(&job.clone(), now),
@@ -168,7 +170,8 @@ impl Keeper {
             matches!(flight.work, Work::Make { .. } | Work::Finish { .. } | Work::Register { .. });
         if let Some(model) = model_of(flight).filter(|_| blames_template || housekeeping) {
             let failures = self.state.failures.entry(model.clone()).or_default();
-            let rest = FIRST_REST.saturating_mul(1 << (*failures).min(8)).min(LONGEST_REST);
+            let first = self.wanted.borrow().warm.interval;
+            let rest = first.saturating_mul(1 << (*failures).min(8)).min(LONGEST_REST.max(first));
             *failures += 1;
             let until = later(self.state.server_now(), rest);
             self.state.setbacks.insert(model, until);
@@ -191,6 +194,6 @@ fn model_of(flight: &Flight) -> Option<(Line, String)> {
         | Work::Make { line, model, .. }
         | Work::Finish { line, model, .. } => Some((*line, model.clone())),
         Work::Register { model } => Some((Line::V1, model.clone())),
-        Work::GiveUp { .. } | Work::Unclaim | Work::Delete => None,
+        Work::GiveUp { .. } | Work::Unclaim(_) | Work::Delete(_) | Work::Free { .. } => None,
     }
 }

@@ -10,14 +10,14 @@ use rookery_daemon::telemetry::chain;
 use rookery_fleet::capacity::Shortage;
 use rookery_fleet::flavor::Footprint;
 use rookery_fleet::sweep::EventTimes;
-use rookery_fleet::{Machine, MachineId, names};
+use rookery_fleet::{Machine, MachineId, Mark, names};
 use tokio::sync::mpsc;
 use tracing::{debug, info, warn};
 
 use super::{Keeper, Message};
 use crate::act::{Deletion, Ending};
 use crate::demand::AsCodeRef;
-use crate::flight::{Flight, FlightId, Work};
+use crate::flight::{Flight, FlightId, Trace, Work};
 use crate::plan::{Plan, Waiting, Why};
 use crate::resolve::Known;
 use crate::wanted::Wanted;
@@ -84,7 +84,8 @@ impl Keeper {
         for machine in self.machines(&plan.unclaim) {
             let Some(mark) = machine.mark().cloned() else { continue };
             info!(vm = %machine.name, job = %mark.job_id, "machine that was claimed and never started goes back");
-            let (crew, id) = (self.crew.in_the_background(), self.take_off(about(&machine, Work::Unclaim)));
+            let (crew, id) =
+                (self.crew.in_the_background(), self.take_off(about(&machine, Work::Unclaim(trace(&mark)))));
             let (name, machine) = (machine.name.clone(), machine.id.clone());
             self.fly("taking back of a machine", id, async move { crew.unclaim(machine, name, mark).await });
         }
@@ -108,12 +109,25 @@ impl Keeper {
             machine: id.clone(),
             name: machine.name.clone(),
             reason,
-            job: mark.job_id.clone(),
-            worker: mark.worker_name.clone(),
             model: mark.worker_model_path.clone(),
         };
-        let (crew, flight) = (self.crew.in_the_background(), self.take_off(about(&machine, Work::Delete)));
+        let work = Work::Delete(trace(mark));
+        let (crew, flight) = (self.crew.in_the_background(), self.take_off(about(&machine, work)));
         self.fly("deletion of a machine", flight, async move { crew.delete(&deletion).await });
+    }
+
+    /// Gives the job of a machine that was given up back to the queue. Only if nobody is at work for it: the job may have
+    /// been released and taken by us again meanwhile.
+    pub(super) fn free(&mut self, of: &Trace, machine: Option<&MachineId>) {
+        let Ok(job @ JobId::V2(_)) = of.job.parse::<JobId>() else { return };
+        let is_for = |other: &Machine| other.mark().is_some_and(|mark| mark.job_id == of.job);
+        let served = self.state.view.iter().any(|other| Some(&other.id) != machine && is_for(other));
+        if served || self.state.flights.jobs().contains(&job) {
+            return;
+        }
+        let (crew, worker) = (self.crew.in_the_background(), of.worker.clone());
+        let id = self.take_off(nameless(Work::Free { job: job.clone() }));
+        self.fly("release of a job", id, async move { crew.free(&job, &worker).await });
     }
 
     fn disable(&self, name: &str) {
@@ -169,9 +183,7 @@ impl Keeper {
         if plan.waiting.iter().any(short) {
             self.wakes.workers();
         }
-        let wants_room =
-            !self.state.demands.is_empty() || !plan.warm_waiting.is_empty() || !plan.registrations.is_empty();
-        if self.state.needs_room() && wants_room {
+        if plan.wants_room {
             self.wakes.room();
         }
         for machine in &plan.sweep.needs_events {
@@ -306,6 +318,10 @@ impl Drop for Landing {
             self.keeper.try_send(Message::Ended(self.id, ending)).ok();
         }
     }
+}
+
+fn trace(mark: &Mark) -> Trace {
+    Trace { job: mark.job_id.clone(), worker: mark.worker_name.clone() }
 }
 
 fn nameless(work: Work) -> Flight {

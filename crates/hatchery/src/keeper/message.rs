@@ -28,8 +28,6 @@ pub enum Message {
     Pushed(JobId),
     /// A job was read.
     Read(JobId, Box<Known>),
-    /// A job could not be read.
-    Unreadable(JobId),
     /// A job does not wait any more.
     Gone(JobId),
     /// A model was read, or not.

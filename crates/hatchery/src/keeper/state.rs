@@ -14,9 +14,10 @@ use rookery_fleet::{MachineId, View};
 
 use crate::demand::{self, AsCodeRef, Rules};
 use crate::flight::{FlightId, Flights};
-use crate::plan::{Demand, Observed, Suspects};
+use crate::plan::{Demand, Observed, Plan, Suspects};
 use crate::queue::Queue;
 use crate::resolve::{Fetched, Known, Resolved, resolve};
+use crate::wanted::Wanted;
 
 /// How long a sample of the pool's room is good.
 const ROOM_AGE: Duration = Duration::from_secs(10);
@@ -73,6 +74,10 @@ pub struct State {
     pub draining: bool,
     /// How far vCenter's clock is ahead of ours.
     pub skew: Option<SignedDuration>,
+    /// When to look next for what can go.
+    pub(super) sweep_at: Timestamp,
+    /// When to look next for models to register.
+    pub(super) register_at: Timestamp,
     /// When a job was last told why it waits, and with which word.
     pub(super) told: BTreeMap<JobId, (&'static str, Timestamp)>,
     /// When a job began to wait for this reason.
@@ -168,6 +173,19 @@ impl State {
             addresses_settled: self.addresses_settled,
             events: &self.events,
             draining: self.draining,
+            sweep_is_due: self.sweep_at <= self.now,
+            registration_is_due: self.register_at <= self.now,
+        }
+    }
+
+    /// Says when to look again. A look that could not tell anything does not count, nor does one that waits for the pool.
+    pub(super) fn set_dates(&mut self, plan: &Plan, wanted: &Wanted) {
+        let later = |period: Duration| self.now.saturating_add(period).unwrap_or(Timestamp::MAX);
+        if self.sweep_at <= self.now && plan.sweep.stopped.is_none() {
+            self.sweep_at = later(wanted.cleaning.interval);
+        }
+        if self.register_at <= self.now && !plan.wants_room && self.view.complete && self.models.is_some() {
+            self.register_at = later(wanted.register_every);
         }
     }
 

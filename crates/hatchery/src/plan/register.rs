@@ -44,7 +44,7 @@ impl Pass<'_> {
     pub(super) fn register_models(&mut self) {
         let (Some(models), Some(most)) = (self.seen.models, self.want.registering) else { return };
         if self.seen.draining
-            || self.seen.room_is_asked
+            || !self.seen.registration_is_due
             || !self.seen.view.complete
             || self.seen.listing.is_none()
         {
@@ -57,6 +57,10 @@ impl Pass<'_> {
         });
         for model in due {
             match self.registration(model, most) {
+                Ok(Some(_)) if self.seen.room_is_asked => {
+                    self.plan.wants_room = true;
+                    return;
+                }
                 Ok(Some(registration)) => {
                     self.ledger.take_registration(&registration.footprint);
                     self.plan.registrations.push(registration);

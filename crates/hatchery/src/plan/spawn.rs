@@ -128,6 +128,7 @@ impl<'p> Pass<'p> {
             return Err(Why::Unusable { model: runs.label.clone(), reason: reason.clone() });
         }
         if self.seen.room_is_asked {
+            self.plan.wants_room = true;
             return Err(Why::RoomIsAsked);
         }
         let template = self.template(runs);

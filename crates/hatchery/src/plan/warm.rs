@@ -5,7 +5,7 @@ use rookery_fleet::address::Assigned;
 use rookery_fleet::flavor::{Flavor, Footprint};
 use rookery_fleet::names::Line;
 use rookery_fleet::origin::Origin;
-use rookery_fleet::sweep::{self, Facts, Noticed};
+use rookery_fleet::sweep::{self, Facts, Noticed, Reason};
 use rookery_fleet::warm::{self, Addresses, Kind, Making, TemplateState, Wish};
 use rookery_fleet::{Machine, MachineId};
 
@@ -86,8 +86,12 @@ impl Pass<'_> {
         self.plan.finish = planned.finish;
         self.plan.unclaim = planned.give_back;
         self.plan.remove = planned.remove;
+        if self.seen.draining {
+            return;
+        }
         // What is not known about room concerns new machines alone.
-        if self.seen.room_is_asked || self.seen.draining {
+        if self.seen.room_is_asked {
+            self.plan.wants_room |= !planned.make.is_empty();
             return;
         }
         for make in planned.make {
@@ -182,6 +186,9 @@ impl Pass<'_> {
             events: self.seen.events,
         };
         self.plan.sweep = sweep::verdicts(self.seen.view, &facts, &noticed);
+        if !self.seen.sweep_is_due {
+            self.plan.sweep.delete.retain(|(_, reason)| matches!(reason, Reason::Doomed(_)));
+        }
     }
 }
 

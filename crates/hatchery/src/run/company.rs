@@ -4,8 +4,11 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use jiff::{SignedDuration, Timestamp};
 use rookery_daemon::telemetry::chain;
 use rookery_fleet_vsphere::company::{self, Other};
+use rookery_vim::envelope::service_instance;
+use rookery_vim::methods::CurrentTime;
 use rookery_vim_client::Client;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -13,6 +16,9 @@ use tracing::{info, warn};
 
 /// How often one that stands by looks whether it is alone.
 const STANDBY: Duration = Duration::from_secs(10);
+
+/// After so much silence another one has crashed.
+const SILENCE: SignedDuration = SignedDuration::from_mins(3);
 
 /// What to do if there is another one of the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,7 +119,8 @@ pub(super) async fn alone(
                 return Ok(());
             }
         };
-        let Some(other) = others.into_iter().next() else { return Ok(()) };
+        let now = client.call(&CurrentTime { this: service_instance() }).await.ok();
+        let Some(other) = others.into_iter().find(|other| is_alive(other, now)) else { return Ok(()) };
         if policy == Policy::Refuse || stop.is_cancelled() {
             return Err(CompanyError::Other { name: name.to_owned(), other: Box::new(other) });
         }
@@ -121,6 +128,14 @@ pub(super) async fn alone(
             info!(other = %other.instance, "standing by: a hatchery of this name has a session");
         }
         wait(stop).await;
+    }
+}
+
+/// A session lives on for half an hour after its process has crashed; but one that runs asks something every minute.
+fn is_alive(other: &Other, now: Option<Timestamp>) -> bool {
+    match (other.last_active, now) {
+        (Some(last), Some(now)) => now.duration_since(last) <= SILENCE,
+        (None, _) | (_, None) => true,
     }
 }
 
