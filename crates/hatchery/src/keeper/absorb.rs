@@ -162,7 +162,11 @@ impl Keeper {
         if let Some(job) = flight.job() {
             self.state.queue.gone(&job.clone());
         }
-        self.state.doomed.extend(doomed);
+        if let Some((machine, doom)) = doomed {
+            self.state.doomed.insert(machine, doom);
+            // It goes with the next list of workers.
+            self.wakes.workers();
+        }
         if let Some(address) = lingering {
             self.state.lingering_until.insert(address, later(now, LINGERING));
         }

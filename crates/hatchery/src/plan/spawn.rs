@@ -10,7 +10,7 @@ use rookery_fleet::capacity::admit;
 use rookery_fleet::claim::{self, Fit, Wanted};
 use rookery_fleet::flavor::{Choice, Flavor, Footprint, footprint};
 use rookery_fleet::origin::Origin;
-use rookery_fleet::{Hardware, Machine, MachineId, Mark, names};
+use rookery_fleet::{Hardware, Machine, MachineId, Mark, Power, names};
 
 use super::{Pass, Waiting, Why};
 use crate::demand::Refusal;
@@ -89,9 +89,13 @@ impl<'p> Pass<'p> {
         }
     }
 
-    /// The jobs that have a machine, by the machines' marks.
+    /// The jobs that have a machine, by the machines' marks. One that was given up and is off serves nobody any more.
     fn served(&self) -> BTreeMap<String, String> {
-        let owned = self.seen.view.owned(self.want.owner).filter(|(_, mark)| !mark.job_id.is_empty());
+        let over = |machine: &Machine| {
+            machine.power == Some(Power::Off) && self.seen.doomed.contains_key(&machine.id)
+        };
+        let owned = self.seen.view.owned(self.want.owner);
+        let owned = owned.filter(|(machine, mark)| !mark.job_id.is_empty() && !over(machine));
         owned.map(|(machine, mark)| (mark.job_id.clone(), machine.name.clone())).collect()
     }
 
