@@ -226,6 +226,8 @@ struct Refill<'a> {
     observed: &'a Observed<'a>,
     desired: &'a Desired<'a>,
     missing: Vec<u32>,
+    /// What each wish has already.
+    alive: Vec<u32>,
     room: usize,
     /// How many of each line stay unmade, since machines not told yet may be theirs.
     unknown: BTreeMap<Line, u32>,
@@ -234,11 +236,20 @@ struct Refill<'a> {
 
 impl<'a> Refill<'a> {
     fn new(observed: &'a Observed<'a>, desired: &'a Desired<'a>, census: &Census<'a>, room: usize) -> Self {
-        let missing = census.missing();
-        Self { observed, desired, missing, room, unknown: census.unknown.clone(), ledger: observed.ledger }
+        let (missing, alive) = (census.missing(), census.counts.iter().map(Count::alive).collect());
+        Self {
+            observed,
+            desired,
+            missing,
+            alive,
+            room,
+            unknown: census.unknown.clone(),
+            ledger: observed.ledger,
+        }
     }
 
-    /// One of each wish per turn, until nothing more can be made.
+    /// One at a time for the wish that has fewest, until nothing more can be made. Where there is room for one at a time,
+    /// any fixed order would let the first wish keep all others waiting.
     fn run(mut self, plan: &mut Plan, random: &mut StdRng) {
         if self.missing.iter().all(|missing| *missing == 0) {
             return;
@@ -250,23 +261,18 @@ impl<'a> Refill<'a> {
         let none = BTreeSet::new();
         let mut free = address::free(networks, held.unwrap_or(&none));
         let mut used = self.names();
-        let mut turn: Vec<usize> = (0..self.missing.len()).collect();
+        let mut open: Vec<usize> = (0..self.missing.len()).collect();
         loop {
-            turn.retain(|wish| self.missing.get(*wish).is_some_and(|missing| *missing > 0));
-            let mut blocked = BTreeSet::new();
-            for &wish in &turn {
-                match self.make(wish, &mut free, &mut used, random) {
-                    Ok(make) => plan.make.push(make),
-                    Err(why) => {
-                        let missing = self.missing.get(wish).copied().unwrap_or_default();
-                        plan.waiting.push(Waiting { wish, missing, why });
-                        blocked.insert(wish);
-                    }
+            open.retain(|wish| self.missing.get(*wish).is_some_and(|missing| *missing > 0));
+            let has = |wish: &&usize| self.alive.get(**wish).copied();
+            let Some(wish) = open.iter().min_by_key(has).copied() else { break };
+            match self.make(wish, &mut free, &mut used, random) {
+                Ok(make) => plan.make.push(make),
+                Err(why) => {
+                    let missing = self.missing.get(wish).copied().unwrap_or_default();
+                    plan.waiting.push(Waiting { wish, missing, why });
+                    open.retain(|other| *other != wish);
                 }
-            }
-            turn.retain(|wish| !blocked.contains(wish));
-            if turn.is_empty() {
-                break;
             }
         }
         plan.waiting.sort_by_key(|waiting| waiting.wish);
@@ -320,8 +326,8 @@ impl<'a> Refill<'a> {
         used.insert(name.clone());
         self.ledger.take_warm(&footprint);
         self.room -= 1;
-        if let Some(missing) = self.missing.get_mut(wish) {
-            *missing -= 1;
+        if let (Some(missing), Some(alive)) = (self.missing.get_mut(wish), self.alive.get_mut(wish)) {
+            (*missing, *alive) = (*missing - 1, *alive + 1);
         }
         Ok(Make { wish, kind, name, address, flavor, footprint })
     }

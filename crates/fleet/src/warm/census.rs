@@ -25,7 +25,7 @@ pub struct Count {
 }
 
 impl Count {
-    fn alive(&self) -> u32 {
+    pub(super) fn alive(&self) -> u32 {
         self.ready.saturating_add(self.starting)
     }
 }

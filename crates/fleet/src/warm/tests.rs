@@ -134,6 +134,18 @@ fn wishes_take_turns_in_their_order() {
 }
 
 #[test]
+fn who_has_fewest_comes_first() {
+    // With room for one at a time the first wish had all its machines before the others had any.
+    let has = |count: usize| (0..count).map(|nth| warm(&format!("provision-v2-{nth}"), "a", ""));
+    let wishes = || vec![wish("a", 4), wish("b", 2)];
+    for (count, expected) in [(0, "a"), (1, "b"), (3, "b")] {
+        let narrow = World { pool_size: 1, ..world(has(count), wishes()) };
+        assert_eq!(narrow.makes(), expected, "{count}");
+    }
+    assert_eq!(world(has(2), wishes()).makes(), "b b a a");
+}
+
+#[test]
 fn what_there_is_and_what_is_in_flight_counts_and_what_leaves_does_not() {
     let mut world = world(
         [
@@ -253,7 +265,7 @@ fn a_machine_not_told_yet_holds_a_slot_of_its_line() {
     assert_eq!(world.waits(), [(0, 1, "unknown")]);
     // Our own clone is already counted.
     world.making.push(making("provision-v2-x", "a"));
-    assert_eq!(world.makes(), "a b");
+    assert_eq!(world.makes(), "b a");
     assert!(world.waits().is_empty());
 }
 
