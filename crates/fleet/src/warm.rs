@@ -15,7 +15,7 @@ use rand::rngs::StdRng;
 use crate::address::{self, Assigned, Network};
 use crate::capacity::{self, Ledger, Limits, PoolRoom};
 use crate::flavor::{Flavor, Flavors, Footprint, footprint};
-use crate::machine::{Hardware, Machine, MachineId, View};
+use crate::machine::{Hardware, Machine, MachineId, Power, View};
 use crate::names::{self, Line};
 use crate::origin::Origin;
 use crate::sweep::Stop;
@@ -214,9 +214,13 @@ pub fn plan(observed: &Observed<'_>, desired: &Desired<'_>, random: &mut StdRng)
     let mut plan = Plan { remove, stopped, ..Plan::default() };
     plan.give_back = census.half_claimed.iter().map(|machine| machine.id.clone()).collect();
     let room = desired.pool_size.saturating_sub(observed.making.len());
-    plan.finish = census.half_made().take(room).map(|machine| machine.id.clone()).collect();
-    let room = room - plan.finish.len();
-    Refill::new(observed, desired, &census, room).run(&mut plan, random);
+    let mut refill = Refill::new(observed, desired, &census, room);
+    plan.finish = census
+        .half_made()
+        .filter(|machine| refill.finish(machine))
+        .map(|machine| machine.id.clone())
+        .collect();
+    refill.run(&mut plan, random);
     plan.counts = census.counts;
     plan
 }
@@ -281,6 +285,24 @@ impl<'a> Refill<'a> {
     fn names(&self) -> BTreeSet<String> {
         let listed = self.observed.view.iter().map(|machine| machine.name.clone());
         listed.chain(self.observed.making.iter().map(|making| making.name.clone())).collect()
+    }
+
+    /// Whether a half-made machine can be brought to its end now. One that is off has to run for that.
+    fn finish(&mut self, machine: &Machine) -> bool {
+        if self.room == 0 {
+            return false;
+        }
+        if machine.power == Some(Power::Off) {
+            let footprint = footprint(None, machine.hardware);
+            let Desired { limits, flavors, .. } = *self.desired;
+            let room = self.observed.room.as_ref();
+            if capacity::admit_warm(&self.ledger, limits, room, &footprint, None, flavors).is_err() {
+                return false;
+            }
+            self.ledger.take_warm(&footprint);
+        }
+        self.room -= 1;
+        true
     }
 
     fn make(

@@ -294,6 +294,18 @@ fn half_made_machines_are_finished_unless_somebody_is_at_them() {
     assert_eq!((plan.finish.len(), plan.make.len()), (2, 0));
 }
 
+// They were started without asking, whatever the limits said.
+#[test]
+fn half_made_machines_that_are_off_are_started_only_where_there_is_room() {
+    let half = |name| Machine { awaits_setup: true, ..warm(name, "a", "") };
+    let machines = [half("provision-v2-a"), half("provision-v2-b"), on(warm("provision-v2-c", "a", ""))];
+    let mut world = world(machines, vec![wish("a", 4)]);
+    world.limits.cpus = Some(2);
+    let plan = world.plan();
+    assert_eq!(plan.finish, ["a", "c"].map(|name| id(&format!("provision-v2-{name}"))));
+    assert_eq!(plan.make.len(), 0, "what is finished has taken the room");
+}
+
 #[test]
 fn half_claimed_machines_are_given_back_and_count_as_ready() {
     let half = |name: &str, power| {
