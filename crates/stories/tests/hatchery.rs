@@ -1,5 +1,8 @@
 //! Stories of the hatchery: a real vCenter's protocol on one side, a CDS's on the other, and real programs in guests.
 
 mod hatchery {
+    mod history;
     mod jobs;
+    mod limits;
+    mod protocol;
 }
