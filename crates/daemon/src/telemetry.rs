@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::ParseError;
+use tracing_subscriber::reload;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 
 /// How log lines look.
@@ -48,18 +49,43 @@ pub enum TelemetryError {
     /// Something else in this process logs already.
     #[error("logging is already set up")]
     Repeated(#[source] TryInitError),
+    /// Nothing is logged any more.
+    #[error("what is logged cannot be changed")]
+    Unchangeable(#[source] reload::Error),
+}
+
+/// What is logged, for those who change it while the process runs.
+#[expect(missing_debug_implementations, reason = "it holds a closure")]
+pub struct Filter(Box<dyn Fn(EnvFilter) -> Result<(), reload::Error> + Send + Sync>);
+
+impl Filter {
+    /// Logs by another filter from now on.
+    pub fn change(&self, filter: &str) -> Result<(), TelemetryError> {
+        (self.0)(parse(filter)?).map_err(TelemetryError::Unchangeable)
+    }
 }
 
 /// Sets up logging for the whole process; once.
-pub fn init(telemetry: &Telemetry) -> Result<(), TelemetryError> {
-    let filter = EnvFilter::try_new(&telemetry.filter)
-        .map_err(|source| TelemetryError::Filter { filter: telemetry.filter.clone(), source })?;
+pub fn init(telemetry: &Telemetry) -> Result<Filter, TelemetryError> {
+    let filter = parse(&telemetry.filter)?;
     let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
-    match telemetry.format {
-        LogFormat::Human => lines.with_ansi(wants_colour()).finish().try_init(),
-        LogFormat::Json => lines.json().finish().try_init(),
-    }
-    .map_err(TelemetryError::Repeated)
+    let filter = match telemetry.format {
+        LogFormat::Human => {
+            let lines = lines.with_ansi(wants_colour()).with_filter_reloading();
+            let handle = lines.reload_handle();
+            lines.finish().try_init().map(|()| Filter(Box::new(move |filter| handle.reload(filter))))
+        }
+        LogFormat::Json => {
+            let lines = lines.json().with_filter_reloading();
+            let handle = lines.reload_handle();
+            lines.finish().try_init().map(|()| Filter(Box::new(move |filter| handle.reload(filter))))
+        }
+    };
+    filter.map_err(TelemetryError::Repeated)
+}
+
+fn parse(filter: &str) -> Result<EnvFilter, TelemetryError> {
+    EnvFilter::try_new(filter).map_err(|source| TelemetryError::Filter { filter: filter.to_owned(), source })
 }
 
 /// An error with its causes, `a: b: c`, leaving out a cause that its parent has already spelled out.

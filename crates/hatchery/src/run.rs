@@ -119,11 +119,6 @@ pub async fn start(parts: Parts, supervisor: &Supervisor) -> Result<Running, Sta
     let stop = supervisor.token();
     let key = HatcheryKey::from_pem(&settings.identity.private_key)?;
     let cds = sign_up(&settings, cds, &key, &clock, &version, StdRng::seed_from_u64(random.random()))?;
-    tokio::select! {
-        biased;
-        () = stop.cancelled() => return Err(StartError::Stopped),
-        signed = sign_in(&cds, &settings) => signed?,
-    }
     let name = settings.identity.name.clone();
     let options = Options {
         endpoint: settings.vcenter.endpoint.clone(),
@@ -136,12 +131,22 @@ pub async fn start(parts: Parts, supervisor: &Supervisor) -> Result<Running, Sta
         random: StdRng::seed_from_u64(random.random()),
     };
     let client = Client::connect(options, vcenter).await.map_err(StartError::VCenter)?;
-    let started =
-        Assembly { settings, cds, client: client.clone(), key, clock, random, listener, hostname, version };
-    let company = company::alone(&client, &name, &instance, policy, &stop).await;
-    let running = match company {
-        Ok(()) => started.assemble(supervisor).await,
-        Err(error) => Err(error.into()),
+    // CDS is told of this one only once it is the only one of its name.
+    let welcome = async {
+        company::alone(&client, &name, &instance, policy, &stop).await?;
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => Err(StartError::Stopped),
+            signed = sign_in(&cds, &settings) => signed,
+        }
+    };
+    let running = match welcome.await {
+        Ok(()) => {
+            let (cds, client) = (cds.clone(), client.clone());
+            let started = Assembly { settings, cds, client, key, clock, random, listener, hostname, version };
+            started.assemble(supervisor).await
+        }
+        Err(error) => Err(error),
     };
     if running.is_err() {
         client.close().await.ok();

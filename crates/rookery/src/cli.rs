@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
 use rookery_daemon::telemetry::{LogFormat, Telemetry};
+use rookery_hatchery::settings::Log;
 
-use crate::{doctor, settings, sim, up, vm};
+use crate::{doctor, hatchery, settings, sim, up, vm};
 
 /// A failing watch is told by the commands themselves, in words; the client's own warnings would repeat it.
 const QUIET: &str = "warn,rookery_vim_client=error";
@@ -42,6 +43,12 @@ pub enum Command {
     },
     /// Look for everything that stands in the way of making VMs, and tell what to do about it
     Doctor(doctor::Args),
+    /// Serve the jobs of a CDS server with workers in VMs
+    Hatchery {
+        /// What to do.
+        #[command(subcommand)]
+        command: hatchery::Command,
+    },
     /// Simulate a system that Rookery talks to
     Sim {
         /// Which one.
@@ -59,9 +66,9 @@ pub struct General {
     /// The settings file that was asked for.
     #[arg(long, global = true, value_name = "FILE", help = CONFIG_HELP)]
     pub config: Option<PathBuf>,
-    /// How log lines look
-    #[arg(long, global = true, value_name = "FORMAT", default_value = "human", value_parser = log_format())]
-    log_format: LogFormat,
+    /// How log lines look [default: human]
+    #[arg(long, global = true, value_name = "FORMAT", value_parser = log_format())]
+    log_format: Option<LogFormat>,
     /// Log more to standard error; -vv logs every call
     #[arg(short, long, global = true, action = ArgAction::Count, conflicts_with = "log")]
     verbose: u8,
@@ -70,15 +77,20 @@ pub struct General {
 }
 
 impl General {
-    /// What is logged, and how.
-    pub fn telemetry(&self) -> Telemetry {
+    /// What is logged, and how. What the command line does not say is taken from `file`, if there is one.
+    pub fn telemetry(&self, file: Option<Log>) -> Telemetry {
         let by_count = match self.verbose {
-            0 => QUIET,
+            0 => file.map_or(QUIET, |log| hatchery::filter_of(log.level)),
             1 => VERBOSE,
             2.. => VERY_VERBOSE,
         };
         let filter = self.log.clone().unwrap_or_else(|| by_count.to_owned());
-        Telemetry { format: self.log_format, filter }
+        Telemetry { format: self.log_format.or(file.map(|log| log.format)).unwrap_or_default(), filter }
+    }
+
+    /// Whether the command line says how much is logged.
+    pub fn says_what_to_log(&self) -> bool {
+        self.log.is_some() || self.verbose > 0
     }
 }
 

@@ -12,6 +12,7 @@ pub mod doctor;
 mod failure;
 pub mod fleet;
 mod guest_user;
+pub mod hatchery;
 pub mod output;
 pub mod settings;
 pub mod sim;
@@ -23,7 +24,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Parser as _;
-use rookery_daemon::telemetry;
+use rookery_daemon::telemetry::{self, Filter};
 use tokio::runtime;
 
 use cli::{Cli, Command, GuestLogin};
@@ -51,18 +52,27 @@ pub fn main() -> ExitCode {
 }
 
 fn start(cli: Cli) -> anyhow::Result<Ending> {
-    telemetry::init(&cli.general.telemetry())?;
+    let log = match &cli.command {
+        Command::Hatchery { command } => command.log(),
+        Command::Up(_)
+        | Command::Vm { .. }
+        | Command::Doctor(_)
+        | Command::Sim { .. }
+        | Command::Settings(_) => None,
+    };
+    let filter = telemetry::init(&cli.general.telemetry(log))?;
+    let filter = Some(filter).filter(|_| !cli.general.says_what_to_log());
     let runtime = runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .context("the asynchronous runtime cannot be started")?;
-    let ending = runtime.block_on(Box::pin(run(cli)));
+    let ending = runtime.block_on(Box::pin(run(cli, filter)));
     // Not by dropping it: that would wait for a name lookup that hangs.
     runtime.shutdown_background();
     ending
 }
 
-async fn run(cli: Cli) -> anyhow::Result<Ending> {
+async fn run(cli: Cli, filter: Option<Filter>) -> anyhow::Result<Ending> {
     let out = &mut Out::stdout();
     let load = |connect, guest: Option<&GuestLogin>| -> Loaded {
         let sources = Sources::of_this_process(cli.general.config.clone(), connect);
@@ -77,6 +87,7 @@ async fn run(cli: Cli) -> anyhow::Result<Ending> {
             vm::run(&load(command.connect().clone(), command.guest()), command, out).await
         }
         Command::Settings(args) => settings::show(&load(args.connect.clone(), None), &args, out).await,
+        Command::Hatchery { command } => hatchery::run(command, filter, out).await,
         Command::Sim { command } => sim::run(command, out).await,
     }
 }

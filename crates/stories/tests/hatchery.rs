@@ -1,6 +1,7 @@
 //! Stories of the hatchery: a real vCenter's protocol on one side, a CDS's on the other, and real programs in guests.
 
 mod hatchery {
+    mod cli;
     mod history;
     mod jobs;
     mod limits;

@@ -28,6 +28,7 @@ fn help_of_the_program() {
       up        Show the live fleet of a vCenter
       vm        List, inspect, watch and change virtual machines
       doctor    Look for everything that stands in the way of making VMs, and tell what to do about it
+      hatchery  Serve the jobs of a CDS server with workers in VMs
       sim       Simulate a system that Rookery talks to
       settings  Show the effective settings and where each comes from
 
@@ -116,7 +117,7 @@ fn help_of_a_command_that_connects() {
 
 #[test]
 fn verbosity_chooses_what_is_logged() {
-    let filter = |args: &[&str]| Cli::try_parse_from(args).unwrap().general.telemetry().filter;
+    let filter = |args: &[&str]| Cli::try_parse_from(args).unwrap().general.telemetry(None).filter;
     assert_eq!(filter(&["rookery", "up"]), QUIET);
     assert_eq!(filter(&["rookery", "-v", "up"]), VERBOSE);
     assert_eq!(filter(&["rookery", "up", "-vv"]), VERY_VERBOSE);

@@ -1,0 +1,216 @@
+//! `rookery hatchery run`.
+//!
+//! ```text
+//!   settings ─► lock of this machine ─► pages ─► vCenter, CDS ─► SIGHUP: reload ─┐
+//!                                                                     ▲           │
+//!                                                                     └───────────┘
+//!                                       SIGTERM: sign out, log out, 0 ◄──┴──► CDS takes no heartbeat: 1
+//! ```
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, anyhow};
+use rand::SeedableRng as _;
+use rand::rngs::{StdRng, SysRng};
+use rookery_cds::ApiAddress;
+use rookery_daemon::telemetry::Filter;
+use rookery_daemon::{Clock, Supervisor};
+use rookery_hatchery::run::{Lock, Parts, Policy, Running, StartError, start};
+use rookery_hatchery::settings::{self, Listen, Loaded, Settings};
+use rookery_vim_client::TcpDial;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tracing::{error, info, warn};
+
+use super::{File, filter_of, folder};
+use crate::Ending;
+use crate::fleet::stop;
+use crate::output::{Out, printable};
+
+/// How long the listeners for signals get to end.
+const SIGNALS_END: Duration = Duration::from_secs(1);
+/// How long a start that a signal interrupts may go on: the session that it may have made must be ended.
+const START_GRACE: Duration = Duration::from_secs(5);
+
+/// The arguments of `hatchery run`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The settings.
+    #[command(flatten)]
+    pub(super) file: File,
+    /// If a hatchery of this name runs already, wait until it has ended and take over
+    #[arg(long)]
+    standby: bool,
+    /// What tells this hatchery from others of its name, the same at each start; needed where the name of the machine
+    /// changes, as in a container [default: the name of this machine and the folder of the lock]
+    #[arg(long, value_name = "NAME")]
+    instance: Option<String>,
+    /// Where to serve the monitoring pages [default: commonConfiguration.http of the file]
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
+}
+
+pub(super) async fn run(args: &Args, filter: Option<Filter>, out: &mut Out) -> anyhow::Result<Ending> {
+    let loaded = settings::load_file(&args.file.config)?;
+    tell(&loaded);
+    // Before anything that takes time: without a listener the signal would end the process.
+    let hangups = signal(SignalKind::hangup()).context("SIGHUP cannot be listened to")?;
+    let listeners = Supervisor::new();
+    let stop = stop::listen(&listeners).await;
+    let served = serve(args, loaded.settings, filter, hangups, &stop, out).await;
+    listeners.shutdown(SIGNALS_END).await.ok();
+    served
+}
+
+async fn serve(
+    args: &Args,
+    settings: Settings,
+    filter: Option<Filter>,
+    mut hangups: Signal,
+    stop: &CancellationToken,
+    out: &mut Out,
+) -> anyhow::Result<Ending> {
+    let name = settings.identity.name.clone();
+    let folder = folder::runtime()?;
+    let policy = if args.standby { Policy::Standby } else { Policy::Refuse };
+    let _lock = match Lock::take(&folder, &name, policy, stop).await {
+        Err(_) if stop.is_cancelled() => return Ok(Ending::Done),
+        taken => taken?,
+    };
+    let listener = listen(args.listen, &settings.listen).await?;
+    let pages = listener.local_addr().context("the listener has no address")?;
+    let hostname = hostname();
+    let instance = args.instance.clone().unwrap_or_else(|| format!("{hostname}:{}", folder.display()));
+    let parts = parts(settings.clone(), listener, instance, hostname, policy)?;
+    let supervisor = Supervisor::new();
+    let Some(hatchery) = begin(parts, &supervisor, stop).await? else { return Ok(Ending::Done) };
+    let (vcenter, cds) = (&settings.vcenter.endpoint, &settings.api.url);
+    let told =
+        format!("hatchery {name:?} serves {cds} with VMs of {vcenter}; pages: http://{pages}/mon/status");
+    // Nobody may be there to read it: a daemon goes on all the same.
+    out.line(&printable(&told)).await.ok();
+    let mut acting = settings;
+    loop {
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => {
+                info!("stopping; workers that run go on");
+                hatchery.stop().await;
+                return Ok(Ending::Done);
+            }
+            () = hatchery.over.cancelled() => {
+                hatchery.stop().await;
+                return Err(anyhow!(
+                    "CDS at {} does not take this hatchery's heartbeats any more; it must be started anew",
+                    acting.api.url
+                ));
+            }
+            Some(()) = hangups.recv() => {
+                acting = reload(&args.file.config, acting, &hatchery, filter.as_ref()).await;
+            }
+        }
+    }
+}
+
+/// What a person should know about the file.
+fn tell(loaded: &Loaded) {
+    loaded.warnings.iter().for_each(|warning| warn!("settings: {warning}"));
+    loaded.unknown.iter().for_each(|unknown| warn!("settings: {unknown}"));
+    loaded.notices.iter().for_each(|notice| info!("settings: {notice}"));
+}
+
+async fn listen(given: Option<SocketAddr>, settings: &Listen) -> anyhow::Result<TcpListener> {
+    let (bound, place) = match given {
+        Some(given) => (TcpListener::bind(given).await, format!("--listen {given}")),
+        None => {
+            let (address, port) = (settings.address.as_str(), settings.port);
+            let all = if address.is_empty() { "0.0.0.0" } else { address };
+            (TcpListener::bind((all, port)).await, format!("{all}:{port} (commonConfiguration.http)"))
+        }
+    };
+    bound.with_context(|| format!("the monitoring pages cannot be served on {place}"))
+}
+
+fn parts(
+    settings: Settings,
+    listener: TcpListener,
+    instance: String,
+    hostname: String,
+    policy: Policy,
+) -> anyhow::Result<Parts> {
+    let vcenter = TcpDial::new(settings.vcenter.endpoint.clone(), &settings.vcenter.trust)?;
+    let api = ApiAddress::parse(settings.api.url.as_str()).context("commonConfiguration.api.http.url")?;
+    let cds = TcpDial::new(api.endpoint().clone(), &settings.api.trust)?;
+    Ok(Parts {
+        settings,
+        vcenter: Arc::new(vcenter),
+        cds: Arc::new(cds),
+        clock: Clock::system(),
+        random: StdRng::try_from_rng(&mut SysRng).context("the system gives no random numbers")?,
+        listener: Some(listener),
+        instance,
+        hostname,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        policy,
+    })
+}
+
+/// Starts it; `None` if a signal came first.
+async fn begin(
+    parts: Parts,
+    supervisor: &Supervisor,
+    stop: &CancellationToken,
+) -> anyhow::Result<Option<Running>> {
+    let starting = start(parts, supervisor);
+    tokio::pin!(starting);
+    tokio::select! {
+        biased;
+        () = stop.cancelled() => {}
+        started = &mut starting => return Ok(Some(started?)),
+    }
+    supervisor.token().cancel();
+    match timeout(START_GRACE, starting).await {
+        Ok(Ok(running)) => running.stop().await,
+        Ok(Err(StartError::Stopped)) | Err(_) => {}
+        Ok(Err(error)) => warn!(error = %rookery_daemon::telemetry::chain(&error), "the start was stopped"),
+    }
+    Ok(None)
+}
+
+/// Reads the file again. One that cannot be used changes nothing.
+async fn reload(file: &Path, old: Settings, hatchery: &Running, filter: Option<&Filter>) -> Settings {
+    let loaded = match settings::load_file(file) {
+        Ok(loaded) => loaded,
+        Err(problems) => {
+            error!(%problems, "the settings cannot be read again; the old ones stay");
+            return old;
+        }
+    };
+    tell(&loaded);
+    let reload = settings::reload(&old, loaded.settings);
+    hatchery.reload(&reload.settings).await;
+    if let Some(filter) = filter.filter(|_| reload.settings.log.level != old.log.level)
+        && let Err(error) = filter.change(filter_of(reload.settings.log.level))
+    {
+        warn!(%error, "what is logged stays as it was");
+    }
+    let (changed, waiting) = (reload.changed.join(", "), reload.needs_restart.join(", "));
+    match (changed.as_str(), waiting.as_str()) {
+        ("", "") => info!("settings read again: nothing has changed"),
+        (_, "") => info!(changed, "settings read again"),
+        ("", _) => warn!(waiting, "settings read again: what has changed waits for a restart"),
+        (_, _) => warn!(changed, waiting, "settings read again: some of it waits for a restart"),
+    }
+    reload.settings
+}
+
+fn hostname() -> String {
+    let told = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let told = told.trim();
+    if told.is_empty() { "localhost".to_owned() } else { told.to_owned() }
+}
