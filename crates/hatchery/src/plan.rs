@@ -67,7 +67,9 @@ pub struct Observed<'o> {
     pub unusable: &'o BTreeMap<String, String>,
     /// Machines that have to go.
     pub doomed: &'o BTreeMap<MachineId, Doom>,
-    /// Machines that could not be claimed a moment ago.
+    /// V1 models whose registration is left to others for now.
+    pub booked: &'o BTreeMap<String, Timestamp>,
+    /// Machines that could not be claimed or changed a moment ago.
     pub avoided: &'o BTreeSet<MachineId>,
     /// When a machine was last seen changing, by our clock.
     pub changed_at: &'o dyn Fn(&MachineId) -> Option<Timestamp>,
@@ -242,10 +244,16 @@ impl<'p> Pass<'p> {
     /// A name that nobody has.
     fn name(&mut self, make: impl FnOnce(&mut StdRng, &dyn Fn(&str) -> bool) -> String) -> String {
         let (view, busy, named) = (self.seen.view, &self.busy, &self.named);
-        let taken =
-            |name: &str| named.contains(name) || busy.has_name(name) || view.named(name).next().is_some();
+        // A worker that CDS still lists would be taken for the new one.
+        let listed = |name: &str| self.seen.listing.is_some_and(|listing| listing.workers.contains_key(name));
+        let taken = |name: &str| {
+            named.contains(name) || busy.has_name(name) || listed(name) || view.named(name).next().is_some()
+        };
         let name = make(self.random, &taken);
         self.named.insert(name.clone());
         name
     }
 }
+
+#[cfg(test)]
+mod tests;

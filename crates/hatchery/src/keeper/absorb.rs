@@ -11,18 +11,22 @@ use rookery_fleet::names::Line;
 use rookery_fleet::workers::{Listing, WorkerState};
 use tracing::{info, warn};
 
-use super::{Keeper, Message};
+use super::{Keeper, Message, State};
 use crate::act::{Ending, Failure};
 use crate::flight::{Flight, FlightId, Work};
 use crate::plan::{Spawn, place_again};
 use crate::resolve::short_models;
 
+/// How long a model rests after its first failure, until the settings have been looked at.
+const FIRST_REST: Duration = Duration::from_secs(30);
 /// How long a model rests at most. After its first failure it rests for the interval of provisioning; each further one
 /// doubles that.
 const LONGEST_REST: Duration = Duration::from_mins(10);
 /// How long a model counts as unusable, until it is tried again.
 const UNUSABLE: Duration = Duration::from_mins(1);
-/// How long a machine is left alone that could not be claimed.
+/// How long a model is left alone that somebody else registers.
+const BOOKED: Duration = Duration::from_mins(1);
+/// How long a machine is left alone that could not be claimed or changed.
 const AVOIDED: Duration = Duration::from_mins(1);
 /// How long an address is held that a machine may have which nobody can see.
 const LINGERING: Duration = Duration::from_mins(15);
@@ -44,7 +48,7 @@ impl Keeper {
             }
             Message::Workers { begun, v1, v2 } => {
                 state.v1_workers = v1.iter().map(|worker| worker.name.clone()).collect();
-                self.absorb_workers(begun, v1.into_iter().chain(v2).collect());
+                state.absorb_workers(begun, v1.into_iter().chain(v2).collect());
             }
             Message::Models(models) => {
                 state.short_models = short_models(&models);
@@ -62,34 +66,27 @@ impl Keeper {
             Message::AnotherPlace { flight, useless, spawn, reply } => {
                 drop(reply.send(self.another_place(flight, useless, &spawn)));
             }
-            Message::Ended(flight, ending) => self.absorb_ending(flight, ending, now),
+            Message::Ended(flight, ending) => {
+                if state.absorb_ending(flight, ending, now) {
+                    self.wakes.workers();
+                }
+                for (of, machine) in std::mem::take(&mut self.state.freed) {
+                    self.free(&of, machine.as_ref());
+                }
+            }
             Message::Wanted(wanted) => drop(self.wanted.send_replace(wanted)),
             Message::Drain(draining) => state.draining = draining,
         }
-    }
-
-    fn absorb_workers(&mut self, begun: Timestamp, workers: Vec<Worker>) {
-        let state = |worker: &Worker| match worker.status {
-            WorkerStatus::Disabled => WorkerState::Disabled,
-            WorkerStatus::Waiting | WorkerStatus::Building | WorkerStatus::Other(_) => WorkerState::Alive,
-        };
-        let by_name: BTreeMap<String, WorkerState> =
-            workers.iter().map(|worker| (worker.name.clone(), state(worker))).collect();
-        let names: std::collections::BTreeSet<&str> =
-            self.state.view.iter().map(|machine| machine.name.as_str()).collect();
-        // Names of machines that are gone are of no use any more.
-        self.state.registered_once.retain(|name| names.contains(name.as_str()));
-        self.state.registered_once.extend(by_name.keys().cloned());
-        self.state.listing = Some(Listing { begun, workers: by_name });
-        self.state.workers = workers;
     }
 
     /// Finds another place for a worker. The machine that was of no use is left alone for this job.
     fn another_place(&mut self, id: FlightId, useless: MachineId, spawn: &Spawn) -> Option<Spawn> {
         let wanted = Arc::clone(&self.wanted.borrow());
         let flight = self.state.flights.end(id)?;
-        self.state.avoided_until.insert(useless.clone(), later(self.crew.clock.now(), AVOIDED));
-        self.state.avoided.insert(useless);
+        let now = self.crew.clock.now();
+        // What has ended since the last pass is known by its machine alone.
+        self.state.look(self.observer.view(now), now);
+        self.state.avoid(Some(useless), now);
         let observer = &self.observer;
         let changed_at = |id: &_| observer.changed_at(id);
         let placed =
@@ -101,89 +98,133 @@ impl Keeper {
         self.state.flights.begin(id, next);
         placed.map_err(|why| info!(job = %spawn.job, %why, "no other place for the worker")).ok()
     }
+}
 
-    fn absorb_ending(&mut self, id: FlightId, ending: Ending, now: Timestamp) {
-        let Some(flight) = self.state.flights.end(id) else { return };
+impl State {
+    pub(super) fn absorb_workers(&mut self, begun: Timestamp, workers: Vec<Worker>) {
+        let state = |worker: &Worker| match worker.status {
+            WorkerStatus::Disabled => WorkerState::Disabled,
+            WorkerStatus::Waiting | WorkerStatus::Building | WorkerStatus::Other(_) => WorkerState::Alive,
+        };
+        let by_name: BTreeMap<String, WorkerState> =
+            workers.iter().map(|worker| (worker.name.clone(), state(worker))).collect();
+        let names: std::collections::BTreeSet<&str> =
+            self.view.iter().map(|machine| machine.name.as_str()).collect();
+        // Names of machines that are gone are of no use any more.
+        self.registered_once.retain(|name| names.contains(name.as_str()));
+        self.registered_once.extend(by_name.keys().cloned());
+        self.listing = Some(Listing { begun, workers: by_name });
+        self.workers = workers;
+    }
+
+    /// Takes in how a piece of work has ended, and says whether CDS has to be asked for its workers.
+    pub(super) fn absorb_ending(&mut self, id: FlightId, ending: Ending, now: Timestamp) -> bool {
+        let Some(flight) = self.flights.end(id) else { return false };
         let job = flight.job().cloned();
         let model = model_of(&flight);
         match ending {
             Ending::Done => {
                 if let Work::Spawn { job, .. } = &flight.work {
-                    self.state.queue.gone(job);
+                    self.queue.gone(job);
                 }
                 if let Some(model) = model {
-                    self.state.failures.remove(&model);
+                    self.failures.remove(&model);
                 }
                 match (&flight.work, &flight.machine) {
                     (Work::Spawn { job, .. }, _) => {
                         self.count(job, now);
-                        self.wakes.workers();
+                        return true;
                     }
                     (Work::Delete(of), Some(machine)) => {
-                        self.state.doomed.remove(machine);
-                        self.free(of, Some(machine));
+                        self.doomed.remove(machine);
+                        self.freed.push((of.clone(), Some(machine.clone())));
                     }
-                    (Work::Unclaim(of), machine) => self.free(of, machine.as_ref()),
+                    (Work::Unclaim(of), machine) => self.freed.push((of.clone(), machine.clone())),
                     _ => {}
                 }
             }
             Ending::Lost => {
+                self.let_be(&flight, now);
                 if let Some(job) = &job {
-                    self.state.queue.gone(job);
+                    self.queue.gone(job);
                 }
             }
             Ending::NotHeld { error } => {
                 warn!(vm = %flight.name, error, "job could not be taken; it is tried again when CDS offers it");
+                self.let_be(&flight, now);
                 if let Some(job) = job {
-                    self.state.queue.gone(&job);
+                    self.queue.gone(&job);
                 }
             }
             Ending::Unprepared { error } => {
                 warn!(vm = %flight.name, error, "model cannot be used");
                 if let Some((_, model)) = model {
-                    self.state.unusable_until.insert(model.clone(), later(now, UNUSABLE));
-                    self.state.unusable.insert(model, error);
+                    self.unusable_until.insert(model.clone(), later(now, UNUSABLE));
+                    self.unusable.insert(model, error);
                 }
             }
-            Ending::Failed(failure) => self.absorb_failure(&flight, failure, now),
+            Ending::Failed(failure) => {
+                // A machine that has to go goes with the next list of workers.
+                let doomed = failure.doomed.is_some();
+                self.absorb_failure(&flight, failure, now);
+                return doomed;
+            }
         }
+        false
     }
 
     fn absorb_failure(&mut self, flight: &Flight, failure: Failure, now: Timestamp) {
         let Failure { error, doomed, lingering, blames_template, tried } = failure;
         match (&flight.work, flight.job()) {
             (Work::Delete(_) | Work::Unclaim(_), _) => {
-                warn!(vm = %flight.name, error, "machine could not be changed; the next pass tries again");
+                warn!(vm = %flight.name, error, "machine could not be changed; it is tried again after a while");
+                self.avoid(flight.machine.clone(), now);
             }
             (_, Some(job)) if tried => self.count(&job.clone(), now),
             (_, Some(_)) => {}
             (_, None) => warn!(vm = %flight.name, error, "machine could not be made"),
         }
         if let Some(job) = flight.job() {
-            self.state.queue.gone(&job.clone());
+            self.queue.gone(&job.clone());
         }
-        if let Some((machine, doom)) = doomed {
-            self.state.doomed.insert(machine, doom);
-            // It goes with the next list of workers.
-            self.wakes.workers();
-        }
+        self.doomed.extend(doomed);
         if let Some(address) = lingering {
-            self.state.lingering_until.insert(address, later(now, LINGERING));
+            self.lingering_until.insert(address, later(now, LINGERING));
+            self.lingering.insert(address);
         }
         let housekeeping =
             matches!(flight.work, Work::Make { .. } | Work::Finish { .. } | Work::Register { .. });
-        if let Some(model) = model_of(flight).filter(|_| blames_template || housekeeping) {
-            let failures = self.state.failures.entry(model.clone()).or_default();
-            let first = self.wanted.borrow().warm.interval;
+        let blamed = model_of(flight).filter(|_| blames_template || housekeeping);
+        // What began before a rest and fails during it tells nothing new: ten starts that fail together are one failure.
+        let server_now = self.server_now();
+        let rests =
+            |model: &(Line, String)| self.setbacks.get(model).is_some_and(|until| *until > server_now);
+        if let Some(model) = blamed.filter(|model| !rests(model)) {
+            let failures = self.failures.entry(model.clone()).or_default();
+            let first = self.first_rest.unwrap_or(FIRST_REST);
             let rest = first.saturating_mul(1 << (*failures).min(8)).min(LONGEST_REST.max(first));
             *failures += 1;
-            let until = later(self.state.server_now(), rest);
-            self.state.setbacks.insert(model, until);
+            let until = later(server_now, rest);
+            self.setbacks.insert(model, until);
+        }
+    }
+
+    /// A model that somebody else registers, or that CDS would not let us register, is left alone for a while.
+    fn let_be(&mut self, flight: &Flight, now: Timestamp) {
+        if let Work::Register { model } = &flight.work {
+            self.booked_until.insert(model.clone(), later(now, BOOKED));
+        }
+    }
+
+    fn avoid(&mut self, machine: Option<MachineId>, now: Timestamp) {
+        if let Some(machine) = machine {
+            self.avoided_until.insert(machine.clone(), later(now, AVOIDED));
+            self.avoided.insert(machine);
         }
     }
 
     fn count(&mut self, job: &JobId, now: Timestamp) {
-        let (count, _) = self.state.tried.entry(job.clone()).or_insert((0, now));
+        let (count, _) = self.tried.entry(job.clone()).or_insert((0, now));
         *count += 1;
     }
 }
@@ -201,3 +242,6 @@ fn model_of(flight: &Flight) -> Option<(Line, String)> {
         Work::GiveUp { .. } | Work::Unclaim(_) | Work::Delete(_) | Work::Free { .. } => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,7 +13,7 @@ use rookery_fleet::workers::Listing;
 use rookery_fleet::{MachineId, View};
 
 use crate::demand::{self, AsCodeRef, Rules};
-use crate::flight::{FlightId, Flights};
+use crate::flight::{FlightId, Flights, Trace};
 use crate::plan::{Demand, Observed, Plan, Suspects};
 use crate::queue::Queue;
 use crate::resolve::{Fetched, Known, Resolved, resolve};
@@ -62,6 +62,8 @@ pub struct State {
     pub(super) unusable_until: BTreeMap<String, Timestamp>,
     /// Machines that have to go.
     pub doomed: BTreeMap<MachineId, Doom>,
+    /// V1 models whose registration is left to others for now.
+    pub(super) booked_until: BTreeMap<String, Timestamp>,
     pub(super) avoided: BTreeSet<MachineId>,
     pub(super) avoided_until: BTreeMap<MachineId, Timestamp>,
     pub(super) lingering: BTreeSet<Ipv4Addr>,
@@ -74,6 +76,10 @@ pub struct State {
     pub draining: bool,
     /// How far vCenter's clock is ahead of ours.
     pub skew: Option<SignedDuration>,
+    /// Machines that were given up, whose jobs may go back.
+    pub(super) freed: Vec<(Trace, Option<MachineId>)>,
+    /// How long a model rests after its first failure.
+    pub(super) first_rest: Option<Duration>,
     /// When to look next for what can go.
     pub(super) sweep_at: Timestamp,
     /// When to look next for models to register.
@@ -107,6 +113,7 @@ impl State {
         self.unusable_until.retain(|_, until| *until > now);
         let unusable = &self.unusable_until;
         self.unusable.retain(|model, _| unusable.contains_key(model));
+        self.booked_until.retain(|_, until| *until > now);
         self.avoided_until.retain(|_, until| *until > now);
         self.avoided = self.avoided_until.keys().cloned().collect();
         self.lingering_until.retain(|_, until| *until > now);
@@ -165,6 +172,7 @@ impl State {
             setbacks: &self.setbacks,
             unusable: &self.unusable,
             doomed: &self.doomed,
+            booked: &self.booked_until,
             avoided: &self.avoided,
             changed_at,
             lingering: &self.lingering,
@@ -180,6 +188,7 @@ impl State {
 
     /// Says when to look again. A look that could not tell anything does not count, nor does one that waits for the pool.
     pub(super) fn set_dates(&mut self, plan: &Plan, wanted: &Wanted) {
+        self.first_rest = Some(wanted.warm.interval);
         let later = |period: Duration| self.now.saturating_add(period).unwrap_or(Timestamp::MAX);
         if self.sweep_at <= self.now && plan.sweep.stopped.is_none() {
             self.sweep_at = later(wanted.cleaning.interval);

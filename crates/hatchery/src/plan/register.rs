@@ -78,8 +78,12 @@ impl Pass<'_> {
         let (replaces, current) = match state {
             V1Template::Missing => (None, None),
             V1Template::Outdated(old) => (Some(old), None),
-            V1Template::Current(template) if model.need_registration => (Some(template), None),
-            V1Template::Current(template) if model.check_registration => (None, Some(template)),
+            V1Template::Current(template) if model.need_registration && self.is_ours(&template) => {
+                (Some(template), None)
+            }
+            V1Template::Current(template) if model.need_registration || model.check_registration => {
+                (None, Some(template))
+            }
             V1Template::Current(_) | V1Template::Unknown => return Ok(None),
             V1Template::Taken { by } => {
                 return Err(Why::TemplateOfAnotherModel { template: model.name.clone(), owner: by });
@@ -107,11 +111,18 @@ impl Pass<'_> {
         Ok(Some(Registration { model: model.clone(), remake, template: current, name, address, footprint }))
     }
 
+    /// Whether a template carries our mark; another hatchery's is used, and never replaced.
+    fn is_ours(&self, template: &MachineId) -> bool {
+        let template = self.seen.view.machines.get(template);
+        template.is_some_and(|template| template.mark_of(self.want.owner).is_some())
+    }
+
     /// Whether somebody registers this model, which is told by marks, not by names.
     fn is_under_way(&self, model: &V1Model) -> bool {
         let path = model.path();
         let temporary = format!("{}-tmp", model.name);
-        self.seen.flights.registers(&path)
+        self.seen.booked.contains_key(&path)
+            || self.seen.flights.registers(&path)
             || self.seen.view.named(&temporary).next().is_some()
             || self
                 .seen

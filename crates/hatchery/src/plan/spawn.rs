@@ -76,9 +76,9 @@ impl<'p> Pass<'p> {
         if self.seen.demands.is_empty() {
             return;
         }
-        let served = self.served();
+        let (served, in_flight) = (self.served(), self.seen.flights.jobs());
         for demand in in_turn(self.seen.demands) {
-            if self.seen.flights.jobs().contains(&demand.job) {
+            if in_flight.contains(&demand.job) {
                 continue;
             }
             match self.serve(demand, &served) {
@@ -108,12 +108,7 @@ impl<'p> Pass<'p> {
         if self.seen.draining {
             return Err(Why::Draining);
         }
-        if !self.seen.view.complete {
-            return Err(Why::InventoryIncomplete);
-        }
-        if self.seen.listing.is_none() {
-            return Err(Why::WorkersUnknown);
-        }
+        self.knows_enough()?;
         let tried = self.seen.attempts.get(&demand.job).copied().unwrap_or_default();
         if self.want.attempts.is_some_and(|most| tried >= most) {
             return Ok(None);
@@ -121,8 +116,17 @@ impl<'p> Pass<'p> {
         self.place(&demand.job, runs).map(Some)
     }
 
-    /// A worker for a job that was taken already, whose first machine was of no use.
+    /// What is not known may hold the name, the slot or the address that would be given away.
+    fn knows_enough(&self) -> Result<(), Why> {
+        if !self.seen.view.complete {
+            return Err(Why::InventoryIncomplete);
+        }
+        self.seen.listing.map(drop).ok_or(Why::WorkersUnknown)
+    }
+
+    /// A worker for a job, wherever there is a place for it.
     pub(super) fn place(&mut self, job: &JobId, runs: &Arc<Runs>) -> Result<Spawn, Why> {
+        self.knows_enough()?;
         let flavor = match self.want.flavors.choose(&runs.sizes.asked(), self.want.default_flavor) {
             Choice::Flavor(flavor) => Some(flavor),
             Choice::None | Choice::Ignored(_) => None,
@@ -195,7 +199,7 @@ impl<'p> Pass<'p> {
 }
 
 /// The jobs in turn: V1 and V2 one by one; of V1 jobs those of projects with few first, then the oldest.
-fn in_turn(demands: &[Demand]) -> Vec<&Demand> {
+pub(super) fn in_turn(demands: &[Demand]) -> Vec<&Demand> {
     let mut of_project = BTreeMap::<&str, usize>::new();
     for demand in demands.iter().filter(|demand| matches!(demand.job, JobId::V1(_))) {
         *of_project.entry(&demand.project).or_default() += 1;

@@ -1,5 +1,7 @@
 //! Warm machines: how the pool moves on, and the sweep of all others.
 
+use std::collections::BTreeSet;
+
 use rookery_cds::V1Model;
 use rookery_fleet::address::Assigned;
 use rookery_fleet::flavor::{Flavor, Footprint};
@@ -7,7 +9,7 @@ use rookery_fleet::names::Line;
 use rookery_fleet::origin::Origin;
 use rookery_fleet::sweep::{self, Facts, Noticed, Reason};
 use rookery_fleet::warm::{self, Addresses, Kind, Making, TemplateState, Wish};
-use rookery_fleet::{Machine, MachineId};
+use rookery_fleet::{Machine, MachineId, Power};
 
 use super::templates::{V1Template, v1_template};
 use super::{Pass, Why};
@@ -83,9 +85,15 @@ impl Pass<'_> {
             .iter()
             .map(|one| (name(one.wish), format!("{} warm machines are missing: {}", one.missing, one.why)));
         self.plan.warm_waiting.extend(waiting);
+        for machine in planned.finish.iter().filter_map(|id| self.seen.view.machines.get(id)) {
+            if machine.power == Some(Power::Off) {
+                self.ledger.take_warm(&machine.hardware.map(Footprint::from).unwrap_or_default());
+            }
+        }
         self.plan.finish = planned.finish;
-        self.plan.unclaim = planned.give_back;
-        self.plan.remove = planned.remove;
+        let avoided = |id: &MachineId| self.seen.avoided.contains(id);
+        self.plan.unclaim = planned.give_back.into_iter().filter(|id| !avoided(id)).collect();
+        self.plan.remove = planned.remove.into_iter().filter(|(id, _)| !avoided(id)).collect();
         if self.seen.draining {
             return;
         }
@@ -179,8 +187,15 @@ impl Pass<'_> {
             listing: self.seen.listing,
             budget: BUDGET,
         };
+        // What the pool removes is on its way already.
+        let removed: BTreeSet<&MachineId> = self.plan.remove.iter().map(|(id, _)| id).collect();
         let noticed = Noticed {
-            busy: &|machine: &Machine| self.busy.has(machine) || self.given.contains(&machine.id),
+            busy: &|machine: &Machine| {
+                self.busy.has(machine)
+                    || self.given.contains(&machine.id)
+                    || self.seen.avoided.contains(&machine.id)
+                    || removed.contains(&machine.id)
+            },
             doomed: self.seen.doomed,
             changed_at: self.seen.changed_at,
             events: self.seen.events,

@@ -107,7 +107,8 @@ async fn exactly_as_many_models_are_registered_at_once_as_allowed() {
         need_registration: true,
         ..Model::default()
     };
-    options.cds = Config { models: ["one", "two", "three", "four", "five"].map(model).into(), ..Config::default() };
+    options.cds =
+        Config { models: ["one", "two", "three", "four", "five"].map(model).into(), ..Config::default() };
     let lab = Lab::start(options).await;
     let scene = lab.hatch().await;
     let registers = |name: &str| name.starts_with("register-") || name.ends_with("-tmp");
@@ -133,7 +134,11 @@ async fn warm_machines_are_made_beside_all_workers_but_only_so_many_at_once() {
     let job = lab.v2_job(Lab::DEBIAN, "sleep 1000").await;
     eventually("the only worker runs", async || lab.job(&job).await.status == Status::Building).await;
     eventually("eight machines are warm", async || {
-        lives(&lab).await.iter().filter(|(name, life)| name.starts_with("provision-v2-") && life.off.is_some()).count()
+        lives(&lab)
+            .await
+            .iter()
+            .filter(|(name, life)| name.starts_with("provision-v2-") && life.off.is_some())
+            .count()
             == 8
     })
     .await;

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use rookery_cds_sim::{Config, Control, Fault, HatcheryConsumer, NewJob, Protocol, Requirement, Status, Trouble};
+use rookery_cds_sim::{
+    Config, Control, Fault, HatcheryConsumer, NewJob, Protocol, Requirement, Status, Trouble,
+};
 use rookery_stories::{Lab, LabOptions, eventually};
 use rookery_vim_sim::Span;
 use serde_json::Value;
@@ -88,7 +90,8 @@ async fn a_booking_outlasts_the_longest_start() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_whose_answers_get_lost_or_garbled_is_held_once_and_run_once() {
-    let troubles = [Trouble::LostReply, Trouble::Dropped, Trouble::Html { status: 502 }, Trouble::Maintenance];
+    let troubles =
+        [Trouble::LostReply, Trouble::Dropped, Trouble::Html { status: 502 }, Trouble::Maintenance];
     for protocol in [Protocol::V1, Protocol::V2] {
         let lab = Lab::start(LabOptions::default()).await;
         let scene = lab.hatch().await;
@@ -230,7 +233,8 @@ async fn cds_hears_every_half_minute_how_the_hatchery_is() {
         let beats: Vec<_> = requests(&lab).await.into_iter().filter(|entry| entry.path == path).collect();
         let pause = beats[1].at.duration_since(beats[0].at);
         assert!((SignedDuration::from_secs(29)..SignedDuration::from_secs(40)).contains(&pause), "{pause}");
-        let status = if beats[1].body["lines"].is_array() { &beats[1].body } else { &beats[1].body["status"] };
+        let status =
+            if beats[1].body["lines"].is_array() { &beats[1].body } else { &beats[1].body["status"] };
         let lines = status["lines"].as_array().expect("lines");
         let value = |component: &str| {
             let line = lines.iter().find(|line| line["component"] == component);
@@ -373,10 +377,8 @@ async fn workers_are_told_where_logs_go_as_cds_says_or_else_as_the_settings_say(
 async fn what_machines_cannot_give_is_refused_with_a_reason_and_never_taken() {
     let lab = Lab::start(LabOptions::default()).await;
     let scene = lab.hatch().await;
-    let requires = |kind: &str| NewJob {
-        requirements: vec![Requirement::new(kind, "it", "it")],
-        ..v1_job("true")
-    };
+    let requires =
+        |kind: &str| NewJob { requirements: vec![Requirement::new(kind, "it", "it")], ..v1_job("true") };
     let side = [("postgres".to_owned(), "postgres:17".to_owned())];
     let jobs = [
         (requires("service"), "service"),
@@ -412,7 +414,10 @@ async fn a_hatchery_of_another_region_of_cds_is_told_its_own() {
     let ours = lab.enqueue(v2_job("true")).await;
     assert_eq!(lab.ended(&ours).await.status, Status::Success);
     assert_eq!(lab.job(&job).await.status, Status::Waiting);
-    assert!(requests(&lab).await.iter().all(|entry| !entry.path.contains("/gra")), "it never asks for another");
+    assert!(
+        requests(&lab).await.iter().all(|entry| !entry.path.contains("/gra")),
+        "it never asks for another"
+    );
     scene.stop().await;
     lab.close().await;
 }

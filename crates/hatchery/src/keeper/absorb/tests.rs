@@ -1,0 +1,249 @@
+use std::net::Ipv4Addr;
+
+use jiff::SignedDuration;
+use rookery_fleet::flavor::Footprint;
+use rookery_fleet::sweep::Doom;
+use rookery_fleet::{Machine, Notes, Power, Role, View};
+
+use super::*;
+use crate::flight::Trace;
+
+const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 7);
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(1_800_000_000 + second).expect("a time")
+}
+
+fn job() -> JobId {
+    "7".parse().expect("a job")
+}
+
+fn model() -> (Line, String) {
+    (Line::V2, "debian".to_owned())
+}
+
+fn spawn() -> Work {
+    let (line, model) = model();
+    Work::Spawn { job: job(), line, model }
+}
+
+fn failed(change: impl FnOnce(&mut Failure)) -> Ending {
+    let mut failure = Failure { error: "it failed".to_owned(), ..Failure::default() };
+    change(&mut failure);
+    Ending::Failed(failure)
+}
+
+/// Work that begins and ends at that second, and the look that follows.
+fn end(state: &mut State, second: i64, work: Work, ending: Ending) -> bool {
+    let id = state.next_flight();
+    let (name, machine) = ("w".to_owned(), Some(MachineId::new("vm-w")));
+    let address = Some(ADDRESS);
+    state.flights.begin(id, Flight { work, name, machine, address, footprint: Footprint::default() });
+    state.now = at(second);
+    let wakes = state.absorb_ending(id, ending, at(second));
+    look(state, second);
+    wakes
+}
+
+fn look(state: &mut State, second: i64) {
+    state.look(View { complete: true, ..View::default() }, at(second));
+}
+
+#[test]
+fn only_a_start_that_was_really_tried_counts() {
+    let mut state = State::default();
+    let error = String::new;
+    for ending in [
+        Ending::Lost,
+        Ending::NotHeld { error: error() },
+        Ending::Unprepared { error: error() },
+        failed(|failure| failure.tried = false),
+    ] {
+        end(&mut state, 0, spawn(), ending);
+    }
+    assert_eq!(state.attempts.get(&job()), None);
+    end(&mut state, 1, spawn(), failed(|failure| failure.tried = true));
+    assert_eq!(state.attempts.get(&job()), Some(&1));
+    assert!(end(&mut state, 2, spawn(), Ending::Done), "CDS is asked for its workers");
+    assert_eq!(state.attempts.get(&job()), Some(&2));
+    end(&mut state, 3, Work::GiveUp { job: job() }, Ending::Lost);
+    assert_eq!(state.attempts.get(&job()), Some(&2));
+}
+
+#[test]
+fn attempts_are_forgotten_an_hour_after_the_first() {
+    let mut state = State::default();
+    end(&mut state, 0, spawn(), failed(|failure| failure.tried = true));
+    end(&mut state, 3000, spawn(), failed(|failure| failure.tried = true));
+    look(&mut state, 3600);
+    assert_eq!(state.attempts.get(&job()), Some(&2));
+    look(&mut state, 3601);
+    assert_eq!(state.attempts.get(&job()), None);
+}
+
+#[test]
+fn a_job_leaves_the_queue_however_its_start_ends() {
+    let endings: [fn() -> Ending; 4] =
+        [|| Ending::Done, || Ending::Lost, || Ending::NotHeld { error: String::new() }, || failed(|_| {})];
+    for ending in endings {
+        let mut state = State::default();
+        state.queue.pushed(job());
+        end(&mut state, 0, spawn(), ending());
+        assert_eq!(state.queue.len(), 0, "{:?}: it stays out until CDS offers it again", ending());
+    }
+}
+
+#[test]
+fn the_rests_of_a_template_double_up_to_ten_minutes_and_end_with_a_success() {
+    let mut state = State::default();
+    let mut second = 0;
+    let mut rests = Vec::new();
+    for _ in 0..7 {
+        end(&mut state, second, spawn(), failed(|failure| failure.blames_template = true));
+        let rest = state.setbacks[&model()].duration_since(at(second)).as_secs();
+        rests.push(rest);
+        second += rest;
+        look(&mut state, second);
+        assert!(state.setbacks.is_empty(), "a rest ends");
+    }
+    assert_eq!(rests, [30, 60, 120, 240, 480, 600, 600]);
+    end(&mut state, second, spawn(), Ending::Done);
+    end(&mut state, second, spawn(), failed(|failure| failure.blames_template = true));
+    assert_eq!(state.setbacks[&model()], at(second + 30));
+}
+
+// Ten clones that failed for one full datastore made the template rest for ten minutes.
+#[test]
+fn starts_that_fail_together_are_one_failure() {
+    let mut state = State::default();
+    for second in 0..10 {
+        end(&mut state, second, spawn(), failed(|failure| failure.blames_template = true));
+    }
+    assert_eq!(state.setbacks[&model()], at(30));
+}
+
+#[test]
+fn rests_are_counted_by_the_clock_of_the_machines() {
+    let mut state = State { skew: Some(SignedDuration::from_secs(50)), ..State::default() };
+    end(&mut state, 0, spawn(), failed(|failure| failure.blames_template = true));
+    assert_eq!(state.setbacks[&model()], at(80));
+}
+
+#[test]
+fn a_failure_that_is_not_the_templates_makes_nothing_rest_but_housekeeping_always_does() {
+    let mut state = State::default();
+    end(&mut state, 0, spawn(), failed(|_| {}));
+    assert!(state.setbacks.is_empty());
+    let (line, template) = model();
+    end(&mut state, 0, Work::Make { line, model: template, flavor: None }, failed(|_| {}));
+    assert!(state.setbacks.contains_key(&model()));
+    end(&mut state, 0, Work::Register { model: "g/m".to_owned() }, failed(|_| {}));
+    assert!(state.setbacks.contains_key(&(Line::V1, "g/m".to_owned())));
+}
+
+// Another worker was placed before the next look, and got the address that had just been set aside.
+#[test]
+fn an_address_that_an_unseen_machine_may_have_is_held_at_once_and_for_a_quarter_of_an_hour() {
+    let mut state = State::default();
+    let id = state.next_flight();
+    let flight = Flight {
+        work: spawn(),
+        name: "w".to_owned(),
+        machine: None,
+        address: Some(ADDRESS),
+        footprint: Footprint::default(),
+    };
+    state.flights.begin(id, flight);
+    state.absorb_ending(id, failed(|failure| failure.lingering = Some(ADDRESS)), at(0));
+    assert!(state.lingering.contains(&ADDRESS));
+    look(&mut state, 899);
+    assert!(state.lingering.contains(&ADDRESS));
+    look(&mut state, 900);
+    assert!(state.lingering.is_empty());
+}
+
+#[test]
+fn a_model_that_cannot_be_used_is_tried_again_after_a_minute() {
+    let mut state = State::default();
+    end(&mut state, 0, spawn(), Ending::Unprepared { error: "no credentials".to_owned() });
+    assert_eq!(state.unusable.get("debian").map(String::as_str), Some("no credentials"));
+    look(&mut state, 59);
+    assert!(!state.unusable.is_empty());
+    look(&mut state, 60);
+    assert!(state.unusable.is_empty());
+}
+
+#[test]
+fn a_machine_that_could_not_be_changed_is_avoided_for_a_minute() {
+    for work in [Work::Delete(Trace::default()), Work::Unclaim(Trace::default())] {
+        let mut state = State::default();
+        end(&mut state, 0, work, failed(|_| {}));
+        assert!(state.avoided.contains(&MachineId::new("vm-w")));
+        look(&mut state, 60);
+        assert!(state.avoided.is_empty());
+    }
+}
+
+// CDS lists a model that another hatchery registers as before, and it was asked for again and again.
+#[test]
+fn a_model_that_somebody_else_registers_is_left_to_them_for_a_minute() {
+    for ending in [Ending::Lost, Ending::NotHeld { error: String::new() }] {
+        let mut state = State::default();
+        end(&mut state, 0, Work::Register { model: "g/m".to_owned() }, ending);
+        assert!(state.booked_until.contains_key("g/m"));
+        assert!(state.setbacks.is_empty(), "its jobs need not wait");
+        look(&mut state, 60);
+        assert!(state.booked_until.is_empty());
+    }
+}
+
+#[test]
+fn a_doomed_machine_is_remembered_until_it_is_surely_gone() {
+    let mut state = State::default();
+    let machine = Machine {
+        id: MachineId::new("vm-w"),
+        name: "w".to_owned(),
+        role: Role::Vm,
+        power: Some(Power::On),
+        notes: Notes::NoMark,
+        hardware: None,
+        addresses: Vec::new(),
+        created: None,
+        awaits_setup: false,
+        incarnation: None,
+    };
+    let machines = [(machine.id.clone(), Arc::new(machine))].into();
+    let shown = View { machines, complete: true, ..View::default() };
+    state.look(shown, at(0));
+    let id = state.next_flight();
+    let (name, footprint) = ("w".to_owned(), Footprint::default());
+    state.flights.begin(id, Flight { work: spawn(), name, machine: None, address: None, footprint });
+    let doom = Some((MachineId::new("vm-w"), Doom::SpawnFailed));
+    state.absorb_ending(id, failed(|failure| failure.doomed = doom), at(0));
+    state.look(View::default(), at(1));
+    assert_eq!(state.doomed.len(), 1, "a view that is not whole shows no absence");
+    look(&mut state, 2);
+    assert!(state.doomed.is_empty());
+}
+
+#[test]
+fn a_worker_that_was_listed_once_stays_registered_while_its_machine_is_there() {
+    let worker = |name: &str, status| Worker {
+        id: name.to_owned(),
+        name: name.to_owned(),
+        status,
+        last_beat: None,
+        job: None,
+        model: None,
+        hatchery: String::new(),
+    };
+    let mut state = State::default();
+    state
+        .absorb_workers(at(0), vec![worker("a", WorkerStatus::Waiting), worker("b", WorkerStatus::Disabled)]);
+    assert_eq!(state.registered_once.len(), 2);
+    let listing = state.listing.as_ref().expect("a listing");
+    assert_eq!(listing.workers["a"], WorkerState::Alive);
+    assert_eq!(listing.workers["b"], WorkerState::Disabled);
+    state.absorb_workers(at(1), vec![]);
+    assert!(state.registered_once.is_empty(), "neither has a machine");
+}

@@ -1,0 +1,307 @@
+//! Worlds to plan for: each test says what matters to it, and the rest is as ordinary as can be.
+
+mod housekeeping;
+mod perfect;
+mod properties;
+mod registering;
+mod spawning;
+mod turns;
+
+use std::time::Duration;
+
+use rand::SeedableRng as _;
+use rookery_cds::{Group, VirtualMachine};
+use rookery_fleet::flavor::{Flavor, Footprint};
+use rookery_fleet::workers::WorkerState;
+use rookery_fleet::{Hardware, Mark, Notes, Power, Role};
+
+use super::*;
+use crate::flight::{Flight, FlightId, Work};
+use crate::launch::Credentials;
+use crate::model::{Guest, Runs, Sizes};
+use crate::settings::{ModelRef, Pool};
+
+const OWNER: &str = "ours";
+
+/// All that a plan is made from, as values.
+#[derive(Debug, Clone)]
+struct World {
+    view: View,
+    now: Timestamp,
+    skew: Option<SignedDuration>,
+    demands: Vec<Demand>,
+    listing: Option<Listing>,
+    registered_once: BTreeSet<String>,
+    suspects: Suspects,
+    models: Option<Vec<V1Model>>,
+    flights: Flights,
+    tried: BTreeMap<JobId, u32>,
+    setbacks: BTreeMap<(Line, String), Timestamp>,
+    unusable: BTreeMap<String, String>,
+    doomed: BTreeMap<MachineId, Doom>,
+    booked: BTreeMap<String, Timestamp>,
+    avoided: BTreeSet<MachineId>,
+    changed: BTreeMap<MachineId, Timestamp>,
+    lingering: BTreeSet<Ipv4Addr>,
+    room: Option<PoolRoom>,
+    room_is_asked: bool,
+    addresses_settled: bool,
+    events: BTreeMap<MachineId, EventTimes>,
+    draining: bool,
+    limits: Limits,
+    registering: Option<u32>,
+    attempts: Option<u32>,
+    flavors: Flavors,
+    networks: Vec<Network>,
+    warm: Warm,
+    seed: u64,
+}
+
+/// A world with one template, room for everybody, and nothing to do.
+fn world(machines: impl IntoIterator<Item = Machine>) -> World {
+    World {
+        view: view([template("debian")].into_iter().chain(machines)),
+        now: at("12:00:00"),
+        skew: Some(SignedDuration::ZERO),
+        demands: Vec::new(),
+        listing: Some(Listing { begun: at("11:59:59"), workers: BTreeMap::new() }),
+        registered_once: BTreeSet::new(),
+        suspects: Suspects::default(),
+        models: Some(Vec::new()),
+        flights: Flights::default(),
+        tried: BTreeMap::new(),
+        setbacks: BTreeMap::new(),
+        unusable: BTreeMap::new(),
+        doomed: BTreeMap::new(),
+        booked: BTreeMap::new(),
+        avoided: BTreeSet::new(),
+        changed: BTreeMap::new(),
+        lingering: BTreeSet::new(),
+        room: None,
+        room_is_asked: false,
+        addresses_settled: true,
+        events: BTreeMap::new(),
+        draining: false,
+        limits: Limits { workers: Some(10), starting: 10, cpus: None, memory_mb: None, keep_smaller: 0 },
+        registering: Some(2),
+        attempts: Some(3),
+        flavors: Flavors::default(),
+        networks: Vec::new(),
+        warm: warm([]),
+        seed: 7,
+    }
+}
+
+impl World {
+    fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
+    fn observe<T>(&self, look: impl FnOnce(&Observed<'_>, &Desired<'_>, &mut StdRng) -> T) -> T {
+        let changed_at = |id: &MachineId| self.changed.get(id).copied();
+        let observed = Observed {
+            view: &self.view,
+            now: self.now,
+            skew: self.skew,
+            demands: &self.demands,
+            listing: self.listing.as_ref(),
+            registered_once: &self.registered_once,
+            suspects: &self.suspects,
+            models: self.models.as_deref(),
+            flights: &self.flights,
+            attempts: &self.tried,
+            setbacks: &self.setbacks,
+            unusable: &self.unusable,
+            doomed: &self.doomed,
+            booked: &self.booked,
+            avoided: &self.avoided,
+            changed_at: &changed_at,
+            lingering: &self.lingering,
+            room: self.room.as_ref(),
+            room_is_asked: self.room_is_asked,
+            addresses_settled: self.addresses_settled,
+            events: &self.events,
+            draining: self.draining,
+            sweep_is_due: true,
+            registration_is_due: true,
+        };
+        let cleaning = Cleaning {
+            interval: Duration::from_mins(1),
+            worker_ttl: Duration::from_mins(120),
+            registration_ttl: Duration::from_mins(10),
+            grace: Duration::from_mins(3),
+        };
+        let desired = Desired {
+            owner: OWNER,
+            limits: &self.limits,
+            registering: self.registering,
+            attempts: self.attempts,
+            flavors: &self.flavors,
+            default_flavor: None,
+            networks: &self.networks,
+            resizing: Resizing::default(),
+            warm: &self.warm,
+            cleaning: &cleaning,
+        };
+        look(&observed, &desired, &mut StdRng::seed_from_u64(self.seed))
+    }
+
+    fn plan(&self) -> Plan {
+        self.observe(plan)
+    }
+
+    /// Why the first job waits; none if it does not.
+    fn why(&self) -> Option<Why> {
+        let plan = self.plan();
+        assert_eq!(plan.spawns.len() + plan.give_up.len() + plan.waiting.len(), self.demands.len());
+        plan.waiting.into_iter().next().map(|waiting| waiting.why)
+    }
+
+    fn fly(&mut self, flight: Flight) {
+        let id = FlightId(self.flights.iter().count() as u64 + 1);
+        self.flights.begin(id, flight);
+    }
+
+    fn list(&mut self, worker: &str, state: WorkerState) {
+        let listing = self.listing.as_mut().expect("a listing");
+        listing.workers.insert(worker.to_owned(), state);
+    }
+}
+
+fn at(time: &str) -> Timestamp {
+    format!("2026-11-15T{time}Z").parse().expect("a time")
+}
+
+fn view(machines: impl IntoIterator<Item = Machine>) -> View {
+    let machines = machines.into_iter().map(|machine| (machine.id.clone(), machine.into()));
+    View { machines: machines.collect(), complete: true, age: Duration::from_secs(1) }
+}
+
+fn id(name: &str) -> MachineId {
+    MachineId::new(format!("vm-{name}"))
+}
+
+/// A VM of nobody that is off.
+fn vm(name: &str) -> Machine {
+    Machine {
+        id: id(name),
+        name: name.to_owned(),
+        role: Role::Vm,
+        power: Some(Power::Off),
+        notes: Notes::NoMark,
+        hardware: Some(Hardware { cpus: 2, memory_mb: 4096 }),
+        addresses: Vec::new(),
+        created: Some(at("08:00:00")),
+        awaits_setup: false,
+        incarnation: None,
+    }
+}
+
+fn template(name: &str) -> Machine {
+    Machine { role: Role::Template, ..vm(name) }
+}
+
+/// A VM with a mark of ours.
+fn marked(name: &str, change: impl FnOnce(&mut Mark)) -> Machine {
+    let mut mark = Mark { hatchery_name: OWNER.to_owned(), worker_name: name.to_owned(), ..Mark::default() };
+    change(&mut mark);
+    Machine { notes: Notes::Mark(Box::new(mark)), ..vm(name) }
+}
+
+/// A warm VM of ours that is ready, of the template `debian`.
+fn pooled(name: &str) -> Machine {
+    marked(name, |mark| (mark.provisioning, mark.vmware_model_path) = (true, "debian".to_owned()))
+}
+
+/// A VM of ours in which a worker runs for that job.
+fn worker(name: &str, job: &JobId) -> Machine {
+    let machine = marked(name, |mark| {
+        (mark.job_id, mark.worker_start_time) = (job.to_string(), Some(at("11:55:00")));
+        mark.vmware_model_path = "debian".to_owned();
+    });
+    Machine { power: Some(Power::On), ..machine }
+}
+
+fn v1_job(number: i64) -> JobId {
+    JobId::V1(number.try_into().expect("a job"))
+}
+
+fn v2_job(number: u32) -> JobId {
+    format!("00000000-0000-4000-8000-{number:012}").parse().expect("a job")
+}
+
+fn runs(template: &str) -> Runs {
+    let own = Credentials { username: "user".to_owned(), password: "password".into() };
+    Runs {
+        line: Line::V2,
+        model: template.to_owned(),
+        label: template.to_owned(),
+        template: template.to_owned(),
+        last_modified: String::new(),
+        sizes: Sizes::default(),
+        guest: Guest::V2 { name: template.to_owned(), os_arch: "linux/amd64".to_owned(), own },
+    }
+}
+
+/// A V2 job that runs on the template `debian`.
+fn demand(number: u32) -> Demand {
+    wants(v2_job(number), runs("debian"))
+}
+
+fn wants(job: JobId, runs: Runs) -> Demand {
+    Demand { job, queued: Some(at("11:50:00")), project: "P".to_owned(), runs: Ok(runs.into()) }
+}
+
+/// A V1 model of the group `g` that is registered.
+fn model(name: &str) -> V1Model {
+    V1Model {
+        name: name.to_owned(),
+        group: Group { name: "g".to_owned(), ..Group::default() },
+        kind: crate::demand::MODEL_TYPE.to_owned(),
+        user_last_modified: Some(Timestamp::UNIX_EPOCH),
+        model_virtual_machine: VirtualMachine { image: "debian".to_owned(), ..VirtualMachine::default() },
+        ..V1Model::default()
+    }
+}
+
+/// The template of that model, as it should be, made by that hatchery.
+fn template_of(model: &V1Model, owner: &str) -> Machine {
+    let made = marked(&model.name, |mark| {
+        (mark.model, mark.worker_model_path) = (true, model.path());
+        mark.worker_model_last_modified = crate::model::last_modified(model);
+        mark.hatchery_name = owner.to_owned();
+    });
+    Machine { role: Role::Template, ..made }
+}
+
+fn warm(pools: impl IntoIterator<Item = (ModelRef, u32)>) -> Warm {
+    let pool = |(model, number)| Pool { model, flavor: None, number };
+    Warm {
+        interval: Duration::from_mins(2),
+        concurrency: 4,
+        pools: pools.into_iter().map(pool).collect(),
+        resize: true,
+        resize_named: false,
+        max_age: None,
+        refresh_budget: 1,
+    }
+}
+
+fn network(addresses: &str) -> Vec<Network> {
+    let ranges = vec![addresses.parse().expect("a block")];
+    vec![Network { ranges, prefix: 24, gateway: Some(Ipv4Addr::new(10, 0, 0, 1)), dns: Vec::new() }]
+}
+
+fn flight(name: &str, work: Work) -> Flight {
+    let footprint = Footprint { cpus: Some(2), memory_mb: Some(4096) };
+    Flight { work, name: name.to_owned(), machine: None, address: None, footprint }
+}
+
+fn start_of(job: &JobId) -> Work {
+    Work::Spawn { job: job.clone(), line: Line::V2, model: "debian".to_owned() }
+}
+
+fn flavor(name: &str, cpus: u32, memory_mb: u64) -> Flavor {
+    Flavor { name: name.to_owned(), cpus, memory_mb }
+}

@@ -1,0 +1,202 @@
+//! Warm machines, workers without machines, and what goes.
+
+use rookery_fleet::sweep::{Reason, Stop, Why as Kept};
+
+use super::*;
+
+fn debian(number: u32) -> Warm {
+    warm([(ModelRef::V2("debian".to_owned()), number)])
+}
+
+#[test]
+fn missing_warm_machines_are_made_from_the_template() {
+    let plan = world([]).with(|world| world.warm = debian(2)).plan();
+    assert_eq!(plan.make.len(), 2);
+    assert!(plan.make.iter().all(|make| make.template == id("debian") && make.line == Line::V2));
+    let held = |world: &mut World| (world.warm, world.room_is_asked) = (debian(2), true);
+    assert!(world([]).with(held).plan().make.is_empty());
+    let drained = |world: &mut World| (world.warm, world.draining) = (debian(2), true);
+    assert!(world([]).with(drained).plan().make.is_empty());
+}
+
+#[test]
+fn what_is_made_or_finished_already_is_not_made_again() {
+    let kind = |flavor| (Line::V2, "debian".to_owned(), flavor);
+    let (line, model, flavor) = kind(None);
+    let making = Work::Make { line, model: model.clone(), flavor: flavor.clone() };
+    let finishing = Work::Finish { line, model, flavor };
+    for work in [making, finishing] {
+        let world = world([]).with(|world| {
+            world.warm = debian(1);
+            world.fly(flight("provision-v2-a", work.clone()));
+        });
+        assert!(world.plan().make.is_empty(), "{work:?}");
+    }
+}
+
+#[test]
+fn jobs_take_the_last_slot_before_models_and_warm_machines() {
+    let plan = world([])
+        .with(|world| {
+            (world.demands, world.warm) = (vec![demand(1)], debian(1));
+            world.models = Some(vec![V1Model { need_registration: true, ..model("buster") }]);
+            world.limits.cpus = Some(2);
+        })
+        .plan();
+    assert_eq!((plan.spawns.len(), plan.registrations.len(), plan.make.len()), (1, 0, 0));
+}
+
+#[test]
+fn a_warm_machine_of_a_v1_model_is_made_when_its_template_is_there() {
+    let of = |machines: Vec<Machine>, models: Option<Vec<V1Model>>| {
+        let world = world(machines).with(|world| {
+            (world.models, world.registering) = (models, None);
+            world.warm = warm([(ModelRef::V1("g/buster".to_owned()), 1)]);
+        });
+        let plan = world.plan();
+        plan.make.first().map(|make| make.template.clone()).ok_or_else(|| plan.warm_waiting[0].1.clone())
+    };
+    let current = || vec![template_of(&model("buster"), OWNER)];
+    assert_eq!(of(current(), Some(vec![model("buster")])), Ok(id("buster")));
+    let waits = |machines, models, why: &str| {
+        let found = of(machines, models).expect_err("it waits");
+        assert!(found.contains(why), "{found}");
+    };
+    waits(current(), None, "has not told its worker models");
+    waits(current(), Some(vec![]), "no worker model g/buster");
+    let needed = V1Model { need_registration: true, ..model("buster") };
+    waits(current(), Some(vec![needed]), "has to be registered first");
+    let checked = V1Model { check_registration: true, ..model("buster") };
+    waits(current(), Some(vec![checked]), "has to be registered first");
+    waits(vec![], Some(vec![model("buster")]), "has to be made first");
+    waits(vec![vm("buster")], Some(vec![model("buster")]), "is taken by");
+    let unknown = Machine { notes: Notes::Unknown, ..template("buster") };
+    waits(vec![unknown], Some(vec![model("buster")]), "has not told what its template is");
+}
+
+#[test]
+fn a_warm_machine_whose_template_is_not_there_waits() {
+    let plan = world([]).with(|world| world.warm = warm([(ModelRef::V2("suse".to_owned()), 1)])).plan();
+    assert!(plan.make.is_empty());
+    assert_eq!(plan.warm_waiting.len(), 1);
+}
+
+#[test]
+fn a_worker_without_a_machine_is_disabled_when_two_listings_say_so() {
+    let mut world = world([]);
+    world.list("lost", WorkerState::Alive);
+    let first = world.plan();
+    assert_eq!(first.disable, [""; 0]);
+    world.suspects = first.suspects;
+    assert_eq!(world.plan().disable, [""; 0], "the same listing proves nothing new");
+    world.suspects = world.plan().suspects;
+    world.listing.as_mut().expect("a listing").begun = at("12:01:00");
+    assert_eq!(world.plan().disable, ["lost"]);
+}
+
+#[test]
+fn nobody_is_disabled_by_a_view_that_is_not_whole_or_while_the_machine_is_on_its_way() {
+    let listed = |begun: &str| {
+        let mut world = world([]);
+        world.list("lost", WorkerState::Alive);
+        world.listing.as_mut().expect("a listing").begun = at(begun);
+        world
+    };
+    let suspects = listed("11:00:00").plan().suspects;
+    let second = |change: &dyn Fn(&mut World)| {
+        let world = listed("11:59:00").with(|world| world.suspects = suspects.clone()).with(change);
+        world.plan()
+    };
+    assert_eq!(second(&|_| {}).disable, ["lost"]);
+    let blind = second(&|world| world.view.complete = false);
+    assert_eq!(blind.disable, [""; 0]);
+    assert_eq!(blind.suspects, Suspects::default(), "what was seen before does not count any more");
+    assert_eq!(second(&|world| world.view.age = Duration::from_mins(2)).disable, [""; 0]);
+    assert_eq!(second(&|world| world.fly(flight("lost", start_of(&v2_job(1))))).disable, [""; 0]);
+    assert_eq!(second(&|world| world.listing = None).disable, [""; 0]);
+}
+
+#[test]
+fn a_machine_that_a_job_was_given_is_neither_swept_nor_removed() {
+    let mut given = pooled("provision-v2-a");
+    given.created = Some(at("01:00:00"));
+    let world = world([given]).with(|world| world.demands = vec![demand(1)]);
+    let idle = world.clone().with(|world| world.demands.clear()).plan();
+    assert_eq!(idle.remove.len(), 1, "nobody wishes for it");
+    let plan = world.plan();
+    assert!(matches!(plan.spawns[0].path, Path::Claim { .. }));
+    assert!(plan.remove.is_empty() && plan.sweep.delete.is_empty() && plan.unclaim.is_empty());
+}
+
+#[test]
+fn what_is_over_goes_and_what_is_in_doubt_stays() {
+    let old = || {
+        let mut machine = worker("old", &v2_job(1));
+        let Notes::Mark(mark) = &mut machine.notes else { panic!("a mark") };
+        mark.worker_start_time = Some(at("08:00:00"));
+        machine
+    };
+    let never =
+        Reason::NeverRegistered { age: SignedDuration::from_hours(4), limit: SignedDuration::from_mins(10) };
+    assert_eq!(world([old()]).plan().sweep.delete, [(id("old"), never)]);
+    let stops = |change: &dyn Fn(&mut World)| {
+        let sweep = world([old()]).with(change).plan().sweep;
+        assert!(sweep.delete.is_empty());
+        sweep.stopped
+    };
+    assert_eq!(stops(&|world| world.view.complete = false), Some(Stop::Incomplete));
+    assert_eq!(stops(&|world| world.listing = None), Some(Stop::NoListing));
+    assert_eq!(stops(&|world| world.skew = None), Some(Stop::SkewUnknown));
+    let kept = |change: &dyn Fn(&mut World)| {
+        let sweep = world([old()]).with(change).plan().sweep;
+        assert!(sweep.delete.is_empty());
+        sweep.kept.into_iter().map(|(_, why)| why).next()
+    };
+    let flying = |world: &mut World| world.fly(flight("old", start_of(&v2_job(1))));
+    assert_eq!(kept(&flying), Some(Kept::Busy));
+    let by_machine = |world: &mut World| {
+        world.fly(Flight {
+            machine: Some(id("old")),
+            ..flight("else", Work::Delete(crate::flight::Trace::default()))
+        });
+    };
+    assert_eq!(kept(&by_machine), Some(Kept::Busy), "a deletion that runs is not ordered again");
+    let changed = |world: &mut World| {
+        world.changed.insert(id("old"), at("11:59:59"));
+    };
+    assert_eq!(kept(&changed), Some(Kept::ChangedSince));
+}
+
+#[test]
+fn not_more_than_ten_go_in_one_pass() {
+    let doomed = |number: u32| worker(&format!("w{number:02}"), &v2_job(number));
+    let world = world((0..12).map(doomed)).with(|world| {
+        world.doomed = (0..12).map(|number| (id(&format!("w{number:02}")), Doom::SpawnFailed)).collect();
+    });
+    assert_eq!(world.plan().sweep.delete.len(), 10);
+}
+
+// A deletion that vCenter refused was ordered again at once, as often as it could answer.
+#[test]
+fn a_machine_that_could_not_be_changed_is_left_alone_for_a_while() {
+    let half = Machine { power: Some(Power::Off), ..worker("h", &v2_job(2)) };
+    let half = Machine { name: "provision-v2-h".to_owned(), ..half };
+    let world = world([worker("w", &v2_job(1)), pooled("provision-v2-a"), half]).with(|world| {
+        world.doomed.insert(id("w"), Doom::SpawnFailed);
+    });
+    let deeds = |plan: Plan| (plan.sweep.delete.len(), plan.remove.len(), plan.unclaim.len());
+    assert_eq!(deeds(world.plan()), (1, 1, 1));
+    let all = ["w", "provision-v2-a", "h"].map(id);
+    assert_eq!(deeds(world.with(|world| world.avoided = all.into()).plan()), (0, 0, 0));
+}
+
+// A machine that runs under a name of the pool and was kept until now was found by both, and two deletions began.
+#[test]
+fn a_machine_is_deleted_for_one_reason_at_a_time() {
+    let mut held = worker("w", &v2_job(1));
+    held.name = "provision-v2-a".to_owned();
+    let Notes::Mark(mark) = &mut held.notes else { panic!("a mark") };
+    (mark.hold_until, mark.worker_start_time) = (Some(at("11:00:00")), Some(at("08:00:00")));
+    let plan = world([held]).plan();
+    assert_eq!(plan.sweep.delete.len() + plan.remove.len(), 1, "{:?} {:?}", plan.sweep.delete, plan.remove);
+}

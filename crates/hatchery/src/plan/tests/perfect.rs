@@ -1,0 +1,147 @@
+//! What becomes of a world in which everything that is planned succeeds at once.
+
+use rookery_fleet::names;
+
+use super::*;
+
+impl Plan {
+    /// Whether there is nothing to do.
+    fn is_idle(&self) -> bool {
+        self.spawns.is_empty()
+            && self.give_up.is_empty()
+            && self.registrations.is_empty()
+            && self.make.is_empty()
+            && self.finish.is_empty()
+            && self.unclaim.is_empty()
+            && self.remove.is_empty()
+            && self.sweep.delete.is_empty()
+            && self.sweep.needs_events.is_empty()
+            && self.disable.is_empty()
+    }
+}
+
+impl World {
+    /// The world after a plan, and whether that did anything.
+    pub(super) fn after(&self, plan: &Plan) -> Self {
+        let mut next = self.clone();
+        for spawn in &plan.spawns {
+            next.start(spawn);
+        }
+        next.demands.retain(|demand| !plan.give_up.contains(&demand.job));
+        for registration in &plan.registrations {
+            next.register(registration);
+        }
+        for make in &plan.make {
+            let machine = marked(&make.name, |mark| {
+                mark.provisioning = true;
+                let path = match make.line {
+                    Line::V1 => &mut mark.worker_model_path,
+                    Line::V2 => &mut mark.vmware_model_path,
+                };
+                path.clone_from(&make.model);
+                mark.worker_model_last_modified.clone_from(&make.last_modified);
+                mark.template_incarnation = make.incarnation.clone().unwrap_or_default();
+                mark.ip_address = make.address.as_ref().map(|at| at.ip.to_string()).unwrap_or_default();
+            });
+            next.put(Machine { hardware: make.footprint.hardware(), created: Some(self.now), ..machine });
+        }
+        for id in &plan.finish {
+            next.change(id, |machine, _| (machine.power, machine.awaits_setup) = (Some(Power::Off), false));
+        }
+        for id in &plan.unclaim {
+            next.change(id, |machine, mark| {
+                (mark.provisioning, mark.worker_name) = (true, machine.name.clone());
+                (mark.job_id, mark.worker_start_time) = (String::new(), None);
+            });
+        }
+        let removed = plan.remove.iter().map(|(id, _)| id);
+        for id in plan.sweep.delete.iter().map(|(id, _)| id).chain(removed) {
+            let gone = next.view.machines.remove(id).expect("what is deleted is there");
+            next.listing.as_mut().map(|listing| listing.workers.remove(&gone.name));
+            next.doomed.remove(id);
+        }
+        for id in &plan.sweep.needs_events {
+            next.events.insert(id.clone(), EventTimes::default());
+        }
+        for name in &plan.disable {
+            next.list(name, WorkerState::Disabled);
+        }
+        next.suspects = plan.suspects.clone();
+        if let Some(listing) = &mut next.listing {
+            listing.begun = listing.begun.saturating_add(SignedDuration::from_millis(1)).expect("a time");
+        }
+        next.seed += 1;
+        next
+    }
+
+    /// The world in which nothing more is to be done.
+    pub(super) fn settled(self) -> Self {
+        let mut world = self;
+        for _ in 0..40 {
+            let plan = world.plan();
+            if plan.is_idle() {
+                // A worker without a machine is one more listing away from being disabled.
+                let next = world.after(&plan);
+                if next.plan().is_idle() {
+                    return next;
+                }
+            }
+            world = world.after(&plan);
+        }
+        panic!("it never ends: {:?}", world.plan());
+    }
+
+    fn put(&mut self, machine: Machine) {
+        let machine = Machine { id: MachineId::new(format!("vm-new-{}", machine.name)), ..machine };
+        assert!(self.view.machines.insert(machine.id.clone(), machine.into()).is_none());
+    }
+
+    fn change(&mut self, id: &MachineId, change: impl FnOnce(&mut Machine, &mut Mark)) {
+        let mut machine = self.view.machines.get(id).expect("what is changed is there").as_ref().clone();
+        let mut mark = machine.mark().expect("what is changed is ours").clone();
+        change(&mut machine, &mut mark);
+        machine.notes = Notes::Mark(Box::new(mark));
+        self.view.machines.insert(id.clone(), machine.into());
+    }
+
+    fn start(&mut self, spawn: &Spawn) {
+        let now = self.now;
+        let running = |machine: &mut Machine, mark: &mut Mark| {
+            (machine.name, machine.power) = (spawn.name.clone(), Some(Power::On));
+            (mark.worker_name, mark.provisioning) = (spawn.name.clone(), false);
+            (mark.job_id, mark.worker_start_time) = (spawn.job.to_string(), Some(now));
+        };
+        match &spawn.path {
+            Path::Claim { machine, resize, .. } => self.change(machine, |machine, mark| {
+                running(machine, mark);
+                machine.hardware = resize.or(machine.hardware);
+            }),
+            Path::Clone { address, .. } => {
+                let mut machine = marked(&spawn.name, |_| {});
+                let mut mark = machine.mark().expect("a mark").clone();
+                running(&mut machine, &mut mark);
+                mark.ip_address = address.as_ref().map(|at| at.ip.to_string()).unwrap_or_default();
+                machine.notes = Notes::Mark(Box::new(mark));
+                self.put(Machine { hardware: spawn.footprint.hardware(), ..machine });
+            }
+        }
+        self.list(&spawn.name, WorkerState::Alive);
+        self.demands.retain(|demand| demand.job != spawn.job);
+    }
+
+    /// The worker that registered the model has come and gone.
+    fn register(&mut self, registration: &Registration) {
+        assert!(names::is_register_name(&registration.name));
+        if let Some(remake) = &registration.remake {
+            if let Some(old) = &remake.replaces {
+                self.view.machines.remove(old);
+            }
+            self.put(template_of(&registration.model, OWNER));
+        }
+        for model in self.models.iter_mut().flatten() {
+            if model.path() == registration.model.path() {
+                (model.need_registration, model.check_registration) = (false, false);
+            }
+        }
+    }
+}

@@ -1,0 +1,400 @@
+//! What is true of every plan for every world.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+use rookery_fleet::standing::{Standing, standing};
+
+use super::*;
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn a_job_has_one_machine_at_most(world in any_world()) {
+        let plan = world.plan();
+        let served: BTreeSet<_> = world.view.owned(OWNER).map(|(_, mark)| mark.job_id.clone()).collect();
+        let in_flight = world.flights.jobs();
+        let mut jobs = BTreeSet::new();
+        let given: Vec<_> = plan.spawns.iter().map(|spawn| &spawn.job).chain(&plan.give_up).collect();
+        for job in given.iter().copied().chain(plan.waiting.iter().map(|waiting| &waiting.job)) {
+            prop_assert!(jobs.insert(job.clone()), "{job} is decided once");
+            prop_assert!(!in_flight.contains(job));
+        }
+        prop_assert!(given.iter().all(|job| !served.contains(&job.to_string())));
+        let all: BTreeSet<_> = world.demands.iter().map(|demand| demand.job.clone()).collect();
+        let rest = all.iter().filter(|job| !in_flight.contains(job)).cloned().collect::<BTreeSet<_>>();
+        prop_assert_eq!(jobs, rest, "nobody is forgotten");
+    }
+
+    #[test]
+    fn an_address_is_given_once_and_never_one_that_may_be_in_use(world in any_world()) {
+        let plan = world.plan();
+        let reserved = world.flights.iter().filter_map(|flight| flight.address);
+        let held = address::held(&world.view, reserved.chain(world.lingering.iter().copied()));
+        let mut given = BTreeSet::new();
+        for ip in addresses(&plan) {
+            prop_assert!(given.insert(ip), "{ip} is given twice");
+            prop_assert!(!held.contains(&ip), "{ip} is in use");
+            prop_assert!(!matches!(ip.octets()[3], 0 | 1 | 255), "{ip} is the network's");
+            prop_assert!(world.addresses_settled);
+        }
+        let needs = plan.make.len() + plan.registrations.len() + clones(&plan).count();
+        prop_assert_eq!(given.len(), if world.networks.is_empty() { 0 } else { needs });
+    }
+
+    #[test]
+    fn no_limit_is_passed(world in any_world()) {
+        let (before, plan) = (world.ledger(), world.plan());
+        let (after, limits) = (plan.ledger, world.limits);
+        prop_assert!(after.workers <= before.workers.max(limits.workers.unwrap_or(u32::MAX)));
+        prop_assert!(after.starting <= before.starting.max(limits.starting));
+        prop_assert!(after.registering <= before.registering.max(world.registering.unwrap_or(0)));
+        prop_assert!(after.cpus <= before.cpus.max(limits.cpus.unwrap_or(u64::MAX)));
+        prop_assert!(after.memory_mb <= before.memory_mb.max(limits.memory_mb.unwrap_or(u64::MAX)));
+    }
+
+    /// The ledger of a plan and what its flights are counted for in the next pass are the same: what was admitted is
+    /// neither forgotten nor counted twice.
+    #[test]
+    fn what_a_plan_takes_is_what_its_flights_take(world in any_world()) {
+        let plan = world.plan();
+        let next = world.clone().with(|world| world.take_off(&plan));
+        prop_assert_eq!(next.ledger(), plan.ledger);
+        let again = next.plan();
+        prop_assert!(again.spawns.iter().all(|spawn| plan.spawns.iter().all(|one| one.job != spawn.job)));
+        let (first, second) = (addresses(&plan), addresses(&again));
+        prop_assert!(second.iter().all(|ip| !first.contains(ip)), "an address in flight is not free");
+        let touched = touched(&plan);
+        prop_assert!(self::touched(&again).iter().all(|id| !touched.contains(id)), "somebody is at it");
+    }
+
+    #[test]
+    fn nothing_that_is_not_surely_ours_is_touched(world in any_world()) {
+        let plan = world.plan();
+        let mut once = BTreeSet::new();
+        for id in touched(&plan) {
+            let machine = &world.view.machines[&id];
+            prop_assert!(once.insert(id.clone()), "{id} is touched twice");
+            prop_assert_eq!(machine.role, Role::Vm);
+            prop_assert!(machine.mark_of(OWNER).is_some(), "{:?}", machine);
+            prop_assert!(!matches!(standing(machine, OWNER), Standing::Template | Standing::Unknown));
+            prop_assert!(!world.flights.index().has(machine), "somebody is at {id}");
+        }
+        for old in plan.registrations.iter().filter_map(|one| one.remake.as_ref()?.replaces.as_ref()) {
+            let template = &world.view.machines[old];
+            prop_assert!(template.mark_of(OWNER).is_some_and(|mark| mark.model), "{:?}", template);
+        }
+        if !world.view.complete {
+            prop_assert!(once.is_empty() && plan.spawns.is_empty() && plan.make.is_empty());
+        }
+    }
+
+    #[test]
+    fn names_are_new(world in any_world()) {
+        let plan = world.plan();
+        let spawns = plan.spawns.iter().map(|spawn| &spawn.name);
+        let registrations = plan.registrations.iter().map(|one| &one.name);
+        let mut names = BTreeSet::new();
+        for name in spawns.chain(registrations).chain(plan.make.iter().map(|make| &make.name)) {
+            prop_assert!(names.insert(name), "{name} is given twice");
+            prop_assert!(world.view.named(name).next().is_none());
+            prop_assert!(!world.flights.index().has_name(name));
+        }
+    }
+
+    #[test]
+    fn the_order_in_which_jobs_and_models_are_told_does_not_matter(
+        (world, turned) in any_world().prop_flat_map(|world| (Just(world.clone()), turned(world)))
+    ) {
+        prop_assert_eq!(format!("{:?}", world.plan()), format!("{:?}", turned.plan()));
+    }
+
+    #[test]
+    fn the_same_world_and_seed_make_the_same_plan_and_another_seed_other_names_alone(world in any_world()) {
+        prop_assert_eq!(format!("{:?}", world.plan()), format!("{:?}", world.plan()));
+        let decisions = |plan: Plan| {
+            let spawns: Vec<_> = plan.spawns.into_iter().map(|one| (one.job, one.path)).collect();
+            let make: Vec<_> = plan.make.into_iter().map(|one| (one.model, one.address)).collect();
+            let registered: Vec<_> = plan.registrations.into_iter().map(|one| one.model.path()).collect();
+            (spawns, make, registered, plan.waiting, plan.sweep, plan.remove, plan.ledger)
+        };
+        let other = world.clone().with(|world| world.seed += 1);
+        prop_assert_eq!(decisions(world.plan()), decisions(other.plan()));
+    }
+
+    #[test]
+    fn a_world_in_which_everything_succeeds_comes_to_rest(world in any_world()) {
+        let mut calm = world;
+        (calm.flights, calm.view.complete, calm.room_is_asked) = (Flights::default(), true, false);
+        (calm.skew, calm.draining, calm.addresses_settled) = (Some(SignedDuration::ZERO), false, true);
+        calm.listing.get_or_insert(Listing { begun: at("11:59:59"), workers: BTreeMap::new() });
+        calm.limits = Limits { workers: None, starting: 99, cpus: None, memory_mb: None, keep_smaller: 0 };
+        calm.room = None;
+        let last = calm.settled();
+        for waiting in last.plan().waiting {
+            let expected = matches!(
+                waiting.why,
+                Why::Served { .. }
+                    | Why::Refused(_)
+                    | Why::NoAddress { .. }
+                    | Why::TemplateMissing { .. }
+                    | Why::TemplateAmbiguous { .. }
+                    | Why::TemplateBeingMade { .. }
+                    | Why::TemplateOfAnotherModel { .. }
+                    | Why::InventoryIncomplete
+                    | Why::BackOff { .. }
+            );
+            prop_assert!(expected, "{:?}", waiting);
+        }
+    }
+}
+
+impl World {
+    fn ledger(&self) -> Ledger {
+        self.observe(|seen, want, random| Pass::new(seen, want, random).ledger)
+    }
+
+    /// Begins what was planned, as the keeper does.
+    fn take_off(&mut self, plan: &Plan) {
+        for spawn in &plan.spawns {
+            self.fly(Flight::of_spawn(spawn));
+        }
+        for one in &plan.registrations {
+            let address = one.address.as_ref().map(|assigned| assigned.ip);
+            let work = Work::Register { model: one.model.path() };
+            self.fly(Flight { address, footprint: one.footprint, ..flight(&one.name, work) });
+        }
+        for one in &plan.make {
+            let address = one.address.as_ref().map(|assigned| assigned.ip);
+            let flavor = one.flavor.as_ref().map(|flavor| flavor.name.clone());
+            let work = Work::Make { line: one.line, model: one.model.clone(), flavor };
+            self.fly(Flight { address, footprint: one.footprint, ..flight(&one.name, work) });
+        }
+        let deleted = plan.sweep.delete.iter().map(|(id, _)| id);
+        let deleted = deleted
+            .chain(plan.remove.iter().map(|(id, _)| id))
+            .map(|id| (id, Work::Delete(crate::flight::Trace::default())));
+        let unclaimed = plan.unclaim.iter().map(|id| (id, Work::Unclaim(crate::flight::Trace::default())));
+        let finish = Work::Finish { line: Line::V2, model: "debian".to_owned(), flavor: None };
+        let finished = plan.finish.iter().map(|id| (id, finish.clone()));
+        for (id, work) in deleted.chain(unclaimed).chain(finished) {
+            let machine = self.view.machines[id].clone();
+            let footprint = machine.hardware.map(Footprint::from).unwrap_or_default();
+            self.fly(Flight { machine: Some(id.clone()), footprint, ..flight(&machine.name, work) });
+        }
+        for job in &plan.give_up {
+            self.fly(flight("", Work::GiveUp { job: job.clone() }));
+        }
+    }
+}
+
+fn clones(plan: &Plan) -> impl Iterator<Item = Option<&Assigned>> {
+    plan.spawns.iter().filter_map(|spawn| match &spawn.path {
+        Path::Clone { address, .. } => Some(address.as_ref()),
+        Path::Claim { .. } => None,
+    })
+}
+
+fn addresses(plan: &Plan) -> Vec<Ipv4Addr> {
+    let registered = plan.registrations.iter().map(|one| one.address.as_ref());
+    let made = plan.make.iter().map(|one| one.address.as_ref());
+    clones(plan).chain(registered).chain(made).flatten().map(|assigned| assigned.ip).collect()
+}
+
+/// The machines that a plan changes.
+fn touched(plan: &Plan) -> Vec<MachineId> {
+    let claimed = plan.spawns.iter().filter_map(|spawn| match &spawn.path {
+        Path::Claim { machine, .. } => Some(machine),
+        Path::Clone { .. } => None,
+    });
+    let removed = plan.remove.iter().map(|(id, _)| id);
+    let deleted = plan.sweep.delete.iter().map(|(id, _)| id);
+    claimed.chain(&plan.finish).chain(&plan.unclaim).chain(removed).chain(deleted).cloned().collect()
+}
+
+fn turned(world: World) -> impl Strategy<Value = World> {
+    let models = world.models.clone().unwrap_or_default();
+    (Just(world.demands.clone()).prop_shuffle(), Just(models).prop_shuffle()).prop_map(
+        move |(demands, models)| {
+            let models = world.models.as_ref().map(|_| models);
+            World { demands, models, ..world.clone() }
+        },
+    )
+}
+
+fn any_job() -> impl Strategy<Value = JobId> {
+    prop_oneof![(1..5i64).prop_map(v1_job), (1..9u32).prop_map(v2_job)]
+}
+
+fn any_demand() -> impl Strategy<Value = Demand> {
+    let runs = prop_oneof![
+        4 => Just(runs("debian")),
+        2 => Just(runs("suse")),
+        1 => Just(runs("nowhere")),
+        2 => Just(Runs::v1(&model("buster"), String::new())),
+    ];
+    (any_job(), runs, select(vec!["P", "Q"]), 0..60u32).prop_map(|(job, runs, project, minute)| Demand {
+        queued: Some(at(&format!("11:{minute:02}:00"))),
+        project: project.to_owned(),
+        ..wants(job, runs)
+    })
+}
+
+fn any_mark() -> impl Strategy<Value = Mark> {
+    let owner = prop_oneof![6 => Just(OWNER), 1 => Just("theirs"), 1 => Just("")];
+    let flag = |weight: f64| proptest::bool::weighted(weight);
+    let job = prop_oneof![2 => Just(String::new()), 1 => any_job().prop_map(|job| job.to_string())];
+    let hour =
+        proptest::option::of(0..12u32).prop_map(|hour| hour.map(|hour| at(&format!("{hour:02}:50:00"))));
+    let held = prop_oneof![8 => Just(None), 1 => Just(Some(at("01:00:00"))), 1 => Just(Some(at("23:00:00")))];
+    (owner, "debian|suse", "g/buster|h/buster|", flag(0.1), flag(0.1), flag(0.6), job, hour, held, 0..16u8)
+        .prop_map(|(owner, v2, v1, is_model, register_only, provisioning, job_id, start, held, last)| Mark {
+            hatchery_name: owner.to_owned(),
+            worker_name: "somebody".to_owned(),
+            vmware_model_path: v2,
+            worker_model_path: v1,
+            worker_model_last_modified: "0".to_owned(),
+            model: is_model,
+            register_only,
+            provisioning,
+            job_id,
+            worker_start_time: start,
+            hold_until: held,
+            ip_address: if last == 0 { String::new() } else { format!("10.0.0.{last}") },
+            ..Mark::default()
+        })
+}
+
+fn any_machine() -> impl Strategy<Value = Machine> {
+    let role = prop_oneof![1 => Just(Role::Unknown), 1 => Just(Role::Template), 8 => Just(Role::Vm)];
+    let power = prop_oneof![
+        1 => Just(None),
+        3 => Just(Some(Power::On)),
+        5 => Just(Some(Power::Off)),
+        1 => Just(Some(Power::Suspended)),
+    ];
+    let name = prop_oneof![
+        4 => "provision-v2-[a-c]",
+        2 => "provision-v2-ip-10-0-0-[0-9]-[a-c]",
+        1 => "provision-v1-[a-c]",
+        4 => "worker-[a-e]",
+        1 => "register-[a-b]",
+        1 => Just("buster-tmp".to_owned()),
+        1 => Just("buster".to_owned()),
+        1 => Just("suse".to_owned()),
+    ];
+    let notes = prop_oneof![
+        1 => Just(Notes::Unknown),
+        1 => Just(Notes::NoMark),
+        8 => any_mark().prop_map(|mark| Notes::Mark(Box::new(mark))),
+    ];
+    let hardware = proptest::option::of((1..5u32, 1..5u64))
+        .prop_map(|size| size.map(|(cpus, memory)| Hardware { cpus, memory_mb: memory * 1024 }));
+    let addresses = vec((0..16u8).prop_map(|last| Ipv4Addr::new(10, 0, 0, last)), 0..2);
+    (0..100u32, name, role, power, notes, hardware, addresses, proptest::bool::weighted(0.2)).prop_map(
+        |(number, name, role, power, notes, hardware, addresses, awaits_setup)| Machine {
+            id: MachineId::new(format!("vm-{number}")),
+            role,
+            power,
+            notes,
+            hardware,
+            addresses,
+            awaits_setup,
+            ..vm(&name)
+        },
+    )
+}
+
+/// Work under way: clones that nobody sees yet, claims under the new name, and housekeeping at machines.
+fn any_flights(machines: Vec<MachineId>) -> impl Strategy<Value = Vec<Flight>> {
+    let machine =
+        if machines.is_empty() { Just(None).boxed() } else { proptest::option::of(select(machines)).boxed() };
+    let work = prop_oneof![
+        4 => any_job().prop_map(|job| start_of(&job)),
+        1 => any_job().prop_map(|job| Work::GiveUp { job }),
+        1 => Just(Work::Make { line: Line::V2, model: "debian".to_owned(), flavor: None }),
+        1 => Just(Work::Register { model: "g/buster".to_owned() }),
+        1 => Just(Work::Delete(crate::flight::Trace::default())),
+    ];
+    let address = proptest::option::of((2..9u8).prop_map(|last| Ipv4Addr::new(10, 0, 0, last)));
+    let one = (work, machine, address).prop_map(|(work, machine, address)| Flight {
+        machine,
+        address,
+        ..flight("", work)
+    });
+    vec(one, 0..4).prop_map(|flights| {
+        let mut machines = BTreeSet::new();
+        let distinct = |flight: &Flight| flight.machine.as_ref().is_none_or(|id| machines.insert(id.clone()));
+        let flights = flights.into_iter().filter({
+            let mut distinct = distinct;
+            move |flight| distinct(flight)
+        });
+        flights.enumerate().map(|(at, flight)| Flight { name: format!("flying-{at}"), ..flight }).collect()
+    })
+}
+
+fn any_limits() -> impl Strategy<Value = Limits> {
+    let some = |most: u64| proptest::option::of(0..most);
+    (proptest::option::of(0..6u32), 0..5u32, some(12), some(20_000), 0..3u32).prop_map(
+        |(workers, starting, cpus, memory_mb, keep_smaller)| Limits {
+            workers,
+            starting,
+            cpus,
+            memory_mb,
+            keep_smaller,
+        },
+    )
+}
+
+fn any_world() -> impl Strategy<Value = World> {
+    let machines = vec(any_machine(), 0..12);
+    let model = (any::<bool>(), any::<bool>(), 0..3u32).prop_map(|(need, check, changed)| V1Model {
+        need_registration: need,
+        check_registration: check,
+        user_last_modified: Some(if changed == 0 { at("10:00:00") } else { Timestamp::UNIX_EPOCH }),
+        ..model("buster")
+    });
+    let listed = vec(
+        ("worker-[a-e]", prop_oneof![3 => Just(WorkerState::Alive), 1 => Just(WorkerState::Disabled)]),
+        0..4,
+    );
+    let odd = || proptest::bool::weighted(0.1);
+    machines
+        .prop_flat_map(move |machines| {
+            let ids: Vec<_> = machines.iter().map(|machine| machine.id.clone()).collect();
+            let doomed = proptest::sample::subsequence(ids.clone(), 0..=ids.len().min(2));
+            let parts =
+                (vec(any_demand(), 0..10), any_flights(ids), any_limits(), model.clone(), listed.clone());
+            let rest = (0..3u32, any::<bool>(), [odd(), odd(), odd(), odd()], doomed, 0..5u32);
+            (Just(machines), parts, rest)
+        })
+        .prop_map(|(machines, (demands, flights, limits, model, listed), rest)| {
+            let (pools, networked, [blind, asked, unsettled, unlisted], doomed, registering) = rest;
+            let mut world = world(machines);
+            let mut jobs = BTreeSet::new();
+            world.demands = demands.into_iter().filter(|demand| jobs.insert(demand.job.clone())).collect();
+            let mut jobs = BTreeSet::new();
+            for flight in flights {
+                if flight.job().is_none_or(|job| jobs.insert(job.clone())) {
+                    world.fly(flight);
+                }
+            }
+            (world.limits, world.models) = (limits, Some(vec![model, self::model("other")]));
+            world.registering = registering.checked_sub(1);
+            for (name, state) in listed {
+                world.list(&name, state);
+            }
+            if unlisted {
+                world.listing = None;
+            }
+            world.doomed = doomed.into_iter().map(|id| (id, Doom::SpawnFailed)).collect();
+            world.warm =
+                warm([(ModelRef::V2("debian".to_owned()), pools), (ModelRef::V1("g/buster".to_owned()), 1)]);
+            if networked {
+                world.networks = network("10.0.0.0/28");
+            }
+            (world.view.complete, world.room_is_asked, world.addresses_settled) = (!blind, asked, !unsettled);
+            world
+        })
+}

@@ -1,0 +1,165 @@
+//! Which V1 models are registered, and what becomes of their templates.
+
+use rookery_fleet::capacity::Shortage;
+
+use super::*;
+
+fn check(machines: impl IntoIterator<Item = Machine>, model: V1Model) -> Plan {
+    world(machines).with(|world| world.models = Some(vec![model])).plan()
+}
+
+fn needed(name: &str) -> V1Model {
+    V1Model { need_registration: true, ..model(name) }
+}
+
+#[test]
+fn a_template_is_made_where_there_is_none_or_an_old_one_of_ours() {
+    let image = id("debian");
+    let made = |plan: Plan| plan.registrations.into_iter().map(|one| (one.remake, one.template)).next();
+    let fresh = Some((Some(Remake { image: image.clone(), replaces: None }), None));
+    assert_eq!(made(check([], model("buster"))), fresh, "without a template nobody can use the model");
+    let replaced = Some((Some(Remake { image: image.clone(), replaces: Some(id("buster")) }), None));
+    let old = V1Model { user_last_modified: Some(at("01:00:00")), ..model("buster") };
+    assert_eq!(made(check([template_of(&old, OWNER)], model("buster"))), replaced);
+    assert_eq!(made(check([template_of(&model("buster"), OWNER)], needed("buster"))), replaced);
+}
+
+#[test]
+fn a_template_that_is_as_it_should_be_is_cloned() {
+    let current = || template_of(&model("buster"), OWNER);
+    assert!(check([current()], model("buster")).registrations.is_empty());
+    let again = V1Model { check_registration: true, ..model("buster") };
+    let [registration] = &check([current()], again).registrations[..] else { panic!("one registration") };
+    assert_eq!((&registration.remake, &registration.template), (&None, &Some(id("buster"))));
+}
+
+// The making went all the way to the replacing of the old template, which was refused then, and left a template in the
+// making behind that kept the model from ever being registered.
+#[test]
+fn a_template_of_another_hatchery_is_used_and_never_replaced() {
+    let theirs = || template_of(&model("buster"), "theirs");
+    let [registration] = &check([theirs()], needed("buster")).registrations[..] else { panic!("one") };
+    assert_eq!((&registration.remake, &registration.template), (&None, &Some(id("buster"))));
+    let old = V1Model { user_last_modified: Some(at("01:00:00")), ..model("buster") };
+    let plan = check([template_of(&old, "theirs")], needed("buster"));
+    assert!(plan.registrations.is_empty());
+    let [(of, why)] = plan.warm_waiting.as_slice() else { panic!("{plan:?}") };
+    assert_eq!(of, "g/buster");
+    assert!(why.contains("an older template of the hatchery theirs"), "{why}");
+}
+
+#[test]
+fn a_name_that_is_taken_is_left_alone_and_said() {
+    let other = V1Model { group: Group { name: "h".to_owned(), ..Group::default() }, ..model("buster") };
+    let twin = Machine { id: MachineId::new("vm-2"), ..template_of(&model("buster"), OWNER) };
+    for machines in [
+        vec![vm("buster")],
+        vec![template("buster")],
+        vec![template_of(&other, OWNER)],
+        vec![template_of(&model("buster"), OWNER), twin],
+    ] {
+        let plan = check(machines, needed("buster"));
+        assert!(plan.registrations.is_empty(), "{plan:?}");
+        assert!(plan.warm_waiting.iter().any(|(model, _)| model == "g/buster"), "{plan:?}");
+    }
+}
+
+#[test]
+fn what_is_not_known_yet_is_not_replaced() {
+    let unknown = Machine { notes: Notes::Unknown, ..template("buster") };
+    assert!(check([unknown], needed("buster")).registrations.is_empty());
+    let blind = |change: &dyn Fn(&mut World)| {
+        let world = world([]).with(|world| world.models = Some(vec![needed("buster")]));
+        world.with(change).plan().registrations.len()
+    };
+    assert_eq!(blind(&|_| {}), 1);
+    assert_eq!(blind(&|world| world.view.complete = false), 0);
+    assert_eq!(blind(&|world| world.listing = None), 0);
+    assert_eq!(blind(&|world| world.room_is_asked = true), 0);
+    assert_eq!(blind(&|world| world.draining = true), 0);
+    assert_eq!(blind(&|world| world.models = None), 0);
+    assert_eq!(blind(&|world| world.registering = None), 0, "-1 turns registrations off");
+}
+
+#[test]
+fn a_model_that_failed_often_is_left_alone() {
+    let failed = |nb_spawn_err| check([], V1Model { nb_spawn_err, ..needed("buster") }).registrations.len();
+    assert_eq!((failed(5), failed(6)), (1, 0));
+}
+
+#[test]
+fn a_model_that_somebody_registers_is_not_registered_again() {
+    let registering = |change: &dyn Fn(&mut World)| {
+        let world = world([]).with(|world| world.models = Some(vec![needed("buster")]));
+        world.with(change).plan().registrations.len()
+    };
+    let work = Work::Register { model: "g/buster".to_owned() };
+    assert_eq!(registering(&|world| world.fly(flight("register-a", work.clone()))), 0);
+    let of = |path: &str| {
+        marked("any-name", |mark| {
+            (mark.register_only, mark.worker_model_path) = (true, path.to_owned());
+        })
+    };
+    let beside = |machine: Machine| move |world: &mut World| world.view = view([template("debian"), machine]);
+    assert_eq!(registering(&|world| beside(of("g/buster"))(world)), 0, "marks tell, not names");
+    assert_eq!(registering(&|world| beside(of("h/buster"))(world)), 1);
+    assert_eq!(registering(&|world| beside(vm("buster-tmp"))(world)), 0);
+    let booked = |world: &mut World| world.booked = [("g/buster".to_owned(), at("12:01:00"))].into();
+    assert_eq!(registering(&booked), 0, "another hatchery was faster");
+}
+
+#[test]
+fn so_many_are_registered_at_once_and_the_most_urgent_first() {
+    let check_only = V1Model { check_registration: true, ..model("b-check") };
+    let both = V1Model { check_registration: true, ..needed("c-both") };
+    let models = || vec![model("a-missing"), check_only.clone(), both.clone(), needed("d-need")];
+    let order = |most: u32| -> Vec<String> {
+        let world = world([template_of(&model("b-check"), OWNER)]).with(|world| {
+            (world.models, world.registering) = (Some(models()), Some(most));
+        });
+        world.plan().registrations.iter().map(|one| one.model.name.clone()).collect()
+    };
+    assert_eq!(order(9), ["c-both", "d-need", "b-check", "a-missing"]);
+    assert_eq!(order(2), ["c-both", "d-need"]);
+    let running = world([]).with(|world| {
+        (world.models, world.registering) = (Some(vec![needed("buster")]), Some(1));
+        world.fly(flight("register-a", Work::Register { model: "g/other".to_owned() }));
+    });
+    let plan = running.plan();
+    assert!(plan.registrations.is_empty());
+    let full = Shortage::Registering { used: 1, max: 1 };
+    assert_eq!(plan.warm_waiting, [("g/buster".to_owned(), format!("not registered: {full}"))]);
+}
+
+#[test]
+fn a_model_without_an_image_to_clone_or_one_that_rests_is_said_to_wait() {
+    let mut lost = needed("buster");
+    lost.model_virtual_machine.image = "nowhere".to_owned();
+    let plan = check([], lost);
+    assert!(plan.registrations.is_empty() && plan.warm_waiting[0].1.contains("nowhere"), "{plan:?}");
+    let resting = world([]).with(|world| {
+        world.models = Some(vec![needed("buster")]);
+        world.setbacks.insert((Line::V1, "g/buster".to_owned()), at("12:10:00"));
+    });
+    assert!(resting.plan().registrations.is_empty());
+}
+
+#[test]
+fn models_of_other_kinds_are_none_of_our_business() {
+    let docker = V1Model { kind: "docker".to_owned(), ..needed("buster") };
+    let plan = check([], docker);
+    assert!(plan.registrations.is_empty() && plan.warm_waiting.is_empty());
+}
+
+#[test]
+fn a_registration_has_an_address_of_its_own() {
+    let plan = world([])
+        .with(|world| {
+            world.models = Some(vec![needed("a"), needed("b"), needed("c")]);
+            (world.registering, world.networks) = (Some(9), network("10.0.0.0/30"));
+        })
+        .plan();
+    let last = |one: &Registration| one.address.as_ref().map(|assigned| assigned.ip.octets()[3]);
+    assert_eq!(plan.registrations.iter().map(last).collect::<Vec<_>>(), [Some(2), Some(3)]);
+    assert_eq!(plan.warm_waiting.len(), 1);
+}

@@ -1,0 +1,358 @@
+//! Which jobs get a worker, how, and why the others wait.
+
+use rookery_fleet::capacity::Shortage;
+use rookery_fleet::claim::Fit;
+
+use super::*;
+use crate::demand::Refusal;
+
+/// One job that runs on `debian`, in a world of these machines.
+fn waiting(machines: impl IntoIterator<Item = Machine>) -> World {
+    world(machines).with(|world| world.demands = vec![demand(1)])
+}
+
+fn check(change: impl FnOnce(&mut World), expected: Why) {
+    assert_eq!(waiting([]).with(change).why(), Some(expected));
+}
+
+#[test]
+fn an_ordinary_job_gets_a_clone() {
+    let plan = waiting([]).plan();
+    let [spawn] = plan.spawns.as_slice() else { panic!("{:?}", plan.waiting) };
+    assert_eq!(spawn.job, v2_job(1));
+    let expected = Path::Clone { template: id("debian"), incarnation: None, address: None };
+    assert_eq!(spawn.path, expected);
+    assert_eq!((plan.ledger.workers, plan.ledger.starting, plan.ledger.cpus), (1, 1, 2));
+}
+
+#[test]
+fn a_job_that_has_a_machine_gets_no_second_one() {
+    let machine = "there".to_owned();
+    let served = Why::Served { machine };
+    assert_eq!(waiting([worker("there", &v2_job(1))]).why(), Some(served.clone()));
+    // Off, half claimed, and made by the Go hatchery: all of them are still the job's.
+    let off = Machine { power: Some(Power::Off), ..worker("there", &v2_job(1)) };
+    assert_eq!(waiting([off]).why(), Some(served));
+    let half = Machine { name: "provision-v2-x".to_owned(), ..worker("there", &v2_job(1)) };
+    assert_eq!(waiting([half]).why(), Some(Why::Served { machine: "provision-v2-x".to_owned() }));
+}
+
+#[test]
+fn a_job_is_served_by_machines_of_ours_alone() {
+    let of_others = marked("theirs", |mark| {
+        (mark.hatchery_name, mark.job_id) = ("theirs".to_owned(), v2_job(1).to_string());
+    });
+    assert_eq!(waiting([of_others, worker("other", &v2_job(2))]).why(), None);
+}
+
+#[test]
+fn a_job_in_flight_is_neither_served_again_nor_said_to_wait() {
+    for work in [start_of(&v2_job(1)), Work::GiveUp { job: v2_job(1) }] {
+        let plan = waiting([]).with(|world| world.fly(flight("w", work.clone()))).plan();
+        assert!(plan.spawns.is_empty() && plan.waiting.is_empty() && plan.give_up.is_empty(), "{work:?}");
+    }
+    let other = waiting([]).with(|world| world.fly(flight("w", start_of(&v2_job(2)))));
+    assert_eq!(other.plan().spawns.len(), 1);
+}
+
+#[test]
+fn nothing_is_begun_before_everything_is_known() {
+    check(|world| world.draining = true, Why::Draining);
+    check(|world| world.view.complete = false, Why::InventoryIncomplete);
+    check(|world| world.listing = None, Why::WorkersUnknown);
+    check(|world| world.room_is_asked = true, Why::RoomIsAsked);
+}
+
+#[test]
+fn a_job_that_was_tried_too_often_is_given_up_and_never_before() {
+    for (tried, most, gives_up) in [(2, Some(3), false), (3, Some(3), true), (9, None, false)] {
+        let plan = waiting([])
+            .with(|world| (world.attempts, world.tried) = (most, BTreeMap::from([(v2_job(1), tried)])))
+            .plan();
+        assert_eq!((plan.give_up.len(), plan.spawns.len()), if gives_up { (1, 0) } else { (0, 1) });
+    }
+    // What is not known is no reason to fail somebody's job.
+    let blind =
+        |world: &mut World| (world.tried, world.view.complete) = (BTreeMap::from([(v2_job(1), 3)]), false);
+    assert!(waiting([]).with(blind).plan().give_up.is_empty());
+}
+
+#[test]
+fn what_cannot_run_here_waits_with_its_reason() {
+    let refusal = Refusal::TemplateMissing { model: "m".to_owned(), template: "t".to_owned() };
+    check(|world| world.demands[0].runs = Err(refusal.clone()), Why::Refused(refusal.clone()));
+    let huge = Runs { sizes: Sizes { runs_on: "huge".to_owned(), ..Sizes::default() }, ..runs("debian") };
+    check(
+        |world| {
+            world.flavors = Flavors::new([flavor("small", 1, 1024)]).expect("flavors");
+            world.demands = vec![wants(v2_job(1), huge)];
+        },
+        Why::Refused(Refusal::UnknownFlavor { flavor: "huge".to_owned() }),
+    );
+    let reason = "no credentials".to_owned();
+    check(
+        |world| {
+            world.unusable.insert("debian".to_owned(), reason.clone());
+        },
+        Why::Unusable { model: "debian".to_owned(), reason: reason.clone() },
+    );
+}
+
+#[test]
+fn each_limit_keeps_one_more_worker_out() {
+    let busy = || world([worker("w", &v2_job(9))]).with(|world| world.demands = vec![demand(1)]);
+    let short = |change: &dyn Fn(&mut World)| match busy().with(change).why() {
+        Some(Why::Shortage(shortage)) => shortage,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(short(&|world| world.limits.workers = Some(1)), Shortage::Workers { used: 1, max: 1 });
+    assert_eq!(short(&|world| world.limits.starting = 1), Shortage::Starting { used: 1, max: 1 });
+    assert_eq!(short(&|world| world.limits.cpus = Some(3)), Shortage::Cpus { used: 2, next: 2, max: 3 });
+    let memory = Shortage::Memory { used: 4096, next: 4096, max: 8191 };
+    assert_eq!(short(&|world| world.limits.memory_mb = Some(8191)), memory);
+    let room = PoolRoom { memory_unreserved_bytes: Some(4095 << 20), ..PoolRoom::default() };
+    let pool = Shortage::PoolMemory { left_mb: 4095, next: 4096 };
+    assert_eq!(short(&|world| world.room = Some(room)), pool);
+    let cpu = PoolRoom { cpu_max_mhz: Some(1000), cpu_unreserved_mhz: Some(0), ..PoolRoom::default() };
+    assert_eq!(short(&|world| world.room = Some(cpu)), Shortage::PoolCpu { max_mhz: 1000 });
+    let exact = busy().with(|world| {
+        world.limits =
+            Limits { workers: Some(2), starting: 2, cpus: Some(4), memory_mb: Some(8192), keep_smaller: 0 };
+    });
+    assert_eq!(exact.why(), None, "what fits exactly fits");
+}
+
+#[test]
+fn a_larger_flavor_leaves_room_for_smaller_ones() {
+    let large = Runs { sizes: Sizes { runs_on: "large".to_owned(), ..Sizes::default() }, ..runs("debian") };
+    let world = world([]).with(|world| {
+        world.flavors = Flavors::new([flavor("small", 1, 1024), flavor("large", 4, 4096)]).expect("flavors");
+        (world.limits.cpus, world.limits.keep_smaller) = (Some(5), 2);
+        world.demands = vec![wants(v2_job(1), large)];
+    });
+    let kept = Shortage::CpusKept { used: 0, next: 4, kept: 2, max: 5 };
+    assert_eq!(world.why(), Some(Why::Shortage(kept)));
+}
+
+#[test]
+fn who_is_admitted_counts_for_the_next_one_in_the_same_pass() {
+    let plan = world([])
+        .with(|world| {
+            world.demands = (1..=5).map(demand).collect();
+            world.limits.workers = Some(3);
+        })
+        .plan();
+    assert_eq!((plan.spawns.len(), plan.waiting.len()), (3, 2));
+    let fourth = Why::Shortage(Shortage::Workers { used: 3, max: 3 });
+    assert!(plan.waiting.iter().all(|waiting| waiting.why == fourth));
+}
+
+#[test]
+fn a_worker_that_registered_once_is_not_starting_any_more_and_a_doomed_one_never_will() {
+    let world = world([worker("w", &v2_job(9))]).with(|world| {
+        (world.demands, world.limits.starting) = (vec![demand(1)], 1);
+    });
+    assert!(world.why().is_some());
+    let once = |world: &mut World| {
+        world.registered_once.insert("w".to_owned());
+    };
+    assert_eq!(world.clone().with(once).why(), None);
+    let doomed = |world: &mut World| {
+        world.doomed.insert(id("w"), Doom::SpawnFailed);
+    };
+    assert_eq!(world.with(doomed).why(), None);
+}
+
+#[test]
+fn a_warm_machine_is_claimed_before_anything_is_cloned() {
+    let plan = waiting([pooled("provision-v2-a")]).plan();
+    let [Spawn { path: Path::Claim { machine, was, resize, mark }, name, .. }] = plan.spawns.as_slice()
+    else {
+        panic!("{plan:?}")
+    };
+    assert_eq!((machine, was.as_str(), *resize), (&id("provision-v2-a"), "provision-v2-a", None));
+    assert_eq!(mark.vmware_model_path, "debian");
+    assert_ne!(name, was, "the worker has a name of its own");
+}
+
+#[test]
+fn a_warm_machine_is_claimed_where_a_clone_could_not_be_made() {
+    let change = |world: &mut World| {
+        world.setbacks.insert((Line::V2, "debian".to_owned()), at("12:10:00"));
+        world.networks = network("10.0.0.2/32");
+        world.lingering.insert(Ipv4Addr::new(10, 0, 0, 2));
+    };
+    assert_eq!(waiting([pooled("provision-v2-a")]).with(change).why(), None);
+    let without_template = waiting([pooled("provision-v2-a")]).with(|world| {
+        world.view.machines.remove(&id("debian"));
+    });
+    assert_eq!(without_template.why(), None);
+}
+
+#[test]
+fn a_warm_machine_that_somebody_is_at_is_not_claimed() {
+    let clones = |change: &dyn Fn(&mut World)| {
+        let plan = waiting([pooled("provision-v2-a")]).with(change).plan();
+        matches!(plan.spawns.as_slice(), [Spawn { path: Path::Clone { .. }, .. }])
+    };
+    assert!(clones(&|world| {
+        world.doomed.insert(id("provision-v2-a"), Doom::NotWanted);
+    }));
+    assert!(clones(&|world| {
+        world.avoided.insert(id("provision-v2-a"));
+    }));
+    assert!(clones(&|world| {
+        let claim = Flight { machine: Some(id("provision-v2-a")), ..flight("new", start_of(&v2_job(9))) };
+        world.fly(claim);
+    }));
+    assert!(clones(
+        &|world| world.fly(flight("provision-v2-a", Work::Unclaim(crate::flight::Trace::default())))
+    ));
+    let unknown = Machine { notes: Notes::Unknown, ..pooled("provision-v2-a") };
+    assert!(clones(&|world| world.view = view([template("debian"), unknown.clone()])));
+}
+
+#[test]
+fn two_jobs_never_get_the_same_warm_machine() {
+    let plan =
+        world([pooled("provision-v2-a")]).with(|world| world.demands = vec![demand(1), demand(2)]).plan();
+    let claims = plan.spawns.iter().filter(|spawn| matches!(spawn.path, Path::Claim { .. })).count();
+    assert_eq!((plan.spawns.len(), claims), (2, 1));
+}
+
+#[test]
+fn a_claim_takes_what_the_machine_will_have() {
+    let small = Runs { sizes: Sizes { runs_on: "small".to_owned(), ..Sizes::default() }, ..runs("debian") };
+    let plan = world([pooled("provision-v2-a")])
+        .with(|world| {
+            world.flavors = Flavors::new([flavor("small", 1, 1024)]).expect("flavors");
+            world.demands = vec![wants(v2_job(1), small)];
+        })
+        .plan();
+    let size = Hardware { cpus: 1, memory_mb: 1024 };
+    let [Spawn { path: Path::Claim { resize, .. }, footprint, .. }] = plan.spawns.as_slice() else {
+        panic!("{plan:?}")
+    };
+    assert_eq!((*resize, *footprint), (Some(size), size.into()));
+    let _: Fit = Fit::Resize(size);
+}
+
+#[test]
+fn a_clone_gets_the_first_address_that_nobody_has_and_waits_if_there_is_none() {
+    let with = |change: &dyn Fn(&mut World)| {
+        waiting([]).with(|world| world.networks = network("10.0.0.0/30")).with(change)
+    };
+    let address = |world: World| match world.plan().spawns.as_slice() {
+        [Spawn { path: Path::Clone { address: Some(assigned), .. }, .. }] => Some(assigned.ip.octets()[3]),
+        _ => None,
+    };
+    // 0 is the subnet's own, 1 the gateway.
+    assert_eq!(address(with(&|_| {})), Some(2));
+    assert_eq!(
+        address(with(&|world| {
+            world.lingering.insert(Ipv4Addr::new(10, 0, 0, 2));
+        })),
+        Some(3)
+    );
+    let reserved = |world: &mut World| {
+        let address = Some(Ipv4Addr::new(10, 0, 0, 2));
+        world.fly(Flight { address, ..flight("w", start_of(&v2_job(9))) });
+    };
+    assert_eq!(address(with(&reserved)), Some(3));
+    let foreign = Machine { addresses: vec![Ipv4Addr::new(10, 0, 0, 2)], ..vm("foreign") };
+    assert_eq!(address(with(&|world| world.view = view([template("debian"), foreign.clone()]))), Some(3));
+    let full = |world: &mut World| {
+        reserved(world);
+        world.lingering.insert(Ipv4Addr::new(10, 0, 0, 3));
+    };
+    assert_eq!(with(&full).why(), Some(Why::NoAddress { total: 2 }));
+    assert_eq!(with(&|world| world.addresses_settled = false).why(), Some(Why::AddressesUnsettled));
+}
+
+#[test]
+fn a_template_that_failed_rests_until_its_time() {
+    let rests = |until: &str| {
+        waiting([]).with(|world| {
+            world.setbacks.insert((Line::V2, "debian".to_owned()), at(until));
+        })
+    };
+    let until = at("12:00:01");
+    assert_eq!(rests("12:00:01").why(), Some(Why::BackOff { template: "debian".to_owned(), until }));
+    assert_eq!(rests("12:00:00").why(), None);
+    let of_v1 = waiting([]).with(|world| {
+        world.setbacks.insert((Line::V1, "debian".to_owned()), at("13:00:00"));
+    });
+    assert_eq!(of_v1.why(), None, "another line, another template");
+}
+
+#[test]
+fn what_is_cloned_must_be_one_machine_that_is_nobodys_worker() {
+    let on = |machines: Vec<Machine>| {
+        let world = waiting([]).with(|world| world.view = view(machines));
+        (world.why(), world.plan().spawns.first().map(|spawn| spawn.path.clone()))
+    };
+    let named = |id: &str, machine: Machine| Machine { id: MachineId::new(id), ..machine };
+    let template_name = || "debian".to_owned();
+    assert_eq!(on(vec![]).0, Some(Why::TemplateMissing { template: template_name() }));
+    let two = vec![template("debian"), named("vm-2", template("debian"))];
+    assert_eq!(on(two).0, Some(Why::TemplateAmbiguous { template: template_name(), count: 2 }));
+    let two_vms = vec![vm("debian"), named("vm-2", vm("debian"))];
+    assert_eq!(on(two_vms).0, Some(Why::TemplateAmbiguous { template: template_name(), count: 2 }));
+    let beside_a_vm = on(vec![named("vm-2", vm("debian")), template("debian")]);
+    assert!(matches!(beside_a_vm, (None, Some(Path::Clone { template, .. })) if template == id("debian")));
+    let unknown = Machine { role: Role::Unknown, ..vm("debian") };
+    assert_eq!(on(vec![unknown]).0, Some(Why::InventoryIncomplete));
+    assert_eq!(on(vec![vm("debian")]).0, None, "a VM of others may be cloned");
+    let ours = on(vec![worker("debian", &v2_job(9))]);
+    assert_eq!(ours.0, Some(Why::TemplateMissing { template: template_name() }), "our workers may not");
+}
+
+#[test]
+fn a_v1_job_waits_for_the_template_of_its_model() {
+    let v1 = |machines: Vec<Machine>, models: Option<Vec<V1Model>>| {
+        let mut world = world(machines);
+        world.models = models;
+        world.registering = None;
+        world.demands = vec![wants(v1_job(1), Runs::v1(&model("buster"), String::new()))];
+        world.why()
+    };
+    let known = || Some(vec![model("buster")]);
+    let being_made = Some(Why::TemplateBeingMade { model: "g/buster".to_owned() });
+    assert_eq!(v1(vec![template_of(&model("buster"), OWNER)], known()), None);
+    assert_eq!(v1(vec![template_of(&model("buster"), "theirs")], known()), None, "as good as ours");
+    assert_eq!(v1(vec![], known()), being_made);
+    assert_eq!(v1(vec![], None), being_made);
+    let changed = V1Model { user_last_modified: Some(at("11:00:00")), ..model("buster") };
+    assert_eq!(v1(vec![template_of(&changed, OWNER)], known()), being_made);
+    let taken = |by: &str| {
+        let (template, owner) = ("buster".to_owned(), by.to_owned());
+        Some(Why::TemplateOfAnotherModel { template, owner })
+    };
+    let other = V1Model { group: Group { name: "h".to_owned(), ..Group::default() }, ..model("buster") };
+    assert_eq!(v1(vec![template_of(&other, OWNER)], known()), taken("h/buster"));
+    assert_eq!(v1(vec![vm("buster")], known()), taken("buster, which is no template of a model"));
+    let unknown = Machine { notes: Notes::Unknown, ..template("buster") };
+    assert_eq!(v1(vec![unknown], known()), Some(Why::InventoryIncomplete));
+}
+
+#[test]
+fn another_place_is_found_by_the_same_rules() {
+    let again = |change: &dyn Fn(&mut World)| {
+        let world = waiting([pooled("provision-v2-a"), pooled("provision-v2-b")]);
+        let first = world.plan().spawns.remove(0);
+        let world = world
+            .with(|world| {
+                world.avoided.insert(id("provision-v2-a"));
+            })
+            .with(change);
+        world.observe(|seen, want, random| place_again(seen, want, random, &first)).map(|spawn| spawn.path)
+    };
+    let other = |path: &Path| matches!(path, Path::Claim { machine, .. } if *machine == id("provision-v2-b"));
+    assert!(again(&|_| {}).is_ok_and(|path| other(&path)));
+    // A worker that is on its way must have a place even while no new jobs are taken.
+    assert!(again(&|world| world.draining = true).is_ok());
+    assert_eq!(again(&|world| world.view.complete = false), Err(Why::InventoryIncomplete));
+    assert_eq!(again(&|world| world.listing = None), Err(Why::WorkersUnknown));
+    let full = Why::Shortage(Shortage::Workers { used: 0, max: 0 });
+    assert_eq!(again(&|world| world.limits.workers = Some(0)), Err(full));
+}
