@@ -38,13 +38,16 @@ pub enum Standing {
 /// What that machine is to that owner.
 pub fn standing(machine: &Machine, owner: &str) -> Standing {
     if machine.role == Role::Template {
-        return Standing::Template;
+        // One that has not got its name yet: the hatchery that made it died on the last step.
+        let unfinished =
+            machine.mark_of(owner).is_some_and(|mark| mark.model && is_in_making(&machine.name, mark));
+        return if unfinished { Standing::TemplateInMaking } else { Standing::Template };
     }
     if machine.is_unknown() {
         return Standing::Unknown;
     }
     let Some(mark) = machine.mark_of(owner) else { return Standing::Foreign };
-    if in_making(machine, mark) {
+    if is_in_making(&machine.name, mark) {
         Standing::TemplateInMaking
     } else if mark.model {
         Standing::Template
@@ -57,10 +60,11 @@ pub fn standing(machine: &Machine, owner: &str) -> Standing {
     }
 }
 
-/// The ending alone would not do: a model may be called `x-tmp`, and its template may be a VM while somebody mends it.
-fn in_making(machine: &Machine, mark: &Mark) -> bool {
+/// Whether the owner of that mark makes a template of a machine of that name. The ending alone would not do: a model may
+/// be called `x-tmp`, and its template may be a VM while somebody mends it.
+pub fn is_in_making(name: &str, mark: &Mark) -> bool {
     let model = mark.worker_model_path.rsplit('/').next().unwrap_or_default();
-    !model.is_empty() && machine.name.strip_suffix("-tmp") == Some(model)
+    !model.is_empty() && name.strip_suffix("-tmp") == Some(model)
 }
 
 #[cfg(test)]

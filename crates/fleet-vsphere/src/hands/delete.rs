@@ -1,5 +1,6 @@
 //! Deleting, the one act without a way back.
 
+use rookery_fleet::standing::is_in_making;
 use rookery_fleet::{MachineId, Role};
 use rookery_vim::FaultKind;
 
@@ -20,7 +21,9 @@ pub struct Proof {
 impl Proof {
     fn of_vm(&self, fresh: &Fresh) -> Result<(), Refusal> {
         let mark = fresh.vm_of(&self.owner)?;
-        if mark.model { Err(Refusal::Model) } else { self.of_name(fresh) }
+        // Nobody clones a template that is not finished.
+        let is_model = mark.model && !is_in_making(&fresh.name, mark);
+        if is_model { Err(Refusal::Model) } else { self.of_name(fresh) }
     }
 
     fn of_template(&self, fresh: &Fresh) -> Result<(), Refusal> {
@@ -119,7 +122,7 @@ mod tests {
     #[test]
     fn only_what_is_proven_is_deleted() {
         let ours = Mark { hatchery_name: "h1".to_owned(), ..Mark::default() };
-        let model = Mark { model: true, ..ours.clone() };
+        let model = Mark { model: true, worker_model_path: "g/w".to_owned(), ..ours.clone() };
         let theirs = Mark { hatchery_name: "h2".to_owned(), ..Mark::default() };
         let nobodys = Mark::default();
         let proof = |owner: &str| Proof { owner: owner.to_owned(), name: "w".to_owned() };
@@ -147,5 +150,14 @@ mod tests {
             let judged = (proof(owner).of_vm(&fresh), proof(owner).of_template(&fresh));
             assert_eq!(judged, (as_vm, as_template), "{owner:?} {fresh:?}");
         }
+        let unfinished = Fresh {
+            name: "w-tmp".to_owned(),
+            role: vm,
+            notes: some(&model),
+            power: Some(Power::Off),
+            hardware: None,
+        };
+        let proof = Proof { owner: "h1".to_owned(), name: "w-tmp".to_owned() };
+        assert_eq!(proof.of_vm(&unfinished), Ok(()), "it was refused, so that orphans stayed for ever");
     }
 }

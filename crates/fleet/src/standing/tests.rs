@@ -39,6 +39,8 @@ fn only_the_unfinished_template_of_a_model_is_one_in_the_making() {
             mark.worker_model_path = path.to_owned();
         });
         assert_eq!(standing(&machine, OWNER), expected, "{name} {path}");
+        // Without its name it is no template yet, whatever vSphere says.
+        assert_eq!(standing(&Machine { role: Role::Template, ..machine }, OWNER), expected, "{name} {path}");
     }
 }
 
