@@ -1,5 +1,7 @@
 //! Warm machines: made, set up by their first start, and stopped again until a job comes.
 
+use std::time::Duration;
+
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::names::Line;
 use rookery_fleet::sweep::Doom;
@@ -10,6 +12,9 @@ use tracing::info;
 use super::{Crew, Ending, Failure, fixed};
 use crate::flight::FlightId;
 use crate::plan::Make;
+
+/// How long the inventory may take to show that a machine is off.
+const SHOWN_OFF: Duration = Duration::from_mins(1);
 
 impl Crew {
     /// Makes a warm machine.
@@ -80,10 +85,12 @@ impl Crew {
         if let Err(error) = self.hands.addressed(machine, address).await {
             return failed(chain(&error), machine.clone());
         }
-        match self.hands.stop(machine).await {
-            Ok(()) => Ending::Done,
-            Err(error) => failed(chain(&error), machine.clone()),
+        if let Err(error) = self.hands.stop(machine).await {
+            return failed(chain(&error), machine.clone());
         }
+        // Until the inventory shows it, it looks half-made, and who would finish it would find that it does not run.
+        self.hands.wait_off(machine, SHOWN_OFF).await.ok();
+        Ending::Done
     }
 
     /// Takes a machine back that was claimed and never started.
