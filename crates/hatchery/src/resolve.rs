@@ -96,7 +96,17 @@ fn v1_runs(
         (V1Choice::None(_), Some((reference, reason))) => {
             Err(Refusal::ModelUnreadable { model: reference.to_string(), reason: reason.clone() })
         }
-        (V1Choice::None(_), None) => Err(Refusal::NoModelFits),
+        (V1Choice::None(reasons), None) => Err(closest(reasons)),
+    }
+}
+
+/// Why the only model that comes into question does not do. Of several, nobody knows which one was meant.
+fn closest(reasons: Vec<(String, Refusal)>) -> Refusal {
+    let other = |refusal: &Refusal| matches!(refusal, Refusal::OtherModel { .. } | Refusal::ModelType { .. });
+    let mut meant = reasons.into_iter().map(|(_, refusal)| refusal).filter(|refusal| !other(refusal));
+    match (meant.next(), meant.next()) {
+        (Some(only), None) => only,
+        (Some(_) | None, _) => Refusal::NoModelFits,
     }
 }
 

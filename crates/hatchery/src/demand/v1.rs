@@ -90,6 +90,12 @@ pub fn can_spawn(model: &V1Model, requirements: &[Requirement]) -> Result<(), Re
 fn can_run(job: &V1Job, model: &V1Model) -> Result<(), Refusal> {
     let path = model.path();
     let names_a_model = requires(job, &RequirementKind::Model);
+    // First: what is wrong with a model that nobody asked for explains nothing.
+    if let Some(other) =
+        values(job, &RequirementKind::Model).map(first_word).find(|wanted| !is(model, wanted))
+    {
+        return Err(Refusal::OtherModel { wanted: other.to_owned() });
+    }
     can_spawn(model, &job.requirements)?;
     if model.needs_registration {
         return Err(Refusal::NeedsRegistration { model: path });
@@ -99,11 +105,6 @@ fn can_run(job: &V1Job, model: &V1Model) -> Result<(), Refusal> {
     }
     if model.deprecated && !names_a_model {
         return Err(Refusal::Deprecated { model: path });
-    }
-    if let Some(other) =
-        values(job, &RequirementKind::Model).map(first_word).find(|wanted| !is(model, wanted))
-    {
-        return Err(Refusal::OtherModel { wanted: other.to_owned() });
     }
     if let (Some(os), Some(arch)) = (known(model.os.as_ref()), known(model.arch.as_ref())) {
         check_os_arch(job, &path, &format!("{os}/{arch}"))?;
