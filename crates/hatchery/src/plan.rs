@@ -33,7 +33,7 @@ pub use company::Suspects;
 pub use register::{Registration, Remake};
 pub use rookery_fleet::warm::{Count, Removal};
 pub use spawn::{Demand, Path, Spawn};
-pub use templates::{V1Template, v1_template};
+pub use templates::{V1Template, retired_name, v1_template};
 pub use waiting::{Waiting, Why};
 pub use warm::Make;
 
@@ -133,6 +133,8 @@ pub struct Plan {
     pub unclaim: Vec<MachineId>,
     /// Warm machines that go.
     pub remove: Vec<(MachineId, Removal)>,
+    /// Templates that have been replaced and that nothing needs any more.
+    pub retire: Vec<MachineId>,
     /// What there is of warm machines, by model.
     pub warm: Vec<(String, Count)>,
     /// What goes, and why nothing or not everything does.
@@ -159,6 +161,7 @@ pub fn plan(observed: &Observed<'_>, desired: &Desired<'_>, random: &mut StdRng)
     pass.keep_warm();
     pass.find_orphans();
     pass.sweep();
+    pass.retire_templates();
     pass.plan.ledger = pass.ledger;
     pass.plan
 }

@@ -19,6 +19,8 @@ pub struct Deletion {
     pub reason: String,
     /// The path of the V1 model that it was to register.
     pub model: String,
+    /// Whether it is a template, which stays while disks stand on its own.
+    pub is_template: bool,
 }
 
 impl Crew {
@@ -28,7 +30,12 @@ impl Crew {
             self.report_registration(&deletion.model).await;
         }
         let proof = Proof { owner: self.wanted().name.clone(), name: deletion.name.clone() };
-        if let Err(error) = self.hands.delete(&deletion.machine, &proof).await {
+        let deleted = if deletion.is_template {
+            self.hands.delete_template(&deletion.machine, &proof).await
+        } else {
+            self.hands.delete(&deletion.machine, &proof).await
+        };
+        if let Err(error) = deleted {
             return Ending::Failed(Failure { error: chain(&error), ..Failure::default() });
         }
         info!(vm = %deletion.name, moref = %deletion.machine, reason = %deletion.reason, "machine deleted");

@@ -22,7 +22,7 @@ use super::spawn::tried;
 use super::{Crew, Ending, Failure, fixed};
 use crate::flight::FlightId;
 use crate::model::Runs;
-use crate::plan::{Registration, Remake};
+use crate::plan::{Registration, Remake, retired_name};
 
 /// How long the making of a template may take in all.
 const MAKING: Duration = Duration::from_mins(15);
@@ -204,9 +204,4 @@ impl Crew {
             card_class: wanted.card_class.clone(),
         }
     }
-}
-
-/// The name of a template that has been replaced; another one of the same model has another reference.
-fn retired_name(model: &str, old: &MachineId) -> String {
-    format!("{model}-old-{old}")
 }

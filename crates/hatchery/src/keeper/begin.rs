@@ -10,7 +10,7 @@ use rookery_daemon::telemetry::chain;
 use rookery_fleet::capacity::Shortage;
 use rookery_fleet::flavor::Footprint;
 use rookery_fleet::sweep::EventTimes;
-use rookery_fleet::{Machine, MachineId, Mark, names};
+use rookery_fleet::{Machine, MachineId, Mark, Role, names};
 use tokio::sync::mpsc;
 use tracing::{debug, info, warn};
 
@@ -91,7 +91,8 @@ impl Keeper {
         }
         let swept = plan.sweep.delete.iter().map(|(id, reason)| (id, reason.to_string()));
         let removed = plan.remove.iter().map(|(id, removal)| (id, removal.to_string()));
-        for (id, reason) in swept.chain(removed).collect::<Vec<_>>() {
+        let replaced = plan.retire.iter().map(|id| (id, "its model has a newer template".to_owned()));
+        for (id, reason) in swept.chain(removed).chain(replaced).collect::<Vec<_>>() {
             self.delete(id, reason);
         }
         for name in &plan.disable {
@@ -110,6 +111,7 @@ impl Keeper {
             name: machine.name.clone(),
             reason,
             model: mark.worker_model_path.clone(),
+            is_template: machine.role == Role::Template,
         };
         let work = Work::Delete(trace(mark));
         let (crew, flight) = (self.crew.in_the_background(), self.take_off(about(&machine, work)));

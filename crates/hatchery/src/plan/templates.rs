@@ -54,7 +54,41 @@ pub fn v1_template(view: &View, owner: &str, model: &V1Model) -> V1Template {
     }
 }
 
+/// The name of a template that has been replaced; another one of the same model has another reference.
+pub fn retired_name(model: &str, old: &MachineId) -> String {
+    format!("{model}-old-{old}")
+}
+
 impl<'p> Pass<'p> {
+    /// Templates that have been replaced stayed while machines stood on their disks. Which of ours do is told by their
+    /// marks; disks of others are looked at by who deletes.
+    pub(super) fn retire_templates(&mut self) {
+        let view = self.seen.view;
+        if !view.complete || self.plan.sweep.stopped.is_some() {
+            return;
+        }
+        let is_needed = |template: &Machine| {
+            let incarnation = template.incarnation.as_deref();
+            view.owned(self.want.owner)
+                .any(|(_, mark)| Some(mark.template_incarnation.as_str()) == incarnation)
+        };
+        let retired = |machine: &'p Machine| {
+            let mark = machine.mark_of(self.want.owner)?;
+            let name = mark.worker_model_path.rsplit('/').next().unwrap_or_default();
+            let set_aside = machine.role == Role::Template && mark.model && !name.is_empty();
+            let is_retired = set_aside && machine.name == retired_name(name, &machine.id);
+            let has_heir = || {
+                view.named(name).any(|heir| {
+                    let path = heir.mark().map(|mark| &mark.worker_model_path);
+                    heir.role == Role::Template && path == Some(&mark.worker_model_path)
+                })
+            };
+            let goes = is_retired && !self.is_busy(machine) && has_heir() && !is_needed(machine);
+            goes.then(|| machine.id.clone())
+        };
+        self.plan.retire = view.iter().filter_map(retired).collect();
+    }
+
     /// The machine that is cloned for a job.
     pub(super) fn template(&self, runs: &Runs) -> Result<&'p Machine, Why> {
         match runs.line {
