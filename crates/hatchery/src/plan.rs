@@ -244,13 +244,16 @@ impl<'p> Pass<'p> {
         Ok(Some(assigned))
     }
 
-    /// A name that nobody has.
+    /// A name that nobody has, and no worker that CDS still lists: its fate would be that of the new one.
     fn name(&mut self, make: impl FnOnce(&mut StdRng, &dyn Fn(&str) -> bool) -> String) -> String {
         let (view, busy, named) = (self.seen.view, &self.busy, &self.named);
-        // A worker that CDS still lists would be taken for the new one.
-        let listed = |name: &str| self.seen.listing.is_some_and(|listing| listing.workers.contains_key(name));
+        let listing = self.seen.listing;
+        let listed = |name: &str| {
+            self.seen.registered_once.contains(name)
+                || listing.is_some_and(|listing| listing.workers.contains_key(name))
+        };
         let taken = |name: &str| {
-            named.contains(name) || busy.has_name(name) || listed(name) || view.named(name).next().is_some()
+            named.contains(name) || busy.has_name(name) || view.named(name).next().is_some() || listed(name)
         };
         let name = make(self.random, &taken);
         self.named.insert(name.clone());
