@@ -25,9 +25,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use rookery_fleet::MachineId;
-use rookery_vim::FaultKind;
 use rookery_vim::envelope::service_instance;
 use rookery_vim::methods::CurrentTime;
+use rookery_vim::{Fault, FaultKind};
 use rookery_vim_client::{
     CallError, Client, Guests, Inventory, Machines, OperationError, PoolCapacity, Priority, TaskError,
     capacity,
@@ -82,6 +82,11 @@ pub enum ActError {
 }
 
 impl ActError {
+    /// Whether vCenter had no room for it.
+    pub fn is_want_of_room(&self) -> bool {
+        matches!(self, Self::Failed { source, .. } if source.fault().is_some_and(Fault::is_capacity))
+    }
+
     /// Whether the same may succeed later.
     pub fn is_transient(&self) -> bool {
         match self {

@@ -91,6 +91,8 @@ pub struct Failure {
     pub lingering: Option<Ipv4Addr>,
     /// Whether another clone of the template would fail as well.
     pub blames_template: bool,
+    /// Whether vCenter had no room, so that another start would fail as well.
+    pub crowded: bool,
     /// Whether a start was really tried.
     pub tried: bool,
 }

@@ -238,6 +238,7 @@ async fn all_workers(cds: &Cds) -> Result<(Vec<Worker>, Vec<Worker>), CdsError> 
 }
 
 async fn room(crew: Crew) {
+    let begun = crew.clock.now();
     let told = match crew.hands.pool_room().await {
         Ok(told) => told.map(|pool| pool_room(&pool)),
         Err(error) => {
@@ -245,7 +246,7 @@ async fn room(crew: Crew) {
             None
         }
     };
-    crew.keeper.send(Message::Room(told)).await.ok();
+    crew.keeper.send(Message::Room { begun, told }).await.ok();
 }
 
 fn pool_room(pool: &PoolCapacity) -> PoolRoom {

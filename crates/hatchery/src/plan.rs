@@ -24,7 +24,7 @@ use rookery_fleet::flavor::Flavors;
 use rookery_fleet::names::Line;
 use rookery_fleet::sweep::{Doom, EventTimes, Sweep};
 use rookery_fleet::workers::Listing;
-use rookery_fleet::{Machine, MachineId, View};
+use rookery_fleet::{Machine, MachineId, Power, Role, View};
 
 use crate::flight::{Busy, Flights};
 use crate::settings::{Cleaning, Warm};
@@ -77,6 +77,10 @@ pub struct Observed<'o> {
     pub lingering: &'o BTreeSet<Ipv4Addr>,
     /// How much room the pool has; `None` if it could not be asked.
     pub room: Option<&'o PoolRoom>,
+    /// When the pool was asked, by our clock: it did not know then of what has started since.
+    pub room_at: Option<Timestamp>,
+    /// Until when nothing new is started, because vCenter refused something for want of room.
+    pub full_until: Option<Timestamp>,
     /// Whether the pool is being asked: what wants room waits for the answer.
     pub room_is_asked: bool,
     /// Whether clones from before our start have ended or shown their marks.
@@ -149,6 +153,8 @@ pub struct Plan {
     pub warm_waiting: Vec<(String, String)>,
     /// Whether something waits for the pool to be asked.
     pub wants_room: bool,
+    /// Flavors that jobs ask for where none are configured, by model.
+    pub ignored_flavors: BTreeMap<String, String>,
     /// What is in use after all this.
     pub ledger: Ledger,
 }
@@ -176,6 +182,16 @@ pub fn place_again(
     Pass::new(observed, desired, random).place(&spawn.job, &spawn.runs)
 }
 
+/// The memory of own machines that run and that may have been started after the pool was asked for its room.
+fn started_since(seen: &Observed<'_>, owner: &str) -> u64 {
+    let Some(asked) = seen.room_at else { return 0 };
+    let since = |machine: &Machine| (seen.changed_at)(&machine.id).is_some_and(|changed| changed >= asked);
+    let running = seen.view.owned(owner).filter(|(machine, _)| {
+        machine.power == Some(Power::On) && machine.role != Role::Template && since(machine)
+    });
+    running.filter_map(|(machine, _)| Some(machine.hardware?.memory_mb)).sum()
+}
+
 /// A pass in the making: what is still free.
 struct Pass<'p> {
     seen: &'p Observed<'p>,
@@ -201,7 +217,8 @@ impl<'p> Pass<'p> {
             let name = seen.view.machines.get(id).map(|machine| machine.name.as_str());
             seen.doomed.contains_key(id) || name.is_some_and(|name| seen.registered_once.contains(name))
         };
-        let ledger = usage(seen.view, want.owner, &seen.flights.capacity(), listing, &settled);
+        let mut ledger = usage(seen.view, want.owner, &seen.flights.capacity(), listing, &settled);
+        ledger.unseen_memory_mb = ledger.unseen_memory_mb.saturating_add(started_since(seen, want.owner));
         let reserved = seen.flights.iter().filter_map(|flight| flight.address);
         let held = if want.networks.is_empty() {
             BTreeSet::new()
@@ -227,6 +244,12 @@ impl<'p> Pass<'p> {
             || self.given.contains(&machine.id)
             || self.seen.doomed.contains_key(&machine.id)
             || self.seen.avoided.contains(&machine.id)
+    }
+
+    /// Until when nothing new is started, because vCenter refused something for want of room.
+    fn is_full(&self) -> Result<(), Why> {
+        let until = self.seen.full_until.filter(|until| *until > self.seen.now);
+        until.map_or(Ok(()), |until| Err(Why::Full { until }))
     }
 
     /// A free address, or none where DHCP gives them.

@@ -58,6 +58,10 @@ pub struct Report {
     pub draining: bool,
     /// How far vCenter's clock is ahead of ours, in milliseconds.
     pub skew_ms: Option<i128>,
+    /// Flavors that were asked for where none are configured, by model.
+    pub ignored_flavors: BTreeMap<String, String>,
+    /// Whether vCenter did not say how much room there is: then only the settings limit anything.
+    pub room_unknown: bool,
     /// Templates that clones may come from.
     pub templates: Vec<MachineId>,
 }
@@ -147,6 +151,8 @@ impl Report {
             stopped: plan.sweep.stopped.map(|stop| stop.to_string()),
             draining: state.draining,
             skew_ms: state.skew.map(|skew| skew.as_millis()),
+            ignored_flavors: state.ignored_flavors.clone(),
+            room_unknown: state.room.failed(),
             templates,
         }
     }

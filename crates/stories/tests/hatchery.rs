@@ -1,7 +1,9 @@
 //! Stories of the hatchery: a real vCenter's protocol on one side, a CDS's on the other, and real programs in guests.
 
 mod hatchery {
+    mod capacity;
     mod cli;
+    mod flavors;
     mod history;
     mod jobs;
     mod limits;

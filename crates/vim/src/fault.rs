@@ -171,6 +171,11 @@ impl Fault {
         self.kind.class() == Class::Permission
     }
 
+    /// Whether there is no room for what was asked for.
+    pub fn is_capacity(&self) -> bool {
+        self.kind.class() == Class::Capacity
+    }
+
     /// Whether another operation holds the object.
     pub fn is_concurrency(&self) -> bool {
         self.kind.class() == Class::Concurrency

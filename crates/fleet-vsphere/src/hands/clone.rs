@@ -117,6 +117,21 @@ impl CloneFailure {
         }
     }
 
+    /// Whether vCenter had no room for it.
+    pub fn is_want_of_room(&self) -> bool {
+        match &*self.reason {
+            CloneError::Failed { source, .. } | CloneError::LeftBehind { source, .. } => {
+                source.fault().is_some_and(Fault::is_capacity)
+            }
+            CloneError::NoPlace { .. } => true,
+            CloneError::Source { .. }
+            | CloneError::Unspeakable { .. }
+            | CloneError::NoCard { .. }
+            | CloneError::NameTaken { .. }
+            | CloneError::CardsDisagree { .. } => false,
+        }
+    }
+
     /// Whether the same may succeed later.
     pub fn is_transient(&self) -> bool {
         match &*self.reason {

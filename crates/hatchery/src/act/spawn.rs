@@ -116,7 +116,10 @@ impl Crew {
         *place = Some(machine.clone());
         let doomed = |error: String| tried(error, Some(machine.clone()));
         if let Path::Claim { .. } = spawn.path {
-            self.hands.start(&machine).await.map_err(|error| doomed(chain(&error)))?;
+            self.hands.start(&machine).await.map_err(|error| {
+                let crowded = error.is_want_of_room();
+                Box::new(Failure { crowded, tried: !crowded, ..*doomed(chain(&error)) })
+            })?;
         }
         let ready = self.hands.ready(&machine, address, user).await;
         ready.map_err(|error| doomed(chain(&error)))?;
@@ -183,7 +186,9 @@ impl Crew {
                 doomed: failed.left_behind().map(|machine| (machine, Doom::SpawnFailed)),
                 lingering,
                 blames_template: failed.is_fault_of_template(),
-                tried: true,
+                crowded: failed.is_want_of_room(),
+                // That there is no room is not the job's fault.
+                tried: !failed.is_want_of_room(),
             })
         })
     }

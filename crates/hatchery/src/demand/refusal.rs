@@ -179,6 +179,18 @@ impl Refusal {
         }
     }
 
+    /// Whether the job is for others, so that its users need not hear of us.
+    pub fn is_of_others(&self) -> bool {
+        matches!(
+            self,
+            Self::NotWaiting { .. }
+                | Self::Booked
+                | Self::WrongRegion { .. }
+                | Self::NoRegion
+                | Self::ModelType { .. }
+        )
+    }
+
     /// Whether it follows from the job and the settings alone, so that looking again changes nothing. Models and
     /// templates change by themselves, bookings end, and a job may wait again.
     pub fn is_permanent(&self) -> bool {

@@ -11,7 +11,7 @@ use rookery_fleet::names::Line;
 use rookery_fleet::workers::{Listing, WorkerState};
 use tracing::{info, warn};
 
-use super::{Keeper, Message, State};
+use super::{Keeper, Message, Room, State};
 use crate::act::{Ending, Failure};
 use crate::flight::{Flight, FlightId, Work};
 use crate::plan::{Spawn, place_again};
@@ -54,7 +54,7 @@ impl Keeper {
                 state.short_models = short_models(&models);
                 state.models = Some(models);
             }
-            Message::Room(told) => (state.room.told, state.room.at) = (told, Some(now)),
+            Message::Room { begun, told } => state.room = Room { told, at: Some(begun) },
             Message::Skew(skew) => state.skew = Some(skew),
             Message::Events(machine, events) => drop(state.events.insert(machine, events)),
             Message::Settled => state.addresses_settled = true,
@@ -133,6 +133,7 @@ impl State {
                 match (&flight.work, &flight.machine) {
                     (Work::Spawn { job, .. }, _) => {
                         self.count(job, now);
+                        (self.full_until, self.full_times) = (None, 0);
                         return true;
                     }
                     (Work::Delete(of), Some(machine)) => {
@@ -174,7 +175,13 @@ impl State {
     }
 
     fn absorb_failure(&mut self, flight: &Flight, failure: Failure, now: Timestamp) {
-        let Failure { error, doomed, lingering, blames_template, tried } = failure;
+        let Failure { error, doomed, lingering, blames_template, crowded, tried } = failure;
+        let server_now = self.server_now();
+        // Those that fail together fail for one reason.
+        if crowded && self.full_until.is_none_or(|until| until <= server_now) {
+            self.full_until = Some(later(server_now, rest_after(FIRST_REST, self.full_times)));
+            self.full_times += 1;
+        }
         match (&flight.work, flight.job()) {
             (Work::Delete(_) | Work::Unclaim(_), _) => {
                 warn!(vm = %flight.name, error, "machine could not be changed; it is tried again after a while");
@@ -196,15 +203,13 @@ impl State {
             matches!(flight.work, Work::Make { .. } | Work::Finish { .. } | Work::Register { .. });
         let blamed = model_of(flight).filter(|_| blames_template || housekeeping);
         // What began before a rest and fails during it tells nothing new: ten starts that fail together are one failure.
-        let server_now = self.server_now();
         let rests =
             |model: &(Line, String)| self.setbacks.get(model).is_some_and(|until| *until > server_now);
+        let first = self.first_rest.unwrap_or(FIRST_REST);
         if let Some(model) = blamed.filter(|model| !rests(model)) {
             let failures = self.failures.entry(model.clone()).or_default();
-            let first = self.first_rest.unwrap_or(FIRST_REST);
-            let rest = first.saturating_mul(1 << (*failures).min(8)).min(LONGEST_REST.max(first));
+            let until = later(server_now, rest_after(first, *failures));
             *failures += 1;
-            let until = later(server_now, rest);
             self.setbacks.insert(model, until);
         }
     }
@@ -227,6 +232,11 @@ impl State {
         let (count, _) = self.tried.entry(job.clone()).or_insert((0, now));
         *count += 1;
     }
+}
+
+/// How long something rests that has failed so often before.
+fn rest_after(first: Duration, failures: u32) -> Duration {
+    first.saturating_mul(1 << failures.min(8)).min(LONGEST_REST.max(first))
 }
 
 fn later(now: Timestamp, by: Duration) -> Timestamp {

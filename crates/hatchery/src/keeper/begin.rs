@@ -59,6 +59,14 @@ impl Keeper {
             });
             self.fly("making of a warm machine", id, async move { crew.make(id, make).await });
         }
+        for (model, flavor) in &plan.ignored_flavors {
+            if self.state.ignored_flavors.insert(model.clone(), flavor.clone()).is_none() {
+                warn!(
+                    model,
+                    flavor, "flavor is ignored: none are configured; workers have their template's size"
+                );
+            }
+        }
         self.begin_housekeeping(plan);
     }
 
@@ -185,7 +193,16 @@ impl Keeper {
         if plan.waiting.iter().any(short) {
             self.wakes.workers();
         }
-        if plan.wants_room {
+        let full = |one: &Waiting| {
+            matches!(one.why, Why::Shortage(Shortage::PoolMemory { .. } | Shortage::PoolCpu { .. }))
+        };
+        let has_changed = || {
+            let asked = self.state.room.at;
+            let wanted = self.crew.wanted();
+            let mut owned = self.state.view.owned(&wanted.name);
+            owned.any(|(machine, _)| self.observer.changed_at(&machine.id) >= asked)
+        };
+        if plan.wants_room || (plan.waiting.iter().any(full) && has_changed()) {
             self.wakes.room();
         }
         for machine in &plan.sweep.needs_events {
@@ -201,7 +218,8 @@ impl Keeper {
         waits.retain(|job, _| plan.waiting.iter().any(|one| one.job == *job));
         self.state.told.retain(|job, _| waits.contains_key(job));
         for Waiting { job, why } in &plan.waiting {
-            if matches!(why, Why::Served { .. } | Why::RoomIsAsked) {
+            let of_others = matches!(why, Why::Refused(refusal) if refusal.is_of_others());
+            if of_others || matches!(why, Why::Served { .. } | Why::RoomIsAsked) {
                 continue;
             }
             let word = why.as_str();

@@ -44,7 +44,12 @@ pub enum Message {
     /// All V1 models that CDS knows.
     Models(Vec<V1Model>),
     /// The room in the pool; none if it could not be asked.
-    Room(Option<PoolRoom>),
+    Room {
+        /// When it was asked for.
+        begun: Timestamp,
+        /// The answer.
+        told: Option<PoolRoom>,
+    },
     /// How far vCenter's clock is ahead of ours.
     Skew(SignedDuration),
     /// What vCenter remembers of a machine.

@@ -70,6 +70,9 @@ pub struct State {
     pub(super) lingering_until: BTreeMap<Ipv4Addr, Timestamp>,
     /// The room in the pool.
     pub room: Room,
+    /// Until when nothing new is started because vCenter had no room, and how often that was so in a row.
+    pub(super) full_until: Option<Timestamp>,
+    pub(super) full_times: u32,
     pub(super) addresses_settled: bool,
     pub(super) events: BTreeMap<MachineId, EventTimes>,
     /// Whether new jobs are taken.
@@ -84,6 +87,8 @@ pub struct State {
     pub(super) sweep_at: Timestamp,
     /// When to look next for models to register.
     pub(super) register_at: Timestamp,
+    /// Flavors that were asked for where none are configured, by model. Each was said once.
+    pub ignored_flavors: BTreeMap<String, String>,
     /// When a job was last told why it waits, and with which word.
     pub(super) told: BTreeMap<JobId, (&'static str, Timestamp)>,
     /// When a job began to wait for this reason.
@@ -95,7 +100,15 @@ pub struct State {
 pub struct Room {
     /// The last answer; none if there was none.
     pub told: Option<PoolRoom>,
+    /// When it was asked for.
     pub(super) at: Option<Timestamp>,
+}
+
+impl Room {
+    /// Whether it was asked for, and no answer came.
+    pub fn failed(&self) -> bool {
+        self.at.is_some() && self.told.is_none()
+    }
 }
 
 impl State {
@@ -177,6 +190,8 @@ impl State {
             changed_at,
             lingering: &self.lingering,
             room: self.room.told.as_ref(),
+            room_at: self.room.at,
+            full_until: self.full_until,
             room_is_asked: self.needs_room(),
             addresses_settled: self.addresses_settled,
             events: &self.events,

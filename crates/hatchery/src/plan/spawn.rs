@@ -129,7 +129,11 @@ impl<'p> Pass<'p> {
         self.knows_enough()?;
         let flavor = match self.want.flavors.choose(&runs.sizes.asked(), self.want.default_flavor) {
             Choice::Flavor(flavor) => Some(flavor),
-            Choice::None | Choice::Ignored(_) => None,
+            Choice::None => None,
+            Choice::Ignored(name) => {
+                self.plan.ignored_flavors.insert(runs.label.clone(), name);
+                None
+            }
             Choice::Unknown(name) => return Err(Why::Refused(Refusal::UnknownFlavor { flavor: name })),
         };
         if let Some(reason) = self.seen.unusable.get(&runs.model) {
@@ -139,6 +143,7 @@ impl<'p> Pass<'p> {
             self.plan.wants_room = true;
             return Err(Why::RoomIsAsked);
         }
+        self.is_full()?;
         let template = self.template(runs);
         let hardware = template.as_ref().ok().and_then(|template| template.hardware);
         let warm = self.warm(runs, flavor.as_ref(), template.as_ref().ok().copied());

@@ -123,6 +123,8 @@ impl World {
             addresses_settled: self.addresses_settled,
             events: &self.events,
             draining: self.draining,
+            room_at: None,
+            full_until: None,
             sweep_is_due: true,
             registration_is_due: true,
         };

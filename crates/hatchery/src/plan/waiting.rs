@@ -24,6 +24,11 @@ pub enum Why {
     Refused(Refusal),
     /// There is no room.
     Shortage(Shortage),
+    /// vCenter refused something for want of room, whatever the pool says.
+    Full {
+        /// Until when nothing new is started.
+        until: Timestamp,
+    },
     /// No address is free.
     NoAddress {
         /// How many there are.
@@ -89,7 +94,7 @@ impl Why {
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Refused(refusal) => refusal.as_str(),
-            Self::Shortage(_) => "capacity",
+            Self::Shortage(_) | Self::Full { .. } => "capacity",
             Self::NoAddress { .. } | Self::AddressesUnsettled => "address",
             Self::TemplateMissing { .. }
             | Self::TemplateAmbiguous { .. }
@@ -112,6 +117,7 @@ impl Why {
             | Self::TemplateOfAnotherModel { .. }
             | Self::Unusable { .. } => true,
             Self::Shortage(_)
+            | Self::Full { .. }
             | Self::NoAddress { .. }
             | Self::AddressesUnsettled
             | Self::TemplateBeingMade { .. }
@@ -130,6 +136,9 @@ impl fmt::Display for Why {
         match self {
             Self::Refused(refusal) => refusal.fmt(f),
             Self::Shortage(shortage) => shortage.fmt(f),
+            Self::Full { until } => {
+                write!(f, "vCenter had no room for a machine; the next one is started after {until}")
+            }
             Self::NoAddress { total } => write!(f, "none of the {total} configured addresses is free"),
             Self::AddressesUnsettled => {
                 f.write_str("clones that were running when the hatchery started may still take addresses")

@@ -102,6 +102,9 @@ impl Pass<'_> {
             self.plan.wants_room |= !planned.make.is_empty();
             return;
         }
+        if self.is_full().is_err() {
+            return;
+        }
         for make in planned.make {
             self.ledger.take_warm(&make.footprint);
             self.held.extend(make.address.as_ref().map(|assigned| assigned.ip));

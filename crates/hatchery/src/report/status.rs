@@ -59,6 +59,10 @@ pub fn monitoring(
     } else {
         line(LineStatus::Alarm, "VirtualMachines", "Error listing".to_owned())
     });
+    if report.room_unknown {
+        let value = "could not be asked: it keeps nobody out".to_owned();
+        lines.push(line(LineStatus::Warn, "ResourcePool", value));
+    }
     if let Some(stop) = &report.stopped {
         lines.push(line(LineStatus::Warn, "Cleaning", stop.clone()));
     }

@@ -113,7 +113,7 @@ async fn a_job_whose_answers_get_lost_or_garbled_is_held_once_and_run_once() {
 async fn after_as_many_real_starts_as_allowed_a_job_fails_and_lost_answers_on_the_way_do_not_matter() {
     for protocol in [Protocol::V1, Protocol::V2] {
         let lab = Lab::start(provision("maxAttemptsNumberBeforeFailure = 2")).await;
-        refuse(&lab, "StartProgramInGuest", None, "GuestOperationsUnavailable").await;
+        refuse(&lab, "PowerOnVM_Task", None, "SystemError").await;
         let lost = |method: &str, path: &str| Fault {
             method: Some(method.to_owned()),
             ..Fault::next(1, path, Trouble::LostReply)
@@ -143,7 +143,7 @@ async fn after_as_many_real_starts_as_allowed_a_job_fails_and_lost_answers_on_th
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_limit_of_attempts_a_job_is_tried_until_it_works() {
     let lab = Lab::start(provision("maxAttemptsNumberBeforeFailure = -1")).await;
-    refuse(&lab, "StartProgramInGuest", Some(7), "GuestOperationsUnavailable").await;
+    refuse(&lab, "PowerOnVM_Task", Some(7), "SystemError").await;
     let scene = lab.hatch().await;
     let job = lab.enqueue(v1_job("true")).await;
     eventually("the job has ended", async || {
