@@ -15,6 +15,8 @@ use super::{ActError, HEAVY, Hands};
 use crate::observe::vm;
 
 const DEVICES: &str = "config.hardware.device";
+/// The file that a VM is described in: it lies in the VM's own folder.
+const HOME: &str = "config.files.vmPathName";
 /// How many VMs are looked at in one call: the devices of one are some kilobytes.
 const AT_ONCE: usize = 100;
 
@@ -102,8 +104,10 @@ impl Hands {
         if !self.running_clones(std::slice::from_ref(template)).await?.is_empty() {
             return Ok(Hanging::Unknown("a clone of it is under way".to_owned()));
         }
-        let own = properties_of(&self.client, &vm(template), &[DEVICES]).await?;
-        let own: BTreeSet<String> = own.iter().flat_map(|(_, devices)| disk_files(devices)).collect();
+        let own = properties_of(&self.client, &vm(template), &[DEVICES, HOME]).await?;
+        let of = |path: &str| own.iter().find(|(name, _)| name == path).map(|(_, value)| value);
+        let home = of(HOME).map(|file| folder(&file.text));
+        let own: BTreeSet<String> = of(DEVICES).map(|devices| own_files(devices, home)).unwrap_or_default();
         if own.is_empty() {
             return Ok(Hanging::Unknown("vCenter shows no disk of it".to_owned()));
         }
@@ -160,8 +164,29 @@ fn running_clone(task: ObjectContent) -> Option<RunningClone> {
     (clones && !ended).then_some(RunningClone { template, task: id, started })
 }
 
+/// The files that go with a VM whose own folder is that one. A template may stand on the disks of the image that it was
+/// made from, as others do: those stay.
+fn own_files(devices: &Node, home: Option<&str>) -> BTreeSet<String> {
+    let of_disk = |files: Vec<String>| {
+        let top = files.first().map(|file| folder(file).to_owned());
+        let is_own = move |file: &String| Some(folder(file)) == top.as_deref() || Some(folder(file)) == home;
+        files.into_iter().filter(is_own).collect::<Vec<_>>()
+    };
+    disks(devices).flat_map(of_disk).collect()
+}
+
+/// Where a file lies: `[datastore] folder`.
+fn folder(file: &str) -> &str {
+    file.rsplit_once('/').map_or(file, |(folder, _)| folder)
+}
+
 /// The files of all disks, with all that they stand on.
 fn disk_files(devices: &Node) -> impl Iterator<Item = String> + '_ {
+    disks(devices).flatten()
+}
+
+/// The files of each disk, the one that is written to first.
+fn disks(devices: &Node) -> impl Iterator<Item = Vec<String>> + '_ {
     let disks = devices.children.iter().filter(|device| device.xsi_type.as_deref() == Some("VirtualDisk"));
     let chain = |disk: &'_ Node| {
         let first = disk.child("backing").cloned();
@@ -169,7 +194,7 @@ fn disk_files(devices: &Node) -> impl Iterator<Item = String> + '_ {
         let layers = std::iter::successors(first, |layer| layer.child("parent").cloned()).take(256);
         layers.filter_map(|layer| layer.child_text("fileName").map(str::to_owned)).collect::<Vec<_>>()
     };
-    disks.flat_map(chain)
+    disks.map(chain)
 }
 
 #[cfg(test)]
@@ -198,6 +223,9 @@ mod tests {
         let mut devices = Node::new("val");
         devices.children = vec![device("VirtualCdrom", iso), device("VirtualDisk", backing)];
         assert_eq!(disk_files(&devices).collect::<Vec<_>>(), ["[ds] c/c.vmdk", "[ds] t/t.vmdk"]);
+        // What c stands on is not its own: t was once taken for a reason to keep c for ever.
+        assert_eq!(own_files(&devices, None), BTreeSet::from(["[ds] c/c.vmdk".to_owned()]));
+        assert_eq!(own_files(&devices, Some("[ds] t")).len(), 2);
     }
 
     #[test]
