@@ -2,6 +2,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::SignedDuration;
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use rookery_cds_sim::{
@@ -44,6 +45,8 @@ pub struct LabOptions {
     pub v2: bool,
     /// The vCenter, as a model file describes it.
     pub model: String,
+    /// How long ago all that is in there was made.
+    pub age: SignedDuration,
     /// How the vCenter behaves.
     pub vcenter: rookery_vim_sim::Settings,
     /// How the CDS behaves, beside its consumers and usual models.
@@ -110,6 +113,7 @@ impl Default for LabOptions {
             v1: true,
             v2: true,
             model: MODEL.to_owned(),
+            age: SignedDuration::ZERO,
             vcenter: rookery_vim_sim::Settings {
                 login: Some((Vcsim::USER.to_owned(), Vcsim::PASSWORD.to_owned())),
                 guest_login: Some(Login { user: "debian".to_owned(), password: "guest-secret".to_owned() }),
@@ -137,7 +141,8 @@ impl Lab {
         let files = TempDir::new().expect("a folder for files");
         let model: Model = toml::from_str(&options.model).expect("a model");
         let clock = rookery_vim_sim::Clock::real(Clock::system());
-        let world = model.build(options.vcenter.clone(), clock.now()).expect("a vCenter");
+        let made = clock.now().checked_sub(options.age).expect("a time");
+        let world = model.build(options.vcenter.clone(), made).expect("a vCenter");
         let blobs = Blobs::in_folder(files.path()).expect("a folder for files");
         let vcenter = rookery_vim_sim::server::Running::start(world, clock, blobs, &supervisor);
         let (listener, vcenter_url) = listen().await;

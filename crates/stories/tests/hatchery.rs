@@ -1,11 +1,15 @@
 //! Stories of the hatchery: a real vCenter's protocol on one side, a CDS's on the other, and real programs in guests.
 
 mod hatchery {
+    mod addresses;
     mod capacity;
     mod cli;
     mod flavors;
     mod history;
     mod jobs;
     mod limits;
+    mod models;
     mod protocol;
+    mod warm;
+    mod witness;
 }
