@@ -30,7 +30,7 @@ use crate::flight::{Busy, Flights};
 use crate::settings::{Cleaning, Warm};
 
 pub use company::Suspects;
-pub use register::{Registration, Remake};
+pub use register::{Left, Registration, Remake, temporary_name};
 pub use rookery_fleet::warm::{Count, Removal};
 pub use spawn::{Demand, Path, Spawn};
 pub use templates::{V1Template, retired_name, v1_template};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rookery_cds::{CdsError, InfoLevel, JobId, JobStatus, SpawnInfo};
+use rookery_cds::{CdsError, InfoLevel, JobId, JobStatus, RunJob, SpawnInfo};
 use rookery_daemon::telemetry::chain;
 use tracing::{debug, warn};
 
@@ -102,12 +102,7 @@ impl Crew {
         let JobId::V2(id) = job else { return Ending::Done };
         let Ok(v2) = self.v2() else { return Ending::Done };
         let ours = match v2.job(id).await {
-            Ok(detail) => {
-                let job = detail.job;
-                let status = matches!(job.status, JobStatus::Scheduling | JobStatus::Building);
-                let of_worker = job.worker_name.is_empty() || job.worker_name == worker;
-                status && of_worker && job.hatchery_name == self.wanted().name
-            }
+            Ok(detail) => is_ours(&detail.job, &self.wanted().name, worker),
             Err(error) => {
                 debug!(job = %id, error = %chain(&error), "job of a deleted machine could not be read");
                 false
@@ -163,5 +158,36 @@ impl Crew {
 
     pub(super) fn v2(&self) -> Result<&rookery_cds::V2, CdsError> {
         self.cds.v2().ok_or_else(|| CdsError::SignedOut { what: "speak of V2 jobs".to_owned() })
+    }
+}
+
+/// Whether a job waits for that worker, or for no other one of this hatchery, and is not over.
+fn is_ours(job: &RunJob, hatchery: &str, worker: &str) -> bool {
+    let held = matches!(job.status, JobStatus::Scheduling | JobStatus::Building);
+    let of_worker = job.worker_name.is_empty() || job.worker_name == worker;
+    held && of_worker && job.hatchery_name == hatchery
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_job_that_waits_for_the_worker_of_a_deleted_machine_is_given_back() {
+        let check = |status: &str, hatchery: &str, worker: &str| {
+            let id = "00000000-0000-4000-8000-000000000001";
+            let text = serde_json::json!({
+                "id": id, "status": status, "hatchery_name": hatchery, "worker_name": worker
+            });
+            is_ours(&serde_json::from_value(text).expect("a job"), "ours", "w")
+        };
+        assert!(check("Scheduling", "ours", "w"));
+        assert!(check("Building", "ours", "w"));
+        assert!(check("Scheduling", "ours", ""));
+        for over in ["Waiting", "Success", "Fail", "Stopped", "Skipped", "Something"] {
+            assert!(!check(over, "ours", "w"), "{over}: releasing it would run it again");
+        }
+        assert!(!check("Building", "theirs", "w"));
+        assert!(!check("Building", "ours", "another"), "another worker of ours runs it");
     }
 }

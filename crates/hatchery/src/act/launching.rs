@@ -138,11 +138,7 @@ impl Crew {
             let first = Launch::plain(script).program();
             self.hands.launch(machine, user, &first).await.map_err(|error| chain(&error))?;
         }
-        match self.hands.launch(machine, user, worker).await {
-            // After a lost answer it must not be started again. If it runs it registers, and if not it is swept.
-            Ok(_) | Err(GuestError::MayHaveStarted { .. }) => Ok(()),
-            Err(error) => Err(chain(&error)),
-        }
+        started(self.hands.launch(machine, user, worker).await)
     }
 
     /// The program that finishes a template in the making; none if the model has none.
@@ -154,5 +150,32 @@ impl Crew {
         let api = self.addresses.borrow().api.url.clone();
         let script = template_script(&runs.label, commands, &api).map_err(|error| chain(&error))?;
         Ok(Some(Launch::plain(script.expose_secret()).program()))
+    }
+}
+
+/// After a lost answer a worker must not be started again. If it runs it registers, and if not it is swept.
+fn started(launch: Result<i64, GuestError>) -> Result<(), String> {
+    match launch {
+        Ok(_) | Err(GuestError::MayHaveStarted { .. }) => Ok(()),
+        Err(error) => Err(chain(&error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rookery_vim::MoRef;
+    use rookery_vim_client::CallError;
+
+    use super::*;
+
+    #[test]
+    fn a_worker_that_may_have_started_counts_as_started() {
+        let vm = || MoRef::new("VirtualMachine", "vm-1");
+        let source = || Box::new(CallError::Credentials { endpoint: String::new(), user: String::new() });
+        assert_eq!(started(Ok(7)), Ok(()));
+        let open = GuestError::MayHaveStarted { program: String::new(), vm: vm(), source: source() };
+        assert_eq!(started(Err(open)), Ok(()), "its machine is not thrown away, nor another one started");
+        let refused = GuestError::Refused { action: "start".to_owned(), vm: vm(), source: source() };
+        assert!(started(Err(refused)).is_err());
     }
 }

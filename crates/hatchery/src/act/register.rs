@@ -22,7 +22,7 @@ use super::spawn::tried;
 use super::{Crew, Ending, Failure, fixed};
 use crate::flight::FlightId;
 use crate::model::Runs;
-use crate::plan::{Registration, Remake, retired_name};
+use crate::plan::{Left, Registration, Remake, retired_name, temporary_name};
 
 /// How long the making of a template may take in all.
 const MAKING: Duration = Duration::from_mins(15);
@@ -128,7 +128,37 @@ impl Crew {
     ) -> Result<MachineId, Box<Failure>> {
         let owner = self.wanted().name.clone();
         let name = &registration.model.name;
-        let temporary = format!("{name}-tmp");
+        let machine = match &remake.left {
+            Some(Left::Finished(machine)) => machine.clone(),
+            Some(Left::InTheWay(old)) => {
+                self.set_aside(old, &owner, name).await.map_err(|error| tried(error, None))?;
+                self.retire(old, &owner, name).await;
+                self.make_under_temporary_name(flight, registration, remake, runs, user).await?
+            }
+            None => self.make_under_temporary_name(flight, registration, remake, runs, user).await?,
+        };
+        if let Some(old) = &remake.replaces {
+            self.set_aside(old, &owner, name).await.map_err(|error| tried(error, None))?;
+        }
+        let renamed = self.hands.rename(&machine, &owner, name).await;
+        renamed.map_err(|error| tried(chain(&error), None))?;
+        info!(model = %runs.model, "template made");
+        if let Some(old) = &remake.replaces {
+            self.retire(old, &owner, name).await;
+        }
+        Ok(machine)
+    }
+
+    async fn make_under_temporary_name(
+        &self,
+        flight: FlightId,
+        registration: &Registration,
+        remake: &Remake,
+        runs: &Runs,
+        user: &rookery_vim_client::GuestUser,
+    ) -> Result<MachineId, Box<Failure>> {
+        let owner = self.wanted().name.clone();
+        let temporary = temporary_name(&registration.model.name);
         let address = registration.address.as_ref();
         let mark = Mark {
             hatchery_name: owner.clone(),
@@ -157,15 +187,6 @@ impl Crew {
         self.hands.set_mark(&machine, &owner, &mark).await.map_err(|error| doomed(chain(&error)))?;
         let made = self.hands.make_template(&machine, &owner, SNAPSHOT).await;
         made.map_err(|error| doomed(chain(&error)))?;
-        if let Some(old) = &remake.replaces {
-            self.set_aside(old, &owner, name).await.map_err(|error| tried(error, None))?;
-        }
-        let renamed = self.hands.rename(&machine, &owner, name).await;
-        renamed.map_err(|error| tried(chain(&error), None))?;
-        info!(model = %runs.model, "template made");
-        if let Some(old) = &remake.replaces {
-            self.retire(old, &owner, name).await;
-        }
         Ok(machine)
     }
 

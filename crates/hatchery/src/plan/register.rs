@@ -1,15 +1,16 @@
 //! Which V1 models are registered now: their template is made, and a worker tells CDS what it can do.
 
 use rookery_cds::V1Model;
-use rookery_fleet::MachineId;
 use rookery_fleet::address::Assigned;
 use rookery_fleet::capacity::admit_registration;
 use rookery_fleet::flavor::{Footprint, footprint};
 use rookery_fleet::names::{self, Line};
+use rookery_fleet::{Machine, MachineId, Role};
 
 use super::templates::{V1Template, v1_template};
 use super::{Pass, Why};
 use crate::demand::MODEL_TYPE;
+use crate::model::last_modified;
 
 /// A model that failed more often in a row is left alone until somebody changes it.
 const MOST_SPAWN_ERRORS: i64 = 5;
@@ -38,6 +39,17 @@ pub struct Remake {
     pub image: MachineId,
     /// The template that it replaces.
     pub replaces: Option<MachineId>,
+    /// What an earlier making has left under the temporary name.
+    pub left: Option<Left>,
+}
+
+/// A template of ours that an earlier making has left under the temporary name: a crash came in between.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Left {
+    /// It is what is to be made, and lacks its name alone.
+    Finished(MachineId),
+    /// The model was changed since: it has to make room.
+    InTheWay(MachineId),
 }
 
 impl Pass<'_> {
@@ -105,7 +117,8 @@ impl Pass<'_> {
         let footprint = footprint(None, source.hardware);
         admit_registration(&self.ledger, self.want.limits, most, self.seen.room, &footprint)
             .map_err(Why::Shortage)?;
-        let remake = current.is_none().then(|| Remake { image: source.id.clone(), replaces });
+        let left = self.left_behind(model);
+        let remake = current.is_none().then(|| Remake { image: source.id.clone(), replaces, left });
         let address = self.address()?;
         let name = self.name(names::register);
         Ok(Some(Registration { model: model.clone(), remake, template: current, name, address, footprint }))
@@ -120,14 +133,34 @@ impl Pass<'_> {
     /// Whether somebody registers this model, which is told by marks, not by names.
     fn is_under_way(&self, model: &V1Model) -> bool {
         let path = model.path();
-        let temporary = format!("{}-tmp", model.name);
+        let temporary = temporary_name(&model.name);
         self.seen.booked.contains_key(&path)
             || self.seen.flights.registers(&path)
-            || self.seen.view.named(&temporary).next().is_some()
+            || self.seen.view.named(&temporary).any(|machine| !self.is_left_over(machine, &path))
             || self
                 .seen
                 .view
                 .owned(self.want.owner)
                 .any(|(_, mark)| mark.register_only && mark.worker_model_path == path)
     }
+
+    fn left_behind(&self, model: &V1Model) -> Option<Left> {
+        let (temporary, path) = (temporary_name(&model.name), model.path());
+        let left = self.seen.view.named(&temporary).find(|machine| self.is_left_over(machine, &path))?;
+        let made_from = left.mark().map(|mark| mark.worker_model_last_modified.as_str());
+        let is_current = made_from == Some(last_modified(model).as_str());
+        let id = left.id.clone();
+        Some(if is_current { Left::Finished(id) } else { Left::InTheWay(id) })
+    }
+
+    /// Whether it is a template that we made for this model and did not come to give its name.
+    fn is_left_over(&self, machine: &Machine, path: &str) -> bool {
+        let mark = machine.mark_of(self.want.owner).filter(|_| machine.role == Role::Template);
+        mark.is_some_and(|mark| mark.model && mark.worker_model_path == path)
+    }
+}
+
+/// What a template is called while it is made.
+pub fn temporary_name(model: &str) -> String {
+    format!("{model}-tmp")
 }

@@ -136,6 +136,9 @@ impl World {
             if let Some(old) = &remake.replaces {
                 self.view.machines.remove(old);
             }
+            if let Some(Left::Finished(left) | Left::InTheWay(left)) = &remake.left {
+                self.view.machines.remove(left);
+            }
             self.put(template_of(&registration.model, OWNER));
         }
         for model in self.models.iter_mut().flatten() {

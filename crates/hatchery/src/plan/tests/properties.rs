@@ -81,7 +81,12 @@ proptest! {
             prop_assert!(!matches!(standing(machine, OWNER), Standing::Template | Standing::Unknown));
             prop_assert!(!world.flights.index().has(machine), "somebody is at {id}");
         }
-        for old in plan.registrations.iter().filter_map(|one| one.remake.as_ref()?.replaces.as_ref()) {
+        let remade = plan.registrations.iter().filter_map(|one| one.remake.as_ref());
+        let old = remade.flat_map(|remake| {
+            let left = remake.left.as_ref().map(|(Left::Finished(id) | Left::InTheWay(id))| id);
+            left.into_iter().chain(&remake.replaces)
+        });
+        for old in old {
             let template = &world.view.machines[old];
             prop_assert!(template.mark_of(OWNER).is_some_and(|mark| mark.model), "{:?}", template);
         }

@@ -16,9 +16,10 @@ fn needed(name: &str) -> V1Model {
 fn a_template_is_made_where_there_is_none_or_an_old_one_of_ours() {
     let image = id("debian");
     let made = |plan: Plan| plan.registrations.into_iter().map(|one| (one.remake, one.template)).next();
-    let fresh = Some((Some(Remake { image: image.clone(), replaces: None }), None));
+    let fresh = Some((Some(Remake { image: image.clone(), replaces: None, left: None }), None));
     assert_eq!(made(check([], model("buster"))), fresh, "without a template nobody can use the model");
-    let replaced = Some((Some(Remake { image: image.clone(), replaces: Some(id("buster")) }), None));
+    let replaced =
+        Some((Some(Remake { image: image.clone(), replaces: Some(id("buster")), left: None }), None));
     let old = V1Model { user_last_modified: Some(at("01:00:00")), ..model("buster") };
     assert_eq!(made(check([template_of(&old, OWNER)], model("buster"))), replaced);
     assert_eq!(made(check([template_of(&model("buster"), OWNER)], needed("buster"))), replaced);
@@ -46,6 +47,21 @@ fn a_template_of_another_hatchery_is_used_and_never_replaced() {
     let [(of, why)] = plan.warm_waiting.as_slice() else { panic!("{plan:?}") };
     assert_eq!(of, "g/buster");
     assert!(why.contains("an older template of the hatchery theirs"), "{why}");
+}
+
+// After a crash between the making of a template and its renaming the model was never registered again.
+#[test]
+fn a_template_that_only_lacks_its_name_is_used_and_an_old_one_makes_room() {
+    let left = |model: &V1Model| {
+        let finished = Machine { name: "buster-tmp".to_owned(), ..template_of(model, OWNER) };
+        let plan = check([Machine { id: id("buster-tmp"), ..finished }], needed("buster"));
+        plan.registrations.into_iter().map(|one| one.remake.and_then(|remake| remake.left)).next()
+    };
+    assert_eq!(left(&model("buster")), Some(Some(Left::Finished(id("buster-tmp")))));
+    let old = V1Model { user_last_modified: Some(at("01:00:00")), ..model("buster") };
+    assert_eq!(left(&old), Some(Some(Left::InTheWay(id("buster-tmp")))));
+    let theirs = Machine { name: "buster-tmp".to_owned(), ..template_of(&model("buster"), "theirs") };
+    assert!(check([Machine { id: id("buster-tmp"), ..theirs }], needed("buster")).registrations.is_empty());
 }
 
 #[test]
