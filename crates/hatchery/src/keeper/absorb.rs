@@ -194,6 +194,7 @@ impl State {
         if let Some(job) = flight.job() {
             self.queue.gone(&job.clone());
         }
+        self.doomed_at.extend(doomed.iter().map(|(machine, _)| (machine.clone(), now)));
         self.doomed.extend(doomed);
         if let Some(address) = lingering {
             self.lingering_until.insert(address, later(now, LINGERING));

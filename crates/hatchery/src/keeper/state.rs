@@ -23,6 +23,8 @@ use crate::wanted::Wanted;
 const ROOM_AGE: Duration = Duration::from_secs(10);
 /// How long a model that was read from a repository is good.
 const MODEL_AGE: Duration = Duration::from_mins(1);
+/// How long a machine that has to go is waited for while the inventory does not show it.
+const UNSEEN_AGE: Duration = Duration::from_mins(15);
 /// How long attempts are counted, from the first one on.
 const ATTEMPTS_AGE: Duration = Duration::from_hours(1);
 
@@ -64,6 +66,7 @@ pub struct State {
     pub doomed: BTreeMap<MachineId, Doom>,
     /// V1 models whose registration is left to others for now.
     pub(super) booked_until: BTreeMap<String, Timestamp>,
+    pub(super) doomed_at: BTreeMap<MachineId, Timestamp>,
     pub(super) avoided: BTreeSet<MachineId>,
     pub(super) avoided_until: BTreeMap<MachineId, Timestamp>,
     pub(super) lingering: BTreeSet<Ipv4Addr>,
@@ -117,7 +120,10 @@ impl State {
         self.now = now;
         let machines = &view.machines;
         if view.complete {
-            self.doomed.retain(|id, _| machines.contains_key(id));
+            // One that has to go may not be in the inventory yet: forgotten too soon, it would stay.
+            self.doomed_at.retain(|id, at| machines.contains_key(id) || is_within(*at, now, UNSEEN_AGE));
+            let known = &self.doomed_at;
+            self.doomed.retain(|id, _| known.contains_key(id));
             self.events.retain(|id, _| machines.contains_key(id));
         }
         self.view = view;
