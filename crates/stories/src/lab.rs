@@ -178,6 +178,13 @@ impl Lab {
         Self { vcenter, vcenter_url, cds, cds_url, supervisor, options, _files: files }
     }
 
+    /// With another vCenter for the hatchery; the lab's own has nothing to do then.
+    #[must_use]
+    pub fn with_vcenter_at(mut self, url: &str) -> Self {
+        url.clone_into(&mut self.vcenter_url);
+        self
+    }
+
     /// The hatchery's settings file.
     pub fn settings_text(&self) -> String {
         let token = |name: &str, token: &str, wanted| {

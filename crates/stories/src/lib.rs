@@ -25,7 +25,7 @@ pub use govc::Govc;
 pub use lab::{Lab, LabOptions, Scene};
 pub use pattern::{Pattern, PatternCheck};
 pub use program::{Outcome, Program, Running, binary, rookery, start_rookery};
-pub use proxy::{Exchange, Held, Proxy};
+pub use proxy::{Amend, Exchange, Held, Proxy};
 pub use raw::{Raw, Refused, enveloped};
 pub use sim::Sim;
 pub use terminal::Terminal;

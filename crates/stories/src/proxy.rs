@@ -29,9 +29,13 @@ struct Books {
     to_refuse: Arc<Mutex<Vec<(String, StatusCode)>>>,
     /// Method, text, and what stands in its place.
     to_rewrite: Arc<Mutex<Vec<[String; 3]>>>,
+    to_amend: Arc<Mutex<Vec<(String, Amend)>>>,
     to_hold: Arc<Mutex<Vec<(String, Gate)>>>,
     held_answers: Arc<watch::Sender<BTreeSet<String>>>,
 }
+
+/// What becomes of a request's body; nothing if it must not reach the server.
+pub type Amend = fn(&str) -> Option<String>;
 
 /// Where a held request tells that it has come, and waits until it may go on.
 #[derive(Debug)]
@@ -110,6 +114,12 @@ impl Proxy {
         self.books.to_rewrite.lock().expect("nobody panicked").push(rule);
     }
 
+    /// Changes all later requests of a method: the server hears of another client than there is. One that cannot be
+    /// changed is refused.
+    pub fn amend(&self, method: &str, amend: Amend) {
+        self.books.to_amend.lock().expect("nobody panicked").push((method.to_owned(), amend));
+    }
+
     /// Holds the next request of a method before the server sees it: time for the world to change.
     pub fn hold(&self, method: &str) -> Held {
         let ((came, has_come), (may_go, open)) = (oneshot::channel(), oneshot::channel());
@@ -161,7 +171,11 @@ async fn forward(
         *refusal.status_mut() = status;
         return Ok(refusal);
     }
-    let request = Request::from_parts(head, Full::new(body));
+    let Some(request) = books.amended(&method, Request::from_parts(head, body)) else {
+        let mut refusal = Response::default();
+        *refusal.status_mut() = StatusCode::BAD_GATEWAY;
+        return Ok(refusal);
+    };
     let response = sender.lock().await.send_request(request).await.map_err(io::Error::other)?;
     let (head, body) = response.into_parts();
     let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
@@ -198,6 +212,17 @@ impl Books {
         let mut to_refuse = self.to_refuse.lock().expect("nobody panicked");
         let at = to_refuse.iter().position(|(refused, _)| is_meant(refused, method))?;
         Some(to_refuse.remove(at).1)
+    }
+
+    fn amended(&self, method: &str, request: Request<Bytes>) -> Option<Request<Full<Bytes>>> {
+        let (mut head, mut body) = request.into_parts();
+        for (of, amend) in self.to_amend.lock().expect("nobody panicked").iter() {
+            if is_meant(of, method) {
+                body = amend(std::str::from_utf8(&body).ok()?)?.into();
+                head.headers.remove(CONTENT_LENGTH);
+            }
+        }
+        Some(Request::from_parts(head, Full::new(body)))
     }
 
     fn rewritten(&self, method: &str, response: Response<Bytes>) -> Response<Full<Bytes>> {

@@ -1,16 +1,18 @@
+mod boxes;
 mod ours;
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use rookery_daemon::Supervisor;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 use crate::tools::workspace;
-use crate::{Govc, tool};
+use crate::{Govc, Proxy, tool};
 
 /// Long enough for ten thousand VMs on a busy machine; a start that fails says so at once.
 const START: Duration = Duration::from_secs(1800);
@@ -40,6 +42,8 @@ enum Guests {
     Own,
     /// In the folder of another simulator.
     Shared(PathBuf),
+    /// Each in a box of its own.
+    Boxed,
 }
 
 /// Whether a story is left out here, since it is about the ways of vcsim: `tests/simulator.rs` says why of each.
@@ -77,6 +81,14 @@ impl VcsimOptions {
         self
     }
 
+    /// Guests can do whatever they like, and keep the notes of their VM: see [`Vcsim::gateway`], through which alone they
+    /// are to be used.
+    #[must_use]
+    pub fn with_boxes(mut self) -> Self {
+        self.guests = Some(Guests::Boxed);
+        self
+    }
+
     /// No VM has the tools, as in vcsim no VM does anyway.
     #[must_use]
     pub fn without_tools(mut self) -> Self {
@@ -102,7 +114,23 @@ impl Vcsim {
     pub async fn start(options: VcsimOptions) -> Self {
         let scratch = TempDir::new().expect("a temporary folder");
         let (child, address) = launch(&options, "127.0.0.1:0", &scratch).await;
+        if let Some(Guests::Boxed) = options.guests {
+            boxes::tell_address(&guests(&scratch), &address);
+        }
         Self { child, address, options, scratch }
+    }
+
+    /// A way to it on which its VMs behave as those of a vCenter do, if it was started with
+    /// [`VcsimOptions::with_boxes`]: clones have a guest that can be worked in at once.
+    pub async fn gateway(&self, supervisor: &Supervisor) -> Proxy {
+        let proxy = Proxy::start(self.socket(), supervisor).await;
+        boxes::amend(&proxy);
+        proxy
+    }
+
+    /// The files of a guest in a box that are in its `/tmp`, by the UUID of its VM.
+    pub fn box_folder(&self, uuid: &str) -> Option<PathBuf> {
+        boxes::folder(&guests(&self.scratch), uuid)
     }
 
     /// `https://127.0.0.1:port`, as it announced itself.
@@ -206,6 +234,10 @@ fn theirs(options: &VcsimOptions, listen: &str, scratch: &TempDir) -> Command {
     match &options.guests {
         Some(Guests::Own) => bring_guests(&mut command, &guests(scratch)),
         Some(Guests::Shared(folder)) => bring_guests(&mut command, folder),
+        Some(Guests::Boxed) => {
+            bring_guests(&mut command, &guests(scratch));
+            boxes::bring(&mut command, scratch.path(), &guests(scratch));
+        }
         None => {}
     }
     command
