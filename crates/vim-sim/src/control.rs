@@ -20,6 +20,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::deed::{self, Deed};
+use crate::guests::{self, GuestPower};
+use crate::id::Id;
 use crate::io::{Effect, Reply};
 use crate::limits;
 use crate::rules::Rule;
@@ -47,6 +49,17 @@ pub enum Control {
     Advance(SignedDuration),
     /// It behaves otherwise from now on.
     Set(Box<Change>),
+    /// A program that was announced ends. Not over HTTP: who plays programs runs in the same process.
+    EndProgram {
+        /// Where it runs.
+        vm: Id,
+        /// Its number there.
+        pid: i64,
+        /// Its exit code.
+        code: i32,
+        /// What becomes of its machine.
+        then: Option<GuestPower>,
+    },
     /// The whole inventory.
     Dump,
     /// This inventory from now on. Sessions end, and what runs is dropped.
@@ -95,6 +108,13 @@ pub(crate) fn handle(world: &mut World, control: Control) -> Reply {
         Control::Set(change) => {
             set(world, *change);
             answer(&json!({}))
+        }
+        Control::EndProgram { vm, pid, code, then } => {
+            if guests::end(world, vm, pid, code, then) {
+                answer(&json!({}))
+            } else {
+                refuse(404, "there is no such program any more")
+            }
         }
         Control::Dump => match dump::dump(world) {
             Ok(text) => Reply::json(200, text),

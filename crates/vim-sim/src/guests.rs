@@ -25,7 +25,9 @@ use crate::world::{Timer, World};
 pub use files::{Attributes, Content, FileAnswer, FileJob, FileKind, FileOp, FileSeen, FileTrouble};
 pub(crate) use files::{clean, perform};
 pub use programs::Start;
-pub(crate) use programs::{Process, asked_for_power, environment, exited, finish, list, start, terminate};
+pub(crate) use programs::{
+    Process, asked_for_power, end, end_all, environment, exited, finish, list, start, terminate,
+};
 pub use rules::ProgramRule;
 pub(crate) use transfer::{Transfer, What as TransferWhat, offer, serve as serve_file};
 use tree::Tree;
@@ -288,7 +290,7 @@ pub(crate) fn halt(world: &mut World, id: Id) {
     vm.guest.fixed = before.fixed;
     vm.guest.overrides = before.overrides;
     vm.guest.login = before.login;
-    world.guests.processes.remove(&id);
+    end_all(world, id);
     world.rules.guests.remove(&id);
     world.store.touch(id, &SHOWN);
     if world.settings.allow_local_exec {

@@ -1,5 +1,7 @@
 //! What goes into the world and what comes out of it.
 
+use std::fmt;
+
 use jiff::Timestamp;
 
 use crate::control::Control;
@@ -168,6 +170,43 @@ pub enum Notice {
         /// What is in its drive, such as `[fast] iso/setup.iso`.
         iso: Option<String>,
     },
+    /// A program has started that whoever runs the simulator plays, by a [`ProgramRule`](crate::ProgramRule).
+    Program(Box<Announced>),
+    /// Such a program was ended, or its machine went off, before whoever plays it ended it.
+    Ended {
+        /// Where it ran.
+        vm: crate::Id,
+        /// Its number there.
+        pid: i64,
+    },
+}
+
+/// A program that whoever runs the simulator plays.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Announced {
+    /// Where it runs.
+    pub vm: crate::Id,
+    /// What that VM is called.
+    pub name: String,
+    /// Its number there.
+    pub pid: i64,
+    /// The program.
+    pub path: String,
+    /// Its arguments, as one text.
+    pub arguments: String,
+    /// Its whole environment.
+    pub environment: Vec<String>,
+}
+
+/// Arguments and environments may hold secrets.
+impl fmt::Debug for Announced {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Announced")
+            .field("name", &self.name)
+            .field("pid", &self.pid)
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Reply {

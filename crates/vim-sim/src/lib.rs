@@ -47,7 +47,7 @@ pub use guests::{
     ProgramRule, Start,
 };
 pub use id::{Id, InvalidId, Kind};
-pub use io::{Aside, Body, Effect, Input, Notice, Output, Reply, Request, RequestId};
+pub use io::{Announced, Aside, Body, Effect, Input, Notice, Output, Reply, Request, RequestId};
 pub use model::{
     Bytes, ClusterModel, Counts, DatacenterModel, DatastoreModel, HostModel, Model, ModelError, PodModel,
     PoolModel, VmModel,

@@ -7,7 +7,7 @@ use super::files::{self, Attributes, Content, FileOp, FileTrouble, clean};
 use super::shell::{Guest, Outcome};
 use super::{GuestPower, home, rules};
 use crate::id::Id;
-use crate::io::Effect;
+use crate::io::{Announced, Effect, Notice};
 use crate::refusal::Refusal;
 use crate::world::{Timer, World};
 
@@ -44,6 +44,8 @@ pub(crate) struct Process {
     pub(crate) ended: Option<(Timestamp, i32)>,
     /// What comes of it when it ends by itself, if the world knows that beforehand.
     outcome: Option<Outcome>,
+    /// Whether whoever runs the simulator plays it.
+    announced: bool,
 }
 
 /// Starts a program: for real, or by what is known of its behaviour.
@@ -71,6 +73,9 @@ pub(crate) fn start(
     forget_old(world, vm);
     world.guests.last_pid += 1;
     let pid = 1000 + world.guests.last_pid;
+    let name = world.store.name(vm).to_owned();
+    let announced = !world.settings.allow_local_exec
+        && rules::is_announced(&world.settings.programs, &name, path, &program.arguments);
     let outcome = if world.settings.allow_local_exec {
         let start = Start {
             process: pid.unsigned_abs(),
@@ -84,7 +89,13 @@ pub(crate) fn start(
         world.effect(Effect::Start(Box::new(start)));
         None
     } else {
-        Some(decide(world, vm, user, program, &directory, &environment)?)
+        let decided = decide(world, vm, user, program, &directory, &environment)?;
+        if announced {
+            let (path, arguments) = (path.clone(), program.arguments.clone());
+            let program = Announced { vm, name, pid, path, arguments, environment };
+            world.effect(Effect::Notice(Notice::Program(Box::new(program))));
+        }
+        Some(decided).filter(|_| !announced)
     };
     let lasts = outcome.as_ref().map(|outcome| outcome.lasts);
     let process = Process {
@@ -95,6 +106,7 @@ pub(crate) fn start(
         started: world.now,
         ended: None,
         outcome,
+        announced,
     };
     world.guests.processes.entry(vm).or_default().push(process);
     if let (Some(lasts), Some(run)) = (lasts, world.store.vms.get(&vm).map(|vm| vm.run)) {
@@ -200,13 +212,38 @@ pub(crate) fn terminate(world: &mut World, vm: Id, pid: i64) -> Result<(), Refus
         Refusal::new("GuestProcessNotFound", "The process does not exist in the guest.")
             .with("pid", pid.to_string())
     })?;
-    if running.outcome.take().is_some() {
+    let announced = running.announced;
+    if running.outcome.take().is_some() || announced {
         // Ended by a signal, as a shell tells it.
         running.ended = Some((now, 143));
+        if announced {
+            world.effect(Effect::Notice(Notice::Ended { vm, pid }));
+        }
     } else {
         world.effect(Effect::Stop { vm, process: pid.unsigned_abs() });
     }
     Ok(())
+}
+
+/// Whoever plays a program ends it; false if there is no such program any more.
+pub(crate) fn end(world: &mut World, vm: Id, pid: i64, code: i32, then: Option<GuestPower>) -> bool {
+    let now = world.now;
+    let played = |process: &&mut Process| process.announced && process.ended.is_none();
+    let Some(process) = find(world, vm, pid).filter(played) else { return false };
+    process.ended = Some((now, code));
+    if let Some(power) = then {
+        super::power(world, vm, power);
+    }
+    true
+}
+
+/// All programs of a guest end with it; whoever plays some of them is told.
+pub(crate) fn end_all(world: &mut World, vm: Id) {
+    for process in world.guests.processes.remove(&vm).unwrap_or_default() {
+        if process.announced && process.ended.is_none() {
+            world.effect(Effect::Notice(Notice::Ended { vm, pid: process.pid }));
+        }
+    }
 }
 
 /// A program that the shell started has ended.

@@ -30,6 +30,9 @@ pub struct ProgramRule {
     pub writes: BTreeMap<String, String>,
     /// What becomes of the VM at its end.
     pub then: Option<GuestPower>,
+    /// Whether whoever runs the simulator plays the program: they are told of its start, and end it. Nothing else of
+    /// the rule counts then.
+    pub announced: bool,
 }
 
 impl Default for ProgramRule {
@@ -44,6 +47,7 @@ impl Default for ProgramRule {
             complains: String::new(),
             writes: BTreeMap::new(),
             then: None,
+            announced: false,
         }
     }
 }
@@ -68,6 +72,11 @@ impl ProgramRule {
         }
         outcome
     }
+}
+
+/// Whether a program is played by whoever runs the simulator.
+pub(super) fn is_announced(rules: &[ProgramRule], vm: &str, program: &str, arguments: &str) -> bool {
+    rules.iter().find(|rule| rule.fits(vm, program, arguments)).is_some_and(|rule| rule.announced)
 }
 
 /// What a program does.

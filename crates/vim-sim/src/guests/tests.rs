@@ -247,3 +247,56 @@ fn programs_that_run_for_real_are_left_to_the_shell() {
     assert!(output.effects.contains(&Effect::StopAll(vm)));
     assert!(!client.world.store.vms[&vm].is_on());
 }
+
+#[test]
+fn a_program_that_is_announced_is_ended_by_whoever_plays_it() {
+    let rule =
+        ProgramRule { arguments: "*worker*".into(), announced: true, exit_code: 9, ..ProgramRule::default() };
+    let mut client = Client::new(Settings { programs: vec![rule], ..Settings::default() });
+    let vm = client.vm;
+    let notice = |effects: &[Effect]| -> Vec<Notice> {
+        let told =
+            |effect: &Effect| if let Effect::Notice(notice) = effect { Some(notice.clone()) } else { None };
+        effects.iter().filter_map(told).collect()
+    };
+    let start = |client: &mut Client| {
+        let arguments = "<spec xsi:type=\"GuestProgramSpec\"><programPath>/bin/echo</programPath>\
+             <arguments>-n ; worker</arguments><envVariables>KEY=secret</envVariables></spec>";
+        let auth = "<auth xsi:type=\"NamePasswordAuthentication\"><interactiveSession>false</interactiveSession>\
+             <username>ci</username><password>secret</password></auth>";
+        let of = format!("<vm type=\"VirtualMachine\">{}</vm>{auth}{arguments}", vm.reference().id());
+        let output =
+            client.send("GuestProcessManager", "guestOperationsProcessManager", "StartProgramInGuest", &of);
+        let told = notice(&output.effects);
+        let [Notice::Program(program)] = told.as_slice() else { panic!("{told:?}") };
+        assert_eq!((program.vm, program.path.as_str()), (vm, "/bin/echo"));
+        assert_eq!(
+            (program.arguments.as_str(), &program.environment[..]),
+            ("-n ; worker", &["KEY=secret".to_owned()][..])
+        );
+        assert!(!format!("{program:?}").contains("secret"), "{program:?}");
+        program.pid
+    };
+    let end = |client: &mut Client, pid, then| {
+        let control = crate::Control::EndProgram { vm, pid, code: 3, then };
+        client.last += 1;
+        let output = client.world.step(client.now, Input::Control(RequestId(client.last), control));
+        (output.replies[0].1.status, notice(&output.effects))
+    };
+    let pid = start(&mut client);
+    client.now += SignedDuration::from_secs(60);
+    assert!(!client.call("ListProcessesInGuest", "").contains("exitCode"), "it runs until it is ended");
+    assert_eq!(end(&mut client, pid, None), (200, vec![]));
+    assert!(client.call("ListProcessesInGuest", "").contains("<exitCode>3</exitCode>"));
+    assert_eq!(end(&mut client, pid, None).0, 404);
+    // Whoever plays it is told if somebody else ends it, and if its machine goes.
+    let pid = start(&mut client);
+    client.call("TerminateProcessInGuest", &format!("<pid>{pid}</pid>"));
+    assert_eq!(end(&mut client, pid, None).0, 404);
+    let first = start(&mut client);
+    let second = start(&mut client);
+    let (status, mut told) = end(&mut client, first, Some(GuestPower::Off));
+    told.extend(notice(&client.world.step(client.now, Input::Timer).effects));
+    assert_eq!((status, told), (200, vec![Notice::Ended { vm, pid: second }]));
+    assert!(!client.world.store.vms[&vm].is_on());
+}

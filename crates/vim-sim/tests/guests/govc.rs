@@ -174,10 +174,10 @@ async fn whoever_listens_learns_that_a_vm_booted_with_an_iso() {
         "installed",
     ])
     .await;
-    let Notice::Booted { name, iso, .. } = notices.recv().await.unwrap();
+    let Ok(Notice::Booted { name, iso, .. }) = notices.recv().await else { panic!("nothing boots") };
     assert_eq!((name.as_str(), iso.as_deref()), ("installed", Some("[LocalDS_0] iso/setup.iso")));
     sim.said(&["vm.power", "-reset", VM]).await;
-    let Notice::Booted { name, iso, .. } = notices.recv().await.unwrap();
+    let Ok(Notice::Booted { name, iso, .. }) = notices.recv().await else { panic!("nothing boots") };
     assert_eq!((name.as_str(), iso), (VM, None));
     sim.stop().await;
 }
