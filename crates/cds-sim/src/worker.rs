@@ -1,4 +1,9 @@
-//! The worker that the simulator hands out: a real program, small enough to run hundreds of times.
+//! Workers of the simulator: a real program, and one that is played inside a process.
 
-/// A POSIX shell script that does what a worker does. It needs curl or wget.
+mod played;
+mod script;
+
+pub use played::{PlayError, play};
+
+/// A POSIX shell script that does what a worker does, small enough to run hundreds of times. It needs curl or wget.
 pub const SCRIPT: &str = include_str!("worker.sh");

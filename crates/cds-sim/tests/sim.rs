@@ -12,6 +12,7 @@ mod sim {
     mod faults;
     mod kit;
     mod models;
+    mod played;
     mod random;
     mod shell;
     mod sockets;

@@ -1,0 +1,209 @@
+//! A worker that is played inside this process: it signs in, takes its job, tells how it went and signs out over HTTP as
+//! the real one does, but runs nothing.
+
+use std::io;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
+use hyper::{Method, Request, StatusCode};
+use hyper_util::rt::TokioIo;
+use serde::Deserialize;
+use tokio::net::TcpStream;
+use tokio::time::{sleep, timeout};
+
+use super::script;
+
+/// How often something is tried while no answer comes or the server is in trouble.
+const TRIES: u32 = 10;
+/// How long is waited in between.
+const PAUSE: Duration = Duration::from_millis(300);
+/// How long an answer may take.
+const ANSWER: Duration = Duration::from_secs(60);
+/// How often a worker says that it is still there.
+const BEAT: Duration = Duration::from_secs(30);
+/// Answers larger than this are not read.
+const LARGEST: usize = 4 << 20;
+
+/// Why a worker gave up.
+#[derive(Debug, thiserror::Error)]
+pub enum PlayError {
+    /// What it was told cannot be read.
+    #[error("CDS_CONFIG cannot be read")]
+    Config,
+    /// It could not do something.
+    #[error("the worker could not {what}: {why}")]
+    Call {
+        /// Such as `sign in`.
+        what: &'static str,
+        /// What the server said, or that it said nothing.
+        why: String,
+    },
+}
+
+/// What a worker is told.
+#[derive(Deserialize)]
+struct Config {
+    api_endpoint: String,
+    api_token: String,
+    #[serde(default)]
+    booked_job_id: i64,
+    #[serde(default)]
+    run_job_id: String,
+    #[serde(default)]
+    region: String,
+}
+
+/// Where a worker turns to.
+struct Paths {
+    sign_in: String,
+    take: String,
+    refresh: String,
+    result: String,
+    sign_out: String,
+    job: String,
+}
+
+/// Plays a worker to its end. `config` is what `CDS_CONFIG` holds; one that `registers` takes no job.
+pub async fn play(config: &str, registers: bool) -> Result<(), PlayError> {
+    let json = STANDARD.decode(config).map_err(|_| PlayError::Config)?;
+    let config: Config = serde_json::from_slice(&json).map_err(|_| PlayError::Config)?;
+    let paths = paths(&config);
+    let mut worker = Worker { api: config.api_endpoint, session: config.api_token };
+    let form = r#"{"BinaryCapabilities":["sh","git"],"Version":"snapshot","OS":"linux","Arch":"amd64"}"#;
+    let answer = worker.post("sign in", &paths.sign_in, form).await?;
+    worker.session = answer.session.ok_or_else(|| failed("sign in", "no session came".to_owned()))?;
+    if registers {
+        return worker.post("sign out", &paths.sign_out, "").await.map(drop);
+    }
+    worker.post("take its job", &paths.take, "").await?;
+    let answer =
+        worker.call("get its script", Method::GET, &format!("/sim/job/{}/script", paths.job), "").await?;
+    let played = script::play(&String::from_utf8_lossy(&answer.body));
+    let mut left = played.lasts;
+    while !left.is_zero() {
+        let nap = left.min(BEAT);
+        sleep(nap).await;
+        left = left.saturating_sub(nap);
+        if !left.is_zero() {
+            worker.post("say that it is there", &paths.refresh, "").await?;
+        }
+    }
+    worker.post("send its log", &format!("/sim/job/{}/log", paths.job), &played.log).await?;
+    let status = if played.succeeds { "Success" } else { "Fail" };
+    let result = if config.run_job_id.is_empty() {
+        format!(r#"{{"buildID":{},"status":"{status}","duration":"0s"}}"#, paths.job)
+    } else {
+        format!(r#"{{"status":"{status}"}}"#)
+    };
+    worker.post("tell the result", &paths.result, &result).await?;
+    worker.post("sign out", &paths.sign_out, "").await.map(drop)
+}
+
+fn paths(config: &Config) -> Paths {
+    if config.run_job_id.is_empty() {
+        let job = config.booked_job_id.to_string();
+        let of_job = format!("/queue/workflows/{job}");
+        return Paths {
+            sign_in: "/auth/consumer/worker/signin".to_owned(),
+            take: format!("{of_job}/take"),
+            refresh: "/worker/refresh".to_owned(),
+            result: format!("{of_job}/result"),
+            sign_out: "/auth/consumer/worker/signout".to_owned(),
+            job,
+        };
+    }
+    let of_job = format!("/v2/queue/{}/job/{}", config.region, config.run_job_id);
+    Paths {
+        sign_in: format!("{of_job}/worker/signin"),
+        take: format!("{of_job}/worker/take"),
+        refresh: format!("{of_job}/worker/refresh"),
+        result: format!("{of_job}/result"),
+        sign_out: format!("{of_job}/worker/signout"),
+        job: config.run_job_id.clone(),
+    }
+}
+
+struct Worker {
+    api: String,
+    session: String,
+}
+
+struct Answer {
+    status: StatusCode,
+    session: Option<String>,
+    body: Bytes,
+}
+
+fn failed(what: &'static str, why: String) -> PlayError {
+    PlayError::Call { what, why }
+}
+
+impl Worker {
+    async fn post(&self, what: &'static str, path: &str, body: &str) -> Result<Answer, PlayError> {
+        self.call(what, Method::POST, path, body).await
+    }
+
+    /// Tries until there is an answer from a server that is not in trouble.
+    async fn call(
+        &self,
+        what: &'static str,
+        method: Method,
+        path: &str,
+        body: &str,
+    ) -> Result<Answer, PlayError> {
+        let mut why = String::new();
+        for _ in 0..TRIES {
+            match timeout(ANSWER, self.once(method.clone(), path, body)).await {
+                Ok(Ok(answer)) if answer.status.is_success() => return Ok(answer),
+                Ok(Ok(answer)) => {
+                    why = format!("{} {}", answer.status, String::from_utf8_lossy(&answer.body));
+                    if answer.status.is_client_error() {
+                        break;
+                    }
+                }
+                Ok(Err(error)) => why = error.to_string(),
+                Err(_) => why = format!("no answer within {} s", ANSWER.as_secs()),
+            }
+            sleep(PAUSE).await;
+        }
+        Err(failed(what, why))
+    }
+
+    async fn once(&self, method: Method, path: &str, body: &str) -> io::Result<Answer> {
+        let (host, base) = self.api.strip_prefix("http://").map_or((self.api.as_str(), ""), |rest| {
+            rest.find('/').map_or((rest, ""), |at| rest.split_at(at))
+        });
+        let stream = TcpStream::connect(host).await?;
+        stream.set_nodelay(true)?;
+        let (mut sender, connection) =
+            hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", base.trim_end_matches('/')))
+            .header(HOST, host)
+            .header(AUTHORIZATION, format!("Bearer {}", self.session))
+            .header(CONTENT_TYPE, "application/json")
+            .body(Full::new(Bytes::from(body.to_owned())))
+            .map_err(io::Error::other)?;
+        let exchange = async {
+            let response = sender.send_request(request).await.map_err(io::Error::other)?;
+            let status = response.status();
+            let session = response.headers().get("x-cds-jwt").and_then(|jwt| jwt.to_str().ok());
+            let session = session.map(str::to_owned);
+            let body =
+                Limited::new(response.into_body(), LARGEST).collect().await.map_err(io::Error::other)?;
+            Ok(Answer { status, session, body: body.to_bytes() })
+        };
+        let mut exchange = std::pin::pin!(exchange);
+        tokio::select! {
+            biased;
+            answer = &mut exchange => answer,
+            // The answer may have come with the end of the connection.
+            _ = connection => exchange.await,
+        }
+    }
+}
