@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use rookery_cds::JobId;
+use rookery_fleet::address::{self, Usage};
 use rookery_fleet::capacity::Ledger;
 use rookery_fleet::standing::{Standing, standing};
 use rookery_fleet::{MachineId, Power};
@@ -44,6 +45,9 @@ pub struct Report {
     pub workers: Vec<WorkerLine>,
     /// How many machines are what.
     pub counts: Counts,
+    /// How the configured addresses are used. Those that only rest, since nobody knows whether they are free, count as
+    /// free.
+    pub addresses: Usage,
     /// Why jobs wait.
     pub waiting: BTreeMap<JobId, WaitingLine>,
     /// Why warm machines are not made, or models not registered.
@@ -140,6 +144,11 @@ impl Report {
             max_cpus: wanted.limits.cpus,
             max_memory_mb: wanted.limits.memory_mb,
             counts,
+            addresses: address::usage(
+                &wanted.networks,
+                &state.view,
+                state.flights.iter().filter_map(|flight| flight.address),
+            ),
             waiting: waiting.collect(),
             warm_waiting: plan.warm_waiting.clone(),
             flights: state
