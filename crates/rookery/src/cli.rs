@@ -10,6 +10,8 @@ use crate::{doctor, hatchery, settings, sim, up, vm};
 
 /// A failing watch is told by the commands themselves, in words; the client's own warnings would repeat it.
 const QUIET: &str = "warn,rookery_vim_client=error";
+/// A page that is redrawn in place would be torn by a hatchery's warnings.
+const SILENT: &str = "error";
 const VERBOSE: &str = "info";
 const VERY_VERBOSE: &str =
     "info,rookery=debug,rookery_daemon=debug,rookery_vim=debug,rookery_vim_client=debug";
@@ -33,7 +35,7 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Show the live fleet of a vCenter
+    /// See a hatchery at work between a simulated vCenter and a simulated CDS; or the live fleet of a vCenter
     Up(up::Args),
     /// List, inspect, watch and change virtual machines
     Vm {
@@ -76,11 +78,19 @@ pub struct General {
     log: Option<String>,
 }
 
-impl General {
-    /// What is logged, and how. What the command line does not say is taken from `file`, if there is one.
+impl Cli {
+    /// What is logged, and how; `file` is what a settings file says of it.
     pub fn telemetry(&self, file: Option<Log>) -> Telemetry {
+        let quiet = if let Command::Up(_) = self.command { SILENT } else { QUIET };
+        self.general.telemetry(quiet, file)
+    }
+}
+
+impl General {
+    /// What is logged, and how. What the command line does not say is taken from `file`, if there is one, else `quiet`.
+    fn telemetry(&self, quiet: &'static str, file: Option<Log>) -> Telemetry {
         let by_count = match self.verbose {
-            0 => file.map_or(QUIET, |log| hatchery::filter_of(log.level)),
+            0 => file.map_or(quiet, |log| hatchery::filter_of(log.level)),
             1 => VERBOSE,
             2.. => VERY_VERBOSE,
         };

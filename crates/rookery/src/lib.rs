@@ -60,7 +60,7 @@ fn start(cli: Cli) -> anyhow::Result<Ending> {
         | Command::Sim { .. }
         | Command::Settings(_) => None,
     };
-    let filter = telemetry::init(&cli.general.telemetry(log))?;
+    let filter = telemetry::init(&cli.telemetry(log))?;
     let filter = Some(filter).filter(|_| !cli.general.says_what_to_log());
     let runtime = runtime::Builder::new_current_thread()
         .enable_all()

@@ -117,7 +117,7 @@ fn help_of_a_command_that_connects() {
 
 #[test]
 fn verbosity_chooses_what_is_logged() {
-    let filter = |args: &[&str]| Cli::try_parse_from(args).unwrap().general.telemetry(None).filter;
+    let filter = |args: &[&str]| Cli::try_parse_from(args).unwrap().telemetry(None).filter;
     assert_eq!(filter(&["rookery", "up"]), QUIET);
     assert_eq!(filter(&["rookery", "-v", "up"]), VERBOSE);
     assert_eq!(filter(&["rookery", "up", "-vv"]), VERY_VERBOSE);

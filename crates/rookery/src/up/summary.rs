@@ -13,8 +13,8 @@ const NAMED: usize = 3;
 
 /// What works and what does not yet, in as many words as it takes.
 const ROAD: [&str; 2] = [
-    "Works now    this live view, `rookery vm` (look, make, change, run inside), `rookery doctor`, `rookery sim vcenter`",
-    "Comes later  the CDS hatchery, HyperShift agents, cluster pools, the tenant API",
+    "Works now    the CDS hatchery, this live view, `rookery vm`, `rookery doctor`, `rookery sim`",
+    "Comes later  HyperShift agents, cluster pools, the tenant API",
 ];
 
 /// What there is to show.
@@ -28,8 +28,6 @@ pub(super) struct View<'a> {
     pub(super) vms: Vec<&'a Vm>,
     /// The latest changes, oldest first.
     pub(super) recent: &'a VecDeque<String>,
-    /// What else should be said, if anything.
-    pub(super) hints: &'a [String],
 }
 
 /// The page, line by line.
@@ -44,10 +42,6 @@ pub(super) fn lines(view: &View<'_>) -> Vec<String> {
         format!("questions    {}", questions(&view.vms)),
         String::new(),
     ];
-    if !view.hints.is_empty() {
-        lines.extend(view.hints.iter().cloned());
-        lines.push(String::new());
-    }
     lines.extend(ROAD.map(str::to_owned));
     if !view.recent.is_empty() {
         lines.push(String::new());
@@ -104,7 +98,6 @@ mod tests {
             age: Duration::from_millis(3900),
             vms: vms.iter().collect(),
             recent: &recent,
-            hints: &[],
         };
         lines(&view).join("\n").replace(env!("CARGO_PKG_VERSION"), "VERSION")
     }
@@ -128,8 +121,8 @@ mod tests {
         templates    1
         questions    1 wait for an answer: web-1
 
-        Works now    this live view, `rookery vm` (look, make, change, run inside), `rookery doctor`, `rookery sim vcenter`
-        Comes later  the CDS hatchery, HyperShift agents, cluster pools, the tenant API
+        Works now    the CDS hatchery, this live view, `rookery vm`, `rookery doctor`, `rookery sim`
+        Comes later  HyperShift agents, cluster pools, the tenant API
 
         09:31:05 gone     web-3
         09:31:02 changed  web-2  power on → off
@@ -147,8 +140,8 @@ mod tests {
         templates    0
         questions    none
 
-        Works now    this live view, `rookery vm` (look, make, change, run inside), `rookery doctor`, `rookery sim vcenter`
-        Comes later  the CDS hatchery, HyperShift agents, cluster pools, the tenant API
+        Works now    the CDS hatchery, this live view, `rookery vm`, `rookery doctor`, `rookery sim`
+        Comes later  HyperShift agents, cluster pools, the tenant API
         ");
     }
 }

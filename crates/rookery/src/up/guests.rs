@@ -1,0 +1,119 @@
+//! What runs in simulated guests: real programs of this machine, shut off from it; or workers that are played.
+
+use std::collections::BTreeMap;
+
+use rookery_cds_sim::worker;
+use rookery_daemon::Supervisor;
+use rookery_daemon::telemetry::chain;
+use rookery_vim_sim::server::{Running, exec};
+use rookery_vim_sim::{Announced, Control, GuestPower, Id, Notice};
+use tokio::sync::broadcast::error::RecvError;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+/// What can be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub(super) enum Wish {
+    /// Real programs if this machine can run them
+    #[default]
+    Auto,
+    /// Real programs, each guest shut off in namespaces of its own
+    Real,
+    /// Workers that are played inside this process
+    Scripted,
+}
+
+/// How programs run in guests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Guests {
+    /// For real.
+    Real,
+    /// Workers are played; other programs do what their command lines plainly say.
+    Scripted,
+}
+
+impl Wish {
+    /// What this machine can do of it.
+    pub(super) async fn settle(self) -> anyhow::Result<Guests> {
+        if self == Self::Scripted {
+            return Ok(Guests::Scripted);
+        }
+        let possible = match exec::check().await {
+            Ok(()) if speaks_http() => Ok(()),
+            Ok(()) => Err("workers need curl or wget, and there is neither in PATH".to_owned()),
+            Err(refused) => Err(chain(&refused)),
+        };
+        match (self, possible) {
+            (_, Ok(())) => Ok(Guests::Real),
+            (Self::Real, Err(why)) => {
+                anyhow::bail!(
+                    "guests cannot run real programs on this machine: {why}; --guests scripted can do without"
+                )
+            }
+            (Self::Auto | Self::Scripted, Err(why)) => {
+                info!(why, "guests cannot run real programs; workers are played");
+                Ok(Guests::Scripted)
+            }
+        }
+    }
+}
+
+fn speaks_http() -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into());
+    std::env::split_paths(&path)
+        .any(|folder| ["curl", "wget"].iter().any(|program| folder.join(program).is_file()))
+}
+
+/// Plays the workers of all guests from now on.
+pub(super) fn play(vcenter: &Running, supervisor: &Supervisor) {
+    let (vcenter, workers) = (vcenter.clone(), supervisor.clone());
+    let mut notices = vcenter.notices();
+    let over = supervisor.token();
+    supervisor.spawn("workers in guests", async move {
+        let mut playing: BTreeMap<(Id, i64), CancellationToken> = BTreeMap::new();
+        loop {
+            let notice = tokio::select! {
+                biased;
+                () = over.cancelled() => return,
+                notice = notices.recv() => notice,
+            };
+            match notice {
+                Ok(Notice::Program(program)) => {
+                    playing.retain(|_, stop| !stop.is_cancelled());
+                    let stop = CancellationToken::new();
+                    playing.insert((program.vm, program.pid), stop.clone());
+                    let vcenter = vcenter.clone();
+                    workers.spawn("worker in a guest", async move {
+                        let ended = stop.clone();
+                        stop.run_until_cancelled_owned(run(vcenter, *program)).await;
+                        ended.cancel();
+                    });
+                }
+                // As the power goes, so does the worker.
+                Ok(Notice::Ended { vm, pid }) => {
+                    if let Some(stop) = playing.remove(&(vm, pid)) {
+                        stop.cancel();
+                    }
+                }
+                Ok(Notice::Booted { .. }) => {}
+                Err(RecvError::Lagged(lost)) => {
+                    warn!(lost, "too much happened at once: some workers do not start");
+                }
+                Err(RecvError::Closed) => return,
+            }
+        }
+    });
+}
+
+/// One worker and what its script does after it: the machine goes off.
+async fn run(vcenter: Running, program: Announced) {
+    let config = program.environment.iter().find_map(|variable| variable.strip_prefix("CDS_CONFIG="));
+    let registers = program.arguments.contains(" register 1>");
+    let played = worker::play(config.unwrap_or_default(), registers).await;
+    if let Err(error) = &played {
+        info!(vm = %program.name, error = %chain(error), "a worker gave up");
+    }
+    let (vm, pid, code) = (program.vm, program.pid, i32::from(played.is_err()));
+    // A simulator that has ended needs no news.
+    vcenter.control(Control::EndProgram { vm, pid, code, then: Some(GuestPower::Off) }).await;
+}

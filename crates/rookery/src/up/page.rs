@@ -1,0 +1,144 @@
+//! What `up` shows of a hatchery at work. Pure.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+
+use rookery_hatchery::report::Report;
+
+use super::guests::Guests;
+use super::nest::LOGIN;
+use super::tally::{Tally, seconds};
+use crate::output::printable;
+
+/// How many reasons to wait are shown.
+const REASONS: usize = 3;
+
+/// What there is to show.
+#[derive(Debug)]
+pub(super) struct View<'a> {
+    /// How many jobs will be fed, if there is an end.
+    pub(super) jobs: Option<u64>,
+    /// Whether there is trouble on purpose.
+    pub(super) faults: bool,
+    pub(super) guests: Guests,
+    pub(super) tally: &'a Tally,
+    pub(super) report: &'a Report,
+    /// The latest events, oldest first.
+    pub(super) recent: &'a VecDeque<String>,
+    pub(super) hints: &'a [String],
+}
+
+/// The page, line by line.
+pub(super) fn lines(view: &View<'_>) -> Vec<String> {
+    let mut lines = vec![
+        format!(
+            "Rookery {}: a hatchery at work between a simulated vCenter and a simulated CDS",
+            env!("CARGO_PKG_VERSION")
+        ),
+        String::new(),
+    ];
+    lines.extend(state(view));
+    lines.push(String::new());
+    lines.extend(view.hints.iter().cloned());
+    if !view.recent.is_empty() {
+        lines.push(String::new());
+        // The newest first: a small screen cuts the page off at its end.
+        lines.extend(view.recent.iter().rev().cloned());
+    }
+    lines
+}
+
+fn state(view: &View<'_>) -> Vec<String> {
+    let (jobs, machines, addresses) = (view.tally.counts(), view.report.counts, view.report.addresses);
+    let of = view.jobs.map(|jobs| format!(" of {jobs}")).unwrap_or_default();
+    let starts = view.tally.starts().map_or_else(
+        || "no job has started yet".to_owned(),
+        |(p50, p99)| format!("p50 {}, p99 {}, from the queue to the worker", seconds(p50), seconds(p99)),
+    );
+    let guests = match view.guests {
+        Guests::Real => "run real programs of this machine, each shut off from it",
+        Guests::Scripted => "are scripted: workers are played, nothing runs for real",
+    };
+    let mut lines = vec![
+        format!("jobs         {}{of} fed, {} succeeded, {} failed", jobs.all(), jobs.success, jobs.failed),
+        format!("queue        {} wait, {} are taken, {} run", jobs.waiting, jobs.scheduling, jobs.building),
+        format!("start time   {starts}"),
+        format!(
+            "machines     {} warm, {} warming, {} starting, {} running, {} finished",
+            machines.warm, machines.warming, machines.starting, machines.running, machines.finished
+        ),
+        format!("addresses    {} of {} used", addresses.used + addresses.reserved, addresses.total),
+        format!("guests       {guests}"),
+    ];
+    if view.faults {
+        lines.push("trouble      on purpose, on both sides".to_owned());
+    }
+    lines.extend(waiting(view.report));
+    lines
+}
+
+/// The reasons that keep jobs and models waiting; one line each, the most common first.
+fn waiting(report: &Report) -> Vec<String> {
+    let mut jobs = BTreeMap::<&str, usize>::new();
+    for line in report.waiting.values() {
+        *jobs.entry(&line.why).or_default() += 1;
+    }
+    let mut reasons: Vec<_> = jobs.into_iter().collect();
+    reasons.sort_by_key(|(why, count)| (std::cmp::Reverse(*count), *why));
+    let jobs = reasons.into_iter().map(|(why, count)| {
+        let who = if count == 1 { "1 job".to_owned() } else { format!("{count} jobs") };
+        format!("waiting      {who}: {}", printable(why))
+    });
+    let models =
+        report.warm_waiting.iter().map(|(model, why)| format!("waiting      {model}: {}", printable(why)));
+    jobs.chain(models).take(REASONS).collect()
+}
+
+/// Where everything is, and how to name a vCenter of one's own; `default_file` is the settings file that is read when
+/// none is asked for.
+pub(super) fn hints(vcenter: &str, cds: &str, pages: &str, default_file: Option<&Path>) -> Vec<String> {
+    let (user, password) = LOGIN;
+    let url = vcenter.replacen("://", &format!("://{user}:{password}@"), 1);
+    let file = default_file
+        .map_or_else(|| "a file given with --config".to_owned(), |path| path.display().to_string());
+    vec![
+        "try it       in another terminal; both simulators go when this ends:".to_owned(),
+        format!("               export GOVC_URL={url}/sdk"),
+        "               rookery vm ls; rookery vm watch; rookery vm power off web-1; rookery doctor"
+            .to_owned(),
+        format!("               curl {pages}/mon/status; curl {pages}/mon/workers; curl {cds}/mon/version"),
+        "your own     rookery up --endpoint vc.example.com --user me@vsphere.local --password-file FILE"
+            .to_owned(),
+        format!("             shows a real fleet, as does [vcenter] in {file}; README.md has both"),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rookery_fleet::address::Usage;
+    use rookery_hatchery::report::Counts;
+
+    #[test]
+    fn the_page_of_a_hatchery_at_work() {
+        let report = Report {
+            counts: Counts { queued: 1, warm: 4, warming: 1, starting: 2, running: 3, finished: 1 },
+            addresses: Usage { total: 61, used: 9, reserved: 2, free: 50 },
+            warm_waiting: vec![("shared.infra/builder".to_owned(), "1 warm machines are missing".to_owned())],
+            ..Report::default()
+        };
+        let file = Path::new("/home/me/.config/rookery/rookery.toml");
+        let hints = hints("http://127.0.0.1:1", "http://127.0.0.1:2", "http://127.0.0.1:3", Some(file));
+        let view = View {
+            jobs: Some(50),
+            faults: true,
+            guests: Guests::Real,
+            tally: &Tally::default(),
+            report: &report,
+            recent: &["09:31:02 first".to_owned(), "09:31:03 second".to_owned()].into(),
+            hints: &hints,
+        };
+        let text = lines(&view).join("\n").replace(env!("CARGO_PKG_VERSION"), "VERSION");
+        insta::assert_snapshot!(text, @r"");
+    }
+}

@@ -1,0 +1,89 @@
+//! A stream of sample jobs: both protocols, several models, scripts of different lengths. Pure: one seed, one stream.
+
+use std::num::NonZeroU64;
+
+use rand::RngExt as _;
+use rand::rngs::StdRng;
+use rookery_cds_sim::{NewJob, Protocol};
+
+use super::nest::{REGION, V1_MODEL, V2_MODELS};
+
+/// What jobs are called.
+const NAMES: [&str; 4] = ["build", "test", "lint", "package"];
+
+/// Where sample jobs come from.
+#[derive(Debug)]
+pub(super) struct Samples {
+    random: StdRng,
+    made: u64,
+    /// Each so many-th job fails, if any does.
+    fail_every: Option<NonZeroU64>,
+}
+
+impl Samples {
+    pub(super) fn new(random: StdRng, fail_every: Option<NonZeroU64>) -> Self {
+        Self { random, made: 0, fail_every }
+    }
+
+    /// How many there were until now.
+    pub(super) fn made(&self) -> u64 {
+        self.made
+    }
+
+    /// The next one.
+    pub(super) fn next(&mut self) -> NewJob {
+        self.made += 1;
+        let [(debian, _), (rocky, _)] = V2_MODELS;
+        let (protocol, model) = match self.made % 4 {
+            1 => (Protocol::V2, debian.to_owned()),
+            2 => (Protocol::V2, rocky.to_owned()),
+            3 => (Protocol::V1, V1_MODEL.to_owned()),
+            // Jobs of the first protocol may name a model of the second one, and its branch if that is not `master`.
+            _ => (Protocol::V1, format!("{debian}@main")),
+        };
+        let name = NAMES.get(self.random.random_range(0..NAMES.len())).copied().unwrap_or("build");
+        let tenths: u32 = self.random.random_range(0..20);
+        let fails = self.fail_every.is_some_and(|every| self.made.is_multiple_of(every.get()));
+        let end = if fails { "echo this one is meant to fail; exit 1" } else { "echo done" };
+        NewJob {
+            protocol,
+            workflow: "samples".to_owned(),
+            name: name.to_owned(),
+            model: Some(model),
+            region: Some(REGION.to_owned()),
+            script: format!(
+                "echo {name} number {}\nsleep {}.{}\n{end}\n",
+                self.made,
+                tenths / 10,
+                tenths % 10
+            ),
+            ..NewJob::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng as _;
+
+    fn jobs(seed: u64, fail_every: u64) -> Vec<NewJob> {
+        let mut samples = Samples::new(StdRng::seed_from_u64(seed), NonZeroU64::new(fail_every));
+        (0..40).map(|_| samples.next()).collect()
+    }
+
+    #[test]
+    fn one_seed_makes_one_stream_over_all_models_and_both_protocols() {
+        assert_eq!(jobs(1, 0), jobs(1, 0));
+        assert_ne!(jobs(1, 0), jobs(2, 0));
+        let kinds: std::collections::BTreeSet<_> =
+            jobs(1, 0).into_iter().map(|job| (job.protocol, job.model)).collect();
+        assert_eq!(kinds.len(), 4, "{kinds:?}");
+    }
+
+    #[test]
+    fn only_those_fail_that_are_meant_to() {
+        let failing = |jobs: Vec<NewJob>| jobs.iter().filter(|job| job.script.contains("exit 1")).count();
+        assert_eq!((failing(jobs(1, 0)), failing(jobs(1, 10))), (0, 4));
+    }
+}

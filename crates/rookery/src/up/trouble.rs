@@ -1,0 +1,75 @@
+//! Trouble on purpose, on both sides: the same for the same seed, as far as timing lets it be.
+
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use rand::RngExt as _;
+use rand::rngs::StdRng;
+use rookery_cds_sim::{Fault, Trouble};
+use rookery_vim_sim::{Action, FaultSpec, Remains, Rule, Span};
+use tokio::time::sleep;
+
+use super::nest::Nest;
+
+/// What the vCenter does wrong, and how often.
+fn rules() -> Vec<Rule> {
+    let rule = |method: &str, probability, action| Rule {
+        method: method.to_owned(),
+        probability: Some(probability),
+        ..Rule::new(action)
+    };
+    let up_to = |millis| Span::Between(SignedDuration::ZERO, SignedDuration::from_millis(millis));
+    let failed = |after| Action::TaskError {
+        fault: FaultSpec::new("SystemError", "A general system error occurred: trouble on purpose"),
+        after: up_to(after),
+        remains: Remains::Nothing,
+    };
+    vec![
+        rule("CloneVM_Task", 0.08, failed(800)),
+        rule("PowerOnVM_Task", 0.03, failed(300)),
+        rule("*_Task", 0.03, Action::LoseReply),
+        rule("StartProgramInGuest", 0.03, Action::LoseReply),
+        rule("*", 0.02, Action::Status { code: 503 }),
+        rule("*", 0.02, Action::Drop),
+        rule("*", 0.05, Action::Delay { by: up_to(1500) }),
+        rule("*", 0.002, Action::ExpireCaller),
+    ]
+}
+
+/// What the CDS does wrong, and how often.
+fn faults() -> Vec<Fault> {
+    let fault = |chance, trouble| Fault { method: None, path: "*".to_owned(), times: None, chance, trouble };
+    vec![
+        fault(0.02, Trouble::Error { status: 500, id: 1 }),
+        fault(0.02, Trouble::Html { status: 502 }),
+        fault(0.01, Trouble::Maintenance),
+        fault(0.02, Trouble::LostReply),
+        fault(0.02, Trouble::Dropped),
+        fault(0.05, Trouble::Slow { milliseconds: 1500 }),
+    ]
+}
+
+/// Makes trouble until it is dropped; what comes now and then comes from here, the rest stays in the simulators.
+pub(super) async fn make(nest: &Nest, mut random: StdRng) {
+    for rule in rules() {
+        nest.vcenter.control(rookery_vim_sim::Control::AddRule(rule)).await;
+    }
+    for fault in faults() {
+        nest.cds.control(rookery_cds_sim::Control::AddFault(fault)).await;
+    }
+    loop {
+        sleep(Duration::from_millis(random.random_range(2000..6000))).await;
+        let control = match random.random_range(0..10) {
+            0 => rookery_cds_sim::Control::ExpireSessions,
+            1 | 2 => rookery_cds_sim::Control::Restart { keep_sessions: true },
+            _ => rookery_cds_sim::Control::DropSockets { politely: random.random() },
+        };
+        nest.cds.control(control).await;
+    }
+}
+
+/// Ends all trouble.
+pub(super) async fn end(nest: &Nest) {
+    nest.vcenter.control(rookery_vim_sim::Control::ClearRules).await;
+    nest.cds.control(rookery_cds_sim::Control::ClearFaults).await;
+}
