@@ -16,7 +16,7 @@ use base64::engine::general_purpose::STANDARD;
 use jiff::SignedDuration;
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
-use rookery_cds_sim::{BuiltinConsumer, CodeModel, Config, HatcheryConsumer, SigningKey};
+use rookery_cds_sim::{BuiltinConsumer, CodeModel, Config, HatcheryConsumer, SigningKey, Times};
 use rookery_daemon::settings::{Origin, read_secret};
 use rookery_daemon::{Clock, Supervisor};
 use rookery_hatchery::run::{self, Parts, Policy};
@@ -193,6 +193,14 @@ async fn cds(supervisor: &Supervisor, seed: u64) -> anyhow::Result<(rookery_cds_
         hatcheries: vec![hatchery],
         models: vec![builder],
         code_models: V2_MODELS.iter().map(|(path, image)| CodeModel::vsphere(path, image)).collect(),
+        // Short, as everything here: a worker that was lost is missed before whoever looks on has gone.
+        times: Times {
+            silent_worker: 45,
+            disabled_worker: 10,
+            booking: 30,
+            scheduling: 60,
+            ..Times::default()
+        },
         seed,
         ..Config::default()
     };
@@ -251,6 +259,8 @@ workerProvisioningInterval = 2
 workerProvisioningPoolSize = 3
 killAwolServersInterval = 2
 finishedWorkerGracePeriod = 1
+workerTTL = 2
+workerRegistrationTTL = 1
 
 [commonConfiguration]
 name = "{NAME}"

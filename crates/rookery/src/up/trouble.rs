@@ -25,8 +25,8 @@ fn rules() -> Vec<Rule> {
         remains: Remains::Nothing,
     };
     vec![
-        rule("CloneVM_Task", 0.08, failed(800)),
-        rule("PowerOnVM_Task", 0.03, failed(300)),
+        rule("CloneVM_Task", 0.04, failed(800)),
+        rule("PowerOnVM_Task", 0.02, failed(300)),
         rule("*_Task", 0.03, Action::LoseReply),
         rule("StartProgramInGuest", 0.03, Action::LoseReply),
         rule("*", 0.02, Action::Status { code: 503 }),
