@@ -138,6 +138,8 @@ impl State {
                     }
                     (Work::Delete(of), Some(machine)) => {
                         self.doomed.remove(machine);
+                        // The inventory may show it for a while.
+                        self.avoid(Some(machine.clone()), now);
                         self.freed.push((of.clone(), Some(machine.clone())));
                     }
                     (Work::Unclaim(of), machine) => self.freed.push((of.clone(), machine.clone())),
