@@ -10,6 +10,7 @@ mod hatchery {
     mod limits;
     mod models;
     mod protocol;
+    mod up;
     mod vcsim;
     mod warm;
     mod witness;

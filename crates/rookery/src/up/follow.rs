@@ -253,8 +253,8 @@ async fn vcenter_dump(nest: &Nest) -> anyhow::Result<String> {
 async fn dump(nest: &Nest, args: &Args) -> anyhow::Result<()> {
     let Some(folder) = &args.dump else { return Ok(()) };
     let cds =
-        nest.cds.control(rookery_cds_sim::Control::Jobs).await.context("the simulated CDS has ended")?;
-    let files = [("vcenter.json", vcenter_dump(nest).await?), ("jobs.json", cds.value().to_string())];
+        nest.cds.control(rookery_cds_sim::Control::Dump).await.context("the simulated CDS has ended")?;
+    let files = [("vcenter.json", vcenter_dump(nest).await?), ("cds.json", cds.value().to_string())];
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     for (name, text) in files {
         let path = folder.join(name);

@@ -195,6 +195,7 @@ async fn cds(supervisor: &Supervisor, seed: u64) -> anyhow::Result<(rookery_cds_
         code_models: V2_MODELS.iter().map(|(path, image)| CodeModel::vsphere(path, image)).collect(),
         // Short, as everything here: a worker that was lost is missed before whoever looks on has gone.
         times: Times {
+            model_booking: 20,
             silent_worker: 45,
             disabled_worker: 10,
             booking: 30,

@@ -139,6 +139,27 @@ mod tests {
             hints: &hints,
         };
         let text = lines(&view).join("\n").replace(env!("CARGO_PKG_VERSION"), "VERSION");
-        insta::assert_snapshot!(text, @r"");
+        insta::assert_snapshot!(text, @r"
+        Rookery VERSION: a hatchery at work between a simulated vCenter and a simulated CDS
+
+        jobs         0 of 50 fed, 0 succeeded, 0 failed
+        queue        0 wait, 0 are taken, 0 run
+        start time   no job has started yet
+        machines     4 warm, 1 warming, 2 starting, 3 running, 1 finished
+        addresses    11 of 61 used
+        guests       run real programs of this machine, each shut off from it
+        trouble      on purpose, on both sides
+        waiting      shared.infra/builder: 1 warm machines are missing
+
+        try it       in another terminal; both simulators go when this ends:
+                       export GOVC_URL=http://me:simulated@127.0.0.1:1/sdk
+                       rookery vm ls; rookery vm watch; rookery vm power off web-1; rookery doctor
+                       curl http://127.0.0.1:3/mon/status; curl http://127.0.0.1:3/mon/workers; curl http://127.0.0.1:2/mon/version
+        your own     rookery up --endpoint vc.example.com --user me@vsphere.local --password-file FILE
+                     shows a real fleet, as does [vcenter] in /home/me/.config/rookery/rookery.toml; README.md has both
+
+        09:31:03 second
+        09:31:02 first
+        ");
     }
 }

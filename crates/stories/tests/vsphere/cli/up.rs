@@ -57,53 +57,10 @@ async fn in_a_pipe_the_changes_follow_the_summary() {
     }
 }
 
-/// The address that the page tells to try.
-fn told(page: &str) -> String {
-    let url = page.lines().find_map(|line| line.trim().strip_prefix("export GOVC_URL=")).expect("an address");
-    url.trim().to_owned()
-}
-
 #[tokio::test]
-async fn with_nothing_configured_it_simulates_a_vcenter_and_says_how_to_name_one() {
-    let text = printed(Program::new(&["up", "--exit"]).run().await);
-    for word in [
-        "8: 7 on, 1 off, 0 suspended",
-        "templates    1",
-        "nobody named a vCenter",
-        "--endpoint",
-        "/nonexistent/.config/rookery/rookery.toml",
-    ] {
-        assert!(text.contains(word), "{word} is not in {text}");
-    }
-    // Half a configuration is not nothing.
+async fn half_a_configuration_is_not_nothing() {
     let outcome = Program::new(&["up", "--user", "me"]).run().await;
     assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(2), ""), "{outcome:?}");
-}
-
-#[tokio::test]
-async fn what_is_done_to_the_simulated_vcenter_shows_at_once_and_nothing_is_left() {
-    let mut up = Program::new(&["up"]).start();
-    let mut page = up.line().await;
-    while !page.contains("Comes later") {
-        page = format!("{page}\n{}", up.line().await);
-    }
-    let url = told(&page);
-    // As the page tells it, word for word.
-    for command in ["vm power off ci-1", "vm clone debian-12 ci-9 --on"] {
-        let words: Vec<&str> = command.split(' ').collect();
-        printed(Program::new(&words).with("GOVC_URL", &url).run().await);
-    }
-    let mut seen = String::new();
-    while !seen.contains("ci-9  ip - → ") {
-        seen = format!("{seen}\n{}", up.line().await);
-    }
-    assert!(seen.contains(" changed  ci-1  power on → off"), "{seen}");
-    let found = Govc::at(&url).property("/Rook/vm/templates/debian-12", "config.template").await;
-    assert_eq!(found, "true");
-    up.signal("INT");
-    assert_eq!(up.end().await.code, Some(0));
-    let gone = Program::new(&["vm", "ls"]).with("GOVC_URL", &url).run().await;
-    assert_eq!(gone.code, Some(1), "{gone:?}");
 }
 
 /// Waits until a text can be seen; the whole screen then.
