@@ -3,6 +3,7 @@
 mod hatchery {
     mod addresses;
     mod capacity;
+    mod cleaning;
     mod cli;
     mod flavors;
     mod history;

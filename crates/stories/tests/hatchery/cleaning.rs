@@ -1,0 +1,258 @@
+//! When machines go: each row of the decision table, and what keeps a machine whatever the table says.
+
+use jiff::{SignedDuration, Timestamp};
+use rookery_cds_sim::{Fault, NewJob, Status, Trouble};
+use rookery_daemon::Clock;
+use rookery_stories::{Govc, Lab, LabOptions, eventually};
+use serde_json::{Value, json};
+
+use super::history::{asked, line, lives, peace, refuse, requests, trouble};
+
+/// Finished machines go after a second, silent ones after a minute, busy ones after two.
+const QUICK: &str = "finishedWorkerGracePeriod = 1\nworkerRegistrationTTL = 1\nworkerTTL = 2\n";
+
+fn quick() -> LabOptions {
+    LabOptions { settings: QUICK.to_owned(), ..LabOptions::default() }
+}
+
+/// So long ago.
+fn ago(seconds: i64) -> Timestamp {
+    Clock::system().now().saturating_sub(SignedDuration::from_secs(seconds)).expect("a time")
+}
+
+/// A machine with such a mark, made by somebody else's hand.
+async fn plant(govc: &Govc, name: &str, on: bool, mark: &Value) {
+    let power = if on { "-on=true" } else { "-on=false" };
+    let mark = mark.to_string();
+    govc.run(&["vm.clone", "-vm", "debian12", power, "-annotation", &mark, name]).await;
+}
+
+/// The mark of a worker of this lab that started so long ago.
+fn worker(name: &str, started: i64) -> Value {
+    json!({ "hatchery_name": Lab::NAME, "worker_name": name, "vmware_model_path": "debian12",
+            "created": ago(started).to_string(), "worker_start_time": ago(started).to_string() })
+}
+
+async fn exists(lab: &Lab, name: &str) -> bool {
+    lab.govc().vms(&["name"]).await.values().any(|vm| vm["name"] == *name)
+}
+
+async fn goes(lab: &Lab, name: &str) {
+    eventually(&format!("{name} is deleted"), async || !exists(lab, name).await).await;
+}
+
+/// A V2 job that is being built, and the name of its worker.
+async fn long_job(lab: &Lab) -> (String, String) {
+    let job = lab.v2_job(Lab::DEBIAN, "sleep 1000").await;
+    eventually("the job is built", async || lab.job(&job).await.status == Status::Building).await;
+    let worker = lab.job(&job).await.worker_name;
+    (job, worker)
+}
+
+/// Makes the mark of a machine say that its worker started so long ago.
+async fn backdate(lab: &Lab, name: &str, seconds: i64) {
+    let vms = lab.govc().vms(&["name", "config.annotation"]).await;
+    let vm = vms.values().find(|vm| vm["name"] == *name).unwrap_or_else(|| panic!("there is no {name}"));
+    let mut mark: Value =
+        serde_json::from_str(vm["config.annotation"].as_str().expect("notes")).expect("a mark");
+    mark["worker_start_time"] = ago(seconds).to_string().into();
+    lab.govc().run(&["vm.change", "-vm", name, "-annotation", &mark.to_string()]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_machine_that_went_off_goes_after_the_grace_period_and_its_open_job_is_queued_again() {
+    let lab = Lab::start(quick()).await;
+    let scene = lab.hatch().await;
+    let (job, worker) = long_job(&lab).await;
+    lab.govc().run(&["vm.power", "-off", "-force", &worker]).await;
+    goes(&lab, &worker).await;
+    eventually("another worker has the job", async || lab.job(&job).await.workers.len() == 2).await;
+    let again = lab.job(&job).await;
+    assert_eq!(again.releases, 1, "{again:#?}");
+    let life = lives(&lab).await[&worker];
+    let stayed = life.removed.expect("it was removed").duration_since(life.off.expect("it was off"));
+    assert!(stayed >= SignedDuration::from_secs(1), "{stayed}");
+    scene.stop().await;
+    lab.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_machine_of_a_finished_job_goes_and_the_job_is_not_run_again() {
+    let mut options = quick();
+    options.cds.times.deletion = 0;
+    let lab = Lab::start(options).await;
+    let scene = lab.hatch().await;
+    let job = lab.v2_job(Lab::DEBIAN, "true").await;
+    let worker = lab.ended(&job).await.worker_name;
+    goes(&lab, &worker).await;
+    // A machine that was left running with a job that is over is no reason to run it again either.
+    let mut mark = self::worker("late", 600);
+    mark["job_id"] = job.as_str().into();
+    plant(&lab.govc(), "late", true, &mark).await;
+    goes(&lab, "late").await;
+    let ended = lab.job(&job).await;
+    assert_eq!((ended.status, ended.releases, ended.attempts.len()), (Status::Success, 0, 1), "{ended:#?}");
+    scene.stop().await;
+    lab.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_runs_too_long_goes_and_one_that_does_not_stays() {
+    let lab = Lab::start(quick()).await;
+    let scene = lab.hatch().await;
+    let ((_, old), (_, young)) = (long_job(&lab).await, long_job(&lab).await);
+    backdate(&lab, &young, 100).await;
+    backdate(&lab, &old, 121).await;
+    goes(&lab, &old).await;
+    assert!(exists(&lab, &young).await);
+    scene.stop().await;
+    lab.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_never_registers_goes_and_its_job_runs_elsewhere() {
+    let lab = Lab::start(quick()).await;
+    // Its machine runs, and waits for the worker to be downloaded.
+    trouble(&lab, Fault::next(1, "/download/worker/*", Trouble::Slow { milliseconds: 600_000 })).await;
+    let scene = lab.hatch().await;
+    let job = lab.v2_job(Lab::DEBIAN, "true").await;
+    eventually("a machine was made", async || {
+        !lives(&lab).await.is_empty() && scene.hatchery.board.report.borrow().flights.is_empty()
+    })
+    .await;
+    let silent = lives(&lab).await.into_keys().next().expect("a machine");
+    backdate(&lab, &silent, 61).await;
+    goes(&lab, &silent).await;
+    peace(&lab).await;
+    let ended = lab.ended(&job).await;
+    assert_eq!((ended.status, ended.releases), (Status::Success, 1), "{ended:#?}");
+    assert_ne!(ended.worker_name, silent);
+    let reads: Vec<_> = requests(&lab).await;
+    let release = reads.iter().position(|entry| entry.method == "DELETE").expect("it was released");
+    let detail = format!("/v2/queue/default/job/{job}");
+    let last =
+        reads[..release].iter().rev().find(|entry| entry.path.starts_with(&detail)).expect("a request");
+    assert_eq!((last.method.as_str(), last.path.as_str()), ("GET", detail.as_str()), "it was read first");
+    scene.stop().await;
+    lab.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn marks_that_tell_no_start_are_judged_by_events_then_by_age_and_held_or_foreign_machines_stay() {
+    let lab = Lab::start(quick()).await;
+    let govc = lab.govc();
+    let without_start = |name: &str| {
+        let mut mark = worker(name, 0);
+        mark["worker_start_time"] = "0001-01-01T00:00:00Z".into();
+        mark["created"] = "0001-01-01T00:00:00Z".into();
+        mark
+    };
+    plant(&govc, "on-by-events", true, &without_start("on-by-events")).await;
+    plant(&govc, "off-by-age", false, &without_start("off-by-age")).await;
+    plant(&govc, "was-warm", false, &without_start("renamed")).await;
+    govc.run(&["vm.change", "-vm", "was-warm", "-name", "renamed"]).await;
+    let mut held = worker("held", 600);
+    held["rookery_hold_until"] = ago(-3600).to_string().into();
+    plant(&govc, "held", false, &held).await;
+    let mut theirs = worker("theirs", 600);
+    theirs["hatchery_name"] = "another-hatchery".into();
+    plant(&govc, "theirs", false, &theirs).await;
+    let mut foreign = worker("foreign", 600);
+    foreign["hatchery_name"] = Value::Null;
+    plant(&govc, "foreign", true, &foreign).await;
+    // vCenter's clock may be a minute ahead before nothing is deleted any more.
+    let ahead = rookery_vim_sim::Control::Advance(SignedDuration::from_secs(58));
+    lab.vcenter.control(ahead).await.expect("the vCenter runs");
+    let scene = lab.hatch().await;
+    for name in ["off-by-age", "on-by-events", "renamed"] {
+        goes(&lab, name).await;
+    }
+    for name in ["held", "theirs", "foreign", "jumphost"] {
+        assert!(exists(&lab, name).await, "{name}");
+    }
+    scene.stop().await;
+    lab.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_deleted_while_the_clocks_differ_or_the_workers_cannot_be_listed() {
+    let lab = Lab::start(quick()).await;
+    plant(&lab.govc(), "finished", false, &worker("finished", 600)).await;
+    trouble(&lab, Fault { times: None, ..Fault::next(0, "/v2/worker", Trouble::Html { status: 502 }) }).await;
+    let scene = lab.hatch().await;
+    eventually("the status says so", async || {
+        line(&scene, "Cleaning").is_some_and(|line| line.starts_with("WARN"))
+    })
+    .await;
+    eventually("the list has failed a few times", async || asked(&lab, "GET", "/v2/worker").await > 3).await;
+    assert!(exists(&lab, "finished").await);
+    peace(&lab).await;
+    goes(&lab, "finished").await;
+    scene.stop().await;
+    lab.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_machine_of_a_disabled_worker_goes_at_once() {
+    let mut options = quick();
+    // Workers say every half minute that they are there.
+    (options.cds.times.silent_worker, options.cds.times.deletion) = (3, 600);
+    let lab = Lab::start(options).await;
+    let scene = lab.hatch().await;
+    let (_, worker) = long_job(&lab).await;
+    goes(&lab, &worker).await;
+    scene.stop().await;
+    lab.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_without_a_machine_is_disabled_after_two_looks_where_cds_can_do_that() {
+    let lab = Lab::start(LabOptions::default()).await;
+    let scene = lab.hatch().await;
+    let v1 = NewJob { model: Some(format!("{}@main", Lab::DEBIAN)), ..NewJob::v1("sleep 1000") };
+    let v1 = lab.enqueue(v1).await;
+    eventually("the job is built", async || lab.job(&v1).await.status == Status::Building).await;
+    let (_, second) = long_job(&lab).await;
+    let first = lab.job(&v1).await.worker_name;
+    let looks = requests(&lab).await.iter().filter(|entry| entry.path == "/worker").count();
+    for name in [&first, &second] {
+        lab.govc().run(&["vm.destroy", name]).await;
+    }
+    eventually("the worker of the V1 job is disabled", async || asked(&lab, "POST", "/disable").await == 1)
+        .await;
+    let all = requests(&lab).await;
+    let disabled = all.iter().position(|entry| entry.path.ends_with("/disable")).expect("a request");
+    let lists = all[..disabled].iter().filter(|entry| entry.path == "/worker").count();
+    assert!(lists >= looks + 2, "{lists} {looks}");
+    assert!(all[disabled].path.starts_with("/worker/"), "there is no such call for V2 workers");
+    scene.stop().await;
+    lab.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_machine_that_cannot_be_destroyed_is_tried_again() {
+    let lab = Lab::start(quick()).await;
+    refuse(&lab, "Destroy_Task", Some(3), "SystemError").await;
+    plant(&lab.govc(), "stubborn", false, &worker("stubborn", 600)).await;
+    let scene = lab.hatch().await;
+    goes(&lab, "stubborn").await;
+    scene.stop().await;
+    lab.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_machine_of_a_failed_start_goes_at_once_whatever_the_grace_period() {
+    let settings = "finishedWorkerGracePeriod = 3600\n".to_owned();
+    let lab = Lab::start(LabOptions { settings, ..LabOptions::default() }).await;
+    refuse(&lab, "PowerOnVM_Task", Some(1), "SystemError").await;
+    let scene = lab.hatch().await;
+    let job = lab.v2_job(Lab::DEBIAN, "sleep 1000").await;
+    eventually("the second start works", async || lab.job(&job).await.status == Status::Building).await;
+    let running = lab.job(&job).await.worker_name;
+    let failed = lives(&lab).await.into_keys().find(|name| *name != running).expect("a failed start");
+    goes(&lab, &failed).await;
+    assert!(exists(&lab, &running).await);
+    assert_eq!(lab.job(&job).await.releases, 1, "its job was given back once, and not from its next worker");
+    scene.stop().await;
+    lab.close().await;
+}
