@@ -8,7 +8,7 @@ use bytes::Bytes;
 use hyper::Method;
 use hyper::header::{ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_TYPE, DATE, HeaderName};
 use jiff::Timestamp;
-use rookery_daemon::Clock;
+use rookery_daemon::{Clock, Tally};
 use rookery_dial::{Dial, Http, HttpError, read_whole, whole};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
@@ -17,6 +17,7 @@ use tokio::time::timeout;
 use tracing::debug;
 
 use crate::address::ApiAddress;
+use crate::class::class;
 use crate::error::CdsError;
 use crate::json;
 
@@ -35,6 +36,7 @@ pub(crate) struct Api {
     pub(crate) http: Http,
     pub(crate) clock: Clock,
     pub(crate) request_timeout: Duration,
+    pub(crate) requests: Tally,
 }
 
 /// One request.
@@ -121,6 +123,13 @@ impl Answer {
 impl Api {
     /// Sends a request once.
     pub(crate) async fn send(&self, call: &Call, token: Option<&SecretString>) -> Result<Answer, CdsError> {
+        let outcome = self.send_uncounted(call, token).await;
+        let how = outcome.as_ref().map_or_else(CdsError::as_str, |_| "done");
+        self.requests.count(class(&call.method, &call.path), how);
+        outcome
+    }
+
+    async fn send_uncounted(&self, call: &Call, token: Option<&SecretString>) -> Result<Answer, CdsError> {
         let deadline = self.request_timeout;
         let exchange = timeout(deadline, self.exchange(call, token)).await;
         let (status, api_key, body) = exchange

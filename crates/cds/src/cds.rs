@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
-use rookery_daemon::Clock;
+use rookery_daemon::{Clock, Tally};
 use rookery_dial::{Dial, Http};
 use secrecy::SecretString;
 
@@ -44,20 +44,30 @@ pub struct Options {
 pub struct Cds {
     v1: Option<V1>,
     v2: Option<V2>,
+    requests: Tally,
 }
 
 impl Cds {
     /// Does nothing yet: each conversation signs in with its first call.
     pub fn new(options: Options) -> Self {
         let Options { api, dial, identity, v1, v2, request_timeout, user_agent, clock, mut random } = options;
+        let requests = Tally::default();
         let http = Http::new(api.endpoint(), Arc::clone(&dial), &user_agent);
-        let api = Arc::new(Api { address: api, dial, http, clock, request_timeout });
+        let api =
+            Arc::new(Api { address: api, dial, http, clock, request_timeout, requests: requests.clone() });
         let identity = Arc::new(identity);
         let mut seed = || StdRng::seed_from_u64(random.random());
         let v1 =
             v1.map(|token| V1::new(Session::new(Arc::clone(&api), Arc::clone(&identity), token), seed()));
         let v2 = v2.map(|token| V2::new(Session::new(api, identity, token), seed()));
-        Self { v1, v2 }
+        Self { v1, v2, requests }
+    }
+
+    /// How many requests were sent, by what they do and by what came of them ([`CdsError::as_str`], or `done`).
+    ///
+    /// [`CdsError::as_str`]: crate::CdsError::as_str
+    pub fn requests(&self) -> &Tally {
+        &self.requests
     }
 
     /// The conversation about V1 jobs.

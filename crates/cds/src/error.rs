@@ -165,6 +165,20 @@ impl CdsError {
         }
     }
 
+    /// A word for metrics.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Refused { .. } | Self::SignIn { .. } => "refused",
+            Self::Taken { .. } => "taken",
+            Self::Gone { .. } => "gone",
+            Self::Unreachable { .. } => "unreachable",
+            Self::Lost { .. } => "lost",
+            Self::Unavailable { .. } => "unavailable",
+            Self::NotUnderstood { .. } => "not_understood",
+            Self::NotSignedIn { .. } | Self::SignedOut { .. } => "signed_out",
+        }
+    }
+
     /// What a failed exchange means.
     pub(crate) fn of_http(what: &str, error: HttpError) -> Self {
         let what = what.to_owned();

@@ -9,6 +9,7 @@
 mod address;
 mod api;
 mod cds;
+mod class;
 mod error;
 mod feed;
 mod identity;

@@ -11,8 +11,10 @@ mod clock;
 pub mod settings;
 pub mod signals;
 mod supervisor;
+mod tally;
 pub mod telemetry;
 
 pub use backoff::{Backoff, Delays};
 pub use clock::Clock;
 pub use supervisor::{Supervisor, Unfinished};
+pub use tally::Tally;

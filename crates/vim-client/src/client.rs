@@ -13,7 +13,7 @@ use hyper::{Response, StatusCode};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use rookery_daemon::telemetry::chain;
-use rookery_daemon::{Backoff, Supervisor};
+use rookery_daemon::{Backoff, Supervisor, Tally};
 use rookery_dial::{Body, Dial, Http, HttpError, read_whole, whole};
 use rookery_vim::envelope::{self, AnswerError, service_instance};
 use rookery_vim::methods::{
@@ -41,6 +41,9 @@ pub(crate) const RETRIES: Backoff =
 /// What no limit holds up: a long poll costs a server little, and a session is not kept or ended late.
 const GOES_AT_ONCE: [&str; 4] =
     [WaitForUpdatesEx::NAME, CancelWaitForUpdates::NAME, Login::NAME, Logout::NAME];
+
+/// What all requests beside the SOAP interface are counted as.
+const REST: &str = "REST";
 
 /// What a client needs to know.
 #[derive(Debug)]
@@ -109,6 +112,7 @@ impl Client {
             rate: options.calls_per_second.map(Rate::new),
             operations: format!("rookery-{:08x}", random.random::<u32>()),
             operation: AtomicU64::new(0),
+            requests: Tally::default(),
         };
         wire.soap_action = format!("urn:vim25/{}", wire.negotiated_version().await?);
         let this = service_instance();
@@ -148,6 +152,11 @@ impl Client {
     /// How many calls wait for their turn, because of [`Options::calls_per_second`].
     pub fn waiting_calls(&self) -> usize {
         self.0.wire.rate.as_ref().map_or(0, Rate::waiting)
+    }
+
+    /// How many requests were sent, by method and by what came of them ([`CallError::as_str`], or `done`).
+    pub fn requests(&self) -> &Tally {
+        &self.0.wire.requests
     }
 
     /// The key of the current session, as vCenter's session list shows it.
@@ -281,11 +290,21 @@ pub(crate) struct Wire {
     rate: Option<Rate>,
     operations: String,
     operation: AtomicU64,
+    requests: Tally,
 }
 
 impl Wire {
     /// One call; also the cookie that the server set, if any.
     pub(crate) async fn call<M: Method>(
+        &self,
+        method: &M,
+        cookie: Option<&str>,
+        deadline: Duration,
+    ) -> Result<(M::Output, Option<String>), CallError> {
+        self.counted(M::NAME, self.call_uncounted(method, cookie, deadline).await)
+    }
+
+    async fn call_uncounted<M: Method>(
         &self,
         method: &M,
         cookie: Option<&str>,
@@ -335,7 +354,12 @@ impl Wire {
             Ok((status, read_whole(response, self.limits.bytes).await?))
         };
         let outcome = timeout(deadline, exchange).await.unwrap_or(Err(HttpError::TimedOut(deadline)));
-        outcome.map_err(|error| self.failed(what, error))
+        self.counted(REST, outcome.map_err(|error| self.failed(what, error)))
+    }
+
+    fn counted<T>(&self, method: &'static str, outcome: Result<T, CallError>) -> Result<T, CallError> {
+        self.requests.count(method, outcome.as_ref().map_or_else(CallError::as_str, |_| "done"));
+        outcome
     }
 
     async fn negotiated_version(&self) -> Result<String, CallError> {

@@ -43,6 +43,19 @@ impl CallError {
         }
     }
 
+    /// A word for metrics.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Fault { .. } => "refused",
+            Self::Credentials { .. } => "credentials",
+            Self::Unreachable { .. } => "unreachable",
+            Self::Lost { .. } => "lost",
+            Self::Unavailable { .. } => "unavailable",
+            Self::NotUnderstood { .. } => "not_understood",
+            Self::Closed { .. } => "closed",
+        }
+    }
+
     /// The fault, if the server answered with one.
     pub fn fault(&self) -> Option<&Fault> {
         if let Self::Fault { source, .. } = self { Some(source) } else { None }
