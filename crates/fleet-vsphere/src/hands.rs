@@ -13,6 +13,7 @@
 mod claim;
 mod clone;
 mod delete;
+mod disks;
 mod fresh;
 mod guest;
 mod history;

@@ -67,6 +67,17 @@ pub enum Half {
 }
 
 impl ClaimError {
+    /// A word for metrics.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Changed { .. } => "changed",
+            Self::Gone { .. } => "gone",
+            Self::Unread { .. } => "unread",
+            Self::NameTaken { .. } => "name_taken",
+            Self::Failed { .. } => "failed",
+        }
+    }
+
     /// How far it came.
     pub fn half(&self) -> Half {
         match self {

@@ -14,11 +14,11 @@ use super::fresh::Fresh;
 use super::{ActError, HEAVY, Hands};
 use crate::observe::vm;
 
-const DEVICES: &str = "config.hardware.device";
+pub(super) const DEVICES: &str = "config.hardware.device";
 /// The file that a VM is described in: it lies in the VM's own folder.
 const HOME: &str = "config.files.vmPathName";
 /// How many VMs are looked at in one call: the devices of one are some kilobytes.
-const AT_ONCE: usize = 100;
+pub(super) const AT_ONCE: usize = 100;
 
 /// A clone that is under way.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,7 +133,12 @@ impl Hands {
 }
 
 /// One property of some VMs, or of what one step leads to from them. One that is gone does not cost the others.
-fn spec(machines: &[MachineId], step: Option<TraversalSpec>, kind: &str, path: &str) -> PropertyFilterSpec {
+pub(super) fn spec(
+    machines: &[MachineId],
+    step: Option<TraversalSpec>,
+    kind: &str,
+    path: &str,
+) -> PropertyFilterSpec {
     let select_set: Vec<_> = step.into_iter().map(Selection::TraversalSpec).collect();
     let object = |machine: &MachineId| ObjectSpec {
         obj: vm(machine),
@@ -172,7 +177,7 @@ fn own_files(devices: &Node, home: Option<&str>) -> BTreeSet<String> {
         let is_own = move |file: &String| Some(folder(file)) == top.as_deref() || Some(folder(file)) == home;
         files.into_iter().filter(is_own).collect::<Vec<_>>()
     };
-    disks(devices).flat_map(of_disk).collect()
+    chains(devices).flat_map(of_disk).collect()
 }
 
 /// Where a file lies: `[datastore] folder`.
@@ -182,19 +187,22 @@ fn folder(file: &str) -> &str {
 
 /// The files of all disks, with all that they stand on.
 fn disk_files(devices: &Node) -> impl Iterator<Item = String> + '_ {
-    disks(devices).flatten()
+    chains(devices).flatten()
 }
 
 /// The files of each disk, the one that is written to first.
-fn disks(devices: &Node) -> impl Iterator<Item = Vec<String>> + '_ {
-    let disks = devices.children.iter().filter(|device| device.xsi_type.as_deref() == Some("VirtualDisk"));
+fn chains(devices: &Node) -> impl Iterator<Item = Vec<String>> + '_ {
     let chain = |disk: &'_ Node| {
         let first = disk.child("backing").cloned();
         // Bounded, should a server ever answer with more than any disk has.
         let layers = std::iter::successors(first, |layer| layer.child("parent").cloned()).take(256);
         layers.filter_map(|layer| layer.child_text("fileName").map(str::to_owned)).collect::<Vec<_>>()
     };
-    disks.map(chain)
+    disks(devices).map(chain)
+}
+
+pub(super) fn disks(devices: &Node) -> impl Iterator<Item = &Node> {
+    devices.children.iter().filter(|device| device.xsi_type.as_deref() == Some("VirtualDisk"))
 }
 
 #[cfg(test)]
