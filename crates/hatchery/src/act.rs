@@ -30,6 +30,7 @@ use tracing::warn;
 use crate::flight::FlightId;
 use crate::keeper::Message;
 use crate::launch::config::Addresses;
+use crate::metrics::Metrics;
 use crate::plan::Spawn;
 use crate::wanted::Wanted;
 
@@ -57,6 +58,8 @@ pub struct Crew {
     pub random: Arc<Mutex<StdRng>>,
     /// Whom to report to.
     pub keeper: mpsc::Sender<Message>,
+    /// Where events are counted.
+    pub metrics: Metrics,
 }
 
 /// How a piece of work has ended.

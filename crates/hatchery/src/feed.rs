@@ -2,6 +2,7 @@
 //!
 //! A failed answer brings no news. It is never an empty one.
 
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +15,7 @@ use rookery_fleet::capacity::PoolRoom;
 use rookery_vim_client::{PoolCapacity, Share};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 use crate::act::Crew;
 use crate::keeper::Message;
@@ -38,6 +39,8 @@ const CLOCK: Duration = Duration::from_mins(1);
 const SETTLING: Duration = Duration::from_secs(2);
 /// After this long they count as ended, whatever vCenter says.
 const SETTLED: Duration = Duration::from_mins(15);
+/// Sizes of disks are read no more often than this.
+const DISKS: Duration = Duration::from_secs(2);
 /// Whoever is woken all the time asks no more often than this.
 const SPACING: Duration = Duration::from_millis(250);
 
@@ -116,6 +119,7 @@ impl Feeds {
         every("hatchery-vsphere-kill-awol-servers", CLOCK, None, vitals, supervisor, move || {
             clock(asking.clone(), Arc::clone(&skew))
         });
+        read_disks(self.crew.clone(), self.report.clone(), supervisor);
         settle(self.crew, self.report, supervisor);
     }
 }
@@ -239,17 +243,18 @@ async fn all_workers(cds: &Cds) -> Result<(Vec<Worker>, Vec<Worker>), CdsError> 
 
 async fn room(crew: Crew) {
     let begun = crew.clock.now();
-    let told = match crew.hands.pool_room().await {
-        Ok(told) => told.map(|pool| pool_room(&pool)),
+    let pool = match crew.hands.pool_room().await {
+        Ok(pool) => pool,
         Err(error) => {
             warn!(error = %chain(&error), "resource pool could not be asked; it keeps nobody out meanwhile");
             None
         }
     };
-    crew.keeper.send(Message::Room { begun, told }).await.ok();
+    crew.keeper.send(Message::Room { begun, pool }).await.ok();
 }
 
-fn pool_room(pool: &PoolCapacity) -> PoolRoom {
+/// What a plan needs to know of the pool's room.
+pub(crate) fn pool_room(pool: &PoolCapacity) -> PoolRoom {
     let signed = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
     let Share { max_usage, unreserved_for_vm, .. } = &pool.cpu;
     PoolRoom {
@@ -271,6 +276,46 @@ async fn clock(crew: Crew, skew: Arc<watch::Sender<SignedDuration>>) {
         }
         Err(error) => warn!(error = %chain(&error), "vCenter's clock could not be read"),
     }
+}
+
+/// Reads how large the disks of new machines are: it is shown, and nothing depends on it.
+fn read_disks(crew: Crew, mut report: watch::Receiver<Arc<Report>>, supervisor: &Supervisor) {
+    let stop = supervisor.token();
+    supervisor.spawn("sizes of disks", async move {
+        // What vCenter does not tell of a machine is not asked for again.
+        let mut asked = BTreeSet::new();
+        loop {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                changed = report.changed() => if changed.is_err() { return },
+            }
+            let view = Arc::clone(&report.borrow_and_update().view);
+            let owner = crew.wanted().name.clone();
+            asked.retain(|id| view.machines.contains_key(id));
+            let new = view.owned(&owner).map(|(machine, _)| machine.id.clone());
+            let new: Vec<_> = new.filter(|id| !asked.contains(id)).collect();
+            if new.is_empty() {
+                continue;
+            }
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                read = crew.hands.disk_sizes(&new) => match read {
+                    Ok(sizes) => {
+                        asked.extend(new);
+                        crew.keeper.send(Message::Disks(sizes)).await.ok();
+                    }
+                    Err(error) => debug!(error = %chain(&error), "sizes of disks could not be read"),
+                },
+            }
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(DISKS) => {}
+            }
+        }
+    });
 }
 
 /// Waits until clones that were running when we started have ended: their addresses show by then.

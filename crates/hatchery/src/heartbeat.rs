@@ -10,6 +10,7 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, warn};
 
+use crate::queue::Protocol;
 use crate::report::Board;
 
 /// How often.
@@ -30,7 +31,7 @@ pub fn start(
         supervisor.spawn("heartbeat", async move {
             let _alive = board.vitals.running("heartbeat");
             let beat = async |status: MonitoringStatus| v1.heartbeat(&status).await;
-            if beats(&board, "V1", most_failures, &stop, beat).await.is_err() {
+            if beats(&board, Protocol::V1, most_failures, &stop, beat).await.is_err() {
                 over.cancel();
             }
         });
@@ -41,7 +42,7 @@ pub fn start(
         supervisor.spawn("V2 heartbeat", async move {
             let _alive = board.vitals.running("V2heartbeat");
             let beat = async |status: MonitoringStatus| v2.heartbeat(&status).await;
-            if beats(&board, "V2", most_failures, &stop, beat).await.is_err() && alone {
+            if beats(&board, Protocol::V2, most_failures, &stop, beat).await.is_err() && alone {
                 over.cancel();
             }
         });
@@ -53,7 +54,7 @@ struct Dead;
 
 async fn beats<F: Future<Output = Result<(), CdsError>>>(
     board: &Board,
-    protocol: &'static str,
+    protocol: Protocol,
     most_failures: u32,
     stop: &CancellationToken,
     beat: impl Fn(MonitoringStatus) -> F,
@@ -65,17 +66,18 @@ async fn beats<F: Future<Output = Result<(), CdsError>>>(
             () = stop.cancelled() => return Ok(()),
             beaten = beat(board.status()) => beaten,
         };
+        board.metrics.heartbeat(protocol, beaten.is_ok());
         match beaten {
             Ok(()) => failures = 0,
             Err(refused) if refused.is_forbidden() => {
-                error!(protocol, error = %chain(&refused), "CDS forbids the heartbeat");
+                error!(?protocol, error = %chain(&refused), "CDS forbids the heartbeat");
                 return Err(Dead);
             }
             Err(failed) => {
                 failures += 1;
-                warn!(protocol, failures, error = %chain(&failed), "heartbeat failed");
+                warn!(?protocol, failures, error = %chain(&failed), "heartbeat failed");
                 if failures > most_failures {
-                    error!(protocol, failures, "CDS did not take a heartbeat for too long");
+                    error!(?protocol, failures, "CDS did not take a heartbeat for too long");
                     return Err(Dead);
                 }
             }

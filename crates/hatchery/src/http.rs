@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::Full;
-use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
+use hyper::body::Body as _;
+use hyper::header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -15,7 +16,10 @@ use rookery_daemon::Supervisor;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 use tracing::{debug, warn};
+
+use crate::metrics::Served;
 
 /// As upstream's.
 const LARGEST_HEAD: usize = 1 << 20;
@@ -51,6 +55,9 @@ impl Page {
 pub trait Pages: Send + Sync + 'static {
     /// The page of a path, if there is one.
     fn page(&self, path: &str) -> Option<Page>;
+
+    /// Told of each request that was answered.
+    fn served(&self, _served: &Served<'_>) {}
 }
 
 /// Serves pages until the supervisor stops.
@@ -96,6 +103,21 @@ pub async fn serve(listener: TcpListener, pages: Arc<dyn Pages>, supervisor: Sup
 }
 
 fn answer<B>(request: &Request<B>, pages: &dyn Pages) -> Response<Full<Bytes>> {
+    let begun = Instant::now();
+    let response = answer_uncounted(request, pages);
+    let length = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+    pages.served(&Served {
+        path: request.uri().path(),
+        method: request.method().as_str(),
+        status: response.status().as_u16(),
+        request_bytes: length.unwrap_or(0),
+        response_bytes: response.body().size_hint().lower(),
+        took: begun.elapsed(),
+    });
+    response
+}
+
+fn answer_uncounted<B>(request: &Request<B>, pages: &dyn Pages) -> Response<Full<Bytes>> {
     if request.method() != Method::GET && request.method() != Method::HEAD {
         let mut refused = respond(&error(405, "only GET is answered here"));
         refused.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));

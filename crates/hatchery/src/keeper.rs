@@ -22,7 +22,7 @@ use rookery_daemon::Supervisor;
 use rookery_fleet_vsphere::Observer;
 use rookery_vim_client::Inventory;
 use tokio::sync::{mpsc, watch};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use tracing::debug;
 
 use crate::act::Crew;
@@ -100,6 +100,7 @@ impl Keeper {
 
     /// Looks, plans, acts, reports.
     fn pass(&mut self) {
+        let begun = Instant::now();
         let wanted = Arc::clone(&self.wanted.borrow());
         let plan = self.plan(&wanted);
         debug!(
@@ -112,6 +113,7 @@ impl Keeper {
         self.begin(&plan, &wanted);
         self.wake(&plan);
         self.report.send_replace(Arc::new(Report::new(&self.state, &wanted, &plan)));
+        self.crew.metrics.pass_made(begun.elapsed());
     }
 
     fn plan(&mut self, wanted: &Wanted) -> Plan {

@@ -12,6 +12,7 @@ pub mod heartbeat;
 pub mod http;
 pub mod keeper;
 pub mod launch;
+pub mod metrics;
 pub mod model;
 pub mod plan;
 pub mod queue;

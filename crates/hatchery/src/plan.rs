@@ -179,7 +179,8 @@ pub fn place_again(
     random: &mut StdRng,
     spawn: &Spawn,
 ) -> Result<Spawn, Why> {
-    Pass::new(observed, desired, random).place(&spawn.job, &spawn.runs)
+    let placed = Pass::new(observed, desired, random).place(&spawn.job, &spawn.runs)?;
+    Ok(Spawn { queued: spawn.queued, ..placed })
 }
 
 /// The memory of own machines that run and that may have been started after the pool was asked for its room.

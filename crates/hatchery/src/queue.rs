@@ -132,6 +132,11 @@ impl<D> Queue<D> {
         }
     }
 
+    /// Whether it is there, known or not.
+    pub fn has(&self, job: &JobId) -> bool {
+        self.jobs.contains_key(job)
+    }
+
     /// How many there are, known or not.
     pub fn len(&self) -> usize {
         self.jobs.len()

@@ -4,22 +4,25 @@
 mod pages;
 mod status;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
+use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use rookery_cds::JobId;
-use rookery_fleet::address::{self, Usage};
+use rookery_fleet::address::{self, Network, Usage};
 use rookery_fleet::capacity::Ledger;
 use rookery_fleet::standing::{Standing, standing};
-use rookery_fleet::{MachineId, Power};
+use rookery_fleet::{MachineId, Power, View};
+use rookery_vim_client::PoolCapacity;
 use serde::Serialize;
 
-use crate::flight::Work;
+use crate::flight::{Flight, Work};
 use crate::keeper::State;
 use crate::plan::Plan;
 use crate::wanted::Wanted;
 
-pub use pages::Board;
+pub use pages::{Beside, Board};
 pub use status::{Host, monitoring};
 
 /// What the last pass saw and planned.
@@ -66,8 +69,30 @@ pub struct Report {
     pub ignored_flavors: BTreeMap<String, String>,
     /// Whether vCenter did not say how much room there is: then only the settings limit anything.
     pub room_unknown: bool,
+    /// The same, in full.
+    pub skew: Option<SignedDuration>,
     /// Templates that clones may come from.
     pub templates: Vec<MachineId>,
+    /// The machines.
+    pub view: Arc<View>,
+    /// How large disks of own machines are, in kilobytes, as far as they were read.
+    pub disks: Arc<BTreeMap<MachineId, u64>>,
+    /// Own machines that have to go.
+    pub dying: BTreeSet<MachineId>,
+    /// Where addresses come from; none: from DHCP.
+    pub networks: Vec<Network>,
+    /// Addresses that were given away and that no machine may show yet.
+    pub promised: Vec<Ipv4Addr>,
+    /// The room in the pool, if vCenter told it.
+    pub pool: Option<PoolCapacity>,
+    /// Why nothing may be deleted, as a word.
+    pub stop_word: Option<&'static str>,
+    /// Work under way, as words.
+    pub works: Vec<&'static str>,
+    /// Warm machines that are being cloned and that vCenter does not list yet.
+    pub unseen_makes: usize,
+    /// Models that failed and are left alone for a while.
+    pub resting: usize,
 }
 
 /// How many machines are what.
@@ -162,7 +187,18 @@ impl Report {
             skew_ms: state.skew.map(|skew| skew.as_millis()),
             ignored_flavors: state.ignored_flavors.clone(),
             room_unknown: state.room.failed(),
+            skew: state.skew,
             templates,
+            view: Arc::clone(&state.view),
+            disks: Arc::clone(&state.disks),
+            dying: dying(state, plan),
+            networks: wanted.networks.clone(),
+            promised: promised(state),
+            pool: state.room.pool.clone(),
+            stop_word: plan.sweep.stopped.map(|stop| stop.as_str()),
+            works: state.flights.iter().map(|flight| metric_word(&flight.work)).collect(),
+            unseen_makes: unseen_makes(state),
+            resting: state.setbacks.len(),
         }
     }
 }
@@ -178,6 +214,42 @@ fn word(work: &Work) -> &'static str {
         Work::Delete(_) => "delete",
         Work::Free { .. } => "free",
     }
+}
+
+fn metric_word(work: &Work) -> &'static str {
+    match work {
+        Work::GiveUp { .. } => "give_up",
+        Work::Unclaim(_) => "take_back",
+        Work::Spawn { .. }
+        | Work::Make { .. }
+        | Work::Finish { .. }
+        | Work::Register { .. }
+        | Work::Free { .. }
+        | Work::Delete(_) => word(work),
+    }
+}
+
+/// Own machines that were given up, are being deleted, or will be.
+fn dying(state: &State, plan: &Plan) -> BTreeSet<MachineId> {
+    let deleted = state.flights.iter().filter(|flight| matches!(flight.work, Work::Delete(_)));
+    let deleted = deleted.filter_map(|flight| flight.machine.as_ref());
+    let planned = plan.sweep.delete.iter().map(|(id, _)| id).chain(plan.remove.iter().map(|(id, _)| id));
+    state.doomed.keys().chain(deleted).chain(planned).cloned().collect()
+}
+
+fn promised(state: &State) -> Vec<Ipv4Addr> {
+    let in_flight = state.flights.iter().filter_map(|flight| flight.address);
+    in_flight.chain(state.lingering.iter().copied()).collect()
+}
+
+fn unseen_makes(state: &State) -> usize {
+    let is_listed = |flight: &&Flight| {
+        let known = flight.machine.as_ref();
+        known.is_some_and(|id| state.view.machines.contains_key(id))
+            || state.view.named(&flight.name).next().is_some()
+    };
+    let makes = state.flights.iter().filter(|flight| matches!(flight.work, Work::Make { .. }));
+    makes.filter(|flight| !is_listed(flight)).count()
 }
 
 /// The union of those that CDS knows and those that were started.

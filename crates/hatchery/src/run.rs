@@ -27,7 +27,8 @@ use tracing::{info, warn};
 use crate::act::Crew;
 use crate::feed::{Feeds, Wakes};
 use crate::keeper::{Keeper, Message, State};
-use crate::report::{Board, Host, Report};
+use crate::metrics::Metrics;
+use crate::report::{Beside, Board, Host, Report};
 use crate::settings::{Settings, reported};
 use crate::vitals::Vitals;
 use crate::wanted::{Wanted, addresses};
@@ -266,7 +267,8 @@ impl Assembly {
         let site = Site::find(&self.client, &site_names(settings)).await?;
         let inventory = Inventory::start(self.client.clone(), site.datacenter.clone(), supervisor);
         let tasks = Tasks::start(self.client.clone(), supervisor);
-        let machines = Machines::new(self.client.clone(), tasks, Governor::new(Ceilings::default()));
+        let governor = Governor::new(Ceilings::default());
+        let machines = Machines::new(self.client.clone(), tasks, governor.clone());
         let hands = Hands::new(self.client.clone(), machines, inventory.clone(), site, TimeOuts::default());
 
         let (keeper, inbox) = mpsc::channel(INBOX);
@@ -274,7 +276,7 @@ impl Assembly {
         let (_, worker_addresses) = watch::channel(addresses(settings, cdn.as_ref()));
         let (skew, skewed) = watch::channel(SignedDuration::ZERO);
         let (report, shown) = watch::channel(Arc::new(Report::default()));
-        let (vitals, wakes) = (Vitals::default(), Wakes::default());
+        let (vitals, wakes, metrics) = (Vitals::default(), Wakes::default(), Metrics::default());
         let crew = Crew {
             cds: self.cds.clone(),
             hands,
@@ -285,6 +287,7 @@ impl Assembly {
             skew: skewed,
             random: Arc::new(Mutex::new(StdRng::seed_from_u64(self.random.random()))),
             keeper: keeper.clone(),
+            metrics: metrics.clone(),
         };
         let host = Host {
             service: settings.identity.name.clone(),
@@ -292,7 +295,14 @@ impl Assembly {
             version: self.version,
             started: self.clock.now(),
         };
-        let board = Board { host, report: shown.clone(), vitals: vitals.clone(), clock: self.clock.clone() };
+        let board = Board {
+            host,
+            report: shown.clone(),
+            vitals: vitals.clone(),
+            clock: self.clock.clone(),
+            metrics,
+            beside: beside(&self.client, &self.cds, &inventory, governor),
+        };
         let keeping = Keeper {
             state: State::default(),
             random: self.random,
@@ -326,6 +336,11 @@ impl Assembly {
             supervisor: supervisor.clone(),
         })
     }
+}
+
+fn beside(client: &Client, cds: &Cds, inventory: &Inventory, governor: Governor) -> Beside {
+    let (vcenter, cds) = (client.requests().clone(), cds.requests().clone());
+    Beside { inventory: inventory.clone(), governor, vcenter, cds }
 }
 
 fn site_names(settings: &Settings) -> SiteNames {

@@ -17,6 +17,8 @@ pub struct Deletion {
     pub name: String,
     /// Why, in words.
     pub reason: String,
+    /// Why, as a word for metrics.
+    pub label: &'static str,
     /// The path of the V1 model that it was to register.
     pub model: String,
     /// Whether it is a template, which stays while disks stand on its own.
@@ -36,8 +38,10 @@ impl Crew {
             self.hands.delete(&deletion.machine, &proof).await
         };
         if let Err(error) = deleted {
+            self.metrics.not_deleted(deletion.label);
             return Ending::Failed(Failure { error: chain(&error), ..Failure::default() });
         }
+        self.metrics.deleted(deletion.label);
         info!(vm = %deletion.name, moref = %deletion.machine, reason = %deletion.reason, "machine deleted");
         Ending::Done
     }

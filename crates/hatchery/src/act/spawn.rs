@@ -11,6 +11,9 @@
 //!  start, wait until it is ready, launch ─failed─► stop the machine, doom it, give the job back
 //! ```
 
+use std::future::Future;
+
+use jiff::SignedDuration;
 use rookery_cds::JobId;
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::sweep::Doom;
@@ -24,6 +27,7 @@ use super::hold::START;
 use super::launching::For;
 use super::{Crew, Ending, Failure, Held, fixed};
 use crate::flight::FlightId;
+use crate::metrics::{Stage, Way};
 use crate::model::Runs;
 use crate::plan::{Path, Spawn};
 use rookery_fleet::names::Line;
@@ -35,11 +39,17 @@ impl Crew {
             Ok(user) => user,
             Err(error) => return Ending::Unprepared { error },
         };
+        let asked = Instant::now();
         let held = match self.hold(&spawn.job).await {
             Ok(held) => held,
             Err(error) if error.is_lost_race() || error.is_gone() => return Ending::Lost,
-            Err(error) => return Ending::NotHeld { error: chain(&error) },
+            Err(error) => {
+                self.metrics.stage_failed(Stage::Take);
+                return Ending::NotHeld { error: chain(&error) };
+            }
         };
+        self.metrics.stage_done(Stage::Take, asked.elapsed());
+        self.metrics.taken();
         let begun = Instant::now();
         let size = spawn
             .flavor
@@ -47,13 +57,17 @@ impl Crew {
             .map_or("template resources".to_owned(), |flavor| format!("flavor {}", flavor.name));
         self.tell_start(&held, &spawn.name, &spawn.runs, &size).await;
         let mut place = None;
-        let started = timeout_at(begun + START, self.start(flight, &spawn, &user, &mut place)).await;
+        let started =
+            timeout_at(begun + START, Box::pin(self.start(flight, &spawn, &user, &mut place))).await;
         let ended = started.unwrap_or_else(|_| {
             let error = format!("the worker was not started within {} s", START.as_secs());
             Err(tried(error, place))
         });
         match ended {
-            Ok(()) => {
+            Ok(way) => {
+                // By CDS's clock, which need not be ours.
+                let after = spawn.queued.map(|queued| self.clock.now().duration_since(queued));
+                self.metrics.started(way, after.map(|after| after.max(SignedDuration::ZERO).unsigned_abs()));
                 self.log_start(&spawn, begun);
                 Ending::Done
             }
@@ -75,6 +89,7 @@ impl Crew {
 
     /// One way out of every failure.
     async fn undo(&self, held: Held, spawn: &Spawn, begun: Instant, failure: Failure) -> Ending {
+        self.metrics.start_failed();
         warn!(job = %spawn.job, vm = %spawn.name, error = %failure.error, "worker could not be started");
         if let Some((machine, _)) = &failure.doomed
             && let Err(error) = self.hands.stop(machine).await
@@ -92,39 +107,57 @@ impl Crew {
         spawn: &Spawn,
         user: &GuestUser,
         place: &mut Option<MachineId>,
-    ) -> Result<(), Box<Failure>> {
+    ) -> Result<Way, Box<Failure>> {
         let mut spawn = spawn.clone();
         let (machine, address) = loop {
             match &spawn.path {
                 Path::Clone { address, .. } => {
-                    let machine = self.clone_worker(&spawn).await?;
+                    let machine = self.timed(Stage::Clone, self.clone_worker(&spawn)).await?;
                     self.is_about(flight, &machine).await;
                     break (machine, address.as_ref().map(|assigned| assigned.ip));
                 }
-                Path::Claim { machine, mark, .. } => match self.claim_worker(&spawn).await {
-                    Ok(()) => break (machine.clone(), mark.address()),
-                    Err(error) => {
-                        info!(job = %spawn.job, vm = %machine, %error, "warm machine was of no use; looking for another place");
-                        let useless = machine.clone();
-                        let another = self.another_place(flight, useless, &spawn).await;
-                        spawn = another
-                            .ok_or_else(|| tried(format!("{error}; and there is no other place"), None))?;
+                Path::Claim { machine, mark, .. } => {
+                    match self.timed(Stage::Claim, self.claim_worker(&spawn)).await {
+                        Ok(()) => break (machine.clone(), mark.address()),
+                        Err(error) => {
+                            info!(job = %spawn.job, vm = %machine, %error, "warm machine was of no use; looking for another place");
+                            let useless = machine.clone();
+                            let another = self.another_place(flight, useless, &spawn).await;
+                            spawn = another.ok_or_else(|| {
+                                tried(format!("{error}; and there is no other place"), None)
+                            })?;
+                        }
                     }
-                },
+                }
             }
         };
         *place = Some(machine.clone());
         let doomed = |error: String| tried(error, Some(machine.clone()));
         if let Path::Claim { .. } = spawn.path {
-            self.hands.start(&machine).await.map_err(|error| {
+            let started = self.timed(Stage::Start, self.hands.start(&machine)).await;
+            started.map_err(|error| {
                 let crowded = error.is_want_of_room();
                 Box::new(Failure { crowded, tried: !crowded, ..*doomed(chain(&error)) })
             })?;
         }
-        let ready = self.hands.ready(&machine, address, user).await;
+        let ready = self.timed(Stage::Ready, self.hands.ready(&machine, address, user)).await;
         ready.map_err(|error| doomed(chain(&error)))?;
-        let worker = self.worker(&spawn.name, &spawn.runs, For::Job(&spawn.job)).await.map_err(&doomed)?;
-        self.start_worker(&machine, user, &spawn.runs, &worker).await.map_err(&doomed)
+        let launch = async {
+            let worker = self.worker(&spawn.name, &spawn.runs, For::Job(&spawn.job)).await?;
+            self.start_worker(&machine, user, &spawn.runs, &worker).await
+        };
+        self.timed(Stage::Launch, launch).await.map_err(&doomed)?;
+        Ok(Way::of(&spawn.path))
+    }
+
+    async fn timed<T, E>(&self, stage: Stage, part: impl Future<Output = Result<T, E>>) -> Result<T, E> {
+        let begun = Instant::now();
+        let ended = part.await;
+        match &ended {
+            Ok(_) => self.metrics.stage_done(stage, begun.elapsed()),
+            Err(_) => self.metrics.stage_failed(stage),
+        }
+        ended
     }
 
     async fn claim_worker(&self, spawn: &Spawn) -> Result<(), String> {
@@ -145,7 +178,10 @@ impl Crew {
             name: spawn.name.clone(),
             resize: *resize,
         };
-        self.hands.claim(&wish).await.map_err(|error| chain(&error))
+        self.hands.claim(&wish).await.map_err(|error| {
+            self.metrics.claim_failed(error.as_str());
+            chain(&error)
+        })
     }
 
     async fn clone_worker(&self, spawn: &Spawn) -> Result<MachineId, Box<Failure>> {

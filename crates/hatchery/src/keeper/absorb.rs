@@ -13,8 +13,11 @@ use tracing::{info, warn};
 
 use super::{Keeper, Message, Room, State};
 use crate::act::{Ending, Failure};
+use crate::feed::pool_room;
 use crate::flight::{Flight, FlightId, Work};
+use crate::metrics::Leak;
 use crate::plan::{Spawn, place_again};
+use crate::queue::Protocol;
 use crate::resolve::short_models;
 
 /// How long a model rests after its first failure, until the settings have been looked at.
@@ -34,12 +37,33 @@ const LINGERING: Duration = Duration::from_mins(15);
 impl Keeper {
     pub(super) fn absorb(&mut self, message: Message) {
         let now = self.crew.clock.now();
-        let state = &mut self.state;
+        let (state, metrics) = (&mut self.state, &self.crew.metrics);
         match message {
             Message::Moment(reply) => drop(reply.send(state.queue.moment())),
-            Message::Listed(protocol, begun, jobs) => state.queue.listed(protocol, begun, jobs),
-            Message::Pushed(job) => state.queue.pushed(job),
-            Message::Read(job, known) => state.queue.read(&job, *known),
+            Message::Listed(protocol, begun, jobs) => {
+                for (job, known) in &jobs {
+                    if !state.queue.has(job) {
+                        metrics.job_found(protocol);
+                    }
+                    if known.is_some() && state.queue.get(job).is_none() {
+                        metrics.job_known();
+                    }
+                }
+                state.queue.listed(protocol, begun, jobs);
+            }
+            Message::Pushed(job) => {
+                metrics.job_pushed(Protocol::of(&job));
+                if !state.queue.has(&job) {
+                    metrics.job_found(Protocol::of(&job));
+                }
+                state.queue.pushed(job);
+            }
+            Message::Read(job, known) => {
+                if state.queue.get(&job).is_none() {
+                    metrics.job_known();
+                }
+                state.queue.read(&job, *known);
+            }
             Message::Gone(job) => state.queue.gone(&job),
             Message::Model(model, read) => {
                 state.fetching.remove(&model);
@@ -54,7 +78,10 @@ impl Keeper {
                 state.short_models = short_models(&models);
                 state.models = Some(models);
             }
-            Message::Room { begun, told } => state.room = Room { told, at: Some(begun) },
+            Message::Room { begun, pool } => {
+                state.room = Room { told: pool.as_ref().map(pool_room), pool, at: Some(begun) };
+            }
+            Message::Disks(disks) => Arc::make_mut(&mut state.disks).extend(disks),
             Message::Skew(skew) => state.skew = Some(skew),
             Message::Events(machine, events) => drop(state.events.insert(machine, events)),
             Message::Settled => state.addresses_settled = true,
@@ -69,6 +96,9 @@ impl Keeper {
             Message::Ended(flight, ending) => {
                 if state.absorb_ending(flight, ending, now) {
                     self.wakes.workers();
+                }
+                for leak in self.state.leaks.drain(..) {
+                    self.crew.metrics.leak_found(leak);
                 }
                 for (of, machine) in std::mem::take(&mut self.state.freed) {
                     self.free(&of, machine.as_ref());
@@ -142,7 +172,10 @@ impl State {
                         self.avoid(Some(machine.clone()), now);
                         self.freed.push((of.clone(), Some(machine.clone())));
                     }
-                    (Work::Unclaim(of), machine) => self.freed.push((of.clone(), machine.clone())),
+                    (Work::Unclaim(of), machine) => {
+                        self.leaks.push(Leak::HalfClaimed);
+                        self.freed.push((of.clone(), machine.clone()));
+                    }
                     _ => {}
                 }
             }
@@ -199,6 +232,7 @@ impl State {
         self.doomed_at.extend(doomed.iter().map(|(machine, _)| (machine.clone(), now)));
         self.doomed.extend(doomed);
         if let Some(address) = lingering {
+            self.leaks.push(Leak::Address);
             self.lingering_until.insert(address, later(now, LINGERING));
             self.lingering.insert(address);
         }

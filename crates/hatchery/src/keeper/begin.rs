@@ -18,6 +18,7 @@ use super::{Keeper, Message};
 use crate::act::{Deletion, Ending};
 use crate::demand::AsCodeRef;
 use crate::flight::{Flight, FlightId, Trace, Work};
+use crate::metrics::Leak;
 use crate::plan::{Plan, Waiting, Why};
 use crate::resolve::Known;
 use crate::wanted::Wanted;
@@ -29,12 +30,14 @@ impl Keeper {
     pub(super) fn begin(&mut self, plan: &Plan, wanted: &Wanted) {
         for spawn in &plan.spawns {
             let (crew, spawn) = (self.crew.clone(), spawn.clone());
+            self.crew.metrics.start_begun(spawn.missed);
             let id = self.take_off(Flight::of_spawn(&spawn));
             self.fly("start of a worker", id, async move { crew.spawn(id, spawn).await });
         }
         for job in &plan.give_up {
             let (crew, job) = (self.crew.clone(), job.clone());
             let attempts = wanted.attempts.unwrap_or_default();
+            self.crew.metrics.giving_up();
             let id = self.take_off(nameless(Work::GiveUp { job: job.clone() }));
             self.fly("end of a hopeless job", id, async move { crew.give_up(&job, attempts).await });
         }
@@ -97,11 +100,12 @@ impl Keeper {
             let (name, machine) = (machine.name.clone(), machine.id.clone());
             self.fly("taking back of a machine", id, async move { crew.unclaim(machine, name, mark).await });
         }
-        let swept = plan.sweep.delete.iter().map(|(id, reason)| (id, reason.to_string()));
-        let removed = plan.remove.iter().map(|(id, removal)| (id, removal.to_string()));
-        let replaced = plan.retire.iter().map(|id| (id, "its model has a newer template".to_owned()));
-        for (id, reason) in swept.chain(removed).chain(replaced).collect::<Vec<_>>() {
-            self.delete(id, reason);
+        let swept = plan.sweep.delete.iter().map(|(id, reason)| (id, reason.as_str(), reason.to_string()));
+        let removed = plan.remove.iter().map(|(id, removal)| (id, removal.as_str(), removal.to_string()));
+        let replaced =
+            plan.retire.iter().map(|id| (id, "replaced", "its model has a newer template".to_owned()));
+        for (id, label, reason) in swept.chain(removed).chain(replaced).collect::<Vec<_>>() {
+            self.delete(id, label, reason);
         }
         for name in &plan.disable {
             self.disable(name);
@@ -111,13 +115,14 @@ impl Keeper {
         }
     }
 
-    fn delete(&mut self, id: &MachineId, reason: String) {
+    fn delete(&mut self, id: &MachineId, label: &'static str, reason: String) {
         let Some(machine) = self.state.view.machines.get(id).map(Arc::clone) else { return };
         let Some(mark) = machine.mark() else { return };
         let deletion = Deletion {
             machine: id.clone(),
             name: machine.name.clone(),
             reason,
+            label,
             model: mark.worker_model_path.clone(),
             is_template: machine.role == Role::Template,
         };
@@ -147,9 +152,13 @@ impl Keeper {
             warn!(worker = name, "V2 worker has no machine; CDS will notice that it does not answer");
             return;
         };
+        let metrics = self.crew.metrics.clone();
         self.supervisor.spawn("disabling of a worker", async move {
             match v1.disable(&worker).await {
-                Ok(()) => warn!(worker = %worker.name, "worker that has no machine was disabled"),
+                Ok(()) => {
+                    metrics.leak_found(Leak::WorkerWithoutMachine);
+                    warn!(worker = %worker.name, "worker that has no machine was disabled");
+                }
                 Err(error) => {
                     warn!(worker = %worker.name, error = %chain(&error), "worker could not be disabled");
                 }

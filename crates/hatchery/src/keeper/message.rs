@@ -1,12 +1,13 @@
 //! News for the keeper.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use rookery_cds::{JobId, V1Model, V2Model, Worker};
 use rookery_fleet::MachineId;
-use rookery_fleet::capacity::PoolRoom;
 use rookery_fleet::sweep::EventTimes;
+use rookery_vim_client::PoolCapacity;
 use tokio::sync::oneshot;
 
 use crate::act::Ending;
@@ -48,8 +49,10 @@ pub enum Message {
         /// When it was asked for.
         begun: Timestamp,
         /// The answer.
-        told: Option<PoolRoom>,
+        pool: Option<PoolCapacity>,
     },
+    /// How large the disks of some machines are, in kilobytes.
+    Disks(BTreeMap<MachineId, u64>),
     /// How far vCenter's clock is ahead of ours.
     Skew(SignedDuration),
     /// What vCenter remembers of a machine.

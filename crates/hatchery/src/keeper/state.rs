@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -11,9 +12,11 @@ use rookery_fleet::names::Line;
 use rookery_fleet::sweep::{Doom, EventTimes};
 use rookery_fleet::workers::Listing;
 use rookery_fleet::{MachineId, View};
+use rookery_vim_client::PoolCapacity;
 
 use crate::demand::{self, AsCodeRef, Rules};
 use crate::flight::{FlightId, Flights, Trace};
+use crate::metrics::Leak;
 use crate::plan::{Demand, Observed, Plan, Suspects};
 use crate::queue::Queue;
 use crate::resolve::{Fetched, Known, Resolved, resolve};
@@ -31,8 +34,8 @@ const ATTEMPTS_AGE: Duration = Duration::from_hours(1);
 /// What the keeper knows.
 #[derive(Debug, Default)]
 pub struct State {
-    /// The machines.
-    pub view: View,
+    /// The machines. What is shown shares them.
+    pub view: Arc<View>,
     /// Our time at the last look.
     pub now: Timestamp,
     /// The jobs that wait.
@@ -58,7 +61,8 @@ pub struct State {
     pub(super) last_flight: u64,
     pub(super) tried: BTreeMap<JobId, (u32, Timestamp)>,
     pub(super) attempts: BTreeMap<JobId, u32>,
-    pub(super) setbacks: BTreeMap<(Line, String), Timestamp>,
+    /// Models that failed, and until when they are left alone.
+    pub setbacks: BTreeMap<(Line, String), Timestamp>,
     pub(super) failures: BTreeMap<(Line, String), u32>,
     pub(super) unusable: BTreeMap<String, String>,
     pub(super) unusable_until: BTreeMap<String, Timestamp>,
@@ -69,19 +73,24 @@ pub struct State {
     pub(super) doomed_at: BTreeMap<MachineId, Timestamp>,
     pub(super) avoided: BTreeSet<MachineId>,
     pub(super) avoided_until: BTreeMap<MachineId, Timestamp>,
-    pub(super) lingering: BTreeSet<Ipv4Addr>,
+    /// Addresses that may be in use by machines that nobody can see.
+    pub lingering: BTreeSet<Ipv4Addr>,
     pub(super) lingering_until: BTreeMap<Ipv4Addr, Timestamp>,
     /// The room in the pool.
     pub room: Room,
     /// Until when nothing new is started because vCenter had no room, and how often that was so in a row.
     pub(super) full_until: Option<Timestamp>,
     pub(super) full_times: u32,
+    /// How large the disks of own machines are, in kilobytes, as far as they were read.
+    pub disks: Arc<BTreeMap<MachineId, u64>>,
     pub(super) addresses_settled: bool,
     pub(super) events: BTreeMap<MachineId, EventTimes>,
     /// Whether new jobs are taken.
     pub draining: bool,
     /// How far vCenter's clock is ahead of ours.
     pub skew: Option<SignedDuration>,
+    /// What was found that somebody had lost.
+    pub(super) leaks: Vec<Leak>,
     /// Machines that were given up, whose jobs may go back.
     pub(super) freed: Vec<(Trace, Option<MachineId>)>,
     /// How long a model rests after its first failure.
@@ -103,6 +112,8 @@ pub struct State {
 pub struct Room {
     /// The last answer; none if there was none.
     pub told: Option<PoolRoom>,
+    /// The same with all that vCenter tells, to be shown.
+    pub pool: Option<PoolCapacity>,
     /// When it was asked for.
     pub(super) at: Option<Timestamp>,
 }
@@ -125,8 +136,11 @@ impl State {
             let known = &self.doomed_at;
             self.doomed.retain(|id, _| known.contains_key(id));
             self.events.retain(|id, _| machines.contains_key(id));
+            if self.disks.keys().any(|id| !machines.contains_key(id)) {
+                Arc::make_mut(&mut self.disks).retain(|id, _| machines.contains_key(id));
+            }
         }
-        self.view = view;
+        self.view = Arc::new(view);
         let server_now = self.server_now();
         self.setbacks.retain(|_, until| *until > server_now);
         self.unusable_until.retain(|_, until| *until > now);

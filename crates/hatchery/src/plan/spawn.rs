@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use rookery_cds::JobId;
 use rookery_fleet::address::Assigned;
 use rookery_fleet::capacity::admit;
-use rookery_fleet::claim::{self, Fit, Wanted};
+use rookery_fleet::claim::{self, Fit, Misses, Wanted};
 use rookery_fleet::flavor::{Choice, Flavor, Footprint, footprint};
 use rookery_fleet::origin::Origin;
 use rookery_fleet::{Hardware, Machine, MachineId, Mark, Power, names};
@@ -44,6 +44,10 @@ pub struct Spawn {
     pub flavor: Option<Flavor>,
     /// What it takes.
     pub footprint: Footprint,
+    /// Since when its job waits.
+    pub queued: Option<Timestamp>,
+    /// Why no warm machine was chosen, if none was: a word for metrics.
+    pub missed: Option<&'static str>,
 }
 
 /// Where a worker runs.
@@ -113,7 +117,7 @@ impl<'p> Pass<'p> {
         if self.want.attempts.is_some_and(|most| tried >= most) {
             return Ok(None);
         }
-        self.place(&demand.job, runs).map(Some)
+        self.place(&demand.job, runs).map(|spawn| Some(Spawn { queued: demand.queued, ..spawn }))
     }
 
     /// What is not known may hold the name, the slot or the address that would be given away.
@@ -147,6 +151,8 @@ impl<'p> Pass<'p> {
         let template = self.template(runs);
         let hardware = template.as_ref().ok().and_then(|template| template.hardware);
         let warm = self.warm(runs, flavor.as_ref(), template.as_ref().ok().copied());
+        let missed = warm.as_ref().err().map(Misses::as_str);
+        let warm = warm.ok();
         let footprint = match (&warm, flavor.as_ref()) {
             (Some((machine, Fit::AsIs)), _) => machine.hardware.map(Footprint::from).unwrap_or_default(),
             (Some((_, Fit::Resize(size))), _) => Footprint::from(*size),
@@ -169,7 +175,8 @@ impl<'p> Pass<'p> {
         };
         self.ledger.take(&footprint);
         let name = self.name(names::worker);
-        Ok(Spawn { job: job.clone(), runs: Arc::clone(runs), name, path, flavor, footprint })
+        let (job, runs) = (job.clone(), Arc::clone(runs));
+        Ok(Spawn { job, runs, name, path, flavor, footprint, queued: None, missed })
     }
 
     fn warm(
@@ -177,7 +184,7 @@ impl<'p> Pass<'p> {
         runs: &Runs,
         flavor: Option<&Flavor>,
         template: Option<&Machine>,
-    ) -> Option<(&'p Machine, Fit)> {
+    ) -> Result<(&'p Machine, Fit), Misses> {
         let origin = Origin {
             incarnation: template.and_then(|template| template.incarnation.clone()),
             last_modified: Some(runs.last_modified.clone()).filter(|text| !text.is_empty()),
@@ -190,7 +197,7 @@ impl<'p> Pass<'p> {
             template: template.and_then(|template| template.hardware),
             origin: &origin,
         };
-        claim::find(self.seen.view, &wanted, &|machine| self.is_busy(machine), self.want.resizing).ok()
+        claim::find(self.seen.view, &wanted, &|machine| self.is_busy(machine), self.want.resizing)
     }
 
     fn fresh(&mut self, runs: &Runs, template: &Machine) -> Result<Path, Why> {

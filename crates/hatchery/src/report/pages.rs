@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use rookery_cds::{LineStatus, MonitoringStatus};
-use rookery_daemon::Clock;
+use rookery_daemon::{Clock, Tally};
+use rookery_vim_client::{Governor, Inventory};
 use serde_json::json;
 use tokio::sync::watch;
 
 use super::{Host, Report, monitoring};
 use crate::http::{Page, Pages};
+use crate::metrics::{Live, Memory, Metrics, Served, Sight, views};
 use crate::vitals::Vitals;
 
 /// All that pages are made from. Clones share it.
@@ -22,6 +24,36 @@ pub struct Board {
     pub vitals: Vitals,
     /// The wall time.
     pub clock: Clock,
+    /// What was counted.
+    pub metrics: Metrics,
+    /// What is known beside it.
+    pub beside: Beside,
+}
+
+/// What metrics are made from beside reports and events. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Beside {
+    /// The machines.
+    pub inventory: Inventory,
+    /// What vCenter is asked to do.
+    pub governor: Governor,
+    /// Requests to vCenter.
+    pub vcenter: Tally,
+    /// Requests to CDS.
+    pub cds: Tally,
+}
+
+impl Beside {
+    fn live(&self) -> Live {
+        Live {
+            inventory_age: self.inventory.snapshot().age(),
+            operations_running: self.governor.running(),
+            operations_waiting: self.governor.waiting().len(),
+            vcenter: self.vcenter.counts(),
+            cds: self.cds.counts(),
+            memory: Memory::now(),
+        }
+    }
 }
 
 impl Board {
@@ -31,7 +63,19 @@ impl Board {
     }
 }
 
+impl Board {
+    /// All metrics, in Prometheus' text format.
+    pub fn metrics_text(&self) -> String {
+        let report = Arc::clone(&self.report.borrow());
+        Sight::new(&self.host, &report, &self.beside.live(), &self.metrics, self.clock.now()).text()
+    }
+}
+
 impl Pages for Board {
+    fn served(&self, served: &Served<'_>) {
+        self.metrics.page_served(served);
+    }
+
     fn page(&self, path: &str) -> Option<Page> {
         match path.trim_end_matches('/') {
             "/mon/version" => Some(Page::json(
@@ -49,6 +93,8 @@ impl Pages for Board {
                 let alarmed = status.lines.iter().any(|line| line.status == LineStatus::Alarm);
                 Some(Page::json(if alarmed { 503 } else { 200 }, &status))
             }
+            "/mon/metrics" | "/metrics" => Some(Page::metrics(self.metrics_text())),
+            "/mon/metrics/all" => Some(Page::json(200, &views())),
             "/mon/workers" => Some(Page::json(200, &self.report.borrow().workers)),
             _ => None,
         }

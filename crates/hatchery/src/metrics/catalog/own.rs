@@ -1,0 +1,172 @@
+//! The metrics that only this hatchery has.
+
+use super::super::text::Value;
+use super::super::words;
+use super::{Metric, counter, gauge, histogram};
+
+/// The metrics that only this hatchery has.
+pub static OWN: &[Metric] = &[
+    counter(
+        "rookery_cds_requests_total",
+        &["route", "outcome"],
+        "Requests to CDS, by what they do and what came of them.",
+        |sight, out| {
+            for ((what, how), count) in &sight.live.cds {
+                out.labelled(&[what, how], *count);
+            }
+        },
+    ),
+    gauge(
+        "rookery_hatchery_addresses",
+        &["state"],
+        "Configured addresses that are free, used by a VM, or reserved for one that is not seen yet. Only where addresses are configured.",
+        |sight, out| {
+            if let Some(addresses) = &sight.fleet.addresses {
+                let usage = addresses.usage;
+                out.labelled(&["free"], usage.free);
+                out.labelled(&["reserved"], usage.reserved);
+                out.labelled(&["used"], usage.used);
+            }
+        },
+    ),
+    counter(
+        "rookery_hatchery_claim_misses_total",
+        &["reason"],
+        "Workers that got no warm VM, and warm VMs that could not be claimed.",
+        |sight, out| out.words(sight.events.misses.iter()),
+    ),
+    gauge(
+        "rookery_hatchery_clock_skew_seconds",
+        &[],
+        "How far vCenter's clock is ahead of ours. Missing until it was read.",
+        |sight, out| {
+            if let Some(skew) = sight.report.skew {
+                out.value(Value::Real(skew.as_secs_f64()));
+            }
+        },
+    ),
+    counter(
+        "rookery_hatchery_deletion_failures_total",
+        &["reason"],
+        "VMs that could not be deleted, by why they were to go.",
+        |sight, out| out.words(sight.events.failed_deletions.iter()),
+    ),
+    counter("rookery_hatchery_deletions_total", &["reason"], "VMs that were deleted.", |sight, out| {
+        out.words(sight.events.deletions.iter());
+    }),
+    gauge(
+        "rookery_hatchery_deletions_stopped",
+        &["reason"],
+        "1 for the reason why nothing may be deleted.",
+        |sight, out| out.words(words::numbers(&words::STOPS, sight.report.stop_word.into_iter())),
+    ),
+    gauge("rookery_hatchery_draining", &[], "1 while no new jobs are taken.", |sight, out| {
+        out.value(sight.report.draining);
+    }),
+    counter(
+        "rookery_hatchery_heartbeats_total",
+        &["protocol", "outcome"],
+        "Heartbeats that CDS took, and those that failed.",
+        |sight, out| {
+            for (protocol, beats) in [("v1", &sight.events.v1_beats), ("v2", &sight.events.v2_beats)] {
+                for (outcome, count) in beats.iter() {
+                    out.labelled(&[protocol, outcome], count);
+                }
+            }
+        },
+    ),
+    gauge(
+        "rookery_hatchery_inventory_age_seconds",
+        &[],
+        "How long ago vCenter confirmed what is known of its VMs.",
+        |sight, out| out.value(sight.live.inventory_age),
+    ),
+    gauge("rookery_hatchery_inventory_complete", &[], "1 if all VMs are known.", |sight, out| {
+        out.value(sight.report.complete);
+    }),
+    histogram(
+        "rookery_hatchery_job_start_seconds",
+        &["path"],
+        "From the moment a job was queued, by the clock of CDS, until its worker was launched, by how it got its VM.",
+        |sight, out| sight.events.waited.iter().for_each(|(way, times)| out.histogram(&[way], times)),
+    ),
+    gauge(
+        "rookery_hatchery_jobs_queued",
+        &[],
+        "Jobs that wait, as far as they were heard of.",
+        |sight, out| out.value(sight.report.counts.queued),
+    ),
+    gauge(
+        "rookery_hatchery_jobs_waiting",
+        &["reason"],
+        "Jobs that get no worker now, by why.",
+        |sight, out| {
+            let reasons = sight.report.waiting.values().map(|line| line.reason);
+            out.words(words::numbers(&words::WAITING, reasons));
+        },
+    ),
+    gauge(
+        "rookery_hatchery_last_pass_age_seconds",
+        &[],
+        "How long ago the last pass was made.",
+        |sight, out| out.value(sight.now.duration_since(sight.report.at).unsigned_abs()),
+    ),
+    counter(
+        "rookery_hatchery_leaks_found_total",
+        &["kind"],
+        "What was found and put in order of what work that was cut off has left behind.",
+        |sight, out| out.words(sight.events.leaks.iter()),
+    ),
+    histogram(
+        "rookery_hatchery_pass_seconds",
+        &[],
+        "How long passes took: looking, planning, beginning and reporting.",
+        |sight, out| out.histogram(&[], &sight.events.passes),
+    ),
+    counter(
+        "rookery_hatchery_stage_failures_total",
+        &["stage"],
+        "Parts of starts that failed.",
+        |sight, out| out.words(sight.events.stage_failures.iter()),
+    ),
+    histogram(
+        "rookery_hatchery_stage_seconds",
+        &["stage"],
+        "How long the parts of starts took that were done: taking the job, claiming or cloning a VM, turning a claimed one on, waiting for its guest, launching the worker.",
+        |sight, out| sight.events.stages.iter().for_each(|(stage, times)| out.histogram(&[stage], times)),
+    ),
+    counter(
+        "rookery_hatchery_starts_total",
+        &["path"],
+        "Workers that were launched, by how they got their VM: the share that is not fresh is the hit ratio of the warm pool.",
+        |sight, out| out.words(sight.events.starts.iter()),
+    ),
+    gauge(
+        "rookery_hatchery_templates_resting",
+        &[],
+        "Templates that failed of late and are left alone for a while.",
+        |sight, out| out.value(sight.report.resting),
+    ),
+    gauge("rookery_hatchery_work_in_flight", &["work"], "Work under way.", |sight, out| {
+        out.words(words::numbers(&words::WORKS, sight.report.works.iter().copied()));
+    }),
+    gauge(
+        "rookery_vcenter_operations",
+        &["state"],
+        "Heavy operations that vCenter is at, and those that wait for their turn.",
+        |sight, out| {
+            out.labelled(&["running"], sight.live.operations_running);
+            out.labelled(&["waiting"], sight.live.operations_waiting);
+        },
+    ),
+    counter(
+        "rookery_vcenter_requests_total",
+        &["method", "outcome"],
+        "Requests to vCenter, by method and what came of them.",
+        |sight, out| {
+            for ((what, how), count) in &sight.live.vcenter {
+                out.labelled(&[what, how], *count);
+            }
+        },
+    ),
+];

@@ -1,0 +1,134 @@
+//! Requests to the hatchery's own pages, counted by the names that upstream's handlers have.
+
+use std::time::Duration;
+
+use super::counts::{BYTES, Counter, Counters, Histogram, LATENCY};
+use super::text::Samples;
+
+/// The pages and their handlers. The last one stands for all other paths.
+const HANDLERS: [(&str, &str); 7] = [
+    ("/mon/version", "service.VersionHandler"),
+    ("/mon/status", "hatchery.(*Common).initRouter.getStatusHandler"),
+    ("/mon/workers", "hatchery.(*Common).initRouter.getWorkersPoolHandler"),
+    ("/mon/metrics", METRICS),
+    ("/metrics", METRICS),
+    ("/mon/metrics/all", "service.GetMetricsHandler"),
+    ("", "notFound"),
+];
+const METRICS: &str = "hatchery.(*Common).initRouter.GetPrometheustMetricsHandler.func6";
+const METHODS: [&str; 3] = ["GET", "HEAD", "other"];
+const STATUSES: [&str; 5] = ["200", "404", "405", "503", "other"];
+
+/// A page that was served.
+#[derive(Debug, Clone, Copy)]
+pub struct Served<'s> {
+    /// Its path.
+    pub path: &'s str,
+    /// The method of the request.
+    pub method: &'s str,
+    /// The status of the answer.
+    pub status: u16,
+    /// How large the request's body was.
+    pub request_bytes: u64,
+    /// How large the answer's body was.
+    pub response_bytes: u64,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// All that is counted.
+#[derive(Debug)]
+pub(super) struct Counts {
+    hits: Counter,
+    handlers: Vec<Handler>,
+}
+
+#[derive(Debug)]
+struct Handler {
+    name: &'static str,
+    methods: Counters,
+    statuses: Counters,
+    latency: Histogram,
+    request_bytes: Histogram,
+    response_bytes: Histogram,
+}
+
+impl Default for Counts {
+    fn default() -> Self {
+        let mut names: Vec<_> = HANDLERS.iter().map(|(_, name)| *name).collect();
+        names.dedup();
+        let handler = |name| Handler {
+            name,
+            methods: Counters::new(&METHODS),
+            statuses: Counters::new(&STATUSES),
+            latency: Histogram::new(&LATENCY),
+            request_bytes: Histogram::new(&BYTES),
+            response_bytes: Histogram::new(&BYTES),
+        };
+        Self { hits: Counter::default(), handlers: names.into_iter().map(handler).collect() }
+    }
+}
+
+impl Counts {
+    pub(super) fn count(&self, served: &Served<'_>) {
+        self.hits.count();
+        let path = served.path.trim_end_matches('/');
+        let found = HANDLERS.iter().find(|(known, _)| *known == path);
+        let name = found.or(HANDLERS.last()).map(|(_, name)| *name);
+        let Some(handler) = self.handlers.iter().find(|handler| Some(handler.name) == name) else { return };
+        handler.methods.count(served.method);
+        handler.statuses.count(match served.status {
+            200 => "200",
+            404 => "404",
+            405 => "405",
+            503 => "503",
+            _ => "other",
+        });
+        handler.latency.time(served.took);
+        handler.request_bytes.measure(served.request_bytes);
+        handler.response_bytes.measure(served.response_bytes);
+    }
+
+    pub(super) fn hits(&self) -> u64 {
+        self.hits.get()
+    }
+
+    /// Those that somebody has asked for.
+    fn asked(&self) -> impl Iterator<Item = &Handler> {
+        self.handlers.iter().filter(|handler| handler.latency.count() > 0)
+    }
+
+    pub(super) fn requests(&self, out: &mut Samples<'_>) {
+        for handler in self.asked() {
+            out.labelled(&[handler.name], handler.latency.count());
+        }
+    }
+
+    pub(super) fn by_method(&self, out: &mut Samples<'_>) {
+        for handler in self.asked() {
+            for (method, count) in handler.methods.iter().filter(|(_, count)| *count > 0) {
+                out.labelled(&[handler.name, method], count);
+            }
+        }
+    }
+
+    pub(super) fn by_status(&self, out: &mut Samples<'_>) {
+        for handler in self.asked() {
+            for (status, count) in handler.statuses.iter().filter(|(_, count)| *count > 0) {
+                out.labelled(&[handler.name, status], count);
+            }
+        }
+    }
+
+    pub(super) fn latencies(&self, out: &mut Samples<'_>) {
+        self.asked().for_each(|handler| out.histogram(&[handler.name], &handler.latency));
+    }
+
+    pub(super) fn request_bytes(&self, out: &mut Samples<'_>) {
+        self.asked().for_each(|handler| out.histogram(&[handler.name], &handler.request_bytes));
+    }
+
+    pub(super) fn response_bytes(&self, out: &mut Samples<'_>) {
+        self.asked().for_each(|handler| out.histogram(&[handler.name], &handler.response_bytes));
+    }
+}

@@ -1,0 +1,68 @@
+//! All that one answer is made from.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::catalog::catalog;
+use super::fleet::Fleet;
+use super::text::Samples;
+use super::{Events, Memory, Metrics};
+use crate::report::{Host, Report};
+
+/// What is counted and known beside the hatchery's own events and passes.
+#[derive(Debug, Clone, Default)]
+pub struct Live {
+    /// How long ago vCenter confirmed what the inventory shows.
+    pub inventory_age: Duration,
+    /// Operations that vCenter is at.
+    pub operations_running: usize,
+    /// Operations that wait for their turn.
+    pub operations_waiting: usize,
+    /// Requests to vCenter, by method and outcome.
+    pub vcenter: BTreeMap<(&'static str, &'static str), u64>,
+    /// Requests to CDS, by class and outcome.
+    pub cds: BTreeMap<(&'static str, &'static str), u64>,
+    /// The memory of the process.
+    pub memory: Memory,
+}
+
+/// All that is seen at one moment.
+#[derive(Debug)]
+pub struct Sight<'s> {
+    pub(super) host: &'s Host,
+    pub(super) report: &'s Report,
+    pub(super) live: &'s Live,
+    pub(super) events: &'s Events,
+    pub(super) fleet: Fleet<'s>,
+    pub(super) now: Timestamp,
+}
+
+impl<'s> Sight<'s> {
+    /// What is seen now.
+    pub fn new(
+        host: &'s Host,
+        report: &'s Report,
+        live: &'s Live,
+        metrics: &'s Metrics,
+        now: Timestamp,
+    ) -> Self {
+        let fleet = Fleet::new(report, &host.service);
+        Self { host, report, live, events: metrics.events(), fleet, now }
+    }
+
+    /// In Prometheus' text format.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        for metric in catalog() {
+            (metric.write)(self, &mut Samples::new(&mut text, metric, &self.host.service));
+        }
+        text
+    }
+
+    /// How many workers have that status, registered or not.
+    pub(super) fn workers(&self, status: &str) -> usize {
+        self.report.workers.iter().filter(|worker| worker.status == status).count()
+    }
+}

@@ -1,0 +1,129 @@
+//! The words that labels are made of. Each set is closed: whatever is not in it counts as its last word.
+
+use crate::queue::Protocol;
+
+pub(super) const PROTOCOLS: [&str; 2] = ["v1", "v2"];
+
+pub(super) fn protocol(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::V1 => "v1",
+        Protocol::V2 => "v2",
+    }
+}
+
+pub(super) const WAYS: [&str; 3] = ["warm", "resized", "fresh"];
+
+pub(super) const STAGES: [&str; 6] = ["take", "claim", "clone", "start", "ready", "launch"];
+
+pub(super) const BEATS: [&str; 2] = ["done", "failed"];
+
+/// Why a worker got no warm machine: none was chosen (the first ones), or the chosen one could not be claimed.
+pub(super) const MISSES: [&str; 13] = [
+    "none",
+    "busy",
+    "not_ready",
+    "half_claimed",
+    "flavor",
+    "held",
+    "unknown",
+    "changed",
+    "gone",
+    "unread",
+    "name_taken",
+    "failed",
+    "other",
+];
+
+/// Why a machine is deleted.
+pub(super) const DELETIONS: [&str; 16] = [
+    "spawn_failed",
+    "provision_failed",
+    "registration_ended",
+    "not_wanted",
+    "asked",
+    "disabled",
+    "finished",
+    "never_started",
+    "never_registered",
+    "orphaned_template",
+    "expired",
+    "excess",
+    "stale",
+    "too_old",
+    "hold_ended",
+    "other",
+];
+
+/// What is left behind by work that was cut off.
+pub(super) const LEAKS: [&str; 7] = [
+    "never_started",
+    "never_registered",
+    "orphaned_template",
+    "half_claimed",
+    "worker_without_machine",
+    "address",
+    "other",
+];
+
+/// Why a job waits.
+pub(super) const WAITING: [&str; 32] = [
+    "capacity",
+    "address",
+    "template",
+    "back-off",
+    "served",
+    "model",
+    "unknown",
+    "draining",
+    "not_waiting",
+    "booked",
+    "wrong_region",
+    "no_region",
+    "unsupported_requirement",
+    "services",
+    "memory",
+    "no_model",
+    "model_reference",
+    "no_v2_session",
+    "no_model_fits",
+    "model_unreadable",
+    "other_model",
+    "model_type",
+    "os_arch",
+    "needs_registration",
+    "spawn_errors",
+    "group",
+    "deprecated",
+    "binary",
+    "no_command",
+    "template_missing",
+    "unknown_flavor",
+    "other",
+];
+
+/// Why nothing may be deleted.
+pub(super) const STOPS: [&str; 6] = ["incomplete", "outdated", "skew", "skew_unknown", "no_listing", "other"];
+
+/// What is under way.
+pub(super) const WORKS: [&str; 8] =
+    ["spawn", "give_up", "make", "finish", "take_back", "register", "delete", "other"];
+
+/// How many there are of each word.
+pub(super) fn numbers<'w>(
+    words: &'static [&'static str],
+    found: impl Iterator<Item = &'w str> + Clone,
+) -> impl Iterator<Item = (&'static str, usize)> {
+    let is = |word: &&str, one: &str| *word == one || (Some(word) == words.last() && !words.contains(&one));
+    words.iter().map(move |word| (*word, found.clone().filter(|one| is(word, one)).count()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_no_set_are_the_last_one() {
+        let numbers: Vec<_> = numbers(&["a", "b", "other"], ["b", "c", "b", "d"].into_iter()).collect();
+        assert_eq!(numbers, [("a", 0), ("b", 2), ("other", 2)]);
+    }
+}
