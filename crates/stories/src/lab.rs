@@ -62,6 +62,8 @@ pub struct LabOptions {
 pub struct Scene {
     /// The hatchery.
     pub hatchery: Running,
+    /// Where its pages are.
+    pub url: String,
     supervisor: Supervisor,
 }
 
@@ -247,6 +249,7 @@ password = "guest-secret"
     pub async fn try_hatch(&self) -> Result<Scene, StartError> {
         let settings = self.settings();
         let supervisor = Supervisor::new();
+        let (listener, url) = listen().await;
         let dial = |url: &str| {
             let (endpoint, _) = Endpoint::parse(url).expect("an address");
             Arc::new(TcpDial::new(endpoint, &Trust::Insecure).expect("no TLS"))
@@ -257,14 +260,14 @@ password = "guest-secret"
             cds: dial(&self.cds_url),
             clock: Clock::system(),
             random: StdRng::seed_from_u64(7),
-            listener: None,
+            listener: Some(listener),
             instance: format!("lab-{}", self.vcenter_url),
             hostname: "lab".to_owned(),
             version: "0".to_owned(),
             policy: Policy::Refuse,
         };
         let hatchery = start(parts, &supervisor).await?;
-        Ok(Scene { hatchery, supervisor })
+        Ok(Scene { hatchery, url, supervisor })
     }
 
     /// A new V2 job on a model.

@@ -10,6 +10,7 @@
 mod cutting;
 mod govc;
 mod lab;
+mod page;
 mod pattern;
 mod program;
 mod proxy;
@@ -23,6 +24,7 @@ mod world;
 pub use cutting::{CutAfter, PipeDial, Recording, Relay, split_answers};
 pub use govc::Govc;
 pub use lab::{Lab, LabOptions, Scene};
+pub use page::read_page;
 pub use pattern::{Pattern, PatternCheck};
 pub use program::{Outcome, Program, Running, binary, rookery, start_rookery};
 pub use proxy::{Amend, Exchange, Held, Proxy};

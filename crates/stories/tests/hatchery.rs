@@ -9,6 +9,7 @@ mod hatchery {
     mod history;
     mod jobs;
     mod limits;
+    mod metrics;
     mod models;
     mod protocol;
     mod up;
