@@ -7,18 +7,23 @@ use crate::process::run;
 use crate::tools;
 use crate::workspace::Workspace;
 
-/// Name on the command line, binary in `rookery-stories`.
-const BENCHES: &[(&str, &str)] = &[("sim", "bench-sim"), ("vim", "bench-vim")];
+/// Name on the command line, binary in `rookery-stories`, and what it needs beside the usual tools.
+const BENCHES: &[(&str, &str, &[&str])] =
+    &[("metrics", "bench-metrics", &["prometheus"]), ("sim", "bench-sim", &[]), ("vim", "bench-vim", &[])];
 
 pub(crate) fn main(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {
-    let known = || BENCHES.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    let known = || BENCHES.iter().map(|(name, ..)| *name).collect::<Vec<_>>().join(", ");
     let Some((name, rest)) = arguments.split_first() else {
         return Err(format!("which benchmark? There is: {}", known()).into());
     };
-    let Some((_, binary)) = BENCHES.iter().find(|(known, _)| known == name) else {
+    let Some((_, binary, needs)) = BENCHES.iter().find(|(known, ..)| known == name) else {
         return Err(format!("there is no benchmark {name}; there is: {}", known()).into());
     };
     tools::make(workspace, &[])?;
+    if !needs.is_empty() {
+        let needs: Vec<_> = needs.iter().map(|&name| name.to_owned()).collect();
+        tools::make(workspace, &needs)?;
+    }
     // The program itself, too: some of them measure it.
     let packages = ["-p", "rookery-stories", "-p", "rookery", "--bin", binary, "--bin", "rookery"];
     run(workspace.cargo(["build", "--release", "--locked"]).args(packages))?;

@@ -1,4 +1,4 @@
-//! Programs of a Go module of ours.
+//! Programs of a Go module of ours, or of those that it requires.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,15 @@ pub(super) struct Module {
     pub(super) source: PathBuf,
     /// Folders of the module with a `main` each.
     pub(super) programs: &'static [&'static str],
+    /// Programs of modules that it requires, by their paths.
+    pub(super) packages: &'static [&'static str],
+    /// More flags of the compiler.
+    pub(super) flags: &'static [&'static str],
+}
+
+/// What the program of a package is called.
+pub(super) fn program(package: &'static str) -> Option<&'static str> {
+    package.rsplit('/').next()
 }
 
 impl Module {
@@ -27,7 +36,7 @@ impl Module {
             "version",
             capture(workspace.command("go").current_dir(&self.source).arg("version"))?.as_bytes(),
         );
-        fnv.add("flags", FLAGS.join(" ").as_bytes());
+        fnv.add("flags", [FLAGS, self.flags, self.packages].concat().join(" ").as_bytes());
         let mut files = vec![];
         sources(&self.source, &mut files)?;
         files.sort();
@@ -42,7 +51,7 @@ impl Module {
     /// One call for all programs: they share most packages, and the linker runs beside the compiler.
     pub(super) fn build(&self, workspace: &Workspace, into: &Path) -> Outcome<()> {
         fs::create_dir_all(into).trying(|| format!("create {}", into.display()))?;
-        let mut packages = vec![];
+        let mut packages: Vec<String> = self.packages.iter().map(|&path| path.to_owned()).collect();
         for program in self.programs {
             let mut files = vec![];
             let folder = self.source.join(program);
@@ -56,7 +65,7 @@ impl Module {
         let mut go = workspace.command("go");
         // Without cgo the programs need neither a C compiler to build nor the system's libraries to run.
         go.current_dir(&self.source).env("CGO_ENABLED", "0");
-        run(go.arg("build").args(FLAGS).arg("-o").arg(into).args(packages))
+        run(go.arg("build").args(FLAGS).args(self.flags).arg("-o").arg(into).args(packages))
     }
 }
 
