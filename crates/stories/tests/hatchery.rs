@@ -1,4 +1,9 @@
 //! Stories of the hatchery: a real vCenter's protocol on one side, a CDS's on the other, and real programs in guests.
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a story fails by panicking, in its helper functions, too"
+)]
 
 mod hatchery {
     mod addresses;

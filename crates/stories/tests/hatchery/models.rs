@@ -8,7 +8,7 @@ use rookery_daemon::Clock;
 use rookery_stories::{Lab, LabOptions, Scene, eventually};
 use serde_json::Value;
 
-use super::witness::{Seen, history, machines, named, nonce, probe, ran, reported, was_told};
+use super::witness::{Seen, history, machines, named, nonce, probe, ran, reported, warm, was_told};
 
 const PRE: &str = "curl -s -f -o /tmp/worker {{.API}}/download/worker/linux/amd64 && chmod +x /tmp/worker\n\
     {{if .FromWorkerImage}}echo from-the-image >/tmp/kind{{else}}exit 1{{end}}";
@@ -92,6 +92,34 @@ async fn a_model_is_registered_and_its_job_runs_with_the_v1_token_alone() {
     assert!(at("Renamed deb-tmp") < at("to register-"), "{steps:#?}");
     let foreign = lab.job(&foreign).await;
     assert_eq!((foreign.status, foreign.attempts.len()), (Status::Waiting, 0), "there is no token for it");
+    scene.stop().await;
+    lab.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_warm_machine_of_a_v1_model_is_claimed_for_its_job() {
+    let tables = "[[workerProvisioning]]\nmodelPath = \"shared.infra/deb\"\nnumber = 1\n".to_owned();
+    let lab = lab_with(vec![model("deb")], LabOptions { tables, ..LabOptions::default() }).await;
+    let scene = lab.hatch().await;
+    let before = warm(&lab, &scene, 1).await;
+    let before = before.first().expect("a warm one");
+    assert!(before.name.starts_with("provision-v1-") && !before.is_on, "{before:?}");
+    let nonce = nonce();
+    let job = v1_job(&lab, "deb", &probe(&nonce)).await;
+    let (_, after) = ran(&lab, &job, &nonce).await;
+    assert_eq!(after.id, before.id, "the warm machine was taken");
+    let keys = [
+        "hatchery_name",
+        "worker_name",
+        "worker_model_path",
+        "worker_model_last_modified",
+        "created",
+        "worker_start_time",
+        "job_id",
+        "rookery_template",
+    ];
+    assert_eq!(after.keys(), keys, "{}", after.notes);
+    assert_eq!(after.mark("worker_model_path"), "shared.infra/deb");
     scene.stop().await;
     lab.close().await;
 }

@@ -47,17 +47,15 @@ pub(super) async fn machines(lab: &Lab) -> Vec<Seen> {
         ["name", "config.annotation", "runtime.powerState", "summary.config.template", "guest.ipAddress"];
     let vms = lab.govc().vms(&paths).await;
     let seen = vms.into_iter().map(|(id, mut properties)| {
-        let mut text = |path: &str| match properties.remove(path).unwrap_or_default() {
-            Value::String(text) => text,
-            Value::Null => String::new(),
-            other => other.to_string(),
-        };
+        let mut property = |path: &str| properties.remove(path).unwrap_or_default();
+        let is_template = property("summary.config.template") == true;
+        let mut text = |path: &str| property(path).as_str().unwrap_or_default().to_owned();
         Seen {
             id,
             name: text("name"),
             notes: text("config.annotation"),
             is_on: text("runtime.powerState") == "poweredOn",
-            is_template: text("summary.config.template") == "true",
+            is_template,
             address: Some(text("guest.ipAddress")).filter(|address| !address.is_empty()),
         }
     });
