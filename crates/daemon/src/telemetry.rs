@@ -2,6 +2,7 @@
 
 use std::env;
 use std::error::Error;
+use std::fmt;
 use std::io::{self, IsTerminal};
 use std::str::FromStr;
 
@@ -55,13 +56,18 @@ pub enum TelemetryError {
 }
 
 /// What is logged, for those who change it while the process runs.
-#[expect(missing_debug_implementations, reason = "it holds a closure")]
 pub struct Filter(Box<dyn Fn(EnvFilter) -> Result<(), reload::Error> + Send + Sync>);
 
 impl Filter {
     /// Logs by another filter from now on.
     pub fn change(&self, filter: &str) -> Result<(), TelemetryError> {
         (self.0)(parse(filter)?).map_err(TelemetryError::Unchangeable)
+    }
+}
+
+impl fmt::Debug for Filter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Filter")
     }
 }
 
@@ -161,9 +167,11 @@ mod tests {
     }
 
     #[test]
-    fn a_second_set_up_is_refused() {
+    fn a_second_set_up_is_refused_and_the_first_one_can_be_changed() {
         let quiet = Telemetry { format: LogFormat::Human, filter: "off".to_owned() };
-        init(&quiet).unwrap();
+        let filter = init(&quiet).unwrap();
+        filter.change("info,rookery=debug").unwrap();
+        assert!(matches!(filter.change("x=loudly"), Err(TelemetryError::Filter { .. })));
         assert!(matches!(init(&quiet), Err(TelemetryError::Repeated(_))));
     }
 
