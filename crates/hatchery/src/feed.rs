@@ -124,6 +124,22 @@ impl Feeds {
     }
 }
 
+/// Asks every source once, and nobody again.
+pub(crate) async fn once(crew: &Crew, settings: &Settings, skew: watch::Sender<SignedDuration>) {
+    let keeper = &crew.keeper;
+    clock(crew.clone(), Arc::new(skew)).await;
+    workers(crew.clone()).await;
+    if let Some(v1) = crew.cds.v1() {
+        models(v1.clone(), keeper.clone()).await;
+        let queue = &settings.queue;
+        let regions = RegionFilter::new(queue.region.as_deref(), queue.ignore_jobs_without_region);
+        poll_v1(v1.clone(), regions, keeper.clone()).await;
+    }
+    if let Some(v2) = crew.cds.v2().filter(|_| settings.queue.poll_v2) {
+        poll_v2(v2.clone(), settings.identity.os_arch.clone(), keeper.clone()).await;
+    }
+}
+
 /// Does something now, then again and again, and sooner when it is woken.
 fn every<F: Future<Output = ()> + Send + 'static>(
     routine: &'static str,
@@ -241,7 +257,7 @@ async fn all_workers(cds: &Cds) -> Result<(Vec<Worker>, Vec<Worker>), CdsError> 
     Ok((v1, v2))
 }
 
-async fn room(crew: Crew) {
+pub(crate) async fn room(crew: Crew) {
     let begun = crew.clock.now();
     let pool = match crew.hands.pool_room().await {
         Ok(pool) => pool,

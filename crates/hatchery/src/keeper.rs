@@ -11,6 +11,7 @@
 
 mod absorb;
 mod begin;
+mod look;
 mod message;
 mod state;
 

@@ -5,6 +5,7 @@
 //! Start reading at [`keeper`], which turns news into passes; what a pass decides is in [`plan`].
 
 pub mod act;
+pub mod control;
 pub mod demand;
 pub mod feed;
 pub mod flight;

@@ -2,6 +2,8 @@
 //! from the values that the last pass was planned with.
 
 mod pages;
+mod planned;
+mod shown;
 mod status;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,12 +12,12 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use rookery_cds::JobId;
-use rookery_fleet::address::{self, Network, Usage};
+use rookery_fleet::address::{self, Network};
 use rookery_fleet::capacity::Ledger;
 use rookery_fleet::standing::{Standing, standing};
 use rookery_fleet::{MachineId, Power, View};
 use rookery_vim_client::PoolCapacity;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::flight::{Flight, Work};
 use crate::keeper::State;
@@ -23,6 +25,8 @@ use crate::plan::Plan;
 use crate::wanted::Wanted;
 
 pub use pages::{Beside, Board};
+pub use planned::{Act, Planned};
+pub use shown::{Status, Usage, Waiting, WarmWaiting};
 pub use status::{Host, monitoring};
 
 /// What the last pass saw and planned.
@@ -50,7 +54,7 @@ pub struct Report {
     pub counts: Counts,
     /// How the configured addresses are used. Those that only rest, since nobody knows whether they are free, count as
     /// free.
-    pub addresses: Usage,
+    pub addresses: address::Usage,
     /// Why jobs wait.
     pub waiting: BTreeMap<JobId, WaitingLine>,
     /// Why warm machines are not made, or models not registered.
@@ -59,6 +63,10 @@ pub struct Report {
     pub flights: Vec<String>,
     /// How many workers are being started.
     pub spawning: usize,
+    /// Jobs that are worked on, and how.
+    pub jobs_under_way: BTreeMap<JobId, String>,
+    /// The machines that are there for jobs, by the job as their marks have it.
+    pub jobs_served: BTreeMap<String, String>,
     /// Why nothing may be deleted.
     pub stopped: Option<String>,
     /// Whether new jobs are taken.
@@ -96,7 +104,7 @@ pub struct Report {
 }
 
 /// How many machines are what.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Jobs that wait.
     pub queued: usize,
@@ -138,12 +146,16 @@ impl Report {
         let mut counts = Counts { queued: state.queue.len(), ..Counts::default() };
         let mut started = Vec::new();
         let mut templates = Vec::new();
+        let mut jobs_served = BTreeMap::new();
         for machine in state.view.iter() {
             match standing(machine, &wanted.name) {
                 Standing::Pooled if machine.power == Some(Power::Off) => counts.warm += 1,
                 Standing::Pooled => counts.warming += 1,
                 Standing::Worker | Standing::Registering | Standing::HalfClaimed => {
                     started.push(machine.name.clone());
+                    if let Some(mark) = machine.mark().filter(|mark| !mark.job_id.is_empty()) {
+                        jobs_served.insert(mark.job_id.clone(), machine.name.clone());
+                    }
                     if machine.power == Some(Power::Off) {
                         counts.finished += 1;
                     }
@@ -182,6 +194,14 @@ impl Report {
                 .map(|flight| format!("{} {}", word(&flight.work), flight.name))
                 .collect(),
             spawning: state.flights.iter().filter(|flight| matches!(flight.work, Work::Spawn { .. })).count(),
+            jobs_under_way: state
+                .flights
+                .iter()
+                .filter_map(|flight| {
+                    Some((flight.job()?.clone(), format!("{} {}", word(&flight.work), flight.name)))
+                })
+                .collect(),
+            jobs_served,
             stopped: plan.sweep.stopped.map(|stop| stop.to_string()),
             draining: state.draining,
             skew_ms: state.skew.map(|skew| skew.as_millis()),

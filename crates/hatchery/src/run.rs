@@ -16,23 +16,24 @@ use rookery_fleet_vsphere::readiness::TimeOuts;
 use rookery_fleet_vsphere::{Hands, Observer, Site, SiteError, SiteNames};
 use rookery_vim::Limits;
 use rookery_vim_client::{
-    CallError, Ceilings, Client, Deadlines, Dial, Governor, Inventory, Machines, Options, Tasks,
+    CallError, Ceilings, Client, Deadlines, Dial, Governor, Inventory, Machines, Options, Snapshot, Tasks,
 };
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::act::Crew;
+use crate::control::{Desk, Socket};
 use crate::feed::{Feeds, Wakes};
 use crate::keeper::{Keeper, Message, State};
 use crate::metrics::Metrics;
-use crate::report::{Beside, Board, Host, Report};
+use crate::report::{Beside, Board, Host, Planned, Report};
 use crate::settings::{Settings, reported};
 use crate::vitals::Vitals;
 use crate::wanted::{Wanted, addresses};
-use crate::{heartbeat, http};
+use crate::{feed, heartbeat, http};
 
 pub use company::{CompanyError, Lock, Policy};
 
@@ -45,6 +46,8 @@ const SIGN_IN_PATIENCE: Duration = Duration::from_mins(5);
 const CDN_PAUSE: Duration = Duration::from_secs(2);
 /// How long workers that are being started get.
 const LANDING: Duration = Duration::from_secs(20);
+/// How long one look waits for the whole inventory.
+const FIRST_LOAD: Duration = Duration::from_mins(2);
 /// How long goodbyes may take.
 const GOODBYE: Duration = Duration::from_secs(5);
 
@@ -121,16 +124,8 @@ pub async fn start(parts: Parts, supervisor: &Supervisor) -> Result<Running, Sta
     let key = HatcheryKey::from_pem(&settings.identity.private_key)?;
     let cds = sign_up(&settings, cds, &key, &clock, &version, StdRng::seed_from_u64(random.random()))?;
     let name = settings.identity.name.clone();
-    let options = Options {
-        endpoint: settings.vcenter.endpoint.clone(),
-        user: settings.vcenter.user.clone(),
-        password: settings.vcenter.password.clone(),
-        user_agent: user_agent(&version, &name, &instance),
-        deadlines: Deadlines::default(),
-        limits: Limits::default(),
-        calls_per_second: None,
-        random: StdRng::seed_from_u64(random.random()),
-    };
+    let agent = user_agent(&version, &name, &instance);
+    let options = options(&settings, agent, StdRng::seed_from_u64(random.random()));
     let client = Client::connect(options, vcenter).await.map_err(StartError::VCenter)?;
     // CDS is told of this one only once it is the only one of its name.
     let welcome = async {
@@ -155,7 +150,21 @@ pub async fn start(parts: Parts, supervisor: &Supervisor) -> Result<Running, Sta
     running
 }
 
-fn sign_up(
+fn options(settings: &Settings, user_agent: String, random: StdRng) -> Options {
+    Options {
+        endpoint: settings.vcenter.endpoint.clone(),
+        user: settings.vcenter.user.clone(),
+        password: settings.vcenter.password.clone(),
+        user_agent,
+        deadlines: Deadlines::default(),
+        limits: Limits::default(),
+        calls_per_second: None,
+        random,
+    }
+}
+
+/// CDS as this hatchery speaks with it. Does nothing yet.
+pub fn sign_up(
     settings: &Settings,
     dial: Arc<dyn Dial>,
     key: &HatcheryKey,
@@ -185,6 +194,48 @@ fn sign_up(
         clock: clock.clone(),
         random,
     }))
+}
+
+/// What the next pass would do, from one look. Nothing is changed, but signing in makes CDS know this hatchery.
+pub async fn look(parts: Parts, supervisor: &Supervisor) -> Result<Planned, StartError> {
+    let Parts { settings, vcenter, cds, clock, mut random, instance, hostname, version, .. } = parts;
+    let key = HatcheryKey::from_pem(&settings.identity.private_key)?;
+    let cds = sign_up(&settings, cds, &key, &clock, &version, StdRng::seed_from_u64(random.random()))?;
+    // Not as a hatchery: another one of this name would take this for one that works.
+    let user_agent = format!("rookery/{version} (hatchery plan; {instance})");
+    let options = options(&settings, user_agent, StdRng::seed_from_u64(random.random()));
+    let client = Client::connect(options, vcenter).await.map_err(StartError::VCenter)?;
+    let looked = async {
+        sign_in_once(&cds, &settings).await.map_err(StartError::SignIn)?;
+        let (cds, client) = (cds.clone(), client.clone());
+        let mut assembly = Assembly {
+            settings: settings.clone(),
+            cds,
+            client,
+            key,
+            clock,
+            random,
+            listener: None,
+            hostname,
+            version,
+        };
+        let Together { keeper, board: _board, skew } = assembly.put_together(None, supervisor).await?;
+        let (crew, inventory) = (keeper.crew.clone(), keeper.inventory.clone());
+        let sources = async {
+            // One that is not complete by then is planned with as it is, which says so.
+            timeout(FIRST_LOAD, inventory.until(Snapshot::is_complete)).await.ok();
+            feed::once(&crew, &settings, skew).await;
+        };
+        Ok(keeper.look(sources).await)
+    };
+    let stop = supervisor.token();
+    let looked = tokio::select! {
+        biased;
+        () = stop.cancelled() => Err(StartError::Stopped),
+        looked = Box::pin(looked) => looked,
+    };
+    goodbye(supervisor, &cds, &client).await;
+    looked
 }
 
 /// Signs in to both protocols, with patience: CDS may be starting, too.
@@ -264,59 +315,11 @@ impl Assembly {
             () = stop.cancelled() => return Err(StartError::Stopped),
             cdn = cdn(&self.cds, settings) => cdn,
         };
-        let site = Site::find(&self.client, &site_names(settings)).await?;
-        let inventory = Inventory::start(self.client.clone(), site.datacenter.clone(), supervisor);
-        let tasks = Tasks::start(self.client.clone(), supervisor);
-        let governor = Governor::new(Ceilings::default());
-        let machines = Machines::new(self.client.clone(), tasks, governor.clone());
-        let hands = Hands::new(self.client.clone(), machines, inventory.clone(), site, TimeOuts::default());
-
-        let (keeper, inbox) = mpsc::channel(INBOX);
-        let (wanted, current) = watch::channel(Arc::new(Wanted::new(settings)));
-        let (_, worker_addresses) = watch::channel(addresses(settings, cdn.as_ref()));
-        let (skew, skewed) = watch::channel(SignedDuration::ZERO);
-        let (report, shown) = watch::channel(Arc::new(Report::default()));
-        let (vitals, wakes, metrics) = (Vitals::default(), Wakes::default(), Metrics::default());
-        let crew = Crew {
-            cds: self.cds.clone(),
-            hands,
-            key: self.key,
-            addresses: worker_addresses,
-            wanted: current,
-            clock: self.clock.clone(),
-            skew: skewed,
-            random: Arc::new(Mutex::new(StdRng::seed_from_u64(self.random.random()))),
-            keeper: keeper.clone(),
-            metrics: metrics.clone(),
-        };
-        let host = Host {
-            service: settings.identity.name.clone(),
-            hostname: self.hostname,
-            version: self.version,
-            started: self.clock.now(),
-        };
-        let board = Board {
-            host,
-            report: shown.clone(),
-            vitals: vitals.clone(),
-            clock: self.clock.clone(),
-            metrics,
-            beside: beside(&self.client, &self.cds, &inventory, governor),
-        };
-        let keeping = Keeper {
-            state: State::default(),
-            random: self.random,
-            inventory: inventory.clone(),
-            observer: Observer::new(inventory),
-            crew: crew.clone(),
-            wanted,
-            inbox,
-            wakes: wakes.clone(),
-            report,
-            vitals: vitals.clone(),
-            supervisor: supervisor.clone(),
-        };
-        supervisor.spawn("keeper", keeping.run());
+        let Together { keeper, board, skew } = self.put_together(cdn.as_ref(), supervisor).await?;
+        let (crew, vitals, wakes) = (keeper.crew.clone(), keeper.vitals.clone(), keeper.wakes.clone());
+        let (news, shown) = (crew.keeper.clone(), board.report.clone());
+        supervisor.spawn("keeper", keeper.run());
+        let settings = &self.settings;
         Feeds { crew, report: shown, wakes: wakes.clone(), vitals, skew }.start(settings, supervisor);
         if let Some(listener) = self.listener {
             supervisor.spawn(
@@ -329,12 +332,74 @@ impl Assembly {
         Ok(Running {
             board,
             over,
-            keeper,
+            keeper: news,
             wakes,
             cds: self.cds,
             client: self.client,
             supervisor: supervisor.clone(),
         })
+    }
+
+    /// Everything but what sets it to work.
+    async fn put_together(
+        &mut self,
+        cdn: Option<&rookery_cds::Cdn>,
+        supervisor: &Supervisor,
+    ) -> Result<Together, StartError> {
+        let settings = &self.settings;
+        let site = Site::find(&self.client, &site_names(settings)).await?;
+        let inventory = Inventory::start(self.client.clone(), site.datacenter.clone(), supervisor);
+        let tasks = Tasks::start(self.client.clone(), supervisor);
+        let governor = Governor::new(Ceilings::default());
+        let machines = Machines::new(self.client.clone(), tasks, governor.clone());
+        let hands = Hands::new(self.client.clone(), machines, inventory.clone(), site, TimeOuts::default());
+
+        let (keeper, inbox) = mpsc::channel(INBOX);
+        let (wanted, current) = watch::channel(Arc::new(Wanted::new(settings)));
+        let (_, worker_addresses) = watch::channel(addresses(settings, cdn));
+        let (skew, skewed) = watch::channel(SignedDuration::ZERO);
+        let (report, shown) = watch::channel(Arc::new(Report::default()));
+        let (vitals, wakes, metrics) = (Vitals::default(), Wakes::default(), Metrics::default());
+        let crew = Crew {
+            cds: self.cds.clone(),
+            hands,
+            key: self.key.clone(),
+            addresses: worker_addresses,
+            wanted: current,
+            clock: self.clock.clone(),
+            skew: skewed,
+            random: Arc::new(Mutex::new(StdRng::seed_from_u64(self.random.random()))),
+            keeper: keeper.clone(),
+            metrics: metrics.clone(),
+        };
+        let host = Host {
+            service: settings.identity.name.clone(),
+            hostname: self.hostname.clone(),
+            version: self.version.clone(),
+            started: self.clock.now(),
+        };
+        let board = Board {
+            host,
+            report: shown,
+            vitals: vitals.clone(),
+            clock: self.clock.clone(),
+            metrics,
+            beside: beside(&self.client, &self.cds, &inventory, governor),
+        };
+        let keeper = Keeper {
+            state: State::default(),
+            random: StdRng::seed_from_u64(self.random.random()),
+            inventory: inventory.clone(),
+            observer: Observer::new(inventory),
+            crew,
+            wanted,
+            inbox,
+            wakes,
+            report,
+            vitals,
+            supervisor: supervisor.clone(),
+        };
+        Ok(Together { keeper, board, skew })
     }
 }
 
@@ -343,7 +408,15 @@ fn beside(client: &Client, cds: &Cds, inventory: &Inventory, governor: Governor)
     Beside { inventory: inventory.clone(), governor, vcenter, cds }
 }
 
-fn site_names(settings: &Settings) -> SiteNames {
+/// What a hatchery is before it works.
+struct Together {
+    keeper: Keeper,
+    board: Board,
+    skew: watch::Sender<SignedDuration>,
+}
+
+/// Where machines go, by name.
+pub fn site_names(settings: &Settings) -> SiteNames {
     let vcenter = &settings.vcenter;
     SiteNames {
         datacenter: vcenter.datacenter.clone(),
@@ -379,19 +452,31 @@ impl Running {
         if tokio::time::timeout(LANDING, landed).await.is_err() {
             warn!("some workers are still being started; their jobs are offered again");
         }
-        if let Err(unfinished) = self.supervisor.shutdown(GOODBYE).await {
-            warn!(tasks = ?unfinished.names, "some work was cut off; it is taken up at the next start");
-        }
-        let goodbye = async {
-            if let Some(v1) = self.cds.v1()
-                && let Err(error) = v1.sign_out().await
-            {
-                warn!(error = %chain(&error), "CDS did not take the sign-out");
-            }
-            if let Err(error) = self.client.close().await {
-                warn!(error = %chain(&error), "vCenter did not take the logout");
-            }
-        };
-        tokio::time::timeout(GOODBYE, goodbye).await.ok();
+        goodbye(&self.supervisor, &self.cds, &self.client).await;
     }
+
+    /// Answers on a control socket from now on.
+    pub fn control(&self, socket: Socket) {
+        let (board, keeper, wakes) = (self.board.clone(), self.keeper.clone(), self.wakes.clone());
+        let desk = Desk { board, keeper, wakes, cds: self.cds.clone() };
+        self.supervisor.spawn("control socket", socket.serve(desk, self.supervisor.clone()));
+    }
+}
+
+/// Stops all tasks, signs out and logs out.
+async fn goodbye(supervisor: &Supervisor, cds: &Cds, client: &Client) {
+    if let Err(unfinished) = supervisor.shutdown(GOODBYE).await {
+        warn!(tasks = ?unfinished.names, "some work was cut off; it is taken up at the next start");
+    }
+    let goodbye = async {
+        if let Some(v1) = cds.v1()
+            && let Err(error) = v1.sign_out().await
+        {
+            warn!(error = %chain(&error), "CDS did not take the sign-out");
+        }
+        if let Err(error) = client.close().await {
+            warn!(error = %chain(&error), "vCenter did not take the logout");
+        }
+    };
+    timeout(GOODBYE, goodbye).await.ok();
 }

@@ -181,6 +181,11 @@ impl State {
         missing.into_iter().collect()
     }
 
+    /// Whether a job or a model is being read, or still has to be.
+    pub(super) fn is_reading(&self) -> bool {
+        self.queue.known().count() < self.queue.len() || !self.fetching.is_empty()
+    }
+
     /// Whether the pool has to be asked before anything new is placed.
     pub(super) fn needs_room(&self) -> bool {
         self.room.at.is_none_or(|at| !is_within(at, self.now, ROOM_AGE))

@@ -14,8 +14,12 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use crate::control::file_name;
+
 /// How often one that stands by looks whether it is alone.
 const STANDBY: Duration = Duration::from_secs(10);
+/// The same for the lock of this machine, which costs nobody anything.
+const STANDBY_HERE: Duration = Duration::from_secs(1);
 
 /// After so much silence another one has crashed.
 const SILENCE: SignedDuration = SignedDuration::from_mins(3);
@@ -78,9 +82,7 @@ impl Lock {
         policy: Policy,
         stop: &CancellationToken,
     ) -> Result<Self, CompanyError> {
-        let safe: String =
-            name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect();
-        let path = folder.join(format!("rookery-hatchery-{safe}.lock"));
+        let path = folder.join(file_name(name, "lock"));
         let failed = |source| CompanyError::Lock { name: name.to_owned(), path: path.clone(), source };
         let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
         let mut told = false;
@@ -91,7 +93,7 @@ impl Lock {
                     if !std::mem::replace(&mut told, true) {
                         info!(lock = %path.display(), "standing by: a hatchery of this name runs on this machine");
                     }
-                    wait(stop).await;
+                    wait(stop, STANDBY_HERE).await;
                 }
                 Err(TryLockError::WouldBlock) => {
                     return Err(CompanyError::Locked { name: name.to_owned(), path });
@@ -127,7 +129,7 @@ pub(super) async fn alone(
         if !std::mem::replace(&mut told, true) {
             info!(other = %other.instance, "standing by: a hatchery of this name has a session");
         }
-        wait(stop).await;
+        wait(stop, STANDBY).await;
     }
 }
 
@@ -139,10 +141,10 @@ fn is_alive(other: &Other, now: Option<Timestamp>) -> bool {
     }
 }
 
-async fn wait(stop: &CancellationToken) {
+async fn wait(stop: &CancellationToken, time: Duration) {
     tokio::select! {
         biased;
         () = stop.cancelled() => {}
-        () = sleep(STANDBY) => {}
+        () = sleep(time) => {}
     }
 }

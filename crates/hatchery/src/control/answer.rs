@@ -1,0 +1,110 @@
+//! What is answered.
+
+use std::time::Duration;
+
+use rookery_cds::{Cds, CdsError, JobId};
+use rookery_daemon::telemetry::chain;
+use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use tracing::info;
+
+use super::{Answer, Request};
+use crate::feed::Wakes;
+use crate::keeper::Message;
+use crate::report::{Board, Status};
+
+/// How long a change may take to show.
+const CHANGE: Duration = Duration::from_secs(15);
+
+/// All that answers are made from. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Desk {
+    pub(crate) board: Board,
+    pub(crate) keeper: mpsc::Sender<Message>,
+    pub(crate) wakes: Wakes,
+    pub(crate) cds: Cds,
+}
+
+/// What becomes of a job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Explained {
+    /// The job.
+    pub job: String,
+    /// `waiting`, `starting`, `served` or `unknown`.
+    pub state: String,
+    /// Why, in a sentence.
+    pub why: String,
+    /// Whether waiting alone will not help.
+    pub permanent: bool,
+    /// What CDS says of it.
+    pub cds: String,
+}
+
+impl Desk {
+    /// Answers.
+    pub async fn answer(&self, request: Request) -> Answer {
+        match request {
+            Request::Status => {
+                Answer::Status(Box::new(Status::new(&self.board.host, &self.board.report.borrow())))
+            }
+            Request::Explain { job } => match job.parse::<JobId>() {
+                Ok(job) => Answer::Explained(self.explain(&job).await),
+                Err(error) => Answer::Refused(error.to_string()),
+            },
+            Request::Drain => self.drain(true).await,
+            Request::Resume => self.drain(false).await,
+            Request::Look => {
+                self.wakes.queues();
+                Answer::Done("the queues are looked at now".to_owned())
+            }
+        }
+    }
+
+    async fn drain(&self, draining: bool) -> Answer {
+        let mut report = self.board.report.clone();
+        self.keeper.send(Message::Drain(draining)).await.ok();
+        if timeout(CHANGE, report.wait_for(|report| report.draining == draining)).await.is_err() {
+            return Answer::Refused("the hatchery has not taken it up yet; ask for its status".to_owned());
+        }
+        info!(draining, "asked over the control socket");
+        Answer::Done(if draining {
+            "no new jobs are taken; workers that run go on".to_owned()
+        } else {
+            "jobs are taken again".to_owned()
+        })
+    }
+
+    async fn explain(&self, job: &JobId) -> Explained {
+        let cds = self.cds_says(job).await;
+        let report = self.board.report.borrow();
+        let (state, why, permanent) = if let Some(waiting) = report.waiting.get(job) {
+            ("waiting", waiting.why.clone(), waiting.permanent)
+        } else if let Some(work) = report.jobs_under_way.get(job) {
+            ("starting", format!("it is being worked on: {work}"), false)
+        } else if let Some(machine) = report.jobs_served.get(&job.to_string()) {
+            ("served", format!("the machine {machine:?} is there for it"), false)
+        } else {
+            let why = "it is not in the queue as this hatchery saw it last: it may be over, served by another \
+                       hatchery, or for another region or type of model";
+            ("unknown", why.to_owned(), false)
+        };
+        Explained { job: job.to_string(), state: state.to_owned(), why, permanent, cds }
+    }
+
+    async fn cds_says(&self, job: &JobId) -> String {
+        let none = "there is no token for such jobs";
+        let told = match job {
+            JobId::V1(id) => match self.cds.v1() {
+                Some(v1) => v1.job(*id).await.map(|job| format!("its status is {:?}", job.status)),
+                None => return none.to_owned(),
+            },
+            JobId::V2(id) => match self.cds.v2() {
+                Some(v2) => v2.job(id).await.map(|detail| format!("its status is {:?}", detail.job.status)),
+                None => return none.to_owned(),
+            },
+        };
+        told.unwrap_or_else(|error: CdsError| chain(&error))
+    }
+}

@@ -1,0 +1,78 @@
+//! One look, without any act: what the next pass would do.
+
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::sync::Arc;
+
+use rookery_daemon::telemetry::chain;
+use rookery_fleet::MachineId;
+use rookery_fleet::sweep::EventTimes;
+use tracing::warn;
+
+use super::Keeper;
+use crate::feed;
+use crate::report::{Planned, Report};
+
+impl Keeper {
+    /// Takes in what the sources bring, reads what is missing, and plans. Begins nothing.
+    pub(crate) async fn look(mut self, sources: impl Future<Output = ()>) -> Planned {
+        tokio::pin!(sources);
+        loop {
+            tokio::select! {
+                biased;
+                Some(message) = self.inbox.recv() => self.absorb(message),
+                () = &mut sources => break,
+            }
+        }
+        let wanted = Arc::clone(&self.wanted.borrow());
+        let (mut histories, mut settling, mut asked_room) = (BTreeSet::new(), true, false);
+        loop {
+            while let Ok(message) = self.inbox.try_recv() {
+                self.absorb(message);
+            }
+            let plan = self.plan(&wanted);
+            let report = Report::new(&self.state, &wanted, &plan);
+            let unread: Vec<MachineId> = plan
+                .sweep
+                .needs_events
+                .iter()
+                .filter(|id| histories.insert((*id).clone()))
+                .cloned()
+                .collect();
+            if self.state.is_reading() {
+                // Each reading ends with news, even if it fails.
+                if let Some(message) = self.inbox.recv().await {
+                    self.absorb(message);
+                }
+            } else if std::mem::take(&mut settling) {
+                self.settle(&report.templates).await;
+            } else if !unread.is_empty() {
+                self.read_histories(unread).await;
+            } else if self.state.needs_room() && !std::mem::replace(&mut asked_room, true) {
+                feed::room(self.crew.clone()).await;
+            } else {
+                return Planned::new(&self.state, &plan, &report);
+            }
+        }
+    }
+
+    async fn settle(&mut self, templates: &[MachineId]) {
+        match self.crew.hands.running_clones(templates).await {
+            Ok(clones) => self.state.addresses_settled = clones.is_empty(),
+            Err(error) => warn!(error = %chain(&error), "running clones could not be listed"),
+        }
+    }
+
+    async fn read_histories(&mut self, machines: Vec<MachineId>) {
+        for machine in machines {
+            match self.crew.hands.events(&machine).await {
+                Ok(history) => {
+                    let (started, powered_off, renamed) =
+                        (history.started, history.powered_off, history.renamed);
+                    self.state.events.insert(machine, EventTimes { started, powered_off, renamed });
+                }
+                Err(error) => warn!(moref = %machine, error = %chain(&error), "history could not be read"),
+            }
+        }
+    }
+}

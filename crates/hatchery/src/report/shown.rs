@@ -1,0 +1,139 @@
+//! The report as people and programs ask for it.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{Counts, Host, Report};
+
+/// How a hatchery is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Status {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// When it started.
+    pub started: Timestamp,
+    /// When it looked last.
+    pub at: Timestamp,
+    /// Whether new jobs are taken.
+    pub draining: bool,
+    /// Whether all machines are known.
+    pub complete: bool,
+    /// How many machines there are, of anybody.
+    pub machines: usize,
+    /// How many are what.
+    pub counts: Counts,
+    /// What is in use.
+    pub usage: Usage,
+    /// Why jobs wait.
+    pub waiting: Vec<Waiting>,
+    /// Why warm machines are not made, or models not registered.
+    pub warm_waiting: Vec<WarmWaiting>,
+    /// Work under way.
+    pub under_way: Vec<String>,
+    /// Why nothing may be deleted.
+    pub stopped: Option<String>,
+    /// How far vCenter's clock is ahead of ours, in milliseconds.
+    pub skew_ms: Option<i64>,
+}
+
+/// What is in use, and what may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Usage {
+    /// Workers.
+    pub workers: u32,
+    /// Those on their way.
+    pub starting: u32,
+    /// Those that register a model.
+    pub registering: u32,
+    /// Virtual CPUs.
+    pub cpus: u64,
+    /// Memory.
+    pub memory_mb: u64,
+    /// The most workers.
+    pub max_workers: Option<u32>,
+    /// The most CPUs.
+    pub max_cpus: Option<u64>,
+    /// The most memory.
+    pub max_memory_mb: Option<u64>,
+}
+
+/// Why a job waits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Waiting {
+    /// The job.
+    pub job: String,
+    /// A word.
+    pub reason: String,
+    /// A sentence.
+    pub why: String,
+    /// Whether waiting alone will not help.
+    pub permanent: bool,
+}
+
+/// Why a warm machine is not made, or a model not registered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WarmWaiting {
+    /// The model.
+    pub model: String,
+    /// A sentence.
+    pub why: String,
+}
+
+impl Status {
+    /// As of the last pass.
+    pub fn new(host: &Host, report: &Report) -> Self {
+        Self {
+            name: host.service.clone(),
+            version: host.version.clone(),
+            started: host.started,
+            at: report.at,
+            draining: report.draining,
+            complete: report.complete,
+            machines: report.machines,
+            counts: report.counts,
+            usage: Usage::new(report),
+            waiting: waiting(report),
+            warm_waiting: warm_waiting(report),
+            under_way: report.flights.clone(),
+            stopped: report.stopped.clone(),
+            skew_ms: report.skew_ms.map(|skew| i64::try_from(skew).unwrap_or(i64::MAX)),
+        }
+    }
+}
+
+impl Usage {
+    pub(super) fn new(report: &Report) -> Self {
+        let ledger = &report.ledger;
+        Self {
+            workers: ledger.workers,
+            starting: ledger.starting,
+            registering: ledger.registering,
+            cpus: ledger.cpus,
+            memory_mb: ledger.memory_mb,
+            max_workers: report.max_workers,
+            max_cpus: report.max_cpus,
+            max_memory_mb: report.max_memory_mb,
+        }
+    }
+}
+
+pub(super) fn waiting(report: &Report) -> Vec<Waiting> {
+    let line = |(job, line): (&rookery_cds::JobId, &super::WaitingLine)| Waiting {
+        job: job.to_string(),
+        reason: line.reason.to_owned(),
+        why: line.why.clone(),
+        permanent: line.permanent,
+    };
+    report.waiting.iter().map(line).collect()
+}
+
+pub(super) fn warm_waiting(report: &Report) -> Vec<WarmWaiting> {
+    let line = |(model, why): &(String, String)| WarmWaiting { model: model.clone(), why: why.clone() };
+    report.warm_waiting.iter().map(line).collect()
+}
