@@ -51,6 +51,8 @@ pub enum Command {
         #[command(subcommand)]
         command: hatchery::Command,
     },
+    /// Tell what a hatchery that runs on this machine makes of a job
+    Explain(hatchery::Explain),
     /// Simulate a system that Rookery talks to
     Sim {
         /// Which one.

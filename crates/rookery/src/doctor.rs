@@ -18,6 +18,7 @@ mod wanted;
 
 use console::Term;
 use rookery_daemon::{Clock, Supervisor};
+use rookery_vim_client::Client;
 
 use crate::Ending;
 use crate::cli::Connect;
@@ -26,6 +27,7 @@ use crate::output::{Format, Out};
 use crate::settings::Loaded;
 use crate::vcenter::Vcenter;
 
+pub(crate) use check::Finding;
 pub use check::{Check, Group, State};
 pub use diagnose::diagnose;
 pub use observed::Observed;
@@ -85,12 +87,26 @@ pub async fn examine(
 ) -> anyhow::Result<Ending> {
     let (clock, tasks) = (Clock::system(), Supervisor::new());
     let ended = with_session(vcenter, "doctor", &tasks, async |connected| {
-        let observed = observe::observe(vcenter, connected, wanted, &clock).await;
-        let checks = diagnose(&observed, wanted);
-        out.line(&format.render(&checks, || report::lines(&checks, look()))?).await?;
-        Ok(verdict(&checks))
+        let checks = look_at(vcenter, connected, wanted, &clock).await;
+        tell(&checks, format, out).await
     });
     Ok(ended.await?.unwrap_or(Ending::Interrupted))
+}
+
+/// All that is to be said of a vCenter, whether there is a session or not.
+pub(crate) async fn look_at(
+    vcenter: &Vcenter,
+    connected: anyhow::Result<Client>,
+    wanted: &Wanted,
+    clock: &Clock,
+) -> Vec<Check> {
+    diagnose(&observe::observe(vcenter, connected, wanted, clock).await, wanted)
+}
+
+/// Shows what was found, and how it stands.
+pub(crate) async fn tell(checks: &[Check], format: Format, out: &mut Out) -> anyhow::Result<Ending> {
+    out.line(&format.render(&checks, || report::lines(checks, look()))?).await?;
+    Ok(verdict(checks))
 }
 
 /// Warnings are for people; only problems fail.

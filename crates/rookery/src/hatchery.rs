@@ -1,22 +1,47 @@
 //! `rookery hatchery`: the CDS hatchery for vSphere, and what people ask of it.
 
+mod ask;
+mod check;
 mod folder;
+mod parts;
+mod plan;
 mod run;
 
 use std::path::PathBuf;
 
 use clap::Subcommand;
 use rookery_daemon::telemetry::Filter;
+use rookery_hatchery::control::Request;
 use rookery_hatchery::settings::{self, Level, Log};
 
 use crate::Ending;
 use crate::output::Out;
+pub use ask::{Asked, Explain, Target};
 
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Serve the jobs of a CDS server with workers in VMs, until SIGTERM or Ctrl-C
     Run(run::Args),
+    /// Look for everything that is wrong with a settings file, and with the vCenter and the CDS that it names
+    ///
+    /// With a token for V1 jobs it signs in as the hatchery does, which makes CDS know a service of that name. CDS
+    /// keeps the region of the first sign-in: `--offline` leaves both servers alone.
+    Check(check::Args),
+    /// Show what the next pass would do, and why the rest waits
+    ///
+    /// Nothing is changed: no VM is touched, no job is taken. But the queues can only be read after a sign-in as the
+    /// hatchery, which makes CDS know it. What a hatchery that runs has begun, or has seen fail, is not known here:
+    /// `status` asks it.
+    Plan(plan::Args),
+    /// Show how a hatchery that runs on this machine is
+    Status(Asked),
+    /// Let a hatchery that runs on this machine take no new jobs; workers that run go on
+    Drain(Target),
+    /// Let it take jobs again
+    Resume(Target),
+    /// Let it look at the queues of CDS now
+    Look(Target),
 }
 
 /// The settings file of a hatchery.
@@ -33,6 +58,12 @@ impl Command {
         match self {
             // What is wrong with the file is told when it is read for good.
             Self::Run(args) => settings::load_file(&args.file.config).ok().map(|loaded| loaded.settings.log),
+            Self::Check(_)
+            | Self::Plan(_)
+            | Self::Status(_)
+            | Self::Drain(_)
+            | Self::Resume(_)
+            | Self::Look(_) => None,
         }
     }
 }
@@ -53,5 +84,13 @@ pub(crate) fn filter_of(level: Level) -> &'static str {
 pub(crate) async fn run(command: Command, filter: Option<Filter>, out: &mut Out) -> anyhow::Result<Ending> {
     match command {
         Command::Run(args) => run::run(&args, filter, out).await,
+        Command::Check(args) => check::run(&args, out).await,
+        Command::Plan(args) => plan::run(&args, out).await,
+        Command::Status(args) => ask::status(&args, out).await,
+        Command::Drain(target) => ask::tell(&target, &Request::Drain, out).await,
+        Command::Resume(target) => ask::tell(&target, &Request::Resume, out).await,
+        Command::Look(target) => ask::tell(&target, &Request::Look, out).await,
     }
 }
+
+pub(crate) use ask::explain;

@@ -57,6 +57,7 @@ fn start(cli: Cli) -> anyhow::Result<Ending> {
         Command::Up(_)
         | Command::Vm { .. }
         | Command::Doctor(_)
+        | Command::Explain(_)
         | Command::Sim { .. }
         | Command::Settings(_) => None,
     };
@@ -88,6 +89,7 @@ async fn run(cli: Cli, filter: Option<Filter>) -> anyhow::Result<Ending> {
         }
         Command::Settings(args) => settings::show(&load(args.connect.clone(), None), &args, out).await,
         Command::Hatchery { command } => hatchery::run(command, filter, out).await,
+        Command::Explain(args) => hatchery::explain(&args, out).await,
         Command::Sim { command } => sim::run(command, out).await,
     }
 }

@@ -1,9 +1,11 @@
 //! `rookery sim`: the systems that Rookery talks to, simulated.
 
+mod cds;
 mod embedded;
 mod vcenter;
 
 use clap::Subcommand;
+use tokio::io::AsyncReadExt as _;
 
 use crate::Ending;
 use crate::output::Out;
@@ -14,10 +16,20 @@ pub(crate) use embedded::Embedded;
 pub enum Command {
     /// A vCenter, for govc, pyvmomi, Rookery and whatever else speaks to one
     Vcenter(Box<vcenter::Args>),
+    /// A CDS server with job queues, for hatcheries
+    Cds(cds::Args),
 }
 
 pub(crate) async fn run(command: Command, out: &mut Out) -> anyhow::Result<Ending> {
     match command {
         Command::Vcenter(args) => vcenter::run(&args, out).await,
+        Command::Cds(args) => cds::run(&args, out).await,
     }
+}
+
+/// Waits until whoever started this has gone.
+async fn stdin_closes() {
+    let mut stdin = tokio::io::stdin();
+    let mut buffer = [0; 256];
+    while stdin.read(&mut buffer).await.is_ok_and(|read| read > 0) {}
 }

@@ -29,6 +29,7 @@ fn help_of_the_program() {
       vm        List, inspect, watch and change virtual machines
       doctor    Look for everything that stands in the way of making VMs, and tell what to do about it
       hatchery  Serve the jobs of a CDS server with workers in VMs
+      explain   Tell what a hatchery that runs on this machine makes of a job
       sim       Simulate a system that Rookery talks to
       settings  Show the effective settings and where each comes from
 

@@ -6,6 +6,8 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Group {
+    /// A settings file.
+    Settings,
     /// The way to vCenter, and vCenter itself.
     Connection,
     /// Where VMs would be put.
@@ -14,6 +16,8 @@ pub enum Group {
     Templates,
     /// What the user may do.
     Privileges,
+    /// What a CDS server says.
+    Cds,
 }
 
 /// How it stands.
@@ -32,7 +36,7 @@ pub enum State {
 
 /// What was found out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Finding {
+pub(crate) struct Finding {
     /// How it stands.
     pub state: State,
     /// What was seen; for what was skipped, why.
@@ -42,19 +46,19 @@ pub(super) struct Finding {
 }
 
 impl Finding {
-    pub(super) fn ok(seen: impl Into<String>) -> Self {
+    pub(crate) fn ok(seen: impl Into<String>) -> Self {
         Self { state: State::Ok, seen: seen.into(), advice: None }
     }
 
-    pub(super) fn warning(seen: impl Into<String>, advice: impl Into<String>) -> Self {
+    pub(crate) fn warning(seen: impl Into<String>, advice: impl Into<String>) -> Self {
         Self { state: State::Warning, seen: seen.into(), advice: Some(advice.into()) }
     }
 
-    pub(super) fn problem(seen: impl Into<String>, advice: impl Into<String>) -> Self {
+    pub(crate) fn problem(seen: impl Into<String>, advice: impl Into<String>) -> Self {
         Self { state: State::Problem, seen: seen.into(), advice: Some(advice.into()) }
     }
 
-    pub(super) fn skipped(because: impl Into<String>) -> Self {
+    pub(crate) fn skipped(because: impl Into<String>) -> Self {
         Self { state: State::Skipped, seen: because.into(), advice: None }
     }
 }
@@ -77,7 +81,7 @@ pub struct Check {
 }
 
 impl Check {
-    pub(super) fn new(group: Group, check: &'static str, about: Option<&str>, finding: Finding) -> Self {
+    pub(crate) fn new(group: Group, check: &'static str, about: Option<&str>, finding: Finding) -> Self {
         let Finding { state, seen, advice } = finding;
         Self { group, check, about: about.map(str::to_owned), state, seen, advice }
     }
@@ -86,7 +90,8 @@ impl Check {
     pub fn title(&self) -> String {
         match (&self.about, self.group) {
             (None, _) => self.check.to_owned(),
-            (Some(name), Group::Connection | Group::Places) => format!("{} {name}", self.check),
+            (Some(name), Group::Settings) => name.clone(),
+            (Some(name), Group::Connection | Group::Places | Group::Cds) => format!("{} {name}", self.check),
             (Some(name), Group::Templates) if self.check == "template" => format!("template {name}"),
             (Some(name), Group::Templates) => format!("template {name}, {}", self.check),
             (Some(name), Group::Privileges) => format!("{} on {name}", self.check),

@@ -9,28 +9,25 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
-use rand::SeedableRng as _;
-use rand::rngs::{StdRng, SysRng};
-use rookery_cds::ApiAddress;
+use rookery_daemon::Supervisor;
 use rookery_daemon::telemetry::Filter;
-use rookery_daemon::{Clock, Supervisor};
+use rookery_hatchery::control::Socket;
 use rookery_hatchery::run::{Lock, Parts, Policy, Running, StartError, start};
 use rookery_hatchery::settings::{self, Listen, Loaded, Settings};
-use rookery_vim_client::TcpDial;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
+use super::parts::{hostname, parts};
 use super::{File, filter_of, folder};
 use crate::Ending;
 use crate::fleet::stop;
-use crate::output::{Out, printable};
+use crate::output::{Out, printable_lines};
 
 /// How long the listeners for signals get to end.
 const SIGNALS_END: Duration = Duration::from_secs(1);
@@ -62,7 +59,7 @@ pub(super) async fn run(args: &Args, filter: Option<Filter>, out: &mut Out) -> a
     let hangups = signal(SignalKind::hangup()).context("SIGHUP cannot be listened to")?;
     let listeners = Supervisor::new();
     let stop = stop::listen(&listeners).await;
-    let served = serve(args, loaded.settings, filter, hangups, &stop, out).await;
+    let served = Box::pin(serve(args, loaded.settings, filter, hangups, &stop, out)).await;
     listeners.shutdown(SIGNALS_END).await.ok();
     served
 }
@@ -86,14 +83,22 @@ async fn serve(
     let pages = listener.local_addr().context("the listener has no address")?;
     let hostname = hostname();
     let instance = args.instance.clone().unwrap_or_else(|| format!("{hostname}:{}", folder.display()));
-    let parts = parts(settings.clone(), listener, instance, hostname, policy)?;
+    let mut parts = parts(settings.clone(), instance, hostname, policy)?;
+    parts.listener = Some(listener);
     let supervisor = Supervisor::new();
+    let socket = Socket::open(&folder, &name)
+        .with_context(|| format!("the control socket cannot be made in {}", folder.display()))?;
+    let control = socket.path().display().to_string();
     let Some(hatchery) = begin(parts, &supervisor, stop).await? else { return Ok(Ending::Done) };
+    hatchery.control(socket);
     let (vcenter, cds) = (&settings.vcenter.endpoint, &settings.api.url);
-    let told =
-        format!("hatchery {name:?} serves {cds} with VMs of {vcenter}; pages: http://{pages}/mon/status");
+    let told = [
+        format!("hatchery {name:?} serves {cds} with VMs of {vcenter}"),
+        format!("pages    http://{pages}/mon/status"),
+        format!("control  {control}"),
+    ];
     // Nobody may be there to read it: a daemon goes on all the same.
-    out.line(&printable(&told)).await.ok();
+    out.line(&printable_lines(&told.join("\n"))).await.ok();
     let mut acting = settings;
     loop {
         tokio::select! {
@@ -125,39 +130,14 @@ fn tell(loaded: &Loaded) {
 }
 
 async fn listen(given: Option<SocketAddr>, settings: &Listen) -> anyhow::Result<TcpListener> {
-    let (bound, place) = match given {
-        Some(given) => (TcpListener::bind(given).await, format!("--listen {given}")),
-        None => {
-            let (address, port) = (settings.address.as_str(), settings.port);
-            let all = if address.is_empty() { "0.0.0.0" } else { address };
-            (TcpListener::bind((all, port)).await, format!("{all}:{port} (commonConfiguration.http)"))
-        }
+    let (bound, place) = if let Some(given) = given {
+        (TcpListener::bind(given).await, format!("--listen {given}"))
+    } else {
+        let (address, port) = (settings.address.as_str(), settings.port);
+        let all = if address.is_empty() { "0.0.0.0" } else { address };
+        (TcpListener::bind((all, port)).await, format!("{all}:{port} (commonConfiguration.http)"))
     };
     bound.with_context(|| format!("the monitoring pages cannot be served on {place}"))
-}
-
-fn parts(
-    settings: Settings,
-    listener: TcpListener,
-    instance: String,
-    hostname: String,
-    policy: Policy,
-) -> anyhow::Result<Parts> {
-    let vcenter = TcpDial::new(settings.vcenter.endpoint.clone(), &settings.vcenter.trust)?;
-    let api = ApiAddress::parse(settings.api.url.as_str()).context("commonConfiguration.api.http.url")?;
-    let cds = TcpDial::new(api.endpoint().clone(), &settings.api.trust)?;
-    Ok(Parts {
-        settings,
-        vcenter: Arc::new(vcenter),
-        cds: Arc::new(cds),
-        clock: Clock::system(),
-        random: StdRng::try_from_rng(&mut SysRng).context("the system gives no random numbers")?,
-        listener: Some(listener),
-        instance,
-        hostname,
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        policy,
-    })
 }
 
 /// Starts it; `None` if a signal came first.
@@ -166,8 +146,7 @@ async fn begin(
     supervisor: &Supervisor,
     stop: &CancellationToken,
 ) -> anyhow::Result<Option<Running>> {
-    let starting = start(parts, supervisor);
-    tokio::pin!(starting);
+    let mut starting = Box::pin(start(parts, supervisor));
     tokio::select! {
         biased;
         () = stop.cancelled() => {}
@@ -207,10 +186,4 @@ async fn reload(file: &Path, old: Settings, hatchery: &Running, filter: Option<&
         (_, _) => warn!(changed, waiting, "settings read again: some of it waits for a restart"),
     }
     reload.settings
-}
-
-fn hostname() -> String {
-    let told = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let told = told.trim();
-    if told.is_empty() { "localhost".to_owned() } else { told.to_owned() }
 }

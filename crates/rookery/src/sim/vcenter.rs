@@ -15,9 +15,8 @@ use rookery_vim::Hidden;
 use rookery_vim_client::Thumbprint;
 use rookery_vim_sim::server::{Identity, exec};
 use rookery_vim_sim::{Change, Clock, Counts, Durations, GuestTimes, Login, Model, Settings, Span};
-use tokio::io::AsyncReadExt as _;
 
-use super::Embedded;
+use super::{Embedded, stdin_closes};
 use crate::Ending;
 use crate::fleet::stop;
 use crate::output::Out;
@@ -287,11 +286,4 @@ pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     served.stop().await;
     listeners.shutdown(SIGNALS_END).await.ok();
     Ok(Ending::Done)
-}
-
-/// Waits until whoever started this has gone.
-async fn stdin_closes() {
-    let mut stdin = tokio::io::stdin();
-    let mut buffer = [0; 256];
-    while stdin.read(&mut buffer).await.is_ok_and(|read| read > 0) {}
 }

@@ -1,0 +1,134 @@
+//! What is asked of a hatchery that runs, over its control socket.
+
+use std::path::PathBuf;
+
+use anyhow::anyhow;
+use rookery_hatchery::control::{self, Answer, Request};
+use rookery_hatchery::report::Status;
+use rookery_hatchery::settings;
+
+use super::folder;
+use crate::Ending;
+use crate::output::{Format, Out, printable, table};
+
+/// Which hatchery.
+#[derive(Debug, Clone, clap::Args)]
+#[group(required = true, multiple = false)]
+pub struct Target {
+    /// The settings file that it was started with
+    #[arg(short, long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Its name
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+}
+
+/// The arguments of `hatchery status`.
+#[derive(Debug, clap::Args)]
+pub struct Asked {
+    #[command(flatten)]
+    target: Target,
+    /// How to show the answer
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Format,
+}
+
+/// The arguments of `explain`.
+#[derive(Debug, clap::Args)]
+pub struct Explain {
+    /// The number of a V1 job, or the UUID of a V2 job
+    #[arg(value_name = "JOB")]
+    job: String,
+    #[command(flatten)]
+    asked: Asked,
+}
+
+impl Target {
+    async fn ask(&self, request: &Request) -> anyhow::Result<Answer> {
+        let name = match (&self.name, &self.config) {
+            (Some(name), _) => name.clone(),
+            (None, Some(file)) => settings::load_file(file)?.settings.identity.name,
+            (None, None) => return Err(anyhow!("neither a name nor a file is given")),
+        };
+        match control::ask(&folder::runtime()?, &name, request).await? {
+            Answer::Refused(why) => Err(anyhow!("the hatchery refuses: {why}")),
+            answer @ (Answer::Status(_) | Answer::Explained(_) | Answer::Done(_)) => Ok(answer),
+        }
+    }
+}
+
+fn odd() -> anyhow::Error {
+    anyhow!("the hatchery answers something else: is it of another version?")
+}
+
+pub(super) async fn tell(target: &Target, request: &Request, out: &mut Out) -> anyhow::Result<Ending> {
+    let Answer::Done(done) = target.ask(request).await? else { return Err(odd()) };
+    out.line(&printable(&done)).await?;
+    Ok(Ending::Done)
+}
+
+pub(super) async fn status(args: &Asked, out: &mut Out) -> anyhow::Result<Ending> {
+    let Answer::Status(status) = args.target.ask(&Request::Status).await? else { return Err(odd()) };
+    out.line(&args.output.render(&status, || lines(&status))?).await?;
+    Ok(Ending::Done)
+}
+
+pub(crate) async fn explain(args: &Explain, out: &mut Out) -> anyhow::Result<Ending> {
+    let request = Request::Explain { job: args.job.clone() };
+    let Answer::Explained(told) = args.asked.target.ask(&request).await? else { return Err(odd()) };
+    let text = || {
+        let hopeless = if told.permanent { "; waiting alone will not help" } else { "" };
+        let text = format!("job {} is {}: {}{hopeless}\nCDS: {}", told.job, told.state, told.why, told.cds);
+        crate::output::printable_lines(&text)
+    };
+    out.line(&args.asked.output.render(&told, text)?).await?;
+    Ok(Ending::Done)
+}
+
+fn lines(status: &Status) -> String {
+    let Status { counts, usage, .. } = status;
+    let of = |used: u64, most: Option<u64>| {
+        most.map_or_else(|| format!("{used}, without limit"), |most| format!("{used} of {most}"))
+    };
+    let taking = if status.draining { "no new jobs are taken (drained)" } else { "jobs are taken" };
+    let view = if status.complete { "all known" } else { "NOT all known" };
+    let skew = status.skew_ms.map_or("not known".to_owned(), |ms| format!("{ms} ms ahead"));
+    let mut rows = vec![
+        ["hatchery", &format!("{} (version {}, since {})", status.name, status.version, status.started)]
+            .map(printable),
+        ["looked at".to_owned(), status.at.to_string()],
+        ["queue".to_owned(), format!("{} jobs; {taking}", counts.queued)],
+        ["warm".to_owned(), format!("{} ready, {} in the making", counts.warm, counts.warming)],
+        [
+            "workers".to_owned(),
+            format!(
+                "{}: {} starting, {} running, {} finished",
+                of(usage.workers.into(), usage.max_workers.map(u64::from)),
+                counts.starting,
+                counts.running,
+                counts.finished
+            ),
+        ],
+        ["CPUs".to_owned(), of(usage.cpus, usage.max_cpus)],
+        ["memory".to_owned(), format!("{} MB", of(usage.memory_mb, usage.max_memory_mb))],
+        ["machines".to_owned(), format!("{}, {view}", status.machines)],
+        ["vCenter's clock".to_owned(), skew],
+    ];
+    if let Some(stopped) = &status.stopped {
+        rows.push(["deletions".to_owned(), format!("stopped: {}", printable(stopped))]);
+    }
+    let mut parts = vec![table(["", ""], rows)];
+    if !status.under_way.is_empty() {
+        parts.push(table(["UNDER WAY"], status.under_way.iter().map(|work| [printable(work)])));
+    }
+    if !status.waiting.is_empty() {
+        let rows =
+            status.waiting.iter().map(|one| [&one.job, &one.reason, &one.why].map(|text| printable(text)));
+        parts.push(table(["WAITING JOB", "REASON", "WHY"], rows));
+    }
+    if !status.warm_waiting.is_empty() {
+        let rows = status.warm_waiting.iter().map(|one| [&one.model, &one.why].map(|text| printable(text)));
+        parts.push(table(["WAITING MODEL", "WHY"], rows));
+    }
+    parts.join("\n\n")
+}

@@ -1,0 +1,175 @@
+//! What CDS says to the settings.
+
+use rookery_cds::{Cds, CdsError, HatcheryKey, ModelPath, Service, V1, V2};
+use rookery_daemon::Clock;
+use rookery_daemon::telemetry::chain;
+use rookery_hatchery::demand::{AsCodeRef, MODEL_TYPE};
+use rookery_hatchery::run::sign_up;
+use rookery_hatchery::settings::{ModelRef, Settings};
+
+use crate::doctor::{Check, Finding, Group};
+use crate::hatchery::parts::{VERSION, cds_dial, random};
+
+fn check(name: &'static str, about: Option<&str>, finding: Finding) -> Check {
+    Check::new(Group::Cds, name, about, finding)
+}
+
+pub(super) async fn checks(settings: &Settings) -> anyhow::Result<Vec<Check>> {
+    let key = match HatcheryKey::from_pem(&settings.identity.private_key) {
+        Ok(key) => key,
+        Err(error) => {
+            let advice = "make another one: openssl genrsa 4096";
+            return Ok(vec![check("key", None, Finding::problem(chain(&error), advice))]);
+        }
+    };
+    let cds = sign_up(settings, cds_dial(settings)?, &key, &Clock::system(), VERSION, random()?)?;
+    let mut checks = Vec::new();
+    match cds.v1() {
+        Some(v1) => checks.extend(of_v1(v1, settings).await),
+        None => checks.push(check(
+            "V1 sign-in",
+            None,
+            Finding::skipped("there is no token: V1 jobs are not served"),
+        )),
+    }
+    match cds.v2() {
+        Some(v2) => checks.extend(of_v2(v2, settings).await),
+        None => checks.push(check(
+            "V2 sign-in",
+            None,
+            Finding::skipped("there is no tokenV2: V2 jobs are not served"),
+        )),
+    }
+    checks.push(check("CDN", None, cdn(&cds, settings).await));
+    if let Some(v1) = cds.v1() {
+        v1.sign_out().await.ok();
+    }
+    Ok(checks)
+}
+
+fn refused(error: &CdsError, key: &str) -> Finding {
+    let advice = if error.is_forbidden() || error.is_unauthorized() {
+        format!(
+            "CDS does not take commonConfiguration.api.{key}, or not for this name: make a new one in CDS"
+        )
+    } else if error.is_transient() {
+        "is commonConfiguration.api.http right, and does CDS run?".to_owned()
+    } else {
+        "CDS says why; its log says more".to_owned()
+    };
+    Finding::problem(chain(error), advice)
+}
+
+async fn of_v1(v1: &V1, settings: &Settings) -> Vec<Check> {
+    let service = match v1.service().await {
+        Ok(service) => service,
+        Err(error) => return vec![check("V1 sign-in", None, refused(&error, "token"))],
+    };
+    let signed = Finding::ok(format!("signed in as service {}", service.id));
+    let mut checks =
+        vec![check("V1 sign-in", None, signed), check("V1 region", None, first_region(&service, settings))];
+    let models = match v1.models().await {
+        Ok(models) => models,
+        Err(error) => {
+            let finding = Finding::problem(chain(&error), "the token needs the scope WorkerModel");
+            checks.push(check("V1 models", None, finding));
+            return checks;
+        }
+    };
+    let usable = models.iter().filter(|model| model.kind == MODEL_TYPE).count();
+    checks.push(check("V1 models", None, Finding::ok(format!("{usable} of type {MODEL_TYPE}"))));
+    for pool in &settings.warm.pools {
+        let ModelRef::V1(path) = &pool.model else { continue };
+        let finding = match models.iter().find(|model| model.path() == *path) {
+            Some(model) if model.kind == MODEL_TYPE => Finding::ok("CDS has it"),
+            Some(model) => Finding::problem(
+                format!("it is of type {:?}", model.kind),
+                format!("only models of type {MODEL_TYPE:?} can be made warm"),
+            ),
+            None => Finding::problem(
+                "CDS has no such model, or not for the groups of this token",
+                "correct workerProvisioning, or make the model in CDS",
+            ),
+        };
+        checks.push(check("V1 model", Some(path), finding));
+    }
+    checks
+}
+
+/// CDS keeps what the first sign-in of a name said.
+fn first_region(service: &Service, settings: &Settings) -> Finding {
+    let region = |region: Option<&str>| match region.filter(|region| !region.is_empty()) {
+        Some(region) => format!("region {region:?}"),
+        None => "no region".to_owned(),
+    };
+    let jobs = |ignores: bool| {
+        if ignores { "jobs without a region are left out" } else { "jobs without a region, too" }
+    };
+    let words = |given: Option<&str>, ignores| format!("{}, {}", region(given), jobs(ignores));
+    let queue = &settings.queue;
+    let ours = words(queue.region.as_deref(), queue.ignore_jobs_without_region);
+    let theirs = words(service.region.as_deref(), service.ignore_job_with_no_region);
+    if ours == theirs {
+        return Finding::ok(ours);
+    }
+    Finding::warning(
+        format!("CDS knows this hatchery with {theirs}; the file says {ours}"),
+        "CDS keeps what the first sign-in said: have the service deleted in CDS, or take another name",
+    )
+}
+
+async fn of_v2(v2: &V2, settings: &Settings) -> Vec<Check> {
+    let region = match v2.region().await {
+        Ok(region) => region,
+        Err(error) => return vec![check("V2 sign-in", None, refused(&error, "tokenV2"))],
+    };
+    let own = settings.queue.region.as_deref().filter(|_| settings.api.token.is_some());
+    let seen = format!("CDS says {region:?}");
+    let finding = match own {
+        Some(own) if own != region => Finding::warning(
+            format!("{seen}, but V1 jobs are taken for {own:?}"),
+            "that works; if it is not meant, correct commonConfiguration.provision.region or the right in CDS",
+        ),
+        Some(_) | None => Finding::ok(seen),
+    };
+    let mut checks =
+        vec![check("V2 sign-in", None, Finding::ok("signed in")), check("V2 region", None, finding)];
+    for default in &settings.models.defaults_v2 {
+        let finding = match AsCodeRef::parse(&default.reference) {
+            Err(refusal) => Finding::problem(refusal.to_string(), "PROJECT/vcs/org/repository/model@branch"),
+            Ok(model) => match v2.model(&path(&model)).await {
+                Ok(_) => Finding::ok("CDS has it"),
+                Err(error) => Finding::problem(chain(&error), "correct the path, or push the model"),
+            },
+        };
+        checks.push(check("default model", Some(&default.reference), finding));
+    }
+    checks
+}
+
+fn path(model: &AsCodeRef) -> ModelPath {
+    ModelPath {
+        project: model.project.clone(),
+        vcs: model.vcs.clone(),
+        repository: model.repository.clone(),
+        name: model.name.clone(),
+        branch: Some(model.branch.clone()),
+    }
+}
+
+async fn cdn(cds: &Cds, settings: &Settings) -> Finding {
+    if settings.cdn.url.is_some() && settings.cdn.tcp.is_some() {
+        return Finding::ok("the file says where logs go");
+    }
+    let told = match (cds.v2(), cds.v1()) {
+        (Some(v2), _) => v2.cdn().await,
+        (None, Some(v1)) => v1.cdn().await,
+        (None, None) => return Finding::skipped("there is no token"),
+    };
+    match told {
+        Ok(cdn) => Finding::ok(format!("logs go to {}", cdn.tcp_url)),
+        Err(error) => {
+            Finding::problem(chain(&error), "is there a CDN service? or set commonConfiguration.cdn")
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! What the machines of a vCenter say to the settings: addresses that are in use, and other hatcheries.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use rookery_daemon::telemetry::chain;
+use rookery_daemon::{Clock, Supervisor};
+use rookery_fleet::View;
+use rookery_fleet::address::{self, Network};
+use rookery_fleet::standing::{Standing, standing};
+use rookery_fleet_vsphere::{Observer, Site, company};
+use rookery_hatchery::run::site_names;
+use rookery_hatchery::settings::Settings;
+use rookery_hatchery::wanted::Wanted;
+use rookery_vim_client::{Client, Inventory, Snapshot};
+use tokio::time::timeout;
+
+use crate::doctor::{Check, Finding, Group};
+
+/// How long the machines may take to be listed.
+const LOAD: Duration = Duration::from_mins(2);
+/// How many machines are named.
+const NAMED: usize = 5;
+
+pub(super) async fn checks(client: &Client, settings: &Settings, tasks: &Supervisor) -> Vec<Check> {
+    let check = |name, finding| Check::new(Group::Places, name, None, finding);
+    let mut checks = Vec::new();
+    match Site::find(client, &site_names(settings)).await {
+        Ok(site) => {
+            checks.push(check("site", Finding::ok("where machines go is clear")));
+            checks.push(check("addresses", addresses(client, &site, settings, tasks).await));
+        }
+        Err(error) => {
+            checks.push(check("site", Finding::problem(chain(&error), "correct the names in the file")));
+            checks.push(check("addresses", Finding::skipped("not checked, because there is no site")));
+        }
+    }
+    checks.push(check("other hatcheries", others(client, &settings.identity.name).await));
+    let go = "a Go hatchery of the same name cannot be detected: make sure that none runs";
+    checks.push(check("Go hatchery", Finding::skipped(go)));
+    checks
+}
+
+async fn addresses(client: &Client, site: &Site, settings: &Settings, tasks: &Supervisor) -> Finding {
+    let networks = Wanted::new(settings).networks;
+    if networks.is_empty() {
+        return Finding::ok("from DHCP");
+    }
+    let inventory = Inventory::start(client.clone(), site.datacenter.clone(), tasks);
+    if !matches!(timeout(LOAD, inventory.until(Snapshot::is_complete)).await, Ok(Ok(_))) {
+        let seen = "the machines cannot be listed: which addresses are free is not known";
+        return Finding::problem(seen, "the user needs at least the role \"Read-only\" on the datacenter");
+    }
+    judge(&Observer::new(inventory).view(Clock::system().now()), &networks, &settings.identity.name)
+}
+
+fn judge(view: &View, networks: &[Network], owner: &str) -> Finding {
+    let none = BTreeSet::new();
+    let ours: BTreeSet<_> = address::free(networks, &none).map(|assigned| assigned.ip).collect();
+    let used = address::seen(view).intersection(&ours).count();
+    let foreign: Vec<&str> = view
+        .iter()
+        .filter(|machine| standing(machine, owner) == Standing::Foreign)
+        .filter(|machine| address::of_machine(machine).any(|ip| ours.contains(&ip)))
+        .map(|machine| machine.name.as_str())
+        .collect();
+    let seen = format!("{used} of {} are in use", ours.len());
+    if !foreign.is_empty() {
+        let named = foreign.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+        let more = if foreign.len() > NAMED { ", …" } else { "" };
+        return Finding::warning(
+            format!("{seen}, some by machines of others: {named}{more}"),
+            "take those addresses out of the range; they are not given away while the machines are there",
+        );
+    }
+    if used == ours.len() {
+        return Finding::warning(seen, "no machine can be made until one goes");
+    }
+    Finding::ok(seen)
+}
+
+async fn others(client: &Client, name: &str) -> Finding {
+    match company::others(client, name, "").await {
+        Ok(others) => match others.first() {
+            None => Finding::ok(format!("none of the name {name:?} has a session")),
+            Some(other) => Finding::warning(
+                format!(
+                    "one of the name {name:?} has a session: {}, from {}",
+                    other.instance,
+                    other.address.as_deref().unwrap_or("an unknown address")
+                ),
+                "if it is not the one that is meant, stop it; `run --standby` waits until it ends",
+            ),
+        },
+        Err(error) => Finding::warning(chain(&error), "make sure that no other one of this name runs"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::doctor::State;
+
+    #[test]
+    fn an_address_of_somebody_else_in_the_range_is_warned_about() {
+        let network = Network {
+            ranges: vec!["10.0.0.8/30".parse().unwrap()],
+            prefix: 24,
+            gateway: None,
+            dns: Vec::new(),
+        };
+        let machine = |name: &str, ip: &str| {
+            let id = rookery_fleet::MachineId::new(name);
+            let machine = rookery_fleet::Machine {
+                id: id.clone(),
+                name: name.to_owned(),
+                role: rookery_fleet::Role::Vm,
+                power: None,
+                notes: rookery_fleet::Notes::NoMark,
+                hardware: None,
+                addresses: vec![ip.parse().unwrap()],
+                created: None,
+                awaits_setup: false,
+                incarnation: None,
+            };
+            (id, Arc::new(machine))
+        };
+        let view = |machines: Vec<_>| View { machines: machines.into_iter().collect(), ..View::default() };
+        let found = |view: &View| judge(view, std::slice::from_ref(&network), "h");
+        assert_eq!(found(&view(vec![machine("web", "10.0.0.7")])).seen, "0 of 4 are in use");
+        let warned = found(&view(vec![machine("web", "10.0.0.9")]));
+        assert_eq!(
+            (warned.state, warned.seen.as_str()),
+            (State::Warning, "1 of 4 are in use, some by machines of others: web")
+        );
+    }
+}

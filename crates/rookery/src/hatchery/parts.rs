@@ -1,0 +1,54 @@
+//! From settings to the parts of a hatchery.
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use rand::SeedableRng as _;
+use rand::rngs::{StdRng, SysRng};
+use rookery_cds::ApiAddress;
+use rookery_daemon::Clock;
+use rookery_hatchery::run::{Parts, Policy};
+use rookery_hatchery::settings::Settings;
+use rookery_vim_client::{Dial, TcpDial};
+
+pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// All that a hatchery is made of, without pages.
+pub(super) fn parts(
+    settings: Settings,
+    instance: String,
+    hostname: String,
+    policy: Policy,
+) -> anyhow::Result<Parts> {
+    let vcenter = TcpDial::new(settings.vcenter.endpoint.clone(), &settings.vcenter.trust)?;
+    let cds = cds_dial(&settings)?;
+    Ok(Parts {
+        settings,
+        vcenter: Arc::new(vcenter),
+        cds,
+        clock: Clock::system(),
+        random: random()?,
+        listener: None,
+        instance,
+        hostname,
+        version: VERSION.to_owned(),
+        policy,
+    })
+}
+
+/// The way to CDS.
+pub(super) fn cds_dial(settings: &Settings) -> anyhow::Result<Arc<dyn Dial>> {
+    let api = ApiAddress::parse(settings.api.url.as_str()).context("commonConfiguration.api.http.url")?;
+    Ok(Arc::new(TcpDial::new(api.endpoint().clone(), &settings.api.trust)?))
+}
+
+pub(super) fn random() -> anyhow::Result<StdRng> {
+    StdRng::try_from_rng(&mut SysRng).context("the system gives no random numbers")
+}
+
+/// The name of this machine.
+pub(super) fn hostname() -> String {
+    let told = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let told = told.trim();
+    if told.is_empty() { "localhost".to_owned() } else { told.to_owned() }
+}

@@ -1,0 +1,88 @@
+//! `rookery sim cds`.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use rookery_cds_sim::{Clock, Config, Running, SigningKey, Token, World};
+use rookery_daemon::Supervisor;
+use rookery_daemon::settings::read_secret;
+use secrecy::ExposeSecret as _;
+use tokio::net::TcpListener;
+
+use super::stdin_closes;
+use crate::Ending;
+use crate::fleet::stop;
+use crate::output::Out;
+
+/// How long connections and listeners for signals get to end.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// The arguments of `sim cds`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Where to listen; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8990")]
+    listen: SocketAddr,
+    /// Who may sign in, which models there are, and how long things last: TOML or JSON
+    #[arg(long, value_name = "FILE")]
+    model: Option<PathBuf>,
+    /// File with the token that opens /control/, through which jobs are made, looked at and got into trouble
+    #[arg(long, value_name = "FILE")]
+    control_token_file: Option<PathBuf>,
+    /// End when standard input closes
+    #[arg(long)]
+    until_stdin_closes: bool,
+}
+
+impl Args {
+    fn config(&self) -> anyhow::Result<Config> {
+        let mut config = match &self.model {
+            Some(file) => read_model(file)?,
+            None => Config::default(),
+        };
+        if let Some(file) = &self.control_token_file {
+            let token = read_secret(file)
+                .map_err(anyhow::Error::msg)
+                .with_context(|| format!("{} cannot be read", file.display()))?;
+            config.control_token = Some(Token(token.expose_secret().to_owned()));
+        }
+        Ok(config)
+    }
+}
+
+fn read_model(file: &Path) -> anyhow::Result<Config> {
+    let text = std::fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?;
+    let what = || format!("{} is not a model of a CDS", file.display());
+    if file.extension().is_some_and(|ending| ending == "json") {
+        serde_json::from_str(&text).with_context(what)
+    } else {
+        toml::from_str(&text).with_context(what)
+    }
+}
+
+pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
+    if !args.listen.ip().is_loopback() {
+        bail!("--listen {} must be a loopback address: a simulator guards nothing", args.listen);
+    }
+    let config = args.config()?;
+    let key = SigningKey::generate().context("no key can be made for sessions")?;
+    let listener =
+        TcpListener::bind(args.listen).await.with_context(|| format!("cannot listen on {}", args.listen))?;
+    let clock = Clock::wall(rookery_daemon::Clock::system());
+    let supervisor = Supervisor::new();
+    let running = Running::start(World::new(config, key, clock.now()), clock, &supervisor);
+    running.serve(listener);
+    out.line(&format!("serving {}", running.url())).await?;
+    let listeners = Supervisor::new();
+    let stop = stop::listen(&listeners).await;
+    tokio::select! {
+        biased;
+        () = stop.cancelled() => {}
+        () = stdin_closes(), if args.until_stdin_closes => {}
+    }
+    supervisor.shutdown(LINGER).await.ok();
+    listeners.shutdown(LINGER).await.ok();
+    Ok(Ending::Done)
+}
