@@ -4,8 +4,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use rookery_cds_sim::Status;
-use rookery_stories::{Lab, LabOptions, Program, Running, Vcsim};
+use rookery_cds_sim::{CodeModel, Status};
+use rookery_stories::{Lab, LabOptions, Program, Running, Vcsim, eventually};
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// A folder with a settings file, and with all that the program keeps while it runs.
@@ -76,5 +77,292 @@ async fn the_program_serves_a_job_and_signs_out_at_a_signal() {
     for secret in ["v1-token", "v2-token", "guest-secret", Vcsim::PASSWORD] {
         assert!(!outcome.stderr.contains(secret), "{}", outcome.stderr);
     }
+    lab.close().await;
+}
+
+/// What becomes of the machines, as govc sees it.
+async fn machines(lab: &Lab) -> String {
+    lab.govc().run(&["find", "/", "-type", "m"]).await
+}
+
+fn pooled(number: u32) -> String {
+    format!("[[workerProvisioning]]\nmodelVMWare = \"debian12\"\nnumber = {number}\n")
+}
+
+async fn has_warm(lab: &Lab, number: usize) {
+    eventually(&format!("{number} warm machines"), async || {
+        machines(lab).await.lines().filter(|path| path.contains("provision-v2-")).count() == number
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hangup_raises_the_number_of_warm_machines() {
+    let lab = Lab::start(LabOptions { tables: pooled(1), ..LabOptions::default() }).await;
+    let desk = Desk::of(&lab);
+    let daemon = desk.started().await;
+    has_warm(&lab, 1).await;
+    let text = lab.settings_text().replace(&pooled(1), &pooled(3));
+    desk.write(&text.replace("datacenterString", "folder = \"workers\"\ndatacenterString"));
+    daemon.signal("HUP");
+    has_warm(&lab, 3).await;
+    daemon.signal("TERM");
+    let outcome = daemon.end().await;
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let told = outcome.stderr.lines().find(|line| line.contains("settings read again")).unwrap_or_default();
+    assert!(told.contains("workerProvisioning[].number") && told.contains("folder"), "{told}");
+    lab.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_cannot_be_read_again_changes_nothing() {
+    let lab = Lab::start(LabOptions { tables: pooled(1), ..LabOptions::default() }).await;
+    let desk = Desk::of(&lab);
+    let mut daemon = desk.started().await;
+    has_warm(&lab, 1).await;
+    desk.write("user = 1");
+    daemon.signal("HUP");
+    while !daemon.remark().await.contains("the old ones stay") {}
+    has_warm(&lab, 1).await;
+    daemon.signal("INT");
+    assert_eq!(daemon.end().await.code, Some(0));
+    lab.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_tells_every_problem_of_a_file_at_once() {
+    let desk = Desk::with(
+        r#"user = "me"
+endpoint = "ftp://vc"
+datacenterString = ""
+usr = "me"
+iprange = "10.0.0.1"
+diskMove = "sideways"
+[commonConfiguration]
+rsaPrivateKey = "none"
+[commonConfiguration.api.http]
+url = "nowhere"
+"#,
+    );
+    let outcome = desk.program(&["hatchery", "check", "--offline"]).run().await;
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+    for key in [
+        "endpoint",
+        "password",
+        "datacenterString",
+        "usr: unknown key; did you mean user?",
+        "iprange",
+        "diskMove",
+        "commonConfiguration.name",
+        "commonConfiguration.rsaPrivateKey",
+        "commonConfiguration.api.token",
+        "commonConfiguration.api.http.url",
+    ] {
+        assert!(outcome.stdout.contains(&format!("PROBLEM  {key}")), "{key}\n{}", outcome.stdout);
+    }
+    let run = desk.run().run().await;
+    assert_eq!(run.code, Some(2), "{}", run.stderr);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_asks_both_servers() {
+    let options = LabOptions {
+        settings: "iprange = \"10.9.0.0/28\"\ngateway = \"10.9.0.14\"\n".to_owned(),
+        tables: format!(
+            "[commonConfiguration.provision]\nregion = \"elsewhere\"\n{}[[workerProvisioning]]\nmodelPath = \"shared.infra/none\"\nnumber = 1\n",
+            pooled(1)
+        ),
+        ..LabOptions::default()
+    };
+    let lab = Lab::start(options).await;
+    let desk = Desk::of(&lab);
+    let outcome = desk.program(&["hatchery", "check"]).run().await;
+    assert_eq!(outcome.code, Some(1), "{}{}", outcome.stdout, outcome.stderr);
+    for line in [
+        "ok       settings: the file can be used",
+        "ok       login: ",
+        "ok       clock: ",
+        "ok       datacenter",
+        "ok       template debian12: ",
+        "ok       site: where machines go is clear",
+        "ok       addresses: 0 of ",
+        "ok       other hatcheries: none of the name \"hatchery-lab\" has a session",
+        "skipped  Go hatchery: a Go hatchery of the same name cannot be detected",
+        "ok       V1 sign-in: signed in as service ",
+        "ok       V1 region: region \"elsewhere\"",
+        "PROBLEM  V1 model shared.infra/none: CDS has no such model",
+        "warning  V2 region: CDS says \"default\", but V1 jobs are taken for \"elsewhere\"",
+        "ok       CDN: logs go to ",
+    ] {
+        assert!(outcome.stdout.contains(line), "{line}\n{}", outcome.stdout);
+    }
+    // CDS keeps the region of the first sign-in.
+    desk.write(&lab.settings_text().replace("\"elsewhere\"", "\"default\"").replace("v2-token", "wrong"));
+    let outcome = desk.program(&["hatchery", "check", "-o", "json"]).run().await;
+    let checks: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
+    let state = |name: &str| {
+        let found = checks.as_array().expect("a list").iter().find(|check| check["check"] == name);
+        found.map(|check| check["state"].clone()).unwrap_or_default()
+    };
+    assert_eq!(state("V1 region"), "warning", "{checks:#}");
+    assert_eq!(state("V2 sign-in"), "problem", "{checks:#}");
+    assert!(!outcome.stdout.contains("v1-token"), "{}", outcome.stdout);
+    lab.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_changes_nothing() {
+    let ghost = "PRJ/github/org/app/ghost";
+    let mut options = LabOptions { tables: pooled(2), ..LabOptions::default() };
+    options.cds.code_models.push(CodeModel::vsphere(ghost, "ghost"));
+    let lab = Lab::start(options).await;
+    let desk = Desk::of(&lab);
+    let job = lab.v2_job(Lab::DEBIAN, "true").await;
+    let hopeless = lab.v2_job(ghost, "true").await;
+    let before = machines(&lab).await;
+    let outcome = desk.program(&["hatchery", "plan", "-o", "json"]).run().await;
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let plan: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
+    let acts: Vec<(&str, &str)> = plan["acts"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|act| (act["act"].as_str().expect("a word"), act["what"].as_str().expect("a name")))
+        .collect();
+    assert_eq!(acts, [("serve", job.as_str()), ("make", "debian12")], "{plan:#}");
+    assert_eq!(plan["waiting"][0]["job"], hopeless.as_str(), "{plan:#}");
+    assert_eq!(plan["waiting"][0]["reason"], "template", "{plan:#}");
+    assert_eq!(plan["warmWaiting"][0]["model"], "debian12", "{plan:#}");
+    let table = desk.program(&["hatchery", "plan"]).run().await.stdout;
+    assert!(table.contains("in a clone of debian12, for the model"), "{table}");
+
+    assert_eq!(machines(&lab).await, before);
+    assert_eq!(lab.job(&job).await.status, Status::Waiting);
+    let changes: Vec<String> =
+        asked(&lab).await.into_iter().filter(|line| !line.starts_with("GET ")).collect();
+    let harmless =
+        ["/auth/consumer/hatchery/signin", "/auth/consumer/builtin/signin", "/auth/consumer/signout"];
+    for change in &changes {
+        assert!(harmless.iter().any(|path| change.ends_with(path)), "{changes:#?}");
+    }
+    lab.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hatchery_that_runs_is_asked_drained_and_resumed() {
+    let lab = Lab::start(LabOptions::default()).await;
+    let desk = Desk::of(&lab);
+    let daemon = desk.started().await;
+    let told = |outcome: rookery_stories::Outcome| {
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        outcome.stdout
+    };
+    let drained = told(desk.program(&["hatchery", "drain"]).run().await);
+    assert!(drained.starts_with("no new jobs are taken"), "{drained}");
+    let job = lab.v2_job(Lab::DEBIAN, "true").await;
+    eventually("the job is known to wait", async || {
+        let explained = told(desk.program(&["explain", &job]).run().await);
+        explained.contains("is waiting: the hatchery takes no new jobs: it is being drained")
+            && explained.contains("CDS: its status is Waiting")
+    })
+    .await;
+    let status = told(desk.program(&["hatchery", "status", "-o", "json"]).run().await);
+    let status: Value = serde_json::from_str(&status).expect("JSON");
+    assert_eq!(status["draining"], true, "{status:#}");
+    assert_eq!(status["waiting"][0]["reason"], "draining", "{status:#}");
+    assert!(
+        told(desk.program(&["hatchery", "status"]).run().await).contains("1 jobs; no new jobs are taken")
+    );
+    assert_eq!(lab.job(&job).await.status, Status::Waiting);
+
+    told(desk.program(&["hatchery", "resume"]).run().await);
+    assert_eq!(lab.ended(&job).await.status, Status::Success);
+    told(desk.program(&["hatchery", "look"]).run().await);
+    let wrong = desk.program(&["explain", "no-job"]).run().await;
+    assert_eq!(wrong.code, Some(1), "{}", wrong.stdout);
+
+    let socket = desk.folder.path().join("rookery-hatchery-hatchery-lab.sock");
+    let mode = fs::metadata(&socket).expect("a socket").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    daemon.signal("TERM");
+    assert_eq!(daemon.end().await.code, Some(0));
+    let nobody = desk.program(&["hatchery", "status"]).run().await;
+    assert_eq!(nobody.code, Some(1));
+    assert!(nobody.stderr.contains("no hatchery \"hatchery-lab\" runs here"), "{}", nobody.stderr);
+    lab.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_daemon_of_the_name_is_refused_or_stands_by() {
+    let lab = Lab::start(LabOptions::default()).await;
+    let desk = Desk::of(&lab);
+    let first = desk.started().await;
+    let second = desk.run().run().await;
+    assert_eq!(second.code, Some(1));
+    assert!(second.stderr.contains("\"hatchery-lab\" runs already on this machine"), "{}", second.stderr);
+
+    // As if it were on another machine: vCenter shows the session of the first.
+    let elsewhere = Desk::of(&lab);
+    let signed_in = asked(&lab).await.len();
+    let third = elsewhere.run().and(&["--instance", "elsewhere"]).run().await;
+    assert_eq!(third.code, Some(1));
+    assert!(third.stderr.contains("\"hatchery-lab\" runs already: "), "{}", third.stderr);
+    let asked = asked(&lab).await;
+    let later = asked.get(signed_in..).unwrap_or_default();
+    assert!(
+        !later.iter().any(|line| line.contains("signin")),
+        "the one that is refused signs in: {later:#?}"
+    );
+
+    let mut waiting = desk.run().and(&["--standby"]).start();
+    while !waiting.remark().await.contains("standing by") {}
+    first.signal("TERM");
+    assert_eq!(first.end().await.code, Some(0));
+    assert!(waiting.line().await.contains("serves"));
+    let job = lab.v2_job(Lab::DEBIAN, "true").await;
+    assert_eq!(lab.ended(&job).await.status, Status::Success);
+    waiting.signal("TERM");
+    assert_eq!(waiting.end().await.code, Some(0));
+    lab.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_daemon_that_was_killed_starts_again_at_once() {
+    let lab = Lab::start(LabOptions::default()).await;
+    let desk = Desk::of(&lab);
+    let killed = desk.started().await;
+    killed.signal("KILL");
+    assert_eq!(killed.end().await.code, None);
+    let again = desk.started().await;
+    assert!(desk.program(&["hatchery", "status"]).run().await.stdout.contains("hatchery-lab"));
+    again.signal("TERM");
+    assert_eq!(again.end().await.code, Some(0));
+    lab.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_simulated_cds_serves_alone() {
+    let lab = Lab::start(LabOptions::default()).await;
+    let folder = TempDir::new().expect("a folder");
+    let model = folder.path().join("cds.toml");
+    let text = r#"
+[[builtin]]
+name = "hatchery"
+token = "v1-token"
+[[hatcheries]]
+name = "hatchery-lab"
+token = "v2-token"
+region = "default"
+"#;
+    fs::write(&model, text).expect("a file");
+    let arguments = ["sim", "cds", "--listen", "127.0.0.1:0", "--model", &model.to_string_lossy()];
+    let mut cds = Program::new(&arguments).start();
+    let line = cds.line().await;
+    let url = line.strip_prefix("serving ").expect("where it serves");
+    let desk = Desk::with(&lab.settings_text().replace(&lab.cds_url, url));
+    let check = desk.program(&["hatchery", "check"]).run().await;
+    assert!(check.stdout.contains("V1 sign-in: signed in"), "{}{}", check.stdout, check.stderr);
+    cds.signal("TERM");
+    assert_eq!(cds.end().await.code, Some(0));
     lab.close().await;
 }
