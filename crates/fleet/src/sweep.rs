@@ -226,8 +226,8 @@ impl Judge<'_> {
     /// A listing that is older than the machine's last change tells nothing about it.
     fn still_as_listed(&self, machine: &Machine, reason: Reason) -> Result<Reason, Why> {
         match (self.noticed.changed_at)(&machine.id) {
-            // Whoever gave it up did not go by the listing.
-            _ if matches!(reason, Reason::Doomed(_)) => Ok(reason),
+            // What never became a worker is not judged by the listing.
+            _ if matches!(reason, Reason::Doomed(Doom::SpawnFailed | Doom::ProvisionFailed)) => Ok(reason),
             Some(changed) if changed >= self.listing.begun => Err(Why::ChangedSince),
             Some(_) | None => Ok(reason),
         }

@@ -4,6 +4,7 @@
     clippy::panic,
     reason = "a story fails by panicking, in its helper functions, too"
 )]
+#![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod hatchery {
     mod addresses;

@@ -212,12 +212,13 @@ fn an_unfinished_template_goes_when_nobody_makes_it_any_more() {
 }
 
 #[test]
-fn a_listing_older_than_the_last_change_deletes_nobody() {
+fn a_listing_older_than_the_last_change_deletes_nobody_but_whom_it_does_not_concern() {
     let mut world = world();
     world.doomed.insert(id("d"), Doom::Asked);
-    let machines = view([worker("w", "01:00:00"), worker("d", "01:00:00")]);
-    for (changed, deleted) in [("11:59:49", 2), ("11:59:50", 0), ("11:59:51", 0)] {
-        world.changed = [id("w"), id("d")].into_iter().map(|id| (id, at(changed))).collect();
+    world.doomed.insert(id("f"), Doom::SpawnFailed);
+    let machines = view([worker("w", "01:00:00"), worker("d", "01:00:00"), worker("f", "01:00:00")]);
+    for (changed, deleted) in [("11:59:49", 3), ("11:59:50", 1), ("11:59:51", 1)] {
+        world.changed = [id("w"), id("d"), id("f")].into_iter().map(|id| (id, at(changed))).collect();
         assert_eq!(world.sweep(&machines).delete.len(), deleted, "{changed}");
     }
 }

@@ -45,7 +45,7 @@ pub(super) async fn lives(lab: &Lab) -> BTreeMap<String, Life> {
     for (at, words) in events(lab).await {
         let words: Vec<&str> = words.split(' ').collect();
         match words.as_slice() {
-            ["Deploying", .., "to", name] | ["Cloning", .., "to", name] => {
+            ["Deploying" | "Cloning", .., "to", name] => {
                 lives.entry((*name).to_owned()).or_default().cloned = Some(at);
             }
             [name, .., "powered", "off"] => {
@@ -117,7 +117,7 @@ pub(super) async fn refuse(lab: &Lab, method: &str, count: Option<u64>, class: &
 
 /// What people can read about a job.
 pub(super) fn told(job: &Job) -> String {
-    job.infos.iter().map(|Info { said, .. }| format!("{said}\n")).collect()
+    job.infos.iter().map(|Info { said, .. }| said.to_string()).collect::<Vec<_>>().join("\n")
 }
 
 /// Why the hatchery says that a job waits.
