@@ -46,7 +46,8 @@ proptest! {
     #[test]
     fn no_limit_is_passed(world in any_world()) {
         let (before, plan) = (world.ledger(), world.plan());
-        let (after, limits) = (plan.ledger, world.limits);
+        let after = world.clone().with(|world| world.take_off(&plan)).ledger();
+        let limits = world.limits;
         prop_assert!(after.workers <= before.workers.max(limits.workers.unwrap_or(u32::MAX)));
         prop_assert!(after.starting <= before.starting.max(limits.starting));
         prop_assert!(after.registering <= before.registering.max(world.registering.unwrap_or(0)));
@@ -331,11 +332,12 @@ fn any_flights(machines: Vec<MachineId>) -> impl Strategy<Value = Vec<Flight>> {
     vec(one, 0..4).prop_map(|flights| {
         let mut machines = BTreeSet::new();
         let distinct = |flight: &Flight| flight.machine.as_ref().is_none_or(|id| machines.insert(id.clone()));
-        let flights = flights.into_iter().filter({
-            let mut distinct = distinct;
-            move |flight| distinct(flight)
-        });
-        flights.enumerate().map(|(at, flight)| Flight { name: format!("flying-{at}"), ..flight }).collect()
+        flights
+            .into_iter()
+            .filter(distinct)
+            .enumerate()
+            .map(|(at, flight)| Flight { name: format!("flying-{at}"), ..flight })
+            .collect()
     })
 }
 

@@ -1,7 +1,6 @@
 //! Which jobs get a worker, how, and why the others wait.
 
 use rookery_fleet::capacity::Shortage;
-use rookery_fleet::claim::Fit;
 
 use super::*;
 use crate::demand::Refusal;
@@ -234,7 +233,6 @@ fn a_claim_takes_what_the_machine_will_have() {
         panic!("{plan:?}")
     };
     assert_eq!((*resize, *footprint), (Some(size), size.into()));
-    let _: Fit = Fit::Resize(size);
 }
 
 #[test]
