@@ -12,7 +12,7 @@ use rookery_daemon::settings::Origin;
 use rookery_daemon::{Clock, Supervisor};
 use rookery_hatchery::run::{Parts, Policy, Running, StartError, start};
 use rookery_hatchery::settings::{self, Settings};
-use rookery_vim_client::{Endpoint, TcpDial, Trust};
+use rookery_vim_client::{Dial, Endpoint, TcpDial, Trust};
 use rookery_vim_sim::server::Blobs;
 use rookery_vim_sim::{Login, Model};
 use tempfile::TempDir;
@@ -31,7 +31,8 @@ pub struct Lab {
     pub cds: rookery_cds_sim::Running,
     /// Where it is.
     pub cds_url: String,
-    supervisor: Supervisor,
+    clock: Clock,
+    pub(crate) supervisor: Supervisor,
     options: LabOptions,
     _files: TempDir,
 }
@@ -139,25 +140,39 @@ impl Lab {
 
     /// Starts both simulators on free ports.
     pub async fn start(options: LabOptions) -> Self {
-        let supervisor = Supervisor::new();
-        let files = TempDir::new().expect("a folder for files");
-        let model: Model = toml::from_str(&options.model).expect("a model");
-        let clock = rookery_vim_sim::Clock::real(Clock::system());
-        let made = clock.now().checked_sub(options.age).expect("a time");
-        let world = model.build(options.vcenter.clone(), made).expect("a vCenter");
-        let blobs = Blobs::in_folder(files.path()).expect("a folder for files");
-        let vcenter = rookery_vim_sim::server::Running::start(world, clock, blobs, &supervisor);
         let (listener, vcenter_url) = listen().await;
-        let (serving, over) = (vcenter.clone(), supervisor.token());
-        supervisor.spawn("the lab's vCenter", async move {
+        let (cds_listener, cds_url) = listen().await;
+        let key = SigningKey::generate().expect("a key");
+        let lab = Self::build(options, Clock::system(), key, vcenter_url, cds_url);
+        let (serving, over) = (lab.vcenter.clone(), lab.supervisor.token());
+        lab.supervisor.spawn("the lab's vCenter", async move {
             tokio::select! {
                 biased;
                 () = over.cancelled() => {}
                 () = serving.serve(listener, None) => {}
             }
         });
+        lab.cds.serve(cds_listener);
+        lab
+    }
 
-        let (listener, cds_url) = listen().await;
+    /// Both simulators, reached by pipes alone.
+    pub(crate) fn build(
+        options: LabOptions,
+        clock: Clock,
+        key: SigningKey,
+        vcenter_url: String,
+        cds_url: String,
+    ) -> Self {
+        let supervisor = Supervisor::new();
+        let files = TempDir::new().expect("a folder for files");
+        let model: Model = toml::from_str(&options.model).expect("a model");
+        let vcenter_clock = rookery_vim_sim::Clock::real(clock.clone());
+        let made = vcenter_clock.now().checked_sub(options.age).expect("a time");
+        let world = model.build(options.vcenter.clone(), made).expect("a vCenter");
+        let blobs = Blobs::in_folder(files.path()).expect("a folder for files");
+        let vcenter = rookery_vim_sim::server::Running::start(world, vcenter_clock, blobs, &supervisor);
+
         let mut config = Config { url: cds_url.clone(), ..options.cds.clone() };
         config.builtin.push(BuiltinConsumer {
             name: "hatchery".to_owned(),
@@ -172,12 +187,10 @@ impl Lab {
         });
         config.code_models.push(CodeModel::vsphere(Self::DEBIAN, "debian12"));
         config.code_models.push(CodeModel::vsphere(Self::ROCKY, "rocky9"));
-        let key = SigningKey::generate().expect("a key");
-        let clock = rookery_cds_sim::Clock::wall(Clock::system());
-        let world = rookery_cds_sim::World::new(config, key, clock.now());
-        let cds = rookery_cds_sim::Running::start(world, clock, &supervisor);
-        cds.serve(listener);
-        Self { vcenter, vcenter_url, cds, cds_url, supervisor, options, _files: files }
+        let cds_clock = rookery_cds_sim::Clock::wall(clock.clone());
+        let world = rookery_cds_sim::World::new(config, key, cds_clock.now());
+        let cds = rookery_cds_sim::Running::start(world, cds_clock, &supervisor);
+        Self { vcenter, vcenter_url, cds, cds_url, clock, supervisor, options, _files: files }
     }
 
     /// With another vCenter for the hatchery; the lab's own has nothing to do then.
@@ -247,20 +260,41 @@ password = "guest-secret"
 
     /// Starts a hatchery in this process, if it can.
     pub async fn try_hatch(&self) -> Result<Scene, StartError> {
-        let settings = self.settings();
-        let supervisor = Supervisor::new();
-        let (listener, url) = listen().await;
         let dial = |url: &str| {
             let (endpoint, _) = Endpoint::parse(url).expect("an address");
             Arc::new(TcpDial::new(endpoint, &Trust::Insecure).expect("no TLS"))
         };
+        let pages = Some(listen().await);
+        self.hatch_with(self.settings(), dial(&self.vcenter_url), dial(&self.cds_url), pages).await
+    }
+
+    /// Starts a hatchery with these settings over these ways, if it can. It has no pages.
+    pub async fn hatch_over(
+        &self,
+        settings: Settings,
+        vcenter: Arc<dyn Dial>,
+        cds: Arc<dyn Dial>,
+    ) -> Result<Scene, StartError> {
+        self.hatch_with(settings, vcenter, cds, None).await
+    }
+
+    async fn hatch_with(
+        &self,
+        settings: Settings,
+        vcenter: Arc<dyn Dial>,
+        cds: Arc<dyn Dial>,
+        pages: Option<(TcpListener, String)>,
+    ) -> Result<Scene, StartError> {
+        let (listener, url) = pages.unzip();
+        let url = url.unwrap_or_default();
+        let supervisor = Supervisor::new();
         let parts = Parts {
             settings,
-            vcenter: dial(&self.vcenter_url),
-            cds: dial(&self.cds_url),
-            clock: Clock::system(),
+            vcenter,
+            cds,
+            clock: self.clock.clone(),
             random: StdRng::seed_from_u64(7),
-            listener: Some(listener),
+            listener,
             instance: format!("lab-{}", self.vcenter_url),
             hostname: "lab".to_owned(),
             version: "0".to_owned(),

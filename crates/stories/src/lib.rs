@@ -7,11 +7,13 @@
 //! Start reading at [`Vcsim`] and [`Govc`].
 #![expect(clippy::expect_used, clippy::panic, reason = "a test kit fails by panicking")]
 
+mod crash;
 mod cutting;
 mod govc;
 mod lab;
 mod page;
 mod pattern;
+mod paused;
 mod program;
 mod proxy;
 mod raw;
@@ -21,11 +23,13 @@ mod tools;
 mod vcsim;
 mod world;
 
+pub use crash::{Moment, Wire};
 pub use cutting::{CutAfter, PipeDial, Recording, Relay, split_answers};
 pub use govc::Govc;
 pub use lab::{Lab, LabOptions, Scene};
 pub use page::read_page;
 pub use pattern::{Pattern, PatternCheck};
+pub use paused::{Finding, Stage, Vm};
 pub use program::{Outcome, Program, Running, binary, rookery, start_rookery};
 pub use proxy::{Amend, Exchange, Held, Proxy};
 pub use raw::{Raw, Refused, enveloped};
