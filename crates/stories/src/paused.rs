@@ -173,15 +173,19 @@ impl Stage {
         Govc::at(&format!("http://{}:{}@{address}/sdk", Vcsim::USER, Vcsim::PASSWORD))
     }
 
-    /// Waits for something that must come within a day.
+    /// Waits for something that must come within an hour.
     pub async fn until<F: Future<Output = bool>>(&self, what: &str, mut look: impl FnMut() -> F) {
-        for _ in 0..24 * 3600 / 5 {
+        for _ in 0..3600 / 5 {
             if look().await {
                 return;
             }
             sleep(Duration::from_secs(5)).await;
         }
-        panic!("it never came true that {what}");
+        let machines = self.vms().await.into_values().filter(|vm| !vm.template);
+        let machines: Vec<_> = machines.map(|vm| (vm.name, vm.on, vm.notes)).collect();
+        let jobs = self.lab.cds.jobs().await.unwrap_or_default();
+        let jobs: Vec<_> = jobs.iter().map(|job| (&job.id, &job.history, &job.infos)).collect();
+        panic!("it never came true that {what}: {machines:?}, {jobs:?}");
     }
 
     /// Waits until all jobs have ended.
