@@ -99,19 +99,21 @@ async fn what_others_have_is_not_given() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_address_is_not_given_again_while_a_clone_of_a_former_life_takes_it() {
     let lab = lab_with("iprange = \"192.0.2.8/29\"\ngateway = \"192.0.2.1\"\n", "").await;
-    slow_down(&lab, "3s", "0s").await;
+    slow_down(&lab, "50s", "0s").await;
     lab.v2_job(Lab::DEBIAN, "true").await;
     let scene = lab.hatch().await;
     eventually("a clone runs", async || clones_run(&lab).await == 1).await;
     scene.crash().await;
+    slow_down(&lab, "0s", "0s").await;
     let scene = lab.hatch().await;
-    assert_eq!(clones_run(&lab).await, 1, "it still runs");
     let nonce = nonce();
     let job = lab.v2_job(Lab::ROCKY, &format!("echo {nonce}")).await;
     reported(&scene, "the job waits for the clone", |report| {
         report.waiting.values().any(|line| line.reason == "address")
     })
     .await;
+    assert_eq!(clones_run(&lab).await, 1, "it still runs");
+    control(&lab, Control::Advance(jiff::SignedDuration::from_secs(50))).await;
     let job = lab.ended(&job).await;
     assert!(job.status == Status::Success && job.logs.contains(&nonce), "{job:#?}");
     let given = given(&lab).await;

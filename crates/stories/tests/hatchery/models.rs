@@ -140,8 +140,9 @@ async fn a_model_that_was_changed_gets_a_new_template_and_the_old_one_goes_when_
     .await;
     let new = template(&lab, "deb").await.expect("a template");
     assert_ne!(new.mark("worker_model_last_modified"), old.mark("worker_model_last_modified"));
-    let kept = machines(&lab).await.into_iter().find(|machine| machine.id == old.id);
-    let kept = kept.expect("the worker's disks stand on it");
+    let all = machines(&lab).await;
+    let kept = all.iter().find(|machine| machine.id == old.id);
+    let kept = kept.unwrap_or_else(|| panic!("disks of {worker} stand on it: {all:#?}"));
     assert_eq!(kept.name, format!("deb-old-{}", old.id));
     let nonce = nonce();
     let job = v1_job(&lab, "deb", &probe(&nonce)).await;
