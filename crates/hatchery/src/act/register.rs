@@ -10,6 +10,7 @@
 
 use std::time::Duration;
 
+use rookery_cds::V1Model;
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::sweep::Doom;
 use rookery_fleet::{MachineId, Mark};
@@ -21,7 +22,8 @@ use super::launching::For;
 use super::spawn::tried;
 use super::{Crew, Ending, Failure, fixed};
 use crate::flight::FlightId;
-use crate::model::Runs;
+use crate::keeper::Message;
+use crate::model::{Runs, last_modified};
 use crate::plan::{Left, Registration, Remake, retired_name, temporary_name};
 
 /// How long the making of a template may take in all.
@@ -39,6 +41,15 @@ impl Crew {
         let model = &registration.model;
         let runs = Runs::v1(model, String::new());
         let Ok(v1) = self.v1() else { return Ending::Lost };
+        // A list of a few seconds ago may be from before the model was registered.
+        match v1.models().await {
+            Ok(now) if now.iter().any(|now| is_same(now, model)) => {}
+            Ok(now) => {
+                self.keeper.send(Message::Models(now)).await.ok();
+                return Ending::Lost;
+            }
+            Err(error) => return Ending::Failed(Failure { error: chain(&error), ..Failure::default() }),
+        }
         let user = match self.user(&runs).await {
             Ok(user) => user,
             Err(error) => return self.not_registered(&runs, *tried(error, None)).await,
@@ -225,4 +236,10 @@ impl Crew {
             card_class: wanted.card_class.clone(),
         }
     }
+}
+
+/// Whether a model is still as it was when its registration was planned.
+fn is_same(now: &V1Model, planned: &V1Model) -> bool {
+    let state = |model: &V1Model| (model.need_registration, model.check_registration, last_modified(model));
+    now.path() == planned.path() && state(now) == state(planned)
 }

@@ -88,6 +88,7 @@ async fn a_model_is_registered_and_its_job_runs_with_the_v1_token_alone() {
     let at = |what: &str| {
         steps.iter().position(|step| step.contains(what)).unwrap_or_else(|| panic!("{what}: {steps:#?}"))
     };
+    assert_eq!(steps.iter().filter(|step| step.ends_with("to deb-tmp")).count(), 1, "{steps:#?}");
     assert!(at("to deb-tmp") < at("Renamed deb-tmp"), "{steps:#?}");
     assert!(at("Renamed deb-tmp") < at("to register-"), "{steps:#?}");
     let foreign = lab.job(&foreign).await;
