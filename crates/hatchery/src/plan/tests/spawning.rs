@@ -268,6 +268,22 @@ fn a_clone_gets_the_first_address_that_nobody_has_and_waits_if_there_is_none() {
 }
 
 #[test]
+fn two_clones_of_one_pass_have_two_addresses() {
+    let plan = world([])
+        .with(|world| (world.demands, world.networks) = (vec![demand(1), demand(2)], network("10.0.0.0/30")))
+        .plan();
+    let addresses: BTreeSet<_> = plan
+        .spawns
+        .iter()
+        .filter_map(|spawn| match &spawn.path {
+            Path::Clone { address, .. } => address.as_ref().map(|assigned| assigned.ip),
+            Path::Claim { .. } => None,
+        })
+        .collect();
+    assert_eq!(addresses.len(), 2);
+}
+
+#[test]
 fn a_template_that_failed_rests_until_its_time() {
     let rests = |until: &str| {
         waiting([]).with(|world| {
