@@ -119,7 +119,8 @@ fn help_of_a_command_that_connects() {
 #[test]
 fn verbosity_chooses_what_is_logged() {
     let filter = |args: &[&str]| Cli::try_parse_from(args).unwrap().telemetry(None).filter;
-    assert_eq!(filter(&["rookery", "up"]), QUIET);
+    assert_eq!(filter(&["rookery", "vm", "ls"]), QUIET);
+    assert_eq!(filter(&["rookery", "up"]), SILENT);
     assert_eq!(filter(&["rookery", "-v", "up"]), VERBOSE);
     assert_eq!(filter(&["rookery", "up", "-vv"]), VERY_VERBOSE);
     assert_eq!(filter(&["rookery", "up", "--log", "trace"]), "trace");

@@ -1,5 +1,6 @@
 //! The same hatchery on VMware's own simulator, which knows nothing of ours. `govc` tells what became of its VMs.
 
+mod go;
 mod nest;
 
 use rookery_cds_sim::{Job, NewJob, Status};

@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use rookery_cds_sim::{NewJob, Status};
 use rookery_daemon::Supervisor;
-use rookery_stories::{Govc, Lab, LabOptions, Proxy, Vcsim, VcsimOptions, eventually};
+use rookery_stories::{Govc, Lab, LabOptions, Vcsim, VcsimOptions, connect, eventually};
+use rookery_vim::Node;
+use rookery_vim::methods::ReconfigVmTask;
+use rookery_vim::specs::{OptionValue, VirtualMachineConfigSpec};
 use serde_json::Value;
 
 /// What `govc` tells of a VM.
@@ -30,8 +33,6 @@ pub(super) struct Nest {
     pub(super) lab: Lab,
     pub(super) vcsim: Vcsim,
     pub(super) govc: Govc,
-    /// What the hatchery speaks to.
-    pub(super) proxy: Proxy,
     supervisor: Supervisor,
 }
 
@@ -78,7 +79,7 @@ impl Nest {
         let vcsim = Vcsim::start(VcsimOptions::plain(4).with("-autostart=false").with_boxes()).await;
         let (govc, supervisor) = (Govc::new(&vcsim), Supervisor::new());
         let proxy = vcsim.gateway(&supervisor).await;
-        let nest = Self { lab: lab.with_vcenter_at(proxy.address()), vcsim, govc, proxy, supervisor };
+        let nest = Self { lab: lab.with_vcenter_at(proxy.address()), vcsim, govc, supervisor };
         nest.furnish().await;
         nest
     }
@@ -99,6 +100,20 @@ impl Nest {
         // Another hatchery's, with all that ours would sweep at once.
         let notes = r#"{"hatchery_name":"somebody-else","worker_name":"letters","to_delete":true}"#;
         govc.run(&["vm.change", "-vm", "letters", "-annotation", notes]).await;
+    }
+
+    /// Lets the guest of a VM be worked in that was not cloned by the hatchery.
+    pub(super) async fn make_ready(&self, name: &str) {
+        let client = connect(self.vcsim.address()).await;
+        let snapshot = client.inventory.complete().await.expect("it loads");
+        let vm = snapshot.named(name).next().expect("it is there").id.clone();
+        let ready = OptionValue {
+            key: "SET.guest.guestOperationsReady".to_owned(),
+            value: Node::leaf("value", "boolean", "true"),
+        };
+        let spec = VirtualMachineConfigSpec { extra_config: vec![ready], ..Default::default() };
+        client.client.call(&ReconfigVmTask { this: vm, spec }).await.expect("it is set");
+        client.close().await;
     }
 
     /// All VMs, by id.
