@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::machine::{Machine, MachineId, Power, View};
+use crate::machine::{Machine, MachineId, Power, Role, View};
 use crate::mark::Mark;
 use crate::standing::{Standing, standing};
 use crate::workers::{Listing, WorkerState};
@@ -136,6 +136,10 @@ impl Judge<'_> {
     }
 
     fn by_standing(&self, machine: &Machine, mark: &Mark) -> Result<Reason, Why> {
+        // Whatever it was to become: what is a template may be cloned by anybody.
+        if machine.role == Role::Template {
+            return Err(Why::Template);
+        }
         let standing = standing(machine, self.facts.owner);
         match standing {
             Standing::Foreign | Standing::Unknown => return Err(Why::Unknown),

@@ -223,6 +223,8 @@ fn a_doomed_machine_is_remembered_until_it_is_surely_gone() {
     state.look(View::default(), at(1));
     assert_eq!(state.doomed.len(), 1, "a view that is not whole shows no absence");
     look(&mut state, 2);
+    assert_eq!(state.doomed.len(), 1, "the inventory may not show it yet");
+    look(&mut state, 3600);
     assert!(state.doomed.is_empty());
 }
 
