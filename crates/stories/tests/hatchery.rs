@@ -4,7 +4,6 @@
     clippy::panic,
     clippy::print_stdout,
     reason = "a story fails by panicking, in its helper functions, too, and tells what it has counted"
-    reason = "a story fails by panicking, in its helper functions, too"
 )]
 
 mod hatchery {
