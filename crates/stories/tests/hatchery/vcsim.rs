@@ -1,6 +1,8 @@
 //! The same hatchery on VMware's own simulator, which knows nothing of ours. `govc` tells what became of its VMs.
 
 mod go;
+mod kills;
+mod limits;
 mod nest;
 
 use rookery_cds_sim::{Job, NewJob, Status};
