@@ -78,6 +78,7 @@ impl Keeper {
         let inventory = self.inventory.clone();
         let mut seen = inventory.snapshot();
         loop {
+            let idle = IDLE.min(self.wanted.borrow().cleaning.interval);
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
@@ -89,7 +90,7 @@ impl Keeper {
                     Ok(newer) => seen = newer,
                     Err(_) => return,
                 },
-                () = sleep(IDLE) => {}
+                () = sleep(idle) => {}
             }
             for _ in 0..AT_ONCE {
                 let Ok(message) = self.inbox.try_recv() else { break };

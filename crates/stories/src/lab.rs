@@ -234,8 +234,8 @@ password = "guest-secret"
             password = Vcsim::PASSWORD,
             vcenter = self.vcenter_url,
             name = Self::NAME,
-            extra = self.options.settings,
-            tables = self.options.tables,
+            extra = impatient(&self.options.settings),
+            tables = registering_soon(&self.options.tables),
             key = KEY,
             v1 = token("token", "v1-token", self.options.v1),
             v2 = token("tokenV2", "v2-token", self.options.v2),
@@ -357,6 +357,24 @@ impl Scene {
     /// Ends the hatchery as a crash does: nothing is finished, and nobody is told.
     pub async fn crash(self) {
         self.supervisor.shutdown(Duration::ZERO).await.ok();
+    }
+}
+
+/// Nobody waits a minute in a story for what could be looked at now.
+fn impatient(settings: &str) -> String {
+    let missing = |key: &str| !settings.contains(key);
+    let soon = [("killAwolServersInterval", 1), ("workerProvisioningInterval", 30)];
+    let soon = soon.iter().filter(|(key, _)| missing(key)).map(|(key, seconds)| format!("{key} = {seconds}\n"));
+    soon.chain([settings.to_owned()]).collect()
+}
+
+fn registering_soon(tables: &str) -> String {
+    const TABLE: &str = "[commonConfiguration.provision]\n";
+    const SOON: &str = "[commonConfiguration.provision]\nregisterFrequency = 1\n";
+    match (tables.contains("registerFrequency"), tables.contains(TABLE)) {
+        (true, _) => tables.to_owned(),
+        (false, true) => tables.replace(TABLE, SOON),
+        (false, false) => format!("{SOON}{tables}"),
     }
 }
 

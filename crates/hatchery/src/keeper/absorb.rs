@@ -29,7 +29,9 @@ const LONGEST_REST: Duration = Duration::from_mins(10);
 const UNUSABLE: Duration = Duration::from_mins(1);
 /// How long a model is left alone that somebody else registers.
 const BOOKED: Duration = Duration::from_mins(1);
-/// How long a machine is left alone that could not be claimed or changed.
+/// How long a machine is left alone that could not be deleted or taken back.
+const UNCHANGED: Duration = Duration::from_secs(5);
+/// How long a machine is left alone that could not be claimed, or that was deleted.
 const AVOIDED: Duration = Duration::from_mins(1);
 /// How long an address is held that a machine may have which nobody can see.
 const LINGERING: Duration = Duration::from_mins(15);
@@ -116,7 +118,7 @@ impl Keeper {
         let now = self.crew.clock.now();
         // What has ended since the last pass is known by its machine alone.
         self.state.look(self.observer.view(now), now);
-        self.state.avoid(Some(useless), now);
+        self.state.avoid(Some(useless), now, AVOIDED);
         let observer = &self.observer;
         let changed_at = |id: &_| observer.changed_at(id);
         let placed =
@@ -169,7 +171,7 @@ impl State {
                     (Work::Delete(of), Some(machine)) => {
                         self.doomed.remove(machine);
                         // The inventory may show it for a while.
-                        self.avoid(Some(machine.clone()), now);
+                        self.avoid(Some(machine.clone()), now, AVOIDED);
                         self.freed.push((of.clone(), Some(machine.clone())));
                     }
                     (Work::Unclaim(of), machine) => {
@@ -220,7 +222,7 @@ impl State {
         match (&flight.work, flight.job()) {
             (Work::Delete(_) | Work::Unclaim(_), _) => {
                 warn!(vm = %flight.name, error, "machine could not be changed; it is tried again after a while");
-                self.avoid(flight.machine.clone(), now);
+                self.avoid(flight.machine.clone(), now, UNCHANGED);
             }
             (_, Some(job)) if tried => self.count(&job.clone(), now),
             (_, Some(_)) => {}
@@ -258,9 +260,9 @@ impl State {
         }
     }
 
-    fn avoid(&mut self, machine: Option<MachineId>, now: Timestamp) {
+    fn avoid(&mut self, machine: Option<MachineId>, now: Timestamp, time: Duration) {
         if let Some(machine) = machine {
-            self.avoided_until.insert(machine.clone(), later(now, AVOIDED));
+            self.avoided_until.insert(machine.clone(), later(now, time));
             self.avoided.insert(machine);
         }
     }

@@ -277,6 +277,7 @@ url = "{cds}"
 maxWorker = 16
 maxConcurrentProvisioning = 10
 region = "{REGION}"
+registerFrequency = 2
 
 [[workerProvisioning]]
 modelVMWare = "debian-12"

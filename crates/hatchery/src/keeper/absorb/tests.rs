@@ -174,12 +174,12 @@ fn a_model_that_cannot_be_used_is_tried_again_after_a_minute() {
 }
 
 #[test]
-fn a_machine_that_could_not_be_changed_is_avoided_for_a_minute() {
+fn a_machine_that_could_not_be_changed_is_avoided_for_a_moment() {
     for work in [Work::Delete(Trace::default()), Work::Unclaim(Trace::default())] {
         let mut state = State::default();
         end(&mut state, 0, work, failed(|_| {}));
         assert!(state.avoided.contains(&MachineId::new("vm-w")));
-        look(&mut state, 60);
+        look(&mut state, 5);
         assert!(state.avoided.is_empty());
     }
 }
