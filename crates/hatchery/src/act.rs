@@ -112,7 +112,10 @@ impl Crew {
         let held = match self.hold(job).await {
             Ok(held) => held,
             Err(error) if error.is_lost_race() || error.is_gone() => return Ending::Lost,
-            Err(error) => return Ending::NotHeld { error: chain(&error) },
+            Err(error) => {
+                self.let_go(job, &error).await;
+                return Ending::NotHeld { error: chain(&error) };
+            }
         };
         match self.fail(held, attempts).await {
             Ok(()) => {

@@ -364,7 +364,8 @@ impl Scene {
 fn impatient(settings: &str) -> String {
     let missing = |key: &str| !settings.contains(key);
     let soon = [("killAwolServersInterval", 1), ("workerProvisioningInterval", 30)];
-    let soon = soon.iter().filter(|(key, _)| missing(key)).map(|(key, seconds)| format!("{key} = {seconds}\n"));
+    let soon =
+        soon.iter().filter(|(key, _)| missing(key)).map(|(key, seconds)| format!("{key} = {seconds}\n"));
     soon.chain([settings.to_owned()]).collect()
 }
 

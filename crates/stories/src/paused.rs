@@ -13,7 +13,8 @@ use rookery_daemon::{Clock, Supervisor};
 use rookery_hatchery::run::StartError;
 use rookery_hatchery::settings;
 use rookery_vim_sim::{
-    Announced, Body, Change, Control, Durations, GuestPower, GuestTimes, Id, Notice, ProgramRule, Settings, Span,
+    Announced, Body, Change, Control, Durations, GuestPower, GuestTimes, Id, Notice, ProgramRule, Settings,
+    Span,
 };
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -81,11 +82,8 @@ impl Stage {
     /// Sets a stage. Tokio's time must be paused.
     pub fn set(options: LabOptions, key: SigningKey) -> Self {
         let seconds = |seconds| Span::Constant(SignedDuration::from_secs(seconds));
-        let worker = ProgramRule {
-            arguments: "*worker*".to_owned(),
-            announced: true,
-            ..ProgramRule::default()
-        };
+        let worker =
+            ProgramRule { arguments: "*worker*".to_owned(), announced: true, ..ProgramRule::default() };
         let vcenter = Settings {
             allow_local_exec: false,
             programs: vec![worker],
@@ -107,7 +105,12 @@ impl Stage {
         };
         let start: Timestamp = "2031-02-03T04:05:06Z".parse().expect("a time");
         let lab = Lab::build(
-            LabOptions { vcenter, ..options },
+            // Time costs nothing here, but passes do.
+            LabOptions {
+                vcenter,
+                settings: format!("killAwolServersInterval = 60\n{}", options.settings),
+                ..options
+            },
             Clock::simulated(start),
             key,
             "http://vcenter.sim".to_owned(),

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use rookery_cds::{CdsError, InfoLevel, JobId, JobStatus, RunJob, SpawnInfo};
 use rookery_daemon::telemetry::chain;
+use tokio::time::sleep;
 use tracing::{debug, warn};
 
 use super::{Crew, Ending};
@@ -13,6 +14,10 @@ use crate::model::{Guest, Runs};
 pub(super) const START: Duration = Duration::from_secs(9 * 60 + 30);
 /// A V1 booking must outlast the start, or the job is offered again while its worker boots.
 const BOOKING: Duration = Duration::from_secs(11 * 60);
+
+/// How often, and with which pauses, it is looked whose a job is after its answer was lost.
+const LOOKS: usize = 12;
+const PAUSE: Duration = Duration::from_secs(5);
 
 /// A job that is ours.
 #[derive(Debug, Clone)]
@@ -28,6 +33,42 @@ impl Crew {
             JobId::V2(id) => drop(self.v2()?.take(id).await?),
         }
         Ok(Held { job: job.clone() })
+    }
+
+    /// Gives a job back that may be ours although nobody told us so: CDS would offer it to nobody for minutes. It is read
+    /// first, since it may as well be somebody else's.
+    pub(super) async fn let_go(&self, job: &JobId, lost: &CdsError) {
+        if !lost.may_have_happened() {
+            return;
+        }
+        for _ in 0..LOOKS {
+            match self.release_if_ours(job).await {
+                Ok(()) => return,
+                Err(error) => debug!(%job, error = %chain(&error), "whose a job is cannot be seen yet"),
+            }
+            sleep(PAUSE).await;
+        }
+        warn!(%job, "job may be ours, and cannot be read; CDS offers it again by itself");
+    }
+
+    async fn release_if_ours(&self, job: &JobId) -> Result<(), CdsError> {
+        let read = match job {
+            JobId::V1(id) => match self.v1()?.job(*id).await {
+                Ok(found) => Ok(found.booked_by.id == self.v1()?.service().await?.id),
+                Err(error) => Err(error),
+            },
+            JobId::V2(id) => {
+                let found = self.v2()?.job(id).await;
+                found.map(|detail| is_ours(&detail.job, &self.wanted().name, ""))
+            }
+        };
+        match (read, job) {
+            (Ok(false), _) => Ok(()),
+            (Ok(true), JobId::V1(id)) => self.v1()?.release(*id).await,
+            (Ok(true), JobId::V2(id)) => self.v2()?.release(id).await,
+            (Err(error), _) if error.is_gone() => Ok(()),
+            (Err(error), _) => Err(error),
+        }
     }
 
     /// Tells the people who wait for the job that its worker is being started.

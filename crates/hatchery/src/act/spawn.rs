@@ -45,6 +45,7 @@ impl Crew {
             Err(error) if error.is_lost_race() || error.is_gone() => return Ending::Lost,
             Err(error) => {
                 self.metrics.stage_failed(Stage::Take);
+                self.let_go(&spawn.job, &error).await;
                 return Ending::NotHeld { error: chain(&error) };
             }
         };
