@@ -33,6 +33,15 @@ async fn a_vm_is_made_ready_and_a_program_is_launched_once() {
     let address = "192.0.2.17".parse().expect("an address");
     assert_eq!(world.hands.ready(&vm, Some(address), &user).await.expect("ready"), address);
     assert_eq!(world.hands.ready(&vm, None, &user).await.expect("ready"), address);
+    assert_eq!(world.hands.addressed(&vm, Some(address)).await.expect("addressed"), address);
+    assert_eq!(world.hands.addressed(&vm, None).await.expect("addressed"), address);
+
+    let sizes = world.hands.disk_sizes(std::slice::from_ref(&vm)).await.expect("sizes");
+    let disks = world.govc.json(&["device.info", "-vm", VM, "disk-*"]).await;
+    let disks = disks["devices"].as_array().expect("disks").iter();
+    let shown: u64 = disks.map(|disk| disk["capacityInKB"].as_u64().expect("a size")).sum();
+    assert!(shown > 0);
+    assert_eq!(sizes.get(&vm), Some(&shown));
 
     let code = world.hands.run_to_end(&vm, &user, &shell("exit 7"), PATIENCE).await.expect("it ends");
     assert_eq!(code, 7);

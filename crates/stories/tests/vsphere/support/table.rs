@@ -301,7 +301,13 @@ pub(super) const TABLE: &[Row] = &[
     },
     Row {
         operation: "wait for a guest, and run programs in it once",
-        calls: &["hands::guest::ready", "hands::guest::launch", "hands::guest::run_to_end"],
+        calls: &[
+            "hands::guest::ready",
+            "hands::guest::addressed",
+            "hands::guest::launch",
+            "hands::guest::run_to_end",
+            "hands::disks::disk_sizes",
+        ],
         shown: In(&["hands::guests::a_vm_is_made_ready_and_a_program_is_launched_once"]),
     },
     Row {
