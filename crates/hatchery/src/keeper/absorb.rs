@@ -75,6 +75,8 @@ impl Keeper {
             Message::Workers { begun, v1, v2 } => {
                 state.v1_workers = v1.iter().map(|worker| worker.name.clone()).collect();
                 state.absorb_workers(begun, v1.into_iter().chain(v2).collect());
+                let known = &state.workers;
+                state.missed.retain(|name| known.iter().any(|worker| worker.name == *name));
             }
             Message::Models(models) => {
                 state.short_models = short_models(&models);

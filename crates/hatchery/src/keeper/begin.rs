@@ -145,14 +145,18 @@ impl Keeper {
         self.fly("release of a job", id, async move { crew.free(&job, &worker).await });
     }
 
-    fn disable(&self, name: &str) {
+    fn disable(&mut self, name: &str) {
         let known = self.state.workers.iter().find(|worker| worker.name == name);
         let Some(worker) = known.cloned() else { return };
+        let metrics = self.crew.metrics.clone();
         let Some(v1) = self.crew.cds.v1().cloned().filter(|_| self.state.v1_workers.contains(name)) else {
-            warn!(worker = name, "V2 worker has no machine; CDS will notice that it does not answer");
+            // Each listing has it until CDS misses it: once is enough.
+            if self.state.missed.insert(name.to_owned()) {
+                metrics.leak_found(Leak::WorkerWithoutMachine);
+                warn!(worker = name, "V2 worker has no machine; CDS will notice that it does not answer");
+            }
             return;
         };
-        let metrics = self.crew.metrics.clone();
         self.supervisor.spawn("disabling of a worker", async move {
             match v1.disable(&worker).await {
                 Ok(()) => {

@@ -53,6 +53,8 @@ pub struct State {
     pub(super) v1_workers: BTreeSet<String>,
     pub(super) registered_once: BTreeSet<String>,
     pub(super) suspects: Suspects,
+    /// Workers without a machine that somebody was told of.
+    pub(super) missed: BTreeSet<String>,
     /// The V1 models that CDS knows.
     pub models: Option<Vec<V1Model>>,
     pub(super) short_models: Vec<demand::V1Model>,

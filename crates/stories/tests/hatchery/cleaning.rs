@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use rookery_cds_sim::{Fault, NewJob, Status, Trouble};
 use rookery_daemon::Clock;
-use rookery_stories::{Govc, Lab, LabOptions, eventually};
+use rookery_stories::{Govc, Lab, LabOptions, eventually, read_page};
 use serde_json::{Value, json};
 
 use super::history::{asked, line, lives, peace, refuse, requests, trouble};
@@ -225,6 +225,11 @@ async fn a_worker_without_a_machine_is_disabled_after_two_looks_where_cds_can_do
     let lists = all[..disabled].iter().filter(|entry| entry.path == "/worker").count();
     assert!(lists >= looks + 2, "{lists} {looks}");
     assert!(all[disabled].path.starts_with("/worker/"), "there is no such call for V2 workers");
+    let listed = async || requests(&lab).await.iter().filter(|entry| entry.path == "/worker").count();
+    eventually("it is looked at again", async || listed().await > lists + 1).await;
+    let (_, _, metrics) = read_page(&format!("{}/metrics", scene.url)).await.expect("the page is there");
+    let found = metrics.lines().find(|line| line.contains("\"worker_without_machine\"")).expect("a sample");
+    assert!(found.ends_with(" 2"), "each is told of once: {found}");
     scene.stop().await;
     lab.close().await;
 }
