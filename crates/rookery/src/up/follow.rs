@@ -11,6 +11,7 @@ use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use rookery_cds_sim::Notice;
 use rookery_daemon::Supervisor;
+use rookery_hatchery::report::Report;
 use rookery_vim_sim::Body;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
@@ -29,6 +30,8 @@ use crate::output::{LocalTime, Out};
 const TICK: Duration = Duration::from_millis(500);
 /// How many events are remembered.
 const RECENT: usize = 10;
+/// How long nothing is said before somebody wonders.
+const QUIET: Duration = Duration::from_secs(15);
 /// How long no job ends before something must be wrong.
 const PATIENCE: Duration = Duration::from_mins(5);
 /// How long what is left may take to go after the last job.
@@ -121,7 +124,7 @@ impl Follower<'_> {
     /// Feeds and follows; ends once there is nothing more to feed or to wait for, and that was asked for.
     async fn until_all_have_ended(&mut self, out: &mut Out) -> anyhow::Result<()> {
         let wanted = self.args.jobs.map(u64::from);
-        let (mut feed, mut draw, mut progress) = (Instant::now(), Instant::now(), Instant::now());
+        let [mut feed, mut draw, mut progress, mut said] = [Instant::now(); 4];
         loop {
             let more = wanted.is_none_or(|wanted| self.samples.made() < wanted);
             let ended = self.tally.counts().ended();
@@ -144,11 +147,18 @@ impl Follower<'_> {
                     for line in self.heard(notice).await? {
                         if self.screen.is_none() {
                             out.line(&line).await?;
+                            said = Instant::now();
                         }
                     }
                     if self.tally.counts().ended() > ended {
                         progress = Instant::now();
                     }
+                }
+                () = sleep_until(said + QUIET), if self.screen.is_none() => {
+                    if let Some(open) = page::open(&self.tally, &self.report()) {
+                        out.line(&format!("{} {open}", self.now())).await?;
+                    }
+                    said = Instant::now();
                 }
                 () = sleep_until(progress + PATIENCE), if self.args.exit => return self.draw(),
             }
@@ -163,7 +173,7 @@ impl Follower<'_> {
             Err(RecvError::Lagged(_)) => self.nest.cds.jobs().await.unwrap_or_default(),
             Err(RecvError::Closed) => bail!("the simulated CDS has ended"),
         };
-        let now = self.time.of_day(self.time.now());
+        let now = self.now();
         let lines: Vec<_> =
             jobs.iter().filter_map(|job| self.tally.note(job)).map(|line| format!("{now} {line}")).collect();
         self.recent.extend(lines.iter().cloned());
@@ -171,8 +181,16 @@ impl Follower<'_> {
         Ok(lines)
     }
 
+    fn now(&self) -> String {
+        self.time.of_day(self.time.now())
+    }
+
+    fn report(&self) -> Arc<Report> {
+        Arc::clone(&self.nest.hatchery.board.report.borrow())
+    }
+
     fn page(&self) -> Vec<String> {
-        let report = Arc::clone(&self.nest.hatchery.board.report.borrow());
+        let report = self.report();
         page::lines(&page::View {
             jobs: self.args.jobs.map(u64::from),
             faults: self.args.faults,
@@ -196,10 +214,15 @@ impl Follower<'_> {
     async fn settle(&mut self, out: &mut Out) -> anyhow::Result<Ending> {
         let last = Instant::now();
         let leaks = async {
+            let mut said = last;
             loop {
                 let found = self.leaks().await?;
                 if found.is_empty() || last.elapsed() > SETTLING {
                     return anyhow::Ok(found);
+                }
+                if said.elapsed() > QUIET {
+                    out.line(&format!("{} all jobs have ended; {}", self.now(), found.join("; "))).await?;
+                    said = Instant::now();
                 }
                 sleep(LOOK).await;
             }
@@ -234,8 +257,7 @@ impl Follower<'_> {
 
     async fn leaks(&self) -> anyhow::Result<Vec<String>> {
         let dump = vcenter_dump(self.nest).await?;
-        let report = Arc::clone(&self.nest.hatchery.board.report.borrow());
-        recount::leaks(&dump, NAME, &report)
+        recount::leaks(&dump, NAME, &self.report())
     }
 }
 

@@ -73,11 +73,20 @@ fn state(view: &View<'_>) -> Vec<String> {
     if view.faults {
         lines.push("trouble      on purpose, on both sides".to_owned());
     }
-    lines.extend(waiting(view.report));
+    lines.extend(waiting(view.report).iter().map(|why| format!("waiting      {why}")));
     lines
 }
 
-/// The reasons that keep jobs and models waiting; one line each, the most common first.
+/// What is still to come, in one line for whoever reads a pipe.
+pub(super) fn open(tally: &Tally, report: &Report) -> Option<String> {
+    let jobs = tally.counts();
+    let open = jobs.all() - jobs.ended();
+    let counts = format!("{} wait, {} are taken, {} run", jobs.waiting, jobs.scheduling, jobs.building);
+    let why = waiting(report).first().map(|why| format!("; {why}")).unwrap_or_default();
+    (open > 0).then(|| format!("{open} jobs are open: {counts}{why}"))
+}
+
+/// The reasons that keep jobs and models waiting, the most common first.
 fn waiting(report: &Report) -> Vec<String> {
     let mut jobs = BTreeMap::<&str, usize>::new();
     for line in report.waiting.values() {
@@ -87,10 +96,9 @@ fn waiting(report: &Report) -> Vec<String> {
     reasons.sort_by_key(|(why, count)| (std::cmp::Reverse(*count), *why));
     let jobs = reasons.into_iter().map(|(why, count)| {
         let who = if count == 1 { "1 job".to_owned() } else { format!("{count} jobs") };
-        format!("waiting      {who}: {}", printable(why))
+        format!("{who}: {}", printable(why))
     });
-    let models =
-        report.warm_waiting.iter().map(|(model, why)| format!("waiting      {model}: {}", printable(why)));
+    let models = report.warm_waiting.iter().map(|(model, why)| format!("{model}: {}", printable(why)));
     jobs.chain(models).take(REASONS).collect()
 }
 
@@ -138,6 +146,7 @@ mod tests {
             recent: &["09:31:02 first".to_owned(), "09:31:03 second".to_owned()].into(),
             hints: &hints,
         };
+        assert_eq!(open(view.tally, &report), None, "no job was fed yet");
         let text = lines(&view).join("\n").replace(env!("CARGO_PKG_VERSION"), "VERSION");
         insta::assert_snapshot!(text, @r"
         Rookery VERSION: a hatchery at work between a simulated vCenter and a simulated CDS
