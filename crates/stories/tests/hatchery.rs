@@ -19,6 +19,7 @@ mod hatchery {
     mod metrics;
     mod models;
     mod protocol;
+    mod registrations;
     mod safety;
     mod takeover;
     mod up;

@@ -2,7 +2,6 @@
 
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::MachineId;
-use rookery_fleet::names::is_register_name;
 use rookery_fleet_vsphere::hands::Proof;
 use tracing::info;
 
@@ -19,8 +18,8 @@ pub struct Deletion {
     pub reason: String,
     /// Why, as a word for metrics.
     pub label: &'static str,
-    /// The path of the V1 model that it was to register.
-    pub model: String,
+    /// The path of the V1 model that it was to register, unless CDS was told already that this failed.
+    pub registers: Option<String>,
     /// Whether it is a template, which stays while disks stand on its own.
     pub is_template: bool,
 }
@@ -28,9 +27,6 @@ pub struct Deletion {
 impl Crew {
     /// Deletes a machine.
     pub async fn delete(&self, deletion: &Deletion) -> Ending {
-        if is_register_name(&deletion.name) {
-            self.report_registration(&deletion.model).await;
-        }
         let proof = Proof { owner: self.wanted().name.clone(), name: deletion.name.clone() };
         let deleted = if deletion.is_template {
             self.hands.delete_template(&deletion.machine, &proof).await
@@ -43,6 +39,10 @@ impl Crew {
         }
         self.metrics.deleted(deletion.label);
         info!(vm = %deletion.name, moref = %deletion.machine, reason = %deletion.reason, "machine deleted");
+        // Not before: a deletion may take several tries, and CDS leaves models alone that have failed too often.
+        if let Some(model) = &deletion.registers {
+            self.report_registration(model).await;
+        }
         Ending::Done
     }
 

@@ -9,7 +9,8 @@ use rookery_cds::{JobId, ModelPath};
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::capacity::Shortage;
 use rookery_fleet::flavor::Footprint;
-use rookery_fleet::sweep::EventTimes;
+use rookery_fleet::standing::{Standing, standing};
+use rookery_fleet::sweep::{Doom, EventTimes};
 use rookery_fleet::{Machine, MachineId, Mark, Role, names};
 use tokio::sync::mpsc;
 use tracing::{debug, info, warn};
@@ -123,12 +124,19 @@ impl Keeper {
             name: machine.name.clone(),
             reason,
             label,
-            model: mark.worker_model_path.clone(),
+            registers: self.unreported_registration(&machine, mark),
             is_template: machine.role == Role::Template,
         };
         let work = Work::Delete(trace(mark));
         let (crew, flight) = (self.crew.in_the_background(), self.take_off(about(&machine, work)));
         self.fly("deletion of a machine", flight, async move { crew.delete(&deletion).await });
+    }
+
+    /// The model whose registration ends with this machine, if nobody has told CDS how.
+    fn unreported_registration(&self, machine: &Machine, mark: &Mark) -> Option<String> {
+        let registers = standing(machine, &mark.hatchery_name) == Standing::Registering;
+        let told = self.state.doomed.get(&machine.id) == Some(&Doom::RegistrationEnded);
+        (registers && !told).then(|| mark.worker_model_path.clone())
     }
 
     /// Gives the job of a machine that was given up back to the queue. Only if nobody is at work for it: the job may have

@@ -1,0 +1,100 @@
+//! What CDS is told of registrations that fail: the truth, and each failure once. It leaves a model alone that has failed
+//! more than five times in a row.
+
+use rookery_cds_sim::{Config, Control as Cds, Entry, Fault, Model, SigningKey, Trouble};
+use rookery_stories::{Lab, LabOptions, Stage, Wire};
+use rookery_vim_sim::{Action, Control, FaultSpec, Rule};
+
+fn stage() -> Stage {
+    let deb = Model {
+        name: "deb".to_owned(),
+        image: "debian12".to_owned(),
+        user: "debian".to_owned(),
+        password: "guest-secret".to_owned(),
+        need_registration: true,
+        ..Model::default()
+    };
+    let cds = Config { models: vec![deb], ..Config::default() };
+    Stage::set(LabOptions { cds, ..LabOptions::default() }, SigningKey::generate().expect("a key"))
+}
+
+async fn trouble(stage: &Stage, fault: Fault) {
+    stage.lab.cds.control(Cds::AddFault(fault)).await.expect("CDS runs");
+}
+
+/// Calls about the machine of the registering worker fail.
+async fn refuse(stage: &Stage, method: &str, count: Option<u64>) {
+    let action = Action::Fault(FaultSpec::new("SystemError", "a rule of the story"));
+    let (method, target) = (method.to_owned(), "register-*".to_owned());
+    let rule = Rule { method, target, count, ..Rule::new(action) };
+    stage.lab.vcenter.control(Control::AddRule(rule)).await.expect("the vCenter runs");
+}
+
+/// How often CDS was told that the model failed.
+async fn failures(stage: &Stage) -> usize {
+    let told = |entry: &&Entry| entry.method == "PUT" && entry.path.ends_with("/deb/error");
+    stage.lab.cds.requests().await.expect("CDS runs").iter().filter(told).count()
+}
+
+/// How many workers have told what the model can do.
+async fn sign_ins(stage: &Stage) -> usize {
+    let told = |entry: &&Entry| entry.path == "/auth/consumer/worker/signin" && entry.status == 200;
+    stage.lab.cds.requests().await.expect("CDS runs").iter().filter(told).count()
+}
+
+/// Waits until the model is registered and nothing of it is left but its template.
+async fn is_registered(stage: &Stage) {
+    stage
+        .until("the model is registered and its worker's machine is gone", async || {
+            sign_ins(stage).await == 1 && stage.machines_of(Lab::NAME).await.is_empty()
+        })
+        .await;
+}
+
+// Each try to delete the machine was told to CDS as one more failure of the model.
+#[tokio::test(start_paused = true)]
+async fn a_worker_that_does_not_register_is_one_failure_however_often_its_deletion_is_tried() {
+    let stage = stage();
+    trouble(&stage, Fault::next(1, "/auth/consumer/worker/signin", Trouble::Error { status: 401, id: 10 }))
+        .await;
+    refuse(&stage, "Destroy_Task", Some(4)).await;
+    let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
+    is_registered(&stage).await;
+    assert_eq!(failures(&stage).await, 1);
+    scene.stop().await;
+    stage.lab.close().await;
+}
+
+// It was told when the start failed, and again when the machine of that start was deleted.
+#[tokio::test(start_paused = true)]
+async fn a_worker_that_could_not_be_started_is_one_failure() {
+    let stage = stage();
+    refuse(&stage, "StartProgramInGuest", None).await;
+    let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
+    stage.until("CDS is told", async || failures(&stage).await > 0).await;
+    stage.lab.vcenter.control(Control::ClearRules).await.expect("the vCenter runs");
+    is_registered(&stage).await;
+    assert_eq!(failures(&stage).await, 1);
+    scene.stop().await;
+    stage.lab.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_registration_is_judged_by_what_cds_says_now_and_not_by_an_old_list() {
+    let stage = stage();
+    let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
+    stage
+        .until("the worker has its machine", async || {
+            let machines = stage.machines_of(Lab::NAME).await;
+            machines.iter().any(|vm| vm.name.starts_with("register-"))
+        })
+        .await;
+    // From here on the hatchery has a list in which the model needs to be registered.
+    let list =
+        Fault { times: None, ..Fault::next(0, "/worker/model/enabled", Trouble::Html { status: 502 }) };
+    trouble(&stage, list).await;
+    is_registered(&stage).await;
+    assert_eq!(failures(&stage).await, 0);
+    scene.stop().await;
+    stage.lab.close().await;
+}
