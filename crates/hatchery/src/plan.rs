@@ -151,6 +151,8 @@ pub struct Plan {
     pub waiting: Vec<Waiting>,
     /// Why the other warm machines are not made, in words.
     pub warm_waiting: Vec<(String, String)>,
+    /// Models that are not registered until somebody changes something, and what.
+    pub stuck: BTreeMap<String, String>,
     /// Whether something waits for the pool to be asked.
     pub wants_room: bool,
     /// Flavors that jobs ask for where none are configured, by model.

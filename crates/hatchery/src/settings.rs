@@ -226,4 +226,4 @@ impl fmt::Display for Warning {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -71,6 +71,13 @@ impl Keeper {
                 );
             }
         }
+        if self.state.view.complete {
+            for (model, why) in plan.stuck.iter().filter(|(model, _)| !self.state.stuck.contains_key(*model))
+            {
+                warn!(model, why, "model is not registered until somebody changes something");
+            }
+            self.state.stuck.clone_from(&plan.stuck);
+        }
         self.begin_housekeeping(plan);
     }
 

@@ -103,6 +103,8 @@ pub struct State {
     pub(super) register_at: Timestamp,
     /// Flavors that were asked for where none are configured, by model. Each was said once.
     pub ignored_flavors: BTreeMap<String, String>,
+    /// Models that are not registered until somebody changes something. Each was said once.
+    pub(super) stuck: BTreeMap<String, String>,
     /// When a job was last told why it waits, and with which word.
     pub(super) told: BTreeMap<JobId, (&'static str, Timestamp)>,
     /// When a job began to wait for this reason.
@@ -249,3 +251,6 @@ impl State {
 fn is_within(at: Timestamp, now: Timestamp, age: Duration) -> bool {
     now.duration_since(at) <= SignedDuration::try_from(age).unwrap_or(SignedDuration::MAX)
 }
+
+#[cfg(test)]
+mod tests;

@@ -52,14 +52,17 @@ pub enum Left {
     InTheWay(MachineId),
 }
 
+/// What a model is registered from.
+struct Source {
+    remake: Option<Remake>,
+    template: Option<MachineId>,
+    footprint: Footprint,
+}
+
 impl Pass<'_> {
     pub(super) fn register_models(&mut self) {
         let (Some(models), Some(most)) = (self.seen.models, self.want.registering) else { return };
-        if self.seen.draining
-            || !self.seen.registration_is_due
-            || !self.seen.view.complete
-            || self.seen.listing.is_none()
-        {
+        if self.seen.draining || !self.seen.view.complete || self.seen.listing.is_none() {
             return;
         }
         let mut due: Vec<&V1Model> = models.iter().filter(|model| model.kind == MODEL_TYPE).collect();
@@ -68,24 +71,34 @@ impl Pass<'_> {
             (std::cmp::Reverse(urgency), model.path())
         });
         for model in due {
-            match self.registration(model, most) {
+            let ready = match self.source(model, most) {
+                // Why nothing happens is told between two looks, too.
+                Ok(Some(_)) if !self.seen.registration_is_due => continue,
                 Ok(Some(_)) if self.seen.room_is_asked => {
                     self.plan.wants_room = true;
                     return;
                 }
-                Ok(Some(registration)) => {
+                Ok(Some(source)) => self.registration(model, source),
+                Ok(None) => continue,
+                Err(why) => Err(why),
+            };
+            match ready {
+                Ok(registration) => {
                     self.ledger.take_registration(&registration.footprint);
                     self.plan.registrations.push(registration);
                 }
-                Ok(None) => {}
                 Err(why) => {
+                    if why.is_permanent() {
+                        self.plan.stuck.insert(model.path(), why.to_string());
+                    }
                     self.plan.warm_waiting.push((model.path(), format!("not registered: {why}")));
                 }
             }
         }
     }
 
-    fn registration(&mut self, model: &V1Model, most: u32) -> Result<Option<Registration>, Why> {
+    /// What a model is registered from, if it has to be.
+    fn source(&self, model: &V1Model, most: u32) -> Result<Option<Source>, Why> {
         let state = v1_template(self.seen.view, self.want.owner, model);
         let (replaces, current) = match state {
             V1Template::Missing => (None, None),
@@ -101,6 +114,9 @@ impl Pass<'_> {
                 return Err(Why::TemplateOfAnotherModel { template: model.name.clone(), owner: by });
             }
         };
+        if let Some(why) = self.in_the_way(model).filter(|_| current.is_none()) {
+            return Err(why);
+        }
         if model.nb_spawn_err > MOST_SPAWN_ERRORS || self.is_under_way(model) {
             return Ok(None);
         }
@@ -119,9 +135,14 @@ impl Pass<'_> {
             .map_err(Why::Shortage)?;
         let left = self.left_behind(model);
         let remake = current.is_none().then(|| Remake { image: source.id.clone(), replaces, left });
+        Ok(Some(Source { remake, template: current, footprint }))
+    }
+
+    fn registration(&mut self, model: &V1Model, source: Source) -> Result<Registration, Why> {
+        let Source { remake, template, footprint } = source;
         let address = self.address()?;
         let name = self.name(names::register);
-        Ok(Some(Registration { model: model.clone(), remake, template: current, name, address, footprint }))
+        Ok(Registration { model: model.clone(), remake, template, name, address, footprint })
     }
 
     /// Whether a template carries our mark; another hatchery's is used, and never replaced.
@@ -136,12 +157,24 @@ impl Pass<'_> {
         let temporary = temporary_name(&model.name);
         self.seen.booked.contains_key(&path)
             || self.seen.flights.registers(&path)
-            || self.seen.view.named(&temporary).any(|machine| !self.is_left_over(machine, &path))
+            || self.seen.view.named(&temporary).any(|machine| {
+                let may_be_ours = machine.is_unknown() || machine.mark_of(self.want.owner).is_some();
+                may_be_ours && !self.is_left_over(machine, &path)
+            })
             || self
                 .seen
                 .view
                 .owned(self.want.owner)
                 .any(|(_, mark)| mark.register_only && mark.worker_model_path == path)
+    }
+
+    /// What keeps the template of a model from being made under its temporary name, if that is not ours.
+    pub(super) fn in_the_way(&self, model: &V1Model) -> Option<Why> {
+        let name = temporary_name(&model.name);
+        let theirs = |machine: &&Machine| !machine.is_unknown() && machine.mark_of(self.want.owner).is_none();
+        let found = self.seen.view.named(&name).find(theirs)?;
+        let owner = found.mark().map(|mark| mark.hatchery_name.clone()).filter(|owner| !owner.is_empty());
+        Some(Why::InTheWay { name, owner })
     }
 
     fn left_behind(&self, model: &V1Model) -> Option<Left> {

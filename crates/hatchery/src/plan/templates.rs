@@ -105,7 +105,9 @@ impl<'p> Pass<'p> {
             V1Template::Current(id) => {
                 self.seen.view.machines.get(&id).map(AsRef::as_ref).ok_or_else(being_made)
             }
-            V1Template::Missing | V1Template::Outdated(_) => Err(being_made()),
+            V1Template::Missing | V1Template::Outdated(_) => {
+                Err(self.in_the_way(model).unwrap_or_else(being_made))
+            }
             V1Template::Taken { by } => {
                 Err(Why::TemplateOfAnotherModel { template: runs.template.clone(), owner: by })
             }

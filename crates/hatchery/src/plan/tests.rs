@@ -24,6 +24,7 @@ use crate::settings::{ModelRef, Pool};
 const OWNER: &str = "ours";
 
 /// All that a plan is made from, as values.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Debug, Clone)]
 struct World {
     view: View,
@@ -48,6 +49,7 @@ struct World {
     addresses_settled: bool,
     events: BTreeMap<MachineId, EventTimes>,
     draining: bool,
+    due: bool,
     limits: Limits,
     registering: Option<u32>,
     attempts: Option<u32>,
@@ -82,6 +84,7 @@ fn world(machines: impl IntoIterator<Item = Machine>) -> World {
         addresses_settled: true,
         events: BTreeMap::new(),
         draining: false,
+        due: true,
         limits: Limits { workers: Some(10), starting: 10, cpus: None, memory_mb: None, keep_smaller: 0 },
         registering: Some(2),
         attempts: Some(3),
@@ -125,8 +128,8 @@ impl World {
             draining: self.draining,
             room_at: None,
             full_until: None,
-            sweep_is_due: true,
-            registration_is_due: true,
+            sweep_is_due: self.due,
+            registration_is_due: self.due,
         };
         let cleaning = Cleaning {
             interval: Duration::from_mins(1),

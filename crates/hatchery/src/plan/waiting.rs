@@ -60,6 +60,13 @@ pub enum Why {
         /// The model that it belongs to.
         owner: String,
     },
+    /// Something that is not ours has the name that the template has while it is made.
+    InTheWay {
+        /// The name.
+        name: String,
+        /// The hatchery that it belongs to, if it belongs to one: it may go by itself then.
+        owner: Option<String>,
+    },
     /// The template failed and is left alone for a while.
     BackOff {
         /// Its name.
@@ -99,7 +106,8 @@ impl Why {
             Self::TemplateMissing { .. }
             | Self::TemplateAmbiguous { .. }
             | Self::TemplateBeingMade { .. }
-            | Self::TemplateOfAnotherModel { .. } => "template",
+            | Self::TemplateOfAnotherModel { .. }
+            | Self::InTheWay { .. } => "template",
             Self::BackOff { .. } => "back-off",
             Self::Served { .. } => "served",
             Self::Unusable { .. } => "model",
@@ -115,12 +123,14 @@ impl Why {
             Self::TemplateMissing { .. }
             | Self::TemplateAmbiguous { .. }
             | Self::TemplateOfAnotherModel { .. }
+            | Self::InTheWay { owner: None, .. }
             | Self::Unusable { .. } => true,
             Self::Shortage(_)
             | Self::Full { .. }
             | Self::NoAddress { .. }
             | Self::AddressesUnsettled
             | Self::TemplateBeingMade { .. }
+            | Self::InTheWay { owner: Some(_), .. }
             | Self::BackOff { .. }
             | Self::RoomIsAsked
             | Self::Served { .. }
@@ -155,6 +165,13 @@ impl fmt::Display for Why {
             }
             Self::TemplateOfAnotherModel { template, owner } => {
                 write!(f, "{template:?} is the template of the model {owner:?}: rename one of the two models")
+            }
+            Self::InTheWay { name, owner: None } => write!(
+                f,
+                "the template cannot be made: a machine that is not ours is called {name:?}; rename or remove it"
+            ),
+            Self::InTheWay { name, owner: Some(owner) } => {
+                write!(f, "the template cannot be made: {name:?} is a machine of the hatchery {owner:?}")
             }
             Self::BackOff { template, until } => {
                 write!(f, "the template {template:?} failed lately and is tried again at {until}")

@@ -15,7 +15,7 @@ use rookery_daemon::settings::{Origin, Problems, SecretFileError};
 use secrecy::SecretString;
 use toml::{Table, Value};
 
-use super::{KEYS, Key, Loaded, load};
+use super::{KEYS, Key, Loaded, Settings, load};
 
 /// The least that starts a hatchery.
 const MINIMAL: &str = r#"
@@ -36,6 +36,11 @@ tokenV2 = "first-token"
 [commonConfiguration.api.http]
 url = "https://cds.example.org/api"
 "#;
+
+/// The settings of the minimal file with more in it.
+pub(crate) fn settings(fragment: &str) -> Settings {
+    read(&with(fragment).to_string()).unwrap().settings
+}
 
 fn read(text: &str) -> Result<Loaded, Problems> {
     load(text, &Origin::File("h.toml".into()), &|path| secret_file(path))

@@ -2,10 +2,15 @@
 //! more than five times in a row.
 
 use rookery_cds_sim::{Config, Control as Cds, Entry, Fault, Model, SigningKey, Trouble};
-use rookery_stories::{Lab, LabOptions, Stage, Wire};
+use rookery_stories::{Govc, Lab, LabOptions, Stage, Wire};
 use rookery_vim_sim::{Action, Control, FaultSpec, Rule};
 
 fn stage() -> Stage {
+    stage_with("")
+}
+
+/// With more machines in the vCenter.
+fn stage_with(machines: &str) -> Stage {
     let deb = Model {
         name: "deb".to_owned(),
         image: "debian12".to_owned(),
@@ -15,7 +20,9 @@ fn stage() -> Stage {
         ..Model::default()
     };
     let cds = Config { models: vec![deb], ..Config::default() };
-    Stage::set(LabOptions { cds, ..LabOptions::default() }, SigningKey::generate().expect("a key"))
+    let options = LabOptions { cds, ..LabOptions::default() };
+    let model = format!("{}{machines}", options.model);
+    Stage::set(LabOptions { model, ..options }, SigningKey::generate().expect("a key"))
 }
 
 async fn trouble(stage: &Stage, fault: Fault) {
@@ -93,6 +100,32 @@ async fn a_registration_is_judged_by_what_cds_says_now_and_not_by_an_old_list() 
     let list =
         Fault { times: None, ..Fault::next(0, "/worker/model/enabled", Trouble::Html { status: 502 }) };
     trouble(&stage, list).await;
+    is_registered(&stage).await;
+    assert_eq!(failures(&stage).await, 0);
+    scene.stop().await;
+    stage.lab.close().await;
+}
+
+// Nobody was told why the model was never registered.
+#[tokio::test(start_paused = true)]
+async fn a_foreign_machine_that_keeps_a_template_from_being_made_is_named_and_left_alone() {
+    let stage = stage_with("\n[[datacenter.vm]]\nname = \"deb-tmp\"\nannotation = \"of Jane\"\n");
+    let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
+    let named = || {
+        let report = scene.hatchery.board.report.borrow().clone();
+        report
+            .warm_waiting
+            .iter()
+            .any(|(_, why)| why.contains("a machine that is not ours is called \"deb-tmp\""))
+    };
+    stage.until("it is named", async || named()).await;
+    for _ in 0..60 {
+        tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+        assert!(named(), "it is named as long as it is there");
+    }
+    let machines = stage.vms().await;
+    assert!(machines.values().any(|vm| vm.name == "deb-tmp" && vm.notes == "of Jane"), "{machines:?}");
+    stage.witness(async |govc: &Govc| govc.run(&["vm.destroy", "deb-tmp"]).await).await;
     is_registered(&stage).await;
     assert_eq!(failures(&stage).await, 0);
     scene.stop().await;

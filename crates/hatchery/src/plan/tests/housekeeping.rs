@@ -168,6 +168,23 @@ fn what_is_over_goes_and_what_is_in_doubt_stays() {
 }
 
 #[test]
+fn between_two_looks_only_what_was_given_up_goes() {
+    let old = Machine { power: Some(Power::Off), ..worker("old", &v2_job(1)) };
+    let world = world([old, worker("failed", &v2_job(2))]).with(|world| {
+        world
+            .events
+            .insert(id("old"), EventTimes { powered_off: Some(at("08:00:00")), ..Default::default() });
+        world.doomed.insert(id("failed"), Doom::SpawnFailed);
+        world.list("old", WorkerState::Disabled);
+    });
+    let gone = |world: &World| -> Vec<_> {
+        world.plan().sweep.delete.into_iter().map(|(machine, _)| machine).collect()
+    };
+    assert_eq!(gone(&world), [id("failed"), id("old")]);
+    assert_eq!(gone(&world.with(|world| world.due = false)), [id("failed")]);
+}
+
+#[test]
 fn not_more_than_ten_go_in_one_pass() {
     let doomed = |number: u32| worker(&format!("w{number:02}"), &v2_job(number));
     let world = world((0..12).map(doomed)).with(|world| {

@@ -153,6 +153,7 @@ proptest! {
                     | Why::TemplateAmbiguous { .. }
                     | Why::TemplateBeingMade { .. }
                     | Why::TemplateOfAnotherModel { .. }
+                    | Why::InTheWay { .. }
                     | Why::InventoryIncomplete
                     | Why::BackOff { .. }
             );

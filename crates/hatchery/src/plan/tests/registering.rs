@@ -80,6 +80,30 @@ fn a_name_that_is_taken_is_left_alone_and_said() {
     }
 }
 
+// The model was never registered, its jobs waited for a template that nobody made, and nobody was told.
+#[test]
+fn whoever_has_the_temporary_name_of_a_template_is_named() {
+    let of_other = marked("buster-tmp", |mark| mark.hatchery_name = "theirs".to_owned());
+    let unknown = Machine { notes: Notes::Unknown, ..vm("buster-tmp") };
+    for (machine, told) in [
+        (vm("buster-tmp"), Some("a machine that is not ours is called \"buster-tmp\"")),
+        (of_other, Some("\"buster-tmp\" is a machine of the hatchery \"theirs\"")),
+        (unknown, None),
+    ] {
+        let plan = check([machine], needed("buster"));
+        assert!(plan.registrations.is_empty(), "{plan:?}");
+        let why = plan.warm_waiting.first().map(|(_, why)| why.as_str());
+        assert!(told.map_or(why.is_none(), |told| why.is_some_and(|why| why.contains(told))), "{why:?}");
+    }
+    let mut resting = world([vm("buster-tmp")]).with(|world| world.models = Some(vec![needed("buster")]));
+    resting.due = false;
+    assert_eq!(resting.plan().stuck.len(), 1, "it is told between two looks, too");
+    let current = template_of(&model("buster"), OWNER);
+    let again = V1Model { check_registration: true, ..model("buster") };
+    let plan = check([current, vm("buster-tmp")], again);
+    assert_eq!(plan.registrations.len(), 1, "a template that is there needs no other name");
+}
+
 #[test]
 fn what_is_not_known_yet_is_not_replaced() {
     let unknown = Machine { notes: Notes::Unknown, ..template("buster") };
@@ -93,6 +117,7 @@ fn what_is_not_known_yet_is_not_replaced() {
     assert_eq!(blind(&|world| world.listing = None), 0);
     assert_eq!(blind(&|world| world.room_is_asked = true), 0);
     assert_eq!(blind(&|world| world.draining = true), 0);
+    assert_eq!(blind(&|world| world.due = false), 0, "it is not time to look");
     assert_eq!(blind(&|world| world.models = None), 0);
     assert_eq!(blind(&|world| world.registering = None), 0, "-1 turns registrations off");
 }

@@ -338,6 +338,12 @@ fn a_v1_job_waits_for_the_template_of_its_model() {
     assert_eq!(v1(vec![], None), being_made);
     let changed = V1Model { user_last_modified: Some(at("11:00:00")), ..model("buster") };
     assert_eq!(v1(vec![template_of(&changed, OWNER)], known()), being_made);
+    let in_the_way = |owner: Option<&str>| {
+        Some(Why::InTheWay { name: "buster-tmp".to_owned(), owner: owner.map(str::to_owned) })
+    };
+    assert_eq!(v1(vec![vm("buster-tmp")], known()), in_the_way(None), "nobody makes it");
+    let theirs = marked("buster-tmp", |mark| mark.hatchery_name = "theirs".to_owned());
+    assert_eq!(v1(vec![theirs], known()), in_the_way(Some("theirs")));
     let taken = |by: &str| {
         let (template, owner) = ("buster".to_owned(), by.to_owned());
         Some(Why::TemplateOfAnotherModel { template, owner })

@@ -1,0 +1,68 @@
+use super::*;
+use crate::settings::tests::settings;
+use rookery_fleet::sweep::{Stop, Sweep};
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(1_800_000_000 + second).expect("a time")
+}
+
+/// A keeper that knows everything.
+fn informed() -> State {
+    State { models: Some(Vec::new()), ..State::default() }
+}
+
+/// Makes a pass with this plan at that second, and says what was due in it: the sweep, registrations.
+fn pass(state: &mut State, second: i64, plan: &Plan, wanted: &Wanted) -> (bool, bool) {
+    state.look(View { complete: true, ..View::default() }, at(second));
+    let nobody = |_: &MachineId| None;
+    let observed = state.observed(&nobody);
+    let due = (observed.sweep_is_due, observed.registration_is_due);
+    state.set_dates(plan, wanted);
+    due
+}
+
+#[test]
+fn it_is_looked_for_what_can_go_and_for_models_as_often_as_the_settings_say() {
+    for (fragment, sweeps, registrations) in [
+        ("", [60, 120], [60, 120]),
+        ("killAwolServersInterval = 20", [20, 40], [60, 120]),
+        ("commonConfiguration.provision.registerFrequency = 300", [60, 120], [300, 600]),
+    ] {
+        let wanted = Wanted::new(&settings(fragment));
+        let mut state = informed();
+        let (mut swept, mut registered) = (Vec::new(), Vec::new());
+        for second in 0..=600 {
+            let (sweep, registration) = pass(&mut state, second, &Plan::default(), &wanted);
+            swept.extend(sweep.then_some(second));
+            registered.extend(registration.then_some(second));
+        }
+        assert_eq!((swept[0], registered[0]), (0, 0), "at once after a start");
+        assert_eq!(swept[1..3], sweeps, "{fragment}");
+        assert_eq!(registered[1..3], registrations, "{fragment}");
+    }
+}
+
+#[test]
+fn a_look_that_could_not_tell_anything_is_made_up_for() {
+    let wanted = Wanted::new(&settings(""));
+    let stopped = Sweep { stopped: Some(Stop::NoListing), ..Sweep::default() };
+    let blind = Plan { sweep: stopped, wants_room: true, ..Plan::default() };
+    let mut state = informed();
+    for second in 0..3 {
+        assert_eq!(pass(&mut state, second, &blind, &wanted), (true, true));
+    }
+    assert_eq!(pass(&mut state, 3, &Plan::default(), &wanted), (true, true));
+    assert_eq!(pass(&mut state, 4, &Plan::default(), &wanted), (false, false));
+    let mut ignorant = State::default();
+    pass(&mut ignorant, 0, &Plan::default(), &wanted);
+    assert!(pass(&mut ignorant, 1, &Plan::default(), &wanted).1, "CDS has not told its models");
+}
+
+#[test]
+fn the_first_rest_of_a_model_is_the_interval_of_provisioning() {
+    for (fragment, expected) in [("", 120), ("workerProvisioningInterval = 15", 15)] {
+        let mut state = informed();
+        pass(&mut state, 0, &Plan::default(), &Wanted::new(&settings(fragment)));
+        assert_eq!(state.first_rest, Some(Duration::from_secs(expected)));
+    }
+}
