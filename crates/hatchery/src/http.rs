@@ -2,13 +2,14 @@
 //! something goes through the control socket.
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Body as _;
-use hyper::header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
+use hyper::header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -60,8 +61,9 @@ pub trait Pages: Send + Sync + 'static {
     fn served(&self, _served: &Served<'_>) {}
 }
 
-/// Serves pages until the supervisor stops.
-pub async fn serve(listener: TcpListener, pages: Arc<dyn Pages>, supervisor: Supervisor) {
+/// Serves pages until the supervisor stops. In which header a proxy names the caller is for the log alone.
+pub async fn serve(listener: TcpListener, pages: Arc<dyn Pages>, forwarded: String, supervisor: Supervisor) {
+    let forwarded: Arc<str> = forwarded.into();
     let free = Arc::new(Semaphore::new(CONNECTIONS));
     let stop = supervisor.token();
     loop {
@@ -71,18 +73,20 @@ pub async fn serve(listener: TcpListener, pages: Arc<dyn Pages>, supervisor: Sup
             () = stop.cancelled() => return,
             accepted = listener.accept() => accepted,
         };
-        let stream = match accepted {
-            Ok((stream, _)) => stream,
+        let (stream, peer) = match accepted {
+            Ok((stream, peer)) => (stream, peer.ip()),
             Err(error) => {
                 warn!(%error, "the monitoring pages cannot be reached for a moment");
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
             }
         };
-        let (pages, stop) = (Arc::clone(&pages), stop.clone());
+        let (pages, forwarded, stop) = (Arc::clone(&pages), Arc::clone(&forwarded), stop.clone());
         supervisor.spawn("a reader of the monitoring pages", async move {
-            let service = service_fn(move |request| {
+            let service = service_fn(move |request: Request<_>| {
                 let answer = answer(&request, &*pages);
+                let (path, status) = (request.uri().path(), answer.status().as_u16());
+                debug!(caller = %caller(request.headers(), &forwarded, peer), path, status, "page asked for");
                 async { Ok::<_, Infallible>(answer) }
             });
             let mut http = hyper::server::conn::http1::Builder::new();
@@ -100,6 +104,12 @@ pub async fn serve(listener: TcpListener, pages: Arc<dyn Pages>, supervisor: Sup
             drop(permit);
         });
     }
+}
+
+/// Who asks: whom the first proxy named, if that is an address, else who is connected. It is believed for no decision.
+fn caller(headers: &HeaderMap, forwarded: &str, peer: IpAddr) -> IpAddr {
+    let named = headers.get(forwarded).and_then(|named| named.to_str().ok()?.split(',').next());
+    named.and_then(|first| first.trim().parse().ok()).unwrap_or(peer)
 }
 
 fn answer<B>(request: &Request<B>, pages: &dyn Pages) -> Response<Full<Bytes>> {
@@ -165,5 +175,23 @@ mod tests {
         assert_eq!(ask(Method::GET, "/"), (404, "application/json".to_owned()));
         assert_eq!(ask(Method::POST, "/mon/version").0, 405);
         assert_eq!(ask(Method::DELETE, "/mon/version").0, 405);
+    }
+
+    #[test]
+    fn a_caller_is_whom_the_configured_header_names_first_or_who_is_connected() {
+        let peer = IpAddr::from([10, 0, 0, 1]);
+        let check = |name: &'static str, value: &str, expected: &str| {
+            let headers = HeaderMap::from_iter([(
+                hyper::header::HeaderName::from_static(name),
+                HeaderValue::from_str(value).expect("a value"),
+            )]);
+            assert_eq!(caller(&headers, "X-Real-IP", peer).to_string(), expected, "{name}: {value}");
+        };
+        check("x-real-ip", "192.0.2.7", "192.0.2.7");
+        check("x-real-ip", " 2001:db8::7 , 10.1.1.1", "2001:db8::7");
+        check("x-real-ip", "nobody", "10.0.0.1");
+        check("x-real-ip", "", "10.0.0.1");
+        check("x-forwarded-for", "192.0.2.7", "10.0.0.1");
+        assert_eq!(caller(&HeaderMap::new(), "not a header", peer), peer);
     }
 }

@@ -322,10 +322,8 @@ impl Assembly {
         let settings = &self.settings;
         Feeds { crew, report: shown, wakes: wakes.clone(), vitals, skew }.start(settings, supervisor);
         if let Some(listener) = self.listener {
-            supervisor.spawn(
-                "monitoring pages",
-                http::serve(listener, Arc::new(board.clone()), supervisor.clone()),
-            );
+            let (pages, forwarded) = (Arc::new(board.clone()), settings.listen.forwarded_header.clone());
+            supervisor.spawn("monitoring pages", http::serve(listener, pages, forwarded, supervisor.clone()));
         }
         let over = CancellationToken::new();
         heartbeat::start(&self.cds, &board, settings.api.max_heartbeat_failures, &over, supervisor);

@@ -29,7 +29,7 @@ pub(super) const KEYS: &[Key] = &[
     key(
         "commonConfiguration.http.headerXForwardedFor",
         "X-Forwarded-For",
-        "header in which a proxy names the caller",
+        "header in which a proxy names the caller; it is logged (debug)",
         |s| open(&s.listen.forwarded_header),
     ),
     mandatory("commonConfiguration.api.http.url", "the CDS server", |s| open(&s.api.url)),
