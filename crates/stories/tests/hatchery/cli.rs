@@ -4,10 +4,11 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use rookery_cds_sim::{CodeModel, Status};
+use rookery_cds_sim::{CodeModel, NewJob, Status};
 use rookery_stories::{Lab, LabOptions, Program, Running, Vcsim, eventually};
 use serde_json::Value;
 use tempfile::TempDir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 /// A folder with a settings file, and with all that the program keeps while it runs.
 struct Desk {
@@ -111,6 +112,71 @@ async fn a_hangup_raises_the_number_of_warm_machines() {
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     let told = outcome.stderr.lines().find(|line| line.contains("settings read again")).unwrap_or_default();
     assert!(told.contains("workerProvisioning[].number") && told.contains("folder"), "{told}");
+    lab.close().await;
+}
+
+const TIGHT: &str = "maxWorker = 1\nmaxConcurrentProvisioning = 1\nmaxConcurrentRegistering = 1\n";
+const WIDE: &str = "maxWorker = 5\nmaxConcurrentProvisioning = 5\nregion = \"gra\"\n\
+    [flavors.large]\ncpus = 3\nmemoryMB = 1536\n[log]\nlevel = \"debug\"\n";
+const ROCKY: &str = "modelVMWare = \"rocky9\"\nusername = \"debian\"\npassword = ";
+
+/// Asks for a page as a proxy does for somebody else.
+async fn ask_for(address: &str, caller: &str) {
+    let mut stream = tokio::net::TcpStream::connect(address).await.expect("it serves");
+    let request =
+        format!("GET /mon/version HTTP/1.1\r\nhost: h\r\nx-real-ip: {caller}\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.expect("it listens");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.expect("it answers");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hangup_changes_limits_sizes_credentials_and_what_is_logged_and_names_what_waits() {
+    let tables = format!("[commonConfiguration.provision]\n{TIGHT}");
+    let lab = Lab::start(LabOptions { tables, ..LabOptions::default() }).await;
+    let wrong = format!("{ROCKY}\"wrong\"");
+    let right = lab.settings_text().replace("port = 0", "port = 0\nheaderXForwardedFor = \"X-Real-IP\"");
+    assert!(right.contains(ROCKY) && right.contains(TIGHT), "{right}");
+    let desk = Desk::with(&right.replace(&format!("{ROCKY}\"guest-secret\""), &wrong));
+    let mut daemon = desk.started().await;
+    let pages = daemon.line().await;
+    let url = pages.strip_prefix("pages    http://").and_then(|rest| rest.strip_suffix("/mon/status"));
+    let url = url.unwrap_or_else(|| panic!("{pages}"));
+    let long = lab.v2_job(Lab::DEBIAN, "sleep 1000").await;
+    eventually("the only worker runs", async || lab.job(&long).await.status == Status::Building).await;
+    let next = lab.v2_job(Lab::DEBIAN, "true").await;
+    eventually("the next job waits for its place", async || {
+        let explained = desk.program(&["explain", &next]).run().await;
+        explained.stdout.contains("is waiting: 1 of 1 workers")
+    })
+    .await;
+    ask_for(url, "192.0.2.7").await;
+
+    desk.write(&right.replace(TIGHT, WIDE));
+    daemon.signal("HUP");
+    assert_eq!(lab.ended(&next).await.status, Status::Success, "there is room for it now");
+    let job = NewJob { flavor: Some("large".to_owned()), ..NewJob::v2("true", Lab::ROCKY, "default") };
+    let sized = lab.enqueue(job).await;
+    assert_eq!(lab.ended(&sized).await.status, Status::Success, "its guest can be entered now");
+    let vms = lab.govc().vms(&["name", "config.hardware.numCPU", "config.hardware.memoryMB"]).await;
+    let worker = lab.job(&sized).await.worker_name;
+    let vm = vms.values().find(|vm| vm["name"] == worker.as_str()).expect("its machine");
+    assert_eq!((&vm["config.hardware.numCPU"], &vm["config.hardware.memoryMB"]), (&3.into(), &1536.into()));
+    ask_for(url, "192.0.2.8").await;
+    daemon.signal("TERM");
+    let outcome = daemon.end().await;
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let told = outcome.stderr.lines().find(|line| line.contains("settings read again")).unwrap_or_default();
+    let (changed, waiting) = told.split_once("waiting=").expect("both");
+    for key in ["maxWorker", "flavors[].cpus", "guestCredentials[].password", "log.level"] {
+        assert!(changed.contains(key) && !waiting.contains(key), "{key}: {told}");
+    }
+    assert!(waiting.contains("commonConfiguration.provision.region"), "{told}");
+    let asked = |caller: &str| {
+        outcome.stderr.lines().any(|line| line.contains("page asked for") && line.contains(caller))
+    };
+    assert!(asked("192.0.2.8") && !asked("192.0.2.7"), "what is logged has changed: {}", outcome.stderr);
     lab.close().await;
 }
 
