@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use rookery_cds_sim::{Control, Entry, Fault, Info, Job};
-use rookery_stories::{Lab, Scene};
+use rookery_stories::{Govc, Lab, Scene};
 use rookery_vim_sim::{Action, FaultSpec, Rule};
 use serde_json::{Deserializer, Value};
 
@@ -30,7 +30,11 @@ impl Life {
 
 /// All events, oldest first: when, and in which words.
 pub(super) async fn events(lab: &Lab) -> Vec<(Timestamp, String)> {
-    let text = lab.govc().run(&["events", "-json", "-n", "50000", "/DC0"]).await;
+    events_by(&lab.govc()).await
+}
+
+async fn events_by(govc: &Govc) -> Vec<(Timestamp, String)> {
+    let text = govc.run(&["events", "-json", "-n", "50000", "/DC0"]).await;
     let all = Deserializer::from_str(&text).into_iter::<Value>();
     let read = |event: Value| {
         let at = event["createdTime"].as_str().expect("a time").parse().expect("a time");
@@ -41,8 +45,13 @@ pub(super) async fn events(lab: &Lab) -> Vec<(Timestamp, String)> {
 
 /// The lives of all machines that were cloned, by the names that their clones were given.
 pub(super) async fn lives(lab: &Lab) -> BTreeMap<String, Life> {
+    lives_by(&lab.govc()).await
+}
+
+/// The same, told by this witness.
+pub(super) async fn lives_by(govc: &Govc) -> BTreeMap<String, Life> {
     let mut lives = BTreeMap::<String, Life>::new();
-    for (at, words) in events(lab).await {
+    for (at, words) in events_by(govc).await {
         let words: Vec<&str> = words.split(' ').collect();
         match words.as_slice() {
             ["Deploying" | "Cloning", .., "to", name] => {

@@ -1,11 +1,11 @@
 //! No limit is ever passed, and none holds more back than it says.
 
 use jiff::SignedDuration;
-use rookery_cds_sim::{Config, Model, Status};
-use rookery_stories::{Lab, LabOptions, eventually};
+use rookery_cds_sim::{Config, Model, SigningKey, Status};
+use rookery_stories::{Lab, LabOptions, Stage, Wire, eventually};
 use rookery_vim_sim::Span;
 
-use super::history::{Life, line, lives, peak, workers_did};
+use super::history::{Life, line, lives, lives_by, peak, workers_did};
 
 /// A lab with these limits and slow guests. Finished machines stay for an hour.
 fn limited(provision: &str) -> LabOptions {
@@ -146,4 +146,45 @@ async fn warm_machines_are_made_beside_all_workers_but_only_so_many_at_once() {
     assert_eq!(awake(warm.map(|(_, life)| life)), 3);
     scene.stop().await;
     lab.close().await;
+}
+
+/// Eight jobs on paused time where two workers are allowed and machines run on for a while after their workers have signed
+/// out. How many machines were on at once by what the vCenter remembers, and how many of them had a worker.
+async fn eight_jobs(forgotten_after: i64) -> (usize, usize) {
+    let mut options = LabOptions {
+        tables: "[commonConfiguration.provision]\nmaxWorker = 2\nmaxConcurrentProvisioning = 2\n".to_owned(),
+        ..LabOptions::default()
+    };
+    options.cds.times.deletion = forgotten_after;
+    let stage = Stage::set(options, SigningKey::generate().expect("a key"));
+    let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
+    let jobs = burst(&stage.lab, 8, "true").await;
+    stage.all_jobs_end().await;
+    stage.until("all machines are gone", async || stage.machines_of(Lab::NAME).await.is_empty()).await;
+    succeed(&stage.lab, &jobs).await;
+    let lives = stage.witness(lives_by).await;
+    assert_eq!(lives.len(), 8, "{lives:#?}");
+    let ends = workers_did(&stage.lab, "signout").await;
+    let mut workers = Vec::new();
+    for job in &jobs {
+        let (begun, off) = lives[&stage.lab.job(job).await.worker_name].awake().expect("it was cloned");
+        workers.push((begun, off.min(ends[job])));
+    }
+    assert_eq!(stage.findings(), []);
+    scene.stop().await;
+    stage.lab.close().await;
+    (awake(lives.into_values()), peak(workers))
+}
+
+#[tokio::test(start_paused = true)]
+async fn by_what_the_vcenter_remembers_no_more_machines_are_on_than_workers_are_allowed() {
+    assert_eq!(eight_jobs(0).await, (2, 2));
+}
+
+// A worker that has signed out is disabled until CDS forgets it, and a disabled worker is none.
+#[tokio::test(start_paused = true)]
+async fn a_worker_that_has_signed_out_makes_room_though_its_machine_has_not_gone_yet() {
+    let (machines, workers) = eight_jobs(600).await;
+    assert_eq!(workers, 2);
+    assert!((3..=4).contains(&machines), "{machines}");
 }
