@@ -187,6 +187,9 @@ pub struct VmModel {
     /// Its notes.
     #[serde(default)]
     pub annotation: String,
+    /// Whether nothing is told of what it is but its name, as of one that has lost its files.
+    #[serde(default)]
+    pub orphaned: bool,
     /// Its operating system as vSphere names it.
     #[serde(default = "text::linux", rename = "guest-id")]
     pub guest_id: String,
@@ -333,6 +336,7 @@ impl Default for VmModel {
             networks: Vec::new(),
             card: text::card(),
             annotation: String::new(),
+            orphaned: false,
             guest_id: text::linux(),
             tools: None,
             guest_login: None,

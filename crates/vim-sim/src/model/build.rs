@@ -326,6 +326,9 @@ impl<'m> Site<'m> {
         let id = machine::blank(world, &blueprint);
         machine::being_created(world, "", id);
         self.furnish(world, id, model, &name)?;
+        if model.orphaned {
+            return Ok(());
+        }
         machine::complete(world, id);
         machine::created(world, "", id);
         for snapshot in &model.snapshots {
