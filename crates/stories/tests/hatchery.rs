@@ -16,6 +16,7 @@ mod hatchery {
     mod history;
     mod jobs;
     mod limits;
+    mod lost;
     mod metrics;
     mod models;
     mod protocol;

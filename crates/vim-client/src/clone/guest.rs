@@ -71,7 +71,7 @@ impl Machines {
                     (source, may_repeat) = (shown, false);
                     match self.order_clone(order, &source, deadline, progress.clone()).await? {
                         Err(error) if is_mismatch(&error) => {}
-                        Err(error) => return self.look_for(order, error).await,
+                        Err(error) => return self.look_for(order, error, deadline).await,
                         Ok(vm) => return Ok(vm),
                     }
                 }
@@ -79,7 +79,7 @@ impl Machines {
                     let bare = CloneOrder { guest: GuestSetup::AsIs, power_on: false, ..order.clone() };
                     break match self.order_clone(&bare, &shown, deadline, progress.clone()).await? {
                         Ok(vm) => vm,
-                        Err(error) => self.look_for(&bare, error).await?,
+                        Err(error) => self.look_for(&bare, error, deadline).await?,
                     };
                 }
             }

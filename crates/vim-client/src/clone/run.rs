@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rookery_vim::{FaultKind, MoRef, ParseError, Wire as _};
 use tokio::sync::watch;
+use tokio::time::{Instant, sleep};
 
 use super::guest::is_mismatch;
 use super::{CloneOrder, DiskMove, FixedAddress, GuestSetup, Source, spec};
@@ -16,6 +17,9 @@ use crate::made::{child_after, configured};
 use crate::placement::{self, PlacementError};
 use crate::properties::properties_of;
 use crate::tasks::TaskError;
+
+/// How often it is looked whether a clone is still in the making.
+const STILL_MADE: Duration = Duration::from_secs(2);
 
 /// Why there is no clone, or not the one that was wanted.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -61,7 +65,7 @@ impl Machines {
             Err(error) if is_mismatch(&error) => {
                 self.clone_in_steps(order, source, error, deadline, progress).await?
             }
-            Err(error) => self.look_for(order, error).await?,
+            Err(error) => self.look_for(order, error, deadline).await?,
         };
         match self.ensure_mark(&vm, order, deadline).await {
             Ok(()) => Ok(vm),
@@ -123,6 +127,7 @@ impl Machines {
         &self,
         order: &CloneOrder,
         error: OperationError,
+        deadline: Duration,
     ) -> Result<MoRef, CloneError> {
         let name = || order.name.clone();
         if error.fault().is_some_and(|f| f.kind() == FaultKind::DuplicateName) {
@@ -139,23 +144,36 @@ impl Machines {
                 Err(CloneError::LeftBehind { vm, source: error })
             }
             (Some(vm), OperationError::Call(_) | OperationError::Task(_)) => {
-                self.see_through(vm, order).await
+                self.see_through(vm, order, deadline).await
             }
         }
     }
 
-    /// A clone that was found again may still be in the making.
-    async fn see_through(&self, vm: MoRef, order: &CloneOrder) -> Result<MoRef, CloneError> {
-        let left_behind = |vm: &MoRef, source| CloneError::LeftBehind { vm: vm.clone(), source };
-        if let Err(source) = configured(&self.client, &vm, "config.template").await {
-            return Err(left_behind(&vm, source));
+    /// A clone that was found again may still be in the making. It is not given up for that, and not started before.
+    async fn see_through(
+        &self,
+        vm: MoRef,
+        order: &CloneOrder,
+        deadline: Duration,
+    ) -> Result<MoRef, CloneError> {
+        let until = Instant::now() + deadline;
+        loop {
+            match self.finish(&vm, order).await {
+                Ok(()) => return Ok(vm),
+                Err(error) if is_in_the_making(&error) && Instant::now() < until => {
+                    sleep(STILL_MADE).await;
+                }
+                Err(source) => return Err(CloneError::LeftBehind { vm, source }),
+            }
         }
-        if order.power_on
-            && let Err(source) = self.power(&vm, PowerChange::On, Duration::from_secs(60)).await
-        {
-            return Err(left_behind(&vm, source));
+    }
+
+    async fn finish(&self, vm: &MoRef, order: &CloneOrder) -> Result<(), OperationError> {
+        configured(&self.client, vm, "config.template").await?;
+        if order.power_on {
+            self.power(vm, PowerChange::On, Duration::from_secs(60)).await?;
         }
-        Ok(vm)
+        Ok(())
     }
 
     /// Some servers do not take the notes from a clone's order. Without its mark the VM would be nobody's.
@@ -174,6 +192,12 @@ impl Machines {
         let change = Change { annotation: Some(wanted.clone()), ..Change::default() };
         self.reconfigure(vm, change, deadline).await
     }
+}
+
+/// Whether vCenter shows nothing of a VM yet, or is still at work on it.
+fn is_in_the_making(error: &OperationError) -> bool {
+    matches!(error, OperationError::Task(TaskError::Unknown { .. }))
+        || error.fault().is_some_and(|fault| fault.kind() == FaultKind::TaskInProgress)
 }
 
 fn unspeakable(order: &CloneOrder) -> impl FnOnce(ParseError) -> CloneError {
