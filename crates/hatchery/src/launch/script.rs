@@ -81,6 +81,9 @@ pub enum ScriptError {
     },
 }
 
+/// What a guest is, in CDS's words: it knows `x86_64` and `i686`, but not `aarch64`.
+const OF_GUEST: &str = "\"linux/$(case $(uname -m) in (aarch64) echo arm64;; (*) uname -m;; esac)\"";
+
 /// The script that runs a worker. It may hold the worker's token, where a V1 model puts it.
 pub fn worker_script(model: &str, source: Source<'_>, values: &Values) -> Result<SecretString, ScriptError> {
     match source {
@@ -91,7 +94,7 @@ pub fn worker_script(model: &str, source: Source<'_>, values: &Values) -> Result
             }
             Ok(downloaded(&values.api, &quoted(os_arch)).into())
         }
-        Source::V1JobOnV2Model => Ok(downloaded(&values.api, "\"linux/$(uname -m)\"").into()),
+        Source::V1JobOnV2Model => Ok(downloaded(&values.api, OF_GUEST).into()),
         Source::V1Model(commands, purpose) => commands.script(model, purpose, values),
     }
 }

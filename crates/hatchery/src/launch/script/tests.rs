@@ -41,7 +41,7 @@ sudo shutdown -h now"
 #[test]
 fn on_a_v2_model_a_v1_job_s_worker_is_of_the_guest_s_own_architecture() {
     let v2 = script(Source::V2Model { os_arch: "linux/amd64" });
-    assert_eq!(script(Source::V1JobOnV2Model), v2.replace("'linux/amd64'", "\"linux/$(uname -m)\""));
+    assert_eq!(script(Source::V1JobOnV2Model), v2.replace("'linux/amd64'", OF_GUEST));
 }
 
 #[test]

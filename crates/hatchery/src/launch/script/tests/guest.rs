@@ -31,7 +31,7 @@ impl Guest {
         for folder in ["local/bin", "tmp"] {
             fs::create_dir_all(guest.at(folder)).unwrap();
         }
-        for tool in ["chmod", "uname"] {
+        for tool in ["chmod", "uname"].iter().filter(|tool| tools.iter().all(|(name, _)| name != *tool)) {
             symlink(Path::new("/bin").join(tool), guest.at("local/bin").join(tool)).unwrap();
         }
         for (name, text) in tools.iter().chain(&[("sudo", "#!/bin/sh\necho \"$*\" >/tmp/sudo\n")]) {
@@ -100,10 +100,24 @@ fn download(option: &str) -> String {
     DOWNLOAD.replace("OPTION", option)
 }
 
+// CDS refuses to hand out a worker for `linux/aarch64`.
+#[test]
+fn a_guest_says_what_it_is_in_the_words_of_cds() {
+    for (machine, segment) in [("x86_64", "x86_64"), ("aarch64", "arm64"), ("i686", "i686")] {
+        for shell in shells() {
+            let uname = format!("#!/bin/sh\necho {machine}\n");
+            let guest = Guest::new(&[("curl", &download("-o")), ("uname", &uname)]);
+            let Some(output) = guest.run(shell, &launch(Source::V1JobOnV2Model, API)) else { return };
+            assert!(output.status.success(), "{shell}: {output:?}");
+            assert_eq!(guest.file("url"), Some(format!("{API}/download/worker/linux/{segment}")), "{shell}");
+        }
+    }
+}
+
 #[test]
 fn with_curl_or_only_wget_the_worker_is_downloaded_run_and_its_vm_turned_off() {
     let machine = String::from_utf8(Command::new("uname").arg("-m").output().unwrap().stdout).unwrap();
-    let own = format!("linux/{}", machine.trim());
+    let own = format!("linux/{}", machine.trim().replace("aarch64", "arm64"));
     for shell in shells() {
         for (tool, option) in [("curl", "-o"), ("wget", "-O")] {
             for (source, segment) in
