@@ -178,13 +178,13 @@ async fn eight_jobs(forgotten_after: i64) -> (usize, usize) {
 
 #[tokio::test(start_paused = true)]
 async fn by_what_the_vcenter_remembers_no_more_machines_are_on_than_workers_are_allowed() {
-    assert_eq!(eight_jobs(0).await, (2, 2));
+    assert_eq!(Box::pin(eight_jobs(0)).await, (2, 2));
 }
 
 // A worker that has signed out is disabled until CDS forgets it, and a disabled worker is none.
 #[tokio::test(start_paused = true)]
 async fn a_worker_that_has_signed_out_makes_room_though_its_machine_has_not_gone_yet() {
-    let (machines, workers) = eight_jobs(600).await;
+    let (machines, workers) = Box::pin(eight_jobs(600)).await;
     assert_eq!(workers, 2);
     assert!((3..=4).contains(&machines), "{machines}");
 }

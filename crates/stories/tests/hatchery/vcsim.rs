@@ -3,6 +3,7 @@
 mod go;
 mod kills;
 mod limits;
+mod models;
 mod nest;
 
 use rookery_cds_sim::{Job, NewJob, Status};
