@@ -369,6 +369,57 @@ async fn workers_are_told_where_logs_go_as_cds_says_or_else_as_the_settings_say(
     let config = config_of_worker(&lab).await;
     assert_eq!(config["api_endpoint"], inside, "{config:#}");
     assert_eq!(config["cdn_endpoint"], "http://cdn.inside", "{config:#}");
+    assert_eq!(config["gelf_service_addr"], "cdn.inside:9000", "{config:#}");
+    assert!(config["gelf_service_addr_enable_tls"].is_null(), "that was said of another address: {config:#}");
+    scene.stop().await;
+    lab.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn workers_are_told_what_the_settings_say_for_them() {
+    let tables = r#"
+[commonConfiguration.cdn]
+url = "http://cdn.own"
+[commonConfiguration.cdn.tcp]
+url = "cdn.own:9001"
+enableTLS = true
+[commonConfiguration.provision]
+workerBasedir = "/tmp/ci"
+[commonConfiguration.provision.workerLogsOptions]
+level = "warning"
+[commonConfiguration.provision.workerLogsOptions.graylog]
+host = "gray"
+port = 12201
+extraKey = "X-Token"
+extraValue = "gray-token"
+[commonConfiguration.provision.workerLogsOptions.syslog]
+host = "sys"
+port = 514
+protocol = "udp"
+extraTag = "ci"
+"#;
+    let lab = Lab::start(LabOptions { tables: tables.to_owned(), ..LabOptions::default() }).await;
+    let scene = lab.hatch().await;
+    let config = config_of_worker(&lab).await;
+    for (path, expected) in [
+        ("/basedir", "/tmp/ci"),
+        ("/cdn_endpoint", "http://cdn.own"),
+        ("/gelf_service_addr", "cdn.own:9001"),
+        ("/region", "default"),
+        ("/log/Level", "warning"),
+        ("/log/GraylogHost", "gray"),
+        ("/log/GraylogPort", "12201"),
+        ("/log/GraylogExtraKey", "X-Token"),
+        ("/log/GraylogExtraValue", "gray-token"),
+        ("/log/SyslogHost", "sys"),
+        ("/log/SyslogPort", "514"),
+        ("/log/SyslogProtocol", "udp"),
+        ("/log/SyslogExtraTag", "ci"),
+    ] {
+        assert_eq!(config.pointer(path), Some(&expected.into()), "{path}: {config:#}");
+    }
+    assert_eq!(config["gelf_service_addr_enable_tls"], true, "{config:#}");
+    assert_eq!(asked(&lab, "GET", "/config/cdn").await, 0, "CDS need not be asked");
     scene.stop().await;
     lab.close().await;
 }
