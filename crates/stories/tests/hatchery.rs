@@ -15,6 +15,7 @@ mod hatchery {
     mod flavors;
     mod history;
     mod jobs;
+    mod keys;
     mod limits;
     mod lost;
     mod metrics;

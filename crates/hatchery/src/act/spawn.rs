@@ -12,6 +12,7 @@
 //! ```
 
 use std::future::Future;
+use std::time::Duration;
 
 use jiff::SignedDuration;
 use rookery_cds::JobId;
@@ -30,6 +31,7 @@ use crate::flight::FlightId;
 use crate::metrics::{Stage, Way};
 use crate::model::Runs;
 use crate::plan::{Path, Spawn};
+use crate::settings::SlowSpawn;
 use rookery_fleet::names::Line;
 
 impl Crew {
@@ -78,13 +80,11 @@ impl Crew {
 
     fn log_start(&self, spawn: &Spawn, begun: Instant) {
         let (job, vm, took) = (&spawn.job, &spawn.name, begun.elapsed());
-        let (elapsed_ms, slow) = (took.as_millis(), self.wanted().slow_spawn);
-        if took >= slow.critical {
-            error!(%job, %vm, elapsed_ms, "worker started far too slowly");
-        } else if took >= slow.warning {
-            warn!(%job, %vm, elapsed_ms, "worker started slowly");
-        } else {
-            info!(%job, %vm, elapsed_ms, "worker started");
+        let elapsed_ms = took.as_millis();
+        match pace(took, &self.wanted().slow_spawn) {
+            Pace::FarTooSlow => error!(%job, %vm, elapsed_ms, "worker started far too slowly"),
+            Pace::Slow => warn!(%job, %vm, elapsed_ms, "worker started slowly"),
+            Pace::Usual => info!(%job, %vm, elapsed_ms, "worker started"),
         }
     }
 
@@ -255,4 +255,41 @@ impl Crew {
 pub(super) fn tried(error: String, machine: Option<MachineId>) -> Box<Failure> {
     let doomed = machine.map(|machine| (machine, Doom::SpawnFailed));
     Box::new(Failure { error, doomed, tried: true, ..Failure::default() })
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Pace {
+    Usual,
+    Slow,
+    FarTooSlow,
+}
+
+fn pace(took: Duration, slow: &SlowSpawn) -> Pace {
+    if took >= slow.critical {
+        Pace::FarTooSlow
+    } else if took >= slow.warning {
+        Pace::Slow
+    } else {
+        Pace::Usual
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::tests::settings;
+    use crate::wanted::Wanted;
+
+    #[test]
+    fn a_start_is_slow_from_where_the_settings_say() {
+        let of = |fragment: &str, seconds: u64| {
+            pace(Duration::from_secs(seconds), &Wanted::new(&settings(fragment)).slow_spawn)
+        };
+        assert_eq!([of("", 359), of("", 360), of("", 479)], [Pace::Usual, Pace::Slow, Pace::Slow]);
+        assert_eq!(of("", 480), Pace::FarTooSlow);
+        let table = "commonConfiguration.logOptions.spawnOptions";
+        let strict = format!("{table}.thresholdWarning = 5\n{table}.thresholdCritical = 9");
+        assert_eq!([of(&strict, 4), of(&strict, 5)], [Pace::Usual, Pace::Slow]);
+        assert_eq!(of(&strict, 9), Pace::FarTooSlow);
+    }
 }

@@ -196,6 +196,27 @@ async fn a_file_that_cannot_be_read_again_changes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_log_is_text_json_or_nothing() {
+    let lab = Lab::start(LabOptions::default()).await;
+    let said = async |log: &str| {
+        let desk = Desk::with(&format!("{}\n{log}", lab.settings_text()));
+        let daemon = desk.started().await;
+        daemon.signal("TERM");
+        let outcome = daemon.end().await;
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        outcome.stderr
+    };
+    let signed_in = "signed in to CDS for V1 jobs";
+    let text = said("").await;
+    assert!(text.lines().any(|line| line.contains("INFO") && line.contains(signed_in)), "{text}");
+    let json = said("[log]\nformat = \"json\"\n").await;
+    let lines: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+    assert!(lines.iter().any(|line| line.to_string().contains(signed_in)), "{json}");
+    assert_eq!(said("[log]\nformat = \"discard\"\n").await, "");
+    lab.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn check_tells_every_problem_of_a_file_at_once() {
     let desk = Desk::with(
         r#"user = "me"

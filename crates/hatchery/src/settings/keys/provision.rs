@@ -49,7 +49,7 @@ pub(super) const KEYS: &[Key] = &[
     key(
         "commonConfiguration.provision.disableV2QueuePolling",
         "false",
-        "whether V2 jobs are only heard of over the websocket",
+        "whether V2 jobs are left alone",
         |s| open(!s.queue.poll_v2),
     ),
     key(
@@ -100,9 +100,12 @@ pub(super) const KEYS: &[Key] = &[
     key("commonConfiguration.provision.workerLogsOptions.graylog.port", "0", "its port", |s| {
         open(graylog(s).port)
     }),
-    key("commonConfiguration.provision.workerLogsOptions.graylog.protocol", "tcp", "`tcp` or `udp`", |s| {
-        open(&graylog(s).protocol)
-    }),
+    key(
+        "commonConfiguration.provision.workerLogsOptions.graylog.protocol",
+        "tcp",
+        "`tcp` or `udp`; only reported: workers are not told, nor does the Go hatchery tell them",
+        |s| open(&graylog(s).protocol),
+    ),
     key(
         "commonConfiguration.provision.workerLogsOptions.graylog.extraKey",
         "",
