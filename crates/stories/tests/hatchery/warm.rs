@@ -2,9 +2,10 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use rookery_cds_sim::Status;
-use rookery_stories::{Lab, LabOptions, eventually};
+use rookery_cds_sim::{SigningKey, Status};
+use rookery_stories::{Lab, LabOptions, Stage, Wire, eventually};
 use rookery_vim_sim::{Action, Control, FaultSpec, Remains, Rule, Settings, Span};
 use serde_json::Value;
 
@@ -173,4 +174,31 @@ async fn a_template_that_fails_rests_while_others_go_on() {
     assert_eq!(lab.job(&job).await.status, Status::Success);
     scene.stop().await;
     lab.close().await;
+}
+
+// Ages were counted from the making of the machine: one that had waited for long was deleted under its worker.
+#[tokio::test(start_paused = true)]
+async fn a_machine_that_has_waited_for_long_is_not_too_old_for_its_job() {
+    let tables = pool("debian12", 1);
+    let stage =
+        Stage::set(LabOptions { tables, ..LabOptions::default() }, SigningKey::generate().expect("a key"));
+    let often = [("killAwolServersInterval = 60", "killAwolServersInterval = 1\nworkerTTL = 20")];
+    let scene = stage.hatch_with(&Wire::default(), &often).await;
+    let ready = async || {
+        let own = stage.machines_of(Lab::NAME).await;
+        own.first().filter(|vm| own.len() == 1 && !vm.on && vm.mark()["provisioning"] == true).cloned()
+    };
+    stage.until("a machine is warm", async || ready().await.is_some()).await;
+    let before = ready().await.expect("a warm one");
+    tokio::time::sleep(Duration::from_mins(25)).await;
+    let job = stage.lab.v2_job(Lab::DEBIAN, "true").await;
+    stage.all_jobs_end().await;
+    let ended = stage.lab.job(&job).await;
+    assert_eq!((ended.status, ended.workers.len()), (Status::Success, 1), "{ended:#?}");
+    let claimed = stage.vms().await.into_values().find(|vm| vm.mark()["job_id"] == job.as_str());
+    let claimed = claimed.expect("its machine is there until its worker has ended");
+    assert_eq!(claimed.mark()["created"], before.mark()["created"], "it is the one that has waited");
+    assert_eq!(stage.findings(), []);
+    scene.stop().await;
+    stage.lab.close().await;
 }
