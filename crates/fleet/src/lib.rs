@@ -5,12 +5,13 @@
 //! to it, so that each of its decisions can be shown in a table.
 //!
 //! Start reading at [`machine`], then [`mark`] and [`standing`](mod@standing). The decisions are [`flavor`],
-//! [`address`], [`capacity`], [`claim`], [`warm`] and [`sweep`].
+//! [`address`], [`capacity`], [`claim`], [`warm`], [`sweep`] and [`hold`].
 
 pub mod address;
 pub mod capacity;
 pub mod claim;
 pub mod flavor;
+pub mod hold;
 pub mod machine;
 pub mod mark;
 pub mod names;

@@ -72,6 +72,13 @@ pub struct Mark {
         deserialize_with = "text"
     )]
     pub hold_reason: String,
+    /// The wish that it is kept for after its worker had failed; empty: somebody named it. Ours.
+    #[serde(
+        rename = "rookery_hold_wish",
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "text"
+    )]
+    pub hold_wish: String,
 }
 
 impl Mark {

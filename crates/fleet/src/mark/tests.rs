@@ -50,12 +50,13 @@ fn our_own_keys_come_last_and_only_when_they_say_something() {
     let mark = Mark {
         hold_until: Some("2026-11-15T12:00:00Z".parse().expect("a time")),
         hold_reason: "broken build".to_owned(),
+        hold_wish: "7f".to_owned(),
         template_incarnation: "50-1".to_owned(),
         ..Mark::read(WORKING).expect("a mark")
     };
     let notes = mark.write();
     assert!(notes.ends_with(
-        r#""rookery_template":"50-1","rookery_hold_until":"2026-11-15T12:00:00Z","rookery_hold_reason":"broken build"}"#
+        r#""rookery_template":"50-1","rookery_hold_until":"2026-11-15T12:00:00Z","rookery_hold_reason":"broken build","rookery_hold_wish":"7f"}"#
     ));
     assert_eq!(Mark::read(&notes), Some(mark));
 }

@@ -167,6 +167,8 @@ pub enum Why {
         /// Until then.
         until: Timestamp,
     },
+    /// How its job has ended is being asked: it may have to be kept.
+    EndUnknown,
     /// What it is is not told yet.
     Unknown,
     /// Whether it runs is not told yet.
@@ -199,6 +201,7 @@ impl Why {
             Self::Warm => "warm",
             Self::Busy => "busy",
             Self::Held { .. } => "held",
+            Self::EndUnknown => "end_unknown",
             Self::Unknown => "unknown",
             Self::PowerUnknown => "power_unknown",
             Self::NeedsEvents => "needs_events",
@@ -217,6 +220,7 @@ impl fmt::Display for Why {
             Self::Warm => f.write_str("it belongs to the pool"),
             Self::Busy => f.write_str("it is being worked on"),
             Self::Held { until } => write!(f, "it is kept until {until}"),
+            Self::EndUnknown => f.write_str("how its job has ended is asked first"),
             Self::Unknown => f.write_str("it is not known yet"),
             Self::PowerUnknown => f.write_str("whether it runs is not known"),
             Self::NeedsEvents => f.write_str("its events were not read yet"),
