@@ -7,6 +7,7 @@ mod delete;
 mod hold;
 mod launching;
 mod make;
+mod outcome;
 mod register;
 mod spawn;
 

@@ -6,6 +6,9 @@
 //! ```text
 //! {"do":"status"}   {"do":"explain","job":"4711"}   {"do":"drain"}   {"do":"resume"}   {"do":"look"}
 //! {"status":{…}}    {"explained":{…}}               {"done":"…"}                       {"refused":"…"}
+//!
+//! {"do":"hold","of":{"model":"debian12"},"count":1,"for":14400,"within":86400,"reason":"…"}
+//! {"do":"release","of":{"machine":"brave-curie"}}
 //! ```
 
 mod answer;
@@ -20,6 +23,7 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, AsyncWrit
 use tokio::net::UnixStream;
 use tokio::time::timeout;
 
+use crate::holds::{Order, Target};
 use crate::report::Status;
 
 pub use answer::{Desk, Explained};
@@ -49,6 +53,13 @@ pub enum Request {
     Resume,
     /// Look at the queues now.
     Look,
+    /// Keep a machine, or those of the next workers that fail.
+    Hold(Order),
+    /// Let a machine go, or withdraw a wish and let go whom it kept.
+    Release {
+        /// What.
+        of: Target,
+    },
 }
 
 /// What is answered.
@@ -152,6 +163,20 @@ mod tests {
             (Request::Drain, r#"{"do":"drain"}"#),
             (Request::Resume, r#"{"do":"resume"}"#),
             (Request::Look, r#"{"do":"look"}"#),
+            (
+                Request::Hold(Order {
+                    of: Target::Model("debian12".to_owned()),
+                    count: 1,
+                    seconds: 14_400,
+                    within: 86_400,
+                    reason: "why".to_owned(),
+                }),
+                r#"{"do":"hold","of":{"model":"debian12"},"count":1,"for":14400,"within":86400,"reason":"why"}"#,
+            ),
+            (
+                Request::Release { of: Target::Machine("w".to_owned()) },
+                r#"{"do":"release","of":{"machine":"w"}}"#,
+            ),
         ] {
             assert_eq!(serde_json::to_string(&request).unwrap(), text);
             assert_eq!(serde_json::from_str::<Request>(text).unwrap(), request);

@@ -72,6 +72,8 @@ pub enum Work {
         /// The model's path.
         model: String,
     },
+    /// It is written into a machine's mark until when it is kept.
+    Keep(Trace),
     /// A machine is deleted.
     Delete(Trace),
     /// The job of a machine that is gone goes back to the queue, if it is still ours.
@@ -178,6 +180,7 @@ impl Flight {
             | Work::Finish { .. }
             | Work::Unclaim(_)
             | Work::Register { .. }
+            | Work::Keep(_)
             | Work::Delete(_) => None,
         }
     }
@@ -187,7 +190,9 @@ impl Flight {
             Work::Spawn { .. } => Purpose::Work,
             Work::Register { .. } => Purpose::Registration,
             Work::Make { .. } | Work::Finish { .. } => Purpose::Warmth,
-            Work::GiveUp { .. } | Work::Unclaim(_) | Work::Delete(_) | Work::Free { .. } => return None,
+            Work::GiveUp { .. } | Work::Unclaim(_) | Work::Keep(_) | Work::Delete(_) | Work::Free { .. } => {
+                return None;
+            }
         };
         let (name, machine, footprint) = (self.name.clone(), self.machine.clone(), self.footprint);
         Some(capacity::Flight { name, machine, purpose, footprint })

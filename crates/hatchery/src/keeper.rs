@@ -11,6 +11,7 @@
 
 mod absorb;
 mod begin;
+mod holding;
 mod look;
 mod message;
 mod state;
@@ -28,11 +29,13 @@ use tracing::debug;
 
 use crate::act::Crew;
 use crate::feed::Wakes;
+use crate::holds::Book;
 use crate::plan::{Plan, plan};
 use crate::report::Report;
 use crate::vitals::Vitals;
 use crate::wanted::Wanted;
 
+pub use holding::Reply;
 pub use message::Message;
 pub use state::{Room, State};
 
@@ -68,6 +71,8 @@ pub struct Keeper {
     pub vitals: Vitals,
     /// Who runs acts.
     pub supervisor: Supervisor,
+    /// Where it is written down what is to be kept.
+    pub book: Book,
 }
 
 impl Keeper {
@@ -105,6 +110,7 @@ impl Keeper {
         let begun = Instant::now();
         let wanted = Arc::clone(&self.wanted.borrow());
         let plan = self.plan(&wanted);
+        self.forget_wishes();
         debug!(
             spawns = plan.spawns.len(),
             make = plan.make.len(),

@@ -10,6 +10,7 @@ pub mod demand;
 pub mod feed;
 pub mod flight;
 pub mod heartbeat;
+pub mod holds;
 pub mod http;
 pub mod keeper;
 pub mod launch;

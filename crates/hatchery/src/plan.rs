@@ -21,6 +21,7 @@ use rookery_fleet::address::{self, Assigned, Network};
 use rookery_fleet::capacity::{Ledger, Limits, PoolRoom, usage};
 use rookery_fleet::claim::Resizing;
 use rookery_fleet::flavor::Flavors;
+use rookery_fleet::hold::{Hold, Told, Wish};
 use rookery_fleet::names::Line;
 use rookery_fleet::sweep::{Doom, EventTimes, Sweep};
 use rookery_fleet::workers::Listing;
@@ -89,6 +90,10 @@ pub struct Observed<'o> {
     pub events: &'o BTreeMap<MachineId, EventTimes>,
     /// Whether new jobs are taken.
     pub draining: bool,
+    /// Whose machines are to be kept when they fail.
+    pub wishes: &'o [Wish],
+    /// How the jobs of machines have ended, where that was asked.
+    pub outcomes: &'o BTreeMap<MachineId, Told>,
     /// Whether it is time to look for what can go; what has to go goes at any time.
     pub sweep_is_due: bool,
     /// Whether it is time to look for models to register.
@@ -143,6 +148,10 @@ pub struct Plan {
     pub warm: Vec<(String, Count)>,
     /// What goes, and why nothing or not everything does.
     pub sweep: Sweep,
+    /// Machines of failed workers that are kept.
+    pub hold: Vec<(MachineId, Hold)>,
+    /// Machines that may have to be kept: how their jobs have ended is to be asked.
+    pub examine: Vec<MachineId>,
     /// Workers that have no machine.
     pub disable: Vec<String>,
     /// Who is watched for having no machine.

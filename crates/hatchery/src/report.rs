@@ -1,6 +1,7 @@
 //! What the hatchery shows of itself: the lines of its heartbeat, its pages, and what people ask for. All of it comes
 //! from the values that the last pass was planned with.
 
+mod held;
 mod pages;
 mod planned;
 mod shown;
@@ -14,8 +15,9 @@ use jiff::{SignedDuration, Timestamp};
 use rookery_cds::JobId;
 use rookery_fleet::address::{self, Network};
 use rookery_fleet::capacity::Ledger;
+use rookery_fleet::hold::serves_nobody;
 use rookery_fleet::standing::{Standing, standing};
-use rookery_fleet::{MachineId, Power, View};
+use rookery_fleet::{MachineId, Mark, Power, View};
 use rookery_vim_client::PoolCapacity;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +26,7 @@ use crate::keeper::State;
 use crate::plan::Plan;
 use crate::wanted::Wanted;
 
+pub use held::{Held, Wished};
 pub use pages::{Beside, Board};
 pub use planned::{Act, Planned};
 pub use shown::{Status, Usage, Waiting, WarmWaiting};
@@ -67,6 +70,10 @@ pub struct Report {
     pub jobs_under_way: BTreeMap<JobId, String>,
     /// The machines that are there for jobs, by the job as their marks have it.
     pub jobs_served: BTreeMap<String, String>,
+    /// Machines that somebody keeps.
+    pub held: Vec<Held>,
+    /// Whose machines are to be kept when they fail.
+    pub wishes: Vec<Wished>,
     /// Why nothing may be deleted.
     pub stopped: Option<String>,
     /// Whether new jobs are taken.
@@ -118,6 +125,9 @@ pub struct Counts {
     pub running: usize,
     /// Machines that wait for their deletion.
     pub finished: usize,
+    /// Machines that somebody keeps.
+    #[serde(default)]
+    pub held: usize,
 }
 
 /// A worker, registered or not.
@@ -125,7 +135,7 @@ pub struct Counts {
 pub struct WorkerLine {
     /// Its name.
     pub name: String,
-    /// As CDS says it, or `Pending` or `Registering`.
+    /// As CDS says it, or `Pending`, `Registering` or `Held`.
     pub status: String,
 }
 
@@ -153,7 +163,8 @@ impl Report {
                 Standing::Pooled => counts.warming += 1,
                 Standing::Worker | Standing::Registering | Standing::HalfClaimed => {
                     started.push(machine.name.clone());
-                    if let Some(mark) = machine.mark().filter(|mark| !mark.job_id.is_empty()) {
+                    let serves = |mark: &&Mark| !mark.job_id.is_empty() && !serves_nobody(machine, mark);
+                    if let Some(mark) = machine.mark().filter(serves) {
                         jobs_served.insert(mark.job_id.clone(), machine.name.clone());
                     }
                     if machine.power == Some(Power::Off) {
@@ -164,6 +175,10 @@ impl Report {
                 Standing::TemplateInMaking | Standing::Foreign | Standing::Unknown => {}
             }
         }
+        let held = held::held(&state.view, &wanted.name, state.server_now());
+        counts.held = held.len();
+        // Of those that are off nobody waits for the deletion of one that is kept.
+        counts.finished = counts.finished.saturating_sub(held::off_among(&held, &started));
         counts.starting = plan.ledger.starting as usize;
         counts.running = (plan.ledger.workers as usize).saturating_sub(counts.starting);
         let waiting = plan.waiting.iter().map(|one| {
@@ -174,7 +189,7 @@ impl Report {
             at: state.now,
             complete: state.view.complete,
             machines: state.view.machines.len(),
-            workers: worker_lines(state, &started),
+            workers: worker_lines(state, &started, &held),
             started,
             ledger: plan.ledger,
             max_workers: wanted.limits.workers,
@@ -194,14 +209,10 @@ impl Report {
                 .map(|flight| format!("{} {}", word(&flight.work), flight.name))
                 .collect(),
             spawning: state.flights.iter().filter(|flight| matches!(flight.work, Work::Spawn { .. })).count(),
-            jobs_under_way: state
-                .flights
-                .iter()
-                .filter_map(|flight| {
-                    Some((flight.job()?.clone(), format!("{} {}", word(&flight.work), flight.name)))
-                })
-                .collect(),
+            jobs_under_way: under_way(state),
             jobs_served,
+            held,
+            wishes: state.wishes.iter().map(Wished::from).collect(),
             stopped: plan.sweep.stopped.map(|stop| stop.to_string()),
             draining: state.draining,
             skew_ms: state.skew.map(|skew| skew.as_millis()),
@@ -223,6 +234,12 @@ impl Report {
     }
 }
 
+fn under_way(state: &State) -> BTreeMap<JobId, String> {
+    let told =
+        |flight: &Flight| Some((flight.job()?.clone(), format!("{} {}", word(&flight.work), flight.name)));
+    state.flights.iter().filter_map(told).collect()
+}
+
 fn word(work: &Work) -> &'static str {
     match work {
         Work::Spawn { .. } => "spawn",
@@ -231,6 +248,7 @@ fn word(work: &Work) -> &'static str {
         Work::Finish { .. } => "finish",
         Work::Unclaim(_) => "take back",
         Work::Register { .. } => "register",
+        Work::Keep(_) => "keep",
         Work::Delete(_) => "delete",
         Work::Free { .. } => "free",
     }
@@ -245,6 +263,7 @@ fn metric_word(work: &Work) -> &'static str {
         | Work::Finish { .. }
         | Work::Register { .. }
         | Work::Free { .. }
+        | Work::Keep(_)
         | Work::Delete(_) => word(work),
     }
 }
@@ -273,7 +292,7 @@ fn unseen_makes(state: &State) -> usize {
 }
 
 /// The union of those that CDS knows and those that were started.
-fn worker_lines(state: &State, started: &[String]) -> Vec<WorkerLine> {
+fn worker_lines(state: &State, started: &[String], held: &[Held]) -> Vec<WorkerLine> {
     let known = state.workers.iter().map(|worker| {
         let status = serde_json::to_value(&worker.status).ok();
         let status = status.and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default();
@@ -282,7 +301,11 @@ fn worker_lines(state: &State, started: &[String]) -> Vec<WorkerLine> {
     let mut lines: Vec<WorkerLine> = known.collect();
     for name in started.iter().filter(|name| !state.workers.iter().any(|worker| worker.name == **name)) {
         let registers = rookery_fleet::names::is_register_name(name);
-        let status = if registers { "Registering" } else { "Pending" };
+        let status = match held.iter().any(|held| held.machine == *name) {
+            true => "Held",
+            false if registers => "Registering",
+            false => "Pending",
+        };
         lines.push(WorkerLine { name: name.clone(), status: status.to_owned() });
     }
     lines

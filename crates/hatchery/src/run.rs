@@ -2,6 +2,7 @@
 
 mod company;
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -27,6 +28,7 @@ use tracing::{info, warn};
 use crate::act::Crew;
 use crate::control::{Desk, Socket};
 use crate::feed::{Feeds, Wakes};
+use crate::holds::Book;
 use crate::keeper::{Keeper, Message, State};
 use crate::metrics::Metrics;
 use crate::report::{Beside, Board, Host, Planned, Report};
@@ -74,6 +76,8 @@ pub struct Parts {
     pub version: String,
     /// What to do if there is another one of the same name.
     pub policy: Policy,
+    /// The folder for what must outlive the process; none: nothing does.
+    pub folder: Option<PathBuf>,
 }
 
 /// A hatchery that runs.
@@ -118,8 +122,19 @@ pub enum StartError {
 
 /// Starts a hatchery. Its tasks run under the supervisor.
 pub async fn start(parts: Parts, supervisor: &Supervisor) -> Result<Running, StartError> {
-    let Parts { settings, vcenter, cds, clock, mut random, listener, instance, hostname, version, policy } =
-        parts;
+    let Parts {
+        settings,
+        vcenter,
+        cds,
+        clock,
+        mut random,
+        listener,
+        instance,
+        hostname,
+        version,
+        policy,
+        folder,
+    } = parts;
     let stop = supervisor.token();
     let key = HatcheryKey::from_pem(&settings.identity.private_key)?;
     let cds = sign_up(&settings, cds, &key, &clock, &version, StdRng::seed_from_u64(random.random()))?;
@@ -139,7 +154,9 @@ pub async fn start(parts: Parts, supervisor: &Supervisor) -> Result<Running, Sta
     let running = match welcome.await {
         Ok(()) => {
             let (cds, client) = (cds.clone(), client.clone());
-            let started = Assembly { settings, cds, client, key, clock, random, listener, hostname, version };
+            let book = Book::new(folder.as_deref(), &name);
+            let started =
+                Assembly { settings, cds, client, key, clock, random, listener, hostname, version, book };
             started.assemble(supervisor).await
         }
         Err(error) => Err(error),
@@ -198,7 +215,7 @@ pub fn sign_up(
 
 /// What the next pass would do, from one look. Nothing is changed, but signing in makes CDS know this hatchery.
 pub async fn look(parts: Parts, supervisor: &Supervisor) -> Result<Planned, StartError> {
-    let Parts { settings, vcenter, cds, clock, mut random, instance, hostname, version, .. } = parts;
+    let Parts { settings, vcenter, cds, clock, mut random, instance, hostname, version, folder, .. } = parts;
     let key = HatcheryKey::from_pem(&settings.identity.private_key)?;
     let cds = sign_up(&settings, cds, &key, &clock, &version, StdRng::seed_from_u64(random.random()))?;
     // Not as a hatchery: another one of this name would take this for one that works.
@@ -218,6 +235,7 @@ pub async fn look(parts: Parts, supervisor: &Supervisor) -> Result<Planned, Star
             listener: None,
             hostname,
             version,
+            book: Book::new(folder.as_deref(), &settings.identity.name),
         };
         let Together { keeper, board: _board, skew } = assembly.put_together(None, supervisor).await?;
         let (crew, inventory) = (keeper.crew.clone(), keeper.inventory.clone());
@@ -304,6 +322,7 @@ struct Assembly {
     listener: Option<TcpListener>,
     hostname: String,
     version: String,
+    book: Book,
 }
 
 impl Assembly {
@@ -385,7 +404,7 @@ impl Assembly {
             beside: beside(&self.client, &self.cds, &inventory, governor),
         };
         let keeper = Keeper {
-            state: State::default(),
+            state: State::new(self.book.read()),
             random: StdRng::seed_from_u64(self.random.random()),
             inventory: inventory.clone(),
             observer: Observer::new(inventory),
@@ -396,6 +415,7 @@ impl Assembly {
             report,
             vitals,
             supervisor: supervisor.clone(),
+            book: self.book.clone(),
         };
         Ok(Together { keeper, board, skew })
     }
@@ -453,11 +473,15 @@ impl Running {
         goodbye(&self.supervisor, &self.cds, &self.client).await;
     }
 
+    /// What answers whoever may ask.
+    pub fn desk(&self) -> Desk {
+        let (board, keeper, wakes) = (self.board.clone(), self.keeper.clone(), self.wakes.clone());
+        Desk { board, keeper, wakes, cds: self.cds.clone() }
+    }
+
     /// Answers on a control socket from now on.
     pub fn control(&self, socket: Socket) {
-        let (board, keeper, wakes) = (self.board.clone(), self.keeper.clone(), self.wakes.clone());
-        let desk = Desk { board, keeper, wakes, cds: self.cds.clone() };
-        self.supervisor.spawn("control socket", socket.serve(desk, self.supervisor.clone()));
+        self.supervisor.spawn("control socket", socket.serve(self.desk(), self.supervisor.clone()));
     }
 }
 

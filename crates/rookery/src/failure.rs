@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use rookery_daemon::settings::Problems;
 use rookery_daemon::telemetry::{TelemetryError, chain};
+use rookery_hatchery::holds::InvalidOrder;
 use rookery_vim::{Fault, FaultKind};
 use rookery_vim_client::{CallError, DialError, FindError};
 
@@ -34,6 +35,7 @@ pub(crate) fn exit_code(outcome: anyhow::Result<Ending>) -> ExitCode {
             report(&error);
             let usage = find::<Problems>(&error).is_some()
                 || find::<WrongArguments>(&error).is_some()
+                || find::<InvalidOrder>(&error).is_some()
                 || find::<TelemetryError>(&error).is_some();
             ExitCode::from(if usage { WRONG_USAGE } else { FAILED })
         }

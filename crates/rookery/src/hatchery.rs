@@ -3,6 +3,7 @@
 mod ask;
 mod check;
 mod folder;
+mod holding;
 mod parts;
 mod plan;
 mod run;
@@ -17,6 +18,7 @@ use rookery_hatchery::settings::{self, Level, Log};
 use crate::Ending;
 use crate::output::Out;
 pub use ask::{Asked, Explain, Target};
+pub use holding::Holding;
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -94,3 +96,5 @@ pub(crate) async fn run(command: Command, filter: Option<Filter>, out: &mut Out)
 }
 
 pub(crate) use ask::explain;
+pub(crate) use folder::runtime as runtime_folder;
+pub(crate) use holding::holding;

@@ -85,7 +85,8 @@ async fn run(cli: Cli, filter: Option<Filter>) -> anyhow::Result<Ending> {
         Command::Doctor(args) => doctor::run(&load(args.connect.clone(), None), &args, out).await,
         Command::Up(args) => up::run(&load(args.connect.clone(), None), &args, out).await,
         Command::Vm { command } => {
-            vm::run(&load(command.connect().clone(), command.guest()), command, out).await
+            let connect = command.connect().cloned().unwrap_or_default();
+            vm::run(&load(connect, command.guest()), command, out).await
         }
         Command::Settings(args) => settings::show(&load(args.connect.clone(), None), &args, out).await,
         Command::Hatchery { command } => hatchery::run(command, filter, out).await,

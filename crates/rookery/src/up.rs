@@ -1,5 +1,6 @@
 //! `rookery up`: a hatchery at work between two simulators, or the live fleet of a vCenter that somebody named.
 
+mod desk;
 mod fleet_page;
 mod follow;
 mod guests;

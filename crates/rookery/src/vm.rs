@@ -30,6 +30,7 @@ use clap::Subcommand;
 use crate::Ending;
 use crate::cli::{Connect, GuestLogin};
 use crate::fleet::with_fleet;
+use crate::hatchery::{Holding, holding};
 use crate::output::{Out, remark};
 use crate::settings::Loaded;
 
@@ -70,11 +71,14 @@ pub enum Command {
     Upload(upload::Args),
     /// Copy a file out of a VM's guest
     Download(download::Args),
+    #[command(flatten)]
+    Holding(Holding),
 }
 
 impl Command {
-    pub(crate) fn connect(&self) -> &Connect {
-        match self {
+    /// How to reach vCenter; none if a hatchery does.
+    pub(crate) fn connect(&self) -> Option<&Connect> {
+        Some(match self {
             Self::Ls(args) => &args.connect,
             Self::Info(args) => &args.connect,
             Self::Watch(args) => &args.connect,
@@ -89,7 +93,8 @@ impl Command {
             Self::Run(args) => &args.connect,
             Self::Upload(args) => &args.connect,
             Self::Download(args) => &args.connect,
-        }
+            Self::Holding(_) => return None,
+        })
     }
 
     pub(crate) fn guest(&self) -> Option<&GuestLogin> {
@@ -107,14 +112,19 @@ impl Command {
             | Self::Create(_)
             | Self::Snapshot(_)
             | Self::Destroy(_)
-            | Self::Ip(_) => None,
+            | Self::Ip(_)
+            | Self::Holding(_) => None,
         }
     }
 }
 
 pub(crate) async fn run(loaded: &Loaded, command: Command, out: &mut Out) -> anyhow::Result<Ending> {
+    if let Command::Holding(command) = &command {
+        return holding(command, out).await;
+    }
     let vcenter = loaded.vcenter_or_advice()?;
     let ended = match command {
+        Command::Holding(_) => None,
         Command::Ls(args) => {
             with_fleet(vcenter, "vm ls", async |fleet| ls::run(fleet, &args, out).await).await?
         }

@@ -34,7 +34,7 @@ pub struct Lab {
     clock: Clock,
     pub(crate) supervisor: Supervisor,
     options: LabOptions,
-    _files: TempDir,
+    files: TempDir,
 }
 
 /// What a lab is like.
@@ -190,7 +190,7 @@ impl Lab {
         let cds_clock = rookery_cds_sim::Clock::wall(clock.clone());
         let world = rookery_cds_sim::World::new(config, key, cds_clock.now());
         let cds = rookery_cds_sim::Running::start(world, cds_clock, &supervisor);
-        Self { vcenter, vcenter_url, cds, cds_url, clock, supervisor, options, _files: files }
+        Self { vcenter, vcenter_url, cds, cds_url, clock, supervisor, options, files }
     }
 
     /// With another vCenter for the hatchery; the lab's own has nothing to do then.
@@ -299,6 +299,7 @@ password = "guest-secret"
             hostname: "lab".to_owned(),
             version: "0".to_owned(),
             policy: Policy::Refuse,
+            folder: Some(self.files.path().to_owned()),
         };
         let hatchery = start(parts, &supervisor).await?;
         Ok(Scene { hatchery, url, supervisor })

@@ -14,6 +14,7 @@ mod hatchery {
     mod crash;
     mod flavors;
     mod history;
+    mod holds;
     mod jobs;
     mod keys;
     mod limits;

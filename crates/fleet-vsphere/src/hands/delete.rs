@@ -1,5 +1,6 @@
 //! Deleting, the one act without a way back.
 
+use jiff::Timestamp;
 use rookery_fleet::standing::is_in_making;
 use rookery_fleet::{MachineId, Role};
 use rookery_vim::FaultKind;
@@ -16,11 +17,16 @@ pub struct Proof {
     pub owner: String,
     /// It has this name.
     pub name: String,
+    /// Nobody keeps it for longer than until now, by vCenter's clock.
+    pub now: Timestamp,
 }
 
 impl Proof {
     fn of_vm(&self, fresh: &Fresh) -> Result<(), Refusal> {
         let mark = fresh.vm_of(&self.owner)?;
+        if let Some(until) = mark.hold_until.filter(|until| *until > self.now) {
+            return Err(Refusal::Held { until });
+        }
         // Nobody clones a template that is not finished.
         let is_model = mark.model && !is_in_making(&fresh.name, mark);
         if is_model { Err(Refusal::Model) } else { self.of_name(fresh) }
@@ -125,7 +131,11 @@ mod tests {
         let model = Mark { model: true, worker_model_path: "g/w".to_owned(), ..ours.clone() };
         let theirs = Mark { hatchery_name: "h2".to_owned(), ..Mark::default() };
         let nobodys = Mark::default();
-        let proof = |owner: &str| Proof { owner: owner.to_owned(), name: "w".to_owned() };
+        let now: Timestamp = "2026-11-15T12:00:00Z".parse().expect("a time");
+        let held = |until: &str| Mark { hold_until: Some(until.parse().expect("a time")), ..ours.clone() };
+        let (kept, let_go) = (held("2026-11-15T12:00:01Z"), held("2026-11-15T12:00:00Z"));
+        let until = kept.hold_until.expect("a time");
+        let proof = |owner: &str| Proof { owner: owner.to_owned(), name: "w".to_owned(), now };
         let foreign = |owner: &str, found: Option<&str>| {
             Err(Refusal::Foreign { owner: owner.to_owned(), found: found.map(str::to_owned) })
         };
@@ -134,6 +144,8 @@ mod tests {
         let other_name = Refusal::Name { expected: "w".to_owned(), found: "x".to_owned() };
         for (owner, name, role, notes, as_vm, as_template) in [
             ("h1", "w", vm, some(&ours), Ok(()), Err(Refusal::NoTemplate)),
+            ("h1", "w", vm, some(&kept), Err(Refusal::Held { until }), Err(Refusal::NoTemplate)),
+            ("h1", "w", vm, some(&let_go), Ok(()), Err(Refusal::NoTemplate)),
             ("h1", "w", template, some(&ours), Err(Refusal::Template), Err(Refusal::Template)),
             ("h1", "w", vm, some(&model), Err(Refusal::Model), Err(Refusal::NoTemplate)),
             ("h1", "w", template, some(&model), Err(Refusal::Template), Ok(())),
@@ -157,7 +169,7 @@ mod tests {
             power: Some(Power::Off),
             hardware: None,
         };
-        let proof = Proof { owner: "h1".to_owned(), name: "w-tmp".to_owned() };
+        let proof = Proof { owner: "h1".to_owned(), name: "w-tmp".to_owned(), now };
         assert_eq!(proof.of_vm(&unfinished), Ok(()), "it was refused, so that orphans stayed for ever");
     }
 }

@@ -57,6 +57,9 @@ pub enum Refusal {
     /// Its mark says that it is to be kept.
     #[error("its notes say that it is a model, to be kept")]
     Model,
+    /// Somebody keeps it.
+    #[error("its notes say that it is kept until {until}")]
+    Held { until: jiff::Timestamp },
     /// It has another name than was thought.
     #[error("its name is {found:?}, not {expected:?}")]
     Name { expected: String, found: String },

@@ -1,5 +1,6 @@
 //! Small changes of VMs that are the owner's.
 
+use rookery_fleet::hold::Hold;
 use rookery_fleet::{MachineId, Mark};
 
 use super::{ActError, Hands};
@@ -14,6 +15,24 @@ impl Hands {
             return Ok(());
         }
         self.marked(machine, mark).await.map_err(|source| ActError::failed(action, machine, source))
+    }
+
+    /// Writes into the mark of a VM of this owner until when and why it is kept. All else in the mark stays as it is now.
+    pub async fn keep(&self, machine: &MachineId, owner: &str, hold: &Hold) -> Result<(), ActError> {
+        let action = "keep";
+        let fresh = self.fresh(action, machine).await?;
+        let refused = |why| ActError::Refused { action, machine: machine.clone(), why };
+        let was = fresh.vm_of(owner).map_err(refused)?;
+        let mark = Mark {
+            hold_until: Some(hold.until),
+            hold_reason: hold.reason.clone(),
+            hold_wish: hold.wish.clone(),
+            ..was.clone()
+        };
+        if *was == mark {
+            return Ok(());
+        }
+        self.marked(machine, &mark).await.map_err(|source| ActError::failed(action, machine, source))
     }
 
     /// Renames a VM or template that carries this owner's mark. That it has the name is a success.

@@ -27,7 +27,8 @@ pub struct Deletion {
 impl Crew {
     /// Deletes a machine.
     pub async fn delete(&self, deletion: &Deletion) -> Ending {
-        let proof = Proof { owner: self.wanted().name.clone(), name: deletion.name.clone() };
+        let (owner, now) = (self.wanted().name.clone(), self.now());
+        let proof = Proof { owner, name: deletion.name.clone(), now };
         let deleted = if deletion.is_template {
             self.hands.delete_template(&deletion.machine, &proof).await
         } else {

@@ -208,7 +208,7 @@ impl Crew {
 
     /// Removes a template that has been replaced, unless something stands on its disks.
     pub async fn retire(&self, old: &MachineId, owner: &str, name: &str) {
-        let proof = Proof { owner: owner.to_owned(), name: retired_name(name, old) };
+        let proof = Proof { owner: owner.to_owned(), name: retired_name(name, old), now: self.now() };
         match self.hands.delete_template(old, &proof).await {
             Ok(()) => info!(template = %proof.name, "replaced template deleted"),
             Err(error) => {

@@ -113,7 +113,7 @@ impl Crew {
         let (machine, address) = loop {
             match &spawn.path {
                 Path::Clone { address, .. } => {
-                    let machine = self.timed(Stage::Clone, self.clone_worker(&spawn)).await?;
+                    let machine = self.timed(Stage::Clone, Box::pin(self.clone_worker(&spawn))).await?;
                     self.is_about(flight, &machine).await;
                     break (machine, address.as_ref().map(|assigned| assigned.ip));
                 }

@@ -1,21 +1,26 @@
 //! What is answered.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use rookery_cds::{Cds, CdsError, JobId};
 use rookery_daemon::telemetry::chain;
 use serde::{Deserialize, Serialize};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 use tracing::info;
 
 use super::{Answer, Request};
 use crate::feed::Wakes;
-use crate::keeper::Message;
-use crate::report::{Board, Status};
+use crate::holds::Target;
+use crate::keeper::{Message, Reply};
+use crate::report::{Board, Report, Status};
 
 /// How long a change may take to show.
 const CHANGE: Duration = Duration::from_secs(15);
+
+/// How long what is done may take to be seen.
+const SHOWN: Duration = Duration::from_secs(5);
 
 /// All that answers are made from. Clones share it.
 #[derive(Debug, Clone)]
@@ -59,6 +64,14 @@ impl Desk {
                 self.wakes.queues();
                 Answer::Done("the queues are looked at now".to_owned())
             }
+            Request::Hold(order) => {
+                let of = order.of.clone();
+                self.change(&of, true, |reply| Message::Hold(order, reply)).await
+            }
+            Request::Release { of } => {
+                let released = of.clone();
+                self.change(&of, false, |reply| Message::Release(released, reply)).await
+            }
         }
     }
 
@@ -74,6 +87,31 @@ impl Desk {
         } else {
             "jobs are taken again".to_owned()
         })
+    }
+
+    /// Keeps something or lets it go, and waits until that can be seen: whoever looks next should not find it as before.
+    async fn change(&self, of: &Target, kept: bool, message: impl FnOnce(Reply) -> Message) -> Answer {
+        if let Target::Job(job) = of
+            && let Err(error) = job.parse::<JobId>()
+        {
+            return Answer::Refused(error.to_string());
+        }
+        let (reply, answer) = oneshot::channel();
+        self.keeper.send(message(reply)).await.ok();
+        let told = match timeout(CHANGE, answer).await {
+            Ok(Ok(Ok(told))) => told,
+            Ok(Ok(Err(why))) => return Answer::Refused(why),
+            Ok(Err(_)) => return Answer::Refused("the hatchery is ending".to_owned()),
+            Err(_) => return Answer::Refused("it is not done yet; ask for what is kept".to_owned()),
+        };
+        let shows = |report: &Arc<Report>| match of.subject() {
+            Err(name) => report.held.iter().any(|held| held.machine == name),
+            Ok(subject) => report.wishes.iter().any(|wish| wish.of == subject),
+        };
+        let mut report = self.board.report.clone();
+        timeout(SHOWN, report.wait_for(|report| shows(report) == kept)).await.ok();
+        info!(?of, kept, "asked over the control socket");
+        Answer::Done(told)
     }
 
     async fn explain(&self, job: &JobId) -> Explained {

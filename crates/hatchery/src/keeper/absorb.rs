@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use rookery_cds::{JobId, Worker, WorkerStatus};
-use rookery_fleet::MachineId;
 use rookery_fleet::names::Line;
 use rookery_fleet::workers::{Listing, WorkerState};
+use rookery_fleet::{Machine, MachineId, Power};
 use tracing::{info, warn};
 
 use super::{Keeper, Message, Room, State};
@@ -110,6 +110,9 @@ impl Keeper {
             }
             Message::Wanted(wanted) => drop(self.wanted.send_replace(wanted)),
             Message::Drain(draining) => state.draining = draining,
+            Message::Hold(order, reply) => self.hold(&order, reply),
+            Message::Release(of, reply) => self.release(&of, reply),
+            Message::Outcome(machine, outcome) => self.absorb_outcome(machine, outcome),
         }
     }
 
@@ -176,6 +179,15 @@ impl State {
                         self.avoid(Some(machine.clone()), now, AVOIDED);
                         self.freed.push((of.clone(), Some(machine.clone())));
                     }
+                    (Work::Keep(of), Some(machine)) => {
+                        // The inventory may show its old mark for a while.
+                        self.avoid(Some(machine.clone()), now, UNCHANGED);
+                        // A job whose machine is off and stays for itself runs elsewhere. Of one that runs CDS takes care.
+                        let is_off = |machine: &Arc<Machine>| machine.power == Some(Power::Off);
+                        if self.view.machines.get(machine).is_some_and(is_off) {
+                            self.freed.push((of.clone(), Some(machine.clone())));
+                        }
+                    }
                     (Work::Unclaim(of), machine) => {
                         self.leaks.push(Leak::HalfClaimed);
                         self.freed.push((of.clone(), machine.clone()));
@@ -222,7 +234,7 @@ impl State {
             self.full_times += 1;
         }
         match (&flight.work, flight.job()) {
-            (Work::Delete(_) | Work::Unclaim(_), _) => {
+            (Work::Delete(_) | Work::Unclaim(_) | Work::Keep(_), _) => {
                 warn!(vm = %flight.name, error, "machine could not be changed; it is tried again after a while");
                 self.avoid(flight.machine.clone(), now, UNCHANGED);
             }
@@ -280,7 +292,7 @@ fn rest_after(first: Duration, failures: u32) -> Duration {
     first.saturating_mul(1 << failures.min(8)).min(LONGEST_REST.max(first))
 }
 
-fn later(now: Timestamp, by: Duration) -> Timestamp {
+pub(super) fn later(now: Timestamp, by: Duration) -> Timestamp {
     now.saturating_add(by).unwrap_or(Timestamp::MAX)
 }
 
@@ -290,7 +302,7 @@ fn model_of(flight: &Flight) -> Option<(Line, String)> {
         | Work::Make { line, model, .. }
         | Work::Finish { line, model, .. } => Some((*line, model.clone())),
         Work::Register { model } => Some((Line::V1, model.clone())),
-        Work::GiveUp { .. } | Work::Unclaim(_) | Work::Delete(_) | Work::Free { .. } => None,
+        Work::GiveUp { .. } | Work::Unclaim(_) | Work::Delete(_) | Work::Keep(_) | Work::Free { .. } => None,
     }
 }
 

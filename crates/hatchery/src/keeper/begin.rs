@@ -9,6 +9,7 @@ use rookery_cds::{JobId, ModelPath};
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::capacity::Shortage;
 use rookery_fleet::flavor::Footprint;
+use rookery_fleet::hold::serves_nobody;
 use rookery_fleet::standing::{Standing, standing};
 use rookery_fleet::sweep::{Doom, EventTimes};
 use rookery_fleet::{Machine, MachineId, Mark, Role, names};
@@ -78,6 +79,7 @@ impl Keeper {
             }
             self.state.stuck.clone_from(&plan.stuck);
         }
+        self.begin_holds(plan);
         self.begin_housekeeping(plan);
     }
 
@@ -150,7 +152,9 @@ impl Keeper {
     /// been released and taken by us again meanwhile.
     pub(super) fn free(&mut self, of: &Trace, machine: Option<&MachineId>) {
         let Ok(job @ JobId::V2(_)) = of.job.parse::<JobId>() else { return };
-        let is_for = |other: &Machine| other.mark().is_some_and(|mark| mark.job_id == of.job);
+        let is_for = |other: &Machine| {
+            other.mark().is_some_and(|mark| mark.job_id == of.job && !serves_nobody(other, mark))
+        };
         let served = self.state.view.iter().any(|other| Some(&other.id) != machine && is_for(other));
         if served || self.state.flights.jobs().contains(&job) {
             return;
@@ -189,14 +193,19 @@ impl Keeper {
         ids.iter().filter_map(|id| self.state.view.machines.get(id).map(Arc::clone)).collect()
     }
 
-    fn take_off(&mut self, flight: Flight) -> FlightId {
+    pub(super) fn take_off(&mut self, flight: Flight) -> FlightId {
         let id = self.state.next_flight();
         self.state.flights.begin(id, flight);
         id
     }
 
     /// Runs an act and reports its ending. One that is cut off by a panic has ended, too.
-    fn fly(&self, what: &'static str, id: FlightId, act: impl Future<Output = Ending> + Send + 'static) {
+    pub(super) fn fly(
+        &self,
+        what: &'static str,
+        id: FlightId,
+        act: impl Future<Output = Ending> + Send + 'static,
+    ) {
         let mut landing = Landing { keeper: self.crew.keeper.clone(), id, ending: None };
         let stop = self.supervisor.token();
         self.supervisor.spawn(what, async move {
@@ -329,7 +338,7 @@ impl Keeper {
         });
     }
 
-    fn ask(&self, what: &'static str, question: impl Future<Output = ()> + Send + 'static) {
+    pub(super) fn ask(&self, what: &'static str, question: impl Future<Output = ()> + Send + 'static) {
         let stop = self.supervisor.token();
         self.supervisor.spawn(what, async move {
             tokio::select! {
@@ -368,7 +377,7 @@ impl Drop for Landing {
     }
 }
 
-fn trace(mark: &Mark) -> Trace {
+pub(super) fn trace(mark: &Mark) -> Trace {
     Trace { job: mark.job_id.clone(), worker: mark.worker_name.clone() }
 }
 
@@ -376,7 +385,7 @@ fn nameless(work: Work) -> Flight {
     Flight { work, name: String::new(), machine: None, address: None, footprint: Footprint::default() }
 }
 
-fn about(machine: &Machine, work: Work) -> Flight {
+pub(super) fn about(machine: &Machine, work: Work) -> Flight {
     let footprint = machine.hardware.map(Footprint::from).unwrap_or_default();
     Flight { name: machine.name.clone(), machine: Some(machine.id.clone()), footprint, ..nameless(work) }
 }

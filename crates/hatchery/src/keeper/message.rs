@@ -6,13 +6,16 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use rookery_cds::{JobId, V1Model, V2Model, Worker};
 use rookery_fleet::MachineId;
+use rookery_fleet::hold::Outcome;
 use rookery_fleet::sweep::EventTimes;
 use rookery_vim_client::PoolCapacity;
 use tokio::sync::oneshot;
 
+use super::Reply;
 use crate::act::Ending;
 use crate::demand::AsCodeRef;
 use crate::flight::FlightId;
+use crate::holds::{Order, Target};
 use crate::plan::Spawn;
 use crate::queue::{Moment, Protocol};
 use crate::resolve::Known;
@@ -78,4 +81,10 @@ pub enum Message {
     Wanted(Arc<Wanted>),
     /// Take no new jobs, or take them again.
     Drain(bool),
+    /// Keep machines.
+    Hold(Order, Reply),
+    /// Let machines go.
+    Release(Target, Reply),
+    /// How the job of a machine has ended; none if CDS did not say it.
+    Outcome(MachineId, Option<Outcome>),
 }

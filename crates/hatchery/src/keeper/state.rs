@@ -8,6 +8,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use rookery_cds::{JobId, V1Model, Worker};
 use rookery_fleet::capacity::PoolRoom;
+use rookery_fleet::hold::{Told, Wish};
 use rookery_fleet::names::Line;
 use rookery_fleet::sweep::{Doom, EventTimes};
 use rookery_fleet::workers::Listing;
@@ -105,6 +106,12 @@ pub struct State {
     pub ignored_flavors: BTreeMap<String, String>,
     /// Models that are not registered until somebody changes something. Each was said once.
     pub(super) stuck: BTreeMap<String, String>,
+    /// Whose machines are to be kept when they fail. It stands in the book.
+    pub wishes: Vec<Wish>,
+    /// How the jobs of machines have ended, where that was asked.
+    pub(super) outcomes: BTreeMap<MachineId, Told>,
+    pub(super) asking: BTreeSet<MachineId>,
+    pub(super) ask_after: BTreeMap<MachineId, Timestamp>,
     /// When a job was last told why it waits, and with which word.
     pub(super) told: BTreeMap<JobId, (&'static str, Timestamp)>,
     /// When a job began to wait for this reason.
@@ -130,6 +137,11 @@ impl Room {
 }
 
 impl State {
+    /// Nothing is known yet but what is to be kept.
+    pub fn new(wishes: Vec<Wish>) -> Self {
+        Self { wishes, ..Self::default() }
+    }
+
     /// Takes a new look at the machines in, and forgets what is too old.
     pub(super) fn look(&mut self, view: View, now: Timestamp) {
         self.now = now;
@@ -140,6 +152,7 @@ impl State {
             let known = &self.doomed_at;
             self.doomed.retain(|id, _| known.contains_key(id));
             self.events.retain(|id, _| machines.contains_key(id));
+            self.outcomes.retain(|id, _| machines.contains_key(id));
             if self.disks.keys().any(|id| !machines.contains_key(id)) {
                 Arc::make_mut(&mut self.disks).retain(|id, _| machines.contains_key(id));
             }
@@ -151,6 +164,7 @@ impl State {
         let unusable = &self.unusable_until;
         self.unusable.retain(|model, _| unusable.contains_key(model));
         self.booked_until.retain(|_, until| *until > now);
+        self.ask_after.retain(|_, until| *until > now);
         self.avoided_until.retain(|_, until| *until > now);
         self.avoided = self.avoided_until.keys().cloned().collect();
         self.lingering_until.retain(|_, until| *until > now);
@@ -225,6 +239,8 @@ impl State {
             addresses_settled: self.addresses_settled,
             events: &self.events,
             draining: self.draining,
+            wishes: &self.wishes,
+            outcomes: &self.outcomes,
             sweep_is_due: self.sweep_at <= self.now,
             registration_is_due: self.register_at <= self.now,
         }

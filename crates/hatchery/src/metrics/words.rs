@@ -105,8 +105,8 @@ pub(super) const WAITING: [&str; 32] = [
 pub(super) const STOPS: [&str; 6] = ["incomplete", "outdated", "skew", "skew_unknown", "no_listing", "other"];
 
 /// What is under way.
-pub(super) const WORKS: [&str; 8] =
-    ["spawn", "give_up", "make", "finish", "take_back", "register", "delete", "other"];
+pub(super) const WORKS: [&str; 9] =
+    ["spawn", "give_up", "make", "finish", "take_back", "register", "keep", "delete", "other"];
 
 /// How many there are of each word.
 pub(super) fn numbers<'w>(

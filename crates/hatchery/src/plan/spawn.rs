@@ -9,6 +9,7 @@ use rookery_fleet::address::Assigned;
 use rookery_fleet::capacity::admit;
 use rookery_fleet::claim::{self, Fit, Misses, Wanted};
 use rookery_fleet::flavor::{Choice, Flavor, Footprint, footprint};
+use rookery_fleet::hold::serves_nobody;
 use rookery_fleet::origin::Origin;
 use rookery_fleet::{Hardware, Machine, MachineId, Mark, Power, names};
 
@@ -93,13 +94,16 @@ impl<'p> Pass<'p> {
         }
     }
 
-    /// The jobs that have a machine, by the machines' marks. One that was given up and is off serves nobody any more.
+    /// The jobs that have a machine, by the machines' marks. One that was given up and is off serves nobody any more, nor
+    /// does one that is kept after its worker failed.
     fn served(&self) -> BTreeMap<String, String> {
         let over = |machine: &Machine| {
             machine.power == Some(Power::Off) && self.seen.doomed.contains_key(&machine.id)
         };
         let owned = self.seen.view.owned(self.want.owner);
-        let owned = owned.filter(|(machine, mark)| !mark.job_id.is_empty() && !over(machine));
+        let owned = owned.filter(|(machine, mark)| {
+            !mark.job_id.is_empty() && !over(machine) && !serves_nobody(machine, mark)
+        });
         owned.map(|(machine, mark)| (mark.job_id.clone(), machine.name.clone())).collect()
     }
 

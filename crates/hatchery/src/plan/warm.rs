@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use rookery_cds::V1Model;
 use rookery_fleet::address::Assigned;
 use rookery_fleet::flavor::{Flavor, Footprint};
+use rookery_fleet::hold;
 use rookery_fleet::names::Line;
 use rookery_fleet::origin::Origin;
 use rookery_fleet::sweep::{self, Facts, Noticed, Reason};
@@ -192,18 +193,30 @@ impl Pass<'_> {
         };
         // What the pool removes is on its way already.
         let removed: BTreeSet<&MachineId> = self.plan.remove.iter().map(|(id, _)| id).collect();
+        let busy = |machine: &Machine| {
+            self.busy.has(machine)
+                || self.given.contains(&machine.id)
+                || self.seen.avoided.contains(&machine.id)
+                || removed.contains(&machine.id)
+        };
         let noticed = Noticed {
-            busy: &|machine: &Machine| {
-                self.busy.has(machine)
-                    || self.given.contains(&machine.id)
-                    || self.seen.avoided.contains(&machine.id)
-                    || removed.contains(&machine.id)
-            },
+            busy: &busy,
             doomed: self.seen.doomed,
             changed_at: self.seen.changed_at,
             events: self.seen.events,
         };
-        self.plan.sweep = sweep::verdicts(self.seen.view, &facts, &noticed);
+        let mut swept = sweep::verdicts(self.seen.view, &facts, &noticed);
+        let facts = hold::Facts {
+            owner: self.want.owner,
+            now: self.seen.now,
+            wishes: self.seen.wishes,
+            told: self.seen.outcomes,
+            doomed: self.seen.doomed,
+            busy: &busy,
+        };
+        let holding = hold::decide(self.seen.view, &facts, &mut swept);
+        self.plan.sweep = swept;
+        (self.plan.hold, self.plan.examine) = (holding.keep, holding.ask);
         if !self.seen.sweep_is_due {
             self.plan.sweep.delete.retain(|(_, reason)| matches!(reason, Reason::Doomed(_)));
         }

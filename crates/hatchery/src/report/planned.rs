@@ -97,6 +97,9 @@ fn acts(state: &State, plan: &Plan) -> Vec<Act> {
     for (machine, reason) in &plan.sweep.delete {
         add("delete", name(machine), reason.to_string());
     }
+    for (machine, hold) in &plan.hold {
+        add("keep", name(machine), format!("until {}: {}", hold.until, hold.reason));
+    }
     for worker in &plan.disable {
         add("disable", worker.clone(), "it has no machine".to_owned());
     }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Counts, Host, Report};
+use super::{Counts, Held, Host, Report, Wished};
 
 /// How a hatchery is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +31,12 @@ pub struct Status {
     pub waiting: Vec<Waiting>,
     /// Why warm machines are not made, or models not registered.
     pub warm_waiting: Vec<WarmWaiting>,
+    /// Machines that somebody keeps.
+    #[serde(default)]
+    pub held: Vec<Held>,
+    /// Whose machines are to be kept when they fail.
+    #[serde(default)]
+    pub wishes: Vec<Wished>,
     /// Work under way.
     pub under_way: Vec<String>,
     /// Why nothing may be deleted.
@@ -100,6 +106,8 @@ impl Status {
             usage: Usage::new(report),
             waiting: waiting(report),
             warm_waiting: warm_waiting(report),
+            held: report.held.clone(),
+            wishes: report.wishes.clone(),
             under_way: report.flights.clone(),
             stopped: report.stopped.clone(),
             skew_ms: report.skew_ms.map(|skew| i64::try_from(skew).unwrap_or(i64::MAX)),

@@ -59,6 +59,9 @@ pub fn monitoring(
     } else {
         line(LineStatus::Alarm, "VirtualMachines", "Error listing".to_owned())
     });
+    if !report.held.is_empty() {
+        lines.push(ok("HeldVirtualMachines", report.held.len().to_string()));
+    }
     if report.room_unknown {
         let value = "could not be asked: it keeps nobody out".to_owned();
         lines.push(line(LineStatus::Warn, "ResourcePool", value));
@@ -123,6 +126,24 @@ mod tests {
         let expected =
             expected.map(|(component, value, status)| (component.to_owned(), value.to_owned(), status));
         assert_eq!(lines(&report, &[("mainRoutine", true), ("queuePolling", false)]), expected);
+    }
+
+    #[test]
+    fn machines_that_somebody_keeps_are_told_if_there_are_any() {
+        let until = Timestamp::UNIX_EPOCH;
+        let text = || "w".to_owned();
+        let held = super::super::Held {
+            machine: text(),
+            power: text(),
+            model: text(),
+            job: text(),
+            until,
+            reason: text(),
+            wish: text(),
+        };
+        let report = Report { held: vec![held], ..Report::default() };
+        let told = ("HeldVirtualMachines".to_owned(), "1".to_owned(), LineStatus::Ok);
+        assert!(lines(&report, &[]).contains(&told));
     }
 
     #[test]

@@ -69,6 +69,11 @@ fn help_of_vm() {
       run       Run a program inside a VM's guest
       upload    Copy a file into a VM's guest
       download  Copy a file out of a VM's guest
+      hold      Let a hatchery keep a worker's VM for somebody to look at: one that is there, or those
+                of the next that fail
+      release   Let a VM go that a hatchery keeps, or all that it keeps of a model or job, together with
+                the wish for more
+      holds     Show which VMs a hatchery keeps, and what it waits for
 
     Options:
       -h, --help  Print help
@@ -115,6 +120,56 @@ fn help_of_a_command_that_connects() {
       -v, --verbose...           Log more to standard error; -vv logs every call
           --log <FILTER>         What to log, as in RUST_LOG: "info,rookery_vim_client=debug"
     "#);
+}
+
+#[test]
+fn help_of_a_command_that_asks_a_hatchery() {
+    insta::assert_snapshot!(help(&["vm", "hold"]), @r#"
+    Let a hatchery keep a worker's VM for somebody to look at: one that is there, or those of the next
+    that fail
+
+    Usage: rookery vm hold [OPTIONS] --for <DURATION> --reason <TEXT> <VM|--model <MODEL>|--job <JOB>> <--config <FILE>|--name <NAME>>
+
+    Arguments:
+      [VM]  The name of a VM of the hatchery
+
+    Options:
+          --model <MODEL>      Those of failed workers of a model: the path of a V1 model, or the
+                               template of a V2 model
+          --job <JOB>          Those of failed workers of a job: the number of a V1 job, or the UUID of
+                               a V2 job
+          --count <NUMBER>     How many VMs of failed workers [default: 1]
+          --for <DURATION>     How long to keep each of them, at most 168h
+          --within <DURATION>  How long to wait for failures, at most 168h [default: 24h]
+          --reason <TEXT>      Why, for whoever finds them
+      -c, --config <FILE>      The settings file that it was started with
+          --name <NAME>        Its name
+      -h, --help               Print help (see more with '--help')
+
+    General:
+          --log-format <FORMAT>  How log lines look [default: human] [possible values: human, json]
+      -v, --verbose...           Log more to standard error; -vv logs every call
+          --log <FILTER>         What to log, as in RUST_LOG: "info,rookery_vim_client=debug"
+    "#);
+}
+
+#[test]
+fn one_thing_is_kept_and_everybody_says_why() {
+    let parses = |line: &str| Cli::try_parse_from(line.split(' ')).is_ok();
+    let end = "--for 4h --reason why --name h";
+    for right in ["w", "--model m --count 3 --within 2h", "--job 7"] {
+        assert!(parses(&format!("rookery vm hold {right} {end}")), "{right}");
+    }
+    for wrong in ["", "w --model m", "--model m --job 7", "w --count 2", "w --within 2h", "--job 7 --count x"]
+    {
+        assert!(!parses(&format!("rookery vm hold {wrong} {end}")), "{wrong}");
+    }
+    for missing in ["--for 4h --reason why", "--reason why --name h", "--for 4h --name h"] {
+        assert!(!parses(&format!("rookery vm hold w {missing}")), "{missing}");
+    }
+    for right in ["release w", "release --model m", "release --job 7", "holds", "holds -o json"] {
+        assert!(parses(&format!("rookery vm {right} --name h")), "{right}");
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ use rookery_hatchery::report::Status;
 use rookery_hatchery::settings;
 
 use super::folder;
+use super::holding::tables;
 use crate::Ending;
 use crate::output::{Format, Out, printable, table};
 
@@ -27,10 +28,10 @@ pub struct Target {
 #[derive(Debug, clap::Args)]
 pub struct Asked {
     #[command(flatten)]
-    target: Target,
+    pub(super) target: Target,
     /// How to show the answer
     #[arg(short, long, value_enum, default_value_t)]
-    output: Format,
+    pub(super) output: Format,
 }
 
 /// The arguments of `explain`.
@@ -44,7 +45,7 @@ pub struct Explain {
 }
 
 impl Target {
-    async fn ask(&self, request: &Request) -> anyhow::Result<Answer> {
+    pub(super) async fn ask(&self, request: &Request) -> anyhow::Result<Answer> {
         let name = match (&self.name, &self.config) {
             (Some(name), _) => name.clone(),
             (None, Some(file)) => settings::load_file(file)?.settings.identity.name,
@@ -57,7 +58,7 @@ impl Target {
     }
 }
 
-fn odd() -> anyhow::Error {
+pub(super) fn odd() -> anyhow::Error {
     anyhow!("the hatchery answers something else: is it of another version?")
 }
 
@@ -102,11 +103,12 @@ fn lines(status: &Status) -> String {
         [
             "workers".to_owned(),
             format!(
-                "{}: {} starting, {} running, {} finished",
+                "{}: {} starting, {} running, {} finished, {} kept",
                 of(usage.workers.into(), usage.max_workers.map(u64::from)),
                 counts.starting,
                 counts.running,
-                counts.finished
+                counts.finished,
+                counts.held
             ),
         ],
         ["CPUs".to_owned(), of(usage.cpus, usage.max_cpus)],
@@ -130,5 +132,6 @@ fn lines(status: &Status) -> String {
         let rows = status.warm_waiting.iter().map(|one| [&one.model, &one.why].map(|text| printable(text)));
         parts.push(table(["WAITING MODEL", "WHY"], rows));
     }
+    parts.extend(tables(&status.held, &status.wishes));
     parts.join("\n\n")
 }

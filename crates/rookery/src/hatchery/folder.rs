@@ -1,4 +1,4 @@
-//! Where a hatchery keeps what only makes sense while it runs: its lock and its control socket.
+//! Where a hatchery keeps what only makes sense while it runs, its lock and its control socket; and what must outlive it.
 
 use std::env;
 use std::fs::{DirBuilder, metadata};
@@ -9,9 +9,11 @@ use anyhow::{Context as _, bail};
 
 /// Names the folder if it is to be another one.
 const VARIABLE: &str = "ROOKERY_RUNTIME_DIR";
+/// The same for what must outlive the process.
+const STATE_VARIABLE: &str = "ROOKERY_STATE_DIR";
 
 /// `$ROOKERY_RUNTIME_DIR`, `$XDG_RUNTIME_DIR`, `/run` if it is ours, or a folder of our own among the temporary files.
-pub(super) fn runtime() -> anyhow::Result<PathBuf> {
+pub(crate) fn runtime() -> anyhow::Result<PathBuf> {
     let given = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(folder) = given(VARIABLE).or_else(|| given("XDG_RUNTIME_DIR").filter(|path| path.is_dir())) {
         return Ok(folder);
@@ -24,6 +26,17 @@ pub(super) fn runtime() -> anyhow::Result<PathBuf> {
     let folder = env::temp_dir().join(format!("rookery-{own}"));
     private(&folder, own)?;
     Ok(folder)
+}
+
+/// For what must outlive the process: `$ROOKERY_STATE_DIR`, the `$STATE_DIRECTORY` of systemd, or the same as [`runtime`].
+pub(super) fn state() -> anyhow::Result<PathBuf> {
+    let given = |name| env::var_os(name).filter(|value| !value.is_empty());
+    if let Some(folder) = given(STATE_VARIABLE) {
+        return Ok(folder.into());
+    }
+    // There may be several; the first is ours.
+    let of_systemd = given("STATE_DIRECTORY").and_then(|folders| env::split_paths(&folders).next());
+    of_systemd.map_or_else(runtime, Ok)
 }
 
 /// Everybody may write where temporary files are: somebody else's folder of that name is not trusted.

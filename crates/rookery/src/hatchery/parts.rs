@@ -11,6 +11,8 @@ use rookery_hatchery::run::{Parts, Policy};
 use rookery_hatchery::settings::Settings;
 use rookery_vim_client::{Dial, TcpDial};
 
+use super::folder;
+
 pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// All that a hatchery is made of, without pages.
@@ -33,6 +35,7 @@ pub(super) fn parts(
         hostname,
         version: VERSION.to_owned(),
         policy,
+        folder: Some(folder::state()?),
     })
 }
 

@@ -21,7 +21,7 @@ use super::nest::{NAME, Nest};
 use super::samples::Samples;
 use super::screen::Screen;
 use super::tally::{Tally, seconds};
-use super::{Args, page, recount, trouble};
+use super::{Args, desk, page, recount, trouble};
 use crate::Ending;
 use crate::fleet::stop;
 use crate::output::{LocalTime, Out};
@@ -50,7 +50,9 @@ pub(super) async fn run(args: &Args, default_file: Option<&Path>, out: &mut Out)
         () = stop.cancelled() => return Ok(Ending::Interrupted),
         started = start(args) => started?,
     };
-    let hints = page::hints(&started.vcenter_url, &started.cds_url, &started.pages_url, default_file);
+    let desk = desk::open(&started, &stop).await;
+    let urls = [&started.vcenter_url, &started.cds_url, &started.pages_url];
+    let hints = page::hints(urls.map(String::as_str), desk.is_some(), default_file);
     let ended = tokio::select! {
         biased;
         () = stop.cancelled() => None,

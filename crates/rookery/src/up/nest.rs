@@ -104,6 +104,7 @@ impl Nest {
             hostname: "localhost".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             policy: Policy::Refuse,
+            folder: None,
         };
         let hatchery = run::start(parts, &supervisor.child()).await.context("the hatchery does not start")?;
         let supervisor = supervisor.clone();

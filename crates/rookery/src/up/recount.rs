@@ -47,6 +47,8 @@ pub(super) fn leaks(dump: &str, owner: &str, report: &Report) -> anyhow::Result<
         let warm = mark.provisioning && names::is_pooled_name(name);
         if vm.template {
             wrong.extend(address.map(|ip| format!("template {name} still holds address {ip}")));
+        } else if report.held.iter().any(|held| held.machine == name) {
+            // Somebody wanted it to stay.
         } else if !warm {
             let job = if mark.job_id.is_empty() { String::new() } else { format!(" of job {}", mark.job_id) };
             wrong.push(format!("machine {name}{job} is still there, {}", vm.power));

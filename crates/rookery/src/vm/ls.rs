@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
+use rookery_fleet::Mark;
 use rookery_vim_client::Vm;
 
 use super::words::{memory, power_word};
@@ -9,7 +11,7 @@ use super::{Glob, Row};
 use crate::Ending;
 use crate::cli::Connect;
 use crate::fleet::Fleet;
-use crate::output::{Format, Out, printable, remark, table};
+use crate::output::{Format, LocalTime, Out, printable, remark, table};
 
 /// The arguments of `vm ls`.
 #[derive(Debug, clap::Args)]
@@ -30,7 +32,8 @@ pub struct Args {
 pub(super) async fn run(fleet: &Fleet, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     let chosen = choose(fleet.first.vms(), args);
     let rows: Vec<_> = chosen.iter().map(|vm| Row::of(vm)).collect();
-    out.line(&args.output.render(&rows, || as_table(&chosen))?).await?;
+    let now = LocalTime::system().now();
+    out.line(&args.output.render(&rows, || as_table(&chosen, now))?).await?;
     if chosen.is_empty() {
         remark(&format!("no VM fits; there are {}", fleet.first.vms().len()));
     }
@@ -45,12 +48,12 @@ fn choose<'a>(vms: impl Iterator<Item = &'a Arc<Vm>>, args: &Args) -> Vec<&'a Vm
     chosen
 }
 
-fn as_table(vms: &[&Vm]) -> String {
+fn as_table(vms: &[&Vm], now: Timestamp) -> String {
     let unknown = || "-".to_owned();
     let row = |vm: &&Vm| {
         [
             printable(&vm.name),
-            power(vm),
+            power(vm, now),
             vm.guest.ip.as_deref().map_or_else(unknown, printable),
             vm.config.cpus.map_or_else(unknown, |cpus| cpus.to_string()),
             vm.config.memory_mb.map_or_else(unknown, memory),
@@ -61,15 +64,37 @@ fn as_table(vms: &[&Vm]) -> String {
 }
 
 /// A template is never on, so its mark takes the place of its power.
-fn power(vm: &Vm) -> String {
+fn power(vm: &Vm, now: Timestamp) -> String {
     let power = if vm.is_template() { "template" } else { vm.power.as_ref().map_or("-", power_word) };
-    if vm.question.is_some() { format!("{power}, asks") } else { printable(power) }
+    let asks = if vm.question.is_some() { ", asks" } else { "" };
+    let held = if is_held(vm, now) { ", held" } else { "" };
+    format!("{}{asks}{held}", printable(power))
+}
+
+/// Whether a hatchery keeps it for somebody to look at.
+fn is_held(vm: &Vm, now: Timestamp) -> bool {
+    let mark = vm.config.annotation.as_deref().and_then(Mark::read);
+    mark.and_then(|mark| mark.hold_until).is_some_and(|until| until > now)
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::tests::{running, shared, vm};
     use super::*;
+
+    /// One that a hatchery keeps, until a second later.
+    fn held(id: &str, name: &str) -> Vm {
+        let mut held = vm(id, name);
+        held.config.annotation = Some(r#"{"rookery_hold_until":"2026-11-15T12:00:01Z"}"#.to_owned());
+        held
+    }
+
+    #[test]
+    fn a_vm_is_held_until_its_time_is_over() {
+        let power = |now: &str| power(&held("vm-1", "a"), now.parse().unwrap());
+        assert_eq!(power("2026-11-15T12:00:00Z"), "off, held");
+        assert_eq!(power("2026-11-15T12:00:01Z"), "off");
+    }
 
     fn shown(pattern: Option<&str>, templates: bool) -> String {
         let mut template = vm("vm-9", "a template");
@@ -79,30 +104,30 @@ mod tests {
         let mut fresh = vm("vm-4", "\x1b[31mbeing made");
         (fresh.power, fresh.config.template) = (None, None);
         let vms =
-            shared([running("vm-10", "web 1", "10.0.0.7"), template, asking, fresh, vm("vm-2", "web 1")]);
+            shared([running("vm-10", "web 1", "10.0.0.7"), template, asking, fresh, held("vm-2", "web 1")]);
         let pattern = pattern.map(|text| text.parse().unwrap());
         let args = Args { pattern, templates, output: Format::Table, connect: Connect::default() };
-        as_table(&choose(vms.iter(), &args))
+        as_table(&choose(vms.iter(), &args), "2026-11-15T12:00:00Z".parse().unwrap())
     }
 
     #[test]
     fn vms_are_listed_by_name() {
         insta::assert_snapshot!(shown(None, false), @r"
-        NAME                  POWER     IP        CPU  MEMORY  ID
-        \u{1b}[31mbeing made  -         -         -    -       vm-4
-        a template            template  -         -    -       vm-9
-        größe/日本 100%       on, asks  fe80::1   2    4 GiB   vm-3
-        web 1                 on        10.0.0.7  2    4 GiB   vm-10
-        web 1                 off       -         -    -       vm-2
+        NAME                  POWER      IP        CPU  MEMORY  ID
+        \u{1b}[31mbeing made  -          -         -    -       vm-4
+        a template            template   -         -    -       vm-9
+        größe/日本 100%       on, asks   fe80::1   2    4 GiB   vm-3
+        web 1                 on         10.0.0.7  2    4 GiB   vm-10
+        web 1                 off, held  -         -    -       vm-2
         ");
     }
 
     #[test]
     fn a_pattern_or_a_kind_narrows_the_list() {
         insta::assert_snapshot!(shown(Some("web*"), false), @r"
-        NAME   POWER  IP        CPU  MEMORY  ID
-        web 1  on     10.0.0.7  2    4 GiB   vm-10
-        web 1  off    -         -    -       vm-2
+        NAME   POWER      IP        CPU  MEMORY  ID
+        web 1  on         10.0.0.7  2    4 GiB   vm-10
+        web 1  off, held  -         -    -       vm-2
         ");
         insta::assert_snapshot!(shown(None, true), @r"
         NAME        POWER     IP  CPU  MEMORY  ID

@@ -428,6 +428,56 @@ async fn a_daemon_that_was_killed_starts_again_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_failed_worker_is_kept_over_a_kill_as_people_ask_for_it() {
+    let settings = "finishedWorkerGracePeriod = 1\n".to_owned();
+    let lab = Lab::start(LabOptions { settings, ..LabOptions::default() }).await;
+    let desk = Desk::of(&lab);
+    let told = async |arguments: &[&str]| {
+        let outcome = desk.program(arguments).run().await;
+        assert_eq!(outcome.code, Some(0), "{arguments:?}: {}", outcome.stderr);
+        outcome.stdout
+    };
+    let killed = desk.started().await;
+    let hold = ["vm", "hold", "--model", "debian12", "--for", "4h", "--reason", "it fails at night"];
+    assert!(told(&hold).await.starts_with("of the next workers of model debian12 that fail until "));
+    let wishes = told(&["vm", "holds"]).await;
+    assert!(wishes.contains("model debian12           0 of 1  4h"), "{wishes}");
+    killed.signal("KILL");
+    killed.end().await;
+
+    let daemon = desk.started().await;
+    let job = lab.v2_job(Lab::DEBIAN, "exit 1").await;
+    let worker = lab.ended(&job).await.worker_name;
+    eventually("its machine is kept", async || {
+        let holds: Value = serde_json::from_str(&told(&["vm", "holds", "-o", "json"]).await).expect("JSON");
+        let kept = &holds["held"][0];
+        kept["machine"] == *worker && kept["job"] == *job && holds["wishes"] == serde_json::json!([])
+    })
+    .await;
+    let status = told(&["hatchery", "status"]).await;
+    assert!(status.contains("1 kept") && status.contains("it fails at night"), "{status}");
+    let url = lab.vcenter_url.replace("http://", &format!("http://{}:{}@", Vcsim::USER, Vcsim::PASSWORD));
+    let listed = Program::new(&["vm", "ls", &worker]).with("GOVC_URL", format!("{url}/sdk")).run().await;
+    assert!(listed.stdout.contains("off, held"), "{listed:?}");
+
+    for (wrong, why) in [
+        (["vm", "hold", "nobody", "--for", "1h", "--reason", "x"], "nobody is no machine of hatchery"),
+        (["vm", "hold", &worker, "--for", "169h", "--reason", "x"], "between one second and seven days"),
+        (["vm", "hold", &worker, "--for", "1h", "--reason", " "], "a reason of 1 to 200 characters"),
+    ] {
+        let outcome = desk.program(&wrong).run().await;
+        assert_ne!(outcome.code, Some(0));
+        assert!(outcome.stderr.contains(why), "{}", outcome.stderr);
+    }
+    assert_eq!(told(&["vm", "release", &worker]).await, format!("{worker} is kept no more\n"));
+    eventually("it is deleted", async || !machines(&lab).await.contains(&worker)).await;
+    assert_eq!(told(&["vm", "holds"]).await, "nothing is kept, nor wished for\n");
+    daemon.signal("TERM");
+    assert_eq!(daemon.end().await.code, Some(0));
+    lab.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_simulated_cds_serves_alone() {
     let lab = Lab::start(LabOptions::default()).await;
     let folder = TempDir::new().expect("a folder");

@@ -147,6 +147,48 @@ async fn in_a_pipe_there_are_plain_lines_until_a_signal_and_then_nothing_is_left
 }
 
 #[tokio::test]
+async fn capacity_sizes_and_kept_machines_are_seen_and_the_hatchery_can_be_asked() {
+    let folder = TempDir::new().expect("a folder");
+    let runtime = folder.path().to_string_lossy().into_owned();
+    let ask = async |arguments: &[&str]| {
+        let arguments = [arguments, &["--name", "nest"]].concat();
+        let outcome = Program::new(&arguments).with("ROOKERY_RUNTIME_DIR", &runtime).run().await;
+        assert_eq!(outcome.code, Some(0), "{arguments:?}: {}", outcome.stderr);
+        outcome.stdout
+    };
+    let program = Program::new(&["up", "--guests", "scripted", "--every", "0.5", "--fail-every", "3"])
+        .with("ROOKERY_RUNTIME_DIR", &runtime);
+    let terminal = Terminal::start(&program, 150, 50);
+    eventually("the page shows limits and how to ask", || async {
+        let screen = terminal.screen();
+        screen.contains("/16 workers, ")
+            && screen.contains("/96 CPUs, ")
+            && screen.contains("/196608 MB")
+            && screen.contains("rookery vm hold --model debian-12")
+    })
+    .await;
+    ask(&["vm", "hold", "--model", "rocky-9", "--for", "1h", "--reason", "curious"]).await;
+    eventually("the page shows a machine that is kept", || async {
+        let screen = terminal.screen();
+        screen.contains(" 1 kept") && screen.contains("\nkept         ") && screen.contains("UTC: curious")
+    })
+    .await;
+    let url = terminal.screen();
+    let url = url.lines().find_map(|line| line.trim().strip_prefix("export GOVC_URL=")).expect("an address");
+    eventually("a worker of a size of its own is there", || async {
+        Govc::at(url).vms(&["config.annotation"]).await.values().any(|vm| {
+            let notes = vm["config.annotation"].as_str().unwrap_or_default();
+            serde_json::from_str(notes).is_ok_and(|mark: Value| mark["flavor"] == "small")
+        })
+    })
+    .await;
+    assert!(ask(&["hatchery", "status"]).await.contains("KEPT VM"));
+    terminal.press("C-c");
+    eventually("the program has ended", || async { terminal.exit_code().is_some() }).await;
+    assert_eq!(terminal.exit_code(), Some(0), "{}", terminal.screen());
+}
+
+#[tokio::test]
 async fn in_a_terminal_the_summary_changes_in_place_until_ctrl_c() {
     let program = Program::new(&["up", "--guests", "scripted", "--every", "0.5"]);
     let terminal = Terminal::start(&program, 130, 40);

@@ -249,3 +249,27 @@ fn a_worker_that_was_listed_once_stays_registered_while_its_machine_is_there() {
     state.absorb_workers(at(1), vec![]);
     assert!(state.registered_once.is_empty(), "neither has a machine");
 }
+
+#[test]
+fn the_job_of_a_machine_that_is_kept_goes_back_if_the_machine_is_off() {
+    for (power, freed) in [(Power::Off, 1), (Power::On, 0)] {
+        let machine = Machine {
+            id: MachineId::new("vm-w"),
+            name: "w".to_owned(),
+            role: Role::Vm,
+            power: Some(power),
+            notes: Notes::NoMark,
+            hardware: None,
+            addresses: Vec::new(),
+            created: None,
+            awaits_setup: false,
+            incarnation: None,
+        };
+        let mut state = State::default();
+        let machines = [(machine.id.clone(), Arc::new(machine))].into();
+        state.look(View { machines, complete: true, ..View::default() }, at(0));
+        end(&mut state, 0, Work::Keep(Trace::default()), Ending::Done);
+        assert_eq!(state.freed.len(), freed, "{power:?}");
+        assert!(state.avoided.contains(&MachineId::new("vm-w")), "its old mark may be seen for a while");
+    }
+}

@@ -75,6 +75,15 @@ pub static OWN: &[Metric] = &[
             }
         },
     ),
+    gauge("rookery_hatchery_held_machines", &[], "VMs that somebody keeps to look at them.", |sight, out| {
+        out.value(sight.report.held.len());
+    }),
+    gauge(
+        "rookery_hatchery_hold_wishes",
+        &[],
+        "Wishes to keep the VMs of workers that fail, as long as they wait.",
+        |sight, out| out.value(sight.report.wishes.len()),
+    ),
     gauge(
         "rookery_hatchery_inventory_age_seconds",
         &[],

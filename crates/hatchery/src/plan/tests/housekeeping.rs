@@ -1,5 +1,6 @@
 //! Warm machines, workers without machines, and what goes.
 
+use rookery_fleet::hold::{Outcome, Subject};
 use rookery_fleet::sweep::{Reason, Stop, Why as Kept};
 
 use super::*;
@@ -216,4 +217,53 @@ fn a_machine_is_deleted_for_one_reason_at_a_time() {
     (mark.hold_until, mark.worker_start_time) = (Some(at("11:00:00")), Some(at("08:00:00")));
     let plan = world([held]).plan();
     assert_eq!(plan.sweep.delete.len() + plan.remove.len(), 1, "{:?} {:?}", plan.sweep.delete, plan.remove);
+}
+
+fn wish(count: u32) -> Wish {
+    Wish {
+        id: "7f".to_owned(),
+        of: Subject::Model("debian".to_owned()),
+        count,
+        keep: SignedDuration::from_hours(4),
+        until: at("13:00:00"),
+        reason: "why".to_owned(),
+        taken: BTreeSet::new(),
+    }
+}
+
+#[test]
+fn a_failed_worker_that_somebody_wished_for_is_kept_and_not_swept() {
+    let failed = |name: &str, number| Machine { power: Some(Power::Off), ..worker(name, &v2_job(number)) };
+    let world = world([failed("a", 1), failed("b", 2)]).with(|world| world.wishes = vec![wish(1)]);
+    let plan = world.plan();
+    assert_eq!((plan.examine.clone(), plan.hold.len()), (vec![id("a"), id("b")], 0));
+    assert!(plan.sweep.delete.is_empty(), "how their jobs ended is not known yet");
+    let told = |outcome| Told { outcome, at: at("12:00:00") };
+    let world = world.with(|world| {
+        world.outcomes = [(id("a"), told(Outcome::Ended)), (id("b"), told(Outcome::Failed))].into();
+    });
+    let plan = world.plan();
+    let deleted: Vec<_> = plan.sweep.delete.iter().map(|(id, _)| id.clone()).collect();
+    assert_eq!((plan.examine, deleted), (vec![], vec![id("a")]));
+    let hold = Hold { until: at("16:00:00"), reason: "why".to_owned(), wish: "7f".to_owned() };
+    assert_eq!(plan.hold, [(id("b"), hold)]);
+    let draining = world.clone().with(|world| world.draining = true).plan();
+    assert_eq!(draining.hold.len(), 1, "a hatchery that is drained keeps its promises");
+    let busy = world.with(|world| world.avoided = [id("b")].into()).plan();
+    assert!(busy.hold.is_empty() && busy.sweep.delete.len() == 1);
+}
+
+#[test]
+fn a_job_whose_machine_is_kept_after_a_failure_gets_another_one() {
+    let kept = |wish: &str, power| {
+        let mut machine = worker("kept", &v2_job(1));
+        let Notes::Mark(mark) = &mut machine.notes else { panic!("a mark") };
+        (mark.hold_until, mark.hold_wish) = (Some(at("16:00:00")), wish.to_owned());
+        let machine = Machine { power: Some(power), ..machine };
+        world([machine]).with(|world| world.demands = vec![demand(1)]).plan().spawns.len()
+    };
+    assert_eq!(kept("7f", Power::Off), 1);
+    assert_eq!(kept("7f", Power::On), 1, "its worker never came");
+    assert_eq!(kept("", Power::Off), 1);
+    assert_eq!(kept("", Power::On), 0, "somebody named it while its worker is on the way");
 }

@@ -1,8 +1,9 @@
 use std::time::Duration;
 
+use rookery_fleet::hold::Hold;
 use rookery_fleet::{MachineId, Mark};
 use rookery_fleet_vsphere::hands::Half;
-use rookery_fleet_vsphere::{ActError, ClaimError, ClaimWish, CloneWish, Fixed, Refusal, Resize};
+use rookery_fleet_vsphere::{ActError, ClaimError, ClaimWish, CloneWish, Fixed, Proof, Refusal, Resize};
 use rookery_stories::{VcsimOptions, eventually};
 use rookery_vim_client::{Priority, WaitError};
 
@@ -153,6 +154,32 @@ async fn what_was_changed_by_hand_is_not_claimed() {
     world.ours.close().await;
 }
 
+fn hold() -> Hold {
+    let until = "2126-11-15T12:00:00Z".parse().expect("a time");
+    Hold { until, reason: "look at it".to_owned(), wish: "7f".to_owned() }
+}
+
+#[tokio::test]
+async fn a_vm_that_is_kept_says_so_and_keeps_the_rest_of_its_mark() {
+    let world = World::start(VcsimOptions::plain(1)).await;
+    let vm = world.pooled().await;
+    // Somebody changed it since it was looked at.
+    let edited = Mark { flavor: "large".to_owned(), ..pooled() };
+    world.govc.run(&["vm.change", "-vm", POOLED, "-annotation", &edited.write()]).await;
+    world.proxy.lose("ReconfigVM_Task");
+    world.hands.keep(&vm, OWNER, &hold()).await.expect("kept");
+    world.hands.keep(&vm, OWNER, &hold()).await.expect("kept already");
+    let Hold { until, reason, wish } = hold();
+    let kept = Mark { hold_until: Some(until), hold_reason: reason, hold_wish: wish, ..edited };
+    assert_eq!((world.mark(&vm).await, world.asked("ReconfigVM_Task")), (kept, 1));
+    let now = "2126-11-15T11:59:59Z".parse().expect("a time");
+    let proof = Proof { owner: OWNER.to_owned(), name: POOLED.to_owned(), now };
+    let refused = world.hands.delete(&vm, &proof).await;
+    assert!(matches!(&refused, Err(ActError::Refused { why: Refusal::Held { .. }, .. })), "{refused:?}");
+    world.hands.delete(&vm, &Proof { now: until, ..proof }).await.expect("deleted");
+    world.ours.close().await;
+}
+
 #[tokio::test]
 async fn marks_and_names_of_others_stay_as_they_are() {
     let world = World::start(VcsimOptions::plain(2)).await;
@@ -163,6 +190,7 @@ async fn marks_and_names_of_others_stay_as_they_are() {
         let acts = [
             world.hands.set_mark(&vm, OWNER, &pooled()).await,
             world.hands.rename(&vm, OWNER, POOLED).await,
+            world.hands.keep(&vm, OWNER, &hold()).await,
             world.hands.unclaim(&vm, OWNER, &pooled()).await,
             world.hands.make_template(&vm, OWNER, "base").await,
         ];

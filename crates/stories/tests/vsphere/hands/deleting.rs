@@ -5,7 +5,7 @@ use rookery_stories::VcsimOptions;
 use super::{OWNER, POOLED, World, pooled};
 
 fn proof(name: &str) -> Proof {
-    Proof { owner: OWNER.to_owned(), name: name.to_owned() }
+    Proof { owner: OWNER.to_owned(), name: name.to_owned(), now: jiff::Timestamp::UNIX_EPOCH }
 }
 
 #[tokio::test]

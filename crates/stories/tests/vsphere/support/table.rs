@@ -264,6 +264,11 @@ pub(super) const TABLE: &[Row] = &[
         shown: In(&["hands::changing::marks_and_names_of_others_stay_as_they_are"]),
     },
     Row {
+        operation: "keep what is the owner's",
+        calls: &["hands::own::keep"],
+        shown: In(&["hands::changing::a_vm_that_is_kept_says_so_and_keeps_the_rest_of_its_mark"]),
+    },
+    Row {
         operation: "start, stop, wait for the end, read when it was",
         calls: &[
             "hands::power::start",

@@ -1,0 +1,250 @@
+//! Keeping machines for somebody to look at.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rand::RngExt as _;
+use rookery_fleet::hold::{Hold, Outcome, Subject, Told, Wish};
+use rookery_fleet::{Machine, MachineId, Mark, Role};
+use tokio::sync::oneshot;
+use tracing::{info, warn};
+
+use super::absorb::later;
+use super::begin::{about, trace};
+use super::{Keeper, Message};
+use crate::act::Ending;
+use crate::flight::Work;
+use crate::holds::{MOST_WISHES, Order, Target};
+use crate::plan::Plan;
+
+/// How long CDS is left alone after it did not say how a job has ended.
+const PAUSE: Duration = Duration::from_secs(10);
+
+/// Where it goes what is said to whoever asked.
+pub type Reply = oneshot::Sender<Result<String, String>>;
+type Kept = oneshot::Receiver<Result<(), String>>;
+
+impl Keeper {
+    /// vCenter's time at this moment: nobody may have looked yet.
+    fn server_now(&self) -> Timestamp {
+        let skew = self.state.skew.unwrap_or_default();
+        self.crew.clock.now().saturating_add(skew).unwrap_or(Timestamp::MAX)
+    }
+
+    /// Keeps a machine, or takes a wish.
+    pub(super) fn hold(&mut self, order: &Order, reply: Reply) {
+        match self.ordered(order) {
+            Ok((told, kept)) => self.answer(reply, told, kept),
+            Err(why) => drop(reply.send(Err(why))),
+        }
+    }
+
+    fn ordered(&mut self, order: &Order) -> Result<(String, Vec<Kept>), String> {
+        let (keep, within) = order.check().map_err(|error| error.to_string())?;
+        let (now, reason) = (self.server_now(), order.reason.trim().to_owned());
+        let after = |time| now.saturating_add(time).unwrap_or(Timestamp::MAX);
+        match order.of.subject() {
+            Err(name) => {
+                let (machine, mark) = self.own(name)?;
+                let hold = Hold { until: after(keep), reason, wish: mark.hold_wish };
+                Ok((format!("{name} is kept until {}", hold.until), vec![self.keep(&machine, hold)]))
+            }
+            Ok(of) => {
+                let id = format!("{:08x}", self.random.random::<u32>());
+                let wish =
+                    Wish { id, of, count: order.count, keep, until: after(within), reason, taken: [].into() };
+                self.wish(wish).map(|told| (told, Vec::new()))
+            }
+        }
+    }
+
+    /// A second wish of the same kind takes the place of the first: whoever repeats himself does not want twice as many.
+    fn wish(&mut self, wish: Wish) -> Result<String, String> {
+        let mut wishes = self.state.wishes.clone();
+        wishes.retain(|other| other.of != wish.of);
+        if wishes.len() >= MOST_WISHES {
+            return Err(format!("there are {MOST_WISHES} such wishes already; release one first"));
+        }
+        let Wish { of, count, until, .. } = &wish;
+        let known = if self.is_known(of) { "" } else { "; nothing of it is known here at the moment" };
+        let told = format!("of the next workers of {of} that fail until {until}, {count} are kept{known}");
+        wishes.push(wish);
+        self.write_down(wishes).map(|()| told)
+    }
+
+    fn is_known(&self, of: &Subject) -> bool {
+        let Subject::Model(model) = of else { return true };
+        let registered = self.state.models.iter().flatten().any(|known| known.path() == *model);
+        let of_model =
+            |machine: &Machine| machine.name == *model || machine.mark().is_some_and(|mark| of.is_of(mark));
+        registered || self.state.view.iter().any(of_model)
+    }
+
+    /// Lets a machine go, or withdraws a wish and lets go whom it kept.
+    pub(super) fn release(&mut self, of: &Target, reply: Reply) {
+        match self.released(of) {
+            Ok((told, kept)) => self.answer(reply, told, kept),
+            Err(why) => drop(reply.send(Err(why))),
+        }
+    }
+
+    fn released(&mut self, of: &Target) -> Result<(String, Vec<Kept>), String> {
+        let subject = match of.subject() {
+            Err(name) => {
+                let (machine, mark) = self.own(name)?;
+                if !self.is_kept(&mark) {
+                    return Err(format!("{name} is not kept"));
+                }
+                return Ok((format!("{name} is kept no more"), vec![self.let_go(&machine, mark)]));
+            }
+            Ok(subject) => subject,
+        };
+        let mut wishes = self.state.wishes.clone();
+        let before = wishes.len();
+        wishes.retain(|wish| wish.of != subject);
+        let withdrawn = before - wishes.len();
+        let owner = self.crew.wanted().name.clone();
+        let kept = |(machine, mark): (&Machine, &Mark)| {
+            let busy = self.state.flights.index().has(machine);
+            (subject.is_of(mark) && self.is_kept(mark) && !busy).then(|| (machine.clone(), mark.clone()))
+        };
+        let kept: Vec<_> = self.state.view.owned(&owner).filter_map(kept).collect();
+        if withdrawn == 0 && kept.is_empty() {
+            return Err(format!("nothing is kept, nor wished for, of {subject}"));
+        }
+        if withdrawn > 0 {
+            self.write_down(wishes)?;
+        }
+        let told = format!("{withdrawn} wishes withdrawn and {} machines let go of {subject}", kept.len());
+        Ok((told, kept.into_iter().map(|(machine, mark)| self.let_go(&machine, mark)).collect()))
+    }
+
+    fn is_kept(&self, mark: &Mark) -> bool {
+        mark.hold_until.is_some_and(|until| until > self.server_now())
+    }
+
+    /// The only own machine of that name that nobody is at.
+    fn own(&self, name: &str) -> Result<(Arc<Machine>, Mark), String> {
+        let owner = self.crew.wanted().name.clone();
+        let of_ours = |machine: &&Arc<Machine>| machine.name == name && machine.role == Role::Vm;
+        let mut found = self.state.view.machines.values().filter(of_ours).filter_map(|machine| {
+            let mark = machine.mark_of(&owner).filter(|mark| !mark.model)?;
+            Some((Arc::clone(machine), mark.clone()))
+        });
+        let (machine, mark) =
+            found.next().ok_or_else(|| format!("{name} is no machine of hatchery {owner}"))?;
+        if found.next().is_some() {
+            return Err(format!("there are several machines {name}"));
+        }
+        if self.state.flights.index().has(&machine) {
+            return Err(format!("{name} is being worked on; try again in a moment"));
+        }
+        Ok((machine, mark))
+    }
+
+    fn let_go(&mut self, machine: &Machine, mark: Mark) -> Kept {
+        let until = self.server_now();
+        self.keep(machine, Hold { until, reason: mark.hold_reason, wish: mark.hold_wish })
+    }
+
+    /// Begins to write into the mark of a machine until when it is kept.
+    fn keep(&mut self, machine: &Machine, hold: Hold) -> Kept {
+        let (tell, told) = oneshot::channel();
+        let work = Work::Keep(machine.mark().map(trace).unwrap_or_default());
+        let (crew, id) = (self.crew.clone(), self.take_off(about(machine, work)));
+        let (machine, name) = (machine.id.clone(), machine.name.clone());
+        self.fly("keeping of a machine", id, async move {
+            let ending = crew.keep(&machine, &name, &hold).await;
+            let done = match &ending {
+                Ending::Failed(failure) => Err(failure.error.clone()),
+                Ending::Done | Ending::Lost | Ending::NotHeld { .. } | Ending::Unprepared { .. } => Ok(()),
+            };
+            tell.send(done).ok();
+            ending
+        });
+        told
+    }
+
+    /// Tells whoever asked once all of it is done.
+    fn answer(&self, reply: Reply, told: String, kept: Vec<Kept>) {
+        self.ask("answer about kept machines", async move {
+            let mut failures = Vec::new();
+            for kept in kept {
+                match kept.await {
+                    Ok(Ok(())) => {}
+                    Ok(Err(error)) => failures.push(error),
+                    Err(_) => failures.push("it was cut off in the middle".to_owned()),
+                }
+            }
+            reply.send(if failures.is_empty() { Ok(told) } else { Err(failures.join("; ")) }).ok();
+        });
+    }
+
+    /// Keeps whom the plan says. The wishes know it before the machines do: after a crash nobody is kept in their place.
+    pub(super) fn begin_holds(&mut self, plan: &Plan) {
+        if !plan.hold.is_empty() {
+            let mut wishes = self.state.wishes.clone();
+            for (id, hold) in &plan.hold {
+                let wish = wishes.iter_mut().find(|wish| wish.id == hold.wish);
+                wish.map(|wish| wish.taken.insert(id.clone()));
+            }
+            if self.write_down(wishes).is_ok() {
+                for (id, hold) in &plan.hold {
+                    let Some(machine) = self.state.view.machines.get(id).map(Arc::clone) else { continue };
+                    info!(vm = %machine.name, reason = %hold.reason, "worker failed; its machine is kept");
+                    drop(self.keep(&machine, hold.clone()));
+                }
+            }
+        }
+        for id in &plan.examine {
+            self.examine(id);
+        }
+    }
+
+    fn examine(&mut self, id: &MachineId) {
+        let (now, state) = (self.state.now, &mut self.state);
+        let Some(machine) = state.view.machines.get(id) else { return };
+        let Some(job) = machine.mark().map(|mark| mark.job_id.clone()) else { return };
+        if state.ask_after.get(id).is_some_and(|until| *until > now) || !state.asking.insert(id.clone()) {
+            return;
+        }
+        let (crew, keeper) = (self.crew.in_the_background(), self.crew.keeper.clone());
+        let (worker, id) = (machine.name.clone(), id.clone());
+        self.ask("question how a job has ended", async move {
+            let outcome = crew.outcome(&job, &worker).await;
+            keeper.send(Message::Outcome(id, outcome)).await.ok();
+        });
+    }
+
+    pub(super) fn absorb_outcome(&mut self, id: MachineId, outcome: Option<Outcome>) {
+        let (at, state) = (self.server_now(), &mut self.state);
+        state.asking.remove(&id);
+        match outcome {
+            Some(outcome) => {
+                state.outcomes.insert(id, Told { outcome, at });
+            }
+            None => drop(state.ask_after.insert(id, later(state.now, PAUSE))),
+        }
+    }
+
+    /// Forgets wishes of which nothing is left to do.
+    pub(super) fn forget_wishes(&mut self) {
+        let (view, now) = (&self.state.view, self.state.server_now());
+        let is_open = |wish: &&Wish| !wish.is_spent(view, now);
+        if self.state.skew.is_some() && !self.state.wishes.iter().all(|wish| is_open(&wish)) {
+            let left = self.state.wishes.iter().filter(is_open).cloned().collect();
+            self.write_down(left).ok();
+        }
+    }
+
+    /// Nothing is wished for that is not written down.
+    fn write_down(&mut self, wishes: Vec<Wish>) -> Result<(), String> {
+        if let Err(error) = self.book.write(&wishes) {
+            warn!(%error, "what is to be kept cannot be written down; it is tried again");
+            return Err(format!("it could not be written down: {error}"));
+        }
+        self.state.wishes = wishes;
+        Ok(())
+    }
+}
