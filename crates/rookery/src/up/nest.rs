@@ -263,6 +263,16 @@ killAwolServersInterval = 2
 finishedWorkerGracePeriod = 1
 workerTTL = 2
 workerRegistrationTTL = 1
+maxCpus = 96
+maxMemoryMB = 196608
+countSmallerFlavorToKeep = 1
+
+[flavors.small]
+cpus = 2
+memoryMB = 4096
+[flavors.large]
+cpus = 8
+memoryMB = 16384
 
 [commonConfiguration]
 name = "{NAME}"

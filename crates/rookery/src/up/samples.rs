@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 
 use rand::RngExt as _;
 use rand::rngs::StdRng;
-use rookery_cds_sim::{NewJob, Protocol};
+use rookery_cds_sim::{NewJob, Protocol, Requirement};
 
 use super::nest::{REGION, V1_MODEL, V2_MODELS};
 
@@ -41,6 +41,15 @@ impl Samples {
             // Jobs of the first protocol may name a model of the second one, and its branch if that is not `master`.
             _ => (Protocol::V1, format!("{debian}@main")),
         };
+        // Few want a size of their own: the others have their template's.
+        let flavor =
+            self.made.is_multiple_of(6).then(|| if self.made.is_multiple_of(12) { "large" } else { "small" });
+        let (flavor, requirements) = match protocol {
+            Protocol::V2 => (flavor.map(str::to_owned), Vec::new()),
+            Protocol::V1 => {
+                (None, flavor.map(|size| Requirement::new("flavor", size, size)).into_iter().collect())
+            }
+        };
         let name = NAMES.get(self.random.random_range(0..NAMES.len())).copied().unwrap_or("build");
         let tenths: u32 = self.random.random_range(0..20);
         let fails = self.fail_every.is_some_and(|every| self.made.is_multiple_of(every.get()));
@@ -51,6 +60,8 @@ impl Samples {
             name: name.to_owned(),
             model: Some(model),
             region: Some(REGION.to_owned()),
+            flavor,
+            requirements,
             script: format!(
                 "echo {name} number {}\nsleep {}.{}\n{end}\n",
                 self.made,
@@ -79,6 +90,18 @@ mod tests {
         let kinds: std::collections::BTreeSet<_> =
             jobs(1, 0).into_iter().map(|job| (job.protocol, job.model)).collect();
         assert_eq!(kinds.len(), 4, "{kinds:?}");
+    }
+
+    #[test]
+    fn some_of_both_protocols_want_a_size_of_their_own() {
+        let wanted =
+            |job: &NewJob| job.requirements.first().map(|one| one.value.clone()).or(job.flavor.clone());
+        let sizes: Vec<_> = jobs(1, 0).iter().filter_map(|job| Some((job.protocol, wanted(job)?))).collect();
+        let (first, second) = (Protocol::V2, Protocol::V1);
+        let expected =
+            [(first, "small"), (second, "large")].map(|(protocol, size)| (protocol, size.to_owned()));
+        assert_eq!(sizes[..2], expected);
+        assert_eq!(sizes.len(), 6);
     }
 
     #[test]
