@@ -35,7 +35,7 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// See a hatchery at work between a simulated vCenter and a simulated CDS; or the live fleet of a vCenter
+    /// See a hatchery at work between a vCenter and a CDS, simulated or real; or the live fleet of a vCenter
     Up(up::Args),
     /// List, inspect, watch and change virtual machines
     Vm {

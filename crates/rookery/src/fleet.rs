@@ -24,6 +24,7 @@ use rookery_daemon::telemetry::chain;
 use rookery_vim::MoRef;
 use rookery_vim_client::{Ceilings, Client, Governor, Inventory, Kind, Machines, Places, Snapshot, Tasks};
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::vcenter::Vcenter;
@@ -72,7 +73,32 @@ pub async fn with_session<T>(
     // Not the tasks' supervisor: a first signal during the logout must not count as a second one.
     let listeners = Supervisor::new();
     let stop = stop::listen(&listeners).await;
-    let outcome = match connect::connect(vcenter, purpose, &stop).await.transpose() {
+    let outcome = session_until(&stop, vcenter, purpose, tasks, work).await;
+    listeners.shutdown(TASKS_END).await.ok();
+    outcome
+}
+
+/// As [`with_fleet`], for who listens for signals already and goes on afterwards: `None` if the token was cancelled
+/// before the work was done.
+pub(crate) async fn with_fleet_until<T>(
+    stop: &CancellationToken,
+    vcenter: &Vcenter,
+    purpose: &str,
+    work: impl AsyncFnOnce(&Fleet) -> anyhow::Result<T>,
+) -> anyhow::Result<Option<T>> {
+    let tasks = &Supervisor::new();
+    let work = async |client: anyhow::Result<Client>| open_and_work(client?, vcenter, tasks, work).await;
+    session_until(stop, vcenter, purpose, tasks, work).await
+}
+
+async fn session_until<T>(
+    stop: &CancellationToken,
+    vcenter: &Vcenter,
+    purpose: &str,
+    tasks: &Supervisor,
+    work: impl AsyncFnOnce(anyhow::Result<Client>) -> anyhow::Result<T>,
+) -> anyhow::Result<Option<T>> {
+    match connect::connect(vcenter, purpose, stop).await.transpose() {
         Some(connected) => {
             let client = connected.as_ref().ok().cloned();
             let worked = tokio::select! {
@@ -86,9 +112,7 @@ pub async fn with_session<T>(
             worked.map(|worked| worked.unwrap_or_else(|panic| resume_unwind(panic))).transpose()
         }
         None => Ok(None),
-    };
-    listeners.shutdown(TASKS_END).await.ok();
-    outcome
+    }
 }
 
 /// Even a mistake in the program must not leave a session behind.

@@ -18,7 +18,10 @@ use rookery_hatchery::settings::{self, Level, Log};
 use crate::Ending;
 use crate::output::Out;
 pub use ask::{Asked, Explain, Target};
+pub(crate) use check::{sign_in, vcenter_of};
+pub(crate) use folder::runtime;
 pub use holding::Holding;
+pub(crate) use parts::{hostname, parts};
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -96,5 +99,4 @@ pub(crate) async fn run(command: Command, filter: Option<Filter>, out: &mut Out)
 }
 
 pub(crate) use ask::explain;
-pub(crate) use folder::runtime as runtime_folder;
 pub(crate) use holding::holding;

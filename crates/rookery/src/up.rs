@@ -1,24 +1,33 @@
-//! `rookery up`: a hatchery at work between two simulators, or the live fleet of a vCenter that somebody named.
+//! `rookery up`: a hatchery at work between two simulators, or between a simulator and the real thing; or the live fleet
+//! of a vCenter that somebody named.
 
+mod choose;
 mod desk;
 mod fleet_page;
 mod follow;
 mod guests;
 mod nest;
+mod order;
+mod overlay;
 mod page;
+mod part;
 mod recount;
 mod samples;
+mod scout;
 mod screen;
+mod sides;
 mod summary;
 mod tally;
 mod trouble;
+mod watch;
 
+use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::Ending;
-use crate::cli::Connect;
+use crate::cli::{Connect, GuestLogin};
 use crate::output::Out;
 use crate::settings::Loaded;
 
@@ -41,7 +50,7 @@ pub struct Args {
     /// Make each K-th job fail
     #[arg(long, value_name = "K")]
     fail_every: Option<NonZeroU64>,
-    /// Let both simulators get into trouble: lost answers, errors, slow and failing tasks, ended sessions
+    /// Let what is simulated get into trouble: lost answers, errors, slow and failing tasks, ended sessions
     #[arg(long)]
     faults: bool,
     /// What the sample jobs, the simulators and their trouble are drawn from
@@ -50,12 +59,43 @@ pub struct Args {
     /// What runs in the simulated guests
     #[arg(long, value_name = "HOW", default_value = "auto")]
     guests: guests::Wish,
-    /// Write what both simulators hold in the end into this folder
+    /// Write what the simulators hold in the end into this folder
     #[arg(long, value_name = "DIR")]
     dump: Option<PathBuf>,
+    #[command(flatten)]
+    real: Real,
+    /// Who acts in guests, if no file says it.
+    #[command(flatten)]
+    pub(crate) guest: GuestLogin,
     /// How to reach a vCenter, if its fleet is to be shown.
     #[command(flatten)]
     pub(crate) connect: Connect,
+}
+
+/// What is not simulated.
+#[derive(Debug, Default, clap::Args)]
+#[command(next_help_heading = "The real thing in place of a simulator")]
+struct Real {
+    /// Work on this vCenter; its address may hold a user and a password, as in `GOVC_URL`
+    #[arg(long, value_name = "URL", conflicts_with = "endpoint")]
+    vcenter: Option<String>,
+    /// Serve this CDS; tokens, key and name stand in the file of -c
+    #[arg(long, value_name = "URL", requires = "hatchery")]
+    cds: Option<String>,
+    /// The hatchery's settings, as `rookery hatchery run -c` reads them; what is simulated replaces what they say of it
+    #[arg(short = 'c', long, value_name = "FILE")]
+    hatchery: Option<PathBuf>,
+    /// Where the simulated CDS listens beside a real vCenter, whose guests must reach it [default: 127.0.0.1:0]
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
+    /// A template that sample jobs run on, or that the simulated vCenter has; may be given several times [default: those
+    /// of the file, or all of the vCenter]
+    #[arg(long = "template", value_name = "NAME")]
+    templates: Vec<String>,
+    /// Go on although the vCenter has machines of the name in the file: those that the simulated CDS does not know are
+    /// deleted
+    #[arg(long)]
+    take_over: bool,
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -64,13 +104,21 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 pub(crate) async fn run(loaded: &Loaded, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
-    if loaded.names_a_vcenter() && args.jobs.is_none() {
+    sides::check(args)?;
+    let real = args.real.vcenter.is_some() || args.real.cds.is_some();
+    if !real && loaded.names_a_vcenter() && args.jobs.is_none() {
         return fleet_page::show(loaded.vcenter()?, args.exit, out).await;
     }
-    follow::run(args, loaded.default_file.as_deref(), out).await
+    follow::run(args, loaded, out).await
 }
 
 impl Args {
+    /// How to reach the vCenter that is named, whichever of the two flags names it.
+    pub(crate) fn connect(&self) -> Connect {
+        let endpoint = self.real.vcenter.clone().or_else(|| self.connect.endpoint.clone());
+        Connect { endpoint, ..self.connect.clone() }
+    }
+
     fn pace(&self) -> Duration {
         let usual = if self.jobs.is_some() { BATCH } else { STREAM };
         self.every.unwrap_or(Duration::from_secs_f64(usual))

@@ -26,6 +26,7 @@ mod hatchery {
     mod safety;
     mod takeover;
     mod up;
+    mod up_real;
     mod vcsim;
     mod warm;
     mod witness;

@@ -25,8 +25,8 @@ fn help_of_the_program() {
     Usage: rookery [OPTIONS] <COMMAND>
 
     Commands:
-      up        See a hatchery at work between a simulated vCenter and a simulated CDS; or the live
-                fleet of a vCenter
+      up        See a hatchery at work between a vCenter and a CDS, simulated or real; or the live fleet
+                of a vCenter
       vm        List, inspect, watch and change virtual machines
       doctor    Look for everything that stands in the way of making VMs, and tell what to do about it
       hatchery  Serve the jobs of a CDS server with workers in VMs

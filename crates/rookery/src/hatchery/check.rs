@@ -15,6 +15,7 @@ use crate::doctor::{self, Check, Finding, Group, Wanted};
 use crate::fleet::with_session;
 use crate::output::{Format, Out};
 use crate::vcenter::Vcenter;
+pub(crate) use cds::sign_in;
 
 /// The arguments of `hatchery check`.
 #[derive(Debug, clap::Args)]
@@ -39,7 +40,7 @@ pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
         return doctor::tell(&checks, args.output, out).await;
     }
     let settings = &loaded.settings;
-    let (vcenter, wanted, tasks) = (vcenter(settings), wanted(settings), Supervisor::new());
+    let (vcenter, wanted, tasks) = (vcenter_of(settings), wanted(settings), Supervisor::new());
     let ended = with_session(&vcenter, "hatchery check", &tasks, async |connected| {
         let client = connected.as_ref().ok().cloned();
         checks.extend(doctor::look_at(&vcenter, connected, &wanted, &Clock::system()).await);
@@ -85,7 +86,8 @@ fn of_file(loaded: &Loaded) -> Vec<Check> {
     checks
 }
 
-fn vcenter(settings: &Settings) -> Vcenter {
+/// The vCenter that settings name.
+pub(crate) fn vcenter_of(settings: &Settings) -> Vcenter {
     let ours = &settings.vcenter;
     Vcenter {
         endpoint: ours.endpoint.clone(),

@@ -16,7 +16,7 @@ use super::folder;
 pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// All that a hatchery is made of, without pages.
-pub(super) fn parts(
+pub(crate) fn parts(
     settings: Settings,
     instance: String,
     hostname: String,
@@ -50,7 +50,7 @@ pub(super) fn random() -> anyhow::Result<StdRng> {
 }
 
 /// The name of this machine.
-pub(super) fn hostname() -> String {
+pub(crate) fn hostname() -> String {
     let told = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let told = told.trim();
     if told.is_empty() { "localhost".to_owned() } else { told.to_owned() }

@@ -192,5 +192,8 @@ fn what_is_unwise_is_warned_about() {
     assert_eq!(warnings("https://vc"), [""; 0]);
     assert_eq!(warnings("http://127.0.0.1:8989"), [""; 0]);
     assert_eq!(warnings("http://vc"), ["the password travels to http://vc:80 unprotected"]);
-    assert_eq!(warnings("u:p@vc"), ["everybody on this machine can read the password in --endpoint"]);
+    assert_eq!(
+        warnings("u:p@vc"),
+        ["everybody on this machine can read the password in an address that is a flag"]
+    );
 }

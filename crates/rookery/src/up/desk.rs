@@ -5,16 +5,34 @@ use rookery_hatchery::run::{Lock, Policy};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
-use super::nest::{NAME, Nest};
-use crate::hatchery::runtime_folder;
+use super::nest::Nest;
+use crate::hatchery::runtime;
 
-/// Opens the control socket for as long as the lock is held. Of several at once only the first one can be asked.
-pub(super) async fn open(nest: &Nest, stop: &CancellationToken) -> Option<Lock> {
-    let opened = async {
-        let folder = runtime_folder()?;
-        let lock = Lock::take(&folder, NAME, Policy::Refuse, stop).await?;
-        nest.hatchery.control(Socket::open(&folder, NAME)?);
-        anyhow::Ok(lock)
-    };
-    opened.await.map_err(|error| info!(%error, "this hatchery cannot be asked")).ok()
+/// Where a hatchery can be asked, for as long as this is held.
+#[derive(Debug)]
+pub(super) struct Desk {
+    _lock: Option<Lock>,
+    /// Whether it can be.
+    pub(super) is_open: bool,
+}
+
+impl Desk {
+    /// Opens the control socket under the lock of the hatchery's name. Of several simulated ones at once only the first
+    /// one can be asked; one that others can see has its `lock` already.
+    pub(super) async fn open(nest: &Nest, lock: Option<Lock>, stop: &CancellationToken) -> Self {
+        let mut held = lock;
+        let opened = async {
+            let (folder, name) = (runtime()?, &nest.settings.identity.name);
+            if held.is_none() {
+                held = Some(Lock::take(&folder, name, Policy::Refuse, stop).await?);
+            }
+            nest.hatchery.control(Socket::open(&folder, name)?);
+            anyhow::Ok(())
+        };
+        let opened = opened.await;
+        if let Err(error) = &opened {
+            info!(%error, "this hatchery cannot be asked");
+        }
+        Self { _lock: held, is_open: opened.is_ok() }
+    }
 }

@@ -1,7 +1,6 @@
 //! Feeds jobs, shows what becomes of them, and counts again in the end.
 
 use std::collections::VecDeque;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,79 +11,149 @@ use rand::rngs::StdRng;
 use rookery_cds_sim::Notice;
 use rookery_daemon::Supervisor;
 use rookery_hatchery::report::Report;
+use rookery_hatchery::run::{Lock, Policy};
 use rookery_vim_sim::Body;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
 
+use super::desk::Desk;
 use super::nest::{NAME, Nest};
+use super::order::Order;
 use super::samples::Samples;
 use super::screen::Screen;
+use super::sides::Side;
 use super::tally::{Tally, seconds};
-use super::{Args, desk, page, recount, trouble};
+use super::{Args, page, part, recount, trouble, watch};
 use crate::Ending;
 use crate::fleet::stop;
 use crate::output::{LocalTime, Out};
+use crate::settings::Loaded;
 
 /// How often the screen is drawn.
-const TICK: Duration = Duration::from_millis(500);
+pub(super) const TICK: Duration = Duration::from_millis(500);
 /// How many events are remembered.
-const RECENT: usize = 10;
+pub(super) const RECENT: usize = 10;
 /// How long nothing is said before somebody wonders.
 const QUIET: Duration = Duration::from_secs(15);
 /// How long no job ends before something must be wrong.
 const PATIENCE: Duration = Duration::from_mins(5);
+/// The same where machines take as long as they do.
+const LONG_PATIENCE: Duration = Duration::from_mins(30);
 /// How long what is left may take to go after the last job.
 const SETTLING: Duration = Duration::from_mins(3);
 /// How often that is looked at.
 const LOOK: Duration = Duration::from_millis(250);
 /// How long the listeners for signals get to end.
 const SIGNALS_END: Duration = Duration::from_secs(1);
+/// How long a start that a signal interrupts may go on: the session that it may have made must be ended.
+const START_GRACE: Duration = Duration::from_secs(5);
 
-/// Runs both simulators and a hatchery until a signal comes, or until all jobs have ended.
-pub(super) async fn run(args: &Args, default_file: Option<&Path>, out: &mut Out) -> anyhow::Result<Ending> {
+/// Runs a hatchery between two ends until a signal comes, or until all jobs have ended.
+pub(super) async fn run(args: &Args, loaded: &Loaded, out: &mut Out) -> anyhow::Result<Ending> {
     let listeners = Supervisor::new();
     let stop = stop::listen(&listeners).await;
-    let started = tokio::select! {
-        biased;
-        () = stop.cancelled() => return Ok(Ending::Interrupted),
-        started = start(args) => started?,
-    };
-    let desk = desk::open(&started, &stop).await;
-    let urls = [&started.vcenter_url, &started.cds_url, &started.pages_url];
-    let hints = page::hints(urls.map(String::as_str), desk.is_some(), default_file);
+    let ended = Box::pin(run_until(args, loaded, &stop, out)).await;
+    listeners.shutdown(SIGNALS_END).await.ok();
+    ended
+}
+
+async fn run_until(
+    args: &Args,
+    loaded: &Loaded,
+    stop: &CancellationToken,
+    out: &mut Out,
+) -> anyhow::Result<Ending> {
+    // Not dropped at a signal: it may be logged in somewhere.
+    let Some(order) = Box::pin(Order::of(args, loaded, stop)).await? else { return Ok(Ending::Interrupted) };
+    let lock = lock(&order, stop).await?;
+    let Some(nest) = start(&order, args.seed, stop).await? else { return Ok(Ending::Interrupted) };
+    let desk = Desk::open(&nest, lock, stop).await;
+    let asked = desk.is_open.then_some(nest.settings.identity.name.as_str());
+    let hints = page::hints(nest.ends(), asked, loaded.default_file.as_deref());
     let ended = tokio::select! {
         biased;
         () = stop.cancelled() => None,
-        ended = work(&started, args, &hints, out) => Some(ended),
+        ended = Box::pin(work(&nest, &order, args, &hints, out)) => Some(ended),
     };
-    started.stop().await;
-    listeners.shutdown(SIGNALS_END).await.ok();
     // The live view is ended by a signal; a batch of jobs that was cut short is not done.
-    ended.unwrap_or(Ok(if args.exit { Ending::Interrupted } else { Ending::Done }))
+    let ended = ended.unwrap_or(Ok(if args.exit { Ending::Interrupted } else { Ending::Done }));
+    match (&order.vcenter, &order.cds) {
+        (Side::Real(_), Side::Simulated(_)) => {
+            let claim = part::Claim::of(&nest, &order);
+            let parted = Box::pin(part::from_vcenter(nest, &claim, out)).await;
+            // What went wrong first is told; the rest was shown.
+            match ended? {
+                Ending::Done => parted,
+                other @ (Ending::Failed | Ending::Interrupted | Ending::Exited(_)) => parted.map(|_| other),
+            }
+        }
+        (Side::Simulated(_), Side::Real(_)) => {
+            part::from_cds(nest).await;
+            ended
+        }
+        (Side::Simulated(_), Side::Simulated(_)) | (Side::Real(_), Side::Real(_)) => {
+            nest.stop().await;
+            ended
+        }
+    }
 }
 
-async fn start(args: &Args) -> anyhow::Result<Nest> {
-    Nest::start(args.guests.settle().await?, args.seed).await
+/// A hatchery that somebody else could see is the only one of its name on this machine.
+async fn lock(order: &Order, stop: &CancellationToken) -> anyhow::Result<Option<Lock>> {
+    let Some(name) = order.seen_by_others()? else { return Ok(None) };
+    Ok(Some(Lock::take(&crate::hatchery::runtime()?, &name, Policy::Refuse, stop).await?))
 }
 
-async fn work(nest: &Nest, args: &Args, hints: &[String], out: &mut Out) -> anyhow::Result<Ending> {
+/// Starts it; none if a signal came first.
+async fn start(order: &Order, seed: u64, stop: &CancellationToken) -> anyhow::Result<Option<Nest>> {
+    let supervisor = Supervisor::new();
+    let mut starting = Box::pin(Nest::start(order, seed, &supervisor));
+    tokio::select! {
+        biased;
+        () = stop.cancelled() => {}
+        started = &mut starting => return started.map(Some),
+    }
+    supervisor.token().cancel();
+    // It may have logged in somewhere, and has made nothing yet.
+    if let Ok(Ok(nest)) = timeout(START_GRACE, starting).await {
+        nest.stop().await;
+    }
+    Ok(None)
+}
+
+async fn work(
+    nest: &Nest,
+    order: &Order,
+    args: &Args,
+    hints: &[String],
+    out: &mut Out,
+) -> anyhow::Result<Ending> {
     let terminal = Term::buffered_stdout();
     let once = args.exit && args.jobs.is_none();
     let live = !once && terminal.is_term() && !console::is_dumb();
+    let mut report = nest.hatchery.board.report.clone();
+    report.wait_for(|report| report.complete).await.context("the hatchery has ended")?;
+    let screen = live.then(|| Screen::new(terminal));
+    let (Side::Simulated(cds), Side::Simulated(samples)) = (&nest.cds, &order.cds) else {
+        return watch::run(nest, args, hints, screen, out).await;
+    };
+    let random = StdRng::seed_from_u64(args.seed);
+    let flavors = nest.settings.flavors.iter().map(|flavor| flavor.name.clone()).collect();
+    let (kinds, region) = (samples.kinds.clone(), samples.region.clone());
     let mut follower = Follower {
         nest,
+        cds,
         args,
         hints,
-        notices: nest.cds.notices(),
-        samples: Samples::new(StdRng::seed_from_u64(args.seed), args.fail_every),
+        notices: cds.notices(),
+        samples: Samples::new(random, args.fail_every, kinds, flavors, region),
         tally: Tally::default(),
         recent: VecDeque::new(),
         time: LocalTime::system(),
-        screen: live.then(|| Screen::new(terminal)),
+        screen,
     };
-    let mut report = nest.hatchery.board.report.clone();
-    report.wait_for(|report| report.complete).await.context("the hatchery has ended")?;
     if once || !live {
         out.line(&follower.page().join("\n")).await?;
     }
@@ -106,12 +175,13 @@ async fn work(nest: &Nest, args: &Args, hints: &[String], out: &mut Out) -> anyh
     Box::pin(jobs).await?;
     trouble::end(nest).await;
     drop(follower.screen.take());
-    follower.settle(out).await
+    if nest.vcenter.is_real() { follower.judge(out).await } else { follower.settle(out).await }
 }
 
 /// What has been fed and seen.
 struct Follower<'a> {
     nest: &'a Nest,
+    cds: &'a rookery_cds_sim::Running,
     args: &'a Args,
     hints: &'a [String],
     notices: Receiver<Notice>,
@@ -126,6 +196,7 @@ impl Follower<'_> {
     /// Feeds and follows; ends once there is nothing more to feed or to wait for, and that was asked for.
     async fn until_all_have_ended(&mut self, out: &mut Out) -> anyhow::Result<()> {
         let wanted = self.args.jobs.map(u64::from);
+        let patience = if self.nest.vcenter.is_real() { LONG_PATIENCE } else { PATIENCE };
         let [mut feed, mut draw, mut progress, mut said] = [Instant::now(); 4];
         loop {
             let more = wanted.is_none_or(|wanted| self.samples.made() < wanted);
@@ -142,7 +213,7 @@ impl Follower<'_> {
                 }
                 () = sleep_until(feed), if more => {
                     let job = self.samples.next();
-                    self.nest.cds.enqueue(job).await.context("the simulated CDS has ended")?;
+                    self.cds.enqueue(job).await.context("the simulated CDS has ended")?;
                     feed += self.args.pace();
                 }
                 notice = self.notices.recv() => {
@@ -162,7 +233,7 @@ impl Follower<'_> {
                     }
                     said = Instant::now();
                 }
-                () = sleep_until(progress + PATIENCE), if self.args.exit => return self.draw(),
+                () = sleep_until(progress + patience), if self.args.exit => return self.draw(),
             }
         }
     }
@@ -170,9 +241,9 @@ impl Follower<'_> {
     /// What a notice tells.
     async fn heard(&mut self, notice: Result<Notice, RecvError>) -> anyhow::Result<Vec<String>> {
         let jobs = match notice {
-            Ok(Notice::Job { id, .. }) => self.nest.cds.job(&id).await.into_iter().collect(),
+            Ok(Notice::Job { id, .. }) => self.cds.job(&id).await.into_iter().collect(),
             Ok(Notice::Worker { .. }) => return Ok(Vec::new()),
-            Err(RecvError::Lagged(_)) => self.nest.cds.jobs().await.unwrap_or_default(),
+            Err(RecvError::Lagged(_)) => self.cds.jobs().await.unwrap_or_default(),
             Err(RecvError::Closed) => bail!("the simulated CDS has ended"),
         };
         let now = self.now();
@@ -194,10 +265,11 @@ impl Follower<'_> {
     fn page(&self) -> Vec<String> {
         let report = self.report();
         page::lines(&page::View {
+            ends: self.nest.ends(),
             jobs: self.args.jobs.map(u64::from),
             faults: self.args.faults,
             guests: self.nest.guests,
-            tally: &self.tally,
+            tally: Some(&self.tally),
             report: &report,
             recent: &self.recent,
             hints: self.hints,
@@ -231,7 +303,7 @@ impl Follower<'_> {
         };
         let leaks =
             timeout(SETTLING + LOOK, leaks).await.context("the simulated vCenter does not answer")??;
-        let jobs = self.nest.cds.jobs().await.context("the simulated CDS has ended")?;
+        let jobs = self.cds.jobs().await.context("the simulated CDS has ended")?;
         let mut tally = Tally::default();
         for job in &jobs {
             tally.note(job);
@@ -257,6 +329,28 @@ impl Follower<'_> {
         Ok(Ending::Done)
     }
 
+    /// Counts again from the simulated CDS, and tells; what is left on the vCenter is looked at when all has ended.
+    async fn judge(&mut self, out: &mut Out) -> anyhow::Result<Ending> {
+        let jobs = self.cds.jobs().await.context("the simulated CDS has ended")?;
+        let mut tally = Tally::default();
+        for job in &jobs {
+            tally.note(job);
+        }
+        let wrong = recount::failures(&jobs, self.samples.made(), !self.args.faults);
+        dump(self.nest, self.args).await?;
+        out.line(&format!("\n{}\n", tally.table())).await?;
+        for line in wrong.iter().map(|line| format!("wrong        {line}")) {
+            out.line(&line).await?;
+        }
+        if !wrong.is_empty() {
+            return Ok(Ending::Failed);
+        }
+        let counts = tally.counts();
+        let results = format!("{} results, {} of them good", counts.ended(), counts.success);
+        out.line(&format!("recounted    {results}")).await?;
+        Ok(Ending::Done)
+    }
+
     async fn leaks(&self) -> anyhow::Result<Vec<String>> {
         let dump = vcenter_dump(self.nest).await?;
         recount::leaks(&dump, NAME, &self.report())
@@ -264,7 +358,8 @@ impl Follower<'_> {
 }
 
 async fn vcenter_dump(nest: &Nest) -> anyhow::Result<String> {
-    let reply = nest.vcenter.control(rookery_vim_sim::Control::Dump).await;
+    let vcenter = nest.vcenter.simulated().context("a real vCenter gives no dump")?;
+    let reply = vcenter.control(rookery_vim_sim::Control::Dump).await;
     match reply.context("the simulated vCenter has ended")?.body {
         Body::Text(text) => Ok(text),
         Body::Bytes(_) | Body::Head(_) | Body::Aside(_) | Body::Cut | Body::Slow(..) => {
@@ -273,12 +368,18 @@ async fn vcenter_dump(nest: &Nest) -> anyhow::Result<String> {
     }
 }
 
-/// Writes what both simulators hold, if that is asked for.
-async fn dump(nest: &Nest, args: &Args) -> anyhow::Result<()> {
+/// Writes what the simulators hold, if that is asked for.
+pub(super) async fn dump(nest: &Nest, args: &Args) -> anyhow::Result<()> {
     let Some(folder) = &args.dump else { return Ok(()) };
-    let cds =
-        nest.cds.control(rookery_cds_sim::Control::Dump).await.context("the simulated CDS has ended")?;
-    let files = [("vcenter.json", vcenter_dump(nest).await?), ("cds.json", cds.value().to_string())];
+    let mut files = Vec::new();
+    if !nest.vcenter.is_real() {
+        files.push(("vcenter.json", vcenter_dump(nest).await?));
+    }
+    if let Some(cds) = nest.cds.simulated() {
+        let dump =
+            cds.control(rookery_cds_sim::Control::Dump).await.context("the simulated CDS has ended")?;
+        files.push(("cds.json", dump.value().to_string()));
+    }
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     for (name, text) in files {
         let path = folder.join(name);

@@ -1,4 +1,4 @@
-//! Both simulators and a hatchery between them, in this process.
+//! A hatchery between a CDS and a vCenter; what of them is simulated runs in this process, too.
 //!
 //! ```text
 //!   jobs ─► simulated CDS ◄── HTTP ──► hatchery ◄── SOAP ──► simulated vCenter
@@ -6,27 +6,31 @@
 //!                 └──────────── workers in simulated guests ◄───────┘
 //! ```
 
-use std::net::SocketAddr;
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::Context as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::SignedDuration;
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
-use rookery_cds_sim::{BuiltinConsumer, CodeModel, Config, HatcheryConsumer, SigningKey, Times};
-use rookery_daemon::settings::{Origin, read_secret};
+use rookery_cds_sim::{
+    BuiltinConsumer, CodeModel, Config, HatcheryConsumer, Protocol, SigningKey, Times, Token,
+};
 use rookery_daemon::{Clock, Supervisor};
-use rookery_hatchery::run::{self, Parts, Policy};
-use rookery_hatchery::settings::{self, Settings};
-use rookery_vim_client::{Endpoint, TcpDial, Trust};
+use rookery_hatchery::run::{self, Policy};
+use rookery_hatchery::settings::Settings;
 use rookery_vim_sim::server::Blobs;
 use rookery_vim_sim::{Durations, GuestTimes, Login, Model, ProgramRule, Span};
 use tokio::net::TcpListener;
 
 use super::guests::{self, Guests};
+use super::order::{Order, SimulatedCds, SimulatedVcenter};
+use super::page::Ends;
+use super::sides::Side;
+use crate::hatchery::{hostname, parts, sign_in};
 
 /// A small company's vCenter.
 const MODEL: &str = include_str!("nest.toml");
@@ -39,9 +43,11 @@ pub(super) const NAME: &str = "nest";
 /// Where jobs of the second protocol run.
 pub(super) const REGION: &str = "here";
 /// The V1 model, which the hatchery must register before it can be used.
-pub(super) const V1_MODEL: &str = "builder";
+const V1_MODEL: &str = "builder";
+/// The datacenter of the simulated vCenter.
+pub(super) const DATACENTER: &str = "Rook";
 /// The V2 models, and the templates that they are cloned from.
-pub(super) const V2_MODELS: [(&str, &str); 2] =
+const V2_MODELS: [(&str, &str); 2] =
     [("DEMO/github/rookery/samples/debian", "debian-12"), ("DEMO/github/rookery/samples/rocky", "rocky-9")];
 /// How long tasks get to end.
 const LINGER: Duration = Duration::from_secs(2);
@@ -55,60 +61,80 @@ chmod +x /tmp/worker";
 /// Everything that runs.
 #[derive(Debug)]
 pub(super) struct Nest {
-    /// The simulated vCenter.
-    pub(super) vcenter: rookery_vim_sim::server::Running,
+    /// The vCenter.
+    pub(super) vcenter: Side<rookery_vim_sim::server::Running, ()>,
     /// Where it is.
     pub(super) vcenter_url: String,
-    /// The simulated CDS.
-    pub(super) cds: rookery_cds_sim::Running,
+    /// The CDS.
+    pub(super) cds: Side<rookery_cds_sim::Running, ()>,
     /// Where it is.
     pub(super) cds_url: String,
     /// The hatchery.
     pub(super) hatchery: run::Running,
+    /// What it was told.
+    pub(super) settings: Settings,
     /// Where its pages are.
     pub(super) pages_url: String,
-    /// How programs run in guests.
-    pub(super) guests: Guests,
+    /// How programs run in simulated guests.
+    pub(super) guests: Option<Guests>,
     /// Who runs the simulators, and whatever else should end with them.
     pub(super) supervisor: Supervisor,
 }
 
 impl Nest {
-    /// Starts everything.
-    pub(super) async fn start(guests: Guests, seed: u64) -> anyhow::Result<Self> {
-        let supervisor = Supervisor::new();
-        let started = Self::start_in(&supervisor, guests, seed).await;
+    /// Starts everything under the supervisor, which is stopped if that fails.
+    pub(super) async fn start(order: &Order, seed: u64, supervisor: &Supervisor) -> anyhow::Result<Self> {
+        let started = Self::start_in(supervisor, order, seed).await;
         if started.is_err() {
             supervisor.shutdown(LINGER).await.ok();
         }
         started
     }
 
-    async fn start_in(supervisor: &Supervisor, guests: Guests, seed: u64) -> anyhow::Result<Self> {
-        let (vcenter, vcenter_url) = vcenter(supervisor, guests, seed).await?;
-        let (cds, cds_url) = cds(supervisor, seed).await?;
-        if guests == Guests::Scripted {
-            guests::play(&vcenter, supervisor);
-        }
-        let (listener, pages_url) = listen().await?;
-        let key = pem(&new_key()?)?;
-        let settings = read(&settings_text(&vcenter_url, &cds_url, &pages_url, &key))?;
-        let parts = Parts {
-            settings,
-            vcenter: dial(&vcenter_url)?,
-            cds: dial(&cds_url)?,
-            clock: Clock::system(),
-            random: StdRng::seed_from_u64(seed),
-            listener: Some(listener),
-            instance: format!("up-{}", std::process::id()),
-            hostname: "localhost".to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            policy: Policy::Refuse,
-            folder: None,
+    async fn start_in(supervisor: &Supervisor, order: &Order, seed: u64) -> anyhow::Result<Self> {
+        let (vcenter, vcenter_url, guests) = match &order.vcenter {
+            Side::Simulated(wanted) => {
+                let (running, url) = vcenter(supervisor, wanted, seed).await?;
+                if wanted.guests == Guests::Scripted {
+                    guests::play(&running, supervisor);
+                }
+                (Side::Simulated(running), url, Some(wanted.guests))
+            }
+            Side::Real(real) => (Side::Real(()), real.endpoint.to_string(), None),
         };
+        let (cds, cds_url) = match &order.cds {
+            Side::Simulated(wanted) => {
+                let (running, url) = cds(supervisor, wanted, seed).await?;
+                (Side::Simulated(running), url)
+            }
+            Side::Real(url) => (Side::Real(()), url.clone()),
+        };
+        let (listener, pages_url) = listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;
+        let settings = order.settings(&vcenter_url, &cds_url, &pages_url)?;
+        if cds.is_real() {
+            // A hatchery waits for its CDS; whoever sits here wants to know.
+            sign_in(&settings).await?;
+        }
+        let instance = format!("up-{}", std::process::id());
+        let mut parts = parts(settings.clone(), instance, hostname(), Policy::Refuse)?;
+        (parts.random, parts.listener) = (StdRng::seed_from_u64(seed), Some(listener));
+        if !vcenter.is_real() {
+            // What is to be kept there goes with it.
+            parts.folder = None;
+        }
         let hatchery = run::start(parts, &supervisor.child()).await.context("the hatchery does not start")?;
         let supervisor = supervisor.clone();
-        Ok(Self { vcenter, vcenter_url, cds, cds_url, hatchery, pages_url, guests, supervisor })
+        Ok(Self { vcenter, vcenter_url, cds, cds_url, hatchery, settings, pages_url, guests, supervisor })
+    }
+
+    /// Where everything is.
+    pub(super) fn ends(&self) -> Ends<'_> {
+        let end = |real, url| if real { Side::Real(url) } else { Side::Simulated(url) };
+        Ends {
+            vcenter: end(self.vcenter.is_real(), self.vcenter_url.as_str()),
+            cds: end(self.cds.is_real(), self.cds_url.as_str()),
+            pages: &self.pages_url,
+        }
     }
 
     /// Ends everything: the hatchery first, which says goodbye.
@@ -118,10 +144,50 @@ impl Nest {
     }
 }
 
+/// The only one who may enter the guests of the built-in templates.
+pub(super) fn guest_login() -> Login {
+    Login { user: GUEST.0.to_owned(), password: GUEST.1.to_owned() }
+}
+
+/// What the simulated vCenter holds.
+pub(super) fn model() -> anyhow::Result<Model> {
+    toml::from_str(MODEL).context("the built-in model cannot be read")
+}
+
+/// The same with other templates.
+pub(super) fn model_with(templates: &BTreeSet<String>) -> anyhow::Result<Model> {
+    let mut model = model()?;
+    let vms = model.datacenters.iter_mut().find(|datacenter| datacenter.name == DATACENTER);
+    let vms = &mut vms.context("the built-in model has no datacenter")?.vms;
+    let pattern = vms.iter().find(|vm| vm.template).cloned().context("the built-in model has no template")?;
+    vms.retain(|vm| !vm.template && !templates.contains(&vm.name));
+    vms.extend(
+        templates.iter().map(|name| rookery_vim_sim::VmModel { name: name.clone(), ..pattern.clone() }),
+    );
+    Ok(model)
+}
+
+/// The models of sample jobs.
+pub(super) fn models() -> Vec<CodeModel> {
+    V2_MODELS.iter().map(|(path, image)| CodeModel::vsphere(path, image)).collect()
+}
+
+/// What sample jobs ask for, in turns.
+pub(super) fn kinds() -> Vec<(Protocol, String)> {
+    let [(debian, _), (rocky, _)] = V2_MODELS;
+    vec![
+        (Protocol::V2, debian.to_owned()),
+        (Protocol::V2, rocky.to_owned()),
+        (Protocol::V1, V1_MODEL.to_owned()),
+        // Jobs of the first protocol may name a model of the second one, and its branch if that is not `master`.
+        (Protocol::V1, format!("{debian}@main")),
+    ]
+}
+
 /// A vCenter that takes about as long as a quick real one, and forgets nothing.
 async fn vcenter(
     supervisor: &Supervisor,
-    guests: Guests,
+    wanted: &SimulatedVcenter,
     seed: u64,
 ) -> anyhow::Result<(rookery_vim_sim::server::Running, String)> {
     let between =
@@ -130,8 +196,8 @@ async fn vcenter(
     let settings = rookery_vim_sim::Settings {
         seed,
         login: Some((LOGIN.0.to_owned(), LOGIN.1.to_owned())),
-        guest_login: Some(Login { user: GUEST.0.to_owned(), password: GUEST.1.to_owned() }),
-        allow_local_exec: guests == Guests::Real,
+        guest_login: wanted.guest_login.clone(),
+        allow_local_exec: wanted.guests == Guests::Real,
         programs: vec![played],
         durations: Durations {
             clone: between(400, 1200),
@@ -150,10 +216,9 @@ async fn vcenter(
         },
         ..rookery_vim_sim::Settings::default()
     };
-    let model: Model = toml::from_str(MODEL).context("the built-in model cannot be read")?;
     let clock = rookery_vim_sim::Clock::real(Clock::system());
-    let world = model.build(settings, clock.now()).context("the model makes no vCenter")?;
-    let (listener, url) = listen().await?;
+    let world = wanted.model.build(settings, clock.now()).context("the model makes no vCenter")?;
+    let (listener, url) = listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;
     let folder = std::env::temp_dir().join(format!("rookery-up-{}", std::process::id()));
     let blobs = Blobs::in_folder(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let running = rookery_vim_sim::server::Running::start(world, clock, blobs, supervisor);
@@ -168,14 +233,18 @@ async fn vcenter(
     Ok((running, url))
 }
 
-async fn cds(supervisor: &Supervisor, seed: u64) -> anyhow::Result<(rookery_cds_sim::Running, String)> {
-    let (listener, url) = listen().await?;
-    let builtin =
-        BuiltinConsumer { name: NAME.to_owned(), token: "v1-token".into(), ..BuiltinConsumer::default() };
+async fn cds(
+    supervisor: &Supervisor,
+    wanted: &SimulatedCds,
+    seed: u64,
+) -> anyhow::Result<(rookery_cds_sim::Running, String)> {
+    let (listener, url) = listen(wanted.listen).await?;
+    let (v1, v2) = (Token(wanted.tokens.0.clone()), Token(wanted.tokens.1.clone()));
+    let builtin = BuiltinConsumer { name: wanted.name.clone(), token: v1, ..BuiltinConsumer::default() };
     let hatchery = HatcheryConsumer {
-        name: NAME.to_owned(),
-        token: "v2-token".into(),
-        region: Some(REGION.to_owned()),
+        name: wanted.name.clone(),
+        token: v2,
+        region: Some(wanted.region.clone()),
         ..HatcheryConsumer::default()
     };
     let builder = rookery_cds_sim::Model {
@@ -192,8 +261,8 @@ async fn cds(supervisor: &Supervisor, seed: u64) -> anyhow::Result<(rookery_cds_
         url: url.clone(),
         builtin: vec![builtin],
         hatcheries: vec![hatchery],
-        models: vec![builder],
-        code_models: V2_MODELS.iter().map(|(path, image)| CodeModel::vsphere(path, image)).collect(),
+        models: Some(builder).filter(|_| wanted.registers).into_iter().collect(),
+        code_models: wanted.models.clone(),
         // Short, as everything here: a worker that was lost is missed before whoever looks on has gone.
         times: Times {
             model_booking: 20,
@@ -206,6 +275,7 @@ async fn cds(supervisor: &Supervisor, seed: u64) -> anyhow::Result<(rookery_cds_
         seed,
         ..Config::default()
     };
+    let config = if wanted.patient { Config { times: Times::default(), ..config } } else { config };
     let clock = rookery_cds_sim::Clock::wall(Clock::system());
     let world = rookery_cds_sim::World::new(config, new_key()?, clock.now());
     let running = rookery_cds_sim::Running::start(world, clock, supervisor);
@@ -214,45 +284,24 @@ async fn cds(supervisor: &Supervisor, seed: u64) -> anyhow::Result<(rookery_cds_
 }
 
 /// A new RSA key, which takes a moment.
-fn new_key() -> anyhow::Result<SigningKey> {
+pub(super) fn new_key() -> anyhow::Result<SigningKey> {
     SigningKey::generate().context("no key could be made")
 }
 
-fn pem(key: &SigningKey) -> anyhow::Result<String> {
+pub(super) fn pem(key: &SigningKey) -> anyhow::Result<String> {
     let body = STANDARD.encode(key.to_pkcs8().context("the key cannot be written")?);
     // Lines need not be short for anybody who reads this.
     Ok(format!("-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----\n"))
 }
 
-async fn listen() -> anyhow::Result<(TcpListener, String)> {
-    let any = SocketAddr::from(([127, 0, 0, 1], 0));
-    let listener = TcpListener::bind(any).await.context("there is no free port on this machine")?;
+async fn listen(at: SocketAddr) -> anyhow::Result<(TcpListener, String)> {
+    let listener = TcpListener::bind(at).await.with_context(|| format!("cannot listen on {at}"))?;
     let url = format!("http://{}", listener.local_addr().context("the listener has no address")?);
     Ok((listener, url))
 }
 
-fn dial(url: &str) -> anyhow::Result<Arc<TcpDial>> {
-    let (endpoint, _) = Endpoint::parse(url)?;
-    // There is no TLS on the way to this very process.
-    Ok(Arc::new(TcpDial::new(endpoint, &Trust::Insecure)?))
-}
-
-fn read(text: &str) -> anyhow::Result<Settings> {
-    let loaded = settings::load(text, &Origin::Default, &read_secret);
-    loaded
-        .map(|loaded| loaded.settings)
-        .map_err(|problems| anyhow!("the built-in settings are wrong: {problems}"))
-}
-
-/// The file that a real hatchery between these two would have.
-fn settings_text(vcenter: &str, cds: &str, pages: &str, key: &str) -> String {
-    let (user, password) = LOGIN;
-    let (guest, guest_password) = GUEST;
-    format!(
-        r#"user = "{user}"
-password = "{password}"
-endpoint = "{vcenter}"
-datacenterString = "Rook"
+/// The file that a hatchery between the two simulators would have, without what is known only once they run.
+pub(super) const SETTINGS: &str = r#"
 iprange = "10.20.30.0/26"
 gateway = "10.20.30.1"
 subnetMask = "255.255.255.0"
@@ -274,20 +323,9 @@ memoryMB = 4096
 cpus = 8
 memoryMB = 16384
 
-[commonConfiguration]
-name = "{NAME}"
-url = "{pages}"
-rsaPrivateKey = """
-{key}"""
-[commonConfiguration.api]
-token = "v1-token"
-tokenV2 = "v2-token"
-[commonConfiguration.api.http]
-url = "{cds}"
 [commonConfiguration.provision]
 maxWorker = 16
 maxConcurrentProvisioning = 10
-region = "{REGION}"
 registerFrequency = 2
 
 [[workerProvisioning]]
@@ -297,31 +335,34 @@ number = 3
 modelVMWare = "rocky-9"
 number = 2
 [[workerProvisioning]]
-modelPath = "shared.infra/{V1_MODEL}"
+modelPath = "shared.infra/builder"
 number = 1
 
 [[guestCredentials]]
 modelVMWare = "debian-12"
-username = "{guest}"
-password = "{guest_password}"
+username = "ci"
+password = "simulated"
 [[guestCredentials]]
 modelVMWare = "rocky-9"
-username = "{guest}"
-password = "{guest_password}"
-"#
-    )
-}
+username = "ci"
+password = "simulated"
+"#;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_built_in_settings_and_the_model_can_be_used() {
-        let model: Model = toml::from_str(MODEL).expect("it is a model");
-        model.build(rookery_vim_sim::Settings::default(), jiff::Timestamp::UNIX_EPOCH).expect("a world");
-        let key = pem(&new_key().expect("a key")).expect("text");
-        let text = settings_text("http://127.0.0.1:1", "http://127.0.0.1:2", "http://127.0.0.1:3", &key);
-        read(&text).expect("settings");
+    fn the_built_in_model_can_be_used_and_have_other_templates() {
+        let build = |model: Model| {
+            model.build(rookery_vim_sim::Settings::default(), jiff::Timestamp::UNIX_EPOCH).expect("a world");
+        };
+        build(model().expect("a model"));
+        let names = BTreeSet::from(["centos".to_owned(), "web-1".to_owned()]);
+        let model = model_with(&names).expect("a model");
+        let templates =
+            model.datacenters.iter().flat_map(|datacenter| &datacenter.vms).filter(|vm| vm.template);
+        assert_eq!(templates.map(|vm| vm.name.clone()).collect::<BTreeSet<_>>(), names);
+        build(model);
     }
 }

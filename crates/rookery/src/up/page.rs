@@ -6,8 +6,10 @@ use std::path::Path;
 use rookery_hatchery::report::Report;
 
 use super::guests::Guests;
-use super::nest::{LOGIN, NAME};
+use super::nest::LOGIN;
+use super::sides::Side;
 use super::tally::{Tally, seconds};
+use super::watch::at_work;
 use crate::output::printable;
 
 /// How many reasons to wait are shown.
@@ -16,27 +18,39 @@ const REASONS: usize = 3;
 /// What there is to show.
 #[derive(Debug)]
 pub(super) struct View<'a> {
+    pub(super) ends: Ends<'a>,
     /// How many jobs will be fed, if there is an end.
     pub(super) jobs: Option<u64>,
     /// Whether there is trouble on purpose.
     pub(super) faults: bool,
-    pub(super) guests: Guests,
-    pub(super) tally: &'a Tally,
+    /// How programs run in guests, if they are simulated.
+    pub(super) guests: Option<Guests>,
+    /// What became of the jobs that are fed; a real CDS keeps its own.
+    pub(super) tally: Option<&'a Tally>,
     pub(super) report: &'a Report,
     /// The latest events, oldest first.
     pub(super) recent: &'a VecDeque<String>,
     pub(super) hints: &'a [String],
 }
 
+/// Where both ends of the hatchery are, and its pages. No address holds a password.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ends<'a> {
+    pub(super) vcenter: Side<&'a str, &'a str>,
+    pub(super) cds: Side<&'a str, &'a str>,
+    pub(super) pages: &'a str,
+}
+
 /// The page, line by line.
 pub(super) fn lines(view: &View<'_>) -> Vec<String> {
-    let mut lines = vec![
-        format!(
-            "Rookery {}: a hatchery at work between a simulated vCenter and a simulated CDS",
-            env!("CARGO_PKG_VERSION")
-        ),
-        String::new(),
-    ];
+    let named = |what: &str, side: Side<&str, &str>| match side {
+        Side::Simulated(_) => format!("a simulated {what}"),
+        Side::Real(url) => format!("the {what} at {}", printable(url)),
+    };
+    let (vcenter, cds) = (named("vCenter", view.ends.vcenter), named("CDS", view.ends.cds));
+    let version = env!("CARGO_PKG_VERSION");
+    let mut lines =
+        vec![format!("Rookery {version}: a hatchery at work between {vcenter} and {cds}"), String::new()];
     lines.extend(state(view));
     lines.push(String::new());
     lines.extend(view.hints.iter().cloned());
@@ -49,39 +63,57 @@ pub(super) fn lines(view: &View<'_>) -> Vec<String> {
 }
 
 fn state(view: &View<'_>) -> Vec<String> {
-    let (jobs, machines, addresses) = (view.tally.counts(), view.report.counts, view.report.addresses);
-    let of = view.jobs.map(|jobs| format!(" of {jobs}")).unwrap_or_default();
-    let starts = view.tally.starts().map_or_else(
-        || "no job has started yet".to_owned(),
-        |(p50, p99)| format!("p50 {}, p99 {}, from the queue to the worker", seconds(p50), seconds(p99)),
-    );
+    let (machines, addresses) = (view.report.counts, view.report.addresses);
     let guests = match view.guests {
-        Guests::Real => "run real programs of this machine, each shut off from it",
-        Guests::Scripted => "are scripted: workers are played, nothing runs for real",
+        Some(Guests::Real) => "run real programs of this machine, each shut off from it",
+        Some(Guests::Scripted) => "are scripted: workers are played, nothing runs for real",
+        None => "are the vCenter's own",
     };
-    let mut lines = vec![
-        format!("jobs         {}{of} fed, {} succeeded, {} failed", jobs.all(), jobs.success, jobs.failed),
-        format!("queue        {} wait, {} are taken, {} run", jobs.waiting, jobs.scheduling, jobs.building),
-        format!("start time   {starts}"),
-        format!(
-            "machines     {} warm, {} warming, {} starting, {} running, {} finished, {} kept",
-            machines.warm,
-            machines.warming,
-            machines.starting,
-            machines.running,
-            machines.finished,
-            machines.held
-        ),
-        format!("capacity     {}", capacity(view.report)),
-        format!("addresses    {} of {} used", addresses.used + addresses.reserved, addresses.total),
-        format!("guests       {guests}"),
-    ];
+    let mut lines = match view.tally {
+        Some(tally) => fed(tally, view.jobs),
+        None => {
+            vec![format!("queue        {} wait, {} are served", machines.queued, at_work(view.report).len())]
+        }
+    };
+    lines.push(format!(
+        "machines     {} warm, {} warming, {} starting, {} running, {} finished, {} kept",
+        machines.warm,
+        machines.warming,
+        machines.starting,
+        machines.running,
+        machines.finished,
+        machines.held
+    ));
+    lines.push(format!("capacity     {}", capacity(view.report)));
+    lines.push(if addresses.total == 0 {
+        "addresses    from DHCP".to_owned()
+    } else {
+        format!("addresses    {} of {} used", addresses.used + addresses.reserved, addresses.total)
+    });
+    lines.push(format!("guests       {guests}"));
     if view.faults {
-        lines.push("trouble      on purpose, on both sides".to_owned());
+        let both = !view.ends.vcenter.is_real() && !view.ends.cds.is_real();
+        let sides = if both { "on both sides" } else { "on the simulated side" };
+        lines.push(format!("trouble      on purpose, {sides}"));
     }
     lines.extend(held(view.report));
     lines.extend(waiting(view.report).iter().map(|why| format!("waiting      {why}")));
     lines
+}
+
+/// What became of the jobs that were fed.
+fn fed(tally: &Tally, wanted: Option<u64>) -> Vec<String> {
+    let jobs = tally.counts();
+    let of = wanted.map(|jobs| format!(" of {jobs}")).unwrap_or_default();
+    let starts = tally.starts().map_or_else(
+        || "no job has started yet".to_owned(),
+        |(p50, p99)| format!("p50 {}, p99 {}, from the queue to the worker", seconds(p50), seconds(p99)),
+    );
+    vec![
+        format!("jobs         {}{of} fed, {} succeeded, {} failed", jobs.all(), jobs.success, jobs.failed),
+        format!("queue        {} wait, {} are taken, {} run", jobs.waiting, jobs.scheduling, jobs.building),
+        format!("start time   {starts}"),
+    ]
 }
 
 /// What is still to come, in one line for whoever reads a pipe.
@@ -136,35 +168,66 @@ fn waiting(report: &Report) -> Vec<String> {
     jobs.chain(models).take(REASONS).collect()
 }
 
-/// Where everything is, and how to name a vCenter of one's own; `default_file` is the settings file that is read when
-/// none is asked for.
-pub(super) fn hints(
-    [vcenter, cds, pages]: [&str; 3],
-    can_be_asked: bool,
-    default_file: Option<&Path>,
-) -> Vec<String> {
-    let (user, password) = LOGIN;
-    let url = vcenter.replacen("://", &format!("://{user}:{password}@"), 1);
-    let file = default_file
-        .map_or_else(|| "a file given with --config".to_owned(), |path| path.display().to_string());
-    let ask =
-        format!("               rookery hatchery status --name {NAME}; rookery explain JOB --name {NAME}");
-    let keep = format!(
-        "               rookery vm hold --model debian-12 --for 10m --reason curious --name {NAME}; rookery vm holds --name {NAME}"
-    );
-    let mut lines = vec![
-        "try it       in another terminal; both simulators go when this ends:".to_owned(),
-        format!("               export GOVC_URL={url}/sdk"),
-        "               rookery vm ls; rookery vm watch; rookery vm power off web-1; rookery doctor"
-            .to_owned(),
-        format!("               curl {pages}/mon/status; curl {pages}/mon/workers; curl {cds}/mon/version"),
-    ];
-    lines.extend([ask, keep].into_iter().filter(|_| can_be_asked));
-    lines.extend([
-        "your own     rookery up --endpoint vc.example.com --user me@vsphere.local --password-file FILE"
-            .to_owned(),
-        format!("             shows a real fleet, as does [vcenter] in {file}; README.md has both"),
-    ]);
+/// Where everything is, and how to name servers of one's own; `asked` is the hatchery's name if it can be asked, and
+/// `default_file` the settings file that is read when none is asked for.
+pub(super) fn hints(ends: Ends<'_>, asked: Option<&str>, default_file: Option<&Path>) -> Vec<String> {
+    let Ends { vcenter, cds, pages } = ends;
+    let mut lines = match (vcenter, cds) {
+        (Side::Simulated(_), Side::Simulated(_)) => {
+            vec!["try it       in another terminal; both simulators go when this ends:".to_owned()]
+        }
+        (Side::Simulated(_), Side::Real(_)) => vec![
+            "try it       in another terminal; the vCenter and all workers in it go when this ends:"
+                .to_owned(),
+        ],
+        (Side::Real(_), Side::Simulated(cds)) => vec![
+            format!(
+                "workers      in guests must reach the simulated CDS at {cds}; --listen ADDRESS:PORT moves it"
+            ),
+            "try it       in another terminal; what was made on the vCenter goes when this ends:".to_owned(),
+        ],
+        (Side::Real(_), Side::Real(_)) => {
+            vec!["try it       in another terminal; workers go on when this ends:".to_owned()]
+        }
+    };
+    match vcenter {
+        Side::Simulated(url) => {
+            let (user, password) = LOGIN;
+            let url = url.replacen("://", &format!("://{user}:{password}@"), 1);
+            lines.push(format!("               export GOVC_URL={url}/sdk"));
+            lines.push(
+                "               rookery vm ls; rookery vm watch; rookery vm power off web-1; rookery doctor"
+                    .to_owned(),
+            );
+        }
+        Side::Real(url) => {
+            lines.push(format!(
+                "               rookery vm watch --endpoint {url} --user NAME --password-file FILE"
+            ));
+        }
+    }
+    let version = match cds {
+        Side::Simulated(url) | Side::Real(url) => format!("curl {url}/mon/version"),
+    };
+    lines.push(format!("               curl {pages}/mon/status; curl {pages}/mon/workers; {version}"));
+    if let Some(name) = asked {
+        lines.extend([
+            format!("               rookery hatchery status --name {name}; rookery explain JOB --name {name}"),
+            format!(
+                "               rookery vm hold --model TEMPLATE --for 10m --reason curious --name {name}; rookery vm holds --name {name}"
+            ),
+        ]);
+    }
+    if let (Side::Simulated(_), Side::Simulated(_)) = (vcenter, cds) {
+        let file = default_file
+            .map_or_else(|| "a file given with --config".to_owned(), |path| path.display().to_string());
+        lines.extend([
+            "your own     rookery up --vcenter https://vc.example.com --user me@vsphere.local --password-file FILE".to_owned(),
+            "             lets the hatchery work there, rookery up --cds https://cds.example.com -c FILE for a CDS;".to_owned(),
+            "             rookery up --endpoint vc.example.com --user me@vsphere.local --password-file FILE".to_owned(),
+            format!("             shows a real fleet, as does [vcenter] in {file}; README.md has them all"),
+        ]);
+    }
     lines
 }
 
@@ -206,18 +269,23 @@ mod tests {
             ..Report::default()
         };
         let file = Path::new("/home/me/.config/rookery/rookery.toml");
-        let urls = ["http://127.0.0.1:1", "http://127.0.0.1:2", "http://127.0.0.1:3"];
-        let hints = hints(urls, true, Some(file));
+        let ends = Ends {
+            vcenter: Side::Simulated("http://127.0.0.1:1"),
+            cds: Side::Simulated("http://127.0.0.1:2"),
+            pages: "http://127.0.0.1:3",
+        };
+        let hints = hints(ends, Some("nest"), Some(file));
         let view = View {
+            ends,
             jobs: Some(50),
             faults: true,
-            guests: Guests::Real,
-            tally: &Tally::default(),
+            guests: Some(Guests::Real),
+            tally: Some(&Tally::default()),
             report: &report,
             recent: &["09:31:02 first".to_owned(), "09:31:03 second".to_owned()].into(),
             hints: &hints,
         };
-        assert_eq!(open(view.tally, &report), None, "no job was fed yet");
+        assert_eq!(open(&Tally::default(), &report), None, "no job was fed yet");
         let text = lines(&view).join("\n").replace(env!("CARGO_PKG_VERSION"), "VERSION");
         insta::assert_snapshot!(text, @r"
         Rookery VERSION: a hatchery at work between a simulated vCenter and a simulated CDS
@@ -239,12 +307,79 @@ mod tests {
                        rookery vm ls; rookery vm watch; rookery vm power off web-1; rookery doctor
                        curl http://127.0.0.1:3/mon/status; curl http://127.0.0.1:3/mon/workers; curl http://127.0.0.1:2/mon/version
                        rookery hatchery status --name nest; rookery explain JOB --name nest
-                       rookery vm hold --model debian-12 --for 10m --reason curious --name nest; rookery vm holds --name nest
-        your own     rookery up --endpoint vc.example.com --user me@vsphere.local --password-file FILE
-                     shows a real fleet, as does [vcenter] in /home/me/.config/rookery/rookery.toml; README.md has both
+                       rookery vm hold --model TEMPLATE --for 10m --reason curious --name nest; rookery vm holds --name nest
+        your own     rookery up --vcenter https://vc.example.com --user me@vsphere.local --password-file FILE
+                     lets the hatchery work there, rookery up --cds https://cds.example.com -c FILE for a CDS;
+                     rookery up --endpoint vc.example.com --user me@vsphere.local --password-file FILE
+                     shows a real fleet, as does [vcenter] in /home/me/.config/rookery/rookery.toml; README.md has them all
 
         09:31:03 second
         09:31:02 first
+        ");
+    }
+
+    fn real(
+        vcenter: Side<&str, &str>,
+        cds: Side<&str, &str>,
+        tally: Option<&Tally>,
+        guests: Option<Guests>,
+    ) -> String {
+        let ends = Ends { vcenter, cds, pages: "http://127.0.0.1:3" };
+        let report =
+            Report { counts: Counts { queued: 2, running: 1, ..Counts::default() }, ..Report::default() };
+        let (hints, recent) = (hints(ends, None, None), VecDeque::new());
+        let view = View {
+            ends,
+            jobs: None,
+            faults: tally.is_some(),
+            guests,
+            tally,
+            report: &report,
+            recent: &recent,
+            hints: &hints,
+        };
+        lines(&view).join("\n").replace(env!("CARGO_PKG_VERSION"), "VERSION")
+    }
+
+    #[test]
+    fn the_page_of_a_hatchery_on_a_real_vcenter() {
+        let (vcenter, cds) =
+            (Side::Real("https://vc.example.com:443"), Side::Simulated("http://192.0.2.7:8990"));
+        insta::assert_snapshot!(real(vcenter, cds, Some(&Tally::default()), None), @r"
+        Rookery VERSION: a hatchery at work between the vCenter at https://vc.example.com:443 and a simulated CDS
+
+        jobs         0 fed, 0 succeeded, 0 failed
+        queue        0 wait, 0 are taken, 0 run
+        start time   no job has started yet
+        machines     0 warm, 0 warming, 0 starting, 1 running, 0 finished, 0 kept
+        capacity     0/unlimited workers, 0/unlimited CPUs, 0/unlimited MB
+        addresses    from DHCP
+        guests       are the vCenter's own
+        trouble      on purpose, on the simulated side
+
+        workers      in guests must reach the simulated CDS at http://192.0.2.7:8990; --listen ADDRESS:PORT moves it
+        try it       in another terminal; what was made on the vCenter goes when this ends:
+                       rookery vm watch --endpoint https://vc.example.com:443 --user NAME --password-file FILE
+                       curl http://127.0.0.1:3/mon/status; curl http://127.0.0.1:3/mon/workers; curl http://192.0.2.7:8990/mon/version
+        ");
+    }
+
+    #[test]
+    fn the_page_of_a_hatchery_for_a_real_cds() {
+        let (vcenter, cds) = (Side::Simulated("http://127.0.0.1:1"), Side::Real("https://cds.example.com"));
+        insta::assert_snapshot!(real(vcenter, cds, None, Some(Guests::Scripted)), @r"
+        Rookery VERSION: a hatchery at work between a simulated vCenter and the CDS at https://cds.example.com
+
+        queue        2 wait, 0 are served
+        machines     0 warm, 0 warming, 0 starting, 1 running, 0 finished, 0 kept
+        capacity     0/unlimited workers, 0/unlimited CPUs, 0/unlimited MB
+        addresses    from DHCP
+        guests       are scripted: workers are played, nothing runs for real
+
+        try it       in another terminal; the vCenter and all workers in it go when this ends:
+                       export GOVC_URL=http://me:simulated@127.0.0.1:1/sdk
+                       rookery vm ls; rookery vm watch; rookery vm power off web-1; rookery doctor
+                       curl http://127.0.0.1:3/mon/status; curl http://127.0.0.1:3/mon/workers; curl https://cds.example.com/mon/version
         ");
     }
 }

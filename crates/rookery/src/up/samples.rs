@@ -6,10 +6,10 @@ use rand::RngExt as _;
 use rand::rngs::StdRng;
 use rookery_cds_sim::{NewJob, Protocol, Requirement};
 
-use super::nest::{REGION, V1_MODEL, V2_MODELS};
-
 /// What jobs are called.
 const NAMES: [&str; 4] = ["build", "test", "lint", "package"];
+/// Each so many-th job wants a size of its own: the others have their template's.
+const SIZED: u64 = 6;
 
 /// Where sample jobs come from.
 #[derive(Debug)]
@@ -18,11 +18,23 @@ pub(super) struct Samples {
     made: u64,
     /// Each so many-th job fails, if any does.
     fail_every: Option<NonZeroU64>,
+    /// What they ask for, in turns.
+    kinds: Vec<(Protocol, String)>,
+    /// The sizes that there are.
+    flavors: Vec<String>,
+    /// Where they run.
+    region: String,
 }
 
 impl Samples {
-    pub(super) fn new(random: StdRng, fail_every: Option<NonZeroU64>) -> Self {
-        Self { random, made: 0, fail_every }
+    pub(super) fn new(
+        random: StdRng,
+        fail_every: Option<NonZeroU64>,
+        kinds: Vec<(Protocol, String)>,
+        flavors: Vec<String>,
+        region: String,
+    ) -> Self {
+        Self { random, made: 0, fail_every, kinds, flavors, region }
     }
 
     /// How many there were until now.
@@ -33,21 +45,17 @@ impl Samples {
     /// The next one.
     pub(super) fn next(&mut self) -> NewJob {
         self.made += 1;
-        let [(debian, _), (rocky, _)] = V2_MODELS;
-        let (protocol, model) = match self.made % 4 {
-            1 => (Protocol::V2, debian.to_owned()),
-            2 => (Protocol::V2, rocky.to_owned()),
-            3 => (Protocol::V1, V1_MODEL.to_owned()),
-            // Jobs of the first protocol may name a model of the second one, and its branch if that is not `master`.
-            _ => (Protocol::V1, format!("{debian}@main")),
-        };
-        // Few want a size of their own: the others have their template's.
-        let flavor =
-            self.made.is_multiple_of(6).then(|| if self.made.is_multiple_of(12) { "large" } else { "small" });
+        let turn = usize::try_from(self.made - 1).unwrap_or_default() % self.kinds.len().max(1);
+        let (protocol, model) = self.kinds.get(turn).cloned().unwrap_or_default();
+        let sized = self.made.is_multiple_of(SIZED).then_some(self.made / SIZED);
+        let flavor = sized.and_then(|turn| {
+            let turn = turn.checked_rem(self.flavors.len() as u64)?;
+            self.flavors.get(usize::try_from(turn).ok()?).cloned()
+        });
         let (flavor, requirements) = match protocol {
-            Protocol::V2 => (flavor.map(str::to_owned), Vec::new()),
+            Protocol::V2 => (flavor, Vec::new()),
             Protocol::V1 => {
-                (None, flavor.map(|size| Requirement::new("flavor", size, size)).into_iter().collect())
+                (None, flavor.map(|size| Requirement::new("flavor", &size, &size)).into_iter().collect())
             }
         };
         let name = NAMES.get(self.random.random_range(0..NAMES.len())).copied().unwrap_or("build");
@@ -59,7 +67,7 @@ impl Samples {
             workflow: "samples".to_owned(),
             name: name.to_owned(),
             model: Some(model),
-            region: Some(REGION.to_owned()),
+            region: Some(self.region.clone()),
             flavor,
             requirements,
             script: format!(
@@ -79,7 +87,9 @@ mod tests {
     use rand::SeedableRng as _;
 
     fn jobs(seed: u64, fail_every: u64) -> Vec<NewJob> {
-        let mut samples = Samples::new(StdRng::seed_from_u64(seed), NonZeroU64::new(fail_every));
+        let (random, fail_every) = (StdRng::seed_from_u64(seed), NonZeroU64::new(fail_every));
+        let (kinds, flavors) = (super::super::nest::kinds(), ["large", "small"].map(str::to_owned).to_vec());
+        let mut samples = Samples::new(random, fail_every, kinds, flavors, "here".to_owned());
         (0..40).map(|_| samples.next()).collect()
     }
 

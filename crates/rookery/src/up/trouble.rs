@@ -1,5 +1,6 @@
-//! Trouble on purpose, on both sides: the same for the same seed, as far as timing lets it be.
+//! Trouble on purpose, on all simulated sides: the same for the same seed, as far as timing lets it be.
 
+use std::future::pending;
 use std::time::Duration;
 
 use jiff::SignedDuration;
@@ -52,10 +53,13 @@ fn faults() -> Vec<Fault> {
 /// Makes trouble until it is dropped; what comes now and then comes from here, the rest stays in the simulators.
 pub(super) async fn make(nest: &Nest, mut random: StdRng) {
     for rule in rules() {
-        nest.vcenter.control(rookery_vim_sim::Control::AddRule(rule)).await;
+        if let Some(vcenter) = nest.vcenter.simulated() {
+            vcenter.control(rookery_vim_sim::Control::AddRule(rule)).await;
+        }
     }
+    let Some(cds) = nest.cds.simulated() else { return pending().await };
     for fault in faults() {
-        nest.cds.control(rookery_cds_sim::Control::AddFault(fault)).await;
+        cds.control(rookery_cds_sim::Control::AddFault(fault)).await;
     }
     loop {
         sleep(Duration::from_millis(random.random_range(2000..6000))).await;
@@ -64,12 +68,16 @@ pub(super) async fn make(nest: &Nest, mut random: StdRng) {
             1 | 2 => rookery_cds_sim::Control::Restart { keep_sessions: true },
             _ => rookery_cds_sim::Control::DropSockets { politely: random.random() },
         };
-        nest.cds.control(control).await;
+        cds.control(control).await;
     }
 }
 
 /// Ends all trouble.
 pub(super) async fn end(nest: &Nest) {
-    nest.vcenter.control(rookery_vim_sim::Control::ClearRules).await;
-    nest.cds.control(rookery_cds_sim::Control::ClearFaults).await;
+    if let Some(vcenter) = nest.vcenter.simulated() {
+        vcenter.control(rookery_vim_sim::Control::ClearRules).await;
+    }
+    if let Some(cds) = nest.cds.simulated() {
+        cds.control(rookery_cds_sim::Control::ClearFaults).await;
+    }
 }

@@ -96,7 +96,9 @@ pub(crate) fn exposure(settings: &Settings) -> Vec<String> {
 
 fn readable_by_others(origin: &Origin) -> Option<String> {
     match origin {
-        Origin::Flag(_) => Some("everybody on this machine can read the password in --endpoint".to_owned()),
+        Origin::Flag(_) => {
+            Some("everybody on this machine can read the password in an address that is a flag".to_owned())
+        }
         Origin::File(path) => {
             let mode = path.metadata().ok()?.permissions().mode() & 0o777;
             let warning =

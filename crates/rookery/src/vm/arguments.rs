@@ -12,7 +12,7 @@ pub(crate) struct WrongArguments(Problems);
 
 impl WrongArguments {
     /// The value, if nothing is wrong.
-    pub(super) fn unless<T>(problems: Problems, value: Option<T>) -> Result<T, Self> {
+    pub(crate) fn unless<T>(problems: Problems, value: Option<T>) -> Result<T, Self> {
         value.filter(|_| problems.is_empty()).ok_or(Self(problems))
     }
 }

@@ -1,0 +1,425 @@
+//! From what was said to what is started: which end is simulated, and the settings of the hatchery between them.
+
+use std::collections::BTreeSet;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use rand::TryRng as _;
+use rand::rngs::SysRng;
+use rookery_cds_sim::{CodeModel, Protocol};
+use rookery_daemon::settings::{Origin, Problems, read_secret};
+use rookery_fleet_vsphere::SiteNames;
+use rookery_hatchery::run::site_names;
+use rookery_hatchery::settings::{self, ModelRef, Settings};
+use rookery_vim_client::{Endpoint, GuestUser, Trust};
+use rookery_vim_sim::Model;
+use secrecy::SecretString;
+use tokio_util::sync::CancellationToken;
+use toml::Table;
+
+use super::choose::{self, Chosen, Said, choose};
+use super::guests::{Guests, Wish};
+use super::overlay::{self, Login};
+use super::sides::Side;
+use super::{Args, nest, scout};
+use crate::cli::Connect;
+use crate::hatchery::{hostname, vcenter_of};
+use crate::settings::Loaded;
+use crate::vcenter::{Vcenter, address};
+
+/// What a hatchery on somebody's vCenter is told if no file says more: few machines, gone soon, and addresses by DHCP.
+const MODEST: &str = "
+killAwolServersInterval = 5
+finishedWorkerGracePeriod = 5
+[commonConfiguration.provision]
+maxWorker = 4
+maxConcurrentProvisioning = 4
+";
+/// Where a server would be, while only the rest of the settings is looked at.
+const SOMEWHERE: &str = "http://127.0.0.1:1";
+
+/// What is to be started.
+pub(super) struct Order {
+    pub(super) vcenter: Side<SimulatedVcenter, RealVcenter>,
+    pub(super) cds: Side<SimulatedCds, String>,
+    /// What the hatchery is told; none: what suits two simulators.
+    file: Option<Table>,
+    /// The file that it comes from.
+    pub(super) path: Option<PathBuf>,
+}
+
+/// A vCenter in this process.
+pub(super) struct SimulatedVcenter {
+    pub(super) guests: Guests,
+    pub(super) model: Model,
+    /// The only one who may enter guests; anybody if there is none.
+    pub(super) guest_login: Option<rookery_vim_sim::Login>,
+}
+
+/// Somebody's vCenter.
+pub(super) struct RealVcenter {
+    pub(super) endpoint: Endpoint,
+    login: Option<Login>,
+    trust: Option<Trust>,
+    datacenter: Option<String>,
+    guests: Vec<(String, Login)>,
+}
+
+/// A CDS in this process.
+pub(super) struct SimulatedCds {
+    pub(super) listen: SocketAddr,
+    pub(super) name: String,
+    pub(super) region: String,
+    pub(super) tokens: (String, String),
+    /// The key that the hatchery signs with, in PEM.
+    pub(super) key: SecretString,
+    pub(super) models: Vec<CodeModel>,
+    /// Whether there is also a model of the first protocol, which must be registered.
+    pub(super) registers: bool,
+    /// Whether machines may take minutes to start.
+    pub(super) patient: bool,
+    /// What sample jobs ask for, in turns.
+    pub(super) kinds: Vec<(Protocol, String)>,
+}
+
+impl Order {
+    /// What the arguments ask for; none if a signal came while a vCenter was looked at.
+    pub(super) async fn of(
+        args: &Args,
+        loaded: &Loaded,
+        stop: &CancellationToken,
+    ) -> anyhow::Result<Option<Self>> {
+        let real = &args.real;
+        let path = real.hatchery.clone();
+        match (&real.vcenter, &real.cds) {
+            (None, None) => {
+                let vcenter = SimulatedVcenter {
+                    guests: args.guests.settle().await?,
+                    model: nest::model()?,
+                    guest_login: Some(nest::guest_login()),
+                };
+                let cds = SimulatedCds::of_nest()?;
+                Ok(Some(Self {
+                    vcenter: Side::Simulated(vcenter),
+                    cds: Side::Simulated(cds),
+                    file: None,
+                    path,
+                }))
+            }
+            (None, Some(url)) => Self::on_cds(args, url).await.map(Some),
+            (Some(_), None) => Self::on_vcenter(args, loaded, stop).await,
+            (Some(_), Some(url)) => {
+                let file = read(real.hatchery.as_deref())?;
+                let vcenter = RealVcenter::of(args, loaded, &file)?;
+                let order = Self {
+                    vcenter: Side::Real(vcenter),
+                    cds: Side::Real(url.clone()),
+                    file: Some(file),
+                    path,
+                };
+                order.check()?;
+                Ok(Some(order))
+            }
+        }
+    }
+
+    /// A real CDS; the vCenter has the templates that the file names.
+    async fn on_cds(args: &Args, url: &str) -> anyhow::Result<Self> {
+        let (path, file) = (args.real.hatchery.clone(), read(args.real.hatchery.as_deref())?);
+        let guests = guests_of_real_jobs(args.guests).await?;
+        // The file's users are as right as any.
+        let vcenter = SimulatedVcenter { guests, model: Model::default(), guest_login: None };
+        let mut order = Self {
+            vcenter: Side::Simulated(vcenter),
+            cds: Side::Real(url.to_owned()),
+            file: Some(file),
+            path,
+        };
+        let settings = order.check()?;
+        let mut templates = templates(&settings);
+        templates.extend(args.real.templates.iter().cloned());
+        if templates.is_empty() {
+            let mut problems = Problems::new();
+            problems.push(
+                "template",
+                "the file names none that the simulated vCenter could have; name one with --template, or in the file:\
+                 \n    [[guestCredentials]]\n    modelVMWare = \"…\"\n    username = \"…\"\n    password = \"…\"",
+            );
+            return Err(problems.into());
+        }
+        if let Side::Simulated(vcenter) = &mut order.vcenter {
+            vcenter.model = nest::model_with(&templates)?;
+        }
+        Ok(order)
+    }
+
+    /// A real vCenter, on whose templates sample jobs run.
+    async fn on_vcenter(
+        args: &Args,
+        loaded: &Loaded,
+        stop: &CancellationToken,
+    ) -> anyhow::Result<Option<Self>> {
+        let real = &args.real;
+        let mut file = match &real.hatchery {
+            Some(path) => read(Some(path))?,
+            None => MODEST.parse().context("the built-in settings are wrong")?,
+        };
+        let ours = overlay::ours(&mut file).cloned().unwrap_or_default();
+        let mut order = Self {
+            vcenter: Side::Real(RealVcenter::of(args, loaded, &file)?),
+            cds: Side::Simulated(SimulatedCds::beside_vcenter(real.listen, &ours)?),
+            file: Some(file),
+            path: real.hatchery.clone(),
+        };
+        let (Side::Real(vcenter), Side::Simulated(cds)) = (&mut order.vcenter, &mut order.cds) else {
+            bail!("a real vCenter was asked for")
+        };
+        let name = cds.name.clone();
+        let in_file = overlay::text(&ours, "datacenterString").map(str::to_owned);
+        let in_general = loaded.settings.text("vcenter.datacenter").map(str::to_owned);
+        let datacenter = vcenter.datacenter.clone().or(in_file).or(in_general);
+        vcenter.datacenter = Some(datacenter.clone().unwrap_or_else(|| "the only one".to_owned()));
+        let settings = order.check()?;
+        let target = Vcenter { datacenter: datacenter.clone(), ..vcenter_of(&settings) };
+        let places =
+            SiteNames { datacenter: datacenter.clone().unwrap_or_default(), ..site_names(&settings) };
+        let Some(seen) = scout::look(&target, &places, &name, stop).await? else { return Ok(None) };
+        let guest = loaded.guest_user().ok();
+        let said = Said {
+            file: real.hatchery.is_some().then(|| templates(&settings)),
+            known_guests: settings.models.credentials.keys().filter_map(template).collect(),
+            templates: real.templates.clone(),
+            guest: guest.is_some(),
+            datacenter,
+        };
+        let chosen = choose(&said, &seen)?;
+        if let Some(file) = real.hatchery.as_deref().filter(|_| !seen.owned.is_empty() && !real.take_over) {
+            bail!(owned_already(&name, &seen.owned, file));
+        }
+        order.settle(chosen, guest);
+        order.check()?;
+        Ok(Some(order))
+    }
+
+    /// Takes over what was chosen on a real vCenter.
+    fn settle(&mut self, chosen: Chosen, guest: Option<GuestUser>) {
+        if let Side::Simulated(cds) = &mut self.cds {
+            cds.models = choose::models(&chosen.templates);
+            cds.kinds = choose::kinds(&cds.models);
+        }
+        let Side::Real(vcenter) = &mut self.vcenter else { return };
+        vcenter.datacenter = Some(chosen.datacenter);
+        if let Some(guest) = guest {
+            let login = Login { user: guest.name, password: guest.password };
+            let entered = chosen.unknown_guests.into_iter();
+            vcenter.guests = entered.map(|template| (template, login.clone())).collect();
+        }
+    }
+
+    /// What the hatchery is told, once it is known where everything is.
+    pub(super) fn settings(&self, vcenter: &str, cds: &str, pages: &str) -> anyhow::Result<Settings> {
+        let mut file = match &self.file {
+            Some(file) => file.clone(),
+            None => nest::SETTINGS.parse().context("the built-in settings are wrong")?,
+        };
+        // A file without our table is told below.
+        if let Some(ours) = overlay::ours(&mut file) {
+            overlay::lay_vcenter(ours, &self.vcenter.laid(vcenter));
+            overlay::lay_cds(ours, &self.cds.laid(cds), pages);
+        }
+        let origin = self.path.clone().map_or(Origin::Default, Origin::File);
+        let loaded = settings::load(&file.to_string(), &origin, &read_secret)?;
+        loaded.warnings.iter().for_each(|warning| tracing::warn!("settings: {warning}"));
+        loaded.unknown.iter().for_each(|unknown| tracing::warn!("settings: {unknown}"));
+        Ok(loaded.settings)
+    }
+
+    /// The name of the hatchery, if servers that others use see it.
+    pub(super) fn seen_by_others(&self) -> anyhow::Result<Option<String>> {
+        let real = self.vcenter.is_real() || self.cds.is_real();
+        real.then(|| self.check().map(|settings| settings.identity.name)).transpose()
+    }
+
+    /// The same while that is not known yet: whether the file can be used at all.
+    fn check(&self) -> anyhow::Result<Settings> {
+        let vcenter = match &self.vcenter {
+            Side::Simulated(_) => SOMEWHERE.to_owned(),
+            Side::Real(real) => real.endpoint.to_string(),
+        };
+        let cds = match &self.cds {
+            Side::Simulated(_) => SOMEWHERE,
+            Side::Real(url) => url,
+        };
+        self.settings(&vcenter, cds, SOMEWHERE)
+    }
+}
+
+impl Side<SimulatedVcenter, RealVcenter> {
+    fn laid(&self, url: &str) -> overlay::Vcenter {
+        let url = url.to_owned();
+        match self {
+            Self::Simulated(_) => {
+                let (user, password) = nest::LOGIN;
+                overlay::Vcenter::Simulated { url, user, password, datacenter: nest::DATACENTER }
+            }
+            Self::Real(real) => overlay::Vcenter::Real {
+                url,
+                login: real.login.clone(),
+                trust: real.trust.clone(),
+                datacenter: real.datacenter.clone(),
+                guests: real.guests.clone(),
+            },
+        }
+    }
+}
+
+impl Side<SimulatedCds, String> {
+    fn laid(&self, url: &str) -> overlay::Cds {
+        let url = url.to_owned();
+        match self {
+            Self::Simulated(cds) => overlay::Cds::Simulated {
+                url,
+                key: cds.key.clone(),
+                tokens: (cds.tokens.0.clone().into(), cds.tokens.1.clone().into()),
+                name: cds.name.clone(),
+                region: cds.region.clone(),
+            },
+            Self::Real(_) => overlay::Cds::Real { url },
+        }
+    }
+}
+
+impl RealVcenter {
+    /// Who logs in, and why it is trusted: as the command line says, else as the file does, else as in general.
+    fn of(args: &Args, loaded: &Loaded, file: &Table) -> anyhow::Result<Self> {
+        let mut file = file.clone();
+        let empty = Table::new();
+        let ours = overlay::ours(&mut file).map_or(&empty, |ours| ours);
+        let has = |name| overlay::text(ours, name).is_some();
+        let said = |key| matches!(loaded.settings.origin(key), Some(Origin::Flag(_)));
+        let login_is_said =
+            ["vcenter.user", "vcenter.password", "vcenter.password-file"].into_iter().any(said);
+        let general = login_is_said || !has("user");
+        let given = general.then(|| loaded.vcenter()).transpose()?;
+        let endpoint = match given {
+            Some(vcenter) => vcenter.endpoint.clone(),
+            None => endpoint(args.real.vcenter.as_deref().unwrap_or_default())?,
+        };
+        let trust_is_in_file = ours.keys().any(|key| {
+            ["insecure", "caFile", "thumbprint"].iter().any(|name| key.eq_ignore_ascii_case(name))
+        });
+        let trust = match trust_said(&args.connect)? {
+            Some(trust) => Some(trust),
+            None if trust_is_in_file => None,
+            None => given.map(|vcenter| vcenter.trust.clone()),
+        };
+        let login =
+            given.map(|vcenter| Login { user: vcenter.user.clone(), password: vcenter.password.clone() });
+        Ok(Self { endpoint, login, trust, datacenter: args.connect.datacenter.clone(), guests: vec![] })
+    }
+}
+
+impl SimulatedCds {
+    /// Beside a simulated vCenter: it is reached from this machine alone, so that its tokens are no secret.
+    fn of_nest() -> anyhow::Result<Self> {
+        Ok(Self {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            name: nest::NAME.to_owned(),
+            region: nest::REGION.to_owned(),
+            tokens: ("v1-token".to_owned(), "v2-token".to_owned()),
+            key: nest::pem(&nest::new_key()?)?.into(),
+            models: nest::models(),
+            registers: true,
+            patient: false,
+            kinds: nest::kinds(),
+        })
+    }
+
+    /// Beside a real one: guests elsewhere turn to it, and nobody else should.
+    fn beside_vcenter(listen: Option<SocketAddr>, file: &Table) -> anyhow::Result<Self> {
+        let said = |path: &[&str], name| overlay::common(file, path, name).map(str::to_owned);
+        Ok(Self {
+            listen: listen.unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, 0))),
+            name: said(&[], "name").unwrap_or_else(|| format!("up-{}", hostname())),
+            region: said(&["provision"], "region").unwrap_or_else(|| nest::REGION.to_owned()),
+            tokens: (token()?, token()?),
+            registers: false,
+            patient: true,
+            models: vec![],
+            kinds: vec![],
+            ..Self::of_nest()?
+        })
+    }
+}
+
+/// A worker that is played knows no script of a real CDS and gives its job up: nobody gets that unasked.
+async fn guests_of_real_jobs(wish: Wish) -> anyhow::Result<Guests> {
+    let wish = if wish == Wish::Auto { Wish::Real } else { wish };
+    wish.settle()
+        .await
+        .context("the jobs of a real CDS need guests that run them; played workers give them up")
+}
+
+fn token() -> anyhow::Result<String> {
+    let mut bytes = [0_u8; 16];
+    SysRng.try_fill_bytes(&mut bytes).context("the system gives no random numbers")?;
+    Ok(format!("{:032x}", u128::from_le_bytes(bytes)))
+}
+
+/// The hatchery's file.
+fn read(path: Option<&Path>) -> anyhow::Result<Table> {
+    let Some(path) = path else { bail!("-c names no file") };
+    match std::fs::read_to_string(path).ok().and_then(|text| text.parse().ok()) {
+        Some(table) => Ok(table),
+        // It cannot be read or is no TOML, which is told as everywhere.
+        None => match settings::load_file(path) {
+            Err(problems) => Err(problems.into()),
+            Ok(_) => bail!("{} changes while it is read", path.display()),
+        },
+    }
+}
+
+fn endpoint(text: &str) -> Result<Endpoint, Problems> {
+    let mut problems = Problems::new();
+    let parsed = Endpoint::parse(text).map_err(|error| address::complaint(&error));
+    problems.keep("--vcenter", parsed).map(|(endpoint, _)| endpoint).ok_or(problems)
+}
+
+fn trust_said(connect: &Connect) -> Result<Option<Trust>, Problems> {
+    let mut problems = Problems::new();
+    let thumbprint = connect.thumbprint.as_ref().map(|text| text.parse().map_err(|error| format!("{error}")));
+    let thumbprint = match thumbprint {
+        Some(parsed) => Some(problems.keep("--thumbprint", parsed).ok_or(problems)?),
+        None => None,
+    };
+    let ca_file = connect.ca_file.as_ref().map(|file| Trust::CaFile(file.into()));
+    Ok(thumbprint.map(Trust::Thumbprint).or(ca_file).or(connect.insecure.then_some(Trust::Insecure)))
+}
+
+fn template(model: &ModelRef) -> Option<String> {
+    match model {
+        ModelRef::V2(template) => Some(template.clone()),
+        ModelRef::V1(_) => None,
+    }
+}
+
+/// The templates that settings name anywhere.
+fn templates(settings: &Settings) -> BTreeSet<String> {
+    let models = settings.models.templates.iter().cloned();
+    let guests = settings.models.credentials.keys().filter_map(template);
+    let pools = settings.warm.pools.iter().filter_map(|pool| template(&pool.model));
+    models.chain(guests).chain(pools).collect()
+}
+
+fn owned_already(name: &str, machines: &[String], file: &Path) -> String {
+    const NAMED: usize = 5;
+    let more = if machines.len() > NAMED { ", …" } else { "" };
+    let named = machines.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    format!(
+        "the vCenter has machines of hatchery {name:?} already: {named}{more}. The simulated CDS knows none of their jobs, \
+         so that they would be deleted. Write another commonConfiguration.name into {}; or, if nothing else uses this \
+         name, --take-over goes on",
+        file.display()
+    )
+}

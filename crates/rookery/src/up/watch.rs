@@ -1,0 +1,154 @@
+//! Shows what a hatchery makes of the jobs of a real CDS.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use anyhow::{Context as _, bail};
+use rookery_fleet::Power;
+use rookery_hatchery::report::Report;
+use tokio::time::{Instant, sleep_until};
+
+use super::follow::{RECENT, TICK, dump};
+use super::nest::Nest;
+use super::screen::Screen;
+use super::{Args, page, trouble};
+use crate::Ending;
+use crate::output::{LocalTime, Out, printable};
+
+/// Until a signal comes, or once.
+pub(super) async fn run(
+    nest: &Nest,
+    args: &Args,
+    hints: &[String],
+    screen: Option<Screen>,
+    out: &mut Out,
+) -> anyhow::Result<Ending> {
+    let shown = show(nest, args, hints, screen, out);
+    if !args.faults {
+        return shown.await;
+    }
+    let random = rand::SeedableRng::seed_from_u64(args.seed);
+    tokio::select! {
+        biased;
+        ended = shown => ended,
+        () = trouble::make(nest, random) => Ok(Ending::Done),
+    }
+}
+
+async fn show(
+    nest: &Nest,
+    args: &Args,
+    hints: &[String],
+    mut screen: Option<Screen>,
+    out: &mut Out,
+) -> anyhow::Result<Ending> {
+    let mut reports = nest.hatchery.board.report.clone();
+    let mut seen = Arc::clone(&reports.borrow_and_update());
+    let (time, mut recent, mut draw) = (LocalTime::system(), VecDeque::new(), Instant::now());
+    let page = |report: &Report, recent: &VecDeque<String>| {
+        page::lines(&page::View {
+            ends: nest.ends(),
+            jobs: None,
+            faults: args.faults,
+            guests: nest.guests,
+            tally: None,
+            report,
+            recent,
+            hints,
+        })
+    };
+    if screen.is_none() {
+        out.line(&page(&seen, &recent).join("\n")).await?;
+    }
+    if args.exit {
+        return dump(nest, args).await.map(|()| Ending::Done);
+    }
+    loop {
+        tokio::select! {
+            biased;
+            () = nest.hatchery.over.cancelled() => bail!("CDS does not want the hatchery any more"),
+            () = sleep_until(draw), if screen.is_some() => {
+                if let Some(screen) = &mut screen {
+                    screen.draw(&page(&seen, &recent))?;
+                }
+                draw = Instant::now() + TICK;
+            }
+            changed = reports.changed() => {
+                changed.context("the hatchery has ended")?;
+                let latest = Arc::clone(&reports.borrow_and_update());
+                let now = time.of_day(time.now());
+                for line in news(&seen, &latest).iter().map(|line| format!("{now} {line}")) {
+                    if screen.is_none() {
+                        out.line(&line).await?;
+                    }
+                    recent.push_back(line);
+                }
+                recent.drain(..recent.len().saturating_sub(RECENT));
+                seen = latest;
+            }
+        }
+    }
+}
+
+/// The machines that run for jobs, by job.
+pub(super) fn at_work(report: &Report) -> BTreeMap<&str, &str> {
+    let runs = |name: &str| report.view.named(name).any(|machine| machine.power == Some(Power::On));
+    let served = report.jobs_served.iter().filter(|(_, machine)| runs(machine));
+    served.map(|(job, machine)| (job.as_str(), machine.as_str())).collect()
+}
+
+/// What happened between two reports: to jobs that wait, and to those that are served.
+fn news(before: &Report, after: &Report) -> Vec<String> {
+    let waits = after.waiting.iter().filter(|(job, line)| before.waiting.get(*job) != Some(*line));
+    let waits = waits.map(|(job, line)| format!("job {job}  waits: {}", line.why));
+    let (was, is) = (at_work(before), at_work(after));
+    let served = is.iter().filter(|(job, _)| !was.contains_key(*job));
+    let served = served.map(|(job, machine)| format!("job {job}  is served by {machine}"));
+    let ended = was.iter().filter(|(job, _)| !is.contains_key(*job));
+    let ended = ended.map(|(job, machine)| format!("job {job}  was served by {machine}, which has ended"));
+    waits.chain(served).chain(ended).map(|line| printable(&line)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use rookery_fleet::{Machine, Role, View};
+    use rookery_hatchery::report::WaitingLine;
+
+    use super::super::part::tests::machine;
+    use super::*;
+
+    #[test]
+    fn what_happens_to_a_job_is_told_once() {
+        let waiting = |why: &str| Report {
+            waiting: [(
+                "7".parse().expect("a job"),
+                WaitingLine { reason: "x", why: why.to_owned(), permanent: false },
+            )]
+            .into(),
+            ..Report::default()
+        };
+        let served = |power| {
+            let (id, machine) = machine("vm-1", "worker-a", Role::Vm, None);
+            let machine = Arc::new(Machine { power: Some(power), ..Machine::clone(&machine) });
+            let machines = [(id, machine)].into();
+            let view = Arc::new(View { machines, ..View::default() });
+            Report {
+                jobs_served: [("7".to_owned(), "worker-a".to_owned())].into(),
+                view,
+                ..Report::default()
+            }
+        };
+        let (on, off) = (served(Power::On), served(Power::Off));
+        let none = Report::default();
+        let check = |before: &Report, after: &Report, expected: &[&str]| {
+            assert_eq!(news(before, after), expected);
+        };
+        check(&none, &waiting("full"), &["job 7  waits: full"]);
+        check(&waiting("full"), &waiting("full"), &[]);
+        check(&waiting("full"), &waiting("no template"), &["job 7  waits: no template"]);
+        check(&waiting("full"), &on, &["job 7  is served by worker-a"]);
+        check(&on, &on, &[]);
+        check(&on, &off, &["job 7  was served by worker-a, which has ended"]);
+        check(&off, &none, &[]);
+    }
+}
