@@ -8,8 +8,12 @@ use crate::tools;
 use crate::workspace::Workspace;
 
 /// Name on the command line, binary in `rookery-stories`, and what it needs beside the usual tools.
-const BENCHES: &[(&str, &str, &[&str])] =
-    &[("metrics", "bench-metrics", &["prometheus"]), ("sim", "bench-sim", &[]), ("vim", "bench-vim", &[])];
+const BENCHES: &[(&str, &str, &[&str])] = &[
+    ("hatchery", "bench-hatchery", &[]),
+    ("metrics", "bench-metrics", &["prometheus"]),
+    ("sim", "bench-sim", &[]),
+    ("vim", "bench-vim", &[]),
+];
 
 pub(crate) fn main(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {
     let known = || BENCHES.iter().map(|(name, ..)| *name).collect::<Vec<_>>().join(", ");
