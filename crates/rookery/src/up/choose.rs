@@ -24,6 +24,8 @@ pub(super) struct Said {
     pub(super) guest: bool,
     /// The datacenter.
     pub(super) datacenter: Option<String>,
+    /// The hatchery's name if machines may bear it that are no business of ours: nobody but us uses the usual name.
+    pub(super) spared: Option<String>,
 }
 
 /// What is there.
@@ -60,6 +62,9 @@ pub(super) fn choose(said: &Said, seen: &Seen) -> Result<Chosen, Problems> {
         let place = place(said);
         problems.push(*setting, format!("{problem}; write it {place}:\n    {setting} = \"…\""));
     }
+    if let Some(name) = said.spared.as_ref().filter(|_| !seen.owned.is_empty()) {
+        problems.push("commonConfiguration.name", owned_already(name, &seen.owned));
+    }
     let templates = templates(said, seen, &mut problems);
     let unknown_guests: Vec<String> =
         templates.iter().filter(|name| !said.known_guests.contains(*name)).cloned().collect();
@@ -90,6 +95,16 @@ fn datacenter(said: &Said, seen: &Seen, problems: &mut Problems) -> Option<Strin
     }
 }
 
+fn owned_already(name: &str, machines: &[String]) -> String {
+    let more = if machines.len() > MOST { ", …" } else { "" };
+    let named = machines.iter().take(MOST).cloned().collect::<Vec<_>>().join(", ");
+    format!(
+        "the vCenter has machines of hatchery {name:?} already: {named}{more}. The simulated CDS knows none of their jobs, \
+         so that they would be deleted. Write another name into the file; or, if nothing else uses this one, --take-over \
+         goes on"
+    )
+}
+
 fn templates(said: &Said, seen: &Seen, problems: &mut Problems) -> Vec<String> {
     let named: BTreeSet<String> = if said.templates.is_empty() {
         said.file.clone().unwrap_or_default()
@@ -98,15 +113,10 @@ fn templates(said: &Said, seen: &Seen, problems: &mut Problems) -> Vec<String> {
     };
     let there = list(&seen.templates);
     if named.is_empty() {
-        match (seen.templates.len(), &said.file) {
-            (0, _) => problems.push("template", "the vCenter has no template, and clones need one"),
-            (_, Some(_)) => {
-                problems.push("template", format!("the file names none; --template picks one of {there}"));
-            }
-            (1..=MOST, None) => return seen.templates.iter().cloned().collect(),
-            (_, None) => {
-                problems.push("template", format!("there are many; --template picks one of {there}"));
-            }
+        match seen.templates.len() {
+            0 => problems.push("template", "the vCenter has no template, and clones need one"),
+            1..=MOST => return seen.templates.iter().cloned().collect(),
+            _ => problems.push("template", format!("there are many; --template picks one of {there}")),
         }
         return Vec::new();
     }
@@ -209,8 +219,10 @@ mod tests {
             ..guest
         };
         check(&file, &two, ("DC1", &["a", "b"], &["b"]));
-        let known = Said { guest: false, templates: vec!["a".to_owned()], ..file };
+        let known = Said { guest: false, templates: vec!["a".to_owned()], ..file.clone() };
         check(&known, &two, ("DC1", &["a"], &[]));
+        let silent = Said { file: Some(set(&[])), known_guests: set(&[]), ..file };
+        check(&silent, &two, ("DC1", &["a", "b"], &["a", "b"]));
     }
 
     fn refused(said: &Said, seen: &Seen) -> String {
@@ -268,11 +280,17 @@ mod tests {
           networkString: name a network, there is no obvious one: /DC0/network/a, /DC0/network/b; write it into a file for -c:
             networkString = "…"
         "#);
-        let silent = Said { file: Some(set(&[])), ..many };
-        insta::assert_snapshot!(refused(&silent, &seen(&["DC0"], &["a"])), @r#"
-        1 problem in the settings:
-          template: the file names none; --template picks one of a
-        "#);
+    }
+
+    #[test]
+    fn machines_that_may_be_somebodys_are_spared() {
+        let said = Said { guest: true, spared: Some("prod".to_owned()), ..Said::default() };
+        let none = seen(&["DC0"], &["a"]);
+        let some = Seen { owned: vec!["worker-1".to_owned(), "worker-2".to_owned()], ..none.clone() };
+        check(&said, &none, ("DC0", &["a"], &["a"]));
+        check(&Said { spared: None, ..said.clone() }, &some, ("DC0", &["a"], &["a"]));
+        let refused = refused(&said, &some);
+        assert!(refused.contains("\"prod\" already: worker-1, worker-2. "), "{refused}");
     }
 
     #[test]

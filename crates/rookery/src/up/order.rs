@@ -192,11 +192,9 @@ impl Order {
             templates: real.templates.clone(),
             guest: guest.is_some(),
             datacenter,
+            spared: overlay::common(&ours, &[], "name").filter(|_| !real.take_over).map(str::to_owned),
         };
         let chosen = choose(&said, &seen)?;
-        if let Some(file) = real.hatchery.as_deref().filter(|_| !seen.owned.is_empty() && !real.take_over) {
-            bail!(owned_already(&name, &seen.owned, file));
-        }
         order.settle(chosen, guest);
         order.check()?;
         Ok(Some(order))
@@ -410,16 +408,4 @@ fn templates(settings: &Settings) -> BTreeSet<String> {
     let guests = settings.models.credentials.keys().filter_map(template);
     let pools = settings.warm.pools.iter().filter_map(|pool| template(&pool.model));
     models.chain(guests).chain(pools).collect()
-}
-
-fn owned_already(name: &str, machines: &[String], file: &Path) -> String {
-    const NAMED: usize = 5;
-    let more = if machines.len() > NAMED { ", …" } else { "" };
-    let named = machines.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-    format!(
-        "the vCenter has machines of hatchery {name:?} already: {named}{more}. The simulated CDS knows none of their jobs, \
-         so that they would be deleted. Write another commonConfiguration.name into {}; or, if nothing else uses this \
-         name, --take-over goes on",
-        file.display()
-    )
 }

@@ -246,7 +246,7 @@ async fn warm_machines_that_a_file_asks_for_stay_and_are_named() {
 
     // They are somebody's: who tries once more is asked whose.
     let refused = with_file(&["--jobs", "2", "--exit"]).run().await;
-    assert_said(&refused, 1, &[&left[0], "--take-over"]);
+    assert_said(&refused, 2, &[&left[0], "--take-over"]);
     assert_eq!(added(&before, &theirs.vms().await), left);
 
     // As it was told.
