@@ -16,7 +16,7 @@ use crate::act::{Ending, Failure};
 use crate::feed::pool_room;
 use crate::flight::{Flight, FlightId, Work};
 use crate::metrics::Leak;
-use crate::plan::{Spawn, place_again};
+use crate::plan::{Observed, Spawn, place_again};
 use crate::queue::Protocol;
 use crate::resolve::short_models;
 
@@ -126,8 +126,9 @@ impl Keeper {
         self.state.avoid(Some(useless), now, AVOIDED);
         let observer = &self.observer;
         let changed_at = |id: &_| observer.changed_at(id);
-        let placed =
-            place_again(&self.state.observed(&changed_at), &wanted.desired(), &mut self.random, spawn);
+        // The job is held: what the pool said last has to do.
+        let seen = Observed { room_is_asked: false, ..self.state.observed(&changed_at) };
+        let placed = place_again(&seen, &wanted.desired(), &mut self.random, spawn);
         let next = match &placed {
             Ok(placed) => Flight::of_spawn(placed),
             Err(_) => flight,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use rookery_cds_sim::{SigningKey, Status};
-use rookery_stories::{Lab, LabOptions, Stage, Wire, eventually};
+use rookery_stories::{Lab, LabOptions, Stage, Vm, Wire, eventually};
 use rookery_vim_sim::{Action, Control, FaultSpec, Remains, Rule, Settings, Span};
 use serde_json::Value;
 
@@ -199,6 +199,34 @@ async fn a_machine_that_has_waited_for_long_is_not_too_old_for_its_job() {
     let claimed = claimed.expect("its machine is there until its worker has ended");
     assert_eq!(claimed.mark()["created"], before.mark()["created"], "it is the one that has waited");
     assert_eq!(stage.findings(), []);
+    scene.stop().await;
+    stage.lab.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_that_fails_falls_back_to_a_clone_and_the_machine_stays_warm() {
+    let tables = pool("debian12", 1);
+    let stage =
+        Stage::set(LabOptions { tables, ..LabOptions::default() }, SigningKey::generate().expect("a key"));
+    let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
+    let is_warm = |vm: &Vm| !vm.on && vm.mark()["provisioning"] == true && vm.mark().get("job_id").is_none();
+    let warm = async || stage.machines_of(Lab::NAME).await.into_iter().filter(is_warm).collect::<Vec<_>>();
+    stage.until("a machine is warm", async || warm().await.len() == 1).await;
+    let before = warm().await;
+    let refused = Action::Fault(FaultSpec::new("SystemError", "a rule of the story"));
+    let (method, target) = ("Rename_Task".to_owned(), "provision-*".to_owned());
+    let rule = Rule { method, target, ..Rule::new(refused) };
+    stage.lab.vcenter.control(Control::AddRule(rule)).await.expect("the vCenter runs");
+    let job = stage.lab.v2_job(Lab::DEBIAN, "true").await;
+    stage.all_jobs_end().await;
+    let ended = stage.lab.job(&job).await;
+    assert_eq!((ended.status, ended.attempts.len(), ended.releases), (Status::Success, 1, 0), "{ended:#?}");
+    stage
+        .until("only the warm machine is left", async || stage.machines_of(Lab::NAME).await.len() == 1)
+        .await;
+    stage.until("it is warm again", async || warm().await.len() == 1).await;
+    let after = warm().await;
+    assert_eq!((&after[0].name, &after[0].notes), (&before[0].name, &before[0].notes));
     scene.stop().await;
     stage.lab.close().await;
 }
