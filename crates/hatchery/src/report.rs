@@ -6,6 +6,7 @@ mod pages;
 mod planned;
 mod shown;
 mod status;
+mod workers;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -31,6 +32,8 @@ pub use pages::{Beside, Board};
 pub use planned::{Act, Planned};
 pub use shown::{Status, Usage, Waiting, WarmWaiting};
 pub use status::{Host, monitoring};
+use workers::worker_lines;
+pub use workers::{Known, WorkerLine};
 
 /// What the last pass saw and planned.
 #[derive(Debug, Clone, Default)]
@@ -130,15 +133,6 @@ pub struct Counts {
     pub held: usize,
 }
 
-/// A worker, registered or not.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct WorkerLine {
-    /// Its name.
-    pub name: String,
-    /// As CDS says it, or `Pending`, `Registering` or `Held`.
-    pub status: String,
-}
-
 /// Why a job waits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct WaitingLine {
@@ -189,7 +183,7 @@ impl Report {
             at: state.now,
             complete: state.view.complete,
             machines: state.view.machines.len(),
-            workers: worker_lines(state, &started, &held),
+            workers: worker_lines(&state.workers, |name| state.is_of_v1(name), &started, &held),
             started,
             ledger: plan.ledger,
             max_workers: wanted.limits.workers,
@@ -289,24 +283,4 @@ fn unseen_makes(state: &State) -> usize {
     };
     let makes = state.flights.iter().filter(|flight| matches!(flight.work, Work::Make { .. }));
     makes.filter(|flight| !is_listed(flight)).count()
-}
-
-/// The union of those that CDS knows and those that were started.
-fn worker_lines(state: &State, started: &[String], held: &[Held]) -> Vec<WorkerLine> {
-    let known = state.workers.iter().map(|worker| {
-        let status = serde_json::to_value(&worker.status).ok();
-        let status = status.and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default();
-        WorkerLine { name: worker.name.clone(), status }
-    });
-    let mut lines: Vec<WorkerLine> = known.collect();
-    for name in started.iter().filter(|name| !state.workers.iter().any(|worker| worker.name == **name)) {
-        let registers = rookery_fleet::names::is_register_name(name);
-        let status = match held.iter().any(|held| held.machine == *name) {
-            true => "Held",
-            false if registers => "Registering",
-            false => "Pending",
-        };
-        lines.push(WorkerLine { name: name.clone(), status: status.to_owned() });
-    }
-    lines
 }

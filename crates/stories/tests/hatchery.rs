@@ -21,6 +21,7 @@ mod hatchery {
     mod lost;
     mod metrics;
     mod models;
+    mod pages;
     mod protocol;
     mod registrations;
     mod safety;

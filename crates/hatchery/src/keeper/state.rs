@@ -199,6 +199,11 @@ impl State {
         missing.into_iter().collect()
     }
 
+    /// Whether a worker is one of a V1 job or a V1 model.
+    pub fn is_of_v1(&self, worker: &str) -> bool {
+        self.v1_workers.contains(worker)
+    }
+
     /// Whether a job or a model is being read, or still has to be.
     pub(super) fn is_reading(&self) -> bool {
         self.queue.known().count() < self.queue.len() || !self.fetching.is_empty()

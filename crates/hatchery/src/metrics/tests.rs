@@ -109,7 +109,11 @@ fn report() -> Report {
         complete: true,
         max_cpus: Some(64),
         workers: [("worker-v2", "Building"), ("worker-v1", "Pending")]
-            .map(|(name, status)| WorkerLine { name: name.to_owned(), status: status.to_owned() })
+            .map(|(name, status)| WorkerLine {
+                name: name.to_owned(),
+                status: status.to_owned(),
+                known: None,
+            })
             .to_vec(),
         counts: Counts { queued: 2, ..Counts::default() },
         waiting: BTreeMap::from([

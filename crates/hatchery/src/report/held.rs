@@ -6,7 +6,7 @@ use rookery_fleet::{Machine, Mark, Power, View};
 use serde::{Deserialize, Serialize};
 
 /// A machine that is kept.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Held {
     /// Its name.

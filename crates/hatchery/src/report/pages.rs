@@ -82,7 +82,7 @@ impl Pages for Board {
                 200,
                 &json!({
                     "version": self.host.version,
-                    "architecture": std::env::consts::ARCH,
+                    "architecture": architecture(),
                     "os": std::env::consts::OS,
                     "git_hash": "",
                     "build_time": "",
@@ -98,5 +98,14 @@ impl Pages for Board {
             "/mon/workers" => Some(Page::json(200, &self.report.borrow().workers)),
             _ => None,
         }
+    }
+}
+
+/// In the words of Go, which is what monitoring compares.
+fn architecture() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
     }
 }

@@ -207,7 +207,11 @@ async fn the_log_is_text_json_or_nothing() {
         outcome.stderr
     };
     let signed_in = "signed in to CDS for V1 jobs";
-    let text = said("").await;
+    let text = said("userName = \"me\"\n").await;
+    assert!(
+        text.lines().any(|line| line.contains("WARN") && line.contains("userName")),
+        "it runs all the same: {text}"
+    );
     assert!(text.lines().any(|line| line.contains("INFO") && line.contains(signed_in)), "{text}");
     let json = said("[log]\nformat = \"json\"\n").await;
     let lines: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).expect(line)).collect();

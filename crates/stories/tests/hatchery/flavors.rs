@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use rookery_cds_sim::{CodeModel, Config, NewJob, Requirement, Status};
-use rookery_stories::{Lab, LabOptions, Scene, eventually};
+use rookery_cds_sim::{CodeModel, Config, Model, NewJob, Requirement, SigningKey, Status};
+use rookery_stories::{Lab, LabOptions, Scene, Stage, Wire, eventually};
 use serde_json::{Value, json};
 
 use super::history::{line, lives, told, why};
@@ -176,4 +176,39 @@ async fn a_large_worker_leaves_room_for_small_ones() {
         scene.stop().await;
         lab.close().await;
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_size_of_a_v1_model_comes_before_that_of_its_job() {
+    let model = Model {
+        name: "deb".to_owned(),
+        image: "debian12".to_owned(),
+        flavor: "large".to_owned(),
+        user: "debian".to_owned(),
+        password: "guest-secret".to_owned(),
+        need_registration: true,
+        ..Model::default()
+    };
+    let plain = Model { name: "plain".to_owned(), flavor: String::new(), ..model.clone() };
+    let cds = Config { models: vec![model, plain], ..Config::default() };
+    let options = LabOptions { cds, tables: SIZES.to_owned(), ..LabOptions::default() };
+    let stage = Stage::set(options, SigningKey::generate().expect("a key"));
+    let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
+    for (model, required, cpus) in
+        [("deb", Some("small"), 4), ("plain", Some("small"), 1), ("plain", None, 2)]
+    {
+        let required = required.map(|flavor: &str| Requirement::new("flavor", flavor, flavor));
+        let job = NewJob {
+            model: Some(format!("shared.infra/{model}")),
+            requirements: required.into_iter().collect(),
+            ..NewJob::v1("true")
+        };
+        let job = stage.lab.enqueue(job).await;
+        stage.all_jobs_end().await;
+        let worker = stage.lab.job(&job).await.worker_name;
+        let vm = stage.vms().await.into_values().find(|vm| vm.name == worker).expect("its machine");
+        assert_eq!(vm.whole["cpus"], cpus, "{model}: {vm:?}");
+    }
+    scene.stop().await;
+    stage.lab.close().await;
 }
