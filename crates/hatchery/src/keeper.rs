@@ -14,6 +14,7 @@ mod begin;
 mod holding;
 mod look;
 mod message;
+mod news;
 mod state;
 
 use std::sync::Arc;

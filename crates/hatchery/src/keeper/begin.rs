@@ -2,9 +2,7 @@
 
 use std::future::Future;
 use std::sync::Arc;
-use std::time::Duration;
 
-use jiff::SignedDuration;
 use rookery_cds::{JobId, ModelPath};
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::capacity::Shortage;
@@ -24,9 +22,6 @@ use crate::metrics::Leak;
 use crate::plan::{Plan, Waiting, Why};
 use crate::resolve::Known;
 use crate::wanted::Wanted;
-
-/// How long a job waits for a reason that may pass before its users are told.
-const PATIENCE: Duration = Duration::from_mins(5);
 
 impl Keeper {
     pub(super) fn begin(&mut self, plan: &Plan, wanted: &Wanted) {
@@ -248,36 +243,17 @@ impl Keeper {
         self.tell_waiting(plan);
     }
 
-    /// Tells the users of jobs why they wait, once for each reason: at once if waiting alone will not help.
+    /// Tells the users of jobs why they wait.
     fn tell_waiting(&mut self, plan: &Plan) {
-        let now = self.state.now;
-        let mut waits = std::mem::take(&mut self.state.waits);
-        waits.retain(|job, _| plan.waiting.iter().any(|one| one.job == *job));
-        self.state.told.retain(|job, _| waits.contains_key(job));
-        for Waiting { job, why } in &plan.waiting {
-            let of_others = matches!(why, Why::Refused(refusal) if refusal.is_of_others());
-            if of_others || matches!(why, Why::Served { .. } | Why::RoomIsAsked) {
-                continue;
-            }
-            let word = why.as_str();
-            let (known, since) = waits.entry(job.clone()).or_insert((word, now));
-            if *known != word {
-                (*known, *since) = (word, now);
-            }
-            let patience = SignedDuration::try_from(PATIENCE).unwrap_or(SignedDuration::MAX);
-            let due = why.is_permanent() || now.duration_since(*since) >= patience;
-            if due && self.state.told.get(job).is_none_or(|(told, _)| *told != word) {
-                self.state.told.insert(job.clone(), (word, now));
-                let model = self.state.demands.iter().find(|demand| demand.job == *job);
-                let model = model.and_then(|demand| demand.runs.as_ref().ok()).map(|runs| runs.label.clone());
-                let (crew, job, why) = (self.crew.clone(), job.clone(), why.to_string());
-                info!(%job, why, "job waits");
-                self.supervisor.spawn("news for a waiting job", async move {
-                    crew.tell_waiting(&job, &model.unwrap_or_default(), &why).await;
-                });
-            }
+        for Waiting { job, why } in self.state.news.due(&plan.waiting, self.state.now) {
+            let model = self.state.demands.iter().find(|demand| demand.job == *job);
+            let model = model.and_then(|demand| demand.runs.as_ref().ok()).map(|runs| runs.label.clone());
+            let (crew, job, why) = (self.crew.clone(), job.clone(), why.to_string());
+            info!(%job, why, "job waits");
+            self.supervisor.spawn("news for a waiting job", async move {
+                crew.tell_waiting(&job, &model.unwrap_or_default(), &why).await;
+            });
         }
-        self.state.waits = waits;
     }
 
     pub(super) fn read_job(&self, job: JobId) {

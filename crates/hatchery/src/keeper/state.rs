@@ -15,6 +15,7 @@ use rookery_fleet::workers::Listing;
 use rookery_fleet::{MachineId, View};
 use rookery_vim_client::PoolCapacity;
 
+use super::news::News;
 use crate::demand::{self, AsCodeRef, Rules};
 use crate::flight::{FlightId, Flights, Trace};
 use crate::metrics::Leak;
@@ -112,10 +113,8 @@ pub struct State {
     pub(super) outcomes: BTreeMap<MachineId, Told>,
     pub(super) asking: BTreeSet<MachineId>,
     pub(super) ask_after: BTreeMap<MachineId, Timestamp>,
-    /// When a job was last told why it waits, and with which word.
-    pub(super) told: BTreeMap<JobId, (&'static str, Timestamp)>,
-    /// When a job began to wait for this reason.
-    pub(super) waits: BTreeMap<JobId, (&'static str, Timestamp)>,
+    /// What the users of jobs know.
+    pub(super) news: News,
 }
 
 /// How much room the pool has.

@@ -96,11 +96,15 @@ async fn each_job_gets_the_size_of_whoever_speaks_first() {
 async fn an_unknown_size_is_refused_before_the_job_is_held_and_its_user_is_told() {
     let lab = Lab::start(sized("")).await;
     let scene = lab.hatch().await;
-    for asked in [job(Lab::DEBIAN, Some("gigantic")), v1_job(Lab::DEBIAN, Some("gigantic"))] {
+    for (asked, words) in [
+        (job(Lab::DEBIAN, Some("gigantic")), "does not start a worker yet"),
+        (v1_job(Lab::DEBIAN, Some("gigantic")), "MsgSpawnInfoHatcheryErrorSpawn"),
+    ] {
         let id = lab.enqueue(asked).await;
         eventually("its user can read why", async || told(&lab.job(&id).await).contains("gigantic")).await;
         let job = lab.job(&id).await;
         assert_eq!((job.status, job.attempts.len(), job.infos.len()), (Status::Waiting, 0, 1), "{job:#?}");
+        assert!(told(&job).contains(words), "{job:#?}");
     }
     assert!(lives(&lab).await.is_empty());
     scene.stop().await;

@@ -273,3 +273,16 @@ fn the_job_of_a_machine_that_is_kept_goes_back_if_the_machine_is_off() {
         assert!(state.avoided.contains(&MachineId::new("vm-w")), "its old mark may be seen for a while");
     }
 }
+
+#[test]
+fn the_pool_is_asked_before_anything_is_placed_and_again_after_ten_seconds_and_a_failed_question_counts() {
+    let mut state = State::default();
+    look(&mut state, 0);
+    assert!(state.needs_room() && !state.room.failed(), "nobody has asked: that is no failed question");
+    state.room = Room { told: None, pool: None, at: Some(at(0)) };
+    assert!(state.room.failed() && !state.needs_room(), "it keeps nobody out");
+    look(&mut state, 10);
+    assert!(!state.needs_room());
+    look(&mut state, 11);
+    assert!(state.needs_room());
+}
