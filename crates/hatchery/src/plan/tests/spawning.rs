@@ -122,6 +122,28 @@ fn each_limit_keeps_one_more_worker_out() {
 }
 
 #[test]
+fn what_was_started_after_the_pool_was_asked_is_taken_off_what_it_said() {
+    let room = PoolRoom { memory_unreserved_bytes: Some(8191 << 20), ..PoolRoom::default() };
+    let after = |changed: &str| {
+        let world = world([worker("w", &v2_job(9))]).with(|world| {
+            (world.demands, world.room, world.room_at) = (vec![demand(1)], Some(room), Some(at("11:59:00")));
+            world.changed.insert(id("w"), at(changed));
+        });
+        world.why()
+    };
+    let left = Why::Shortage(Shortage::PoolMemory { left_mb: 4095, next: 4096 });
+    assert_eq!((after("11:58:59"), after("11:59:00")), (None, Some(left)));
+}
+
+#[test]
+fn a_vcenter_that_refused_for_want_of_room_is_left_alone_for_a_while() {
+    let until = at("12:00:01");
+    check(|world| world.full_until = Some(until), Why::Full { until });
+    let over = waiting([]).with(|world| world.full_until = Some(at("12:00:00")));
+    assert_eq!(over.why(), None);
+}
+
+#[test]
 fn a_larger_flavor_leaves_room_for_smaller_ones() {
     let large = Runs { sizes: Sizes { runs_on: "large".to_owned(), ..Sizes::default() }, ..runs("debian") };
     let world = world([]).with(|world| {
