@@ -3,6 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
+use rookery_fleet::hold::serves_nobody;
 use rookery_fleet::standing::{Standing, standing};
 
 use super::*;
@@ -13,11 +14,12 @@ proptest! {
     #[test]
     fn a_job_has_one_machine_at_most(world in any_world()) {
         let plan = world.plan();
-        // A machine that was given up and is off cannot run anything any more.
-        let over = |machine: &Machine| {
-            machine.power == Some(Power::Off) && world.doomed.contains_key(&machine.id)
+        // A machine that was given up and is off cannot run anything any more, nor one that is kept after a failure.
+        let over = |machine: &Machine, mark: &Mark| {
+            let given_up = machine.power == Some(Power::Off) && world.doomed.contains_key(&machine.id);
+            given_up || serves_nobody(machine, mark)
         };
-        let serving = world.view.owned(OWNER).filter(|(machine, _)| !over(machine));
+        let serving = world.view.owned(OWNER).filter(|(machine, mark)| !over(machine, mark));
         let served: BTreeSet<_> = serving.map(|(_, mark)| mark.job_id.clone()).collect();
         let in_flight = world.flights.jobs();
         let mut jobs = BTreeSet::new();
