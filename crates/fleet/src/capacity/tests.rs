@@ -239,6 +239,14 @@ proptest! {
             let footprint = flavor.map_or(*footprint, |flavor| size(flavor.cpus, flavor.memory_mb));
             if admit(&ledger, &limits, Some(&room), &footprint, flavor, &flavors).is_ok() {
                 ledger.take(&footprint);
+                // So many of the smallest flavor below it still fit.
+                let (mut kept_cpus, mut kept_mb) = (0, 0);
+                if let Some(flavor) = flavor {
+                    kept_cpus = u64::from(keep_smaller * flavors.smaller_cpus(flavor).unwrap_or(0));
+                    kept_mb = u64::from(keep_smaller) * flavors.smaller_memory(flavor).unwrap_or(0);
+                }
+                prop_assert!(cpus.is_none_or(|max| ledger.cpus + kept_cpus <= max));
+                prop_assert!(memory_mb.is_none_or(|max| ledger.memory_mb + kept_mb <= max));
             }
         }
         prop_assert!(workers.is_none_or(|max| ledger.workers <= max));

@@ -76,7 +76,28 @@ fn the_smallest_flavor_below_is_what_room_is_kept_for() {
     assert_eq!((with_zero.smaller_cpus(b), with_zero.smaller_memory(b)), (None, None));
 }
 
+/// What one of those who may ask for a flavor says.
+fn any_wish() -> impl Strategy<Value = Option<&'static str>> {
+    proptest::sample::select(vec![None, Some(""), Some("small"), Some("MEDIUM"), Some("huge")])
+}
+
 proptest! {
+    #[test]
+    fn whoever_speaks_first_is_heard_and_nobody_else(
+        wishes in (any_wish(), any_wish(), any_wish(), any_wish(), any_wish())
+    ) {
+        let (runs_on, v1_model, spec, requirement, default) = wishes;
+        let chosen = three().choose(&Asked { runs_on, spec, v1_model, requirement }, default);
+        let said = |wish: Option<&'static str>| wish.filter(|name| !name.is_empty());
+        let first = said(runs_on).or(said(v1_model)).or(said(spec)).or(said(requirement)).or(said(default));
+        let expected = match first {
+            None => Choice::None,
+            Some("huge") => Choice::Unknown("huge".to_owned()),
+            Some(name) => Choice::Flavor(three().get(name).cloned().expect("a flavor")),
+        };
+        prop_assert_eq!(chosen, expected);
+    }
+
     #[test]
     fn the_smaller_one_is_always_smaller(sizes in proptest::collection::vec((0..9u32, 0..9u64), 1..6)) {
         let all = sizes.iter().enumerate().map(|(at, (cpus, memory))| flavor(&at.to_string(), *cpus, *memory));

@@ -132,8 +132,10 @@ impl Keeper {
             let mark = machine.mark_of(&owner).filter(|mark| !mark.model)?;
             Some((Arc::clone(machine), mark.clone()))
         });
-        let (machine, mark) =
-            found.next().ok_or_else(|| format!("{name} is no machine of hatchery {owner}"))?;
+        let Some((machine, mark)) = found.next() else {
+            let unseen = if self.state.view.complete { "" } else { ", as far as vCenter has shown them yet" };
+            return Err(format!("{name} is no machine of hatchery {owner}{unseen}"));
+        };
         if found.next().is_some() {
             return Err(format!("there are several machines {name}"));
         }

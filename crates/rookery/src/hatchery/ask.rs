@@ -16,10 +16,10 @@ use crate::output::{Format, Out, printable, table};
 #[derive(Debug, Clone, clap::Args)]
 #[group(required = true, multiple = false)]
 pub struct Target {
-    /// The settings file that it was started with
+    /// The settings file that the hatchery was started with
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Its name
+    /// The hatchery's name
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 }

@@ -211,10 +211,14 @@ pub(super) fn hints(ends: Ends<'_>, asked: Option<&str>, default_file: Option<&P
     };
     lines.push(format!("               curl {pages}/mon/status; curl {pages}/mon/workers; {version}"));
     if let Some(name) = asked {
+        let template = match (vcenter, cds) {
+            (Side::Simulated(_), Side::Simulated(_)) => "debian-12",
+            (Side::Real(_), _) | (_, Side::Real(_)) => "TEMPLATE",
+        };
         lines.extend([
             format!("               rookery hatchery status --name {name}; rookery explain JOB --name {name}"),
             format!(
-                "               rookery vm hold --model TEMPLATE --for 10m --reason curious --name {name}; rookery vm holds --name {name}"
+                "               rookery vm hold --model {template} --for 10m --reason curious --name {name}; rookery vm holds --name {name}"
             ),
         ]);
     }
@@ -307,7 +311,7 @@ mod tests {
                        rookery vm ls; rookery vm watch; rookery vm power off web-1; rookery doctor
                        curl http://127.0.0.1:3/mon/status; curl http://127.0.0.1:3/mon/workers; curl http://127.0.0.1:2/mon/version
                        rookery hatchery status --name nest; rookery explain JOB --name nest
-                       rookery vm hold --model TEMPLATE --for 10m --reason curious --name nest; rookery vm holds --name nest
+                       rookery vm hold --model debian-12 --for 10m --reason curious --name nest; rookery vm holds --name nest
         your own     rookery up --vcenter https://vc.example.com --user me@vsphere.local --password-file FILE
                      lets the hatchery work there, rookery up --cds https://cds.example.com -c FILE for a CDS;
                      rookery up --endpoint vc.example.com --user me@vsphere.local --password-file FILE
