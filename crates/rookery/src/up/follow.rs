@@ -28,6 +28,7 @@ use super::tally::{Tally, seconds};
 use super::{Args, page, part, recount, trouble, watch};
 use crate::Ending;
 use crate::fleet::stop;
+use crate::hatchery::{hostname, runtime};
 use crate::output::{LocalTime, Out};
 use crate::settings::Loaded;
 
@@ -67,8 +68,8 @@ async fn run_until(
 ) -> anyhow::Result<Ending> {
     // Not dropped at a signal: it may be logged in somewhere.
     let Some(order) = Box::pin(Order::of(args, loaded, stop)).await? else { return Ok(Ending::Interrupted) };
-    let lock = lock(&order, stop).await?;
-    let Some(nest) = start(&order, args.seed, stop).await? else { return Ok(Ending::Interrupted) };
+    let (instance, lock) = alone(&order, stop).await?;
+    let Some(nest) = start(&order, &instance, args.seed, stop).await? else { return Ok(Ending::Interrupted) };
     let desk = Desk::open(&nest, lock, stop).await;
     let asked = desk.is_open.then_some(nest.settings.identity.name.as_str());
     let hints = page::hints(nest.ends(), asked, loaded.default_file.as_deref());
@@ -100,16 +101,26 @@ async fn run_until(
     }
 }
 
-/// A hatchery that somebody else could see is the only one of its name on this machine.
-async fn lock(order: &Order, stop: &CancellationToken) -> anyhow::Result<Option<Lock>> {
-    let Some(name) = order.seen_by_others()? else { return Ok(None) };
-    Ok(Some(Lock::take(&crate::hatchery::runtime()?, &name, Policy::Refuse, stop).await?))
+/// What tells this hatchery from others of its name, and what keeps a second one from this machine if anybody else could
+/// see them. One that was killed is known again by the place of its lock.
+async fn alone(order: &Order, stop: &CancellationToken) -> anyhow::Result<(String, Option<Lock>)> {
+    let Some(name) = order.seen_by_others()? else {
+        return Ok((format!("up-{}", std::process::id()), None));
+    };
+    let folder = runtime()?;
+    let lock = Lock::take(&folder, &name, Policy::Refuse, stop).await?;
+    Ok((format!("{}:{}", hostname(), folder.display()), Some(lock)))
 }
 
 /// Starts it; none if a signal came first.
-async fn start(order: &Order, seed: u64, stop: &CancellationToken) -> anyhow::Result<Option<Nest>> {
+async fn start(
+    order: &Order,
+    instance: &str,
+    seed: u64,
+    stop: &CancellationToken,
+) -> anyhow::Result<Option<Nest>> {
     let supervisor = Supervisor::new();
-    let mut starting = Box::pin(Nest::start(order, seed, &supervisor));
+    let mut starting = Box::pin(Nest::start(order, instance, seed, &supervisor));
     tokio::select! {
         biased;
         () = stop.cancelled() => {}

@@ -83,15 +83,26 @@ pub(super) struct Nest {
 
 impl Nest {
     /// Starts everything under the supervisor, which is stopped if that fails.
-    pub(super) async fn start(order: &Order, seed: u64, supervisor: &Supervisor) -> anyhow::Result<Self> {
-        let started = Self::start_in(supervisor, order, seed).await;
+    /// `instance` tells the hatchery from others of its name.
+    pub(super) async fn start(
+        order: &Order,
+        instance: &str,
+        seed: u64,
+        supervisor: &Supervisor,
+    ) -> anyhow::Result<Self> {
+        let started = Self::start_in(supervisor, order, instance, seed).await;
         if started.is_err() {
             supervisor.shutdown(LINGER).await.ok();
         }
         started
     }
 
-    async fn start_in(supervisor: &Supervisor, order: &Order, seed: u64) -> anyhow::Result<Self> {
+    async fn start_in(
+        supervisor: &Supervisor,
+        order: &Order,
+        instance: &str,
+        seed: u64,
+    ) -> anyhow::Result<Self> {
         let (vcenter, vcenter_url, guests) = match &order.vcenter {
             Side::Simulated(wanted) => {
                 let (running, url) = vcenter(supervisor, wanted, seed).await?;
@@ -115,8 +126,7 @@ impl Nest {
             // A hatchery waits for its CDS; whoever sits here wants to know.
             sign_in(&settings).await?;
         }
-        let instance = format!("up-{}", std::process::id());
-        let mut parts = parts(settings.clone(), instance, hostname(), Policy::Refuse)?;
+        let mut parts = parts(settings.clone(), instance.to_owned(), hostname(), Policy::Refuse)?;
         (parts.random, parts.listener) = (StdRng::seed_from_u64(seed), Some(listener));
         if !vcenter.is_real() {
             // What is to be kept there goes with it.

@@ -65,7 +65,7 @@ struct Left<'v> {
 
 /// Ends the hatchery and removes what it made.
 pub(super) async fn from_vcenter(nest: Nest, claim: &Claim, out: &mut Out) -> anyhow::Result<Ending> {
-    let unfinished = land(&nest, |report| report.flights.clone()).await;
+    let unfinished = land(&nest, still_to_come).await;
     nest.stop().await;
     let told = claim.clear().await.with_context(|| claim.not_all_removed())?;
     let Some((mut lines, all_gone)) = told else {
@@ -92,6 +92,14 @@ pub(super) async fn from_cds(nest: Nest) {
         remark(&format!("{} is cut off; CDS will notice", printable(&job)));
     }
     nest.stop().await;
+}
+
+/// What may still make something that no list shows yet, or leave something half made. Workers that are waited for have
+/// their machines already, and those go.
+fn still_to_come(report: &Report) -> Vec<String> {
+    let runs = |name: &str| report.view.named(name).any(|machine| machine.power == Some(Power::On));
+    let to_come = report.flights.iter().filter(|work| !work.strip_prefix("spawn ").is_some_and(runs));
+    to_come.cloned().collect()
 }
 
 /// Takes no new jobs and waits until nothing is under way; what still is when patience ends.

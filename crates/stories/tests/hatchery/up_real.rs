@@ -217,6 +217,20 @@ async fn a_signal_in_the_middle_leaves_nothing_on_a_real_vcenter() {
 }
 
 #[tokio::test]
+async fn what_a_killed_run_left_on_a_real_vcenter_goes_with_the_next_one() {
+    let theirs = Theirs::start(&[]).await;
+    let before = theirs.vms().await;
+    let mut up = theirs.up(&["--every", "0.2"]).start();
+    while !up.line().await.contains(" succeeded after ") {}
+    up.signal("KILL");
+    assert_eq!(up.end().await.code, None);
+    assert!(!added(&before, &theirs.vms().await).is_empty(), "machines are left");
+    let outcome = ended(theirs.up(&["--jobs", "2", "--exit", "--faults"]).start()).await;
+    assert_said(&outcome, 0, &["trouble      on purpose, on the simulated side", "recounted    2 results"]);
+    assert_eq!(added(&before, &theirs.vms().await), [""; 0]);
+}
+
+#[tokio::test]
 async fn warm_machines_that_a_file_asks_for_stay_and_are_named() {
     let theirs = Theirs::start(&[]).await;
     let before = theirs.vms().await;
