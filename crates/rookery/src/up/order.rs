@@ -23,10 +23,9 @@ use super::guests::{Guests, Wish};
 use super::overlay::{self, Login};
 use super::sides::Side;
 use super::{Args, nest, scout};
-use crate::cli::Connect;
 use crate::hatchery::{hostname, vcenter_of};
 use crate::settings::Loaded;
-use crate::vcenter::{Vcenter, address};
+use crate::vcenter::{Vcenter, address, check};
 
 /// What a hatchery on somebody's vCenter is told if no file says more: few machines, gone soon, and addresses by DHCP.
 const MODEST: &str = "
@@ -110,8 +109,9 @@ impl Order {
             (None, Some(url)) => Self::on_cds(args, url).await.map(Some),
             (Some(_), None) => Self::on_vcenter(args, loaded, stop).await,
             (Some(_), Some(url)) => {
-                let file = read(real.hatchery.as_deref())?;
-                let vcenter = RealVcenter::of(args, loaded, &file)?;
+                let mut file = read(real.hatchery.as_deref())?;
+                let ours = overlay::ours(&mut file).cloned().unwrap_or_default();
+                let vcenter = RealVcenter::of(args, loaded, &ours)?;
                 let order = Self {
                     vcenter: Side::Real(vcenter),
                     cds: Side::Real(url.clone()),
@@ -166,20 +166,19 @@ impl Order {
             None => MODEST.parse().context("the built-in settings are wrong")?,
         };
         let ours = overlay::ours(&mut file).cloned().unwrap_or_default();
-        let mut order = Self {
-            vcenter: Side::Real(RealVcenter::of(args, loaded, &file)?),
-            cds: Side::Simulated(SimulatedCds::beside_vcenter(real.listen, &ours)?),
-            file: Some(file),
-            path: real.hatchery.clone(),
-        };
-        let (Side::Real(vcenter), Side::Simulated(cds)) = (&mut order.vcenter, &mut order.cds) else {
-            bail!("a real vCenter was asked for")
-        };
+        let mut vcenter = RealVcenter::of(args, loaded, &ours)?;
+        let cds = SimulatedCds::beside_vcenter(real.listen, &ours)?;
         let name = cds.name.clone();
         let in_file = overlay::text(&ours, "datacenterString").map(str::to_owned);
         let in_general = loaded.settings.text("vcenter.datacenter").map(str::to_owned);
         let datacenter = vcenter.datacenter.clone().or(in_file).or(in_general);
         vcenter.datacenter = Some(datacenter.clone().unwrap_or_else(|| "the only one".to_owned()));
+        let mut order = Self {
+            vcenter: Side::Real(vcenter),
+            cds: Side::Simulated(cds),
+            file: Some(file),
+            path: real.hatchery.clone(),
+        };
         let settings = order.check()?;
         let target = Vcenter { datacenter: datacenter.clone(), ..vcenter_of(&settings) };
         let places =
@@ -227,10 +226,7 @@ impl Order {
             overlay::lay_cds(ours, &self.cds.laid(cds), pages);
         }
         let origin = self.path.clone().map_or(Origin::Default, Origin::File);
-        let loaded = settings::load(&file.to_string(), &origin, &read_secret)?;
-        loaded.warnings.iter().for_each(|warning| tracing::warn!("settings: {warning}"));
-        loaded.unknown.iter().for_each(|unknown| tracing::warn!("settings: {unknown}"));
-        Ok(loaded.settings)
+        Ok(settings::load(&file.to_string(), &origin, &read_secret)?.settings)
     }
 
     /// The name of the hatchery, if servers that others use see it.
@@ -291,26 +287,29 @@ impl Side<SimulatedCds, String> {
 impl RealVcenter {
     /// Who logs in, and why it is trusted: as the command line says, else as the file does, else as in general.
     fn of(args: &Args, loaded: &Loaded, file: &Table) -> anyhow::Result<Self> {
-        let mut file = file.clone();
-        let empty = Table::new();
-        let ours = overlay::ours(&mut file).map_or(&empty, |ours| ours);
-        let has = |name| overlay::text(ours, name).is_some();
-        let said = |key| matches!(loaded.settings.origin(key), Some(Origin::Flag(_)));
-        let login_is_said =
-            ["vcenter.user", "vcenter.password", "vcenter.password-file"].into_iter().any(said);
-        let general = login_is_said || !has("user");
-        let given = general.then(|| loaded.vcenter()).transpose()?;
+        let said = |keys: &[&str]| {
+            keys.iter().any(|key| matches!(loaded.settings.origin(key), Some(Origin::Flag(_))))
+        };
+        let login_is_said = said(&["vcenter.user", "vcenter.password", "vcenter.password-file"]);
+        let given = if login_is_said || overlay::text(file, "user").is_none() {
+            Some(loaded.vcenter()?)
+        } else {
+            None
+        };
         let endpoint = match given {
             Some(vcenter) => vcenter.endpoint.clone(),
             None => endpoint(args.real.vcenter.as_deref().unwrap_or_default())?,
         };
-        let trust_is_in_file = ours.keys().any(|key| {
-            ["insecure", "caFile", "thumbprint"].iter().any(|name| key.eq_ignore_ascii_case(name))
-        });
-        let trust = match trust_said(&args.connect)? {
-            Some(trust) => Some(trust),
-            None if trust_is_in_file => None,
-            None => given.map(|vcenter| vcenter.trust.clone()),
+        let in_file = ["insecure", "caFile", "thumbprint"].iter().any(|name| overlay::has(file, name));
+        let trust = if in_file && !said(&["vcenter.insecure", "vcenter.ca-file", "vcenter.thumbprint"]) {
+            None
+        } else {
+            let mut problems = Problems::new();
+            let trust = check::trust(&loaded.settings, &mut problems);
+            if !problems.is_empty() {
+                return Err(loaded.settings.locate(problems).into());
+            }
+            trust
         };
         let login =
             given.map(|vcenter| Login { user: vcenter.user.clone(), password: vcenter.password.clone() });
@@ -382,17 +381,6 @@ fn endpoint(text: &str) -> Result<Endpoint, Problems> {
     let mut problems = Problems::new();
     let parsed = Endpoint::parse(text).map_err(|error| address::complaint(&error));
     problems.keep("--vcenter", parsed).map(|(endpoint, _)| endpoint).ok_or(problems)
-}
-
-fn trust_said(connect: &Connect) -> Result<Option<Trust>, Problems> {
-    let mut problems = Problems::new();
-    let thumbprint = connect.thumbprint.as_ref().map(|text| text.parse().map_err(|error| format!("{error}")));
-    let thumbprint = match thumbprint {
-        Some(parsed) => Some(problems.keep("--thumbprint", parsed).ok_or(problems)?),
-        None => None,
-    };
-    let ca_file = connect.ca_file.as_ref().map(|file| Trust::CaFile(file.into()));
-    Ok(thumbprint.map(Trust::Thumbprint).or(ca_file).or(connect.insecure.then_some(Trust::Insecure)))
 }
 
 fn template(model: &ModelRef) -> Option<String> {

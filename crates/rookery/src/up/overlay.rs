@@ -56,6 +56,11 @@ pub(super) fn ours(file: &mut Table) -> Option<&mut Table> {
     Some(file)
 }
 
+/// Whether a key is written, whatever it says.
+pub(super) fn has(table: &Table, name: &str) -> bool {
+    table.keys().any(|key| key.eq_ignore_ascii_case(name))
+}
+
 /// The text of a key, if there is any.
 pub(super) fn text<'t>(table: &'t Table, name: &str) -> Option<&'t str> {
     let (_, value) = table.iter().find(|(key, _)| key.eq_ignore_ascii_case(name))?;

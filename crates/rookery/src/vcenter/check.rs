@@ -132,7 +132,7 @@ fn trust_keys(settings: &Settings) -> Vec<(&'static str, Option<&Origin>)> {
     set.into_iter().filter(|(_, set)| *set).map(|(key, _)| (key, settings.origin(key))).collect()
 }
 
-fn trust(settings: &Settings, problems: &mut Problems) -> Option<Trust> {
+pub(crate) fn trust(settings: &Settings, problems: &mut Problems) -> Option<Trust> {
     let ca_file = settings.path(CA_FILE).map(|file| {
         let readable = File::open(&file).map(|_| ());
         problems

@@ -436,6 +436,34 @@ async fn the_jobs_of_a_real_cds_run_in_a_simulated_vcenter() {
 }
 
 #[tokio::test]
+async fn between_two_real_ends_nothing_is_simulated_and_warm_machines_stay() {
+    let (theirs, desk) = (Theirs::start(&[]).await, Desk::new());
+    let cds = TheirCds::start(&desk).await;
+    let before = theirs.vms().await;
+    let warm = "[[workerProvisioning]]\nmodelVMWare = \"debian12\"\nnumber = 1\n".to_owned();
+    let lab = Lab::start(LabOptions { tables: warm, ..LabOptions::default() }).await;
+    let file = desk.file("hatchery.toml", &lab.settings_text().replace("DC0", "Paris"));
+    lab.close().await;
+    let ends = ["--vcenter", theirs.sim.address(), "--insecure", "--cds", &cds.url, "-c", &file];
+    let mut up = desk.up(&ends).start();
+    let line = up.line().await;
+    let expected = format!("between the vCenter at {} and the CDS at {}", theirs.sim.address(), cds.url);
+    assert!(line.ends_with(&expected), "{line}");
+    let job = serde_json::json!({ "protocol": "v2", "model": "PRJ/github/org/app/debian12", "region": "default", "script": "echo nonce" });
+    let job = cds.enqueue(&job).await;
+    eventually("the job succeeds", async || cds.job(&job).await["status"] == "Success").await;
+    eventually("a machine is warm", async || {
+        added(&before, &theirs.vms().await).iter().any(|name| name.starts_with("provision-v2-"))
+    })
+    .await;
+    up.signal("TERM");
+    let outcome = up.end().await;
+    assert_said(&outcome, 0, &["workers go on when this ends"]);
+    let left = added(&before, &theirs.vms().await);
+    assert!(left.iter().any(|name| name.starts_with("provision-v2-")), "{left:?}");
+}
+
+#[tokio::test]
 async fn what_is_wrong_with_a_real_cds_is_one_clear_error() {
     let desk = Desk::new();
     let cds = TheirCds::start(&desk).await;
