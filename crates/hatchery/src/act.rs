@@ -77,6 +77,10 @@ pub enum Ending {
     },
     /// It cannot be done as things are: nothing was done.
     Unprepared {
+        /// The model that cannot be used, by its [`Runs::identity`].
+        ///
+        /// [`Runs::identity`]: crate::model::Runs::identity
+        model: String,
         /// Why.
         error: String,
     },

@@ -27,6 +27,16 @@ pub struct Runs {
     pub guest: Guest,
 }
 
+impl Runs {
+    /// What tells its model from others: several V2 models may be cloned from one template.
+    pub fn identity(&self) -> &str {
+        match self.line {
+            Line::V1 => &self.model,
+            Line::V2 => &self.label,
+        }
+    }
+}
+
 /// The sizes that were asked for; empty where nobody asked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sizes {

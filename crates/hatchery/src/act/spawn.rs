@@ -39,7 +39,7 @@ impl Crew {
     pub async fn spawn(&self, flight: FlightId, spawn: Spawn) -> Ending {
         let user = match self.user(&spawn.runs).await {
             Ok(user) => user,
-            Err(error) => return Ending::Unprepared { error },
+            Err(error) => return Ending::Unprepared { model: spawn.runs.identity().to_owned(), error },
         };
         let asked = Instant::now();
         let held = match self.hold(&spawn.job).await {

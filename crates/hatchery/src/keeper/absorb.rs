@@ -209,12 +209,10 @@ impl State {
                     self.queue.gone(&job);
                 }
             }
-            Ending::Unprepared { error } => {
-                warn!(vm = %flight.name, error, "model cannot be used");
-                if let Some((_, model)) = model {
-                    self.unusable_until.insert(model.clone(), later(now, UNUSABLE));
-                    self.unusable.insert(model, error);
-                }
+            Ending::Unprepared { model, error } => {
+                warn!(vm = %flight.name, model, error, "model cannot be used");
+                self.unusable_until.insert(model.clone(), later(now, UNUSABLE));
+                self.unusable.insert(model, error);
             }
             Ending::Failed(failure) => {
                 // A machine that has to go goes with the next list of workers.

@@ -144,7 +144,7 @@ impl<'p> Pass<'p> {
             }
             Choice::Unknown(name) => return Err(Why::Refused(Refusal::UnknownFlavor { flavor: name })),
         };
-        if let Some(reason) = self.seen.unusable.get(&runs.model) {
+        if let Some(reason) = self.seen.unusable.get(runs.identity()) {
             return Err(Why::Unusable { model: runs.label.clone(), reason: reason.clone() });
         }
         if self.seen.room_is_asked {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use rookery_cds_sim::{CodeModel, Config, NewJob, Requirement, Status, Times};
-use rookery_stories::{Lab, LabOptions, eventually};
+use rookery_cds_sim::{CodeModel, Config, NewJob, Requirement, SigningKey, Status, Times};
+use rookery_stories::{Lab, LabOptions, Stage, Wire, eventually};
 use serde_json::json;
 
 use super::witness::{machines, named, nonce, pool, probe, ran, reported, warm, was_told, with_cards};
@@ -255,4 +255,29 @@ async fn a_credential_that_is_not_resolved_is_refused_by_name() {
     assert!(report.waiting.values().any(|line| line.permanent && line.why.contains(why)), "{report:?}");
     scene.stop().await;
     lab.close().await;
+}
+
+// Their jobs waited, too, and were told the reason of the other model.
+#[tokio::test(start_paused = true)]
+async fn a_model_that_cannot_be_used_does_not_concern_others_of_the_same_template() {
+    let model = |name: &str, password: &str| CodeModel {
+        spec: json!({ "image": "alma9", "username": "debian", "password": password }),
+        ..CodeModel::vsphere(&format!("PRJ/github/org/app/{name}"), "alma9")
+    };
+    let code_models = vec![model("broken", "${{ secrets.guest }}"), model("whole", "guest-secret")];
+    let options = LabOptions::default();
+    let alma = "\n[[datacenter.vm]]\nname = \"alma9\"\ntemplate = true\nsnapshots = [\"base\"]\n";
+    let (model, cds) = (format!("{}{alma}", options.model), Config { code_models, ..Config::default() });
+    let options = LabOptions { model, cds, ..options };
+    let stage = Stage::set(options, SigningKey::generate().expect("a key"));
+    let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
+    let (why, lab) = ("still contains a placeholder", &stage.lab);
+    let broken = lab.v2_job("PRJ/github/org/app/broken", "true").await;
+    stage.until("the users of the job are told", async || was_told(&lab.job(&broken).await, why)).await;
+    let whole = lab.v2_job("PRJ/github/org/app/whole", "true").await;
+    stage.until("the other job ends", async || lab.job(&whole).await.status == Status::Success).await;
+    assert!(!was_told(&lab.job(&whole).await, why));
+    assert_eq!(lab.job(&broken).await.status, Status::Waiting);
+    scene.stop().await;
+    stage.lab.close().await;
 }

@@ -56,7 +56,7 @@ fn only_a_start_that_was_really_tried_counts() {
     for ending in [
         Ending::Lost,
         Ending::NotHeld { error: error() },
-        Ending::Unprepared { error: error() },
+        Ending::Unprepared { model: error(), error: error() },
         failed(|failure| failure.tried = false),
     ] {
         end(&mut state, 0, spawn(), ending);
@@ -165,7 +165,12 @@ fn an_address_that_an_unseen_machine_may_have_is_held_at_once_and_for_a_quarter_
 #[test]
 fn a_model_that_cannot_be_used_is_tried_again_after_a_minute() {
     let mut state = State::default();
-    end(&mut state, 0, spawn(), Ending::Unprepared { error: "no credentials".to_owned() });
+    end(
+        &mut state,
+        0,
+        spawn(),
+        Ending::Unprepared { model: "debian".to_owned(), error: "no credentials".to_owned() },
+    );
     assert_eq!(state.unusable.get("debian").map(String::as_str), Some("no credentials"));
     look(&mut state, 59);
     assert!(!state.unusable.is_empty());
