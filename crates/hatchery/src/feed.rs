@@ -39,6 +39,8 @@ const CLOCK: Duration = Duration::from_mins(1);
 const SETTLING: Duration = Duration::from_secs(2);
 /// After this long they count as ended, whatever vCenter says.
 const SETTLED: Duration = Duration::from_mins(15);
+/// How often clones are looked at that nobody answered for.
+const DOUBTS: Duration = Duration::from_secs(20);
 /// Sizes of disks are read no more often than this.
 const DISKS: Duration = Duration::from_secs(2);
 /// Whoever is woken all the time asks no more often than this.
@@ -120,6 +122,7 @@ impl Feeds {
             clock(asking.clone(), Arc::clone(&skew))
         });
         read_disks(self.crew.clone(), self.report.clone(), supervisor);
+        clear_doubts(self.crew.clone(), self.report.clone(), supervisor);
         settle(self.crew, self.report, supervisor);
     }
 }
@@ -329,6 +332,34 @@ fn read_disks(crew: Crew, mut report: watch::Receiver<Arc<Report>>, supervisor: 
                 biased;
                 () = stop.cancelled() => return,
                 () = tokio::time::sleep(DISKS) => {}
+            }
+        }
+    });
+}
+
+/// While an address may belong to a clone that nobody answered for: which clones run.
+fn clear_doubts(crew: Crew, mut report: watch::Receiver<Arc<Report>>, supervisor: &Supervisor) {
+    let stop = supervisor.token();
+    supervisor.spawn("clones in doubt", async move {
+        loop {
+            let doubtful = tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                doubtful = report.wait_for(|report| report.in_doubt > 0) => doubtful.map(|report| report.templates.clone()),
+            };
+            let Ok(templates) = doubtful else { return };
+            let begun = crew.clock.now();
+            match crew.hands.running_clones(&templates).await {
+                Ok(clones) => {
+                    let running = clones.iter().map(|clone| clone.started).collect();
+                    crew.keeper.send(Message::Clones { begun, running }).await.ok();
+                }
+                Err(error) => debug!(error = %chain(&error), "running clones could not be listed"),
+            }
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(DOUBTS) => {}
             }
         }
     });

@@ -11,6 +11,7 @@
 
 mod absorb;
 mod begin;
+mod doubts;
 mod holding;
 mod look;
 mod message;

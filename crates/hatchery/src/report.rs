@@ -91,6 +91,8 @@ pub struct Report {
     pub skew: Option<SignedDuration>,
     /// Templates that clones may come from.
     pub templates: Vec<MachineId>,
+    /// How many addresses may belong to clones that nobody answered for.
+    pub in_doubt: usize,
     /// The machines.
     pub view: Arc<View>,
     /// How large disks of own machines are, in kilobytes, as far as they were read.
@@ -214,6 +216,7 @@ impl Report {
             room_unknown: state.room.failed(),
             skew: state.skew,
             templates,
+            in_doubt: state.lingering.len(),
             view: Arc::clone(&state.view),
             disks: Arc::clone(&state.disks),
             dying: dying(state, plan),

@@ -33,8 +33,6 @@ const BOOKED: Duration = Duration::from_mins(1);
 const UNCHANGED: Duration = Duration::from_secs(5);
 /// How long a machine is left alone that could not be claimed, or that was deleted.
 const AVOIDED: Duration = Duration::from_mins(1);
-/// How long an address is held that a machine may have which nobody can see.
-const LINGERING: Duration = Duration::from_mins(15);
 
 impl Keeper {
     pub(super) fn absorb(&mut self, message: Message) {
@@ -89,6 +87,7 @@ impl Keeper {
             Message::Skew(skew) => state.skew = Some(skew),
             Message::Events(machine, events) => drop(state.events.insert(machine, events)),
             Message::Settled => state.addresses_settled = true,
+            Message::Clones { begun, running } => state.absorb_clones(begun, &running),
             Message::IsAbout(flight, machine) => {
                 if let Some(flight) = state.flights.get_mut(flight) {
                     flight.machine = Some(machine);
@@ -139,6 +138,13 @@ impl Keeper {
 }
 
 impl State {
+    /// Without knowing vCenter's clock nobody can say which clone began when.
+    fn absorb_clones(&mut self, at: Timestamp, running: &[Option<Timestamp>]) {
+        let Some(skew) = self.skew else { return };
+        self.doubts.learn(at, skew, running);
+        self.lingering = self.doubts.addresses();
+    }
+
     pub(super) fn absorb_workers(&mut self, begun: Timestamp, workers: Vec<Worker>) {
         let state = |worker: &Worker| match worker.status {
             WorkerStatus::Disabled => WorkerState::Disabled,
@@ -248,7 +254,7 @@ impl State {
         self.doomed.extend(doomed);
         if let Some(address) = lingering {
             self.leaks.push(Leak::Address);
-            self.lingering_until.insert(address, later(now, LINGERING));
+            self.doubts.add(address, now);
             self.lingering.insert(address);
         }
         let housekeeping =

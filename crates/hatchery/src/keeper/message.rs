@@ -62,6 +62,13 @@ pub enum Message {
     Events(MachineId, EventTimes),
     /// Clones from before our start have ended.
     Settled,
+    /// Which clones run, by when each began; none waits for its turn.
+    Clones {
+        /// When they were asked for, by our clock.
+        begun: Timestamp,
+        /// When each began, by vCenter's clock.
+        running: Vec<Option<Timestamp>>,
+    },
     /// Which machine a piece of work is about.
     IsAbout(FlightId, MachineId),
     /// A claimed machine was of no use: where else can the worker go?

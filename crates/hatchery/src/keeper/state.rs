@@ -15,6 +15,7 @@ use rookery_fleet::workers::Listing;
 use rookery_fleet::{MachineId, View};
 use rookery_vim_client::PoolCapacity;
 
+use super::doubts::Doubts;
 use super::news::News;
 use crate::demand::{self, AsCodeRef, Rules};
 use crate::flight::{FlightId, Flights, Trace};
@@ -79,7 +80,7 @@ pub struct State {
     pub(super) avoided_until: BTreeMap<MachineId, Timestamp>,
     /// Addresses that may be in use by machines that nobody can see.
     pub lingering: BTreeSet<Ipv4Addr>,
-    pub(super) lingering_until: BTreeMap<Ipv4Addr, Timestamp>,
+    pub(super) doubts: Doubts,
     /// The room in the pool.
     pub room: Room,
     /// Until when nothing new is started because vCenter had no room, and how often that was so in a row.
@@ -166,8 +167,8 @@ impl State {
         self.ask_after.retain(|_, until| *until > now);
         self.avoided_until.retain(|_, until| *until > now);
         self.avoided = self.avoided_until.keys().cloned().collect();
-        self.lingering_until.retain(|_, until| *until > now);
-        self.lingering = self.lingering_until.keys().copied().collect();
+        self.doubts.pass(now);
+        self.lingering = self.doubts.addresses();
         self.tried.retain(|_, (_, first)| is_within(*first, now, ATTEMPTS_AGE));
         self.attempts = self.tried.iter().map(|(job, (count, _))| (job.clone(), *count)).collect();
         let stale = |at: &Timestamp| !is_within(*at, now, MODEL_AGE);
