@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use rookery_cds::{CdsError, InfoLevel, JobId, JobStatus, RunJob, SpawnInfo};
+use rookery_cds::{CdsError, InfoLevel, JobId, JobStatus, RunJob, SpawnInfo, V1Job, V1JobId, V2JobId};
 use rookery_daemon::telemetry::chain;
 use tokio::time::sleep;
-use tracing::{debug, warn};
+use tracing::{debug, info, warn};
 
 use super::{Crew, Ending};
 use crate::model::{Guest, Runs};
@@ -41,34 +41,49 @@ impl Crew {
         if !lost.may_have_happened() {
             return;
         }
+        if self.surely_release(job, "").await.is_none() {
+            warn!(%job, "job may be ours, and cannot be read; CDS offers it again by itself");
+        }
+    }
+
+    /// Gives a job back if it is ours, and says whether it was; none if CDS did not answer for a while.
+    async fn surely_release(&self, job: &JobId, worker: &str) -> Option<bool> {
         for _ in 0..LOOKS {
-            match self.release_if_ours(job).await {
-                Ok(()) => return,
+            match self.release_if_ours(job, worker).await {
+                Ok(released) => return Some(released),
                 Err(error) => debug!(%job, error = %chain(&error), "whose a job is cannot be seen yet"),
             }
             sleep(PAUSE).await;
         }
-        warn!(%job, "job may be ours, and cannot be read; CDS offers it again by itself");
+        None
     }
 
-    async fn release_if_ours(&self, job: &JobId) -> Result<(), CdsError> {
-        let read = match job {
-            JobId::V1(id) => match self.v1()?.job(*id).await {
-                Ok(found) => Ok(found.booked_by.id == self.v1()?.service().await?.id),
-                Err(error) => Err(error),
-            },
-            JobId::V2(id) => {
-                let found = self.v2()?.job(id).await;
-                found.map(|detail| is_ours(&detail.job, &self.wanted().name, ""))
-            }
+    /// Gives a job back that waits for that worker, or for no other one of ours, and says whether it did. Releasing a V2
+    /// job that is over would run it again, and a V1 job may be booked by others, so it is read first.
+    async fn release_if_ours(&self, job: &JobId, worker: &str) -> Result<bool, CdsError> {
+        let released = match job {
+            JobId::V1(id) => self.release_v1_if_ours(*id).await,
+            JobId::V2(id) => self.release_v2_if_ours(id, worker).await,
         };
-        match (read, job) {
-            (Ok(false), _) => Ok(()),
-            (Ok(true), JobId::V1(id)) => self.v1()?.release(*id).await,
-            (Ok(true), JobId::V2(id)) => self.v2()?.release(id).await,
-            (Err(error), _) if error.is_gone() => Ok(()),
-            (Err(error), _) => Err(error),
+        released.or_else(|error| if error.is_gone() { Ok(false) } else { Err(error) })
+    }
+
+    async fn release_v1_if_ours(&self, id: V1JobId) -> Result<bool, CdsError> {
+        let Some(v1) = self.cds.v1() else { return Ok(false) };
+        let ours = is_booked_by(&v1.job(id).await?, v1.service().await?.id);
+        if ours {
+            v1.release(id).await?;
         }
+        Ok(ours)
+    }
+
+    async fn release_v2_if_ours(&self, id: &V2JobId, worker: &str) -> Result<bool, CdsError> {
+        let Some(v2) = self.cds.v2() else { return Ok(false) };
+        let ours = is_ours(&v2.job(id).await?.job, &self.wanted().name, worker);
+        if ours {
+            v2.release(id).await?;
+        }
+        Ok(ours)
     }
 
     /// Tells the people who wait for the job that its worker is being started.
@@ -137,25 +152,14 @@ impl Crew {
         }
     }
 
-    /// Gives the job of a machine that is gone back to the queue, if it is still ours and not over. Releasing a job that
-    /// is over would run it again, so it is read first; nobody else may be at work for it.
+    /// Gives the job of a machine that is gone back to the queue, if it is still ours and not over. Nobody else may be at
+    /// work for it.
     pub async fn free(&self, job: &JobId, worker: &str) -> Ending {
-        let JobId::V2(id) = job else { return Ending::Done };
-        let Ok(v2) = self.v2() else { return Ending::Done };
-        let ours = match v2.job(id).await {
-            Ok(detail) => is_ours(&detail.job, &self.wanted().name, worker),
-            Err(error) => {
-                debug!(job = %id, error = %chain(&error), "job of a deleted machine could not be read");
-                false
-            }
-        };
-        if !ours {
-            return Ending::Done;
-        }
-        match v2.release(id).await {
-            Ok(()) => tracing::info!(job = %id, worker, "job of a deleted machine is queued again"),
-            Err(error) => {
-                warn!(job = %id, error = %chain(&error), "job of a deleted machine could not be released");
+        match self.surely_release(job, worker).await {
+            Some(true) => info!(%job, worker, "job of a deleted machine is queued again"),
+            Some(false) => {}
+            None => {
+                warn!(%job, "job of a deleted machine could not be released; CDS offers it again by itself");
             }
         }
         Ending::Done
@@ -178,11 +182,11 @@ impl Crew {
         self.not_told(job, told);
     }
 
-    async fn tell_v1(&self, id: rookery_cds::V1JobId, infos: &[SpawnInfo]) -> Result<(), CdsError> {
+    async fn tell_v1(&self, id: V1JobId, infos: &[SpawnInfo]) -> Result<(), CdsError> {
         self.v1()?.spawn_info(id, infos).await
     }
 
-    async fn tell_v2(&self, id: &rookery_cds::V2JobId, level: InfoLevel, text: &str) -> Result<(), CdsError> {
+    async fn tell_v2(&self, id: &V2JobId, level: InfoLevel, text: &str) -> Result<(), CdsError> {
         self.v2()?.info(id, level, text).await
     }
 
@@ -202,6 +206,11 @@ impl Crew {
     }
 }
 
+/// Whether a job waits for a worker of that service. It would be offered to nobody until the booking ends by itself.
+fn is_booked_by(job: &V1Job, service: i64) -> bool {
+    job.status == JobStatus::Waiting && job.booked_by.id == service
+}
+
 /// Whether a job waits for that worker, or for no other one of this hatchery, and is not over.
 fn is_ours(job: &RunJob, hatchery: &str, worker: &str) -> bool {
     let held = matches!(job.status, JobStatus::Scheduling | JobStatus::Building);
@@ -212,6 +221,20 @@ fn is_ours(job: &RunJob, hatchery: &str, worker: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_booking_of_ours_of_a_job_that_waits_is_given_back() {
+        let check = |status: &str, booked_by: i64| {
+            let text = serde_json::json!({ "id": 7, "status": status, "bookedby": { "id": booked_by } });
+            is_booked_by(&serde_json::from_value(text).expect("a job"), 3)
+        };
+        assert!(check("Waiting", 3));
+        assert!(!check("Waiting", 4), "another hatchery's");
+        assert!(!check("Waiting", 0), "nobody's");
+        for taken in ["Building", "Success", "Fail", "Stopped"] {
+            assert!(!check(taken, 3), "{taken}");
+        }
+    }
 
     #[test]
     fn only_a_job_that_waits_for_the_worker_of_a_deleted_machine_is_given_back() {

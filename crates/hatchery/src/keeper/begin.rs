@@ -146,7 +146,7 @@ impl Keeper {
     /// Gives the job of a machine that was given up back to the queue. Only if nobody is at work for it: the job may have
     /// been released and taken by us again meanwhile.
     pub(super) fn free(&mut self, of: &Trace, machine: Option<&MachineId>) {
-        let Ok(job @ JobId::V2(_)) = of.job.parse::<JobId>() else { return };
+        let Ok(job) = of.job.parse::<JobId>() else { return };
         let is_for = |other: &Machine| {
             other.mark().is_some_and(|mark| mark.job_id == of.job && !serves_nobody(other, mark))
         };

@@ -137,6 +137,29 @@ async fn a_worker_that_never_registers_goes_and_its_job_runs_elsewhere() {
     lab.close().await;
 }
 
+// A V1 job is booked for longer than a start may take, and was offered to nobody for ten minutes after its machine.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_v1_job_whose_machine_goes_runs_elsewhere_at_once() {
+    let lab = Lab::start(quick()).await;
+    trouble(&lab, Fault::next(1, "/download/worker/*", Trouble::Slow { milliseconds: 600_000 })).await;
+    let scene = lab.hatch().await;
+    let model = Some(format!("{}@main", Lab::DEBIAN));
+    let job = lab.enqueue(NewJob { model, ..NewJob::v1("true") }).await;
+    eventually("a machine was made", async || {
+        !lives(&lab).await.is_empty() && scene.hatchery.board.report.borrow().flights.is_empty()
+    })
+    .await;
+    let silent = lives(&lab).await.into_keys().next().expect("a machine");
+    backdate(&lab, &silent, 61).await;
+    goes(&lab, &silent).await;
+    peace(&lab).await;
+    let ended = lab.ended(&job).await;
+    assert_eq!((ended.status, ended.releases), (Status::Success, 1), "{ended:#?}");
+    assert_ne!(ended.worker_name, silent);
+    scene.stop().await;
+    lab.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn marks_that_tell_no_start_are_judged_by_events_then_by_age_and_held_or_foreign_machines_stay() {
     let lab = Lab::start(quick()).await;
