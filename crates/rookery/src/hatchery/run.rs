@@ -187,3 +187,31 @@ async fn reload(file: &Path, old: Settings, hatchery: &Running, filter: Option<&
     }
     reload.settings
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn pages_are_where_the_settings_say_unless_the_command_says_otherwise() {
+        let at = |address: &str| Listen {
+            address: address.to_owned(),
+            port: 0,
+            forwarded_header: "X-Forwarded-For".to_owned(),
+        };
+        let place = async |given: Option<SocketAddr>, settings: &Listen| {
+            let bound = listen(given, settings).await.expect("a free port");
+            bound.local_addr().expect("an address").ip().to_string()
+        };
+        assert_eq!(place(None, &at("127.0.0.3")).await, "127.0.0.3");
+        assert_eq!(place(None, &at("")).await, "0.0.0.0", "all of them");
+        let given = SocketAddr::from(([127, 0, 0, 2], 0));
+        assert_eq!(place(Some(given), &at("127.0.0.3")).await, "127.0.0.2");
+        let taken = TcpListener::bind("127.0.0.3:0").await.expect("a free port");
+        let port = taken.local_addr().expect("an address").port();
+        let refused = listen(None, &Listen { port, ..at("127.0.0.3") }).await.expect_err("it is taken");
+        let told =
+            format!("the monitoring pages cannot be served on 127.0.0.3:{port} (commonConfiguration.http)");
+        assert_eq!(refused.to_string(), told);
+    }
+}
