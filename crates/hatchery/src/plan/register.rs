@@ -76,7 +76,7 @@ impl Pass<'_> {
                 Ok(Some(_)) if !self.seen.registration_is_due => continue,
                 Ok(Some(_)) if self.seen.room_is_asked => {
                     self.plan.wants_room = true;
-                    return;
+                    continue;
                 }
                 Ok(Some(source)) => self.registration(model, source),
                 Ok(None) => continue,

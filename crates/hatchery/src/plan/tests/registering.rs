@@ -98,6 +98,10 @@ fn whoever_has_the_temporary_name_of_a_template_is_named() {
     let mut resting = world([vm("buster-tmp")]).with(|world| world.models = Some(vec![needed("buster")]));
     resting.due = false;
     assert_eq!(resting.plan().stuck.len(), 1, "it is told between two looks, too");
+    let asking = world([vm("buster-tmp")]).with(|world| {
+        (world.models, world.room_is_asked) = (Some(vec![needed("a"), needed("buster")]), true);
+    });
+    assert_eq!(asking.plan().stuck.len(), 1, "and while another one waits for room");
     let current = template_of(&model("buster"), OWNER);
     let again = V1Model { check_registration: true, ..model("buster") };
     let plan = check([current, vm("buster-tmp")], again);
