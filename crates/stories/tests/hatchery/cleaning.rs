@@ -50,7 +50,7 @@ async fn long_job(lab: &Lab) -> (String, String) {
 }
 
 /// Makes the mark of a machine say that its worker started so long ago.
-async fn backdate(lab: &Lab, name: &str, seconds: i64) {
+pub(super) async fn backdate(lab: &Lab, name: &str, seconds: i64) {
     let vms = lab.govc().vms(&["name", "config.annotation"]).await;
     let vm = vms.values().find(|vm| vm["name"] == *name).unwrap_or_else(|| panic!("there is no {name}"));
     let mut mark: Value =

@@ -1,14 +1,15 @@
 //! Machines that are kept for somebody to look at: whose worker failed, as many as were asked for, and not for ever.
 
 use jiff::{SignedDuration, Timestamp};
-use rookery_cds_sim::{NewJob, Status};
+use rookery_cds_sim::{Fault, NewJob, Status, Trouble};
 use rookery_daemon::Clock;
 use rookery_hatchery::control::{Answer, Request};
 use rookery_hatchery::holds::{Order, Target};
 use rookery_stories::{Lab, LabOptions, Scene, eventually};
 use serde_json::Value;
 
-use super::history::lives;
+use super::cleaning::backdate;
+use super::history::{lives, peace, trouble};
 
 const HOUR: u64 = 3600;
 
@@ -198,6 +199,34 @@ async fn the_machine_of_a_worker_that_died_is_kept_and_its_job_runs_elsewhere() 
     assert_eq!(again.releases, 1, "{again:#?}");
     assert_ne!(again.worker_name, worker);
     assert!(mark(&lab, &worker).await.is_some());
+    scene.stop().await;
+    lab.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_machine_of_a_worker_that_never_came_is_kept_on_and_its_job_runs_elsewhere() {
+    let mut options = quick();
+    // Of a machine that runs CDS takes care: it queues the job again.
+    options.cds.times.scheduling = 30;
+    let lab = Lab::start(options).await;
+    trouble(&lab, Fault::next(1, "/download/worker/*", Trouble::Slow { milliseconds: 600_000 })).await;
+    let scene = lab.hatch().await;
+    hold(&scene, debian(), 1, HOUR).await.expect("it is taken");
+    let job = lab.v2_job(Lab::DEBIAN, "true").await;
+    eventually("a machine was made", async || {
+        !lives(&lab).await.is_empty() && scene.hatchery.board.report.borrow().flights.is_empty()
+    })
+    .await;
+    let silent = lives(&lab).await.into_keys().next().expect("a machine");
+    backdate(&lab, &silent, 61).await;
+    is_kept(&lab, &silent).await;
+    peace(&lab).await;
+    let ended = lab.ended(&job).await;
+    assert_eq!(ended.status, Status::Success, "{ended:#?}");
+    assert_ne!(ended.worker_name, silent);
+    let vms = lab.govc().vms(&["name", "runtime.powerState"]).await;
+    let kept = vms.values().find(|vm| vm["name"] == *silent).expect("it is still there");
+    assert_eq!(kept["runtime.powerState"], "poweredOn");
     scene.stop().await;
     lab.close().await;
 }
