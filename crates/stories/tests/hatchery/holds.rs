@@ -150,6 +150,7 @@ async fn of_three_that_fail_at_once_two_are_kept_and_no_good_one() {
     })
     .await;
     assert_eq!(kept().await, 2);
+    eventually("the hatchery sees both", async || scene.hatchery.board.report.borrow().held.len() == 2).await;
     release(&scene, debian()).await.expect("they are let go");
     for worker in &workers {
         goes(&lab, worker).await;
