@@ -62,6 +62,10 @@ pub enum Control {
     },
     /// The whole inventory.
     Dump,
+    /// A number that stays the same for as long as nothing changes. Not over HTTP: who asks compares moments.
+    Digest,
+    /// How often anything in the inventory has changed, which is known at once. Not over HTTP, either.
+    Revision,
     /// This inventory from now on. Sessions end, and what runs is dropped.
     Load(String),
 }
@@ -120,6 +124,8 @@ pub(crate) fn handle(world: &mut World, control: Control) -> Reply {
             Ok(text) => Reply::json(200, text),
             Err(error) => refuse(500, &error.to_string()),
         },
+        Control::Digest => answer(&json!({ "digest": world.digest() })),
+        Control::Revision => answer(&json!({ "revision": world.store.log.revision() })),
         Control::Load(text) => match dump::load(world, &text) {
             Ok(()) => answer(&json!({ "vms": world.store.vms.len() })),
             Err(error) => refuse(400, &error.to_string()),

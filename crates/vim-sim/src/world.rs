@@ -1,5 +1,7 @@
 //! The world: everything that a vCenter knows, and the one function that changes it.
 
+mod digest;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 

@@ -7,6 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
+use rand::SeedableRng as _;
+use rand::rngs::StdRng;
 use serde::{Deserialize, Serialize};
 
 use crate::event::Events;
@@ -100,6 +102,9 @@ pub(super) fn load(world: &mut World, text: &str) -> Result<(), LoadError> {
     world.root = root;
     let snapshots = store.vms.iter().flat_map(|(id, vm)| vm.snapshots.iter().map(|s| (s.id, *id)));
     world.snapshots = snapshots.collect();
+    // In another process everything random begins anew, and would come out like what is in the store.
+    world.random =
+        StdRng::seed_from_u64(world.settings.seed ^ u64::from(store.last_number()).rotate_left(32));
     world.store = store;
     if now > world.now {
         world.now = now;

@@ -5,7 +5,7 @@ use rookery_vim::Hidden;
 use rookery_vim_sim::{Control, Effect, Request, Settings};
 use serde_json::{Value, json};
 
-use super::kit::{Sim, slow, start, text};
+use super::kit::{Object, Sim, slow, start, text};
 
 fn controlled() -> Sim {
     Sim::new(Settings { control_token: Some(Hidden("secret".into())), ..slow() })
@@ -252,6 +252,51 @@ fn a_world_that_was_dumped_is_the_same_in_another_process() {
     assert_eq!(other.state(&task), "success");
     let next = other.find("DC0/vm/next");
     assert!(before.iter().all(|line| !line.contains(&format!("\"{}\"", next.1))));
+}
+
+#[test]
+fn a_digest_changes_with_the_world_and_not_with_who_looks_at_it() {
+    let mut sim = Sim::new(Settings::default());
+    let vm = sim.vm(0);
+    let digest = |sim: &mut Sim| sim.control(Control::Digest).unwrap()["digest"].clone();
+    let mut last = digest(&mut sim);
+    let watched = sim.watch(&vm, "name");
+    sim.wait(&watched, "", 5);
+    sim.get(&vm, "config");
+    sim.pass(3600);
+    assert_eq!(digest(&mut sim), last, "that is no change");
+    let changes: [fn(&mut Sim, &Object); 4] = [
+        |sim, _| drop(sim.log_in().unwrap()),
+        |sim, vm| drop(sim.order("ReconfigVM_Task", vm, "<spec><annotation>x</annotation></spec>")),
+        |sim, vm| drop(sim.power_on(vm)),
+        |sim, vm| drop(sim.clone(vm, "made", false)),
+    ];
+    for (number, change) in changes.iter().enumerate() {
+        change(&mut sim, &vm);
+        let now = digest(&mut sim);
+        assert_ne!(now, last, "{number}");
+        last = now;
+    }
+}
+
+/// A world that came from another process drew the UUIDs that were in it already, if that had the same seed.
+#[test]
+fn what_is_new_in_a_world_that_was_loaded_has_no_uuid_of_what_was_there() {
+    let uuid = |sim: &mut Sim, path: &str| {
+        let vm = sim.find(path);
+        (sim.get(&vm, "config.uuid"), sim.get(&vm, "config.instanceUuid"))
+    };
+    let mut sim = Sim::new(Settings::default());
+    let vm = sim.vm(0);
+    sim.clone(&vm, "made", false);
+    let made = uuid(&mut sim, "DC0/vm/made");
+    let dumped = sim.control(Control::Dump).unwrap().to_string();
+    let mut other = Sim::new(Settings::default());
+    other.control(Control::Load(dumped)).unwrap();
+    other.log_in().unwrap();
+    other.clone(&vm, "next", false);
+    let next = uuid(&mut other, "DC0/vm/next");
+    assert!(made.0 != next.0 && made.1 != next.1, "{made:?}, {next:?}");
 }
 
 #[test]
