@@ -1,17 +1,19 @@
 //! A transport that counts requests and knows at which of them its client dies.
 
+use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
+use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use rookery_vim_client::{Dial, Dialing, Stream};
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
 use tokio::sync::watch;
 
 /// When in an exchange the client dies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Moment {
     /// Nothing of the request leaves.
     BeforeRequest,
@@ -40,25 +42,87 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Books {
     requests: Vec<String>,
+    /// How many of them had left before the count began; nothing is counted before.
+    before: Option<usize>,
     fate: Option<(usize, Moment)>,
+    watch: Option<Watch>,
+}
+
+impl Books {
+    fn begin_to_count(&mut self) -> usize {
+        *self.before.insert(self.requests.len())
+    }
+}
+
+/// Lets nothing pass before somebody has looked.
+#[derive(Debug, Default)]
+struct Watch {
+    held: VecDeque<(Step, Waker)>,
+    seen: BTreeSet<Step>,
+    watcher: Option<Waker>,
+}
+
+/// A request leaves, or the answer to it comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Step {
+    /// The request of that number, counted from 1 and from where the count began.
+    Request(usize),
+    /// The answer to it.
+    Answer(usize),
 }
 
 impl Wire {
     /// Counts from here on.
     pub fn count_anew(&self) {
-        self.books().requests.clear();
+        self.books().begin_to_count();
     }
 
     /// The client dies at the request of that number, counted from 1 and from here on.
     pub fn die_at(&self, number: usize, moment: Moment) {
         let mut books = self.books();
-        books.requests.clear();
-        books.fate = Some((number, moment));
+        let before = books.begin_to_count();
+        books.fate = Some((before + number, moment));
     }
 
     /// What was asked since the count began, in words.
     pub fn requests(&self) -> Vec<String> {
-        self.books().requests.clone()
+        let books = self.books();
+        books.requests.iter().skip(books.before.unwrap_or_default()).cloned().collect()
+    }
+
+    /// Holds each request back before it leaves, and each answer when it comes, until somebody has looked. Never ends.
+    pub async fn watch<F: Future<Output = ()>>(&self, mut look: impl FnMut(Step) -> F) {
+        self.books().watch = Some(Watch::default());
+        loop {
+            let (step, waker) = poll_fn(|cx| self.poll_held(cx)).await;
+            look(step).await;
+            self.books().watch.get_or_insert_default().seen.insert(step);
+            waker.wake();
+        }
+    }
+
+    fn poll_held(&self, cx: &Context<'_>) -> Poll<(Step, Waker)> {
+        let mut books = self.books();
+        let watch = books.watch.get_or_insert_default();
+        watch.watcher = Some(cx.waker().clone());
+        watch.held.pop_front().map_or(Poll::Pending, Poll::Ready)
+    }
+
+    /// Whether a step of an exchange has to wait until somebody has looked.
+    fn holds(&self, number: usize, step: impl Fn(usize) -> Step, cx: &Context<'_>) -> bool {
+        let mut books = self.books();
+        let counted = books.before.and_then(|before| number.checked_sub(before)).filter(|number| *number > 0);
+        let (Some(step), Some(watch)) = (counted.map(step), &mut books.watch) else { return false };
+        if watch.seen.contains(&step) {
+            return false;
+        }
+        if watch.held.iter().all(|(held, _)| *held != step) {
+            watch.held.push_back((step, cx.waker().clone()));
+            if let Some(watcher) = watch.watcher.take() {
+                watcher.wake();
+            }
+        }
+        true
     }
 
     /// Comes when the client is dead.
@@ -113,7 +177,8 @@ impl Dial for Piped {
         if self.wire.is_dead() {
             return Box::pin(std::future::pending());
         }
-        let stream = Counted { wire: self.wire.clone(), inner: (self.pipe)(), exchange: Exchange::None };
+        let stream =
+            Counted { wire: self.wire.clone(), inner: (self.pipe)(), exchange: Exchange::None, heard: None };
         Box::pin(async move { Ok(Box::new(stream) as Box<dyn Stream>) })
     }
 }
@@ -123,11 +188,14 @@ struct Counted {
     wire: Wire,
     inner: DuplexStream,
     exchange: Exchange,
+    /// The beginning of an answer that somebody has to look at first.
+    heard: Option<Vec<u8>>,
 }
 
 #[derive(Clone, Copy)]
 enum Exchange {
     None,
+    Leaving(usize),
     Asked(usize),
     /// A websocket: nothing is asked any more.
     Upgraded,
@@ -140,10 +208,16 @@ impl AsyncWrite for Counted {
         }
         if let Exchange::None = self.exchange {
             let number = self.wire.begin(buf);
-            self.exchange = Exchange::Asked(number);
+            self.exchange = Exchange::Leaving(number);
             if self.wire.is_fatal(number, Moment::BeforeRequest) {
                 return Poll::Pending;
             }
+        }
+        if let Exchange::Leaving(number) = self.exchange {
+            if self.wire.holds(number, Step::Request, cx) {
+                return Poll::Pending;
+            }
+            self.exchange = Exchange::Asked(number);
         }
         Pin::new(&mut self.inner).poll_write(cx, buf)
     }
@@ -170,10 +244,21 @@ impl AsyncRead for Counted {
             return Poll::Pending;
         }
         let before = buf.filled().len();
-        let poll = Pin::new(&mut self.inner).poll_read(cx, buf);
+        let poll = match self.heard.take() {
+            None => Pin::new(&mut self.inner).poll_read(cx, buf),
+            Some(heard) => {
+                buf.put_slice(&heard);
+                Poll::Ready(Ok(()))
+            }
+        };
         let (Exchange::Asked(number), answer) = (self.exchange, &buf.filled()[before..]) else { return poll };
         if answer.is_empty() {
             return poll;
+        }
+        if self.wire.holds(number, Step::Answer, cx) {
+            self.heard = Some(answer.to_vec());
+            buf.set_filled(before);
+            return Poll::Pending;
         }
         let upgraded = answer.starts_with(b"HTTP/1.1 101");
         self.exchange = if upgraded { Exchange::Upgraded } else { Exchange::None };

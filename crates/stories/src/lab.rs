@@ -31,7 +31,7 @@ pub struct Lab {
     pub cds: rookery_cds_sim::Running,
     /// Where it is.
     pub cds_url: String,
-    clock: Clock,
+    pub(crate) clock: Clock,
     pub(crate) supervisor: Supervisor,
     options: LabOptions,
     files: TempDir,

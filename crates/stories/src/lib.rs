@@ -23,13 +23,13 @@ mod tools;
 mod vcsim;
 mod world;
 
-pub use crash::{Moment, Wire};
+pub use crash::{Moment, Step, Wire};
 pub use cutting::{CutAfter, PipeDial, Recording, Relay, split_answers};
 pub use govc::Govc;
 pub use lab::{Lab, LabOptions, Scene};
 pub use page::read_page;
 pub use pattern::{Pattern, PatternCheck};
-pub use paused::{Finding, Stage, Vm};
+pub use paused::{Finding, Saved, Sight, Stage, Vm};
 pub use program::{Outcome, Program, Running, binary, rookery, start_rookery};
 pub use proxy::{Amend, Exchange, Held, Proxy};
 pub use raw::{Raw, Refused, enveloped};

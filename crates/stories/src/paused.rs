@@ -1,6 +1,7 @@
 //! The whole product with both simulators in one thread on paused time: hours pass in a moment, and always alike.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::{Govc, Lab, LabOptions, Scene, Vcsim, Wire};
 
@@ -74,6 +75,23 @@ impl Vm {
     }
 }
 
+/// Both worlds in one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Sight {
+    /// When.
+    pub at: Instant,
+    /// Two numbers that stay the same for as long as nothing changes.
+    pub worlds: (u64, u64),
+}
+
+/// Two worlds to begin with.
+#[derive(Debug, Clone)]
+pub struct Saved {
+    at: Timestamp,
+    vcenter: String,
+    cds: Value,
+}
+
 /// How long a worker works, and how long it takes its machine to turn itself off since the start of the worker.
 const WORK: Duration = Duration::from_secs(20);
 const LIFE: Duration = Duration::from_secs(45);
@@ -81,6 +99,10 @@ const LIFE: Duration = Duration::from_secs(45);
 impl Stage {
     /// Sets a stage. Tokio's time must be paused.
     pub fn set(options: LabOptions, key: SigningKey) -> Self {
+        Self::set_at(options, key, "2031-02-03T04:05:06Z".parse().expect("a time"))
+    }
+
+    fn set_at(options: LabOptions, key: SigningKey, start: Timestamp) -> Self {
         let seconds = |seconds| Span::Constant(SignedDuration::from_secs(seconds));
         let worker =
             ProgramRule { arguments: "*worker*".to_owned(), announced: true, ..ProgramRule::default() };
@@ -103,7 +125,6 @@ impl Stage {
             },
             ..options.vcenter.clone()
         };
-        let start: Timestamp = "2031-02-03T04:05:06Z".parse().expect("a time");
         let lab = Lab::build(
             // Time costs nothing here, but passes do.
             LabOptions {
@@ -125,6 +146,11 @@ impl Stage {
         };
         lab.supervisor.spawn("guests", guests.run(lab.vcenter.notices()));
         Self { lab, findings }
+    }
+
+    /// Hatcheries that start from now on believe that it is later by that.
+    pub fn set_clock_ahead(&mut self, by: SignedDuration) {
+        self.lab.clock = Clock::simulated(self.lab.clock.now().saturating_add(by).expect("a time"));
     }
 
     /// Starts a hatchery over a wire.
@@ -204,6 +230,58 @@ impl Stage {
         self.findings.lock().expect("nobody panicked").clone()
     }
 
+    /// A look at both worlds.
+    pub async fn sight(&self) -> Sight {
+        let answer: Value =
+            serde_json::from_str(&ask(&self.lab.vcenter, Control::Digest).await).expect("JSON");
+        let vcenter = answer["digest"].as_u64().expect("a number");
+        let mut cds = self.cds().await;
+        // What is drawn is elsewhere, too, unless it only names a request.
+        cds.as_object_mut().expect("an object").remove("random");
+        let mut hasher = DefaultHasher::new();
+        cds.to_string().hash(&mut hasher);
+        Sight { at: Instant::now(), worlds: (vcenter, hasher.finish()) }
+    }
+
+    /// Takes as many turns as a look at both worlds, and sees nothing.
+    pub async fn glance(&self) {
+        self.revision().await;
+        self.lab.cds.job("").await;
+    }
+
+    /// How often anything in the vCenter's inventory has changed.
+    pub async fn revision(&self) -> String {
+        ask(&self.lab.vcenter, Control::Revision).await
+    }
+
+    /// All that CDS knows.
+    pub async fn cds(&self) -> Value {
+        let reply = self.lab.cds.control(rookery_cds_sim::Control::Dump).await.expect("CDS runs");
+        let rookery_cds_sim::Body::Content(dump) = reply.body else { panic!("a dump has content") };
+        serde_json::from_slice(&dump).expect("a dump is JSON")
+    }
+
+    /// Both worlds as they are. Sessions with the vCenter and what it works on are not part of them.
+    pub async fn save(&self) -> Saved {
+        Saved {
+            at: self.lab.clock.now(),
+            vcenter: ask(&self.lab.vcenter, Control::Dump).await,
+            cds: self.cds().await,
+        }
+    }
+
+    /// Sets a stage on which the worlds are as they were when they were saved. Tokio's time must be paused.
+    pub async fn restore(options: LabOptions, key: SigningKey, saved: &Saved) -> Self {
+        let stage = Self::set_at(options, key, saved.at);
+        let load = Control::Load(saved.vcenter.clone());
+        let loaded = stage.lab.vcenter.control(load).await.expect("the vCenter runs");
+        assert_eq!(loaded.status, 200, "{loaded:?}");
+        let load = rookery_cds_sim::Control::Load(saved.cds.clone());
+        let loaded = stage.lab.cds.control(load).await.expect("CDS runs");
+        assert_eq!(loaded.status, 200, "{loaded:?}");
+        stage
+    }
+
     /// All VMs, by reference.
     pub async fn vms(&self) -> BTreeMap<String, Vm> {
         vms(&self.lab.vcenter).await
@@ -216,10 +294,14 @@ impl Stage {
     }
 }
 
+async fn ask(vcenter: &rookery_vim_sim::server::Running, control: Control) -> String {
+    let reply = vcenter.control(control).await.expect("the vCenter runs");
+    let Body::Text(text) = reply.body else { panic!("an answer is text") };
+    text
+}
+
 async fn vms(vcenter: &rookery_vim_sim::server::Running) -> BTreeMap<String, Vm> {
-    let reply = vcenter.control(Control::Dump).await.expect("the vCenter runs");
-    let Body::Text(text) = reply.body else { panic!("a dump is text") };
-    let dump: Value = serde_json::from_str(&text).expect("a dump is JSON");
+    let dump: Value = serde_json::from_str(&ask(vcenter, Control::Dump).await).expect("a dump is JSON");
     let all = dump["store"]["vms"].as_object().expect("there are VMs");
     let seen = |(id, vm): (&String, &Value)| {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
