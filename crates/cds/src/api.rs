@@ -2,12 +2,13 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::Method;
 use hyper::header::{ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_TYPE, DATE, HeaderName};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use rookery_daemon::{Clock, Tally};
 use rookery_dial::{Dial, Http, HttpError, read_whole, whole};
 use secrecy::{ExposeSecret, SecretString};
@@ -27,6 +28,7 @@ const MAX_ANSWER: usize = 32 << 20;
 /// The second name under which the date is sent.
 pub(crate) const REMOTE_TIME: HeaderName = HeaderName::from_static("x-cds-remotetime");
 const API_KEY: HeaderName = HeaderName::from_static("x-api-pub-signing-key");
+const API_TIME: HeaderName = HeaderName::from_static("x-api-time");
 
 /// The API, without any session.
 #[derive(Debug)]
@@ -37,6 +39,8 @@ pub(crate) struct Api {
     pub(crate) clock: Clock,
     pub(crate) request_timeout: Duration,
     pub(crate) requests: Tally,
+    /// How many seconds its clock is ahead of ours, as its last answer told.
+    pub(crate) ahead: AtomicI64,
 }
 
 /// One request.
@@ -121,6 +125,13 @@ impl Answer {
 }
 
 impl Api {
+    /// What time it is by the clock of the API.
+    pub(crate) fn now(&self) -> Timestamp {
+        let ahead = SignedDuration::from_secs(self.ahead.load(Ordering::Relaxed));
+        let now = self.clock.now();
+        now.saturating_add(ahead).unwrap_or(now)
+    }
+
     /// Sends a request once.
     pub(crate) async fn send(&self, call: &Call, token: Option<&SecretString>) -> Result<Answer, CdsError> {
         let outcome = self.send_uncounted(call, token).await;
@@ -163,6 +174,11 @@ impl Api {
         let path = self.address.route(&call.path);
         let response = self.http.send(call.method.clone(), &path, &headers, whole(call.body.clone())).await?;
         let status = response.status().as_u16();
+        let told = response.headers().get(API_TIME).and_then(|time| time.to_str().ok());
+        if let Some(told) = told.and_then(|time| time.parse::<Timestamp>().ok()) {
+            let ahead = told.as_second().saturating_sub(self.clock.now().as_second());
+            self.ahead.store(ahead, Ordering::Relaxed);
+        }
         let api_key = response.headers().get(API_KEY).and_then(|key| key.to_str().ok()).map(str::to_owned);
         Ok((status, api_key, read_whole(response, MAX_ANSWER).await?))
     }

@@ -1,8 +1,10 @@
 //! The two conversations that a hatchery may have with one CDS.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use rookery_daemon::{Clock, Tally};
@@ -45,6 +47,7 @@ pub struct Cds {
     v1: Option<V1>,
     v2: Option<V2>,
     requests: Tally,
+    api: Arc<Api>,
 }
 
 impl Cds {
@@ -53,14 +56,21 @@ impl Cds {
         let Options { api, dial, identity, v1, v2, request_timeout, user_agent, clock, mut random } = options;
         let requests = Tally::default();
         let http = Http::new(api.endpoint(), Arc::clone(&dial), &user_agent);
-        let api =
-            Arc::new(Api { address: api, dial, http, clock, request_timeout, requests: requests.clone() });
+        let api = Arc::new(Api {
+            address: api,
+            dial,
+            http,
+            clock,
+            request_timeout,
+            requests: requests.clone(),
+            ahead: AtomicI64::default(),
+        });
         let identity = Arc::new(identity);
         let mut seed = || StdRng::seed_from_u64(random.random());
         let v1 =
             v1.map(|token| V1::new(Session::new(Arc::clone(&api), Arc::clone(&identity), token), seed()));
-        let v2 = v2.map(|token| V2::new(Session::new(api, identity, token), seed()));
-        Self { v1, v2, requests }
+        let v2 = v2.map(|token| V2::new(Session::new(Arc::clone(&api), identity, token), seed()));
+        Self { v1, v2, requests, api }
     }
 
     /// How many requests were sent, by what they do and by what came of them ([`CdsError::as_str`], or `done`).
@@ -68,6 +78,11 @@ impl Cds {
     /// [`CdsError::as_str`]: crate::CdsError::as_str
     pub fn requests(&self) -> &Tally {
         &self.requests
+    }
+
+    /// What time it is by the clock of CDS, as its last answer told; by ours before the first.
+    pub fn now(&self) -> Timestamp {
+        self.api.now()
     }
 
     /// The conversation about V1 jobs.

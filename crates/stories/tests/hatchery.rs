@@ -11,6 +11,7 @@ mod hatchery {
     mod capacity;
     mod cleaning;
     mod cli;
+    mod company;
     mod crash;
     mod flavors;
     mod history;

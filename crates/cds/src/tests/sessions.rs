@@ -4,7 +4,7 @@ use futures_util::future::join_all;
 use serde_json::json;
 use tokio::time::advance;
 
-use super::kit::{BUILTIN, HATCHERY, Kit, NOW, Reply, answer, empty, identity, refusal};
+use super::kit::{API_TIME, BUILTIN, HATCHERY, Kit, NOW, Reply, answer, empty, identity, refusal};
 use crate::{CdsError, V1JobId};
 
 fn workers(asked: &super::kit::Asked) -> Option<Reply> {
@@ -50,6 +50,17 @@ async fn a_session_that_is_never_accepted_is_an_error_and_not_a_loop() {
     let kit = Kit::new(|asked| (asked.uri == "/api/worker").then(|| refusal(401, 10)));
     assert!(kit.v1().workers().await.unwrap_err().is_unauthorized());
     assert_eq!((kit.server.count(BUILTIN), kit.server.count("/api/worker")), (2, 2));
+}
+
+/// Workers got tokens that CDS took for ones of the future, and refused, where its clock was behind.
+#[tokio::test(start_paused = true)]
+async fn the_time_of_cds_is_what_its_last_answer_told() {
+    let kit = Kit::new(workers);
+    assert_eq!(kit.cds.now().to_string(), NOW);
+    kit.v1().workers().await.unwrap();
+    assert_eq!(kit.cds.now().to_string(), API_TIME);
+    advance(Duration::from_secs(90)).await;
+    assert_eq!(kit.cds.now().to_string(), "2026-11-05T06:56:30Z");
 }
 
 #[tokio::test(start_paused = true)]

@@ -67,8 +67,8 @@ impl Crew {
         let wanted = self.wanted();
         let (assignment, task, region) = self.assignment(runs, purpose).await?;
         let claims = WorkerClaims { hatchery: wanted.name.clone(), worker: name.to_owned(), assignment };
-        // Guests and CDS check it by their own clocks: ours, which CDS saw at sign-in, is the nearest to them.
-        let now = self.clock.now();
+        // CDS checks it by its own clock, and wants none that was issued later than now.
+        let now = self.cds.now();
         let token = self.with_random(|random| worker_token(&self.key, &claims, now, random));
         let token = token.map_err(|error| chain(&error))?;
         let model = match &runs.guest {
