@@ -259,8 +259,9 @@ fn a_digest_changes_with_the_world_and_not_with_who_looks_at_it() {
     let mut sim = Sim::new(Settings::default());
     let vm = sim.vm(0);
     let digest = |sim: &mut Sim| sim.control(Control::Digest).unwrap()["digest"].clone();
-    let mut last = digest(&mut sim);
+    // Whoever begins to watch takes a reference, as everything new does.
     let watched = sim.watch(&vm, "name");
+    let mut last = digest(&mut sim);
     sim.wait(&watched, "", 5);
     sim.get(&vm, "config");
     sim.pass(3600);
