@@ -186,7 +186,12 @@ async fn work(
     Box::pin(jobs).await?;
     trouble::end(nest).await;
     drop(follower.screen.take());
-    if nest.vcenter.is_real() { follower.judge(out).await } else { follower.settle(out).await }
+    if nest.vcenter.is_real() {
+        // What is left there is looked at when all has ended.
+        follower.judge(Vec::new(), "", out).await
+    } else {
+        follower.settle(out).await
+    }
 }
 
 /// What has been fed and seen.
@@ -314,6 +319,13 @@ impl Follower<'_> {
         };
         let leaks =
             timeout(SETTLING + LOOK, leaks).await.context("the simulated vCenter does not answer")??;
+        let settled = seconds(jiff::SignedDuration::try_from(last.elapsed())?);
+        let well = format!("; no machine and no address left behind, {settled} after the last job");
+        self.judge(leaks, &well, out).await
+    }
+
+    /// Counts again from the simulated CDS, and tells: what is wrong with the jobs and otherwise, or that all is `well`.
+    async fn judge(&mut self, leaks: Vec<String>, well: &str, out: &mut Out) -> anyhow::Result<Ending> {
         let jobs = self.cds.jobs().await.context("the simulated CDS has ended")?;
         let mut tally = Tally::default();
         for job in &jobs {
@@ -321,33 +333,6 @@ impl Follower<'_> {
         }
         let mut wrong = recount::failures(&jobs, self.samples.made(), !self.args.faults);
         wrong.extend(leaks);
-        dump(self.nest, self.args).await?;
-        out.line(&format!("\n{}\n", tally.table())).await?;
-        let settled = seconds(jiff::SignedDuration::try_from(last.elapsed())?);
-        for line in wrong.iter().map(|line| format!("wrong        {line}")) {
-            out.line(&line).await?;
-        }
-        if !wrong.is_empty() {
-            return Ok(Ending::Failed);
-        }
-        let counts = tally.counts();
-        out.line(&format!(
-            "recounted    {} results, {} of them good; no machine and no address left behind, {settled} after the last job",
-            counts.ended(),
-            counts.success
-        ))
-        .await?;
-        Ok(Ending::Done)
-    }
-
-    /// Counts again from the simulated CDS, and tells; what is left on the vCenter is looked at when all has ended.
-    async fn judge(&mut self, out: &mut Out) -> anyhow::Result<Ending> {
-        let jobs = self.cds.jobs().await.context("the simulated CDS has ended")?;
-        let mut tally = Tally::default();
-        for job in &jobs {
-            tally.note(job);
-        }
-        let wrong = recount::failures(&jobs, self.samples.made(), !self.args.faults);
         dump(self.nest, self.args).await?;
         out.line(&format!("\n{}\n", tally.table())).await?;
         for line in wrong.iter().map(|line| format!("wrong        {line}")) {
@@ -358,7 +343,7 @@ impl Follower<'_> {
         }
         let counts = tally.counts();
         let results = format!("{} results, {} of them good", counts.ended(), counts.success);
-        out.line(&format!("recounted    {results}")).await?;
+        out.line(&format!("recounted    {results}{well}")).await?;
         Ok(Ending::Done)
     }
 
