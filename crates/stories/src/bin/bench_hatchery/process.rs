@@ -18,8 +18,8 @@ use super::theatre::Theatre;
 /// How many warm machines a job could take.
 const READY: &str = "cds_hatchery_vsphere_provision_ready_count";
 
-/// Beside so many VMs: memory after the first load and after the jobs, and how long a pass took.
-pub(crate) async fn memory_and_passes(vms: u32, jobs: u32) {
+/// Beside so many VMs: memory after the first load and after the jobs, and how many milliseconds a pass took.
+pub(crate) async fn memory_and_passes(vms: u32, jobs: u32) -> f64 {
     let players = Supervisor::new();
     let mut theatre = Theatre::open(vms, 10, &players).await;
     let begun = Instant::now();
@@ -58,6 +58,7 @@ pub(crate) async fn memory_and_passes(vms: u32, jobs: u32) {
     }
     players.shutdown(Duration::ZERO).await.ok();
     theatre.lab.close().await;
+    mean
 }
 
 /// What is asked of vCenter while nothing happens, counted by a proxy between the two.

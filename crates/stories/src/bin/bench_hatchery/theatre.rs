@@ -21,7 +21,7 @@ impl Theatre {
     /// With so many VMs of other people, and so many warm ones wanted.
     pub(crate) async fn open(vms: u32, warm: u32, players: &Supervisor) -> Self {
         let mut options = LabOptions { tables: LIMITS.to_owned(), ..LabOptions::default() };
-        let others = "[[datacenter.vm]]\nname = \"other-#\"\nannotation = \"somebody else's\"";
+        let others = "[[datacenter.vm]]\nname = \"other-#\"\ndisks = []\nannotation = \"somebody else's\"";
         options.model = format!("{}\n{others}\ncount = {vms}\n", options.model);
         options.vcenter.allow_local_exec = false;
         options.vcenter.programs =
