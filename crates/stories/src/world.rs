@@ -70,7 +70,7 @@ pub async fn connect_over(options: Options, dial: Arc<dyn Dial>) -> Result<Conne
 
 /// Looks again and again until a condition on the world outside holds. The limit only ends a test that has failed.
 pub async fn eventually<F: Future<Output = bool>>(what: &str, mut look: impl FnMut() -> F) {
-    for _ in 0..1200 {
+    for _ in 0..6000 {
         if look().await {
             return;
         }
