@@ -48,7 +48,7 @@ impl Keeper {
             Err(name) => {
                 let (machine, mark) = self.own(name)?;
                 let hold = Hold { until: after(keep), reason, wish: mark.hold_wish };
-                Ok((format!("{name} is kept until {}", hold.until), vec![self.keep(&machine, hold)]))
+                Ok((format!("{name} is kept until {:.0}", hold.until), vec![self.keep(&machine, hold)]))
             }
             Ok(of) => {
                 let id = format!("{:08x}", self.random.random::<u32>());
@@ -68,7 +68,7 @@ impl Keeper {
         }
         let Wish { of, count, until, .. } = &wish;
         let known = if self.is_known(of) { "" } else { "; nothing of it is known here at the moment" };
-        let told = format!("of the next workers of {of} that fail until {until}, {count} are kept{known}");
+        let told = format!("of the next workers of {of} that fail until {until:.0}, {count} are kept{known}");
         wishes.push(wish);
         self.write_down(wishes).map(|()| told)
     }

@@ -95,9 +95,9 @@ fn lines(status: &Status) -> String {
     let view = if status.complete { "all known" } else { "NOT all known" };
     let skew = status.skew_ms.map_or("not known".to_owned(), |ms| format!("{ms} ms ahead"));
     let mut rows = vec![
-        ["hatchery", &format!("{} (version {}, since {})", status.name, status.version, status.started)]
+        ["hatchery", &format!("{} (version {}, since {:.0})", status.name, status.version, status.started)]
             .map(printable),
-        ["looked at".to_owned(), status.at.to_string()],
+        ["looked at".to_owned(), format!("{:.0}", status.at)],
         ["queue".to_owned(), format!("{} jobs; {taking}", counts.queued)],
         ["warm".to_owned(), format!("{} ready, {} in the making", counts.warm, counts.warming)],
         [

@@ -128,7 +128,7 @@ pub(super) fn tables(held: &[Held], wishes: &[Wished]) -> Vec<String> {
     let mut parts = Vec::new();
     if !held.is_empty() {
         let rows = held.iter().map(|one| {
-            let until = one.until.to_string();
+            let until = format!("{:.0}", one.until);
             [&one.machine, &one.power, &one.model, &one.job, &until, &one.reason].map(|text| printable(text))
         });
         parts.push(table(["KEPT VM", "POWER", "MODEL", "JOB", "UNTIL", "WHY"], rows));
@@ -137,7 +137,7 @@ pub(super) fn tables(held: &[Held], wishes: &[Wished]) -> Vec<String> {
         let rows = wishes.iter().map(|one| {
             let (of, count) = (one.of.to_string(), format!("{} of {}", one.taken, one.count));
             let keep = format!("{:#}", jiff::SignedDuration::from_secs(one.keep));
-            [of, count, keep, one.until.to_string(), one.reason.clone()].map(|text| printable(&text))
+            [of, count, keep, format!("{:.0}", one.until), one.reason.clone()].map(|text| printable(&text))
         });
         parts.push(table(["KEEPS FAILED WORKERS OF", "TAKEN", "FOR", "WAITS UNTIL", "WHY"], rows));
     }

@@ -216,7 +216,7 @@ impl Claim {
                 .map(|machine| format!("left         {}, kept warm as {file} asks", named(machine))),
         );
         lines.extend(left.held.iter().map(|(machine, until, reason)| {
-            format!("left         {}, kept until {until}: {}", named(machine), printable(reason))
+            format!("left         {}, kept until {until:.0}: {}", named(machine), printable(reason))
         }));
         let held = left.held.iter().map(|(machine, ..)| machine);
         let stay: Vec<&Machine> = left.remove.iter().chain(&left.keep).chain(held).copied().collect();
