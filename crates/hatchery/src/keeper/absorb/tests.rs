@@ -225,11 +225,11 @@ fn a_doomed_machine_is_remembered_until_it_is_surely_gone() {
     state.flights.begin(id, Flight { work: spawn(), name, machine: None, address: None, footprint });
     let doom = Some((MachineId::new("vm-w"), Doom::SpawnFailed));
     state.absorb_ending(id, failed(|failure| failure.doomed = doom), at(0));
-    state.look(View::default(), at(1));
-    assert_eq!(state.doomed.len(), 1, "a view that is not whole shows no absence");
     look(&mut state, 2);
     assert_eq!(state.doomed.len(), 1, "the inventory may not show it yet");
-    look(&mut state, 3600);
+    state.look(View::default(), at(3600));
+    assert_eq!(state.doomed.len(), 1, "a view that is not whole shows no absence");
+    look(&mut state, 3601);
     assert!(state.doomed.is_empty());
 }
 
