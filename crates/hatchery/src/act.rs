@@ -137,7 +137,7 @@ impl Crew {
     }
 
     /// vCenter's time.
-    fn now(&self) -> Timestamp {
+    pub(crate) fn now(&self) -> Timestamp {
         let skew = *self.skew.borrow();
         self.clock.now().saturating_add(skew).unwrap_or(Timestamp::MAX)
     }

@@ -31,7 +31,7 @@ pub use held::{Held, Wished};
 pub use pages::{Beside, Board};
 pub use planned::{Act, Planned};
 pub use shown::{Status, Usage, Waiting, WarmWaiting};
-pub use status::{Host, monitoring};
+pub use status::{Host, monitoring, of_limit};
 use workers::worker_lines;
 pub use workers::{Known, WorkerLine};
 

@@ -26,23 +26,15 @@ pub type Reply = oneshot::Sender<Result<String, String>>;
 type Kept = oneshot::Receiver<Result<(), String>>;
 
 impl Keeper {
-    /// vCenter's time at this moment: nobody may have looked yet.
-    fn server_now(&self) -> Timestamp {
-        let skew = self.state.skew.unwrap_or_default();
-        self.crew.clock.now().saturating_add(skew).unwrap_or(Timestamp::MAX)
-    }
-
     /// Keeps a machine, or takes a wish.
     pub(super) fn hold(&mut self, order: &Order, reply: Reply) {
-        match self.ordered(order) {
-            Ok((told, kept)) => self.answer(reply, told, kept),
-            Err(why) => drop(reply.send(Err(why))),
-        }
+        let done = self.ordered(order);
+        self.answer(reply, done);
     }
 
     fn ordered(&mut self, order: &Order) -> Result<(String, Vec<Kept>), String> {
         let (keep, within) = order.check().map_err(|error| error.to_string())?;
-        let (now, reason) = (self.server_now(), order.reason.trim().to_owned());
+        let (now, reason) = (self.crew.now(), order.reason.trim().to_owned());
         let after = |time| now.saturating_add(time).unwrap_or(Timestamp::MAX);
         match order.of.subject() {
             Err(name) => {
@@ -83,10 +75,8 @@ impl Keeper {
 
     /// Lets a machine go, or withdraws a wish and lets go whom it kept.
     pub(super) fn release(&mut self, of: &Target, reply: Reply) {
-        match self.released(of) {
-            Ok((told, kept)) => self.answer(reply, told, kept),
-            Err(why) => drop(reply.send(Err(why))),
-        }
+        let done = self.released(of);
+        self.answer(reply, done);
     }
 
     fn released(&mut self, of: &Target) -> Result<(String, Vec<Kept>), String> {
@@ -105,9 +95,10 @@ impl Keeper {
         wishes.retain(|wish| wish.of != subject);
         let withdrawn = before - wishes.len();
         let owner = self.crew.wanted().name.clone();
+        let busy = self.state.flights.index();
         let kept = |(machine, mark): (&Machine, &Mark)| {
-            let busy = self.state.flights.index().has(machine);
-            (subject.is_of(mark) && self.is_kept(mark) && !busy).then(|| (machine.clone(), mark.clone()))
+            let is_meant = subject.is_of(mark) && self.is_kept(mark) && !busy.has(machine);
+            is_meant.then(|| (machine.clone(), mark.clone()))
         };
         let kept: Vec<_> = self.state.view.owned(&owner).filter_map(kept).collect();
         if withdrawn == 0 && kept.is_empty() {
@@ -121,7 +112,7 @@ impl Keeper {
     }
 
     fn is_kept(&self, mark: &Mark) -> bool {
-        mark.hold_until.is_some_and(|until| until > self.server_now())
+        mark.hold_until.is_some_and(|until| until > self.crew.now())
     }
 
     /// The only own machine of that name that nobody is at.
@@ -146,7 +137,7 @@ impl Keeper {
     }
 
     fn let_go(&mut self, machine: &Machine, mark: Mark) -> Kept {
-        let until = self.server_now();
+        let until = self.crew.now();
         self.keep(machine, Hold { until, reason: mark.hold_reason, wish: mark.hold_wish })
     }
 
@@ -169,7 +160,11 @@ impl Keeper {
     }
 
     /// Tells whoever asked once all of it is done.
-    fn answer(&self, reply: Reply, told: String, kept: Vec<Kept>) {
+    fn answer(&self, reply: Reply, done: Result<(String, Vec<Kept>), String>) {
+        let (told, kept) = match done {
+            Ok(begun) => begun,
+            Err(why) => return drop(reply.send(Err(why))),
+        };
         self.ask("answer about kept machines", async move {
             let mut failures = Vec::new();
             for kept in kept {
@@ -220,7 +215,7 @@ impl Keeper {
     }
 
     pub(super) fn absorb_outcome(&mut self, id: MachineId, outcome: Option<Outcome>) {
-        let (at, state) = (self.server_now(), &mut self.state);
+        let (at, state) = (self.crew.now(), &mut self.state);
         state.asking.remove(&id);
         match outcome {
             Some(outcome) => {

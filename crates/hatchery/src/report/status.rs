@@ -50,10 +50,10 @@ pub fn monitoring(
             line(LineStatus::Alarm, &component, "NOT running".to_owned())
         }
     }));
-    let max = |most: Option<u64>| most.map_or("unlimited".to_owned(), |most| most.to_string());
-    lines.push(ok("Workers", format!("{}/{}", report.started.len(), max(report.max_workers.map(u64::from)))));
-    lines.push(ok("CPUs", format!("{}/{}", report.ledger.cpus, max(report.max_cpus))));
-    lines.push(ok("MemoryMB", format!("{}/{}", report.ledger.memory_mb, max(report.max_memory_mb))));
+    let started = report.started.len() as u64;
+    lines.push(ok("Workers", of_limit(started, report.max_workers.map(u64::from))));
+    lines.push(ok("CPUs", of_limit(report.ledger.cpus, report.max_cpus)));
+    lines.push(ok("MemoryMB", of_limit(report.ledger.memory_mb, report.max_memory_mb)));
     lines.push(if report.complete {
         ok("VirtualMachines", report.machines.to_string())
     } else {
@@ -70,6 +70,11 @@ pub fn monitoring(
         lines.push(line(LineStatus::Warn, "Cleaning", stop.clone()));
     }
     MonitoringStatus { now, lines }
+}
+
+/// What is in use of what may be, as the lines of the status say it.
+pub fn of_limit(used: u64, most: Option<u64>) -> String {
+    most.map_or_else(|| format!("{used}/unlimited"), |most| format!("{used}/{most}"))
 }
 
 /// As Go writes durations: `1h2m3.5s`, `350ms`.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 
-use rookery_hatchery::report::Report;
+use rookery_hatchery::report::{Report, of_limit};
 
 use super::guests::Guests;
 use super::nest::LOGIN;
@@ -127,15 +127,12 @@ pub(super) fn open(tally: &Tally, report: &Report) -> Option<String> {
 
 /// What is in use of what may be, as the hatchery's status says it.
 fn capacity(report: &Report) -> String {
-    let of = |used: u64, most: Option<u64>| {
-        most.map_or_else(|| format!("{used}/unlimited"), |most| format!("{used}/{most}"))
-    };
     let ledger = &report.ledger;
     format!(
         "{} workers, {} CPUs, {} MB",
-        of(ledger.workers.into(), report.max_workers.map(u64::from)),
-        of(ledger.cpus, report.max_cpus),
-        of(ledger.memory_mb, report.max_memory_mb)
+        of_limit(ledger.workers.into(), report.max_workers.map(u64::from)),
+        of_limit(ledger.cpus, report.max_cpus),
+        of_limit(ledger.memory_mb, report.max_memory_mb)
     )
 }
 
