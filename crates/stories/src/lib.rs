@@ -35,6 +35,6 @@ pub use proxy::{Amend, Exchange, Held, Proxy};
 pub use raw::{Raw, Refused, enveloped};
 pub use sim::Sim;
 pub use terminal::Terminal;
-pub use tools::{tool, workspace};
+pub use tools::{resident, tool, workspace};
 pub use vcsim::{Vcsim, VcsimOptions, only_on_vcsim};
 pub use world::{Connected, connect, connect_over, eventually, options};

@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use rookery_cds_sim::{Fault, NewJob, Status, Trouble};
 use rookery_daemon::Clock;
-use rookery_stories::{Govc, Lab, LabOptions, eventually, read_page};
+use rookery_stories::{Govc, Lab, LabOptions, Scene, eventually, read_page};
 use serde_json::{Value, json};
 
 use super::history::{asked, line, lives, peace, refuse, requests, trouble};
@@ -109,6 +109,21 @@ async fn a_worker_that_runs_too_long_goes_and_one_that_does_not_stays() {
     lab.close().await;
 }
 
+/// The machine of a silent worker goes after its time, and the job is given back once and succeeds on another one.
+async fn runs_elsewhere(lab: &Lab, scene: &Scene, job: &str) {
+    eventually("a machine was made", async || {
+        !lives(lab).await.is_empty() && scene.hatchery.board.report.borrow().flights.is_empty()
+    })
+    .await;
+    let silent = lives(lab).await.into_keys().next().expect("a machine");
+    backdate(lab, &silent, 61).await;
+    goes(lab, &silent).await;
+    peace(lab).await;
+    let ended = lab.ended(job).await;
+    assert_eq!((ended.status, ended.releases), (Status::Success, 1), "{ended:#?}");
+    assert_ne!(ended.worker_name, silent);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_that_never_registers_goes_and_its_job_runs_elsewhere() {
     let lab = Lab::start(quick()).await;
@@ -116,17 +131,7 @@ async fn a_worker_that_never_registers_goes_and_its_job_runs_elsewhere() {
     trouble(&lab, Fault::next(1, "/download/worker/*", Trouble::Slow { milliseconds: 600_000 })).await;
     let scene = lab.hatch().await;
     let job = lab.v2_job(Lab::DEBIAN, "true").await;
-    eventually("a machine was made", async || {
-        !lives(&lab).await.is_empty() && scene.hatchery.board.report.borrow().flights.is_empty()
-    })
-    .await;
-    let silent = lives(&lab).await.into_keys().next().expect("a machine");
-    backdate(&lab, &silent, 61).await;
-    goes(&lab, &silent).await;
-    peace(&lab).await;
-    let ended = lab.ended(&job).await;
-    assert_eq!((ended.status, ended.releases), (Status::Success, 1), "{ended:#?}");
-    assert_ne!(ended.worker_name, silent);
+    runs_elsewhere(&lab, &scene, &job).await;
     let reads: Vec<_> = requests(&lab).await;
     let release = reads.iter().position(|entry| entry.method == "DELETE").expect("it was released");
     let detail = format!("/v2/queue/default/job/{job}");
@@ -145,17 +150,7 @@ async fn a_v1_job_whose_machine_goes_runs_elsewhere_at_once() {
     let scene = lab.hatch().await;
     let model = Some(format!("{}@main", Lab::DEBIAN));
     let job = lab.enqueue(NewJob { model, ..NewJob::v1("true") }).await;
-    eventually("a machine was made", async || {
-        !lives(&lab).await.is_empty() && scene.hatchery.board.report.borrow().flights.is_empty()
-    })
-    .await;
-    let silent = lives(&lab).await.into_keys().next().expect("a machine");
-    backdate(&lab, &silent, 61).await;
-    goes(&lab, &silent).await;
-    peace(&lab).await;
-    let ended = lab.ended(&job).await;
-    assert_eq!((ended.status, ended.releases), (Status::Success, 1), "{ended:#?}");
-    assert_ne!(ended.worker_name, silent);
+    runs_elsewhere(&lab, &scene, &job).await;
     scene.stop().await;
     lab.close().await;
 }

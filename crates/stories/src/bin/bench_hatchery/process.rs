@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use rookery_daemon::Supervisor;
-use rookery_stories::{Proxy, eventually, read_page};
+use rookery_stories::{Proxy, eventually, read_page, resident};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
@@ -141,11 +141,7 @@ impl Hatchery {
 
     /// Resident memory in MiB.
     fn memory(&self) -> f64 {
-        let pid = self.child.id().expect("it runs");
-        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("Linux");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("it has memory");
-        let kib: u32 = line.trim().trim_end_matches("kB").trim().parse().expect("a number");
-        f64::from(kib) / 1024.0
+        resident(self.child.id().expect("it runs"))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::process::Stdio;
 use std::time::Instant;
 
-use rookery_stories::{Vcsim, VcsimOptions};
+use rookery_stories::{Vcsim, VcsimOptions, resident};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 
@@ -48,10 +48,7 @@ impl Server {
             Process::Ours(child) => child.id().expect("it runs"),
             Process::Vcsim(vcsim) => vcsim.pid(),
         };
-        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("Linux");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("it has memory");
-        let kib: u32 = line.trim().trim_end_matches("kB").trim().parse().expect("a number");
-        f64::from(kib) / 1024.0
+        resident(pid)
     }
 }
 
