@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, pending};
 use hyper::body::Incoming;
 use hyper::header::{COOKIE, HeaderName};
 use hyper::{Response, StatusCode};
@@ -31,7 +32,7 @@ use crate::error::CallError;
 use crate::http::{self, Exchange};
 use crate::rate::Rate;
 use crate::rest::{self, RestSession};
-use crate::session::{Credentials, Session};
+use crate::session::{Credentials, LoginAs, Session};
 use crate::version::negotiate;
 
 /// Repeatable calls are tried this often beyond the first time.
@@ -91,7 +92,7 @@ pub struct Client(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     wire: Wire,
-    credentials: Credentials,
+    login: LoginAs,
     session: Session,
     rest: RestSession,
     content: ServiceContent,
@@ -121,12 +122,12 @@ impl Client {
             .session_manager
             .clone()
             .ok_or(CallError::Unavailable { method: RetrieveServiceContent::NAME, status: StatusCode::OK })?;
-        let credentials = Credentials { user: options.user, password: options.password };
+        let login = LoginAs::new(Credentials { user: options.user, password: options.password });
         let session = Session::new(manager);
-        session.renew(&wire, &credentials, 0, "Login").await?;
+        session.renew(&wire, &login, 0, Login::NAME).await?;
         let (rest, random) = (RestSession::default(), Mutex::new(random));
         let logins = Supervisor::new();
-        Ok(Self(Arc::new(Inner { wire, credentials, session, rest, content, random, logins })))
+        Ok(Self(Arc::new(Inner { wire, login, session, rest, content, random, logins })))
     }
 
     /// The server's well-known objects.
@@ -195,14 +196,24 @@ impl Client {
         let Inner { wire, session, .. } = &*self.0;
         let used = session.current();
         if let Some(token) = used.token {
-            match wire.call(method, Some(&token.cookie), deadline).await {
-                Err(error) if error.is(FaultKind::NotAuthenticated) => {}
-                result => return result.map(|(output, _)| output),
+            // A server need not end the long poll of a session that has ended; the new session knows nothing of it.
+            let replaced: BoxFuture<'_, ()> = if M::NAME == WaitForUpdatesEx::NAME {
+                session.is_replaced(used.generation).boxed()
+            } else {
+                pending().boxed()
+            };
+            tokio::select! {
+                biased;
+                result = wire.call(method, Some(&token.cookie), deadline) => match result {
+                    Err(error) if error.is(FaultKind::NotAuthenticated) => {}
+                    result => return result.map(|(output, _)| output),
+                },
+                () = replaced => {}
             }
         }
         let inner = Arc::clone(&self.0);
         self.log_in(M::NAME, async move {
-            inner.session.renew(&inner.wire, &inner.credentials, used.generation, M::NAME).await
+            inner.session.renew(&inner.wire, &inner.login, used.generation, M::NAME).await
         })
         .await?;
         let token = session.current().token;
@@ -241,7 +252,7 @@ impl Client {
         }
         let (inner, method) = (Arc::clone(&self.0), request.what);
         self.log_in(method, async move {
-            inner.rest.renew(&inner.wire, &inner.credentials, used.generation, method).await
+            inner.rest.renew(&inner.wire, &inner.login, used.generation, method).await
         })
         .await?;
         let id = session.current().token.ok_or(CallError::Closed { method })?;
@@ -264,6 +275,19 @@ impl Client {
             report.send(login.await).ok();
         });
         outcome.map(move |outcome| outcome.unwrap_or(Err(CallError::Closed { method })))
+    }
+
+    /// Logs in as somebody else, who logs in from now on; the session before ends, and its calls are repeated in the new
+    /// one. If the server refuses, nothing changes; if it could not be asked, the next login asks it.
+    pub async fn change_login(&self, user: String, password: SecretString) -> Result<(), CallError> {
+        let inner = Arc::clone(&self.0);
+        self.log_in(Login::NAME, async move {
+            let Inner { wire, session, rest, login, .. } = &*inner;
+            session.change(wire, login, Credentials { user, password }).await?;
+            rest.forget(wire).await;
+            Ok(())
+        })
+        .await
     }
 
     /// Ends the session, and the one of the REST service if there is one. Calls that come later fail.

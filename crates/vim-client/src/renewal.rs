@@ -2,9 +2,9 @@
 //! the caller's business.
 
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::error::CallError;
@@ -17,7 +17,7 @@ const AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// One login at a time. `T` is what identifies it to the server.
 #[derive(Debug, Default)]
 pub(crate) struct Renewal<T> {
-    current: Mutex<Current<T>>,
+    current: watch::Sender<Current<T>>,
     /// Held while logging in or out: whoever waits for it finds a renewed login, or a fresh failure.
     gate: tokio::sync::Mutex<Gate>,
 }
@@ -45,7 +45,14 @@ pub(crate) struct Gate {
 impl<T: Clone> Renewal<T> {
     /// The login to use for the next call.
     pub(crate) fn current(&self) -> Current<T> {
-        self.with_current(|current| current.clone())
+        self.current.borrow().clone()
+    }
+
+    /// Waits until another login has taken the place of this one.
+    pub(crate) async fn is_replaced(&self, generation: u64) {
+        let mut logins = self.current.subscribe();
+        // The sender lives as long as this.
+        logins.wait_for(|current| current.generation != generation).await.ok();
     }
 
     /// Logs in unless somebody else did since `used` was current.
@@ -70,8 +77,7 @@ impl<T: Clone> Renewal<T> {
         match login.await {
             Ok(token) => {
                 gate.failed = None;
-                let renewed = Current { generation: used + 1, token: Some(token) };
-                self.with_current(|current| *current = renewed);
+                self.put(Some(token));
                 Ok(())
             }
             Err(error) => {
@@ -86,15 +92,44 @@ impl<T: Clone> Renewal<T> {
         }
     }
 
+    /// Logs in otherwise than before. What was current goes on until then, and is to be ended after it; if the login
+    /// fails, it goes on.
+    pub(crate) async fn replace(
+        &self,
+        for_method: &'static str,
+        login: impl Future<Output = Result<T, CallError>>,
+    ) -> Result<Option<T>, CallError> {
+        let mut gate = self.gate.lock().await;
+        if gate.closed {
+            return Err(CallError::Closed { method: for_method });
+        }
+        let token = login.await?;
+        gate.failed = None;
+        Ok(self.put(Some(token)))
+    }
+
+    /// Whoever comes next logs in. What was current is to be ended.
+    pub(crate) async fn forget(&self) -> Option<T> {
+        let mut gate = self.gate.lock().await;
+        gate.failed = None;
+        self.put(None)
+    }
+
     /// No login comes after this. What was current is to be ended, while the gate is held.
     pub(crate) async fn close(&self) -> (tokio::sync::MutexGuard<'_, Gate>, Option<T>) {
         let mut gate = self.gate.lock().await;
         gate.closed = true;
-        let token = self.with_current(|current| current.token.take());
+        let mut token = None;
+        self.current.send_modify(|current| token = current.token.take());
         (gate, token)
     }
 
-    fn with_current<R>(&self, work: impl FnOnce(&mut Current<T>) -> R) -> R {
-        work(&mut self.current.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Another login from now on; gives the one before.
+    fn put(&self, mut token: Option<T>) -> Option<T> {
+        self.current.send_modify(|current| {
+            current.generation += 1;
+            std::mem::swap(&mut current.token, &mut token);
+        });
+        token
     }
 }

@@ -7,14 +7,15 @@ use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
 use hyper::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HeaderName};
 use hyper::{Method, StatusCode};
+use rookery_daemon::telemetry::chain;
 use secrecy::ExposeSecret;
 use serde::Deserialize;
-use tracing::{debug, info};
+use tracing::{debug, info, warn};
 
 use crate::client::Wire;
 use crate::error::CallError;
 use crate::renewal::{Current, Renewal};
-use crate::session::Credentials;
+use crate::session::{Credentials, LoginAs};
 
 const SESSION: &str = "/rest/com/vmware/cis/session";
 const SESSION_ID: HeaderName = HeaderName::from_static("vmware-api-session-id");
@@ -51,26 +52,37 @@ impl RestSession {
     pub(crate) async fn renew(
         &self,
         wire: &Wire,
-        credentials: &Credentials,
+        login: &LoginAs,
         used: u64,
         what: &'static str,
     ) -> Result<(), CallError> {
-        self.0.renew(used, what, log_in(wire, credentials)).await
+        self.0.renew(used, what, async { log_in(wire, &login.current()).await }).await
     }
 
     /// Ends the session, if there is one. Later requests fail instead of logging in again.
     pub(crate) async fn close(&self, wire: &Wire) -> Result<(), CallError> {
         let (_gate, id) = self.0.close().await;
-        let Some(id) = id else { return Ok(()) };
-        let what = "the REST logout";
-        let logout = Request { what, method: Method::DELETE, path: SESSION.to_owned(), body: None };
-        let Answer { status, .. } = send(wire, &logout, (SESSION_ID, &id), wire.deadlines.call).await?;
-        // A session that the server has forgotten is ended, too.
-        if status.is_success() || status == StatusCode::UNAUTHORIZED {
-            Ok(())
-        } else {
-            Err(CallError::Unavailable { method: what, status })
+        log_out(wire, id).await
+    }
+
+    /// Ends the session, if there is one. The next request logs in again.
+    pub(crate) async fn forget(&self, wire: &Wire) {
+        if let Err(error) = log_out(wire, self.0.forget().await).await {
+            warn!(error = %chain(&error), "the REST session before lasts until vCenter ends it");
         }
+    }
+}
+
+async fn log_out(wire: &Wire, session: Option<String>) -> Result<(), CallError> {
+    let Some(id) = session else { return Ok(()) };
+    let what = "the REST logout";
+    let logout = Request { what, method: Method::DELETE, path: SESSION.to_owned(), body: None };
+    let Answer { status, .. } = send(wire, &logout, (SESSION_ID, &id), wire.deadlines.call).await?;
+    // A session that the server has forgotten is ended, too.
+    if status.is_success() || status == StatusCode::UNAUTHORIZED {
+        Ok(())
+    } else {
+        Err(CallError::Unavailable { method: what, status })
     }
 }
 

@@ -1,12 +1,13 @@
 //! The SOAP session, and who logs in.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use rookery_vim::methods::{Login, Logout};
+use rookery_daemon::telemetry::chain;
+use rookery_vim::methods::{Login, Logout, Method as _};
 use rookery_vim::{FaultKind, Hidden, MoRef};
 use secrecy::{ExposeSecret, SecretString};
-use tracing::info;
+use tracing::{info, warn};
 
 use crate::client::Wire;
 use crate::error::CallError;
@@ -23,6 +24,24 @@ impl Credentials {
     /// That the server did not take them.
     pub(crate) fn refused(&self, wire: &Wire) -> CallError {
         CallError::Credentials { endpoint: wire.endpoint.to_string(), user: self.user.clone() }
+    }
+}
+
+/// Who logs in next. It is asked when a login begins, not when somebody decides to wait for one.
+#[derive(Debug)]
+pub(crate) struct LoginAs(Mutex<Arc<Credentials>>);
+
+impl LoginAs {
+    pub(crate) fn new(credentials: Credentials) -> Self {
+        Self(Mutex::new(Arc::new(credentials)))
+    }
+
+    pub(crate) fn current(&self) -> Arc<Credentials> {
+        Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn change(&self, credentials: Credentials) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(credentials);
     }
 }
 
@@ -57,21 +76,53 @@ impl Session {
         self.login.current()
     }
 
+    /// Waits until another login has taken the place of this one.
+    pub(crate) async fn is_replaced(&self, generation: u64) {
+        self.login.is_replaced(generation).await;
+    }
+
     /// Logs in unless somebody else did since `used` was current.
     pub(crate) async fn renew(
         &self,
         wire: &Wire,
-        credentials: &Credentials,
+        login: &LoginAs,
         used: u64,
         for_method: &'static str,
     ) -> Result<(), CallError> {
-        self.login.renew(used, for_method, self.log_in(wire, credentials)).await
+        let renewed = async { self.log_in(wire, &login.current()).await };
+        self.login.renew(used, for_method, renewed).await
+    }
+
+    /// Logs in as somebody else, who logs in from now on, and ends the session before. If the server refuses, nothing
+    /// changes; if it could not be asked, the next login asks it.
+    pub(crate) async fn change(
+        &self,
+        wire: &Wire,
+        login: &LoginAs,
+        to: Credentials,
+    ) -> Result<(), CallError> {
+        let changed = async {
+            let outcome = self.log_in(wire, &to).await;
+            if outcome.as_ref().err().is_none_or(CallError::is_transient) {
+                login.change(to);
+            }
+            outcome
+        };
+        let before = self.login.replace(Login::NAME, changed).await?;
+        if let Err(error) = self.log_out(wire, before).await {
+            warn!(error = %chain(&error), "the session before lasts until vCenter ends it");
+        }
+        Ok(())
     }
 
     /// Logs out. Later calls fail instead of logging in again.
     pub(crate) async fn close(&self, wire: &Wire) -> Result<(), CallError> {
         let (_gate, token) = self.login.close().await;
-        let Some(token) = token else { return Ok(()) };
+        self.log_out(wire, token).await
+    }
+
+    async fn log_out(&self, wire: &Wire, session: Option<Arc<Token>>) -> Result<(), CallError> {
+        let Some(token) = session else { return Ok(()) };
         let logout = Logout { this: self.manager.clone() };
         match wire.call(&logout, Some(&token.cookie), wire.deadlines.call).await {
             Ok(_) => Ok(()),

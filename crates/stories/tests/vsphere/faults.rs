@@ -94,6 +94,32 @@ async fn concurrent_calls_share_one_new_login() {
 }
 
 #[tokio::test]
+async fn another_login_takes_over_and_one_that_is_refused_changes_nothing() {
+    let vcsim = Vcsim::start(VcsimOptions::tls(2)).await;
+    let govc = Govc::new(&vcsim);
+    let ours = connect(vcsim.address()).await;
+    let snapshot = ours.inventory.complete().await.expect("it loads");
+    let vm = snapshot.named("DC0_H0_VM1").next().expect("it is there").id.clone();
+    let first = ours.client.session_key().expect("logged in");
+    let wrong = ours.client.change_login(Vcsim::USER.to_owned(), "wrong".into()).await;
+    assert!(matches!(wrong, Err(CallError::Credentials { .. })), "{wrong:?}");
+    assert_eq!(govc.sessions().await, std::slice::from_ref(&first));
+
+    let right = ours.client.change_login(Vcsim::USER.to_owned(), Vcsim::PASSWORD.into()).await;
+    right.expect("a refusal is no reason to wait with other credentials");
+    let second = ours.client.session_key().expect("logged in");
+    assert_ne!(second, first);
+    assert_eq!(govc.sessions().await, [second], "the session before has ended");
+    govc.run(&["vm.power", "-off", "DC0_H0_VM1"]).await;
+    ours.inventory.wait_for(&vm, PATIENCE, off).await.expect("changes arrive in the new session");
+    let client = ours.client.clone();
+    ours.close().await;
+    let late = client.change_login(Vcsim::USER.to_owned(), Vcsim::PASSWORD.into()).await;
+    assert!(matches!(late, Err(CallError::Closed { .. })), "{late:?}");
+    assert_eq!(govc.sessions().await, Vec::<String>::new());
+}
+
+#[tokio::test]
 async fn after_a_restart_of_vcenter_the_inventory_is_built_again_and_nothing_was_called_gone() {
     let mut vcsim = Vcsim::start(VcsimOptions::tls(3)).await;
     let ours = connect(vcsim.address()).await;

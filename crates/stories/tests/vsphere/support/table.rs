@@ -61,9 +61,10 @@ pub(super) const TABLE: &[Row] = &[
         ]),
     },
     Row {
-        operation: "log in, renew, log out",
-        calls: &["client::connect", "client::close"],
+        operation: "log in, renew, log in as somebody else, log out",
+        calls: &["client::connect", "client::change_login", "client::close"],
         shown: In(&[
+            "faults::another_login_takes_over_and_one_that_is_refused_changes_nothing",
             "faults::a_session_ended_by_another_client_during_the_long_poll_is_renewed_and_nothing_is_missed",
             "faults::concurrent_calls_share_one_new_login",
             "faults::a_wrong_password_is_one_clear_error_and_one_attempt",
