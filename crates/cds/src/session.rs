@@ -47,7 +47,6 @@ pub(crate) trait Protocol: Send + Sync + 'static {
 pub(crate) struct Session<P: Protocol> {
     pub(crate) api: Arc<Api>,
     pub(crate) identity: Arc<Identity>,
-    token: SecretString,
     current: Mutex<Option<Arc<Grant<P>>>>,
     /// Held while signing in or out: whoever waits for it finds a new session, or a fresh failure.
     gate: tokio::sync::Mutex<Gate>,
@@ -67,10 +66,12 @@ struct Life {
     end: Timestamp,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Gate {
     closed: bool,
     failed: Option<(Instant, CdsError)>,
+    /// What signs in.
+    token: SecretString,
 }
 
 impl<P: Protocol> fmt::Debug for Session<P> {
@@ -84,7 +85,8 @@ impl<P: Protocol> fmt::Debug for Session<P> {
 
 impl<P: Protocol> Session<P> {
     pub(crate) fn new(api: Arc<Api>, identity: Arc<Identity>, token: SecretString) -> Self {
-        Self { api, identity, token, current: Mutex::default(), gate: tokio::sync::Mutex::default() }
+        let gate = tokio::sync::Mutex::new(Gate { closed: false, failed: None, token });
+        Self { api, identity, current: Mutex::default(), gate }
     }
 
     /// Makes a call: signs in where that is needed, and repeats what may be repeated.
@@ -126,7 +128,7 @@ impl<P: Protocol> Session<P> {
         }
         let outcome = match &gate.failed {
             Some((until, error)) if Instant::now() < *until => Err(error.clone()),
-            Some(_) | None => self.sign_in().await.inspect_err(|error| {
+            Some(_) | None => self.sign_in(&gate.token).await.inspect_err(|error| {
                 gate.failed = Some((Instant::now() + AFTER_FAILURE, error.clone()));
             }),
         };
@@ -143,6 +145,21 @@ impl<P: Protocol> Session<P> {
             }
             (Err(error), _) => Err(error.before(for_what)),
         }
+    }
+
+    /// Signs in with another token, which signs in from now on. One that CDS refuses changes nothing; one that could not
+    /// be tried is, with the next sign-in.
+    pub(crate) async fn change_token(&self, token: SecretString) -> Result<(), CdsError> {
+        let mut gate = self.gate.lock().await;
+        if gate.closed {
+            return Err(CdsError::SignedOut { what: "sign in with another token".to_owned() });
+        }
+        let signed_in = self.sign_in(&token).await;
+        if !matches!(signed_in, Err(CdsError::SignIn { .. })) {
+            (gate.token, gate.failed) = (token, None);
+        }
+        self.set(Some(signed_in?));
+        Ok(())
     }
 
     /// Drops a session that CDS does not accept, unless it was renewed already.
@@ -164,9 +181,9 @@ impl<P: Protocol> Session<P> {
         }
     }
 
-    async fn sign_in(&self) -> Result<Arc<Grant<P>>, CdsError> {
+    async fn sign_in(&self, token: &SecretString) -> Result<Arc<Grant<P>>, CdsError> {
         let what = format!("sign in hatchery {}", self.identity.name);
-        let introduction = P::introduction(&self.identity, &self.token);
+        let introduction = P::introduction(&self.identity, token);
         let call = Call::new(what, Method::POST, P::SIGN_IN, Repeat::Harmless).with(&introduction)?;
         let mut retries = 0;
         let answer = loop {

@@ -10,6 +10,7 @@ use hyper::Method;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use rookery_daemon::Supervisor;
+use secrecy::SecretString;
 use tokio::sync::mpsc;
 
 use crate::api::{Call, Repeat};
@@ -41,6 +42,12 @@ impl V1 {
     /// Signs in if need be, and gives what CDS knows this hatchery as.
     pub async fn service(&self) -> Result<Service, CdsError> {
         Ok(self.session.grant("sign in").await?.registered.clone())
+    }
+
+    /// Signs in with another token, which signs in from now on. One that CDS refuses changes nothing; one that could not
+    /// be tried is, with the next sign-in.
+    pub async fn change_token(&self, token: SecretString) -> Result<(), CdsError> {
+        self.session.change_token(token).await
     }
 
     /// Signs out. Later calls fail instead of signing in again.

@@ -10,6 +10,7 @@ use hyper::Method;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use rookery_daemon::Supervisor;
+use secrecy::SecretString;
 use tokio::sync::mpsc;
 
 use crate::api::{Call, Repeat};
@@ -45,6 +46,12 @@ impl V2 {
     /// The region whose jobs this hatchery serves: CDS decides it. Signs in if need be.
     pub async fn region(&self) -> Result<String, CdsError> {
         Ok(self.session.grant("sign in").await?.registered.region.clone())
+    }
+
+    /// Signs in with another token, which signs in from now on. One that CDS refuses changes nothing; one that could not
+    /// be tried is, with the next sign-in.
+    pub async fn change_token(&self, token: SecretString) -> Result<(), CdsError> {
+        self.session.change_token(token).await
     }
 
     /// Says that the hatchery lives, and how it is.

@@ -199,3 +199,47 @@ async fn the_systems_of_v2_jobs_stand_at_the_top_of_the_configuration() {
         &json!({"commonConfiguration": {"osArch": []}, "osArch": ["linux/amd64", "linux/arm64"]})
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn another_token_signs_in_at_once_and_one_that_is_refused_changes_nothing() {
+    let kit = Kit::new(|asked| {
+        let refused = asked.uri == BUILTIN && asked.body["token"] == "revoked";
+        if refused { Some(refusal(401, 10)) } else { workers(asked) }
+    });
+    kit.v1().workers().await.unwrap();
+    let error = kit.v1().change_token("revoked".into()).await.unwrap_err();
+    assert!(matches!(error, CdsError::SignIn { .. }), "{error:?}");
+    kit.v1().workers().await.unwrap();
+    kit.v1().change_token("token-3".into()).await.unwrap();
+    kit.v1().workers().await.unwrap();
+    kit.server.forget_sessions();
+    kit.v1().workers().await.unwrap();
+    let asked = kit.server.asked();
+    let shown: Vec<_> =
+        asked.iter().filter(|asked| asked.uri == BUILTIN).map(|asked| &asked.body["token"]).collect();
+    assert_eq!(shown, ["token-1", "revoked", "token-3", "token-3"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_token_that_could_not_be_tried_signs_in_next() {
+    let kit = Kit::new(workers);
+    kit.v2().workers().await.unwrap();
+    kit.server.refuse_connections(true);
+    kit.v2().change_token("token-3".into()).await.unwrap_err();
+    kit.server.refuse_connections(false);
+    kit.v2().workers().await.unwrap();
+    assert_eq!(kit.server.count(HATCHERY), 1, "the session before goes on");
+    kit.server.forget_sessions();
+    kit.v2().workers().await.unwrap();
+    let last = kit.server.asked().into_iter().rfind(|asked| asked.uri == HATCHERY).unwrap();
+    assert_eq!(last.body["token"], "token-3");
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_signs_in_again_after_the_sign_out() {
+    let kit = Kit::new(workers);
+    kit.v1().sign_out().await.unwrap();
+    let error = kit.v1().change_token("token-3".into()).await.unwrap_err();
+    assert!(matches!(error, CdsError::SignedOut { .. }), "{error:?}");
+    assert_eq!(kit.server.count(BUILTIN), 0);
+}
