@@ -1,6 +1,7 @@
 //! A hatchery from its parts: sessions, inventory, keeper, sources, heartbeat, pages; and its end.
 
 mod company;
+mod reload;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -446,11 +447,6 @@ pub fn site_names(settings: &Settings) -> SiteNames {
 }
 
 impl Running {
-    /// Takes other settings over, as far as that is possible without a restart.
-    pub async fn reload(&self, settings: &Settings) {
-        self.keeper.send(Message::Wanted(Arc::new(Wanted::new(settings)))).await.ok();
-    }
-
     /// Takes no new jobs, or takes them again.
     pub async fn drain(&self, draining: bool) {
         self.keeper.send(Message::Drain(draining)).await.ok();

@@ -44,7 +44,7 @@ pub use keys::{Effective, KEYS, Key, WhenUnset};
 pub use log::{Level, Log};
 pub use models::{Credential, DefaultModel, Models, Place};
 pub use provision::{Limits, LogServer, Queue, SlowSpawn, Worker, WorkerApi, WorkerLogs};
-pub use reload::{Reload, reload};
+pub use reload::{differences, reload};
 pub use reported::reported;
 pub use section::ReadSecret;
 pub use url::{HostPort, InvalidAddress, Url};

@@ -13,6 +13,7 @@ mod hatchery {
     mod cli;
     mod company;
     mod crash;
+    mod credentials;
     mod flavors;
     mod history;
     mod holds;

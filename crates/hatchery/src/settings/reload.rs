@@ -1,32 +1,34 @@
 //! What a running hatchery takes up of a changed file.
 
-use super::{KEYS, Key, Log, Models, Settings, Warm};
+use secrecy::SecretString;
 
-/// What comes of a changed file.
-#[derive(Debug, Clone)]
-pub struct Reload {
-    /// The settings that act from now on.
-    pub settings: Settings,
-    /// Keys whose change was taken up.
-    pub changed: Vec<&'static str>,
-    /// Keys whose change waits for a restart.
-    pub needs_restart: Vec<&'static str>,
+use super::{Api, KEYS, Key, Log, Models, Settings, VCenter, Warm};
+
+/// The settings that act from now on: of the new ones what can be changed while the hatchery runs.
+pub fn reload(old: &Settings, new: &Settings) -> Settings {
+    let Settings { limits, flavors, warm, models, log, vcenter, api, .. } = new.clone();
+    // Which protocols are spoken is settled at the start.
+    let other = |old: &Option<SecretString>, new: Option<SecretString>| {
+        if old.is_some() && new.is_some() { new } else { old.clone() }
+    };
+    Settings {
+        limits,
+        flavors,
+        warm: Warm { pools: warm.pools, concurrency: warm.concurrency, ..old.warm.clone() },
+        models: Models { credentials: models.credentials, ..old.models.clone() },
+        log: Log { level: log.level, ..old.log },
+        vcenter: VCenter { user: vcenter.user, password: vcenter.password, ..old.vcenter.clone() },
+        api: Api {
+            token: other(&old.api.token, api.token),
+            token_v2: other(&old.api.token_v2, api.token_v2),
+            ..old.api.clone()
+        },
+        ..old.clone()
+    }
 }
 
-/// Takes up of the new settings what can be changed while the hatchery runs.
-pub fn reload(old: &Settings, new: Settings) -> Reload {
-    let differs = |key: &&Key| !(key.value)(old).is_same(&(key.value)(&new));
-    let (changed, waiting): (Vec<_>, Vec<_>) =
-        KEYS.iter().copied().flatten().filter(differs).partition(|key| key.reloads);
-    let paths = |keys: Vec<&Key>| keys.into_iter().map(|key| key.path).collect();
-    let (changed, needs_restart) = (paths(changed), paths(waiting));
-    let settings = Settings {
-        limits: new.limits,
-        flavors: new.flavors,
-        warm: Warm { pools: new.warm.pools, concurrency: new.warm.concurrency, ..old.warm.clone() },
-        models: Models { credentials: new.models.credentials, ..old.models.clone() },
-        log: Log { level: new.log.level, ..old.log },
-        ..old.clone()
-    };
-    Reload { settings, changed, needs_restart }
+/// The keys whose values differ.
+pub fn differences(one: &Settings, other: &Settings) -> Vec<&'static str> {
+    let differs = |key: &&Key| !(key.value)(one).is_same(&(key.value)(other));
+    KEYS.iter().copied().flatten().filter(differs).map(|key| key.path).collect()
 }

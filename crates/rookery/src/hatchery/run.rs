@@ -171,21 +171,23 @@ async fn reload(file: &Path, old: Settings, hatchery: &Running, filter: Option<&
         }
     };
     tell(&loaded);
-    let reload = settings::reload(&old, loaded.settings);
-    hatchery.reload(&reload.settings).await;
-    if let Some(filter) = filter.filter(|_| reload.settings.log.level != old.log.level)
-        && let Err(error) = filter.change(filter_of(reload.settings.log.level))
+    let acting = hatchery.reload(&old, &loaded.settings).await;
+    if let Some(filter) = filter.filter(|_| acting.log.level != old.log.level)
+        && let Err(error) = filter.change(filter_of(acting.log.level))
     {
         warn!(%error, "what is logged stays as it was");
     }
-    let (changed, waiting) = (reload.changed.join(", "), reload.needs_restart.join(", "));
+    let changed = settings::differences(&old, &acting).join(", ");
+    // What was refused has been told; it waits for a better file, not for a restart.
+    let waiting =
+        settings::differences(&settings::reload(&old, &loaded.settings), &loaded.settings).join(", ");
     match (changed.as_str(), waiting.as_str()) {
         ("", "") => info!("settings read again: nothing has changed"),
         (_, "") => info!(changed, "settings read again"),
         ("", _) => warn!(waiting, "settings read again: what has changed waits for a restart"),
         (_, _) => warn!(changed, waiting, "settings read again: some of it waits for a restart"),
     }
-    reload.settings
+    acting
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 /// A folder with a settings file, and with all that the program keeps while it runs.
-struct Desk {
+pub(super) struct Desk {
     folder: TempDir,
     file: PathBuf,
 }
@@ -21,7 +21,7 @@ impl Desk {
         Self::with(&lab.settings_text())
     }
 
-    fn with(text: &str) -> Self {
+    pub(super) fn with(text: &str) -> Self {
         let folder = TempDir::new().expect("a folder");
         let file = folder.path().join("hatchery.toml");
         let desk = Self { folder, file };
@@ -29,7 +29,7 @@ impl Desk {
         desk
     }
 
-    fn write(&self, text: &str) {
+    pub(super) fn write(&self, text: &str) {
         fs::write(&self.file, text).expect("a file");
         fs::set_permissions(&self.file, PermissionsExt::from_mode(0o600)).expect("a private file");
     }
@@ -42,12 +42,12 @@ impl Desk {
             .with("ROOKERY_RUNTIME_DIR", runtime)
     }
 
-    fn run(&self) -> Program {
+    pub(super) fn run(&self) -> Program {
         self.program(&["hatchery", "run", "--listen", "127.0.0.1:0"])
     }
 
     /// Starts the daemon and waits until it serves.
-    async fn started(&self) -> Running {
+    pub(super) async fn started(&self) -> Running {
         let mut running = self.run().start();
         let line = running.line().await;
         assert!(line.starts_with("hatchery \"hatchery-lab\" serves http://127.0.0.1:"), "{line}");

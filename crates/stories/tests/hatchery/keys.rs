@@ -90,6 +90,32 @@ async fn machines_are_where_and_as_the_settings_say() {
     assert!(!stands, "nothing there can be stood on");
 }
 
+/// The template got a drive after its snapshot was taken: a machine that stands on the snapshot has none.
+#[tokio::test(start_paused = true)]
+async fn machines_stand_on_the_newest_snapshot_or_are_made_of_the_template_as_it_is() {
+    for (setting, drives) in [("", 0), ("diskMove = \"auto\"\n", 0), ("diskMove = \"seed\"\n", 1)] {
+        let stage = stage(setting, "");
+        stage
+            .witness(async |govc: &Govc| {
+                govc.run(&["vm.markasvm", "-host", "esx-1", "debian12"]).await;
+                govc.run(&["device.cdrom.add", "-vm", "debian12"]).await;
+                govc.run(&["vm.markastemplate", "debian12"]).await;
+            })
+            .await;
+        let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
+        let job = stage.lab.v2_job(Lab::DEBIAN, "true").await;
+        stage.all_jobs_end().await;
+        let worker = stage.lab.job(&job).await.worker_name;
+        let found =
+            stage.witness(async |govc: &Govc| govc.json(&["device.info", "-vm", &worker]).await).await;
+        let devices = found["devices"].as_array().expect("a list");
+        let count = devices.iter().filter(|device| device["type"] == "VirtualCdrom").count();
+        assert_eq!(count, drives, "{setting}: {devices:#?}");
+        scene.stop().await;
+        stage.lab.close().await;
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn so_many_heartbeats_in_a_row_may_fail() {
     for (setting, patience) in [("", 300), ("maxHeartbeatFailures = 2\n", 60)] {

@@ -14,7 +14,7 @@ const PRE: &str = "curl -s -f -o /tmp/worker {{.API}}/download/worker/linux/amd6
     {{if .FromWorkerImage}}echo from-the-image >/tmp/kind{{else}}exit 1{{end}}";
 const POST: &str = "sudo shutdown -h now";
 
-fn model(name: &str) -> Model {
+pub(super) fn model(name: &str) -> Model {
     Model {
         name: name.to_owned(),
         image: "debian12".to_owned(),

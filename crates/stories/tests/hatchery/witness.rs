@@ -162,11 +162,13 @@ pub(super) async fn history(lab: &Lab) -> Vec<String> {
 
 /// The hatchery reads its settings again, with other tables in them.
 pub(super) async fn reload(lab: &Lab, scene: &Scene, were: &str, are: &str) {
-    let text = lab.settings_text().replace(were, are);
+    let text = lab.settings_text();
     let read = |_: &std::path::Path| panic!("no secret is in a file");
-    let loaded =
-        settings::load(&text, &Origin::Default, &read).unwrap_or_else(|problems| panic!("{problems}"));
-    scene.hatchery.reload(&loaded.settings).await;
+    let load = |text: &str| {
+        let loaded = settings::load(text, &Origin::Default, &read);
+        loaded.unwrap_or_else(|problems| panic!("{problems}")).settings
+    };
+    scene.hatchery.reload(&load(&text), &load(&text.replace(were, are))).await;
 }
 
 /// From now on calls meet this.

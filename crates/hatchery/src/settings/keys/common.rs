@@ -42,15 +42,18 @@ pub(super) const KEYS: &[Key] = &[
         "PEM file of the authorities that it is judged by, instead of the system's",
         |s| ca_file(&s.api.trust),
     ),
-    key(
+    reloading(key(
         "commonConfiguration.api.token",
         "",
         "token of the builtin consumer, for V1 jobs; this one or tokenV2 must be set",
         |s| secret(s.api.token.as_ref()),
-    ),
-    key("commonConfiguration.api.tokenV2", "", "token of the hatchery consumer, for V2 jobs", |s| {
-        secret(s.api.token_v2.as_ref())
-    }),
+    )),
+    reloading(key(
+        "commonConfiguration.api.tokenV2",
+        "",
+        "token of the hatchery consumer, for V2 jobs",
+        |s| secret(s.api.token_v2.as_ref()),
+    )),
     key("commonConfiguration.api.requestTimeout", "10", "seconds that a request may take", |s| {
         seconds(s.api.request_timeout)
     }),

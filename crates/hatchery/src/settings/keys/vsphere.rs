@@ -13,10 +13,12 @@ const DEFAULT_MASK: Ipv4Addr = Ipv4Addr::new(255, 255, 255, 0);
 
 pub(super) const KEYS: &[Key] = &[
     mandatory("endpoint", "vCenter: host, host:port or https://host/sdk", |s| open(&s.vcenter.address)),
-    mandatory("user", "who logs in there", |s| open(&s.vcenter.user)),
-    mandatory("password", "the password; percent-encoded as the Go hatchery needs it, or as it is", |s| {
-        secret(Some(&s.vcenter.password))
-    }),
+    reloading(mandatory("user", "who logs in there", |s| open(&s.vcenter.user))),
+    reloading(mandatory(
+        "password",
+        "the password; percent-encoded as the Go hatchery needs it, or as it is",
+        |s| secret(Some(&s.vcenter.password)),
+    )),
     key(
         "caFile",
         "",
