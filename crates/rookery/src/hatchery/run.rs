@@ -116,7 +116,14 @@ async fn serve(
                 ));
             }
             Some(()) = hangups.recv() => {
-                acting = reload(&args.file.config, acting, &hatchery, filter.as_ref()).await;
+                // A server that is slow to take new credentials does not hold up the end.
+                let taken = reload(&args.file.config, &acting, &hatchery, filter.as_ref());
+                let taken = tokio::select! {
+                    biased;
+                    () = stop.cancelled() => None,
+                    taken = Box::pin(taken) => taken,
+                };
+                acting = taken.unwrap_or(acting);
             }
         }
     }
@@ -161,33 +168,38 @@ async fn begin(
     Ok(None)
 }
 
-/// Reads the file again. One that cannot be used changes nothing.
-async fn reload(file: &Path, old: Settings, hatchery: &Running, filter: Option<&Filter>) -> Settings {
+/// Reads the file again, and gives what acts from now on. One that cannot be used changes nothing.
+async fn reload(
+    file: &Path,
+    old: &Settings,
+    hatchery: &Running,
+    filter: Option<&Filter>,
+) -> Option<Settings> {
     let loaded = match settings::load_file(file) {
         Ok(loaded) => loaded,
         Err(problems) => {
             error!(%problems, "the settings cannot be read again; the old ones stay");
-            return old;
+            return None;
         }
     };
     tell(&loaded);
-    let acting = hatchery.reload(&old, &loaded.settings).await;
+    let acting = hatchery.reload(old, &loaded.settings).await;
     if let Some(filter) = filter.filter(|_| acting.log.level != old.log.level)
         && let Err(error) = filter.change(filter_of(acting.log.level))
     {
         warn!(%error, "what is logged stays as it was");
     }
-    let changed = settings::differences(&old, &acting).join(", ");
+    let changed = settings::differences(old, &acting).join(", ");
     // What was refused has been told; it waits for a better file, not for a restart.
     let waiting =
-        settings::differences(&settings::reload(&old, &loaded.settings), &loaded.settings).join(", ");
+        settings::differences(&settings::reload(old, &loaded.settings), &loaded.settings).join(", ");
     match (changed.as_str(), waiting.as_str()) {
         ("", "") => info!("settings read again: nothing has changed"),
         (_, "") => info!(changed, "settings read again"),
         ("", _) => warn!(waiting, "settings read again: what has changed waits for a restart"),
         (_, _) => warn!(changed, waiting, "settings read again: some of it waits for a restart"),
     }
-    acting
+    Some(acting)
 }
 
 #[cfg(test)]

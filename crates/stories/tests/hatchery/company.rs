@@ -9,9 +9,11 @@ use rookery_cds_sim::{
     BuiltinConsumer, Config, Control as Cds, Entry, HatcheryConsumer, Model, NewJob, SigningKey, Status,
 };
 use rookery_stories::{Govc, Lab, LabOptions, Stage, Vcsim, Wire};
-use rookery_vim_sim::{Access, Control, Permission, Settings, User};
+use rookery_vim_sim::{Control, Settings};
 use serde_json::{Deserializer, Value};
 use tokio::time::sleep;
+
+use super::witness::administrators;
 
 const OTHER: &str = "hatchery-two";
 const OTHER_USER: &str = "second";
@@ -20,19 +22,7 @@ const ADDRESSES: &str = "iprange = \"10.9.0.2/31\"\ngateway = \"10.9.0.254\"\n";
 /// Both hatcheries have their own users, tokens and two addresses.
 fn stage(settings: &str) -> Stage {
     let options = LabOptions::default();
-    let users = [Vcsim::USER, OTHER_USER];
-    let user = |name: &str| User { name: name.to_owned(), password: Vcsim::PASSWORD.to_owned() };
-    let permission = |name: &str| Permission {
-        principal: name.to_owned(),
-        role: "Admin".to_owned(),
-        entity: "/".to_owned(),
-        propagate: true,
-    };
-    let access = Access {
-        users: users.map(user).to_vec(),
-        permissions: users.map(permission).to_vec(),
-        ..Access::default()
-    };
+    let access = administrators(&[(Vcsim::USER, Vcsim::PASSWORD), (OTHER_USER, Vcsim::PASSWORD)]);
     let model = Model {
         name: "deb".to_owned(),
         image: "debian12".to_owned(),

@@ -4,14 +4,14 @@ use rookery_cds_sim::{BuiltinConsumer, Config, Control as Cds, HatcheryConsumer,
 use rookery_daemon::Supervisor;
 use rookery_stories::{Govc, Lab, LabOptions, Outcome, Running, Vcsim, VcsimOptions, eventually};
 use rookery_vim_sim::server::Identity;
-use rookery_vim_sim::{Access, Action, Control, Permission, Rule, Settings, User};
+use rookery_vim_sim::{Action, Control, Rule, Settings};
 use tempfile::TempDir;
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 
 use super::cli::Desk;
 use super::models::model;
-use super::witness::{control, rule};
+use super::witness::{administrators, control, rule};
 
 const OTHER_USER: &str = "second";
 const OTHER_PASSWORD: &str = "second-secret";
@@ -19,19 +19,7 @@ const OTHER_PASSWORD: &str = "second-secret";
 /// With two users that may do anything, and a model of V1.
 fn two_users() -> LabOptions {
     let options = LabOptions::default();
-    let users = [(Vcsim::USER, Vcsim::PASSWORD), (OTHER_USER, OTHER_PASSWORD)];
-    let user = |(name, password): (&str, &str)| User { name: name.to_owned(), password: password.to_owned() };
-    let permission = |(name, _): (&str, &str)| Permission {
-        principal: name.to_owned(),
-        role: "Admin".to_owned(),
-        entity: "/".to_owned(),
-        propagate: true,
-    };
-    let access = Access {
-        users: users.map(user).to_vec(),
-        permissions: users.map(permission).to_vec(),
-        ..Access::default()
-    };
+    let access = administrators(&[(Vcsim::USER, Vcsim::PASSWORD), (OTHER_USER, OTHER_PASSWORD)]);
     LabOptions {
         vcenter: Settings { login: None, access, ..options.vcenter },
         cds: Config { models: vec![model("deb")], ..options.cds },

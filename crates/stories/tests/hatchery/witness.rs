@@ -7,7 +7,7 @@ use rookery_daemon::settings::Origin;
 use rookery_hatchery::report::Report;
 use rookery_hatchery::settings;
 use rookery_stories::{Lab, LabOptions, Scene, eventually};
-use rookery_vim_sim::{Change, Control, Durations, GuestTimes, Rule};
+use rookery_vim_sim::{Access, Change, Control, Durations, GuestTimes, Permission, Rule, User};
 use serde_json::Value;
 
 /// A machine as govc shows it.
@@ -169,6 +169,23 @@ pub(super) async fn reload(lab: &Lab, scene: &Scene, were: &str, are: &str) {
         loaded.unwrap_or_else(|problems| panic!("{problems}")).settings
     };
     scene.hatchery.reload(&load(&text), &load(&text.replace(were, are))).await;
+}
+
+/// Users of a vCenter, with their passwords, who may do anything there.
+pub(super) fn administrators(users: &[(&str, &str)]) -> Access {
+    let user =
+        |(name, password): &(&str, &str)| User { name: (*name).to_owned(), password: (*password).to_owned() };
+    let permission = |(name, _): &(&str, &str)| Permission {
+        principal: (*name).to_owned(),
+        role: "Admin".to_owned(),
+        entity: "/".to_owned(),
+        propagate: true,
+    };
+    Access {
+        users: users.iter().map(user).collect(),
+        permissions: users.iter().map(permission).collect(),
+        ..Access::default()
+    }
 }
 
 /// From now on calls meet this.
