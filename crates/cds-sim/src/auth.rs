@@ -195,10 +195,21 @@ pub(crate) fn sign_out(world: &mut World, call: &Call<'_>) -> Result<Reply, Refu
     Ok(Reply::empty(200))
 }
 
+/// What a heartbeat says: an object with the time and its lines.
+fn monitoring_status(call: &Call<'_>) -> Result<Value, Refusal> {
+    let status: Value = call.body()?;
+    let lines = &status["lines"];
+    if !status.is_object() || !(lines.is_null() || lines.is_array()) {
+        return Err(Refusal::WRONG_REQUEST.from("a monitoring status has lines"));
+    }
+    Refusal::of_times(&status, &["now"])?;
+    Ok(status)
+}
+
 /// `POST /services/heartbeat`
 pub(crate) fn heartbeat_v1(world: &mut World, call: &Call<'_>) -> Result<Reply, Refusal> {
     let name = world.v1_hatchery(call.request, "Service")?.0.name.clone();
-    let mut status: Value = call.body()?;
+    let mut status = monitoring_status(call)?;
     let version = world.state.config.version.clone();
     for line in status["lines"].as_array_mut().into_iter().flatten() {
         if line["component"] == "Version" {
@@ -216,7 +227,7 @@ pub(crate) fn heartbeat_v1(world: &mut World, call: &Call<'_>) -> Result<Reply, 
 /// `POST /v2/hatchery/heartbeat`
 pub(crate) fn heartbeat_v2(world: &mut World, call: &Call<'_>) -> Result<Reply, Refusal> {
     let name = world.v2_hatchery(call.request)?.name.clone();
-    let status: Value = call.body()?;
+    let status = monitoring_status(call)?;
     let now = world.now;
     let row = world.state.hatcheries.get_mut(&name).ok_or(Refusal::NOT_FOUND)?;
     row.last_heartbeat = Some(now);

@@ -56,10 +56,14 @@ pub(crate) fn list(world: &World, call: &Call<'_>) -> Answer {
     Ok(Reply::json(200, &jobs.into_iter().take(limit).map(|job| render::job_v1(world, job)).collect()))
 }
 
-/// `GET /queue/workflows/count`: the count really is called version.
+/// `GET /queue/workflows/count`: the count really is called version, and no model type is the empty one.
 pub(crate) fn count(world: &World, call: &Call<'_>) -> Answer {
     let (consumer, _) = world.v1_hatchery(call.request, "RunExecution")?;
-    let count = matching(world, call, consumer)?.len();
+    let mut jobs = matching(world, call, consumer)?;
+    if call.one("modelType").is_none() {
+        jobs.retain(|job| job.model_type.is_empty());
+    }
+    let count = jobs.len();
     let now = render::time(world.now);
     Ok(Reply::json(200, &json!({ "version": count, "since": render::ZERO_TIME, "until": now })))
 }
@@ -74,8 +78,13 @@ fn matching<'w>(
         return Err(Refusal::WRONG_REQUEST.from("invalid given model type"));
     }
     let regions: Vec<_> = call.all("region").collect();
-    let mut statuses: Vec<_> = call.all("status").filter_map(Status::read).collect();
-    if call.all("status").next().is_none() {
+    let mut statuses = Vec::new();
+    for wanted in call.all("status") {
+        let status =
+            Status::read(wanted).ok_or_else(|| Refusal::WRONG_REQUEST.from("invalid given status"))?;
+        statuses.push(status);
+    }
+    if statuses.is_empty() {
         statuses.push(Status::Waiting);
     }
     let bound = |header| {
@@ -108,20 +117,21 @@ struct Book {
 }
 
 /// `POST /queue/workflows/{id}/book`
+///
+/// A booking is an entry in a cache beside the job: nobody looks at the job's status, and whoever has the job booked
+/// already is told so once more, which does not make it last longer.
 pub(crate) fn book(world: &mut World, call: &Call<'_>, id: &str) -> Answer {
     let body: Option<Book> = call.body()?;
     let (_, service, job) = job_for(world, call, id, Wish::Run)?;
     let (hatchery, number) = (service.name.clone(), service.id);
-    if let Some(booking) = job.booked(world.now) {
+    let booked = job.booked(world.now);
+    if let Some(booking) = booked.filter(|booking| booking.service != number) {
         let why = format!("job {id} already booked by {} ({})", booking.hatchery, booking.service);
         return Err(Refusal::ALREADY_BOOKED.from(why));
     }
-    if job.status != Status::Waiting {
-        return Err(Refusal::ALREADY_BOOKED.from(format!("job {id} is not waiting any more")));
-    }
     let delay = body.map(|body| body.delay).filter(|delay| *delay > 0);
     let until = world.after(delay.unwrap_or(world.state.config.times.booking));
-    let at = world.now;
+    let (at, until) = (world.now, booked.map_or(until, |booking| booking.until));
     let answer = json!({
         "project_key": job.asked.project, "workflow_name": job.asked.workflow, "workflow_id": 1,
         "run_id": job.number, "node_run_name": "root", "node_run_id": job.number, "job_name": job.asked.name,
@@ -154,6 +164,9 @@ pub(crate) fn spawn_infos(world: &mut World, call: &Call<'_>, id: &str) -> Answe
     if said.iter().any(|info| !info["message"]["id"].is_string()) {
         return Err(Refusal::WRONG_REQUEST.from("a spawn info has a message with an id"));
     }
+    for info in &said {
+        Refusal::of_times(info, &["api_time", "remote_time"])?;
+    }
     if let Some(job) = world.state.jobs.get_mut(id) {
         for info in said {
             job.say(now, &by, info);
@@ -163,22 +176,28 @@ pub(crate) fn spawn_infos(world: &mut World, call: &Call<'_>, id: &str) -> Answe
 }
 
 /// `POST /queue/workflows/{id}/result`, by a worker or by a hatchery that gives up.
+///
+/// Which job it is stands in the body: one that cannot be found by that counts as locked.
 pub(crate) fn result(world: &mut World, call: &Call<'_>, id: &str) -> Answer {
-    let by = match world.caller(call.request)? {
+    let (by, worker) = match world.caller(call.request)? {
         Who::Worker(worker) => {
             workers::building(world, &worker, id)?;
             open_job(world, id)?;
-            worker
+            (worker.clone(), Some(worker))
         }
         Who::Builtin(_) | Who::Hatchery(_) => {
             let (_, service, job) = job_for(world, call, id, Wish::Run)?;
             if job.status != Status::Waiting {
                 return Err(Refusal::FORBIDDEN.from(format!("job {id} is not waiting")));
             }
-            service.name.clone()
+            (service.name.clone(), None)
         }
     };
     let told: Value = call.body()?;
+    Refusal::of_times(&told, &["remoteTime"])?;
+    if told["buildID"].as_i64().is_none_or(|build| build.to_string() != id) {
+        return Err(Refusal::LOCKED.from(format!("cannot load node run job {}", told["buildID"])));
+    }
     let status = told["status"].as_str().and_then(Status::read).filter(|status| status.is_final());
     let status = status.ok_or_else(|| Refusal::WRONG_REQUEST.from("a result has a final status"))?;
     let now = world.now;
@@ -190,6 +209,9 @@ pub(crate) fn result(world: &mut World, call: &Call<'_>, id: &str) -> Answer {
         job.booking = None;
     }
     world.set_status(id, status);
+    if let Some(worker) = worker {
+        workers::finish_v1(world, &worker);
+    }
     Ok(Reply::empty(204))
 }
 

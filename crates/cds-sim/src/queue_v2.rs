@@ -120,7 +120,9 @@ struct Said {
 pub(crate) fn info(world: &mut World, call: &Call<'_>, region: &str, id: &str) -> Answer {
     let by = author(world, call, region, id)?;
     job(world, id)?;
-    let said: Said = call.body()?;
+    let said: Value = call.body()?;
+    Refusal::of_times(&said, &["time"])?;
+    let said = Said::deserialize(said).map_err(|error| Refusal::WRONG_REQUEST.from(error.to_string()))?;
     if !matches!(said.level.as_str(), "info" | "warning" | "error") {
         return Err(Refusal::WRONG_REQUEST.from(format!("there is no level {}", said.level)));
     }
@@ -150,18 +152,20 @@ fn author(world: &World, call: &Call<'_>, region: &str, id: &str) -> Result<Stri
 /// `POST /v2/queue/{region}/job/{id}/result`
 pub(crate) fn result(world: &mut World, call: &Call<'_>, region: &str, id: &str) -> Answer {
     let by = author(world, call, region, id)?;
+    let told: Value = call.body()?;
+    Refusal::of_times(&told, &["time"])?;
     let found = job(world, id)?;
-    let from_worker = world.state.workers.contains_key(&by);
-    if !from_worker && found.hatchery != by {
-        return Err(Refusal::FORBIDDEN.from(format!("job {id} is not held by {by}")));
+    if !is_in(found, region) {
+        return Err(Refusal::INVALID_DATA.from(format!("job {id} is not in region {region}")));
     }
     if found.status.is_final() {
         return Err(Refusal::WRONG_REQUEST.from(format!("job {id} is already {}", found.status)));
     }
-    if from_worker {
+    if world.state.workers.contains_key(&by) {
         workers::building(world, &by, id)?;
+    } else if found.hatchery != by {
+        return Err(Refusal::FORBIDDEN.from(format!("job {id} is not held by {by}")));
     }
-    let told: Value = call.body()?;
     let status = told["status"].as_str().and_then(Status::read).filter(|status| status.is_final());
     let status = status.ok_or_else(|| Refusal::WRONG_REQUEST.from("a result has a final status"))?;
     if let Some(job) = world.state.jobs.get_mut(id) {

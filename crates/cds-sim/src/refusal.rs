@@ -1,8 +1,9 @@
 //! Refusals as a CDS API words them: a number, a status, and where it came from.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::io::Reply;
+use crate::render::is_time;
 
 /// Why a call is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,12 +32,25 @@ impl Refusal {
     pub(crate) const BAD_OS: Self = Self::kind(400, 117, "os is invalid");
     pub(crate) const BAD_ARCH: Self = Self::kind(400, 118, "arch is invalid");
     pub(crate) const NOT_BOOKED: Self = Self::kind(400, 135, "job is not booked");
+    pub(crate) const LOCKED: Self = Self::kind(409, 147, "job is locked");
     pub(crate) const INVALID_DATA: Self = Self::kind(400, 149, "cannot validate given data");
 
     /// What exactly was wrong.
     pub(crate) fn from(mut self, why: impl Into<String>) -> Self {
         self.from = why.into();
         self
+    }
+
+    /// Refuses what was said if one of its times is there and cannot be read as one.
+    pub(crate) fn of_times(said: &Value, names: &[&str]) -> Result<(), Self> {
+        let bad = names.iter().find(|name| {
+            let time = &said[**name];
+            !time.is_null() && !time.as_str().is_some_and(is_time)
+        });
+        match bad {
+            Some(name) => Err(Self::WRONG_REQUEST.from(format!("{name} {} is not a time", said[*name]))),
+            None => Ok(()),
+        }
     }
 
     /// The answer that says so.

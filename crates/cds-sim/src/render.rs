@@ -13,6 +13,15 @@ pub(crate) fn time(at: Timestamp) -> Value {
     at.to_string().into()
 }
 
+/// Whether Go reads this as a time: RFC 3339 to the letter, with a `T`, seconds and an offset.
+pub(crate) fn is_time(text: &str) -> bool {
+    let Some(rest) = text.get(19..) else { return false };
+    let zone =
+        rest.strip_prefix('.').map_or(rest, |rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+    let offset = zone.len() == 6 && zone.starts_with(['+', '-']) && zone.get(3..4) == Some(":");
+    text.get(10..11) == Some("T") && (zone == "Z" || offset) && text.parse::<Timestamp>().is_ok()
+}
+
 /// Leaves out what is empty, as Go does where it is told to.
 fn put_unless_empty(object: &mut Value, key: &str, value: Value) {
     let empty = match &value {
@@ -155,4 +164,28 @@ pub(crate) fn job_v2(job: &Job) -> Value {
         put_unless_empty(&mut object, key, at.map_or(Value::Null, time));
     }
     object
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_as_go_reads_it() {
+        for (text, expected) in [
+            (ZERO_TIME, true),
+            ("2026-06-23T09:12:03.123456789+02:00", true),
+            ("2026-06-23T09:12:03Z", true),
+            ("2026-06-23T09:12:03", false),
+            ("2026-06-23 09:12:03Z", false),
+            ("2026-06-23t09:12:03z", false),
+            ("2026-06-23T09:12:03+00:00[UTC]", false),
+            ("2026-06-23T09:12Z", false),
+            ("2026-06-23T09:12:03+02", false),
+            ("1781000000", false),
+            ("", false),
+        ] {
+            assert_eq!(is_time(text), expected, "{text}");
+        }
+    }
 }

@@ -107,6 +107,14 @@ pub(crate) fn set_status(world: &mut World, id: &str, status: Status) {
     world.tell_worker(&name, Some(status));
 }
 
+/// A worker of the first protocol has told how its job ended: it waits, and has no job any more.
+pub(crate) fn finish_v1(world: &mut World, id: &str) {
+    if let Some(worker) = world.state.workers.get_mut(id) {
+        worker.job = None;
+    }
+    set_status(world, id, Status::Waiting);
+}
+
 /// A worker of the first protocol does nothing any more. What it was building has failed.
 fn disable_v1(world: &mut World, id: &str) {
     let job = world.state.workers.get_mut(id).and_then(|worker| worker.job.take());

@@ -137,6 +137,18 @@ fn a_sign_in_answers_the_hatchery_as_it_was_before() {
 }
 
 #[test]
+fn a_heartbeat_is_a_status_with_lines_and_a_time() {
+    let mut lab = Lab::new();
+    for (session, uri) in [(lab.v1("one"), "/services/heartbeat"), (lab.v2("one"), "/v2/hatchery/heartbeat")]
+    {
+        lab.ok(&session, "POST", uri, &json!({ "now": "2031-02-03T04:05:06Z", "lines": [] }));
+        for bad in [Value::Null, json!([]), json!({ "lines": {} }), json!({ "now": "now", "lines": [] })] {
+            assert_eq!(lab.refusal(&session, "POST", uri, &bad), (400, 74), "{bad}");
+        }
+    }
+}
+
+#[test]
 fn a_session_in_a_cookie_may_read_and_not_write() {
     let mut lab = Lab::new();
     let session = lab.v1("one");

@@ -38,7 +38,8 @@ impl Story {
         let (of_job, session) = if protocol == Protocol::V1 { (&of_v1, &v1) } else { (&of_v2, &v2) };
         let hold = if protocol == Protocol::V1 { "book" } else { "hatchery/take" };
         let lab = &mut self.lab;
-        let result = |status: &str| json!({ "status": status });
+        let build = id.parse::<i64>().unwrap_or_default();
+        let result = |status: &str| json!({ "buildID": build, "status": status });
         match what % 20 {
             0 => self.jobs.push((Protocol::V1, lab.enqueue(NewJob::v1("true")))),
             1 => self.jobs.push((Protocol::V2, lab.enqueue(NewJob::v2("true", PATH, "rbx")))),

@@ -32,6 +32,8 @@ fn the_queue_shows_what_fits_the_filters_and_the_groups() {
     }
     let count = lab.ok(&one, "GET", "/queue/workflows/count?modelType=vsphere", &Value::Null);
     assert_eq!(count["version"], 2);
+    assert_eq!(lab.ok(&one, "GET", "/queue/workflows/count", &Value::Null)["version"], 2, "of no type");
+    assert_eq!(lab.refusal(&one, "GET", "/queue/workflows?status=Wait", &Value::Null), (400, 74));
     assert_eq!(lab.refusal(&one, "GET", "/queue/workflows?modelType=bare", &Value::Null), (400, 74));
     lab.ok(&one, "GET", &format!("/queue/workflows/{team}/infos"), &Value::Null);
     assert_eq!(lab.refusal(&one, "POST", &format!("/queue/workflows/{team}/book"), &json!({})), (403, 11));
@@ -51,7 +53,8 @@ fn a_booking_is_a_race_with_an_end() {
     for (delay, holds) in [(0, 120), (500, 500)] {
         lab.ok(&one, "POST", &book, &json!({ "delay": delay }));
         assert_eq!(lab.refusal(&two, "POST", &book, &json!({ "delay": 0 })), (403, 89));
-        assert_eq!(lab.refusal(&one, "POST", &book, &json!({ "delay": 0 })), (403, 89));
+        // The holder hears that it has the job, but does not get it for longer.
+        lab.ok(&one, "POST", &book, &json!({ "delay": 9000 }));
         assert_eq!(ids(&lab.ok(&two, "GET", "/queue/workflows", &Value::Null)), Vec::<String>::new());
         let infos = lab.ok(&two, "GET", &format!("/queue/workflows/{id}/infos"), &Value::Null);
         assert_eq!(infos["bookedby"]["name"], "one");
@@ -63,8 +66,22 @@ fn a_booking_is_a_race_with_an_end() {
     lab.ok(&one, "POST", &book, &json!({ "delay": 0 }));
     assert_eq!(lab.ok(&two, "DELETE", &book, &Value::Null), Value::Null);
     lab.ok(&two, "POST", &book, &json!({ "delay": 0 }));
-    assert_eq!(lab.job(&id).attempts.len(), 4);
+    assert_eq!(lab.job(&id).attempts.len(), 6);
     assert_eq!(lab.job(&id).releases, 1);
+}
+
+#[test]
+fn a_booking_does_not_look_at_the_status() {
+    let mut lab = Lab::new();
+    let (one, two) = (lab.v1("one"), lab.v1("two"));
+    let id = lab.enqueue(NewJob::v1("true"));
+    let worker = lab.worker_v1(&id);
+    lab.ok(&worker, "POST", &format!("/queue/workflows/{id}/take"), &Value::Null);
+    let book = format!("/queue/workflows/{id}/book");
+    lab.ok(&two, "POST", &book, &json!({ "delay": 0 }));
+    assert_eq!(lab.refusal(&one, "POST", &book, &json!({ "delay": 0 })), (403, 89));
+    let infos = lab.ok(&one, "GET", &format!("/queue/workflows/{id}/infos"), &Value::Null);
+    assert_eq!((&infos["status"], &infos["bookedby"]["name"]), (&json!("Building"), &json!("two")));
 }
 
 #[test]
@@ -72,7 +89,10 @@ fn a_job_that_is_gone_is_forbidden_on_every_route() {
     let mut lab = Lab::new();
     let session = lab.v1("one");
     let id = lab.enqueue(NewJob::v1("true"));
-    let result = json!({ "id": 1, "buildID": 1, "status": "Fail", "reason": "no", "remoteTime": "x" });
+    let number: i64 = id.parse().unwrap();
+    let result = json!({
+        "id": number, "buildID": number, "status": "Fail", "reason": "no", "remoteTime": "2031-02-03T04:05:06Z",
+    });
     lab.ok(&session, "POST", &format!("/queue/workflows/{id}/result"), &result);
     assert_eq!(lab.job(&id).status, Status::Fail);
     for id in [id.as_str(), "999", "x"] {
@@ -97,10 +117,34 @@ fn a_hatchery_fails_only_jobs_that_wait() {
     let worker = lab.worker_v1(&id);
     lab.ok(&worker, "POST", &format!("/queue/workflows/{id}/take"), &Value::Null);
     let uri = format!("/queue/workflows/{id}/result");
-    assert_eq!(lab.refusal(&session, "POST", &uri, &json!({ "status": "Fail" })), (403, 11));
-    assert_eq!(lab.refusal(&worker, "POST", &uri, &json!({ "status": "Waiting" })), (400, 74));
-    lab.ok(&worker, "POST", &uri, &json!({ "status": "Success" }));
+    let number: i64 = id.parse().unwrap();
+    let result = |status: &str| json!({ "buildID": number, "status": status });
+    assert_eq!(lab.refusal(&session, "POST", &uri, &result("Fail")), (403, 11));
+    assert_eq!(lab.refusal(&worker, "POST", &uri, &result("Waiting")), (400, 74));
+    lab.ok(&worker, "POST", &uri, &result("Success"));
     assert_eq!(lab.job(&id).status, Status::Success);
+    let listed = lab.ok(&session, "GET", "/worker", &Value::Null);
+    assert_eq!((&listed[0]["status"], &listed[0]["job_run_id"]), (&json!("Waiting"), &Value::Null));
+}
+
+#[test]
+fn a_result_names_its_job_and_its_time_in_the_body() {
+    let mut lab = Lab::new();
+    let session = lab.v1("one");
+    let id = lab.enqueue(NewJob::v1("true"));
+    let number: i64 = id.parse().unwrap();
+    let uri = format!("/queue/workflows/{id}/result");
+    for (build, time, expected) in [
+        (Value::Null, Value::Null, (409, 147)),
+        (json!(number + 1), Value::Null, (409, 147)),
+        (json!(id), Value::Null, (409, 147)),
+        (json!(number), json!("2031-02-03 04:05:06"), (400, 74)),
+        (json!(number), json!(1_927_857_906), (400, 74)),
+    ] {
+        let result = json!({ "buildID": build, "status": "Fail", "remoteTime": time });
+        assert_eq!(lab.refusal(&session, "POST", &uri, &result), expected, "{result}");
+    }
+    assert_eq!(lab.job(&id).status, Status::Waiting);
 }
 
 #[test]
@@ -147,6 +191,9 @@ fn what_hatcheries_say_about_a_job_is_kept() {
     assert_eq!((job.infos[0].by.as_str(), &job.infos[0].said), ("one", &said));
     assert_eq!(lab.refusal(&session, "POST", &uri, &json!([{}])), (400, 74));
     assert_eq!(lab.refusal(&session, "POST", &uri, &said), (400, 74));
+    let mut untimely = said.clone();
+    untimely["remote_time"] = "now".into();
+    assert_eq!(lab.refusal(&session, "POST", &uri, &json!([untimely])), (400, 74));
 }
 
 #[test]

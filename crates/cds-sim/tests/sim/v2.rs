@@ -62,7 +62,16 @@ fn one_hatchery_takes_a_job_and_the_others_are_too_late() {
         lab.refusal(&two, "POST", &format!("{of_job}/result"), &json!({ "status": "Fail" })),
         (403, 11)
     );
-    lab.ok(&one, "POST", &format!("{of_job}/result"), &json!({ "status": "Fail", "error": "no" }));
+    let result = |time: &str| json!({ "status": "Fail", "error": "no", "time": time });
+    let far_result = format!("/v2/queue/rbx/job/{far}/result");
+    assert_eq!(lab.refusal(&one, "POST", &far_result, &json!({ "status": "Fail" })), (400, 149));
+    assert_eq!(lab.refusal(&one, "POST", &format!("{of_job}/result"), &result("now")), (400, 74));
+    lab.ok(&one, "POST", &format!("{of_job}/result"), &result("2031-02-03T04:05:06.5+02:00"));
+    // That it is over counts before whose it was.
+    assert_eq!(
+        lab.refusal(&two, "POST", &format!("{of_job}/result"), &json!({ "status": "Fail" })),
+        (400, 74)
+    );
     assert_eq!(
         lab.refusal(&one, "POST", &format!("{of_job}/result"), &json!({ "status": "Fail" })),
         (400, 74)
@@ -95,7 +104,7 @@ fn releasing_a_finished_job_runs_it_again() {
     lab.ok(&one, "POST", &format!("{of_job}/hatchery/take"), &Value::Null);
     let worker = lab.worker_v2(&id);
     lab.ok(&worker, "POST", &format!("{of_job}/worker/take"), &Value::Null);
-    lab.ok(&worker, "POST", &format!("{of_job}/result"), &json!({ "status": "Success", "time": "x" }));
+    lab.ok(&worker, "POST", &format!("{of_job}/result"), &json!({ "status": "Success" }));
     assert_eq!(lab.job(&id).status, Status::Success);
     lab.ok(&one, "DELETE", &format!("{of_job}/hatchery/take"), &Value::Null);
     assert_eq!(lab.job(&id).status, Status::Waiting);
@@ -154,9 +163,16 @@ fn what_hatcheries_say_about_a_job_is_kept_if_its_level_is_known() {
     let one = lab.v2("one");
     let (id, of_job) = enqueue(&mut lab);
     let info = format!("{of_job}/info");
-    lab.ok(&one, "POST", &info, &json!({ "level": "warning", "message": "so", "time": "x" }));
+    lab.ok(
+        &one,
+        "POST",
+        &info,
+        &json!({ "level": "warning", "message": "so", "time": "2031-02-03T04:05:06Z" }),
+    );
     assert_eq!(lab.job(&id).infos[0].said, json!({ "level": "warning", "message": "so" }));
     assert_eq!(lab.refusal(&one, "POST", &info, &json!({ "level": "loud", "message": "so" })), (400, 74));
+    let untimely = json!({ "level": "info", "message": "so", "time": "now" });
+    assert_eq!(lab.refusal(&one, "POST", &info, &untimely), (400, 74));
     assert_eq!(
         lab.refusal(&one, "POST", "/v2/queue/rbx/job/x/info", &json!({ "level": "info", "message": "so" })),
         (404, 38)

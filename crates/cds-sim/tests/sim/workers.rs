@@ -128,8 +128,9 @@ fn one_worker_of_the_first_protocol_takes_a_job() {
         (403, 11)
     );
     let result = format!("/queue/workflows/{id}/result");
-    assert_eq!(lab.refusal(&second, "POST", &result, &json!({ "status": "Success" })), (403, 11));
-    lab.ok(&first, "POST", &result, &json!({ "status": "Success" }));
+    let success = json!({ "buildID": id.parse::<i64>().unwrap(), "status": "Success" });
+    assert_eq!(lab.refusal(&second, "POST", &result, &success), (403, 11));
+    lab.ok(&first, "POST", &result, &success);
 }
 
 #[test]
