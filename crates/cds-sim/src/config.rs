@@ -94,6 +94,8 @@ pub struct BuiltinConsumer {
     pub scopes: Vec<String>,
     /// Whether it may look at everything.
     pub maintainer: bool,
+    /// Whether it administers its groups, and so may register their models.
+    pub group_admin: bool,
     /// Whether it counts for nothing at present.
     pub disabled: bool,
     /// The only name that a service may have.
@@ -114,6 +116,7 @@ impl Default for BuiltinConsumer {
             groups: vec![SHARED.to_owned()],
             scopes: Vec::new(),
             maintainer: false,
+            group_admin: true,
             disabled: false,
             service_name: None,
             service_type: None,

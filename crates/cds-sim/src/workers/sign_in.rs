@@ -95,9 +95,12 @@ pub(crate) fn sign_in_v1(world: &mut World, call: &Call<'_>) -> Answer {
     };
     if let Some(model) = model {
         let own = consumer.groups.contains(&model.model.group);
-        let shared = model.model.group == SHARED && !model.model.restricted;
-        if !own && !shared && !consumer.maintainer {
+        let usable = own || (!model.model.restricted && (model.model.group == SHARED || consumer.maintainer));
+        if !usable {
             return Err(Refusal::UNAUTHORIZED.from("the model is not for the hatchery's groups"));
+        }
+        if claims.register_only && !consumer.group_admin {
+            return Err(Refusal::UNAUTHORIZED.from("the hatchery may not register models of the group"));
         }
     }
     let job = (!claims.register_only).then(|| claims.job_id.to_string());
@@ -109,8 +112,13 @@ pub(crate) fn sign_in_v1(world: &mut World, call: &Call<'_>) -> Answer {
         if !may_run(consumer, groups) || !group_fits {
             return Err(Refusal::UNAUTHORIZED.from("the job's exec groups are others"));
         }
-        let region = job.asked.region.as_deref();
-        if consumer.service_region.as_deref().is_some_and(|pin| region.is_some_and(|region| region != pin)) {
+        let ignores = consumer.service_ignore_job_with_no_region == Some(true);
+        let region_fits = match (consumer.service_region.as_deref(), job.asked.region.as_deref()) {
+            (None, _) => true,
+            (Some(_), None) => !ignores,
+            (Some(pin), Some(region)) => pin == region,
+        };
+        if !region_fits {
             return Err(Refusal::UNAUTHORIZED.from("the job is for another region"));
         }
     }
@@ -131,10 +139,10 @@ pub(crate) fn sign_in_v1(world: &mut World, call: &Call<'_>) -> Answer {
         arch: form.arch,
         binaries: form.binary_capabilities.unwrap_or_default(),
     };
+    let (worker, session) = admit(world, worker)?;
     if let Some(id) = model_id {
         world.registered(id, &worker);
     }
-    let (worker, session) = admit(world, worker);
     let mut answer = list_entry_v1(world, &worker);
     answer["uptodate"] = (worker.version == world.state.config.version).into();
     Ok(Reply::json(200, &answer).with("x-cds-jwt", session))
@@ -177,15 +185,26 @@ pub(crate) fn sign_in_v2(world: &mut World, call: &Call<'_>, region: &str, id: &
         arch: form.arch,
         binaries: form.binary_capabilities.unwrap_or_default(),
     };
-    let (worker, session) = admit(world, worker);
+    let (worker, session) = admit(world, worker)?;
     Ok(Reply::json(200, &list_entry_v2(&worker)).with("x-cds-jwt", session))
 }
 
-fn admit(world: &mut World, mut worker: Worker) -> (Worker, String) {
+/// Names are unique among the workers that are known, disabled ones included. In the first protocol a job has one
+/// worker at a time, besides.
+fn admit(world: &mut World, mut worker: Worker) -> Result<(Worker, String), Refusal> {
+    let mut others = world.state.workers.values().filter(|other| other.protocol == worker.protocol);
+    let is_in_the_way = |other: &&Worker| {
+        let same_job = other.job.is_some() && other.job == worker.job && other.status != Status::Disabled;
+        other.name == worker.name || (worker.protocol == Protocol::V1 && same_job)
+    };
+    if let Some(other) = others.find(is_in_the_way) {
+        let why = format!("[{}] Registering failed: worker {} is there already", worker.name, other.name);
+        return Err(Refusal::UNAUTHORIZED.from(why));
+    }
     worker.id = world.state.random.uuid();
     world.state.workers.insert(worker.id.clone(), worker.clone());
     let seconds = world.state.config.times.worker_session;
     let session = world.open_session(Who::Worker(worker.id.clone()), &worker.name, seconds);
     world.tell_worker(&worker.name, Some(Status::Waiting));
-    (worker, session)
+    Ok((worker, session))
 }

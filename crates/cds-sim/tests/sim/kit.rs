@@ -155,15 +155,25 @@ impl Lab {
 
     /// A worker of the first protocol signs in, and may.
     pub(super) fn worker_v1(&mut self, job: &str) -> String {
+        self.worker_v1_called("w1", job)
+    }
+
+    pub(super) fn worker_v1_called(&mut self, name: &str, job: &str) -> String {
         let job: i64 = job.parse().expect("a number");
         let token =
-            mint(&json!({ "worker_model": "w1", "model": {}, "job_id": job, "hatchery_name": "one" }));
+            mint(&json!({ "worker_model": name, "model": {}, "job_id": job, "hatchery_name": "one" }));
         self.admitted(&token, "/auth/consumer/worker/signin")
     }
 
     /// A worker of the second protocol signs in, and may.
     pub(super) fn worker_v2(&mut self, job: &str) -> String {
-        let token = mint(&claims_v2(job));
+        self.worker_v2_called("w2", job)
+    }
+
+    pub(super) fn worker_v2_called(&mut self, name: &str, job: &str) -> String {
+        let mut claims = claims_v2(job);
+        claims["worker_model"] = name.into();
+        let token = mint(&claims);
         self.admitted(&token, &format!("/v2/queue/rbx/job/{job}/worker/signin"))
     }
 

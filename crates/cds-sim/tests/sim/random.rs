@@ -17,13 +17,15 @@ struct Story {
     hatcheries: [(String, String); 2],
     jobs: Vec<(Protocol, String)>,
     workers: Vec<String>,
+    /// How many workers tried to sign in: each has a name of its own.
+    names: usize,
 }
 
 impl Story {
     fn new() -> Self {
         let mut lab = Lab::new();
         let hatcheries = sign_in(&mut lab);
-        Self { lab, hatcheries, jobs: Vec::new(), workers: Vec::new() }
+        Self { lab, hatcheries, jobs: Vec::new(), workers: Vec::new(), names: 0 }
     }
 
     fn deed(&mut self, (what, who, job, worker): Deed) {
@@ -50,6 +52,8 @@ impl Story {
                 let mut claims = claims_v2(&id);
                 claims["job_id"] = id.parse::<i64>().unwrap_or_default().into();
                 claims["hatchery_name"] = name.into();
+                self.names += 1;
+                claims["worker_model"] = format!("w{}", self.names).into();
                 let uri = match protocol {
                     Protocol::V1 => "/auth/consumer/worker/signin".to_owned(),
                     Protocol::V2 => format!("{of_v2}/worker/signin"),

@@ -1,7 +1,7 @@
 //! Workers: what gets them in, and what becomes of them.
 
 use jsonwebtoken::Algorithm;
-use rookery_cds_sim::{Control, NewJob, Status};
+use rookery_cds_sim::{BuiltinConsumer, Control, Model, NewJob, Status};
 use serde_json::{Value, json};
 
 use super::kit::{Lab, PATH, claims_v2, form, header, mint, mint_as};
@@ -47,9 +47,13 @@ fn a_token_must_be_signed_by_the_hatchery_that_it_names() {
         let (_, said) = lab.call(&pss, "POST", uri, &form());
         assert!(said["from"].as_str().unwrap().contains("signed with PS512"), "{said}");
         for good in [Algorithm::RS256, Algorithm::RS384, Algorithm::RS512] {
+            let mut claims = claims.clone();
+            claims["worker_model"] = format!("with-{good:?}").into();
             let reply = lab.reply(&mint_as(&claims, good, false, 3600), "POST", uri, &form());
             assert_eq!(reply.status, 200, "{good:?} {}", reply.value());
-            assert!(header(&reply, "x-cds-jwt").is_some());
+            let session = header(&reply, "x-cds-jwt").unwrap();
+            // The next one comes for the same job.
+            lab.call(&session, "POST", "/auth/consumer/worker/signout", &Value::Null);
         }
     }
 }
@@ -99,7 +103,7 @@ fn a_worker_of_the_second_protocol_comes_only_while_its_job_is_scheduled_by_its_
     lab.ok(&one, "DELETE", &format!("{of_job}/hatchery/take"), &Value::Null);
     assert_eq!(lab.refusal(&token, "POST", &sign_in, &form()), (403, 11));
     lab.ok(&one, "POST", &format!("{of_job}/hatchery/take"), &Value::Null);
-    let (first, second) = (lab.worker_v2(&id), lab.worker_v2(&id));
+    let (first, second) = (lab.worker_v2(&id), lab.worker_v2_called("another", &id));
     lab.ok(&first, "POST", &format!("{of_job}/worker/take"), &Value::Null);
     for late in [&first, &second] {
         assert_eq!(lab.refusal(late, "POST", &format!("{of_job}/worker/take"), &Value::Null), (403, 11));
@@ -117,20 +121,117 @@ fn a_worker_of_the_second_protocol_comes_only_while_its_job_is_scheduled_by_its_
 fn one_worker_of_the_first_protocol_takes_a_job() {
     let mut lab = Lab::new();
     lab.v1("one");
-    let id = lab.enqueue(NewJob::v1("true"));
-    let other = lab.enqueue(NewJob::v1("true"));
-    let (first, second) = (lab.worker_v1(&id), lab.worker_v1(&id));
+    let (id, other) = (lab.enqueue(NewJob::v1("true")), lab.enqueue(NewJob::v1("true")));
+    let worker = lab.worker_v1(&id);
     let take = format!("/queue/workflows/{id}/take");
-    lab.ok(&first, "POST", &take, &Value::Null);
-    assert_eq!(lab.refusal(&second, "POST", &take, &Value::Null), (410, 91));
-    assert_eq!(
-        lab.refusal(&second, "POST", &format!("/queue/workflows/{other}/take"), &Value::Null),
-        (403, 11)
-    );
-    let result = format!("/queue/workflows/{id}/result");
-    let success = json!({ "buildID": id.parse::<i64>().unwrap(), "status": "Success" });
-    assert_eq!(lab.refusal(&second, "POST", &result, &success), (403, 11));
-    lab.ok(&first, "POST", &result, &success);
+    lab.ok(&worker, "POST", &take, &Value::Null);
+    assert_eq!(lab.refusal(&worker, "POST", &take, &Value::Null), (410, 91));
+    let of_other = format!("/queue/workflows/{other}");
+    assert_eq!(lab.refusal(&worker, "POST", &format!("{of_other}/take"), &Value::Null), (403, 11));
+    let success = |id: &str| json!({ "buildID": id.parse::<i64>().unwrap(), "status": "Success" });
+    assert_eq!(lab.refusal(&worker, "POST", &format!("{of_other}/result"), &success(&other)), (403, 11));
+    lab.ok(&worker, "POST", &format!("/queue/workflows/{id}/result"), &success(&id));
+}
+
+#[test]
+fn names_are_given_once_and_a_job_of_the_first_protocol_has_one_worker() {
+    let mut lab = Lab::new();
+    let hatchery = lab.v1("one");
+    let (_, id2, of_job) = v2_taken(&mut lab);
+    let (id, other) = (lab.enqueue(NewJob::v1("true")), lab.enqueue(NewJob::v1("true")));
+    let v1 = |name: &str, job: &str| {
+        let job: i64 = job.parse().unwrap();
+        mint(&json!({ "worker_model": name, "model": {}, "job_id": job, "hatchery_name": "one" }))
+    };
+    let session = header(&lab.reply(&v1("a", &id), "POST", SIGN_IN, &form()), "x-cds-jwt").unwrap();
+    for (name, job) in [("a", &id), ("a", &other), ("b", &id)] {
+        assert_eq!(lab.refusal(&v1(name, job), "POST", SIGN_IN, &form()), (401, 10), "{name} {job}");
+    }
+    // Whoever signs out gives up the job at once, and the name when nobody knows it any more.
+    lab.ok(&session, "POST", "/auth/consumer/worker/signout", &Value::Null);
+    lab.ok(&v1("b", &id), "POST", SIGN_IN, &form());
+    assert_eq!(lab.refusal(&v1("a", &other), "POST", SIGN_IN, &form()), (401, 10));
+    lab.pass(300);
+    lab.ok(&v1("a", &other), "POST", SIGN_IN, &form());
+    assert_eq!(lab.ok(&hatchery, "GET", "/worker", &Value::Null).as_array().unwrap().len(), 2);
+
+    // The protocols do not know each other's names, and the second one lets a job have many.
+    let sign_in = format!("{of_job}/worker/signin");
+    lab.worker_v2_called("a", &id2);
+    assert_eq!(lab.refusal(&mint(&claims_of("a", &id2)), "POST", &sign_in, &form()), (401, 10));
+    lab.worker_v2_called("b", &id2);
+}
+
+fn claims_of(name: &str, job: &str) -> Value {
+    let mut claims = claims_v2(job);
+    claims["worker_model"] = name.into();
+    claims
+}
+
+#[test]
+fn a_model_is_used_and_registered_by_those_who_may() {
+    let mut lab = Lab::new();
+    let consumer = |maintainer, group_admin| {
+        Control::PutBuiltin(Box::new(BuiltinConsumer {
+            name: "one".to_owned(),
+            token: "v1-one".into(),
+            maintainer,
+            group_admin,
+            ..BuiltinConsumer::default()
+        }))
+    };
+    let model = |group: &str, restricted| Model {
+        name: format!("{group}-{restricted}"),
+        group: group.to_owned(),
+        restricted,
+        ..Model::default()
+    };
+    lab.v1("one");
+    let mut number = 0;
+    for (group, restricted, maintainer, group_admin, may) in [
+        ("shared.infra", false, false, true, true),
+        ("shared.infra", true, false, true, true),
+        ("team", false, false, true, false),
+        ("team", false, true, true, true),
+        ("team", true, true, true, false),
+        ("shared.infra", false, false, false, false),
+    ] {
+        lab.control(consumer(maintainer, group_admin));
+        let id = lab.control(Control::PutModel(Box::new(model(group, restricted))))["id"].clone();
+        number += 1;
+        let claims = json!({
+            "worker_model": format!("register-{number}"), "model": { "id": id }, "register_only": true,
+            "hatchery_name": "one",
+        });
+        let (status, said) = lab.call(&mint(&claims), "POST", SIGN_IN, &form());
+        assert_eq!(status, if may { 200 } else { 401 }, "{group} {restricted} {maintainer} {said}");
+    }
+}
+
+#[test]
+fn a_consumer_that_is_bound_to_a_region_gets_no_worker_for_another() {
+    for (ignores, region, may) in [
+        (None, Some("rbx"), true),
+        (None, Some("gra"), false),
+        (None, None, true),
+        (Some(true), None, false),
+        (Some(true), Some("rbx"), true),
+    ] {
+        let mut lab = Lab::new();
+        lab.v1("one");
+        lab.control(Control::PutBuiltin(Box::new(BuiltinConsumer {
+            name: "one".to_owned(),
+            token: "v1-one".into(),
+            service_region: Some("rbx".to_owned()),
+            service_ignore_job_with_no_region: ignores,
+            ..BuiltinConsumer::default()
+        })));
+        let job = lab.enqueue(NewJob { region: region.map(str::to_owned), ..NewJob::v1("true") });
+        let job: i64 = job.parse().unwrap();
+        let claims = json!({ "worker_model": "w", "model": {}, "job_id": job, "hatchery_name": "one" });
+        let (status, said) = lab.call(&mint(&claims), "POST", SIGN_IN, &form());
+        assert_eq!(status, if may { 200 } else { 401 }, "{ignores:?} {region:?} {said}");
+    }
 }
 
 #[test]
@@ -222,7 +323,9 @@ fn only_its_worker_gets_the_script_of_a_job_and_adds_to_its_log() {
     let mut lab = Lab::new();
     let session = lab.v1("one");
     let id = lab.enqueue(NewJob::v1("echo secret"));
-    let (first, second) = (lab.worker_v1(&id), lab.worker_v1(&id));
+    let other = lab.enqueue(NewJob::v1("true"));
+    let first = lab.worker_v1(&id);
+    let second = lab.worker_v1_called("another", &other);
     let script = format!("/sim/job/{id}/script");
     assert_eq!(lab.refusal(&first, "GET", &script, &Value::Null), (403, 11));
     lab.ok(&first, "POST", &format!("/queue/workflows/{id}/take"), &Value::Null);
