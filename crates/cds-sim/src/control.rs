@@ -5,6 +5,7 @@
 //! | request | what |
 //! |---|---|
 //! | `GET /control/jobs`, `GET /control/jobs/ID`, `POST /control/jobs` | jobs with all that happened; a new one |
+//! | `POST /control/jobs/ID/stop` | somebody stops a job |
 //! | `GET /control/workers`, `GET /control/requests`, `DELETE /control/requests` | who is there, what was asked |
 //! | `PUT /control/models`, `PUT /control/code-models` | adds or replaces a model |
 //! | `PUT /control/builtin`, `PUT /control/hatcheries` | adds or replaces a consumer |
@@ -23,7 +24,7 @@ use serde_json::{Value, json};
 use crate::config::{BuiltinConsumer, CodeModel, HatcheryConsumer, Model};
 use crate::faults::Fault;
 use crate::io::{Effect, Reply};
-use crate::job::NewJob;
+use crate::job::{NewJob, Status};
 use crate::world::World;
 use crate::{due, sockets};
 
@@ -36,6 +37,8 @@ pub enum Control {
     Jobs,
     /// One job with its history.
     Job(String),
+    /// Somebody stops a job, as people do in the web interface.
+    Stop(String),
     /// All workers.
     Workers,
     /// The requests that came, oldest first.
@@ -91,6 +94,14 @@ pub(crate) fn handle(world: &mut World, control: Control) -> Reply {
         Control::Job(id) => match world.state.jobs.get(&id) {
             Some(job) => answer(job),
             None => refuse(404, "there is no such job"),
+        },
+        Control::Stop(id) => match world.state.jobs.get(&id).map(|job| job.status) {
+            None => refuse(404, "there is no such job"),
+            Some(status) if status.is_final() => refuse(409, "the job is over"),
+            Some(_) => {
+                world.end(&id, Status::Stopped, "somebody stopped the job");
+                answer(&done)
+            }
         },
         Control::Workers => answer(&world.state.workers.values().collect::<Vec<_>>()),
         Control::Requests => answer(&world.record.entries().collect::<Vec<_>>()),

@@ -8,6 +8,8 @@
 //!                      ▲                │                    │           │
 //!                      └── release ─────┴────────────────────┴───────────┘   (the fifth fails it)
 //! ```
+//!
+//! Whatever is not over can be stopped by people.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -101,7 +103,7 @@ impl Status {
             Protocol::V2 => {
                 matches!(
                     (self, next),
-                    (Waiting, Scheduling | Fail)
+                    (Waiting, Scheduling | Fail | Stopped)
                         | (Scheduling, Waiting | Building | Success | Fail | Stopped)
                         | (Building, Waiting | Success | Fail | Stopped)
                         // Releasing a finished job starts it again: a fault of the real server.

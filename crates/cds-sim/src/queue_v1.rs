@@ -104,9 +104,15 @@ fn matching<'w>(
     Ok(world.state.queue(Protocol::V1).into_iter().filter(wanted).collect())
 }
 
-/// `GET /queue/workflows/{id}/infos`
+/// `GET /queue/workflows/{id}/infos`, also by the job's worker: so it hears that somebody ended it.
 pub(crate) fn infos(world: &World, call: &Call<'_>, id: &str) -> Answer {
-    let (.., job) = job_for(world, call, id, Wish::Read)?;
+    let job = match world.caller(call.request)? {
+        Who::Worker(worker) => {
+            workers::of_job(world, &worker, id)?;
+            open_job(world, id)?
+        }
+        Who::Builtin(_) | Who::Hatchery(_) => job_for(world, call, id, Wish::Read)?.2,
+    };
     Ok(Reply::json(200, &render::job_v1(world, job)))
 }
 

@@ -45,9 +45,9 @@ pub(crate) fn suits(job: &Job, model_type: &str, osarchs: &[impl AsRef<str>]) ->
         && (job.model_osarch.is_empty() || osarchs.iter().any(|osarch| osarch.as_ref() == job.model_osarch))
 }
 
-/// `GET /v2/queue/{region}/job/{id}`
+/// `GET /v2/queue/{region}/job/{id}`, also by the job's worker: so it hears that somebody ended it.
 pub(crate) fn detail(world: &World, call: &Call<'_>, region: &str, id: &str) -> Answer {
-    world.v2_hatchery_in(call.request, region)?;
+    author(world, call, region, id)?;
     let job = job(world, id)?;
     if !is_in(job, region) {
         return Err(Refusal::FORBIDDEN.from(format!("job {id} is not in region {region}")));

@@ -71,13 +71,36 @@ again() {
 # post PATH [BODY | @FILE]: fails unless it is done.
 post() { again send "$@"; }
 
-# Says every half minute that it is still there, until it is told to stop.
-beat() {
+# is_over PATH: whether somebody has ended the job that is there. Trouble is no end.
+is_over() {
+	if command -v curl >/dev/null; then
+		answer=$(curl -s -i -m 120 -H "Authorization: Bearer $session" "$api$1")
+	else
+		answer=$(wget -q -S -T 120 -O - --header="Authorization: Bearer $session" "$api$1" 2>&1)
+		answer=${answer#  }
+	fi
+	case $answer in
+	HTTP/1.?\ 2*'"status":"Building"'*) return 1 ;;
+	HTTP/1.?\ 2* | HTTP/1.?\ 40[34]*) return 0 ;;
+	*) return 1 ;;
+	esac
+}
+
+# watch REFRESH JOB SCRIPT: looks every five seconds whether the job is over, and ends the script then; says every half
+# minute that the worker is still there. Until it is told to stop.
+watch() {
 	trap 'kill "$sleeping"; exit 0' TERM
 	while :; do
-		sleep 30 &
-		sleeping=$!
-		wait "$sleeping"
+		for _ in 1 2 3 4 5 6; do
+			sleep 5 &
+			sleeping=$!
+			wait "$sleeping"
+			if is_over "$2"; then
+				: >"$work/over"
+				kill "$3"
+				exit 0
+			fi
+		done
 		post "$1"
 	done
 }
@@ -103,12 +126,12 @@ if [ -n "$run" ]; then
 	job=$run
 	of_job=/v2/queue/$HATCHERY_REGION/job/$job
 	sign_in=$of_job/worker/signin take=$of_job/worker/take refresh=$of_job/worker/refresh
-	result=$of_job/result sign_out=$of_job/worker/signout
+	look=$of_job result=$of_job/result sign_out=$of_job/worker/signout
 else
 	job=$booked
 	of_job=/queue/workflows/$job
 	sign_in=/auth/consumer/worker/signin take=$of_job/take refresh=/worker/refresh
-	result=$of_job/result sign_out=/auth/consumer/worker/signout
+	look=$of_job/infos result=$of_job/result sign_out=/auth/consumer/worker/signout
 fi
 [ "${1:-}" = register ] || [ -n "$job" ] || fail "CDS_CONFIG has no booked_job_id and no run_job_id"
 
@@ -133,12 +156,19 @@ mkdir -p "$work" || fail "could not make $work"
 trap 'rm -rf "$work"' EXIT
 post "$take" || fail "could not take job $job: $answer"
 again get "/sim/job/$job/script" "$work/script" || fail "could not get the script of job $job"
-beat "$refresh" >/dev/null 2>&1 &
-beating=$!
 
+(cd "$work" && unset CDS_CONFIG && exec sh -e ./script) >"$work/log" 2>&1 </dev/null &
+script=$!
+watch "$refresh" "$look" "$script" >/dev/null 2>&1 &
+watching=$!
 status=Success
-(cd "$work" && unset CDS_CONFIG && exec sh -e ./script) >"$work/log" 2>&1 </dev/null || status=Fail
-kill "$beating" 2>/dev/null
+wait "$script" || status=Fail
+kill "$watching" 2>/dev/null
+if [ -e "$work/over" ]; then
+	echo "worker: job $job was ended by somebody" >&2
+	post "$sign_out" || fail "could not sign out: $answer"
+	exit 0
+fi
 
 post "/sim/job/$job/log" "@$work/log" || echo "worker: could not send the log: $answer" >&2
 now=$(date -u +%Y-%m-%dT%H:%M:%SZ)

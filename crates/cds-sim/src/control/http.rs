@@ -61,6 +61,10 @@ fn read(request: &Request) -> Result<Control, Reply> {
             Some(id) => Ok(Control::Job(id.to_owned())),
             None => Err(refuse(404, "there is nothing here")),
         },
+        ("POST", path) => match path.strip_prefix("jobs/").and_then(|path| path.strip_suffix("/stop")) {
+            Some(id) => Ok(Control::Stop(id.to_owned())),
+            None => Err(refuse(404, "there is nothing here")),
+        },
         _ => Err(refuse(404, "there is nothing here")),
     }
 }

@@ -41,6 +41,13 @@ impl Machine {
         Self { home, running: running.clone() }
     }
 
+    /// Half minutes pass quickly on this machine from now on.
+    fn hasten(&self) {
+        let sleep = self.home.path().join("sleep");
+        std::fs::remove_file(&sleep).expect("it was there");
+        symlink("/bin/true", &sleep).expect("a link");
+    }
+
     async fn work(&self, config: &Value, argument: Option<&str>, ci: &str) -> Output {
         let mut config = config.clone();
         config["name"] = "brave-curie".into();
@@ -142,10 +149,7 @@ async fn a_worker_says_that_it_is_there_while_its_job_runs() {
     let supervisor = Supervisor::new();
     let running = start(config(), &supervisor);
     let machine = Machine::new(&running, "curl").await;
-    // Half minutes pass quickly on this machine.
-    let sleep = machine.home.path().join("sleep");
-    std::fs::remove_file(&sleep).unwrap();
-    symlink("/bin/true", &sleep).unwrap();
+    machine.hasten();
     let session = v2(&running).await;
     let id = running.enqueue(NewJob::v2("until [ -e ../go ]; do :; done", PATH, "rbx")).await.unwrap();
     let config = config_v2(&running, &session, &id).await;
@@ -162,14 +166,54 @@ async fn a_worker_says_that_it_is_there_while_its_job_runs() {
     assert_eq!(running.job(&id).await.unwrap().status, Status::Success);
 }
 
+async fn ends_with_its_job(speaker: &str) {
+    let supervisor = Supervisor::new();
+    let running = start(config(), &supervisor);
+    let machine = Machine::new(&running, speaker).await;
+    machine.hasten();
+    v1(&running).await;
+    let session = v2(&running).await;
+    let begun = machine.home.path().join("begun");
+    let script = "echo begun\n: >../begun\nwhile :; do :; done";
+    let first = running.enqueue(NewJob::v1(script)).await.unwrap();
+    let second = running.enqueue(NewJob::v2(script, PATH, "rbx")).await.unwrap();
+    for (id, config) in [(&first, config_v1(&first)), (&second, config_v2(&running, &session, &second).await)]
+    {
+        let stopped = async {
+            while !begun.exists() {
+                tokio::task::yield_now().await;
+            }
+            running.control(Control::Stop(id.clone())).await.unwrap();
+        };
+        let (worked, ()) = tokio::join!(machine.work(&config, None, ""), stopped);
+        assert!(worked.status.success(), "{}", text(&worked.stderr));
+        assert!(text(&worked.stderr).contains("was ended by somebody"), "{}", text(&worked.stderr));
+        let job = running.job(id).await.unwrap();
+        assert_eq!((job.status, job.logs.as_str()), (Status::Stopped, ""));
+        std::fs::remove_file(&begun).unwrap();
+    }
+    let workers = running.workers().await.unwrap();
+    assert_eq!(workers.iter().map(|one| one.status).collect::<Vec<_>>(), [WorkerStatus::Disabled; 2]);
+    let told = running.requests().await.unwrap();
+    assert!(!told.iter().any(|entry| entry.path.ends_with("/result")), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_worker_with_curl_ends_when_somebody_stops_its_job() {
+    ends_with_its_job("curl").await;
+}
+
+#[tokio::test]
+async fn a_worker_with_wget_ends_when_somebody_stops_its_job() {
+    ends_with_its_job("wget").await;
+}
+
 #[tokio::test]
 async fn a_worker_asks_again_while_the_server_is_in_trouble() {
     let supervisor = Supervisor::new();
     let running = start(config(), &supervisor);
     let machine = Machine::new(&running, "curl").await;
-    let sleep = machine.home.path().join("sleep");
-    std::fs::remove_file(&sleep).unwrap();
-    symlink("/bin/true", &sleep).unwrap();
+    machine.hasten();
     v1(&running).await;
     let id = running.enqueue(NewJob::v1("echo done")).await.unwrap();
     for (path, trouble) in [

@@ -338,3 +338,43 @@ fn only_its_worker_gets_the_script_of_a_job_and_adds_to_its_log() {
     lab.ok(&first, "POST", &format!("/sim/job/{id}/log"), &json!("printed"));
     assert_eq!(lab.job(&id).logs, "\"printed\"");
 }
+
+#[test]
+fn a_job_that_somebody_stops_is_over_for_everybody() {
+    let mut lab = Lab::new();
+    let v1 = lab.v1("one");
+    let (v2, building, of_job) = v2_taken(&mut lab);
+    let (_, scheduled, of_scheduled) = v2_taken(&mut lab);
+    let (waiting, running) = (lab.enqueue(NewJob::v1("true")), lab.enqueue(NewJob::v1("true")));
+    let (worker1, worker2) = (lab.worker_v1(&running), lab.worker_v2(&building));
+    lab.ok(&worker1, "POST", &format!("/queue/workflows/{running}/take"), &Value::Null);
+    lab.ok(&worker2, "POST", &format!("{of_job}/worker/take"), &Value::Null);
+    let of_running = format!("/queue/workflows/{running}");
+    // A worker may look at its own job only.
+    let infos = format!("{of_running}/infos");
+    assert_eq!(lab.ok(&worker1, "GET", &infos, &Value::Null)["status"], "Building");
+    assert_eq!(lab.ok(&worker2, "GET", &of_job, &Value::Null)["runjob"]["status"], "Building");
+    let foreign = format!("/queue/workflows/{waiting}/infos");
+    assert_eq!(lab.refusal(&worker1, "GET", &foreign, &Value::Null), (403, 11));
+    assert_eq!(lab.refusal(&worker2, "GET", &of_scheduled, &Value::Null), (403, 11));
+
+    for id in [&waiting, &running, &building, &scheduled] {
+        lab.ok("open", "POST", &format!("/control/jobs/{id}/stop"), &Value::Null);
+        assert_eq!(lab.job(id).status, Status::Stopped);
+        assert_eq!(lab.refusal("open", "POST", &format!("/control/jobs/{id}/stop"), &Value::Null).0, 409);
+    }
+    assert_eq!(lab.refusal("open", "POST", "/control/jobs/9/stop", &Value::Null).0, 404);
+    for (session, of_job) in [(&v1, &foreign), (&worker1, &infos)] {
+        assert_eq!(lab.refusal(session, "GET", of_job, &Value::Null), (403, 11));
+    }
+    assert_eq!(lab.ok(&worker2, "GET", &of_job, &Value::Null)["runjob"]["status"], "Stopped");
+    let result = json!({ "buildID": running.parse::<i64>().unwrap(), "status": "Success" });
+    assert_eq!(lab.refusal(&worker1, "POST", &format!("{of_running}/result"), &result), (403, 11));
+    assert_eq!(lab.refusal(&worker2, "POST", &format!("{of_job}/result"), &result), (400, 74));
+    let late = mint(&claims_of("late", &scheduled));
+    assert_eq!(lab.refusal(&late, "POST", &format!("{of_scheduled}/worker/signin"), &form()), (403, 11));
+    assert_eq!(lab.refusal(&v2, "POST", &format!("{of_scheduled}/hatchery/take"), &Value::Null), (400, 74));
+    lab.ok(&worker1, "POST", "/auth/consumer/worker/signout", &Value::Null);
+    lab.ok(&worker2, "POST", &format!("{of_job}/worker/signout"), &Value::Null);
+    assert_eq!([&running, &building].map(|id| lab.job(id).status), [Status::Stopped; 2]);
+}
