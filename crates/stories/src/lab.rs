@@ -288,12 +288,14 @@ password = "guest-secret"
         let (listener, url) = pages.unzip();
         let url = url.unwrap_or_default();
         let supervisor = Supervisor::new();
+        // Two hatcheries would draw the same names for their workers otherwise, and CDS lets each be used once.
+        let seed = if settings.identity.name == Self::NAME { 7 } else { 8 };
         let parts = Parts {
             settings,
             vcenter,
             cds,
             clock: self.clock.clone(),
-            random: StdRng::seed_from_u64(7),
+            random: StdRng::seed_from_u64(seed),
             listener,
             instance: format!("lab-{}", self.vcenter_url),
             hostname: "lab".to_owned(),
