@@ -1,9 +1,10 @@
 //! When machines go: each row of the decision table, and what keeps a machine whatever the table says.
 
 use jiff::{SignedDuration, Timestamp};
-use rookery_cds_sim::{Fault, NewJob, Status, Trouble};
+use rookery_cds_sim::{Control, Fault, NewJob, Status, Trouble};
 use rookery_daemon::Clock;
 use rookery_stories::{Govc, Lab, LabOptions, Scene, eventually, read_page};
+use rookery_vim_sim::Span;
 use serde_json::{Value, json};
 
 use super::history::{asked, line, lives, peace, refuse, requests, trouble};
@@ -140,6 +141,51 @@ async fn a_worker_that_never_registers_goes_and_its_job_runs_elsewhere() {
     assert_eq!((last.method.as_str(), last.path.as_str()), ("GET", detail.as_str()), "it was read first");
     scene.stop().await;
     lab.close().await;
+}
+
+/// Somebody stops a job of either protocol once it is that far. Its machine goes, and it is neither given back nor run
+/// again.
+async fn stopped_when(script: &str, far: impl AsyncFn(&Lab, &str) -> bool) {
+    let v1 = NewJob { model: Some(format!("{}@main", Lab::DEBIAN)), ..NewJob::v1(script) };
+    for job in [v1, NewJob::v2(script, Lab::DEBIAN, "default")] {
+        let mut options = quick();
+        options.vcenter.guests.tools = Span::Constant(SignedDuration::from_millis(1500));
+        let lab = Lab::start(options).await;
+        let scene = lab.hatch().await;
+        let job = lab.enqueue(job).await;
+        eventually("the job is that far", async || far(&lab, &job).await).await;
+        lab.cds.control(Control::Stop(job.clone())).await.expect("the CDS runs");
+        eventually("its machine is gone", async || {
+            let lives = lives(&lab).await;
+            !lives.is_empty() && lives.values().all(|life| life.removed.is_some())
+        })
+        .await;
+        eventually("nothing is under way", async || scene.hatchery.board.report.borrow().flights.is_empty())
+            .await;
+        let ended = lab.job(&job).await;
+        assert_eq!(
+            (ended.status, ended.attempts.len(), ended.releases),
+            (Status::Stopped, 1, 0),
+            "{ended:#?}"
+        );
+        assert_eq!(lives(&lab).await.len(), 1);
+        scene.stop().await;
+        lab.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_is_stopped_while_its_machine_starts_leaves_nothing_behind() {
+    stopped_when("true", async |lab, job| {
+        let held = lab.job(job).await.attempts.len() == 1;
+        held && !lives(lab).await.is_empty()
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_is_stopped_while_it_runs_takes_its_machine_along() {
+    stopped_when("sleep 1000", async |lab, job| lab.job(job).await.status == Status::Building).await;
 }
 
 // A V1 job is booked for longer than a start may take, and was offered to nobody for ten minutes after its machine.
