@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::config::{BuiltinConsumer, HatcheryConsumer, SHARED};
 use crate::io::{Reply, Request};
+use crate::job::Protocol;
 use crate::refusal::Refusal;
 use crate::route::Call;
 use crate::world::World;
@@ -93,6 +94,20 @@ impl World {
             return Err(Refusal::UNAUTHORIZED.from("the consumer is disabled or gone"));
         }
         Ok(session.who.clone())
+    }
+
+    /// Anybody of that protocol: their doors are not each other's.
+    pub(crate) fn anybody_of(&self, request: &Request, protocol: Protocol) -> Result<(), Refusal> {
+        let speaks = match self.caller(request)? {
+            Who::Builtin(_) => Protocol::V1,
+            Who::Hatchery(_) => Protocol::V2,
+            Who::Worker(id) => self.state.workers.get(&id).ok_or(Refusal::UNAUTHORIZED)?.protocol,
+        };
+        if speaks == protocol {
+            Ok(())
+        } else {
+            Err(Refusal::FORBIDDEN.from("this is for the other protocol"))
+        }
     }
 
     /// A hatchery of the first protocol that may do such things.
@@ -188,7 +203,7 @@ pub(crate) fn may_read(consumer: &BuiltinConsumer, groups: &[String]) -> bool {
 
 /// `POST /auth/consumer/signout`
 pub(crate) fn sign_out(world: &mut World, call: &Call<'_>) -> Result<Reply, Refusal> {
-    world.caller(call.request)?;
+    world.anybody_of(call.request, Protocol::V1)?;
     if let Some((id, _)) = world.session(call.request) {
         world.state.sessions.remove(&id);
     }

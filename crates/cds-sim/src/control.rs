@@ -95,14 +95,7 @@ pub(crate) fn handle(world: &mut World, control: Control) -> Reply {
             Some(job) => answer(job),
             None => refuse(404, "there is no such job"),
         },
-        Control::Stop(id) => match world.state.jobs.get(&id).map(|job| job.status) {
-            None => refuse(404, "there is no such job"),
-            Some(status) if status.is_final() => refuse(409, "the job is over"),
-            Some(_) => {
-                world.end(&id, Status::Stopped, "somebody stopped the job");
-                answer(&done)
-            }
-        },
+        Control::Stop(id) => stop(world, &id),
         Control::Workers => answer(&world.state.workers.values().collect::<Vec<_>>()),
         Control::Requests => answer(&world.record.entries().collect::<Vec<_>>()),
         Control::ForgetRequests => {
@@ -165,6 +158,17 @@ pub(crate) fn handle(world: &mut World, control: Control) -> Reply {
             }
             Err(error) => refuse(400, &error.to_string()),
         },
+    }
+}
+
+fn stop(world: &mut World, id: &str) -> Reply {
+    match world.state.jobs.get(id).map(|job| job.status.is_final()) {
+        None => refuse(404, "there is no such job"),
+        Some(true) => refuse(409, "the job is over"),
+        Some(false) => {
+            world.end(id, Status::Stopped, "somebody stopped the job");
+            answer(&json!({}))
+        }
     }
 }
 

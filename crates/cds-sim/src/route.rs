@@ -4,6 +4,7 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use crate::io::{Reply, Request};
+use crate::job::Protocol;
 use crate::refusal::Refusal;
 use crate::world::World;
 use crate::{auth, models, queue_v1, queue_v2, sockets, workers};
@@ -89,7 +90,7 @@ fn anybody(world: &mut World, call: &Call<'_>, path: &[&str]) -> Option<Answer> 
 fn v1(world: &mut World, call: &Call<'_>, path: &[&str]) -> Option<Answer> {
     Some(match (call.request.method.as_str(), path) {
         ("POST", ["services", "heartbeat"]) => auth::heartbeat_v1(world, call),
-        ("GET", ["config", "cdn"]) => world.caller(call.request).map(|_| cdn(world)),
+        ("GET", ["config", "cdn"]) => world.anybody_of(call.request, Protocol::V1).map(|()| cdn(world)),
         ("GET", ["worker", "model", "enabled"]) => models::enabled(world, call),
         ("GET", ["worker", "model", group, name]) => models::one(world, call, group, name),
         ("GET", ["worker", "model", group, name, "secret"]) => models::secrets(world, call, group, name),
@@ -116,7 +117,7 @@ fn v2(world: &mut World, call: &Call<'_>, path: &[&str]) -> Option<Answer> {
     Some(match (call.request.method.as_str(), path) {
         ("POST", ["v2", "hatchery", "heartbeat"]) => auth::heartbeat_v2(world, call),
         ("GET", ["v2", "hatchery", "ws"]) => sockets::open_v2(world, call),
-        ("GET", ["v2", "config", "cdn"]) => world.caller(call.request).map(|_| cdn(world)),
+        ("GET", ["v2", "config", "cdn"]) => world.anybody_of(call.request, Protocol::V2).map(|()| cdn(world)),
         ("GET", ["v2", "project", project, "vcs", vcs, "repository", repository, "workermodel", name]) => {
             models::from_code(world, call, &format!("{project}/{vcs}/{repository}/{name}"))
         }

@@ -201,17 +201,18 @@ pub(crate) fn list_v1(world: &World, call: &Call<'_>) -> Answer {
         .workers
         .values()
         .filter(|worker| worker.protocol == Protocol::V1 && worker.hatchery_id == service.id.to_string());
-    Ok(Reply::json(200, &own.map(|worker| list_entry_v1(world, worker)).collect()))
+    Ok(Reply::json(200, &own.map(list_entry_v1).collect()))
 }
 
-fn list_entry_v1(world: &World, worker: &Worker) -> Value {
+/// A disabled worker has no job any more, and whether it is up to date is told at its sign-in alone.
+fn list_entry_v1(worker: &Worker) -> Value {
     let hatchery_id: Option<i64> = worker.hatchery_id.parse().ok();
-    let job: Option<i64> = worker.job.as_ref().and_then(|job| job.parse().ok());
-    let up_to_date = worker.version == world.state.config.version && worker.status != Status::Disabled;
+    let job = worker.job.as_ref().filter(|_| worker.status != Status::Disabled);
+    let job: Option<i64> = job.and_then(|job| job.parse().ok());
     json!({
         "id": worker.id, "name": worker.name, "lastbeat": time(worker.last_beat), "model_id": worker.model_id,
         "model_name": worker.model_name, "job_run_id": job, "status": worker.status,
-        "hatchery_id": hatchery_id, "hatchery_name": worker.hatchery, "uptodate": up_to_date,
+        "hatchery_id": hatchery_id, "hatchery_name": worker.hatchery, "uptodate": false,
         "version": worker.version, "os": worker.os, "arch": worker.arch,
     })
 }

@@ -143,7 +143,7 @@ pub(crate) fn sign_in_v1(world: &mut World, call: &Call<'_>) -> Answer {
     if let Some(id) = model_id {
         world.registered(id, &worker);
     }
-    let mut answer = list_entry_v1(world, &worker);
+    let mut answer = list_entry_v1(&worker);
     answer["uptodate"] = (worker.version == world.state.config.version).into();
     Ok(Reply::json(200, &answer).with("x-cds-jwt", session))
 }

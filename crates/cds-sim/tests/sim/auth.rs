@@ -149,6 +149,34 @@ fn a_heartbeat_is_a_status_with_lines_and_a_time() {
 }
 
 #[test]
+fn the_line_of_the_version_is_judged_by_the_server() {
+    let mut lab = Lab::new();
+    let session = lab.v1("one");
+    for (version, expected) in [("snapshot", "OK"), ("0.1.0", "WARN")] {
+        let line = json!({ "component": "Version", "status": "AL", "value": version });
+        lab.ok(&session, "POST", "/services/heartbeat", &json!({ "lines": [line] }));
+        let world = lab.control(Control::Dump);
+        assert_eq!(world["services"]["one"]["status"]["lines"][0]["status"], expected);
+    }
+}
+
+#[test]
+fn whoever_is_no_hatchery_has_null_for_workers() {
+    let mut lab = Lab::new();
+    let mut body = sign_in_v1("one");
+    body["service"] = Value::Null;
+    let said = lab.ok("", "POST", V1, &body);
+    assert!(said.get("service").is_none(), "{said}");
+    let reply = lab.reply(said["token"].as_str().unwrap(), "GET", "/worker", &Value::Null);
+    assert_eq!(reply.body, rookery_cds_sim::Body::Content("null".into()));
+    // A hatchery without workers has an empty list in the first protocol, and null in the second.
+    let (v1, v2) = (lab.v1("one"), lab.v2("one"));
+    assert_eq!(lab.ok(&v1, "GET", "/worker", &Value::Null), json!([]));
+    let reply = lab.reply(&v2, "GET", "/v2/worker", &Value::Null);
+    assert_eq!(reply.body, rookery_cds_sim::Body::Content("null".into()));
+}
+
+#[test]
 fn a_session_in_a_cookie_may_read_and_not_write() {
     let mut lab = Lab::new();
     let session = lab.v1("one");
@@ -176,10 +204,15 @@ fn the_two_protocols_do_not_open_each_others_doors() {
         (&v2, "/v2/worker/brave-curie"),
         (&v1, "/v2/worker"),
         (&v1, "/v2/queue/rbx"),
+        (&v1, "/v2/config/cdn"),
+        (&v2, "/config/cdn"),
     ] {
         assert_eq!(lab.refusal(session, "GET", uri, &Value::Null), (403, 11), "{uri}");
     }
     assert_eq!(lab.refusal(&v2, "GET", "/v2/queue/gra", &Value::Null), (403, 11));
+    lab.ok(&v1, "GET", "/config/cdn", &Value::Null);
+    lab.ok(&v2, "GET", "/v2/config/cdn", &Value::Null);
+    assert_eq!(lab.refusal(&v2, "POST", "/auth/consumer/signout", &Value::Null), (403, 11));
     assert_eq!(lab.refusal(&v1, "POST", "/services/register", &Value::Null), (404, 38));
 }
 

@@ -275,6 +275,8 @@ fn a_worker_that_says_nothing_is_disabled_and_then_forgotten() {
     assert_eq!(status(&mut lab), (json!("Building"), json!("Building")));
     lab.pass(1);
     assert_eq!(status(&mut lab), (json!("Disabled"), json!("Disabled")));
+    let listed = lab.ok(&v1, "GET", "/worker", &Value::Null);
+    assert_eq!((&listed[0]["job_run_id"], &listed[0]["uptodate"]), (&Value::Null, &json!(false)));
     assert_eq!((lab.job(&id1).status, lab.job(&id2).status), (Status::Building, Status::Building));
     lab.pass(10);
     assert_eq!(status(&mut lab), (Value::Null, Value::Null));
