@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use rookery_cds::{CdsError, InfoLevel, JobId, JobStatus, RunJob, SpawnInfo, V1Job, V1JobId, V2JobId};
+use rookery_cds::{
+    CdsError, InfoLevel, JobId, JobStatus, RunJob, SpawnInfo, V1, V1Job, V1JobId, V2JobId, WorkerStatus,
+};
 use rookery_daemon::telemetry::chain;
 use tokio::time::sleep;
 use tracing::{debug, info, warn};
@@ -62,19 +64,37 @@ impl Crew {
     /// job that is over would run it again, and a V1 job may be booked by others, so it is read first.
     async fn release_if_ours(&self, job: &JobId, worker: &str) -> Result<bool, CdsError> {
         let released = match job {
-            JobId::V1(id) => self.release_v1_if_ours(*id).await,
+            JobId::V1(id) => self.release_v1_if_ours(*id, worker).await,
             JobId::V2(id) => self.release_v2_if_ours(id, worker).await,
         };
         released.or_else(|error| if error.is_gone() { Ok(false) } else { Err(error) })
     }
 
-    async fn release_v1_if_ours(&self, id: V1JobId) -> Result<bool, CdsError> {
+    async fn release_v1_if_ours(&self, id: V1JobId, worker: &str) -> Result<bool, CdsError> {
         let Some(v1) = self.cds.v1() else { return Ok(false) };
         let ours = is_booked_by(&v1.job(id).await?, v1.service().await?.id);
         if ours {
+            if !worker.is_empty() {
+                self.disable_idle(v1, worker).await;
+            }
             v1.release(id).await?;
         }
         Ok(ours)
+    }
+
+    /// Disables the V1 worker of a deleted machine if it signed in and never took its job: CDS lets no other worker sign
+    /// in for the job until then. One that CDS does not list has not come so far.
+    async fn disable_idle(&self, v1: &V1, worker: &str) {
+        let disabled = async {
+            let mut listed = v1.workers().await?.into_iter();
+            match listed.find(|one| one.name == worker && one.status == WorkerStatus::Waiting) {
+                Some(idle) => v1.disable(&idle).await,
+                None => Ok(()),
+            }
+        };
+        if let Err(error) = disabled.await {
+            warn!(worker, error = %chain(&error), "worker of a deleted machine could not be disabled");
+        }
     }
 
     async fn release_v2_if_ours(&self, id: &V2JobId, worker: &str) -> Result<bool, CdsError> {

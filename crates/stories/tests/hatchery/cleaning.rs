@@ -143,6 +143,24 @@ async fn a_worker_that_never_registers_goes_and_its_job_runs_elsewhere() {
     lab.close().await;
 }
 
+// CDS knows the worker by then, and lets nobody sign in under its name, nor a second worker for its V1 job.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_whose_worker_never_heard_that_it_was_let_in_runs_elsewhere() {
+    let v1 = NewJob { model: Some(format!("{}@main", Lab::DEBIAN)), ..NewJob::v1("true") };
+    let v2 = NewJob::v2("true", Lab::DEBIAN, "default");
+    for (job, sign_in) in [(v1, "/auth/consumer/worker/signin"), (v2, "*/worker/signin")] {
+        let lab = Lab::start(quick()).await;
+        trouble(&lab, Fault::next(1, sign_in, Trouble::LostReply)).await;
+        let scene = lab.hatch().await;
+        let job = lab.enqueue(job).await;
+        let ended = lab.ended(&job).await;
+        assert_eq!((ended.status, ended.releases), (Status::Success, 1), "{ended:#?}");
+        assert_eq!(lives(&lab).await.len(), 2);
+        scene.stop().await;
+        lab.close().await;
+    }
+}
+
 /// Somebody stops a job of either protocol once it is that far. Its machine goes, and it is neither given back nor run
 /// again.
 async fn stopped_when(script: &str, far: impl AsyncFn(&Lab, &str) -> bool) {
