@@ -1,6 +1,7 @@
 //! What the hatchery shows of itself: the lines of its heartbeat, its pages, and what people ask for. All of it comes
 //! from the values that the last pass was planned with.
 
+mod counts;
 mod held;
 mod pages;
 mod planned;
@@ -18,15 +19,16 @@ use rookery_fleet::address::{self, Network};
 use rookery_fleet::capacity::Ledger;
 use rookery_fleet::hold::serves_nobody;
 use rookery_fleet::standing::{Standing, standing};
-use rookery_fleet::{MachineId, Mark, Power, View};
+use rookery_fleet::{MachineId, Mark, View};
 use rookery_vim_client::PoolCapacity;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::flight::{Flight, Work};
 use crate::keeper::State;
 use crate::plan::Plan;
 use crate::wanted::Wanted;
 
+pub use counts::Counts;
 pub use held::{Held, Wished};
 pub use pages::{Beside, Board};
 pub use planned::{Act, Planned};
@@ -115,26 +117,6 @@ pub struct Report {
     pub resting: usize,
 }
 
-/// How many machines are what.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
-    /// Jobs that wait.
-    pub queued: usize,
-    /// Warm machines that are ready.
-    pub warm: usize,
-    /// Warm machines in the making.
-    pub warming: usize,
-    /// Workers on their way.
-    pub starting: usize,
-    /// Workers that run.
-    pub running: usize,
-    /// Machines that wait for their deletion.
-    pub finished: usize,
-    /// Machines that somebody keeps.
-    #[serde(default)]
-    pub held: usize,
-}
-
 /// Why a job waits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct WaitingLine {
@@ -149,34 +131,27 @@ pub struct WaitingLine {
 impl Report {
     /// What a pass saw and planned.
     pub fn new(state: &State, wanted: &Wanted, plan: &Plan) -> Self {
-        let mut counts = Counts { queued: state.queue.len(), ..Counts::default() };
+        let held = held::held(&state.view, &wanted.name, state.server_now());
+        let dying = dying(state, plan);
+        let mut counts = Counts::of(state, plan, &held);
         let mut started = Vec::new();
         let mut templates = Vec::new();
         let mut jobs_served = BTreeMap::new();
         for machine in state.view.iter() {
-            match standing(machine, &wanted.name) {
-                Standing::Pooled if machine.power == Some(Power::Off) => counts.warm += 1,
-                Standing::Pooled => counts.warming += 1,
+            let standing = standing(machine, &wanted.name);
+            counts.add(machine, standing, state, &held, &dying);
+            match standing {
                 Standing::Worker | Standing::Registering | Standing::HalfClaimed => {
                     started.push(machine.name.clone());
                     let serves = |mark: &&Mark| !mark.job_id.is_empty() && !serves_nobody(machine, mark);
                     if let Some(mark) = machine.mark().filter(serves) {
                         jobs_served.insert(mark.job_id.clone(), machine.name.clone());
                     }
-                    if machine.power == Some(Power::Off) {
-                        counts.finished += 1;
-                    }
                 }
                 Standing::Template => templates.push(machine.id.clone()),
-                Standing::TemplateInMaking | Standing::Foreign | Standing::Unknown => {}
+                Standing::Pooled | Standing::TemplateInMaking | Standing::Foreign | Standing::Unknown => {}
             }
         }
-        let held = held::held(&state.view, &wanted.name, state.server_now());
-        counts.held = held.len();
-        // Of those that are off nobody waits for the deletion of one that is kept.
-        counts.finished = counts.finished.saturating_sub(held::off_among(&held, &started));
-        counts.starting = plan.ledger.starting as usize;
-        counts.running = (plan.ledger.workers as usize).saturating_sub(counts.starting);
         let waiting = plan.waiting.iter().map(|one| {
             let (reason, permanent) = (one.why.as_str(), one.why.is_permanent());
             (one.job.clone(), WaitingLine { reason, why: one.why.to_string(), permanent })
@@ -219,7 +194,7 @@ impl Report {
             in_doubt: state.lingering.len(),
             view: Arc::clone(&state.view),
             disks: Arc::clone(&state.disks),
-            dying: dying(state, plan),
+            dying,
             networks: wanted.networks.clone(),
             promised: promised(state),
             pool: state.room.pool.clone(),

@@ -204,6 +204,11 @@ impl State {
         self.v1_workers.contains(worker)
     }
 
+    /// Whether a worker of that name has been registered at some time.
+    pub fn has_registered(&self, worker: &str) -> bool {
+        self.registered_once.contains(worker)
+    }
+
     /// Whether a job or a model is being read, or still has to be.
     pub(super) fn is_reading(&self) -> bool {
         self.queue.known().count() < self.queue.len() || !self.fetching.is_empty()

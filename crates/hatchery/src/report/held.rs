@@ -84,9 +84,3 @@ pub(super) fn held(view: &View, owner: &str, now: Timestamp) -> Vec<Held> {
     held.sort_by(|one, other| one.machine.cmp(&other.machine));
     held
 }
-
-/// How many of the machines of these names are kept and off.
-pub(super) fn off_among(held: &[Held], names: &[String]) -> usize {
-    let kept = |name: &&String| held.iter().any(|held| held.machine == **name && held.power == "off");
-    names.iter().filter(kept).count()
-}

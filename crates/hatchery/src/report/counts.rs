@@ -1,0 +1,196 @@
+//! How many machines are what: each own one counts once.
+
+use std::collections::BTreeSet;
+
+use rookery_fleet::standing::Standing;
+use rookery_fleet::{Machine, MachineId, Power};
+use serde::{Deserialize, Serialize};
+
+use super::held::Held;
+use crate::flight::{Flight, Work};
+use crate::keeper::State;
+use crate::plan::Plan;
+
+/// How many machines are what.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Jobs that wait.
+    pub queued: usize,
+    /// Warm machines that are ready.
+    pub warm: usize,
+    /// Warm machines in the making.
+    pub warming: usize,
+    /// Workers on their way, with a machine or still without one.
+    pub starting: usize,
+    /// Workers that run.
+    pub running: usize,
+    /// Machines that wait for their deletion.
+    pub finished: usize,
+    /// Machines that somebody keeps.
+    #[serde(default)]
+    pub held: usize,
+}
+
+impl Counts {
+    /// What is known before machines are looked at: jobs, and workers on their way.
+    pub(super) fn of(state: &State, plan: &Plan, held: &[Held]) -> Self {
+        let starting = plan.ledger.starting as usize;
+        Self { queued: state.queue.len(), starting, held: held.len(), ..Self::default() }
+    }
+
+    /// Counts one more machine, unless that has happened already.
+    pub(super) fn add(
+        &mut self,
+        machine: &Machine,
+        standing: Standing,
+        state: &State,
+        held: &[Held],
+        dying: &BTreeSet<MachineId>,
+    ) {
+        let counted = match standing {
+            Standing::Template | Standing::TemplateInMaking | Standing::Foreign | Standing::Unknown => return,
+            _ if held.iter().any(|held| held.machine == machine.name) => return,
+            _ if is_starting(state, machine, standing) => return,
+            _ if dying.contains(&machine.id) => &mut self.finished,
+            Standing::Pooled if is_ready(state, machine) => &mut self.warm,
+            Standing::Pooled => &mut self.warming,
+            Standing::Worker | Standing::HalfClaimed | Standing::Registering => match machine.power {
+                Some(Power::Off) if at_work(state, machine).is_some() => &mut self.starting,
+                Some(Power::Off) => &mut self.finished,
+                Some(Power::On | Power::Suspended) | None => &mut self.running,
+            },
+        };
+        *counted += 1;
+    }
+}
+
+/// Whether the ledger has counted it as a worker that is on its way.
+fn is_starting(state: &State, machine: &Machine, standing: Standing) -> bool {
+    let Some(mark) = machine.mark() else { return false };
+    let registered = state.listing.as_ref().and_then(|listing| listing.state_of(machine, mark));
+    if registered.is_some() {
+        return false;
+    }
+    if matches!(at_work(state, machine).map(|flight| &flight.work), Some(Work::Spawn { .. })) {
+        return true;
+    }
+    let settled = state.doomed.contains_key(&machine.id) || state.has_registered(&machine.name);
+    matches!(standing, Standing::Worker | Standing::HalfClaimed)
+        && machine.power != Some(Power::Off)
+        && !settled
+        && mark.hold_until.is_none()
+}
+
+fn is_ready(state: &State, machine: &Machine) -> bool {
+    let made = at_work(state, machine)
+        .is_some_and(|flight| matches!(flight.work, Work::Make { .. } | Work::Finish { .. }));
+    machine.power == Some(Power::Off) && !machine.awaits_setup && !made
+}
+
+/// The work that is under way on a machine.
+fn at_work<'s>(state: &'s State, machine: &Machine) -> Option<&'s Flight> {
+    state.flights.iter().find(|flight| match &flight.machine {
+        Some(id) => *id == machine.id,
+        None => flight.name == machine.name,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use jiff::Timestamp;
+    use rookery_fleet::capacity::Ledger;
+    use rookery_fleet::flavor::Footprint;
+    use rookery_fleet::names::Line;
+    use rookery_fleet::standing::standing;
+    use rookery_fleet::workers::{Listing, WorkerState};
+    use rookery_fleet::{Mark, Notes, Role, View};
+
+    use super::*;
+    use crate::flight::{FlightId, Trace};
+
+    fn machine(name: &str, power: Power, mark: Mark) -> Machine {
+        let mark = Mark { hatchery_name: "nest".to_owned(), ..mark };
+        Machine {
+            id: MachineId::new(name),
+            name: name.to_owned(),
+            role: Role::Vm,
+            power: Some(power),
+            notes: Notes::Mark(Box::new(mark)),
+            hardware: None,
+            addresses: vec![],
+            created: None,
+            awaits_setup: false,
+            incarnation: None,
+        }
+    }
+
+    fn warm(name: &str, power: Power) -> Machine {
+        machine(name, power, Mark { provisioning: true, ..Mark::default() })
+    }
+
+    fn worker(name: &str, power: Power) -> Machine {
+        machine(name, power, Mark { worker_name: name.to_owned(), ..Mark::default() })
+    }
+
+    /// Counts as a pass does that saw these machines, these registered workers and this work.
+    fn check(machines: &[Machine], alive: &[&str], works: &[(&str, Work)], starting: u32, expected: Counts) {
+        let mut state = State::default();
+        let machines = machines.iter().map(|machine| (machine.id.clone(), Arc::new(machine.clone())));
+        let view = View { machines: machines.collect(), complete: true, age: Duration::ZERO };
+        let workers = alive.iter().map(|name| ((*name).to_owned(), WorkerState::Alive)).collect();
+        state.view = Arc::new(view);
+        state.listing = Some(Listing { begun: Timestamp::UNIX_EPOCH, workers });
+        for (number, (name, work)) in works.iter().enumerate() {
+            let flight = Flight {
+                work: work.clone(),
+                name: (*name).to_owned(),
+                machine: None,
+                address: None,
+                footprint: Footprint::default(),
+            };
+            state.flights.begin(FlightId(number as u64), flight);
+        }
+        let plan = Plan { ledger: Ledger { starting, ..Ledger::default() }, ..Plan::default() };
+        let deleted = state.flights.iter().filter(|flight| matches!(flight.work, Work::Delete(_)));
+        let dying = deleted.map(|flight| MachineId::new(&flight.name)).collect();
+        let mut counts = Counts::of(&state, &plan, &[]);
+        for machine in state.view.iter() {
+            counts.add(machine, standing(machine, "nest"), &state, &[], &dying);
+        }
+        assert_eq!(counts, expected);
+    }
+
+    #[test]
+    fn each_machine_counts_once_and_as_what_it_is() {
+        let (on, off) = (Power::On, Power::Off);
+        let none = Counts::default();
+        let (line, model) = (Line::V2, "debian".to_owned());
+        let spawn = Work::Spawn { job: "7".parse().expect("a job"), line, model: model.clone() };
+        let make = Work::Make { line, model, flavor: None };
+        let delete = || Work::Delete(Trace::default());
+
+        check(&[warm("provision-v2-a", off)], &[], &[], 0, Counts { warm: 1, ..none });
+        check(&[warm("provision-v2-a", on)], &[], &[], 0, Counts { warming: 1, ..none });
+        // Before its first start it is off as well.
+        let born = [warm("provision-v2-a", off)];
+        check(&born, &[], &[("provision-v2-a", make)], 0, Counts { warming: 1, ..none });
+        let unset = Machine { awaits_setup: true, ..warm("provision-v2-a", off) };
+        check(&[unset], &[], &[], 0, Counts { warming: 1, ..none });
+        let leaving = [warm("provision-v2-a", off)];
+        check(&leaving, &[], &[("provision-v2-a", delete())], 0, Counts { finished: 1, ..none });
+
+        // A clone that is not yet started has not ended, and one that has is on its way until it registers.
+        check(&[], &[], &[("w", spawn.clone())], 1, Counts { starting: 1, ..none });
+        check(&[worker("w", off)], &[], &[("w", spawn.clone())], 1, Counts { starting: 1, ..none });
+        check(&[worker("w", on)], &[], &[("w", spawn.clone())], 1, Counts { starting: 1, ..none });
+        check(&[worker("w", on)], &[], &[], 1, Counts { starting: 1, ..none });
+        check(&[worker("w", on)], &["w"], &[("w", spawn)], 0, Counts { running: 1, ..none });
+        // One that has ended runs no more, though CDS may still list it.
+        check(&[worker("w", off)], &["w"], &[], 0, Counts { finished: 1, ..none });
+        check(&[], &["w"], &[], 0, none);
+        check(&[worker("w", on)], &["w"], &[("w", delete())], 0, Counts { finished: 1, ..none });
+    }
+}
