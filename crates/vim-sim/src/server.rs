@@ -10,6 +10,7 @@
 mod blobs;
 mod body;
 pub mod exec;
+mod scratch;
 mod tls;
 mod upload;
 

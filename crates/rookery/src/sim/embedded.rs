@@ -34,9 +34,7 @@ impl Embedded {
         let listener =
             TcpListener::bind(listen).await.with_context(|| format!("cannot listen on {listen}"))?;
         let address = listener.local_addr().context("the listener has no address")?;
-        let folder =
-            std::env::temp_dir().join(format!("rookery-sim-{}-{}", std::process::id(), address.port()));
-        let blobs = Blobs::in_folder(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        let blobs = Blobs::temporary().context("no temporary folder can be made")?;
         let supervisor = Supervisor::new();
         let running = Running::start(world, clock, blobs, &supervisor);
         let scheme = if identity.is_some() { "https" } else { "http" };

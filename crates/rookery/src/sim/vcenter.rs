@@ -257,6 +257,9 @@ pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
             args.listen
         );
     }
+    // Before anything is made that should not be left behind.
+    let listeners = Supervisor::new();
+    let stop = stop::listen(&listeners).await;
     if args.allow_local_exec {
         if !args.listen.ip().is_loopback() {
             bail!(
@@ -277,8 +280,6 @@ pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     let control = ControlFile { address: served.address.clone(), thumbprint, token };
     let _written = args.control_file.as_deref().map(|file| control.write(file)).transpose()?;
     out.line(&format!("serving {}", served.address)).await?;
-    let listeners = Supervisor::new();
-    let stop = stop::listen(&listeners).await;
     tokio::select! {
         () = stop.cancelled() => {}
         () = stdin_closes(), if args.until_stdin_closes => {}

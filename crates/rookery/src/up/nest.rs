@@ -229,8 +229,7 @@ async fn vcenter(
     let clock = rookery_vim_sim::Clock::real(Clock::system());
     let world = wanted.model.build(settings, clock.now()).context("the model makes no vCenter")?;
     let (listener, url) = listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;
-    let folder = std::env::temp_dir().join(format!("rookery-up-{}", std::process::id()));
-    let blobs = Blobs::in_folder(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let blobs = Blobs::temporary().context("no temporary folder can be made")?;
     let running = rookery_vim_sim::server::Running::start(world, clock, blobs, supervisor);
     let (serving, over) = (running.clone(), supervisor.token());
     supervisor.spawn("listener of the simulated vCenter", async move {

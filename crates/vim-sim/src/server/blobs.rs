@@ -9,6 +9,7 @@ use hyper::body::Incoming;
 use tokio::fs::File;
 use tokio::io::AsyncWriteExt as _;
 
+use super::scratch::Scratch;
 use crate::io::Aside;
 
 /// A folder of content. It goes when this goes.
@@ -16,13 +17,24 @@ use crate::io::Aside;
 pub struct Blobs {
     folder: PathBuf,
     last: AtomicU64,
+    _scratch: Option<Scratch>,
 }
 
 impl Blobs {
     /// Keeps content in a folder, which is made here and removed in the end.
     pub fn in_folder(folder: &Path) -> io::Result<Self> {
-        std::fs::create_dir_all(folder)?;
-        Ok(Self { folder: folder.to_owned(), last: AtomicU64::new(0) })
+        Self::new(folder.to_owned(), None)
+    }
+
+    /// Keeps content among the temporary files. What a process that was killed left there goes now.
+    pub fn temporary() -> io::Result<Self> {
+        let scratch = Scratch::new()?;
+        Self::new(scratch.path().join("blobs"), Some(scratch))
+    }
+
+    fn new(folder: PathBuf, scratch: Option<Scratch>) -> io::Result<Self> {
+        std::fs::create_dir_all(&folder)?;
+        Ok(Self { folder, last: AtomicU64::new(0), _scratch: scratch })
     }
 
     fn path(&self, blob: u64) -> PathBuf {

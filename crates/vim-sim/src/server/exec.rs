@@ -17,11 +17,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rookery_daemon::Supervisor;
-use tempfile::TempDir;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tracing::warn;
 
 use super::blobs::Blobs;
+use super::scratch::Scratch;
 use crate::Start;
 use crate::guests::{FileJob, FileTrouble, GuestPower};
 use crate::id::{Id, Kind};
@@ -62,7 +62,7 @@ pub async fn check() -> Result<(), ExecRefused> {
 #[derive(Debug)]
 pub(super) struct Programs {
     /// None until it is needed.
-    folder: Option<TempDir>,
+    folder: Option<Scratch>,
     guests: BTreeMap<Id, UnboundedSender<Order>>,
     inputs: UnboundedSender<Input>,
     blobs: Arc<Blobs>,

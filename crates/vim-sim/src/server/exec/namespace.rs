@@ -14,6 +14,7 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 use crate::Start;
 use crate::guests::GuestPower;
+use crate::server::scratch::Scratch;
 
 const SETUP: &str = include_str!("setup.sh");
 const MACHINE: &str = include_str!("machine.sh");
@@ -259,8 +260,8 @@ fn hand_over(path: &Path) -> io::Result<()> {
 }
 
 /// The folder that holds those of all guests. It goes when this goes.
-pub(super) fn throw_away() -> io::Result<tempfile::TempDir> {
-    let folder = tempfile::Builder::new().prefix("rookery-guests-").tempdir()?;
+pub(super) fn throw_away() -> io::Result<Scratch> {
+    let folder = Scratch::new()?;
     // Guests must be able to pass through it, though not to look around.
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o711))?;
     Ok(folder)
