@@ -17,6 +17,7 @@ mod paused;
 mod program;
 mod proxy;
 mod raw;
+mod scratch;
 mod sim;
 mod terminal;
 mod tools;

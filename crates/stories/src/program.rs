@@ -9,6 +9,7 @@ use tokio::process::{Child, ChildStderr, ChildStdout, Command};
 use tokio::time::timeout;
 
 use crate::Vcsim;
+use crate::scratch::{Scratch, kill};
 use crate::tools::workspace;
 
 /// Only ends a test that has failed already.
@@ -86,9 +87,11 @@ impl Program {
 
     /// Starts it; its output is piped.
     pub fn start(&self) -> Running {
+        let scratch = Scratch::new();
         let mut child = Command::new(binary())
             .args(&self.arguments)
             .env_clear()
+            .env("TMPDIR", scratch.path())
             .envs(&self.variables)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -98,7 +101,7 @@ impl Program {
             .expect("rookery starts");
         let stdout = child.stdout.take().map(BufReader::new);
         let stderr = child.stderr.take().map(BufReader::new);
-        Running { child, stdout, stderr }
+        Running { child, stdout, stderr, _scratch: scratch }
     }
 
     /// The program, its arguments and its variables, for whoever starts it in another way.
@@ -113,6 +116,8 @@ pub struct Running {
     child: Child,
     stdout: Option<BufReader<ChildStdout>>,
     stderr: Option<BufReader<ChildStderr>>,
+    // What it leaves behind goes with it.
+    _scratch: Scratch,
 }
 
 impl Running {
@@ -163,6 +168,12 @@ impl Running {
     /// Whether it ends within a time.
     pub async fn ends_within(&mut self, limit: Duration) -> bool {
         timeout(limit, self.child.wait()).await.is_ok()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        kill(&mut self.child);
     }
 }
 

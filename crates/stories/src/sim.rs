@@ -5,6 +5,7 @@ use tokio::process::{Child, Command};
 
 use crate::Vcsim;
 use crate::program::binary;
+use crate::scratch::{Scratch, kill};
 
 /// The product's own simulator as a process: `rookery sim vcenter`. It ends with this value, or with the
 /// test that dies.
@@ -13,6 +14,7 @@ pub struct Sim {
     // Its standard input closes with it, and that ends it.
     child: Child,
     address: String,
+    _scratch: Scratch,
 }
 
 impl Sim {
@@ -28,10 +30,12 @@ impl Sim {
     }
 
     async fn launch(flags: &[&str]) -> Self {
+        let scratch = Scratch::new();
         let mut child = Command::new(binary())
             .args(["sim", "vcenter", "--listen", "127.0.0.1:0", "--until-stdin-closes"])
             .args(["--user", Vcsim::USER, "--password", Vcsim::PASSWORD])
             .args(flags)
+            .env("TMPDIR", scratch.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)
@@ -41,7 +45,7 @@ impl Sim {
         let line = BufReader::new(output).lines().next_line().await.expect("its output is text");
         let line = line.unwrap_or_else(|| panic!("the simulator with {flags:?} ended before it served"));
         let address = line.strip_prefix("serving ").unwrap_or_else(|| panic!("it said {line:?}"));
-        Self { address: address.to_owned(), child }
+        Self { address: address.to_owned(), child, _scratch: scratch }
     }
 
     /// `http://127.0.0.1:port`, as it announced itself.
@@ -52,5 +56,11 @@ impl Sim {
     /// Its process.
     pub fn pid(&self) -> u32 {
         self.child.id().expect("the simulator runs")
+    }
+}
+
+impl Drop for Sim {
+    fn drop(&mut self) {
+        kill(&mut self.child);
     }
 }
