@@ -1,4 +1,5 @@
-//! How a person or an init system asks the process to stop: SIGINT or SIGTERM, and once more in earnest.
+//! How a person or an init system asks the process to stop: SIGINT or SIGTERM, and once more in earnest; or by closing
+//! the terminal that it runs in (SIGHUP).
 
 use std::future::pending;
 use std::io;
@@ -21,6 +22,27 @@ pub async fn stop_requested() {
         Ok(mut stops) => stops.next().await,
         Err(error) => without_handlers(&error).await,
     }
+}
+
+/// Resolves on the first SIGHUP after the first poll: the terminal has gone. Never, if whoever started the process wants
+/// it to outlive that, as `nohup` does.
+pub async fn terminal_gone() {
+    if ignores_hangup() {
+        return pending().await;
+    }
+    match signal(SignalKind::hangup()) {
+        Ok(mut hangup) => drop(hangup.recv().await),
+        Err(error) => without_handlers(&error).await,
+    }
+}
+
+/// Whether SIGHUP is ignored, as `nohup` has it; children of the process ignore it as well.
+pub fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    let hangup = SignalKind::hangup().as_raw_value() - 1;
+    ignored.is_some_and(|mask| mask >> hangup & 1 == 1)
 }
 
 /// Lets a signal that arrives while the process already stops end it at once, with exit code 130.
@@ -125,6 +147,47 @@ mod tests {
         sleep(SAME_REQUEST * 2).await;
         println!("stopping");
         supervisor.shutdown(Duration::from_mins(1)).await.unwrap_err();
+    }
+
+    #[test]
+    fn who_is_not_told_to_outlive_the_terminal_hears_that_it_has_gone() {
+        if env::var_os(PLAY).is_some() {
+            return program_in_a_terminal();
+        }
+        // Whoever runs the tests may have told them to.
+        let alone = (!ignores_hangup()).then_some(("", "gone"));
+        for (ignoring, expected) in alone.into_iter().chain([("trap '' HUP;", "stopped")]) {
+            let mut program = Command::new("sh")
+                .args(["-c", &format!("{ignoring} exec \"$0\" \"$@\"")])
+                .arg(env::current_exe().unwrap())
+                .args(["--exact", "--nocapture"])
+                .arg("signals::tests::who_is_not_told_to_outlive_the_terminal_hears_that_it_has_gone")
+                .env(PLAY, "1")
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap();
+            let mut lines = BufReader::new(program.stdout.take().unwrap()).lines().map(Result::unwrap);
+            assert!(lines.any(|line| line.contains("listening")));
+            send(&program, "-HUP");
+            if expected == "stopped" {
+                send(&program, "-TERM");
+            }
+            let said = lines.find(|line| line == "gone" || line == "stopped");
+            assert_eq!(said.as_deref(), Some(expected));
+            assert!(program.wait().unwrap().success());
+        }
+    }
+
+    #[tokio::main(flavor = "current_thread")]
+    async fn program_in_a_terminal() {
+        let ended = tokio::select! {
+            biased;
+            () = terminal_gone() => "gone",
+            () = stop_requested() => "stopped",
+            // Reached only once the branches above were polled, which is when they begin to listen.
+            () = async { println!("listening"); pending().await } => "never",
+        };
+        println!("{ended}");
     }
 
     fn play(first: &str, second: &str) -> ExitStatus {

@@ -1,11 +1,26 @@
 //! Signals, as a token.
 
+use std::future::pending;
+
 use rookery_daemon::{Supervisor, signals};
 use tokio::task::yield_now;
 use tokio_util::sync::CancellationToken;
 
-/// A token that the first SIGINT or SIGTERM cancels; the second one ends the process at once.
+/// A token that the first SIGINT or SIGTERM cancels, and SIGHUP, since whoever looked on has gone; a second SIGINT or
+/// SIGTERM ends the process at once.
 pub(crate) async fn listen(listeners: &Supervisor) -> CancellationToken {
+    listen_to(listeners, signals::terminal_gone()).await
+}
+
+/// The same for a daemon, which SIGHUP tells something else.
+pub(crate) async fn listen_as_daemon(listeners: &Supervisor) -> CancellationToken {
+    listen_to(listeners, pending()).await
+}
+
+async fn listen_to(
+    listeners: &Supervisor,
+    terminal_gone: impl Future<Output = ()> + Send + 'static,
+) -> CancellationToken {
     signals::exit_on_second_signal(listeners);
     let stop = CancellationToken::new();
     let (cancelled, over) = (stop.clone(), listeners.token());
@@ -13,6 +28,7 @@ pub(crate) async fn listen(listeners: &Supervisor) -> CancellationToken {
         tokio::select! {
             biased;
             () = signals::stop_requested() => cancelled.cancel(),
+            () = terminal_gone => cancelled.cancel(),
             () = over.cancelled() => {}
         }
     });

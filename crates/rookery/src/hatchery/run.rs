@@ -58,7 +58,7 @@ pub(super) async fn run(args: &Args, filter: Option<Filter>, out: &mut Out) -> a
     // Before anything that takes time: without a listener the signal would end the process.
     let hangups = signal(SignalKind::hangup()).context("SIGHUP cannot be listened to")?;
     let listeners = Supervisor::new();
-    let stop = stop::listen(&listeners).await;
+    let stop = stop::listen_as_daemon(&listeners).await;
     let served = Box::pin(serve(args, loaded.settings, filter, hangups, &stop, out)).await;
     listeners.shutdown(SIGNALS_END).await.ok();
     served
