@@ -38,7 +38,7 @@ pub enum Policy {
 pub enum CompanyError {
     /// Another one has a session.
     #[error(
-        "hatchery {name:?} runs already: {} since {}; stop it, or start this one with --standby",
+        "hatchery {name:?} runs already: {} since {}; stop it",
         other.address.as_deref().unwrap_or("at an unknown address"),
         other.since.map_or("an unknown time".to_owned(), |since| since.to_string())
     )]
@@ -49,7 +49,7 @@ pub enum CompanyError {
         other: Box<Other>,
     },
     /// Another one runs on this machine.
-    #[error("hatchery {name:?} runs already on this machine (it holds {}); stop it, or start this one with --standby", path.display())]
+    #[error("hatchery {name:?} runs already on this machine (it holds {}); stop it", path.display())]
     Locked {
         /// The name.
         name: String,

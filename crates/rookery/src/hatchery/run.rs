@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use rookery_daemon::Supervisor;
-use rookery_daemon::telemetry::Filter;
+use rookery_daemon::telemetry::{Filter, chain};
 use rookery_hatchery::control::Socket;
-use rookery_hatchery::run::{Lock, Parts, Policy, Running, StartError, start};
+use rookery_hatchery::run::{CompanyError, Lock, Parts, Policy, Running, StartError, start};
 use rookery_hatchery::settings::{self, Listen, Loaded, Settings};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -61,7 +61,18 @@ pub(super) async fn run(args: &Args, filter: Option<Filter>, out: &mut Out) -> a
     let stop = stop::listen_as_daemon(&listeners).await;
     let served = Box::pin(serve(args, loaded.settings, filter, hangups, &stop, out)).await;
     listeners.shutdown(SIGNALS_END).await.ok();
-    served
+    served.map_err(or_stand_by)
+}
+
+/// What else can be done if there is another one: this command alone can wait for its end.
+fn or_stand_by(error: anyhow::Error) -> anyhow::Error {
+    let company = error.chain().find_map(|cause| cause.downcast_ref::<CompanyError>());
+    match company {
+        Some(CompanyError::Other { .. } | CompanyError::Locked { .. }) => {
+            anyhow!("{}, or start this one with --standby", chain(error.as_ref()))
+        }
+        Some(CompanyError::Lock { .. }) | None => error,
+    }
 }
 
 async fn serve(

@@ -391,6 +391,7 @@ async fn a_second_daemon_of_the_name_is_refused_or_stands_by() {
     let second = desk.run().run().await;
     assert_eq!(second.code, Some(1));
     assert!(second.stderr.contains("\"hatchery-lab\" runs already on this machine"), "{}", second.stderr);
+    assert!(second.stderr.contains("stop it, or start this one with --standby"), "{}", second.stderr);
 
     // As if it were on another machine: vCenter shows the session of the first.
     let elsewhere = Desk::of(&lab);
@@ -398,6 +399,7 @@ async fn a_second_daemon_of_the_name_is_refused_or_stands_by() {
     let third = elsewhere.run().and(&["--instance", "elsewhere"]).run().await;
     assert_eq!(third.code, Some(1));
     assert!(third.stderr.contains("\"hatchery-lab\" runs already: "), "{}", third.stderr);
+    assert!(third.stderr.contains("stop it, or start this one with --standby"), "{}", third.stderr);
     let asked = asked(&lab).await;
     let later = asked.get(signed_in..).unwrap_or_default();
     assert!(

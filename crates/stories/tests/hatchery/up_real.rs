@@ -217,6 +217,17 @@ async fn a_signal_in_the_middle_leaves_nothing_on_a_real_vcenter() {
 }
 
 #[tokio::test]
+async fn a_second_one_beside_it_is_refused_and_not_told_to_do_what_it_cannot() {
+    let theirs = Theirs::start(&[]).await;
+    let mut first = theirs.up(&["--every", "600"]).start();
+    while !first.line().await.contains(" waits") {}
+    let second = theirs.up(&[]).run().await;
+    assert_said(&second, 1, &["runs already on this machine (it holds ", "); stop it\n"]);
+    first.signal("TERM");
+    assert_said(&first.end().await, 0, &["no machine of hatchery \"up-"]);
+}
+
+#[tokio::test]
 async fn what_a_killed_run_left_on_a_real_vcenter_goes_with_the_next_one() {
     let theirs = Theirs::start(&[]).await;
     let before = theirs.vms().await;
