@@ -84,7 +84,7 @@ impl Pass<'_> {
         let waiting = planned
             .waiting
             .iter()
-            .map(|one| (name(one.wish), format!("{} warm machines are missing: {}", one.missing, one.why)));
+            .map(|one| (name(one.wish), format!("{}: {}", missing(one.missing), one.why)));
         self.plan.warm_waiting.extend(waiting);
         for machine in planned.finish.iter().filter_map(|id| self.seen.view.machines.get(id)) {
             if machine.power == Some(Power::Off) {
@@ -220,6 +220,13 @@ impl Pass<'_> {
         if !self.seen.sweep_is_due {
             self.plan.sweep.delete.retain(|(_, reason)| matches!(reason, Reason::Doomed(_)));
         }
+    }
+}
+
+fn missing(count: u32) -> String {
+    match count {
+        1 => "1 warm machine is missing".to_owned(),
+        count => format!("{count} warm machines are missing"),
     }
 }
 
