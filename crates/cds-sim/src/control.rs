@@ -55,7 +55,7 @@ pub enum Control {
     PutHatchery(HatcheryConsumer),
     /// Some calls get into trouble from now on.
     AddFault(Fault),
-    /// No call gets into trouble any more.
+    /// No call gets into trouble any more; how many did: `{"met": …}`.
     ClearFaults,
     /// Time passes.
     Advance(SignedDuration),
@@ -126,8 +126,8 @@ pub(crate) fn handle(world: &mut World, control: Control) -> Reply {
             answer(&done)
         }
         Control::ClearFaults => {
-            world.faults.clear();
-            answer(&done)
+            let met = world.faults.clear();
+            answer(&json!({ "met": met }))
         }
         Control::Advance(by) => advance(world, by),
         Control::ExpireSessions => {

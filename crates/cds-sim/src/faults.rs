@@ -102,15 +102,20 @@ impl Trouble {
 
 /// All trouble that there is at present.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Faults(Vec<Fault>);
+pub(crate) struct Faults {
+    active: Vec<Fault>,
+    /// How many calls got into trouble.
+    met: u64,
+}
 
 impl Faults {
     pub(crate) fn add(&mut self, fault: Fault) {
-        self.0.push(fault);
+        self.active.push(fault);
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.0.clear();
+    /// Ends all trouble; how many calls got into it.
+    pub(crate) fn clear(&mut self) -> u64 {
+        std::mem::take(self).met
     }
 
     /// The first trouble that this call gets into.
@@ -120,8 +125,9 @@ impl Faults {
                 && fault.method.as_deref().is_none_or(|method| method.eq_ignore_ascii_case(&request.method))
                 && matches(&fault.path, &request.path)
         };
-        let fault = self.0.iter_mut().find(|fault| meets(fault) && random.happens(fault.chance))?;
+        let fault = self.active.iter_mut().find(|fault| meets(fault) && random.happens(fault.chance))?;
         fault.times = fault.times.map(|left| left.saturating_sub(1));
+        self.met += 1;
         Some(fault.trouble.clone())
     }
 }

@@ -38,17 +38,18 @@ const BATCH: f64 = 0.1;
 /// The arguments of `up`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Feed this many sample jobs, and not one every few seconds
-    #[arg(long, value_name = "N")]
+    /// Feed this many sample jobs, instead of going on until Ctrl-C
+    #[arg(long, value_name = "N", value_parser = positive)]
     jobs: Option<NonZeroU64>,
-    /// End when all jobs have, with a table and a recount; without --jobs print one summary and end
+    /// With --jobs: end when all jobs have, with a table and a recount, and with code 1 if one failed or something is
+    /// left; without --jobs: print the page once and end
     #[arg(long)]
     exit: bool,
     /// Feed a job every so many seconds [default: 2, with --jobs 0.1]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     every: Option<Duration>,
     /// Make each K-th job fail
-    #[arg(long, value_name = "K")]
+    #[arg(long, value_name = "K", value_parser = positive)]
     fail_every: Option<NonZeroU64>,
     /// Let what is simulated get into trouble: lost answers, errors, slow and failing tasks, ended sessions
     #[arg(long)]
@@ -98,6 +99,10 @@ struct Real {
     take_over: bool,
 }
 
+fn positive(text: &str) -> Result<NonZeroU64, String> {
+    text.parse().map_err(|_| "a number of at least 1 is expected".to_owned())
+}
+
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds = text.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     seconds.ok_or_else(|| "a number of seconds is expected, such as 0.5".to_owned())
@@ -107,6 +112,7 @@ pub(crate) async fn run(loaded: &Loaded, args: &Args, out: &mut Out) -> anyhow::
     sides::check(args)?;
     let real = args.real.vcenter.is_some() || args.real.cds.is_some();
     if !real && loaded.names_a_vcenter() && args.jobs.is_none() {
+        sides::check_for_fleet(args, loaded.settings.origin("vcenter.endpoint"))?;
         return fleet_page::show(loaded.vcenter()?, args.exit, out).await;
     }
     follow::run(args, loaded, out).await

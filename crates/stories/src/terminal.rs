@@ -1,9 +1,8 @@
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use tempfile::TempDir;
-
 use crate::Program;
+use crate::scratch::Scratch;
 
 /// What the shell says below whatever the program left.
 const ENDED: &str = "the program ended with ";
@@ -14,8 +13,8 @@ const SHELL: &str = r#"trap : INT; "$0" "$@"; echo "the program ended with $?"; 
 #[derive(Debug)]
 pub struct Terminal {
     server: String,
-    // Holds the server's socket.
-    folder: TempDir,
+    // Holds the server's socket, and whatever the program leaves behind.
+    folder: Scratch,
 }
 
 impl Terminal {
@@ -23,11 +22,16 @@ impl Terminal {
     pub fn start(program: &Program, columns: u16, rows: u16) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let server = format!("rookery-test-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let terminal = Self { server, folder: TempDir::new().expect("a temporary folder") };
+        let terminal = Self { server, folder: Scratch::new() };
         let (binary, arguments, variables) = program.parts();
         let mut command = terminal.tmux();
         // The server's environment becomes the program's.
-        command.envs(variables).args(["-f", "/dev/null", "new-session", "-d"]);
+        command.env("TMPDIR", terminal.folder.path()).envs(variables).args([
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+        ]);
         command.args(["-x", &columns.to_string(), "-y", &rows.to_string(), "--", "sh", "-c", SHELL]);
         command.arg(binary).args(arguments);
         run(&mut command);
@@ -42,6 +46,11 @@ impl Terminal {
     /// Presses a key, such as `C-c`.
     pub fn press(&self, key: &str) {
         run(self.tmux().args(["send-keys", key]));
+    }
+
+    /// Makes it larger or smaller while the program runs.
+    pub fn resize(&self, columns: u16, rows: u16) {
+        run(self.tmux().args(["resize-window", "-x", &columns.to_string(), "-y", &rows.to_string()]));
     }
 
     /// The program's exit code, once it has ended.

@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use super::desk::Desk;
 use super::nest::{NAME, Nest};
 use super::order::Order;
+use super::page::Page;
 use super::samples::Samples;
 use super::screen::Screen;
 use super::sides::Side;
@@ -66,6 +67,10 @@ async fn run_until(
     stop: &CancellationToken,
     out: &mut Out,
 ) -> anyhow::Result<Ending> {
+    if let Some(folder) = &args.dump {
+        // Now, and not after all jobs.
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    }
     // Not dropped at a signal: it may be logged in somewhere.
     let Some(order) = Box::pin(Order::of(args, loaded, stop)).await? else { return Ok(Ending::Interrupted) };
     let (instance, lock) = alone(&order, stop).await?;
@@ -163,10 +168,11 @@ async fn work(
         tally: Tally::default(),
         recent: VecDeque::new(),
         time: LocalTime::system(),
+        trouble: None,
         screen,
     };
     if once || !live {
-        out.line(&follower.page().join("\n")).await?;
+        out.line(&follower.page().whole().join("\n")).await?;
     }
     if once {
         return dump(nest, args).await.map(|()| Ending::Done);
@@ -184,10 +190,11 @@ async fn work(
         }
     };
     Box::pin(jobs).await?;
-    trouble::end(nest).await;
-    drop(follower.screen.take());
+    let met = trouble::end(nest).await;
+    follower.trouble = args.faults.then_some(met);
     if nest.vcenter.is_real() {
         // What is left there is looked at when all has ended.
+        drop(follower.screen.take());
         follower.judge(Vec::new(), "", out).await
     } else {
         follower.settle(out).await
@@ -205,6 +212,8 @@ struct Follower<'a> {
     tally: Tally,
     recent: VecDeque<String>,
     time: LocalTime,
+    /// Which calls got into trouble on purpose, once there is no more of it.
+    trouble: Option<String>,
     screen: Option<Screen>,
 }
 
@@ -278,9 +287,9 @@ impl Follower<'_> {
         Arc::clone(&self.nest.hatchery.board.report.borrow())
     }
 
-    fn page(&self) -> Vec<String> {
+    fn page(&self) -> Page {
         let report = self.report();
-        page::lines(&page::View {
+        Page::of(&page::View {
             ends: self.nest.ends(),
             jobs: self.args.jobs.map(u64::from),
             faults: self.args.faults,
@@ -295,30 +304,43 @@ impl Follower<'_> {
     fn draw(&mut self) -> anyhow::Result<()> {
         let page = self.page();
         if let Some(screen) = &mut self.screen {
-            screen.draw(&page)?;
+            screen.draw(&page.within(screen.rows()))?;
         }
+        Ok(())
+    }
+
+    /// Tells something beside what happens to jobs.
+    async fn say(&mut self, what: &str, out: &mut Out) -> anyhow::Result<()> {
+        let line = format!("{} {what}", self.now());
+        if self.screen.is_none() {
+            out.line(&line).await?;
+        }
+        self.recent.push_back(line);
         Ok(())
     }
 
     /// Waits until nothing is left, counts again from the simulators, and tells.
     async fn settle(&mut self, out: &mut Out) -> anyhow::Result<Ending> {
         let last = Instant::now();
-        let leaks = async {
-            let mut said = last;
-            loop {
-                let found = self.leaks().await?;
-                if found.is_empty() || last.elapsed() > SETTLING {
-                    return anyhow::Ok(found);
-                }
-                if said.elapsed() > QUIET {
-                    out.line(&format!("{} all jobs have ended; {}", self.now(), found.join("; "))).await?;
-                    said = Instant::now();
-                }
-                sleep(LOOK).await;
+        let open = self.samples.made() - self.tally.counts().ended() as u64;
+        let jobs =
+            if open == 0 { "all jobs have ended".to_owned() } else { format!("{open} jobs do not end") };
+        self.say(&format!("{jobs}; waiting until their machines have gone"), out).await?;
+        let mut said = last;
+        let leaks = loop {
+            let found = timeout(SETTLING, self.leaks()).await;
+            let found = found.context("the simulated vCenter does not answer")??;
+            self.draw()?;
+            if found.is_empty() || last.elapsed() > SETTLING {
+                break found;
             }
+            if said.elapsed() > QUIET {
+                self.say(&found.join("; "), out).await?;
+                said = Instant::now();
+            }
+            sleep(LOOK).await;
         };
-        let leaks =
-            timeout(SETTLING + LOOK, leaks).await.context("the simulated vCenter does not answer")??;
+        drop(self.screen.take());
         let settled = seconds(jiff::SignedDuration::try_from(last.elapsed())?);
         let well = format!("; no machine and no address left behind, {settled} after the last job");
         self.judge(leaks, &well, out).await
@@ -335,6 +357,9 @@ impl Follower<'_> {
         wrong.extend(leaks);
         dump(self.nest, self.args).await?;
         out.line(&format!("\n{}\n", tally.table())).await?;
+        if let Some(calls) = &self.trouble {
+            out.line(&format!("trouble      {calls} got into it on purpose")).await?;
+        }
         for line in wrong.iter().map(|line| format!("wrong        {line}")) {
             out.line(&line).await?;
         }
@@ -376,7 +401,6 @@ pub(super) async fn dump(nest: &Nest, args: &Args) -> anyhow::Result<()> {
             cds.control(rookery_cds_sim::Control::Dump).await.context("the simulated CDS has ended")?;
         files.push(("cds.json", dump.value().to_string()));
     }
-    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     for (name, text) in files {
         let path = folder.join(name);
         std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;

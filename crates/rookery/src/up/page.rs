@@ -12,6 +12,8 @@ use super::tally::{Tally, seconds};
 use super::watch::at_work;
 use crate::output::printable;
 
+/// How many events should be seen on a small screen, too.
+const EVENTS: usize = 4;
 /// How many reasons to wait are shown.
 const REASONS: usize = 3;
 
@@ -42,24 +44,52 @@ pub(super) struct Ends<'a> {
 }
 
 /// The page, line by line.
-pub(super) fn lines(view: &View<'_>) -> Vec<String> {
+#[derive(Debug)]
+pub(super) struct Page {
+    /// What this is, and how it stands.
+    state: Vec<String>,
+    /// What can be done.
+    hints: Vec<String>,
+    /// The latest events, newest first.
+    recent: Vec<String>,
+}
+
+impl Page {
+    pub(super) fn of(view: &View<'_>) -> Self {
+        let mut lines = title(view);
+        lines.extend(state(view));
+        let recent = view.recent.iter().rev().cloned().collect();
+        Self { state: lines, hints: view.hints.to_vec(), recent }
+    }
+
+    /// All of it.
+    pub(super) fn whole(self) -> Vec<String> {
+        let parts = [self.state, self.hints, self.recent];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(&String::new())
+    }
+
+    /// What so many rows have room for, as far as that is up to the page: hints do not change, and leave room for events.
+    pub(super) fn within(mut self, rows: usize) -> Vec<String> {
+        let events = self.recent.len().min(EVENTS);
+        let gap = |lines: usize| if lines == 0 { 0 } else { lines + 1 };
+        let room = rows.saturating_sub(self.state.len() + 1 + gap(events));
+        self.hints.truncate(room);
+        // The first one alone only announces the others.
+        if self.hints.len() == 1 {
+            self.hints.clear();
+        }
+        self.whole()
+    }
+}
+
+fn title(view: &View<'_>) -> Vec<String> {
     let named = |what: &str, side: Side<&str, &str>| match side {
         Side::Simulated(_) => format!("a simulated {what}"),
         Side::Real(url) => format!("the {what} at {}", printable(url)),
     };
     let (vcenter, cds) = (named("vCenter", view.ends.vcenter), named("CDS", view.ends.cds));
     let version = env!("CARGO_PKG_VERSION");
-    let mut lines =
-        vec![format!("Rookery {version}: a hatchery at work between {vcenter} and {cds}"), String::new()];
-    lines.extend(state(view));
-    lines.push(String::new());
-    lines.extend(view.hints.iter().cloned());
-    if !view.recent.is_empty() {
-        lines.push(String::new());
-        // The newest first: a small screen cuts the page off at its end.
-        lines.extend(view.recent.iter().rev().cloned());
-    }
-    lines
+    vec![format!("Rookery {version}: a hatchery at work between {vcenter} and {cds}"), String::new()]
 }
 
 fn state(view: &View<'_>) -> Vec<String> {
@@ -266,7 +296,7 @@ mod tests {
                 reason: "curious".to_owned(),
             }],
             addresses: Usage { total: 61, used: 9, reserved: 2, free: 50 },
-            warm_waiting: vec![("shared.infra/builder".to_owned(), "1 warm machines are missing".to_owned())],
+            warm_waiting: vec![("shared.infra/builder".to_owned(), "1 warm machine is missing".to_owned())],
             ..Report::default()
         };
         let file = Path::new("/home/me/.config/rookery/rookery.toml");
@@ -287,7 +317,7 @@ mod tests {
             hints: &hints,
         };
         assert_eq!(open(&Tally::default(), &report), None, "no job was fed yet");
-        let text = lines(&view).join("\n").replace(env!("CARGO_PKG_VERSION"), "VERSION");
+        let text = Page::of(&view).whole().join("\n").replace(env!("CARGO_PKG_VERSION"), "VERSION");
         insta::assert_snapshot!(text, @r"
         Rookery VERSION: a hatchery at work between a simulated vCenter and a simulated CDS
 
@@ -301,7 +331,7 @@ mod tests {
         trouble      on purpose, on both sides
         kept         brave-curie (off) until 16:00:00 UTC: curious
         to be kept   1 of 2 failed workers of model debian-12: curious
-        waiting      shared.infra/builder: 1 warm machines are missing
+        waiting      shared.infra/builder: 1 warm machine is missing
 
         try it       in another terminal; both simulators go when this ends:
                        export GOVC_URL=http://me:simulated@127.0.0.1:1/sdk
@@ -317,6 +347,23 @@ mod tests {
         09:31:03 second
         09:31:02 first
         ");
+    }
+
+    #[test]
+    fn a_small_screen_shows_events_before_hints() {
+        let lines = |word: &str, count: usize| (1..=count).map(|n| format!("{word}{n}")).collect();
+        let check = |(hints, events), rows, expected: &str| {
+            let page = Page { state: lines("s", 3), hints: lines("h", hints), recent: lines("e", events) };
+            let shown = page.within(rows);
+            assert_eq!(shown.iter().take(rows).cloned().collect::<Vec<_>>().join(" "), expected, "{rows}");
+        };
+        check((4, 5), 20, "s1 s2 s3  h1 h2 h3 h4  e1 e2 e3 e4 e5");
+        check((4, 5), 11, "s1 s2 s3  h1 h2  e1 e2 e3 e4");
+        check((4, 5), 10, "s1 s2 s3  e1 e2 e3 e4 e5");
+        check((4, 1), 8, "s1 s2 s3  h1 h2  e1");
+        check((4, 0), 8, "s1 s2 s3  h1 h2 h3 h4");
+        check((4, 5), 2, "s1 s2");
+        check((0, 0), 9, "s1 s2 s3");
     }
 
     fn real(
@@ -339,7 +386,7 @@ mod tests {
             recent: &recent,
             hints: &hints,
         };
-        lines(&view).join("\n").replace(env!("CARGO_PKG_VERSION"), "VERSION")
+        Page::of(&view).whole().join("\n").replace(env!("CARGO_PKG_VERSION"), "VERSION")
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What is simulated and what is real, and which flags make sense with it. Pure.
 
-use rookery_daemon::settings::Problems;
+use rookery_daemon::settings::{Origin, Problems};
 use rookery_hatchery::settings::Url;
 
 use super::Args;
@@ -76,17 +76,44 @@ pub(super) fn check(args: &Args) -> Result<(), WrongArguments> {
     WrongArguments::unless(problems, Some(()))
 }
 
+/// Refuses what would be ignored, since only the fleet of a vCenter is shown, which is named at `origin`.
+pub(super) fn check_for_fleet(args: &Args, origin: Option<&Origin>) -> Result<(), WrongArguments> {
+    let named = origin.map_or_else(String::new, |origin| format!(" ({origin})"));
+    let why = format!(
+        "a vCenter is named{named}, and only its fleet is shown; name it with --vcenter to let a hatchery work there, \
+         give --jobs to simulate it, or do not name it"
+    );
+    let mut problems = Problems::new();
+    let flags = [
+        (args.faults, "--faults"),
+        (args.every.is_some(), "--every"),
+        (args.fail_every.is_some(), "--fail-every"),
+        (args.dump.is_some(), "--dump"),
+        (args.guests != Wish::Auto, "--guests"),
+    ];
+    for (_, flag) in flags.into_iter().filter(|(given, _)| *given) {
+        problems.push(flag, why.clone());
+    }
+    WrongArguments::unless(problems, Some(()))
+}
+
 #[cfg(test)]
 mod tests {
     use clap::Parser as _;
 
+    use super::*;
     use crate::cli::{Cli, Command};
 
-    fn check(arguments: &str, expected: &[&str]) {
+    fn args(arguments: &str) -> Args {
         let arguments = ["rookery", "up"].into_iter().chain(arguments.split_whitespace());
         let Command::Up(args) = Cli::try_parse_from(arguments).expect("it can be parsed").command else {
             panic!("it is no other command")
         };
+        args
+    }
+
+    fn check(arguments: &str, expected: &[&str]) {
+        let args = args(arguments);
         let found = super::check(&args).map_err(|error| error.to_string());
         let found = found.err().unwrap_or_default();
         let found: Vec<_> =
@@ -115,6 +142,21 @@ mod tests {
         check("--vcenter vc --listen 0.0.0.0:80", &["--listen"]);
         check("--cds cds.example.org -c f", &["--cds"]);
         check("--cds https://me:secret@cds -c f", &["--cds"]);
+    }
+
+    #[test]
+    fn what_a_view_of_the_fleet_would_ignore_is_refused() {
+        let check = |arguments: &str| {
+            let origin = Origin::Environment("GOVC_URL".to_owned());
+            check_for_fleet(&args(arguments), Some(&origin)).map_err(|error| error.to_string())
+        };
+        assert_eq!(check("--exit --seed 7"), Ok(()));
+        let all = check("--faults --every 1 --fail-every 2 --dump d --guests real").expect_err("five flags");
+        assert!(all.starts_with("5 problems"), "{all}");
+        insta::assert_snapshot!(check("--faults").expect_err("one flag"), @r"
+        1 problem in the arguments:
+          --faults: a vCenter is named (environment GOVC_URL), and only its fleet is shown; name it with --vcenter to let a hatchery work there, give --jobs to simulate it, or do not name it
+        ");
     }
 
     #[test]

@@ -7,7 +7,8 @@ use jiff::SignedDuration;
 use rand::RngExt as _;
 use rand::rngs::StdRng;
 use rookery_cds_sim::{Fault, Trouble};
-use rookery_vim_sim::{Action, FaultSpec, Remains, Rule, Span};
+use rookery_vim_sim::{Action, Body, FaultSpec, Remains, Rule, Span};
+use serde_json::Value;
 use tokio::time::sleep;
 
 use super::nest::Nest;
@@ -72,12 +73,25 @@ pub(super) async fn make(nest: &Nest, mut random: StdRng) {
     }
 }
 
-/// Ends all trouble.
-pub(super) async fn end(nest: &Nest) {
+/// Ends all trouble; how many calls got into it, in words.
+pub(super) async fn end(nest: &Nest) -> String {
+    let mut told = Vec::new();
     if let Some(vcenter) = nest.vcenter.simulated() {
+        let rules = vcenter.control(rookery_vim_sim::Control::Rules).await;
         vcenter.control(rookery_vim_sim::Control::ClearRules).await;
+        let rules = rules.map(|reply| reply.body);
+        let hits = if let Some(Body::Text(rules)) = &rules { hits(rules) } else { 0 };
+        told.push(format!("{hits} calls to the vCenter"));
     }
     if let Some(cds) = nest.cds.simulated() {
-        cds.control(rookery_cds_sim::Control::ClearFaults).await;
+        let cleared = cds.control(rookery_cds_sim::Control::ClearFaults).await;
+        let met = cleared.and_then(|reply| reply.value()["met"].as_u64()).unwrap_or_default();
+        told.push(format!("{met} calls to CDS"));
     }
+    told.join(" and ")
+}
+
+fn hits(rules: &str) -> u64 {
+    let rules: Vec<Value> = serde_json::from_str(rules).unwrap_or_default();
+    rules.iter().filter_map(|rule| rule["hits"].as_u64()).sum()
 }

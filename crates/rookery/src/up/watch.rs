@@ -10,6 +10,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::follow::{RECENT, TICK, dump};
 use super::nest::Nest;
+use super::page::Page;
 use super::screen::Screen;
 use super::{Args, page, trouble};
 use crate::Ending;
@@ -46,7 +47,7 @@ async fn show(
     let mut seen = Arc::clone(&reports.borrow_and_update());
     let (time, mut recent, mut draw) = (LocalTime::system(), VecDeque::new(), Instant::now());
     let page = |report: &Report, recent: &VecDeque<String>| {
-        page::lines(&page::View {
+        Page::of(&page::View {
             ends: nest.ends(),
             jobs: None,
             faults: args.faults,
@@ -58,7 +59,7 @@ async fn show(
         })
     };
     if screen.is_none() {
-        out.line(&page(&seen, &recent).join("\n")).await?;
+        out.line(&page(&seen, &recent).whole().join("\n")).await?;
     }
     if args.exit {
         return dump(nest, args).await.map(|()| Ending::Done);
@@ -69,7 +70,7 @@ async fn show(
             () = nest.hatchery.over.cancelled() => bail!("CDS does not want the hatchery any more"),
             () = sleep_until(draw), if screen.is_some() => {
                 if let Some(screen) = &mut screen {
-                    screen.draw(&page(&seen, &recent))?;
+                    screen.draw(&page(&seen, &recent).within(screen.rows()))?;
                 }
                 draw = Instant::now() + TICK;
             }

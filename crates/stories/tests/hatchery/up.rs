@@ -1,8 +1,9 @@
 //! `rookery up`: both simulators, a hatchery and a stream of jobs in one program.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use rookery_daemon::signals;
 use rookery_stories::{Govc, Program, Terminal, eventually};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -113,6 +114,9 @@ async fn with_trouble_on_both_sides_every_job_has_a_result_and_nothing_is_left()
         "{found:?}"
     );
     assert_eq!(found.values().sum::<usize>(), 50, "{found:?}");
+    let trouble = said.lines().rev().find(|line| line.starts_with("trouble  ")).expect("what went wrong");
+    let calls = figures(trouble, "trouble  ");
+    assert!(calls.len() == 2 && calls.iter().all(|count| *count > 20), "{trouble}");
     nothing_leaked(folder.path());
 }
 
@@ -188,6 +192,83 @@ async fn capacity_sizes_and_kept_machines_are_seen_and_the_hatchery_can_be_asked
     assert_eq!(terminal.exit_code(), Some(0), "{}", terminal.screen());
 }
 
+/// The numbers of a line of the page.
+fn figures(screen: &str, line: &str) -> Vec<usize> {
+    let words = screen.lines().find_map(|row| row.strip_prefix(line)).unwrap_or_default();
+    words.split_whitespace().filter_map(|word| word.parse().ok()).collect()
+}
+
+#[tokio::test]
+async fn the_figures_of_the_page_are_those_of_the_vcenter() {
+    let terminal = Terminal::start(&Program::new(&["up", "--guests", "scripted", "--jobs", "8"]), 130, 40);
+    eventually("all jobs have ended and their machines are gone", async || {
+        let screen = terminal.screen();
+        // Warm, warming, starting, running, finished, kept.
+        let settled = figures(&screen, "machines  ") == [6, 0, 0, 0, 0, 0];
+        settled && figures(&screen, "jobs  ") == [8, 8, 8, 0] && figures(&screen, "queue  ") == [0, 0, 0]
+    })
+    .await;
+    let page = terminal.screen();
+    let url = page.lines().find_map(|line| line.trim().strip_prefix("export GOVC_URL=")).expect("an address");
+    let vms = Govc::at(url).vms(&["config.annotation", "config.template", "runtime.powerState"]).await;
+    let marks: Vec<Value> = vms
+        .values()
+        .filter(|vm| vm["config.template"] != true && vm["runtime.powerState"] == "poweredOff")
+        .filter_map(|vm| serde_json::from_str(vm["config.annotation"].as_str()?).ok())
+        .filter(|mark: &Value| mark["hatchery_name"] == "nest" && mark["provisioning"] == true)
+        .collect();
+    let addresses: BTreeSet<_> = marks.iter().filter_map(|mark| mark["ip_address"].as_str()).collect();
+    assert_eq!((marks.len(), addresses.len()), (6, 6), "{marks:?}");
+    assert_eq!(figures(&page, "addresses  "), [6, 62], "{page}");
+}
+
+#[tokio::test]
+async fn after_the_last_job_the_page_goes_on_until_nothing_is_left() {
+    let program = Program::new(&["up", "--guests", "scripted", "--jobs", "4", "--exit"]);
+    let terminal = Terminal::start(&program, 130, 60);
+    eventually("the program has ended", || async { terminal.exit_code().is_some() }).await;
+    let screen = terminal.screen();
+    assert_eq!(terminal.exit_code(), Some(0), "{screen}");
+    assert_eq!(figures(&screen, "machines  ")[2..], [0, 0, 0, 0], "{screen}");
+    assert!(screen.contains("all jobs have ended; waiting until their machines have gone"), "{screen}");
+    assert!(screen.contains("\nrecounted    4 results, 4 of them good"), "{screen}");
+}
+
+#[tokio::test]
+async fn no_way_to_end_leaves_files_behind() {
+    let folder = TempDir::new().expect("a folder");
+    let left = || std::fs::read_dir(folder.path()).expect("a folder").count();
+    let up = |arguments: &[&str]| {
+        let place = folder.path().to_str().expect("text");
+        let up = Program::new(&["up"]).and(arguments).with("PATH", "/usr/bin:/bin").with("TMPDIR", place);
+        up.start()
+    };
+    // Whoever runs the tests with `nohup` wants them to outlive a terminal.
+    let hangup = if signals::ignores_hangup() { "TERM" } else { "HUP" };
+    let ways = [("scripted", "INT", Some(0)), ("real", hangup, Some(0)), ("real", "KILL", None)];
+    for (guests, signal, code) in ways {
+        let mut running = up(&["--every", "0.2", "--guests", guests]);
+        while !running.line().await.contains(" succeeded after ") {}
+        assert_ne!(left(), 0, "there is something that could be left");
+        running.signal(signal);
+        assert_eq!(running.end().await.code, code, "{signal}");
+        assert_eq!(left() == 0, signal != "KILL", "{signal}");
+    }
+    // What was killed cannot tidy up; whoever comes next does.
+    eventually("nothing is left", async || {
+        assert_eq!(up(&["--exit", "--guests", "scripted"]).end().await.code, Some(0));
+        left() == 0
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_folder_that_cannot_be_written_is_told_before_any_job() {
+    let outcome = Program::new(&["up", "--jobs", "50", "--exit", "--dump", "/proc/nowhere"]).run().await;
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(1), ""), "{outcome:?}");
+    assert!(outcome.stderr.contains("error: cannot make /proc/nowhere: "), "{outcome:?}");
+}
+
 #[tokio::test]
 async fn in_a_terminal_the_summary_changes_in_place_until_ctrl_c() {
     let program = Program::new(&["up", "--guests", "scripted", "--every", "0.5"]);
@@ -206,6 +287,15 @@ async fn in_a_terminal_the_summary_changes_in_place_until_ctrl_c() {
         );
     }
     assert!(!terminal.shows_cursor(), "a cursor would jump about");
+    // Whatever happens to the window, there is one page.
+    terminal.resize(40, 8);
+    eventually("the page is cut", || async { terminal.screen().starts_with("Rookery ") }).await;
+    terminal.resize(130, 40);
+    eventually("the page is whole and alone", || async {
+        let screen = terminal.screen();
+        screen.contains("\nyour own  ") && screen.matches("\njobs  ").count() == 1
+    })
+    .await;
     terminal.press("C-c");
     eventually("the program has ended", || async { terminal.exit_code().is_some() }).await;
     assert_eq!(terminal.exit_code(), Some(0), "{}", terminal.screen());
