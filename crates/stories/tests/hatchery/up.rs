@@ -84,6 +84,12 @@ async fn fifty_jobs_succeed_and_both_simulators_bear_it_out() {
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("recounted    50 results, 50 of them good"), "{said}");
     assert_eq!(statuses(folder.path()), BTreeMap::from([("Success".to_owned(), 50)]), "{said}");
+    // Each script was run, and to its end.
+    let jobs = read(folder.path(), "cds.json");
+    let logs = jobs["jobs"].as_object().expect("jobs").values().filter_map(|job| job["logs"].as_str());
+    let whole = logs.filter_map(|log| log.strip_suffix("\ndone\n")?.split_once(" number "));
+    let numbers: BTreeSet<_> = whole.map(|(_, number)| number.parse::<u32>().expect("a number")).collect();
+    assert_eq!(numbers, (1..=50).collect());
     nothing_leaked(folder.path());
 }
 
