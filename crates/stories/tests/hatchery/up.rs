@@ -296,7 +296,7 @@ async fn in_a_terminal_the_summary_changes_in_place_until_ctrl_c() {
     // Whatever happens to the window, there is one page.
     terminal.resize(40, 8);
     eventually("the page is cut", || async { terminal.screen().starts_with("Rookery ") }).await;
-    terminal.resize(130, 40);
+    terminal.resize(130, 70);
     eventually("the page is whole and alone", || async {
         let screen = terminal.screen();
         screen.contains("\nyour own  ") && screen.matches("\njobs  ").count() == 1
