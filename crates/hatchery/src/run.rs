@@ -158,7 +158,7 @@ pub async fn start(parts: Parts, supervisor: &Supervisor) -> Result<Running, Sta
             let book = Book::new(folder.as_deref(), &name);
             let started =
                 Assembly { settings, cds, client, key, clock, random, listener, hostname, version, book };
-            started.assemble(supervisor).await
+            Box::pin(started.assemble(supervisor)).await
         }
         Err(error) => Err(error),
     };

@@ -325,7 +325,8 @@ impl Wire {
         cookie: Option<&str>,
         deadline: Duration,
     ) -> Result<(M::Output, Option<String>), CallError> {
-        self.counted(M::NAME, self.call_uncounted(method, cookie, deadline).await)
+        // On the heap: everything that waits for vCenter has one of these inside.
+        self.counted(M::NAME, Box::pin(self.call_uncounted(method, cookie, deadline)).await)
     }
 
     async fn call_uncounted<M: Method>(
