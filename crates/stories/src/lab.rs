@@ -303,7 +303,7 @@ password = "guest-secret"
             policy: Policy::Refuse,
             folder: Some(self.files.path().to_owned()),
         };
-        let hatchery = start(parts, &supervisor).await?;
+        let hatchery = Box::pin(start(parts, &supervisor)).await?;
         Ok(Scene { hatchery, url, supervisor })
     }
 
