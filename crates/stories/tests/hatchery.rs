@@ -27,6 +27,7 @@ mod hatchery {
     mod protocol;
     mod registrations;
     mod safety;
+    mod simulated;
     mod takeover;
     mod up;
     mod up_real;

@@ -194,16 +194,17 @@ async fn stopped_when(script: &str, far: impl AsyncFn(&Lab, &str) -> bool) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_that_is_stopped_while_its_machine_starts_leaves_nothing_behind() {
-    stopped_when("true", async |lab, job| {
+    Box::pin(stopped_when("true", async |lab, job| {
         let held = lab.job(job).await.attempts.len() == 1;
         held && !lives(lab).await.is_empty()
-    })
+    }))
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_that_is_stopped_while_it_runs_takes_its_machine_along() {
-    stopped_when("sleep 1000", async |lab, job| lab.job(job).await.status == Status::Building).await;
+    let runs = async |lab: &Lab, job: &str| lab.job(job).await.status == Status::Building;
+    Box::pin(stopped_when("sleep 1000", runs)).await;
 }
 
 // A V1 job is booked for longer than a start may take, and was offered to nobody for ten minutes after its machine.
