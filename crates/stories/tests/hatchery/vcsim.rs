@@ -9,6 +9,7 @@ mod nest;
 use rookery_cds_sim::{Job, NewJob, Status};
 use rookery_stories::{Lab, eventually};
 
+use super::witness::reported;
 use nest::{Nest, Shown, held};
 
 const FLAVORS: &str = "[[flavors]]\nname = \"large\"\ncpus = 2\nmemoryMB = 512\n";
@@ -58,6 +59,7 @@ async fn jobs_of_both_protocols_claim_warm_machines_and_keep_their_addresses() {
         NewJob { flavor: Some("large".to_owned()), ..NewJob::v2(&held("warm-v2"), Lab::DEBIAN, "default") };
     for (job, nonce, size) in [(v1, "warm-v1", (1, 256)), (v2, "warm-v2", (2, 512))] {
         let warm = nest.swept(1).await.remove(0);
+        reported(&scene, "the hatchery has it, too", |report| report.counts.warm == 1).await;
         assert!(warm.name().starts_with("provision-v2-"), "{warm:?}");
         assert_eq!(warm.size(), (1, 256), "{warm:?}");
         let job = nest.lab.enqueue(job).await;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
-use rookery_cds_sim::{NewJob, Status};
+use rookery_cds_sim::{Config, NewJob, Status, Times};
 use rookery_daemon::Supervisor;
 use rookery_stories::{Govc, Lab, LabOptions, Vcsim, VcsimOptions, connect, eventually};
 use rookery_vim::Node;
@@ -73,6 +73,7 @@ impl Nest {
         let options = LabOptions {
             settings: format!("{quick}{settings}\n"),
             tables: tables.to_owned(),
+            cds: Config { times: Times { scheduling: 60, ..Times::default() }, ..Config::default() },
             ..LabOptions::default()
         };
         let lab = Lab::start(options).await;
