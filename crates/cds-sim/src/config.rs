@@ -38,6 +38,8 @@ pub struct Config {
     pub remembered_requests: usize,
     /// What identifiers and chances follow from.
     pub seed: u64,
+    /// After which number jobs and whatever else has one are numbered.
+    pub numbers_after: i64,
     /// Who shows this may control the simulator over HTTP. None: nobody.
     pub control_token: Option<Token>,
 }
@@ -58,6 +60,7 @@ impl Default for Config {
             close_connections: true,
             remembered_requests: 10_000,
             seed: 0,
+            numbers_after: 0,
             control_token: None,
         }
     }

@@ -62,8 +62,8 @@ impl State {
     fn new(config: Config, now: Timestamp) -> Self {
         let mut state = Self {
             random: Random::new(config.seed),
+            last_number: config.numbers_after,
             config,
-            last_number: 0,
             groups: BTreeMap::from([(SHARED.to_owned(), 1)]),
             services: BTreeMap::new(),
             hatcheries: BTreeMap::new(),

@@ -266,6 +266,7 @@ async fn cds(
         need_registration: true,
         ..rookery_cds_sim::Model::default()
     };
+    let (seed, numbers_after) = wanted.identity.unwrap_or((seed, 0));
     let config = Config {
         url: url.clone(),
         builtin: vec![builtin],
@@ -282,6 +283,7 @@ async fn cds(
             ..Times::default()
         },
         seed,
+        numbers_after,
         ..Config::default()
     };
     let config = if wanted.patient { Config { times: Times::default(), ..config } } else { config };

@@ -8,6 +8,7 @@ use anyhow::{Context as _, bail};
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 use rookery_cds_sim::{CodeModel, Protocol};
+use rookery_daemon::Clock;
 use rookery_daemon::settings::{Origin, Problems, read_secret};
 use rookery_fleet_vsphere::SiteNames;
 use rookery_hatchery::run::site_names;
@@ -78,6 +79,9 @@ pub(super) struct SimulatedCds {
     pub(super) registers: bool,
     /// Whether machines may take minutes to start.
     pub(super) patient: bool,
+    /// What identifiers follow from, and after which number jobs are numbered, if machines may be left of earlier ones:
+    /// they must not seem to be there for these. None: the seed, and from the beginning.
+    pub(super) identity: Option<(u64, i64)>,
     /// What sample jobs ask for, in turns.
     pub(super) kinds: Vec<(Protocol, String)>,
 }
@@ -329,6 +333,7 @@ impl SimulatedCds {
             models: nest::models(),
             registers: true,
             patient: false,
+            identity: None,
             kinds: nest::kinds(),
         })
     }
@@ -343,6 +348,7 @@ impl SimulatedCds {
             tokens: (token()?, token()?),
             registers: false,
             patient: true,
+            identity: Some((random()?, Clock::system().now().as_second())),
             models: vec![],
             kinds: vec![],
             ..Self::of_nest()?
@@ -359,9 +365,13 @@ async fn guests_of_real_jobs(wish: Wish) -> anyhow::Result<Guests> {
 }
 
 fn token() -> anyhow::Result<String> {
-    let mut bytes = [0_u8; 16];
+    Ok(format!("{:016x}{:016x}", random()?, random()?))
+}
+
+fn random() -> anyhow::Result<u64> {
+    let mut bytes = [0_u8; 8];
     SysRng.try_fill_bytes(&mut bytes).context("the system gives no random numbers")?;
-    Ok(format!("{:032x}", u128::from_le_bytes(bytes)))
+    Ok(u64::from_le_bytes(bytes))
 }
 
 /// The hatchery's file.

@@ -65,6 +65,9 @@ struct Left<'v> {
 
 /// Ends the hatchery and removes what it made.
 pub(super) async fn from_vcenter(nest: Nest, claim: &Claim, out: &mut Out) -> anyhow::Result<Ending> {
+    remark(
+        "removing what was made on the vCenter; another signal ends this at once and leaves the rest there",
+    );
     let unfinished = land(&nest, still_to_come).await;
     nest.stop().await;
     let told = claim.clear().await.with_context(|| claim.not_all_removed())?;

@@ -1,6 +1,6 @@
 //! `rookery up` with the real thing in place of a simulator: another process is as real as anything to it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -161,6 +161,11 @@ async fn ended(mut up: Running) -> Outcome {
     Outcome { stdout: said + &rest.stdout, ..rest }
 }
 
+/// The jobs that were told of.
+fn jobs(said: &str) -> BTreeSet<&str> {
+    said.lines().filter_map(|line| line.split_once(" job ")?.1.split_once(" (")).map(|(job, _)| job).collect()
+}
+
 fn assert_said(outcome: &Outcome, code: i32, words: &[&str]) {
     let said = format!("{}{}", outcome.stdout, outcome.stderr);
     assert_eq!(outcome.code, Some(code), "{said}");
@@ -212,7 +217,8 @@ async fn a_signal_in_the_middle_leaves_nothing_on_a_real_vcenter() {
     assert!(!added(&before, &theirs.vms().await).is_empty(), "machines are at work");
     up.signal("TERM");
     let outcome = up.end().await;
-    assert_said(&outcome, 0, &["no machine of hatchery \"up-"]);
+    let removing = "removing what was made on the vCenter; another signal ends this at once";
+    assert_said(&outcome, 0, &["no machine of hatchery \"up-", removing]);
     assert_eq!(added(&before, &theirs.vms().await), [""; 0]);
 }
 
@@ -232,12 +238,18 @@ async fn what_a_killed_run_left_on_a_real_vcenter_goes_with_the_next_one() {
     let theirs = Theirs::start(&[]).await;
     let before = theirs.vms().await;
     let mut up = theirs.up(&["--every", "0.2"]).start();
-    while !up.line().await.contains(" succeeded after ") {}
+    let mut said = String::new();
+    while !said.contains(" succeeded after ") {
+        said = format!("{said}{}\n", up.line().await);
+    }
     up.signal("KILL");
     assert_eq!(up.end().await.code, None);
     assert!(!added(&before, &theirs.vms().await).is_empty(), "machines are left");
     let outcome = ended(theirs.up(&["--jobs", "2", "--exit", "--faults"]).start()).await;
     assert_said(&outcome, 0, &["trouble      on purpose, on the simulated side", "recounted    2 results"]);
+    // Otherwise what is left would seem to be there for the new jobs.
+    let (before_it, after_it) = (jobs(&said), jobs(&outcome.stdout));
+    assert!(!before_it.is_empty() && before_it.is_disjoint(&after_it), "{before_it:?} {after_it:?}");
     assert_eq!(added(&before, &theirs.vms().await), [""; 0]);
 }
 
