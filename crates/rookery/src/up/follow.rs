@@ -367,7 +367,8 @@ impl Follower<'_> {
             return Ok(Ending::Failed);
         }
         let counts = tally.counts();
-        let results = format!("{} results, {} of them good", counts.ended(), counts.success);
+        let noun = if counts.ended() == 1 { "result" } else { "results" };
+        let results = format!("{} {noun}, {} of them good", counts.ended(), counts.success);
         out.line(&format!("recounted    {results}{well}")).await?;
         Ok(Ending::Done)
     }

@@ -152,7 +152,8 @@ pub(super) fn open(tally: &Tally, report: &Report) -> Option<String> {
     let open = jobs.all() - jobs.ended();
     let counts = format!("{} wait, {} are taken, {} run", jobs.waiting, jobs.scheduling, jobs.building);
     let why = waiting(report).first().map(|why| format!("; {why}")).unwrap_or_default();
-    (open > 0).then(|| format!("{open} jobs are open: {counts}{why}"))
+    let jobs = if open == 1 { "job is" } else { "jobs are" };
+    (open > 0).then(|| format!("{open} {jobs} open: {counts}{why}"))
 }
 
 /// What is in use of what may be, as the hatchery's status says it.
