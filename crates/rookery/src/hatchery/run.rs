@@ -66,7 +66,10 @@ pub(super) async fn run(args: &Args, filter: Option<Filter>, out: &mut Out) -> a
 
 /// What else can be done if there is another one: this command alone can wait for its end.
 fn or_stand_by(error: anyhow::Error) -> anyhow::Error {
-    let company = error.chain().find_map(|cause| cause.downcast_ref::<CompanyError>());
+    let company = error.chain().find_map(|cause| match cause.downcast_ref::<StartError>() {
+        Some(StartError::Company(company)) => Some(company),
+        _ => cause.downcast_ref::<CompanyError>(),
+    });
     match company {
         Some(CompanyError::Other { .. } | CompanyError::Locked { .. }) => {
             anyhow!("{}, or start this one with --standby", chain(error.as_ref()))
