@@ -1,5 +1,6 @@
 //! A machine as a planner sees it, and all machines at one moment.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::Ipv4Addr;
@@ -11,18 +12,37 @@ use serde::{Deserialize, Serialize};
 
 use crate::mark::Mark;
 
-/// The supplier's reference to a machine; it survives renames.
+/// The supplier's reference to a machine; it survives renames. Cheap to clone: each view has one of each machine.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct MachineId(String);
+#[serde(into = "String", from = "String")]
+pub struct MachineId(Arc<str>);
 
 impl MachineId {
     /// A reference as the supplier writes it.
-    pub fn new(id: impl Into<String>) -> Self {
+    pub fn new(id: impl Into<Arc<str>>) -> Self {
         Self(id.into())
     }
 
     /// The reference as the supplier writes it.
     pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<String> for MachineId {
+    fn from(id: String) -> Self {
+        Self::new(id)
+    }
+}
+
+impl From<MachineId> for String {
+    fn from(id: MachineId) -> Self {
+        id.as_str().to_owned()
+    }
+}
+
+impl Borrow<str> for MachineId {
+    fn borrow(&self) -> &str {
         &self.0
     }
 }

@@ -1,11 +1,13 @@
 use std::fmt;
+use std::sync::Arc;
 
-/// A managed object reference: the class of an object and its identifier on one server.
+/// A managed object reference: the class of an object and its identifier on one server. Cheap to clone: an inventory that
+/// changes is cloned with all its keys.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MoRef {
     // The class comes second in the order: identifiers are what listings sort by.
-    id: Box<str>,
-    kind: Box<str>,
+    id: Arc<str>,
+    kind: Arc<str>,
 }
 
 impl MoRef {

@@ -155,7 +155,7 @@ mod tests {
         }
         let plan = Plan { ledger: Ledger { starting, ..Ledger::default() }, ..Plan::default() };
         let deleted = state.flights.iter().filter(|flight| matches!(flight.work, Work::Delete(_)));
-        let dying = deleted.map(|flight| MachineId::new(&flight.name)).collect();
+        let dying = deleted.map(|flight| MachineId::new(flight.name.as_str())).collect();
         let mut counts = Counts::of(&state, &plan, &[]);
         for machine in state.view.iter() {
             counts.add(machine, standing(machine, "nest"), &state, &[], &dying);
