@@ -92,6 +92,21 @@ pub enum Shortage {
 }
 
 impl Shortage {
+    /// Whether it would be the same if nothing else were there.
+    pub fn is_hopeless(&self) -> bool {
+        match self {
+            Self::Cpus { next, max, .. } | Self::Memory { next, max, .. } => next > max,
+            Self::CpusKept { next, kept, max, .. } | Self::MemoryKept { next, kept, max, .. } => {
+                next.saturating_add(*kept) > *max
+            }
+            Self::Workers { .. }
+            | Self::Starting { .. }
+            | Self::Registering { .. }
+            | Self::PoolCpu { .. }
+            | Self::PoolMemory { .. } => false,
+        }
+    }
+
     /// Its label.
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -104,6 +119,27 @@ impl Shortage {
             Self::CpusKept { .. } => "cpus_kept",
             Self::Memory { .. } => "memory",
             Self::MemoryKept { .. } => "memory_kept",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_than_the_limit_is_hopeless_and_less_is_a_matter_of_time() {
+        for (shortage, hopeless) in [
+            (Shortage::Cpus { used: 0, next: 65, max: 64 }, true),
+            (Shortage::Cpus { used: 1, next: 64, max: 64 }, false),
+            (Shortage::Memory { used: 0, next: 8193, max: 8192 }, true),
+            (Shortage::Memory { used: 1, next: 8192, max: 8192 }, false),
+            (Shortage::CpusKept { used: 0, next: 61, kept: 4, max: 64 }, true),
+            (Shortage::CpusKept { used: 1, next: 60, kept: 4, max: 64 }, false),
+            (Shortage::MemoryKept { used: 0, next: u64::MAX, kept: 1, max: 64 }, true),
+            (Shortage::Workers { used: 1, max: 1 }, false),
+        ] {
+            assert_eq!(shortage.is_hopeless(), hopeless, "{shortage}");
         }
     }
 }

@@ -66,7 +66,7 @@ impl fmt::Display for Why {
             Self::Template => f.write_str("its template is not in the inventory"),
             Self::NotNow(reason) => f.write_str(reason),
             Self::Flavor(name) => write!(f, "flavor {name:?} is not configured"),
-            Self::Resting { until } => write!(f, "it failed and is tried again at {until}"),
+            Self::Resting { until } => write!(f, "it failed and is tried again at {until:.0}"),
             Self::PoolSize { size } => write!(f, "at most {size} are made at once"),
             Self::Capacity(shortage) => shortage.fmt(f),
             Self::AddressesNotYet => f.write_str("clones that may hold addresses are still running"),

@@ -142,10 +142,12 @@ pub enum Refusal {
         template: String,
     },
     /// A size that the settings do not know.
-    #[error("this hatchery has no flavor {flavor:?}")]
+    #[error("this hatchery has no flavor {flavor:?}; it has {}", known.join(", "))]
     UnknownFlavor {
         /// The flavor.
         flavor: String,
+        /// Those that there are.
+        known: Vec<String>,
     },
 }
 

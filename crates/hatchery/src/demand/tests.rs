@@ -351,7 +351,7 @@ fn a_refusal_is_permanent_where_only_job_and_settings_count() {
         (Refusal::NoRegion, true),
         (Refusal::Requirement { kind: RequirementKind::Service }, true),
         (Refusal::Services { services: vec![] }, true),
-        (Refusal::UnknownFlavor { flavor: "x".to_owned() }, true),
+        (Refusal::UnknownFlavor { flavor: "x".to_owned(), known: vec![] }, true),
         (Refusal::Booked, false),
         (Refusal::NoModelFits, false),
         (Refusal::NoCommand { model: "a".to_owned() }, false),

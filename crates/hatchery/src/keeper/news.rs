@@ -73,7 +73,7 @@ mod tests {
     }
 
     fn unknown_flavor() -> Why {
-        Why::Refused(Refusal::UnknownFlavor { flavor: "gigantic".to_owned() })
+        Why::Refused(Refusal::UnknownFlavor { flavor: "gigantic".to_owned(), known: vec![] })
     }
 
     fn no_address() -> Why {

@@ -142,7 +142,10 @@ impl<'p> Pass<'p> {
                 self.plan.ignored_flavors.insert(runs.label.clone(), name);
                 None
             }
-            Choice::Unknown(name) => return Err(Why::Refused(Refusal::UnknownFlavor { flavor: name })),
+            Choice::Unknown(flavor) => {
+                let known = self.want.flavors.iter().map(|flavor| flavor.name.clone()).collect();
+                return Err(Why::Refused(Refusal::UnknownFlavor { flavor, known }));
+            }
         };
         if let Some(reason) = self.seen.unusable.get(runs.identity()) {
             return Err(Why::Unusable { model: runs.label.clone(), reason: reason.clone() });

@@ -120,13 +120,13 @@ impl Why {
     pub fn is_permanent(&self) -> bool {
         match self {
             Self::Refused(refusal) => refusal.is_permanent(),
+            Self::Shortage(shortage) => shortage.is_hopeless(),
             Self::TemplateMissing { .. }
             | Self::TemplateAmbiguous { .. }
             | Self::TemplateOfAnotherModel { .. }
             | Self::InTheWay { owner: None, .. }
             | Self::Unusable { .. } => true,
-            Self::Shortage(_)
-            | Self::Full { .. }
+            Self::Full { .. }
             | Self::NoAddress { .. }
             | Self::AddressesUnsettled
             | Self::TemplateBeingMade { .. }
@@ -147,7 +147,7 @@ impl fmt::Display for Why {
             Self::Refused(refusal) => refusal.fmt(f),
             Self::Shortage(shortage) => shortage.fmt(f),
             Self::Full { until } => {
-                write!(f, "vCenter had no room for a machine; the next one is started after {until}")
+                write!(f, "vCenter had no room for a machine; the next one is started after {until:.0}")
             }
             Self::NoAddress { total } => write!(f, "none of the {total} configured addresses is free"),
             Self::AddressesUnsettled => {
@@ -174,7 +174,7 @@ impl fmt::Display for Why {
                 write!(f, "the template cannot be made: {name:?} is a machine of the hatchery {owner:?}")
             }
             Self::BackOff { template, until } => {
-                write!(f, "the template {template:?} failed lately and is tried again at {until}")
+                write!(f, "the template {template:?} failed lately and is tried again at {until:.0}")
             }
             Self::Unusable { model, reason } => write!(f, "the model {model:?} cannot be used: {reason}"),
             Self::RoomIsAsked => f.write_str("vCenter is being asked how much room there is"),

@@ -86,7 +86,7 @@ fn what_cannot_run_here_waits_with_its_reason() {
             world.flavors = Flavors::new([flavor("small", 1, 1024)]).expect("flavors");
             world.demands = vec![wants(v2_job(1), huge)];
         },
-        Why::Refused(Refusal::UnknownFlavor { flavor: "huge".to_owned() }),
+        Why::Refused(Refusal::UnknownFlavor { flavor: "huge".to_owned(), known: vec!["small".to_owned()] }),
     );
     let reason = "no credentials".to_owned();
     check(
