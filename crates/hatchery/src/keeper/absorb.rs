@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use rookery_cds::{JobId, Worker, WorkerStatus};
 use rookery_fleet::names::Line;
 use rookery_fleet::workers::{Listing, WorkerState};
@@ -27,6 +27,8 @@ const FIRST_REST: Duration = Duration::from_secs(30);
 const LONGEST_REST: Duration = Duration::from_mins(10);
 /// How long a model counts as unusable, until it is tried again.
 const UNUSABLE: Duration = Duration::from_mins(1);
+/// How often it is logged that a model still cannot be used for the same reason.
+const COMPLAINT: SignedDuration = SignedDuration::from_hours(1);
 /// How long a model is left alone that somebody else registers.
 const BOOKED: Duration = Duration::from_mins(1);
 /// How long a machine is left alone that could not be deleted or taken back.
@@ -107,7 +109,10 @@ impl Keeper {
                     self.free(&of, machine.as_ref());
                 }
             }
-            Message::Wanted(wanted) => drop(self.wanted.send_replace(wanted)),
+            Message::Wanted(wanted) => {
+                self.wanted.send_replace(wanted);
+                state.forget_complaints();
+            }
             Message::Drain(draining) => state.draining = draining,
             Message::Hold(order, reply) => self.hold(&order, reply),
             Message::Release(of, reply) => self.release(&of, reply),
@@ -216,7 +221,9 @@ impl State {
                 }
             }
             Ending::Unprepared { model, error } => {
-                warn!(vm = %flight.name, model, error, "model cannot be used");
+                if self.is_new_complaint(&model, &error, now) {
+                    warn!(model, error, "model cannot be used; it is tried again every minute");
+                }
                 self.unusable_until.insert(model.clone(), later(now, UNUSABLE));
                 self.unusable.insert(model, error);
             }
@@ -228,6 +235,22 @@ impl State {
             }
         }
         false
+    }
+
+    /// What was complained about may be what the new settings mend.
+    pub(super) fn forget_complaints(&mut self) {
+        self.unusable.clear();
+        self.unusable_until.clear();
+        self.complaints.clear();
+    }
+
+    fn is_new_complaint(&mut self, model: &str, error: &str, now: Timestamp) -> bool {
+        let told = self.complaints.get(model);
+        if told.is_some_and(|(told, at)| told == error && now.duration_since(*at) < COMPLAINT) {
+            return false;
+        }
+        self.complaints.insert(model.to_owned(), (error.to_owned(), now));
+        true
     }
 
     fn absorb_failure(&mut self, flight: &Flight, failure: Failure, now: Timestamp) {

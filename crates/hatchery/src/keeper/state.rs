@@ -71,6 +71,8 @@ pub struct State {
     pub(super) failures: BTreeMap<(Line, String), u32>,
     pub(super) unusable: BTreeMap<String, String>,
     pub(super) unusable_until: BTreeMap<String, Timestamp>,
+    /// What was logged of such models, and when: each try finds the same.
+    pub(super) complaints: BTreeMap<String, (String, Timestamp)>,
     /// Machines that have to go.
     pub doomed: BTreeMap<MachineId, Doom>,
     /// V1 models whose registration is left to others for now.

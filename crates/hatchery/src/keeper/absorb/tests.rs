@@ -178,6 +178,32 @@ fn a_model_that_cannot_be_used_is_tried_again_after_a_minute() {
     assert!(state.unusable.is_empty());
 }
 
+// Whoever wrote the missing credentials and sent SIGHUP was told for a minute that they were missing.
+#[test]
+fn a_model_that_cannot_be_used_is_tried_again_at_once_with_new_settings() {
+    let mut state = State::default();
+    let refused = || Ending::Unprepared { model: "debian".to_owned(), error: "no credentials".to_owned() };
+    end(&mut state, 0, spawn(), refused());
+    state.forget_complaints();
+    assert!(state.unusable.is_empty());
+    end(&mut state, 1, spawn(), refused());
+    assert!(!state.unusable.is_empty(), "it is still no use");
+    look(&mut state, 60);
+    assert!(!state.unusable.is_empty(), "and rests for a minute from now");
+}
+
+#[test]
+fn why_a_model_cannot_be_used_is_logged_once_an_hour_or_when_it_changes() {
+    let mut state = State::default();
+    let mut logged = |second, error| state.is_new_complaint("debian", error, at(second));
+    assert_eq!(
+        [0, 60, 3599, 3600, 3660].map(|second| logged(second, "a")),
+        [true, false, false, true, false]
+    );
+    assert!(logged(3720, "b"));
+    assert!(state.is_new_complaint("rocky", "b", at(3720)));
+}
+
 #[test]
 fn a_machine_that_could_not_be_changed_is_avoided_for_a_moment() {
     for work in [Work::Delete(Trace::default()), Work::Unclaim(Trace::default())] {
