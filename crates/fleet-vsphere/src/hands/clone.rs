@@ -146,7 +146,8 @@ impl CloneFailure {
     }
 }
 
-/// Faults about what a template is: its guest cannot be set up, or its configuration is broken.
+/// Faults about what a template is: its guest cannot be set up, its configuration is broken, or it may not be cloned to
+/// where machines go.
 fn blames_template(fault: &Fault) -> bool {
     const OF_TEMPLATE: [&str; 8] = [
         "CustomizationFault",
@@ -159,6 +160,7 @@ fn blames_template(fault: &Fault) -> bool {
         "InvalidDeviceSpec",
     ];
     matches!(fault.kind(), FaultKind::NicSettingMismatch | FaultKind::ManagedObjectNotFound)
+        || fault.is_permission()
         || OF_TEMPLATE.contains(&fault.type_name())
 }
 
@@ -231,6 +233,9 @@ mod tests {
         check(CloneError::Failed { name: name(), source: failed("NoDiskSpace") }, false, false, false, true);
         let broken = failed("UncustomizableGuest");
         check(CloneError::Failed { name: name(), source: broken }, false, false, true, false);
+        // A job whose user lacked a privilege was taken and given up five times in a moment, and had failed.
+        let forbidden = failed("NoPermission");
+        check(CloneError::Failed { name: name(), source: forbidden }, false, false, true, false);
         let full = failed("InsufficientMemoryResourcesFault");
         check(CloneError::LeftBehind { vm: id(), source: full }, true, false, false, true);
         check(CloneError::NoCard { source_vm: id(), address: name() }, false, false, true, false);
