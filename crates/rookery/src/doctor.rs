@@ -32,7 +32,7 @@ pub use check::{Check, Group, State};
 pub use diagnose::diagnose;
 pub use observed::Observed;
 use report::Look;
-pub use wanted::Wanted;
+pub use wanted::{Source, Wanted};
 
 /// The arguments of `doctor`.
 #[derive(Debug, clap::Args)]
@@ -69,6 +69,7 @@ impl Args {
             pool: self.pool.clone(),
             folder: self.folder.clone(),
             templates: self.template.clone(),
+            source: Source::Flags,
         }
     }
 }

@@ -3,13 +3,16 @@
 use std::error::Error;
 use std::process::ExitCode;
 
+use rookery_cds::CdsError;
 use rookery_daemon::settings::Problems;
 use rookery_daemon::telemetry::{TelemetryError, chain};
 use rookery_hatchery::holds::InvalidOrder;
+use rookery_hatchery::run::StartError;
 use rookery_vim::{Fault, FaultKind};
 use rookery_vim_client::{CallError, DialError, FindError};
 
 use crate::Ending;
+use crate::doctor::Source;
 use crate::output::{OutputError, remark};
 use crate::vm::WrongArguments;
 
@@ -60,37 +63,52 @@ fn find<E: Error + 'static>(error: &anyhow::Error) -> Option<&E> {
 }
 
 /// What to do about it, unless the error says so itself.
-fn hint(error: &anyhow::Error) -> Option<&'static str> {
-    if let Some(FindError::Missing { .. }) = find(error) {
-        return Some("give one of these as --datacenter, or leave it out to see the VMs of all");
+fn hint(error: &anyhow::Error) -> Option<String> {
+    // A hatchery has a file of its own, which `rookery settings` does not read.
+    let source = if find::<StartError>(error).is_some() { Source::Hatchery } else { Source::Flags };
+    if let Some(FindError::Missing { .. }) = find(error)
+        && source == Source::Flags
+    {
+        return Some("give one of these as --datacenter, or leave it out to see the VMs of all".to_owned());
+    }
+    if let Some(CdsError::SignIn { .. }) = find(error) {
+        let tokens = "the tokens are `commonConfiguration.api.token` (V1) and `commonConfiguration.api.tokenV2` (V2) of the file";
+        return Some(tokens.to_owned());
     }
     let of_call = match find::<CallError>(error) {
-        Some(CallError::Credentials { .. }) => Some(
-            "`rookery settings` shows where user and password come from; vCenter may lock the account after a few wrong ones",
-        ),
-        Some(CallError::Unreachable { source, .. }) => unreachable_hint(source),
-        Some(CallError::Unavailable { .. } | CallError::NotUnderstood { .. }) => Some(
-            "it may be starting up, or not be a vCenter at all: `rookery settings` shows the address in use",
-        ),
+        Some(CallError::Credentials { .. }) => {
+            Some(format!("{}; vCenter may lock the account after a few wrong ones", source.login()))
+        }
+        Some(CallError::Unreachable { source: error, .. }) => unreachable_hint(error, source),
+        Some(CallError::Unavailable { .. } | CallError::NotUnderstood { .. }) => {
+            Some(format!("it may be starting up, or not be a vCenter at all: {}", source.address()))
+        }
         Some(CallError::Fault { .. } | CallError::Lost { .. } | CallError::Closed { .. }) | None => None,
     };
-    of_call.or_else(|| find::<Fault>(error).and_then(fault_hint))
+    of_call.or_else(|| find::<Fault>(error).and_then(fault_hint).map(str::to_owned))
 }
 
-fn unreachable_hint(error: &DialError) -> Option<&'static str> {
-    match error {
-        DialError::Resolve { .. } | DialError::Connect { .. } | DialError::TimedOut { .. } => Some(
-            "`rookery settings` shows the address in use; is it right, and does a firewall or proxy stand in between?",
-        ),
-        DialError::WrongThumbprint { .. } => Some(
-            "if the server has a new certificate, compare the thumbprint at the server itself before you replace the old one",
-        ),
-        DialError::Certificate { .. } => Some("that is --ca-file FILE or --thumbprint HEX"),
-        DialError::Tls { .. } => {
-            Some("if the server does not speak TLS on this port, write http:// before its address")
+fn unreachable_hint(error: &DialError, source: Source) -> Option<String> {
+    let hint = match error {
+        DialError::Resolve { .. } | DialError::Connect { .. } | DialError::TimedOut { .. } => {
+            return Some(format!(
+                "{}; is it right, and does a firewall or proxy stand in between?",
+                source.address()
+            ));
         }
-        DialError::Trust(_) => None,
-    }
+        DialError::WrongThumbprint { .. } => {
+            "if the server has a new certificate, compare the thumbprint at the server itself before you replace the old one"
+        }
+        DialError::Certificate { .. } => match source {
+            Source::Flags => "that is --ca-file FILE or --thumbprint HEX",
+            Source::Hatchery => "that is `caFile` or `thumbprint` of the file",
+        },
+        DialError::Tls { .. } => {
+            "if the server does not speak TLS on this port, write http:// before its address"
+        }
+        DialError::Trust(_) => return None,
+    };
+    Some(hint.to_owned())
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "only a few of many faults call for advice")]
@@ -119,7 +137,12 @@ mod tests {
         let error = CallError::Credentials { endpoint: "https://vc:443".to_owned(), user: "me".to_owned() };
         insta::assert_snapshot!(told(&error.into()), @r"
         error: https://vc:443 refused the user name or password of me
-        hint: `rookery settings` shows where user and password come from; vCenter may lock the account after a few wrong ones
+        hint: `rookery settings` shows where they come from; vCenter may lock the account after a few wrong ones
+        ");
+        let error = CallError::Credentials { endpoint: "https://vc:443".to_owned(), user: "me".to_owned() };
+        insta::assert_snapshot!(told(&StartError::VCenter(error).into()), @r"
+        error: vCenter could not be logged in to: https://vc:443 refused the user name or password of me
+        hint: they are `user` and `password` of the file; vCenter may lock the account after a few wrong ones
         ");
         let error = FindError::Missing {
             kind: rookery_vim_client::Kind::Datacenter,

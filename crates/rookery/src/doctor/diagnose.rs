@@ -16,7 +16,7 @@ use super::wanted::Wanted;
 
 /// All checks, in the order in which one would mend what is wrong.
 pub fn diagnose(observed: &Observed, wanted: &Wanted) -> Vec<Check> {
-    let mut checks = connection::checks(observed);
+    let mut checks = connection::checks(observed, wanted.source);
     let sought = match &observed.session {
         Ok(session) => match &session.sought {
             Ok(sought) => Ok(sought),
@@ -31,8 +31,8 @@ pub fn diagnose(observed: &Observed, wanted: &Wanted) -> Vec<Check> {
     };
     match sought {
         Ok(sought) => {
-            checks.extend(places::checks(sought));
-            checks.extend(templates::checks(sought));
+            checks.extend(places::checks(sought, wanted.source));
+            checks.extend(templates::checks(sought, wanted.source));
             checks.extend(privileges::checks(&sought.privileges));
         }
         Err(because) => checks.extend(skipped(wanted, because)),

@@ -15,4 +15,73 @@ pub struct Wanted {
     pub folder: Option<String>,
     /// What is cloned: templates or VMs.
     pub templates: Vec<String>,
+    /// Where all that is written.
+    pub source: Source,
+}
+
+/// Where whoever asks has written what is looked at: advice speaks of what there is to change.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Source {
+    /// On the command line, and in the settings of the program.
+    #[default]
+    Flags,
+    /// In the settings of a hatchery.
+    Hatchery,
+}
+
+impl Source {
+    fn either(self, flag: &'static str, key: &'static str) -> &'static str {
+        match self {
+            Self::Flags => flag,
+            Self::Hatchery => key,
+        }
+    }
+
+    /// How a datastore is named.
+    pub fn datastore(self) -> &'static str {
+        self.either("--datastore NAME", "datastoreString: the template's is used")
+    }
+
+    /// How a network is named.
+    pub fn network(self) -> &'static str {
+        self.either("--network NAME", "networkString: the template's is used")
+    }
+
+    /// How a resource pool is named.
+    pub fn pool(self) -> &'static str {
+        self.either("--pool NAME", "resourcePool: the default one is used")
+    }
+
+    /// How a folder is named.
+    pub fn folder(self) -> &'static str {
+        self.either("--folder NAME", "folder: the template's is used")
+    }
+
+    /// How a template is named.
+    pub fn template(self) -> &'static str {
+        self.either("--template NAME", "modelVMWare of models or workerProvisioning")
+    }
+
+    /// The key of the file of authorities.
+    pub fn ca_file(self) -> &'static str {
+        self.either("vcenter.ca-file", "caFile")
+    }
+
+    /// The key of the thumbprint.
+    pub fn thumbprint(self) -> &'static str {
+        self.either("vcenter.thumbprint", "thumbprint")
+    }
+
+    /// Where the address is to be found.
+    pub fn address(self) -> &'static str {
+        self.either("`rookery settings` shows the address in use", "the address is `endpoint` of the file")
+    }
+
+    /// Where user and password are to be found.
+    pub fn login(self) -> &'static str {
+        self.either(
+            "`rookery settings` shows where they come from",
+            "they are `user` and `password` of the file",
+        )
+    }
 }

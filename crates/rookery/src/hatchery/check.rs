@@ -11,7 +11,7 @@ use rookery_hatchery::settings::{self, Loaded, ModelRef, Settings};
 
 use super::File;
 use crate::Ending;
-use crate::doctor::{self, Check, Finding, Group, Wanted};
+use crate::doctor::{self, Check, Finding, Group, Source, Wanted};
 use crate::fleet::with_session;
 use crate::output::{Format, Out};
 use crate::vcenter::Vcenter;
@@ -118,5 +118,6 @@ fn wanted(settings: &Settings) -> Wanted {
         pool: ours.resource_pool.clone(),
         folder: ours.folder.clone(),
         templates,
+        source: Source::Hatchery,
     }
 }

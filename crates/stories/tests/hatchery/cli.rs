@@ -283,7 +283,7 @@ async fn check_asks_both_servers() {
         "ok       V1 region: region \"elsewhere\"",
         "PROBLEM  V1 model shared.infra/none: CDS has no such model",
         "warning  V2 region: CDS says \"default\", but V1 jobs are taken for \"elsewhere\"",
-        "ok       CDN: logs go to ",
+        "warning  CDN: CDS does not say where logs go",
     ] {
         assert!(outcome.stdout.contains(line), "{line}\n{}", outcome.stdout);
     }

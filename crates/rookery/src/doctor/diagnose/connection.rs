@@ -10,6 +10,7 @@ use rookery_vim_client::{CallError, Certificate, DialError, Trust};
 use super::problem_of_call;
 use crate::doctor::check::{Check, Finding, Group};
 use crate::doctor::observed::{ClockReading, Observed, Refusal, Session};
+use crate::doctor::wanted::Source;
 
 /// Beyond this, deletions stop: the ages of VMs cannot be trusted.
 const SKEW_STOPS: SignedDuration = SignedDuration::from_secs(60);
@@ -21,7 +22,7 @@ const EXPIRES_SOON: SignedDuration = SignedDuration::from_hours(14 * 24);
 const OLDEST: (u32, u32) = (6, 7);
 
 /// One check for each step on the way; a step that was not reached says so.
-pub(super) fn checks(observed: &Observed) -> Vec<Check> {
+pub(super) fn checks(observed: &Observed, source: Source) -> Vec<Check> {
     let refusal = observed.session.as_ref().err();
     let session = observed.session.as_ref().ok();
     let check = |name, finding| Check::new(Group::Connection, name, None, finding);
@@ -29,9 +30,9 @@ pub(super) fn checks(observed: &Observed) -> Vec<Check> {
         session.map_or_else(|| Finding::skipped("not checked, because there is no session"), judge)
     };
     vec![
-        check("address", address(observed, refusal)),
-        check("TLS", tls(observed, refusal)),
-        check("login", login(observed, refusal)),
+        check("address", address(observed, refusal, source)),
+        check("TLS", tls(observed, refusal, source)),
+        check("login", login(observed, refusal, source)),
         check("product", with_session(|session| product(&session.about))),
         check("API version", with_session(|session| api_version(&session.about, &session.api_version))),
         check("clock", with_session(|session| clock(session.clock.as_ref()))),
@@ -46,13 +47,13 @@ fn dial_error(refusal: Option<&Refusal>) -> Option<&DialError> {
     }
 }
 
-fn address(observed: &Observed, refusal: Option<&Refusal>) -> Finding {
+fn address(observed: &Observed, refusal: Option<&Refusal>, source: Source) -> Finding {
     match dial_error(refusal) {
         Some(
             error @ (DialError::Resolve { .. } | DialError::Connect { .. } | DialError::TimedOut { .. }),
         ) => Finding::problem(
             error.to_string(),
-            "`rookery settings` shows the address in use; is it right, and does a firewall or proxy stand in between?",
+            format!("{}; is it right, and does a firewall or proxy stand in between?", source.address()),
         ),
         Some(
             DialError::WrongThumbprint { .. }
@@ -69,11 +70,12 @@ fn address(observed: &Observed, refusal: Option<&Refusal>) -> Finding {
     }
 }
 
-fn tls(observed: &Observed, refusal: Option<&Refusal>) -> Finding {
+fn tls(observed: &Observed, refusal: Option<&Refusal>, source: Source) -> Finding {
+    let (ca_file, pin) = (source.ca_file(), source.thumbprint());
     if let Some(Refusal::Trust(error)) = refusal {
         return Finding::problem(
             format!("{}; the server shows {}", chain(error), shown(observed)),
-            "correct vcenter.ca-file, or use vcenter.thumbprint instead",
+            format!("correct {ca_file}, or use {pin} instead"),
         );
     }
     match dial_error(refusal) {
@@ -84,7 +86,7 @@ fn tls(observed: &Observed, refusal: Option<&Refusal>) -> Finding {
         Some(DialError::Certificate { problem, shown: thumbprint, .. }) => Finding::problem(
             format!("the server's certificate {problem}; it shows {}", shown(observed)),
             format!(
-                "set vcenter.ca-file to the file of its authority (--ca-file FILE); or, once you have compared it at the server, vcenter.thumbprint = \"{thumbprint}\""
+                "set {ca_file} to the file of its authority; or, once you have compared it at the server, {pin} = \"{thumbprint}\""
             ),
         ),
         Some(error @ DialError::Tls { .. }) => Finding::problem(
@@ -92,7 +94,7 @@ fn tls(observed: &Observed, refusal: Option<&Refusal>) -> Finding {
             "if the server does not speak TLS on this port, write http:// before its address",
         ),
         Some(DialError::Trust(error)) => {
-            Finding::problem(chain(error), "correct vcenter.ca-file, or use vcenter.thumbprint instead")
+            Finding::problem(chain(error), format!("correct {ca_file}, or use {pin} instead"))
         }
         Some(DialError::Resolve { .. } | DialError::Connect { .. } | DialError::TimedOut { .. }) => {
             Finding::skipped("not checked, because the server cannot be reached")
@@ -100,12 +102,12 @@ fn tls(observed: &Observed, refusal: Option<&Refusal>) -> Finding {
         None if refusal.is_some_and(|refusal| matches!(refusal, Refusal::Local(_))) => {
             Finding::skipped("not checked, because the server was not called")
         }
-        None => trusted(observed),
+        None => trusted(observed, source),
     }
 }
 
 /// A connection came about: how it is protected.
-fn trusted(observed: &Observed) -> Finding {
+fn trusted(observed: &Observed, source: Source) -> Finding {
     if !observed.endpoint.is_tls() {
         return Finding::warning(
             "the connection is not encrypted",
@@ -117,16 +119,15 @@ fn trusted(observed: &Observed) -> Finding {
         Trust::CaFile(file) => format!("verified by the authorities in {}", file.display()),
         Trust::Thumbprint(_) => "pinned by its thumbprint".to_owned(),
         Trust::Insecure => {
-            let pin = match &observed.certificate {
+            let (ca_file, pin) = (source.ca_file(), source.thumbprint());
+            let advice = match &observed.certificate {
                 Ok(Some(Certificate { thumbprint, .. })) => format!(
-                    "compare this at the server itself, then set vcenter.thumbprint = \"{thumbprint}\" instead of insecure"
+                    "compare this at the server itself, then set {pin} = \"{thumbprint}\" instead of insecure"
                 ),
-                Ok(None) | Err(_) => {
-                    "set vcenter.ca-file or vcenter.thumbprint instead of insecure".to_owned()
-                }
+                Ok(None) | Err(_) => format!("set {ca_file} or {pin} instead of insecure"),
             };
             let seen = format!("anybody is trusted (insecure); the server shows {}", shown(observed));
-            return Finding::warning(seen, pin);
+            return Finding::warning(seen, advice);
         }
     };
     let seen = format!("{how}: {}", shown(observed));
@@ -163,7 +164,7 @@ fn shown(observed: &Observed) -> String {
     )
 }
 
-fn login(observed: &Observed, refusal: Option<&Refusal>) -> Finding {
+fn login(observed: &Observed, refusal: Option<&Refusal>, source: Source) -> Finding {
     let user = &observed.user;
     let Some(refusal) = refusal else { return Finding::ok(format!("as {user}")) };
     let error = match refusal {
@@ -176,14 +177,14 @@ fn login(observed: &Observed, refusal: Option<&Refusal>) -> Finding {
     match error {
         CallError::Credentials { .. } => Finding::problem(
             format!("vCenter refused the user name or password of {user}"),
-            "`rookery settings` shows where they come from; vCenter may lock the account after a few wrong ones",
+            format!("{}; vCenter may lock the account after a few wrong ones", source.login()),
         ),
         CallError::Unreachable { .. } => {
             Finding::skipped("not tried, because there is no connection to a trusted server")
         }
         CallError::Unavailable { .. } | CallError::NotUnderstood { .. } => Finding::problem(
             format!("something answers, but not as a vCenter does: {}", chain(error)),
-            "it may be starting up, or not be a vCenter at all: `rookery settings` shows the address in use",
+            format!("it may be starting up, or not be a vCenter at all: {}", source.address()),
         ),
         CallError::Fault { .. } | CallError::Lost { .. } | CallError::Closed { .. } => {
             problem_of_call("the login failed", error, "the user may not be allowed to log in")

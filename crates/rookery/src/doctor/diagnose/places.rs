@@ -7,19 +7,20 @@ use crate::doctor::check::{Check, Finding, Group, State};
 use crate::doctor::observed::{
     Datacenter, Datastore, Folder, Inventory, Miss, Network, Pool, Reach, Sought, Usage,
 };
+use crate::doctor::wanted::Source;
 
 /// A datastore with less than this part of its space left is warned about.
 const SCARCE_PERCENT: i64 = 10;
 /// A pool that uses this part of what it may is warned about.
 const BUSY_PERCENT: i64 = 90;
 
-pub(super) fn checks(sought: &Inventory) -> Vec<Check> {
+pub(super) fn checks(sought: &Inventory, source: Source) -> Vec<Check> {
     let reach = pool_reach(sought.pool.as_ref());
     let astray = matches!(sought.datacenter, Datacenter::Missing(_));
     let check = |name, about: Option<&str>, finding| Check::new(Group::Places, name, about, finding);
     let mut checks =
         vec![check("datacenter", datacenter_name(&sought.datacenter), datacenter(&sought.datacenter))];
-    checks.push(one("datastore", "--datastore", sought.datastore.as_ref(), astray, |found| {
+    checks.push(one("datastore", source.datastore(), sought.datastore.as_ref(), astray, |found| {
         datastore(found, reach)
     }));
     for network in &sought.networks {
@@ -27,26 +28,26 @@ pub(super) fn checks(sought: &Inventory) -> Vec<Check> {
         checks.push(check("network", Some(&network.name), finding));
     }
     if sought.networks.is_empty() {
-        checks.push(check("network", None, unnamed("--network")));
+        checks.push(check("network", None, unnamed(source.network())));
     }
-    checks.push(one("resource pool", "--pool", sought.pool.as_ref(), astray, self::pool));
-    checks.push(one("folder", "--folder", sought.folder.as_ref(), astray, folder));
+    checks.push(one("resource pool", source.pool(), sought.pool.as_ref(), astray, self::pool));
+    checks.push(one("folder", source.folder(), sought.folder.as_ref(), astray, folder));
     checks
 }
 
-fn unnamed(flag: &str) -> Finding {
-    Finding::skipped(format!("not checked, because none is named ({flag} NAME)"))
+pub(super) fn unnamed(how: &str) -> Finding {
+    Finding::skipped(format!("not checked, because none is named ({how})"))
 }
 
 /// A check of something that may be named once.
 fn one<T>(
     name: &'static str,
-    flag: &str,
+    how: &str,
     sought: Option<&Sought<T>>,
     astray: bool,
     judge: impl FnOnce(&T) -> Finding,
 ) -> Check {
-    let finding = sought.map_or_else(|| unnamed(flag), |sought| judged(sought, astray, judge));
+    let finding = sought.map_or_else(|| unnamed(how), |sought| judged(sought, astray, judge));
     Check::new(Group::Places, name, sought.map(|sought| sought.name.as_str()), finding)
 }
 
@@ -180,7 +181,7 @@ fn network(network: &Network, reach: PoolReach<'_>) -> Finding {
     let path = &network.path;
     let (hosts, reached) = match reach {
         PoolReach::NoPoolNamed => {
-            return Finding::ok(format!("{path}; name a --pool to see whether its hosts have it"));
+            return Finding::ok(format!("{path}; name a resource pool to see whether its hosts have it"));
         }
         PoolReach::Known(Reach { hosts: Some(hosts), networks: Some(reached), .. }) => (hosts, reached),
         PoolReach::Known(_) | PoolReach::Unknown => {

@@ -1,14 +1,14 @@
 //! What VMs would be cloned from.
 
-use super::places::judged;
+use super::places::{judged, unnamed};
 use crate::doctor::check::{Check, Finding, Group};
 use crate::doctor::observed::{Datacenter, Datastore, Inventory, Template, Tools};
+use crate::doctor::wanted::Source;
 
-pub(super) fn checks(sought: &Inventory) -> Vec<Check> {
+pub(super) fn checks(sought: &Inventory, source: Source) -> Vec<Check> {
     let check = |name, about: Option<&str>, finding| Check::new(Group::Templates, name, about, finding);
     if sought.templates.is_empty() {
-        let unnamed = Finding::skipped("not checked, because none is named (--template NAME)");
-        return vec![check("template", None, unnamed)];
+        return vec![check("template", None, unnamed(source.template()))];
     }
     let astray = matches!(sought.datacenter, Datacenter::Missing(_));
     let datastore = sought.datastore.as_ref().and_then(|sought| sought.found.as_ref().ok());

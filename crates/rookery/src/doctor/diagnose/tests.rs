@@ -12,6 +12,7 @@ use super::*;
 use crate::doctor::check::State;
 use crate::doctor::observed::*;
 use crate::doctor::privileges::{On, needs_on};
+use crate::doctor::wanted::Source;
 
 pub(super) fn id(class: &str, id: &str) -> MoRef {
     MoRef::new(class, id)
@@ -145,6 +146,7 @@ fn wanted() -> Wanted {
         pool: Some("Resources".to_owned()),
         folder: Some("vm".to_owned()),
         templates: vec!["ubuntu".to_owned()],
+        source: Source::Flags,
     }
 }
 
@@ -264,4 +266,34 @@ fn of_many_names_the_nearest_are_offered() {
     let advice = not_found(&error).advice.unwrap();
     assert!(advice.starts_with("there are: /DC0/network/vlan-19, "), "{advice}");
     assert!(advice.ends_with(" and 12 more"), "{advice}");
+}
+
+// `hatchery check` told of flags that it does not have, and of keys that its file does not know.
+#[test]
+fn advice_for_a_hatchery_speaks_of_its_file() {
+    let unnamed = Inventory {
+        datastore: None,
+        networks: vec![named("lan", network())],
+        pool: None,
+        folder: None,
+        templates: Vec::new(),
+        ..right()
+    };
+    let credentials = CallError::Credentials { endpoint: "https://vc".to_owned(), user: "me".to_owned() };
+    let source = DialError::TimedOut { address: "vc:443".to_owned() };
+    let gone = CallError::Unreachable { endpoint: "https://vc".to_owned(), source };
+    let refused = |error| observed(Trust::SystemRoots, Err(Refusal::Call(error)));
+    let wanted = Wanted { source: Source::Hatchery, ..Wanted::default() };
+    for seen in [
+        observed(Trust::Insecure, Ok(session(Ok(unnamed)))),
+        refused(credentials),
+        refused(gone),
+        refused(lost()),
+    ] {
+        for check in diagnose(&seen, &wanted) {
+            let told = format!("{} {}", check.seen, check.advice.as_deref().unwrap_or_default());
+            let foreign = ["--", "vcenter.t", "vcenter.ca", "rookery settings"];
+            assert!(!foreign.iter().any(|word| told.contains(word)), "{told}");
+        }
+    }
 }

@@ -120,9 +120,9 @@ fn first_region(service: &Service, settings: &Settings) -> Finding {
         None => "no region".to_owned(),
     };
     let jobs = |ignores: bool| {
-        if ignores { "jobs without a region are left out" } else { "jobs without a region, too" }
+        if ignores { "jobs that name none are left alone" } else { "jobs that name none are served" }
     };
-    let words = |given: Option<&str>, ignores| format!("{}, {}", region(given), jobs(ignores));
+    let words = |given: Option<&str>, ignores| format!("{}; {}", region(given), jobs(ignores));
     let queue = &settings.queue;
     let ours = words(queue.region.as_deref(), queue.ignore_jobs_without_region);
     let theirs = words(service.region.as_deref(), service.ignore_job_with_no_region);
@@ -130,7 +130,7 @@ fn first_region(service: &Service, settings: &Settings) -> Finding {
         return Finding::ok(ours);
     }
     Finding::warning(
-        format!("CDS knows this hatchery with {theirs}; the file says {ours}"),
+        format!("CDS knows this hatchery with {theirs} (the file says {ours})"),
         "CDS keeps what the first sign-in said: have the service deleted in CDS, or take another name",
     )
 }
@@ -184,6 +184,10 @@ async fn cdn(cds: &Cds, settings: &Settings) -> Finding {
         (None, None) => return Finding::skipped("there is no token"),
     };
     match told {
+        Ok(cdn) if cdn.tcp_url.is_empty() => Finding::warning(
+            "CDS does not say where logs go: workers have nowhere to send them",
+            "is there a CDN service? or set commonConfiguration.cdn",
+        ),
         Ok(cdn) => Finding::ok(format!("logs go to {}", cdn.tcp_url)),
         Err(error) => {
             Finding::problem(chain(&error), "is there a CDN service? or set commonConfiguration.cdn")

@@ -18,7 +18,7 @@ fn unreachable(source: DialError) -> Observed {
 
 /// The states of address, TLS and login, and words that must be told.
 fn check(observed: &Observed, states: [State; 3], words: &[&str]) {
-    let checks = checks(observed);
+    let checks = checks(observed, Source::Flags);
     let found: Vec<_> = checks.iter().take(3).map(|check| check.state).collect();
     assert_eq!(found, states, "{checks:?}");
     let told = format!("{checks:?}");
@@ -68,7 +68,7 @@ fn each_way_to_fail_is_told_where_it_happens() {
 
 #[test]
 fn how_the_server_is_trusted_is_told_and_blind_trust_warned_about() {
-    let judge = |trust| trusted(&observed(trust, Err(Refusal::Local(String::new()))));
+    let judge = |trust| trusted(&observed(trust, Err(Refusal::Local(String::new()))), Source::Flags);
     assert_eq!(judge(Trust::SystemRoots).state, State::Ok);
     assert!(judge(Trust::CaFile("/etc/ca.pem".into())).seen.contains("authorities in /etc/ca.pem"));
     assert!(judge(Trust::Thumbprint(pin())).seen.starts_with("pinned by its thumbprint"));
@@ -82,7 +82,7 @@ fn a_certificate_that_ends_soon_and_a_line_without_tls_are_warned_about() {
     let at = |now: &str| {
         let mut seen = observed(Trust::SystemRoots, Err(Refusal::Local(String::new())));
         seen.now = now.parse().unwrap();
-        trusted(&seen)
+        trusted(&seen, Source::Flags)
     };
     assert_eq!(at("2031-12-17T23:59:59Z").state, State::Ok);
     let soon = at("2031-12-18T00:00:01Z");
@@ -90,7 +90,7 @@ fn a_certificate_that_ends_soon_and_a_line_without_tls_are_warned_about() {
     assert!(soon.seen.ends_with("it expires soon"), "{soon:?}");
     let mut plain = observed(Trust::SystemRoots, Err(Refusal::Local(String::new())));
     plain.endpoint = rookery_vim_client::Endpoint::parse("http://vc").unwrap().0;
-    assert_eq!(trusted(&plain).state, State::Warning);
+    assert_eq!(trusted(&plain, Source::Flags).state, State::Warning);
 }
 
 #[test]
@@ -143,6 +143,6 @@ fn versions_are_compared_by_number() {
 
 #[test]
 fn with_a_session_all_steps_are_fine() {
-    let checks = checks(&observed(Trust::SystemRoots, Ok(session(Err(lost())))));
+    let checks = checks(&observed(Trust::SystemRoots, Ok(session(Err(lost())))), Source::Flags);
     assert!(checks.iter().all(|check| check.state == State::Ok), "{checks:?}");
 }

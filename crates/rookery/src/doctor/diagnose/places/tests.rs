@@ -76,7 +76,7 @@ fn a_network_should_be_on_all_hosts_of_the_pool() {
         // The server does not list them.
         (on(&[]), Fine, "on the hosts"),
         (self::network(&other, PoolReach::Known(&reach())), Problem, "no host of the resource pool has it"),
-        (self::network(&other, PoolReach::NoPoolNamed), Fine, "--pool"),
+        (self::network(&other, PoolReach::NoPoolNamed), Fine, "name a resource pool"),
         (self::network(&other, PoolReach::Unknown), Fine, "not known"),
         (self::network(&other, PoolReach::Known(&Reach::default())), Fine, "not known"),
     ]);
