@@ -21,7 +21,7 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, warn};
+use tracing::{debug, info, warn};
 
 use crate::api::{REMOTE_TIME, bearer, date};
 use crate::error::CdsError;
@@ -106,6 +106,8 @@ async fn listen<P: Feed>(
 ) {
     let mut again = || RECONNECT.delays(StdRng::seed_from_u64(random.random()));
     let mut delays = again();
+    // An outage may last for hours: that it goes on is no news.
+    let mut told = false;
     loop {
         let ended = tokio::select! {
             biased;
@@ -113,6 +115,9 @@ async fn listen<P: Feed>(
             () = sender.closed() => return,
             connected = connect(session) => match connected {
                 Ok(mut socket) => {
+                    if std::mem::replace(&mut told, false) {
+                        info!(protocol = P::NAME, "news of jobs come again");
+                    }
                     let begun = Instant::now();
                     let ended = hear_all::<P>(&mut socket, sender, stop).await;
                     if begun.elapsed() >= SILENCE {
@@ -124,7 +129,11 @@ async fn listen<P: Feed>(
             },
         };
         let Err(ended) = ended else { return };
-        warn!(protocol = P::NAME, error = %chain(&ended), "news of jobs interrupted; they are still polled");
+        if std::mem::replace(&mut told, true) {
+            debug!(protocol = P::NAME, error = %chain(&ended), "no news of jobs yet; they are still polled");
+        } else {
+            warn!(protocol = P::NAME, error = %chain(&ended), "news of jobs interrupted; they are still polled");
+        }
         tokio::select! {
             biased;
             () = stop.cancelled() => return,

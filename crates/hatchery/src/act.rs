@@ -33,6 +33,7 @@ use crate::keeper::Message;
 use crate::launch::config::Addresses;
 use crate::metrics::Metrics;
 use crate::plan::Spawn;
+use crate::trouble::Troubles;
 use crate::wanted::Wanted;
 
 pub use delete::Deletion;
@@ -61,6 +62,8 @@ pub struct Crew {
     pub keeper: mpsc::Sender<Message>,
     /// Where events are counted.
     pub metrics: Metrics,
+    /// What could not be asked for lately.
+    pub troubles: Troubles,
 }
 
 /// How a piece of work has ended.

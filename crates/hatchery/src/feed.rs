@@ -15,7 +15,7 @@ use rookery_fleet::capacity::PoolRoom;
 use rookery_vim_client::{PoolCapacity, Share};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
-use tracing::{debug, info, warn};
+use tracing::{debug, info};
 
 use crate::act::Crew;
 use crate::keeper::Message;
@@ -96,16 +96,16 @@ impl Feeds {
                 settings.queue.region.as_deref(),
                 settings.queue.ignore_jobs_without_region,
             );
-            let (polled, news) = (v1.clone(), keeper.clone());
-            let poll = move || poll_v1(polled.clone(), regions.clone(), news.clone());
+            let (polled, asking) = (v1.clone(), crew.clone());
+            let poll = move || poll_v1(polled.clone(), regions.clone(), asking.clone());
             every("queuePolling", POLL, Some(Arc::clone(&wakes.queues)), vitals, supervisor, poll);
             forward(v1.watch(supervisor), keeper.clone(), supervisor);
-            let (asked, news) = (v1.clone(), keeper.clone());
-            every("models", MODELS, None, vitals, supervisor, move || models(asked.clone(), news.clone()));
+            let (asked, asking) = (v1.clone(), crew.clone());
+            every("models", MODELS, None, vitals, supervisor, move || models(asked.clone(), asking.clone()));
         }
         if let Some(v2) = crew.cds.v2().filter(|_| settings.queue.poll_v2) {
-            let (polled, os_arch, news) = (v2.clone(), settings.identity.os_arch.clone(), keeper.clone());
-            let poll = move || poll_v2(polled.clone(), os_arch.clone(), news.clone());
+            let (polled, os_arch, asking) = (v2.clone(), settings.identity.os_arch.clone(), crew.clone());
+            let poll = move || poll_v2(polled.clone(), os_arch.clone(), asking.clone());
             every("V2QueuePolling", POLL, Some(Arc::clone(&wakes.queues)), vitals, supervisor, poll);
             forward(v2.watch(supervisor), keeper.clone(), supervisor);
         }
@@ -129,17 +129,16 @@ impl Feeds {
 
 /// Asks every source once, and nobody again.
 pub(crate) async fn once(crew: &Crew, settings: &Settings, skew: watch::Sender<SignedDuration>) {
-    let keeper = &crew.keeper;
     clock(crew.clone(), Arc::new(skew)).await;
     workers(crew.clone()).await;
     if let Some(v1) = crew.cds.v1() {
-        models(v1.clone(), keeper.clone()).await;
+        models(v1.clone(), crew.clone()).await;
         let queue = &settings.queue;
         let regions = RegionFilter::new(queue.region.as_deref(), queue.ignore_jobs_without_region);
-        poll_v1(v1.clone(), regions, keeper.clone()).await;
+        poll_v1(v1.clone(), regions, crew.clone()).await;
     }
     if let Some(v2) = crew.cds.v2().filter(|_| settings.queue.poll_v2) {
-        poll_v2(v2.clone(), settings.identity.os_arch.clone(), keeper.clone()).await;
+        poll_v2(v2.clone(), settings.identity.os_arch.clone(), crew.clone()).await;
     }
 }
 
@@ -201,27 +200,29 @@ fn forward<J: Into<JobId> + Send + 'static>(
 }
 
 /// Asks the keeper for the moment, and then CDS for a queue.
-async fn poll_v1(v1: V1, regions: RegionFilter, keeper: mpsc::Sender<Message>) {
-    let Some(begun) = moment(&keeper).await else { return };
-    match v1.queue(&regions).await {
-        Ok(jobs) => {
-            let known = |job: rookery_cds::V1Job| (JobId::V1(job.id), Some(Known::V1(Box::new(job))));
-            let jobs = jobs.into_iter().map(known).collect();
-            keeper.send(Message::Listed(Protocol::V1, begun, jobs)).await.ok();
-        }
-        Err(error) => warn!(error = %chain(&error), "V1 queue could not be listed; the last one stays"),
+async fn poll_v1(v1: V1, regions: RegionFilter, crew: Crew) {
+    let Some(begun) = moment(&crew.keeper).await else { return };
+    let asked = v1.queue(&regions).await;
+    note(&crew, "V1 queue", "the last one stays", &asked);
+    if let Ok(jobs) = asked {
+        let known = |job: rookery_cds::V1Job| (JobId::V1(job.id), Some(Known::V1(Box::new(job))));
+        let jobs = jobs.into_iter().map(known).collect();
+        crew.keeper.send(Message::Listed(Protocol::V1, begun, jobs)).await.ok();
     }
 }
 
-async fn poll_v2(v2: V2, os_arch: Vec<String>, keeper: mpsc::Sender<Message>) {
-    let Some(begun) = moment(&keeper).await else { return };
-    match v2.queue(&os_arch).await {
-        Ok(jobs) => {
-            let jobs = jobs.into_iter().map(|job| (JobId::V2(job.id), None)).collect();
-            keeper.send(Message::Listed(Protocol::V2, begun, jobs)).await.ok();
-        }
-        Err(error) => warn!(error = %chain(&error), "V2 queue could not be listed; the last one stays"),
+async fn poll_v2(v2: V2, os_arch: Vec<String>, crew: Crew) {
+    let Some(begun) = moment(&crew.keeper).await else { return };
+    let asked = v2.queue(&os_arch).await;
+    note(&crew, "V2 queue", "the last one stays", &asked);
+    if let Ok(jobs) = asked {
+        let jobs = jobs.into_iter().map(|job| (JobId::V2(job.id), None)).collect();
+        crew.keeper.send(Message::Listed(Protocol::V2, begun, jobs)).await.ok();
     }
+}
+
+fn note<T, E: std::error::Error>(crew: &Crew, source: &'static str, meanwhile: &str, asked: &Result<T, E>) {
+    crew.troubles.note(source, meanwhile, crew.clock.now(), asked);
 }
 
 async fn moment(keeper: &mpsc::Sender<Message>) -> Option<crate::queue::Moment> {
@@ -230,21 +231,21 @@ async fn moment(keeper: &mpsc::Sender<Message>) -> Option<crate::queue::Moment> 
     moment.await.ok()
 }
 
-async fn models(v1: V1, keeper: mpsc::Sender<Message>) {
-    match v1.models().await {
-        Ok(models) => drop(keeper.send(Message::Models(models)).await),
-        Err(error) => warn!(error = %chain(&error), "worker models could not be listed; the last ones stay"),
+async fn models(v1: V1, crew: Crew) {
+    let asked = v1.models().await;
+    note(&crew, "V1 worker models", "the last ones stay", &asked);
+    if let Ok(models) = asked {
+        crew.keeper.send(Message::Models(models)).await.ok();
     }
 }
 
 /// The workers of both protocols, or no news at all: half a list would make the others look dead.
 async fn workers(crew: Crew) {
     let begun = crew.clock.now();
-    match all_workers(&crew.cds).await {
-        Ok((v1, v2)) => drop(crew.keeper.send(Message::Workers { begun, v1, v2 }).await),
-        Err(error) => {
-            warn!(error = %chain(&error), "workers could not be listed; nothing is deleted meanwhile");
-        }
+    let asked = all_workers(&crew.cds).await;
+    note(&crew, "workers", "no machine that has changed since is deleted", &asked);
+    if let Ok((v1, v2)) = asked {
+        crew.keeper.send(Message::Workers { begun, v1, v2 }).await.ok();
     }
 }
 
@@ -262,14 +263,9 @@ async fn all_workers(cds: &Cds) -> Result<(Vec<Worker>, Vec<Worker>), CdsError> 
 
 pub(crate) async fn room(crew: Crew) {
     let begun = crew.clock.now();
-    let pool = match crew.hands.pool_room().await {
-        Ok(pool) => pool,
-        Err(error) => {
-            warn!(error = %chain(&error), "resource pool could not be asked; it keeps nobody out meanwhile");
-            None
-        }
-    };
-    crew.keeper.send(Message::Room { begun, pool }).await.ok();
+    let asked = crew.hands.pool_room().await;
+    note(&crew, "resource pool", "it keeps nobody out meanwhile", &asked);
+    crew.keeper.send(Message::Room { begun, pool: asked.unwrap_or_default() }).await.ok();
 }
 
 /// What a plan needs to know of the pool's room.
@@ -285,15 +281,14 @@ pub(crate) fn pool_room(pool: &PoolCapacity) -> PoolRoom {
 
 async fn clock(crew: Crew, skew: Arc<watch::Sender<SignedDuration>>) {
     let before = crew.clock.now();
-    match crew.hands.server_time().await {
-        Ok(theirs) => {
-            // What the call took is nobody's skew: the middle of it is when vCenter looked.
-            let took = crew.clock.now().duration_since(before) / 2;
-            let found = theirs.duration_since(before).saturating_sub(took);
-            skew.send_replace(found);
-            crew.keeper.send(Message::Skew(found)).await.ok();
-        }
-        Err(error) => warn!(error = %chain(&error), "vCenter's clock could not be read"),
+    let asked = crew.hands.server_time().await;
+    note(&crew, "vCenter's clock", "it counts as before", &asked);
+    if let Ok(theirs) = asked {
+        // What the call took is nobody's skew: the middle of it is when vCenter looked.
+        let took = crew.clock.now().duration_since(before) / 2;
+        let found = theirs.duration_since(before).saturating_sub(took);
+        skew.send_replace(found);
+        crew.keeper.send(Message::Skew(found)).await.ok();
     }
 }
 
@@ -377,14 +372,15 @@ fn settle(crew: Crew, mut report: watch::Receiver<Arc<Report>>, supervisor: &Sup
         };
         let Ok(all) = complete else { return };
         loop {
-            match crew.hands.running_clones(&all).await {
+            let asked = crew.hands.running_clones(&all).await;
+            note(&crew, "running clones", "no address is given yet", &asked);
+            match asked {
                 Ok(clones) if clones.is_empty() => break,
                 Ok(clones) if !told => {
                     told = true;
                     info!(clones = clones.len(), "clones from before the start are waited for before addresses are given");
                 }
-                Ok(_) => {}
-                Err(error) => warn!(error = %chain(&error), "running clones could not be listed; no address is given yet"),
+                Ok(_) | Err(_) => {}
             }
             if begun.elapsed() >= SETTLED {
                 break;

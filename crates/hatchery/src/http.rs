@@ -3,7 +3,7 @@
 
 use std::convert::Infallible;
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -59,6 +59,37 @@ pub trait Pages: Send + Sync + 'static {
 
     /// Told of each request that was answered.
     fn served(&self, _served: &Served<'_>) {}
+}
+
+/// The pages of a hatchery that may still be starting: a caller is told so instead of being left to wait.
+#[derive(Debug)]
+pub struct Door<P>(OnceLock<P>);
+
+impl<P> Door<P> {
+    /// Without pages yet.
+    pub fn closed() -> Self {
+        Self(OnceLock::new())
+    }
+
+    /// From now on these are the pages.
+    pub fn open(&self, pages: P) {
+        self.0.set(pages).ok();
+    }
+}
+
+impl<P: Pages> Pages for Door<P> {
+    fn page(&self, path: &str) -> Option<Page> {
+        match self.0.get() {
+            Some(pages) => pages.page(path),
+            None => Some(error(503, "the hatchery is still starting; its log says what it waits for")),
+        }
+    }
+
+    fn served(&self, served: &Served<'_>) {
+        if let Some(pages) = self.0.get() {
+            pages.served(served);
+        }
+    }
 }
 
 /// Serves pages until the supervisor stops. In which header a proxy names the caller is for the log alone.
@@ -175,6 +206,15 @@ mod tests {
         assert_eq!(ask(Method::GET, "/"), (404, "application/json".to_owned()));
         assert_eq!(ask(Method::POST, "/mon/version").0, 405);
         assert_eq!(ask(Method::DELETE, "/mon/version").0, 405);
+    }
+
+    #[test]
+    fn a_hatchery_that_is_still_starting_says_so() {
+        let door = Door::closed();
+        let status = |path| door.page(path).map(|page| page.status);
+        assert_eq!((status("/mon/version"), status("/mon/status")), (Some(503), Some(503)));
+        door.open(One);
+        assert_eq!((status("/mon/version"), status("/mon/status")), (Some(200), None));
     }
 
     #[test]

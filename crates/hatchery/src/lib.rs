@@ -22,5 +22,6 @@ pub mod report;
 pub mod resolve;
 pub mod run;
 pub mod settings;
+pub mod trouble;
 pub mod vitals;
 pub mod wanted;

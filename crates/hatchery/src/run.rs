@@ -34,6 +34,7 @@ use crate::keeper::{Keeper, Message, State};
 use crate::metrics::Metrics;
 use crate::report::{Beside, Board, Host, Planned, Report};
 use crate::settings::{Settings, reported};
+use crate::trouble::Troubles;
 use crate::vitals::Vitals;
 use crate::wanted::{Wanted, addresses};
 use crate::{feed, heartbeat, http};
@@ -111,7 +112,7 @@ pub enum StartError {
     #[error("vCenter could not be logged in to")]
     VCenter(#[source] CallError),
     /// Where machines go is not clear.
-    #[error("where machines go is not clear")]
+    #[error(transparent)]
     Site(#[from] SiteError),
     /// There is another one.
     #[error(transparent)]
@@ -142,6 +143,11 @@ pub async fn start(parts: Parts, supervisor: &Supervisor) -> Result<Running, Sta
     let name = settings.identity.name.clone();
     let agent = user_agent(&version, &name, &instance);
     let options = options(&settings, agent, StdRng::seed_from_u64(random.random()));
+    let door = Arc::new(http::Door::closed());
+    if let Some(listener) = listener {
+        let (pages, forwarded) = (Arc::clone(&door), settings.listen.forwarded_header.clone());
+        supervisor.spawn("monitoring pages", http::serve(listener, pages, forwarded, supervisor.clone()));
+    }
     let client = Client::connect(options, vcenter).await.map_err(StartError::VCenter)?;
     // CDS is told of this one only once it is the only one of its name.
     let welcome = async {
@@ -156,9 +162,8 @@ pub async fn start(parts: Parts, supervisor: &Supervisor) -> Result<Running, Sta
         Ok(()) => {
             let (cds, client) = (cds.clone(), client.clone());
             let book = Book::new(folder.as_deref(), &name);
-            let started =
-                Assembly { settings, cds, client, key, clock, random, listener, hostname, version, book };
-            Box::pin(started.assemble(supervisor)).await
+            let started = Assembly { settings, cds, client, key, clock, random, hostname, version, book };
+            Box::pin(started.assemble(&door, supervisor)).await
         }
         Err(error) => Err(error),
     };
@@ -233,7 +238,6 @@ pub async fn look(parts: Parts, supervisor: &Supervisor) -> Result<Planned, Star
             key,
             clock,
             random,
-            listener: None,
             hostname,
             version,
             book: Book::new(folder.as_deref(), &settings.identity.name),
@@ -257,12 +261,13 @@ pub async fn look(parts: Parts, supervisor: &Supervisor) -> Result<Planned, Star
     looked
 }
 
-/// Signs in to both protocols, with patience: CDS may be starting, too.
+/// Signs in to both protocols, with patience: CDS may be starting, too. A token that it refuses does not get better.
 async fn sign_in(cds: &Cds, settings: &Settings) -> Result<(), StartError> {
     let begun = Instant::now();
     loop {
         match sign_in_once(cds, settings).await {
             Ok(()) => return Ok(()),
+            Err(error @ CdsError::SignIn { .. }) => return Err(StartError::SignIn(error)),
             Err(error) if begun.elapsed() >= SIGN_IN_PATIENCE => return Err(StartError::SignIn(error)),
             Err(error) => {
                 warn!(error = %chain(&error), "CDS could not be signed in to; trying again in {} s", SIGN_IN_PAUSE.as_secs());
@@ -320,14 +325,17 @@ struct Assembly {
     key: HatcheryKey,
     clock: Clock,
     random: StdRng,
-    listener: Option<TcpListener>,
     hostname: String,
     version: String,
     book: Book,
 }
 
 impl Assembly {
-    async fn assemble(mut self, supervisor: &Supervisor) -> Result<Running, StartError> {
+    async fn assemble(
+        mut self,
+        door: &http::Door<Board>,
+        supervisor: &Supervisor,
+    ) -> Result<Running, StartError> {
         let stop = supervisor.token();
         let settings = &self.settings;
         let cdn = tokio::select! {
@@ -341,10 +349,7 @@ impl Assembly {
         supervisor.spawn("keeper", keeper.run());
         let settings = &self.settings;
         Feeds { crew, report: shown, wakes: wakes.clone(), vitals, skew }.start(settings, supervisor);
-        if let Some(listener) = self.listener {
-            let (pages, forwarded) = (Arc::new(board.clone()), settings.listen.forwarded_header.clone());
-            supervisor.spawn("monitoring pages", http::serve(listener, pages, forwarded, supervisor.clone()));
-        }
+        door.open(board.clone());
         let over = CancellationToken::new();
         heartbeat::start(&self.cds, &board, settings.api.max_heartbeat_failures, &over, supervisor);
         Ok(Running {
@@ -378,6 +383,7 @@ impl Assembly {
         let (skew, skewed) = watch::channel(SignedDuration::ZERO);
         let (report, shown) = watch::channel(Arc::new(Report::default()));
         let (vitals, wakes, metrics) = (Vitals::default(), Wakes::default(), Metrics::default());
+        let troubles = Troubles::default();
         let crew = Crew {
             cds: self.cds.clone(),
             hands,
@@ -389,6 +395,7 @@ impl Assembly {
             random: Arc::new(Mutex::new(StdRng::seed_from_u64(self.random.random()))),
             keeper: keeper.clone(),
             metrics: metrics.clone(),
+            troubles: troubles.clone(),
         };
         let host = Host {
             service: settings.identity.name.clone(),
@@ -400,6 +407,7 @@ impl Assembly {
             host,
             report: shown,
             vitals: vitals.clone(),
+            troubles,
             clock: self.clock.clone(),
             metrics,
             beside: beside(&self.client, &self.cds, &inventory, governor),

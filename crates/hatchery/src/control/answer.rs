@@ -52,7 +52,8 @@ impl Desk {
     pub async fn answer(&self, request: Request) -> Answer {
         match request {
             Request::Status => {
-                Answer::Status(Box::new(Status::new(&self.board.host, &self.board.report.borrow())))
+                let (host, troubles) = (&self.board.host, self.board.troubles.all());
+                Answer::Status(Box::new(Status::new(host, &self.board.report.borrow(), troubles)))
             }
             Request::Explain { job } => match job.parse::<JobId>() {
                 Ok(job) => Answer::Explained(self.explain(&job).await),

@@ -12,7 +12,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::time::timeout;
 use tracing::{debug, warn};
 
-use super::{Answer, Desk, LONGEST_QUESTION, line_of, path, read_line};
+use super::{Answer, Desk, LONGEST_QUESTION, Request, line_of, path, read_line};
 
 /// How long a question and its answer may take.
 const CONVERSATION: Duration = Duration::from_secs(25);
@@ -62,7 +62,7 @@ impl Socket {
                         tokio::select! {
                             biased;
                             () = stop.cancelled() => {}
-                            () = converse(stream, &desk) => {}
+                            () = converse(stream, async |request| desk.answer(request).await) => {}
                         }
                     });
                 }
@@ -71,6 +71,19 @@ impl Socket {
                     warn!(%error, "the control socket cannot be reached for a moment");
                     tokio::time::sleep(Duration::from_millis(100)).await;
                 }
+            }
+        }
+    }
+
+    /// Tells everybody why there is no answer yet, until it is dropped.
+    pub async fn turn_away(&self, why: &str) {
+        loop {
+            match self.listener.accept().await {
+                Ok((stream, _)) if self.may_ask(&stream) => {
+                    converse(stream, async |_| Answer::Refused(why.to_owned())).await;
+                }
+                Ok(_) => warn!("somebody else's attempt to control this hatchery was refused"),
+                Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
             }
         }
     }
@@ -87,12 +100,12 @@ impl Drop for Socket {
     }
 }
 
-async fn converse(stream: UnixStream, desk: &Desk) {
+async fn converse(stream: UnixStream, answer: impl AsyncFnOnce(Request) -> Answer) {
     let (reader, mut writer) = stream.into_split();
     let conversation = async {
         let line = read_line(BufReader::new(reader), LONGEST_QUESTION).await?;
         let answer = match serde_json::from_str(&line) {
-            Ok(request) => desk.answer(request).await,
+            Ok(request) => answer(request).await,
             Err(error) => Answer::Refused(format!("the question is not understood: {error}")),
         };
         writer.write_all(&line_of(&answer)?).await

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use super::{Host, Report, monitoring};
 use crate::http::{Page, Pages};
 use crate::metrics::{Live, Memory, Metrics, Served, Sight, views};
+use crate::trouble::Troubles;
 use crate::vitals::Vitals;
 
 /// All that pages are made from. Clones share it.
@@ -22,6 +23,8 @@ pub struct Board {
     pub report: watch::Receiver<Arc<Report>>,
     /// Which routines run.
     pub vitals: Vitals,
+    /// What could not be asked for lately.
+    pub troubles: Troubles,
     /// The wall time.
     pub clock: Clock,
     /// What was counted.
@@ -59,7 +62,8 @@ impl Beside {
 impl Board {
     /// How the hatchery is, now.
     pub fn status(&self) -> MonitoringStatus {
-        monitoring(&self.host, &self.report.borrow(), &self.vitals.routines(), self.clock.now())
+        let (routines, troubles) = (self.vitals.routines(), self.troubles.all());
+        monitoring(&self.host, &self.report.borrow(), &routines, &troubles, self.clock.now())
     }
 }
 

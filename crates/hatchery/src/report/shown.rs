@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{Counts, Held, Host, Report, Wished};
+use crate::trouble::Trouble;
 
 /// How a hatchery is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +44,9 @@ pub struct Status {
     pub stopped: Option<String>,
     /// How far vCenter's clock is ahead of ours, in milliseconds.
     pub skew_ms: Option<i64>,
+    /// What could not be asked for lately.
+    #[serde(default)]
+    pub troubles: Vec<Trouble>,
 }
 
 /// What is in use, and what may be.
@@ -93,7 +97,7 @@ pub struct WarmWaiting {
 
 impl Status {
     /// As of the last pass.
-    pub fn new(host: &Host, report: &Report) -> Self {
+    pub fn new(host: &Host, report: &Report, troubles: Vec<Trouble>) -> Self {
         Self {
             name: host.service.clone(),
             version: host.version.clone(),
@@ -111,6 +115,7 @@ impl Status {
             under_way: report.flights.clone(),
             stopped: report.stopped.clone(),
             skew_ms: report.skew_ms.map(|skew| i64::try_from(skew).unwrap_or(i64::MAX)),
+            troubles,
         }
     }
 }

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use rookery_cds::{Line, LineStatus, MonitoringStatus};
 
 use super::Report;
+use crate::trouble::Trouble;
 
 /// What does not change while the hatchery runs.
 #[derive(Debug, Clone)]
@@ -25,6 +26,7 @@ pub fn monitoring(
     host: &Host,
     report: &Report,
     routines: &[(&'static str, bool)],
+    troubles: &[Trouble],
     now: Timestamp,
 ) -> MonitoringStatus {
     let line = |status: LineStatus, component: &str, value: String| Line {
@@ -69,6 +71,11 @@ pub fn monitoring(
     if let Some(stop) = &report.stopped {
         lines.push(line(LineStatus::Warn, "Cleaning", stop.clone()));
     }
+    if let Some(first) = troubles.first() {
+        let sources: Vec<_> = troubles.iter().map(|trouble| trouble.source.as_str()).collect();
+        let value = format!("could not be asked for: {}; {}", sources.join(", "), first.error);
+        lines.push(line(LineStatus::Warn, "Sources", value));
+    }
     MonitoringStatus { now, lines }
 }
 
@@ -97,6 +104,14 @@ mod tests {
     use super::*;
 
     fn lines(report: &Report, routines: &[(&'static str, bool)]) -> Vec<(String, String, LineStatus)> {
+        lines_in_trouble(report, routines, &[])
+    }
+
+    fn lines_in_trouble(
+        report: &Report,
+        routines: &[(&'static str, bool)],
+        troubles: &[Trouble],
+    ) -> Vec<(String, String, LineStatus)> {
         let host = Host {
             service: "h1".to_owned(),
             hostname: "vm".to_owned(),
@@ -104,7 +119,7 @@ mod tests {
             started: Timestamp::UNIX_EPOCH,
         };
         let now = Timestamp::from_second(3_723).expect("a time");
-        let status = monitoring(&host, report, routines, now);
+        let status = monitoring(&host, report, routines, troubles, now);
         status.lines.into_iter().map(|line| (line.component, line.value, line.status)).collect()
     }
 
@@ -158,6 +173,19 @@ mod tests {
         assert!(lines.contains(&("Workers".to_owned(), "0/unlimited".to_owned(), LineStatus::Ok)));
         let alarm = ("VirtualMachines".to_owned(), "Error listing".to_owned(), LineStatus::Alarm);
         assert!(lines.contains(&alarm), "{lines:?}");
+    }
+
+    // While CDS was down the page said that all was well.
+    #[test]
+    fn sources_that_do_not_answer_are_a_warning() {
+        let trouble = |source: &str| Trouble {
+            source: source.to_owned(),
+            since: Timestamp::UNIX_EPOCH,
+            error: "CDS cannot be reached".to_owned(),
+        };
+        let lines = lines_in_trouble(&Report::default(), &[], &[trouble("V1 queue"), trouble("workers")]);
+        let value = "could not be asked for: V1 queue, workers; CDS cannot be reached";
+        assert!(lines.contains(&("Sources".to_owned(), value.to_owned(), LineStatus::Warn)), "{lines:?}");
     }
 
     #[test]

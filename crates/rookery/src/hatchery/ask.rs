@@ -88,12 +88,14 @@ pub(crate) async fn explain(args: &Explain, out: &mut Out) -> anyhow::Result<End
 
 fn lines(status: &Status) -> String {
     let Status { counts, usage, .. } = status;
-    let of = |used: u64, most: Option<u64>| {
-        most.map_or_else(|| format!("{used}, without limit"), |most| format!("{used} of {most}"))
+    let of = |used: u64, most: Option<u64>, unit: &str| {
+        most.map_or_else(|| format!("{used}{unit}, without limit"), |most| format!("{used} of {most}{unit}"))
     };
     let taking = if status.draining { "no new jobs are taken (drained)" } else { "jobs are taken" };
     let view = if status.complete { "all known" } else { "NOT all known" };
-    let skew = status.skew_ms.map_or("not known".to_owned(), |ms| format!("{ms} ms ahead"));
+    let skew = status.skew_ms.map_or("not known".to_owned(), |ms| {
+        format!("{} ms {}", ms.unsigned_abs(), if ms < 0 { "behind" } else { "ahead" })
+    });
     let mut rows = vec![
         ["hatchery", &format!("{} (version {}, since {:.0})", status.name, status.version, status.started)]
             .map(printable),
@@ -104,15 +106,15 @@ fn lines(status: &Status) -> String {
             "workers".to_owned(),
             format!(
                 "{}: {} starting, {} running, {} finished, {} kept",
-                of(usage.workers.into(), usage.max_workers.map(u64::from)),
+                of(usage.workers.into(), usage.max_workers.map(u64::from), ""),
                 counts.starting,
                 counts.running,
                 counts.finished,
                 counts.held
             ),
         ],
-        ["CPUs".to_owned(), of(usage.cpus, usage.max_cpus)],
-        ["memory".to_owned(), format!("{} MB", of(usage.memory_mb, usage.max_memory_mb))],
+        ["CPUs".to_owned(), of(usage.cpus, usage.max_cpus, "")],
+        ["memory".to_owned(), of(usage.memory_mb, usage.max_memory_mb, " MB")],
         ["machines".to_owned(), format!("{}, {view}", status.machines)],
         ["vCenter's clock".to_owned(), skew],
     ];
@@ -120,6 +122,12 @@ fn lines(status: &Status) -> String {
         rows.push(["deletions".to_owned(), format!("stopped: {}", printable(stopped))]);
     }
     let mut parts = vec![table(["", ""], rows)];
+    if !status.troubles.is_empty() {
+        let rows = status.troubles.iter().map(|one| {
+            [one.source.clone(), format!("{:.0}", one.since), one.error.clone()].map(|text| printable(&text))
+        });
+        parts.push(table(["NOT ANSWERED", "SINCE", "WHY"], rows));
+    }
     if !status.under_way.is_empty() {
         parts.push(table(["UNDER WAY"], status.under_way.iter().map(|work| [printable(work)])));
     }

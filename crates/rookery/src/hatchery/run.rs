@@ -103,7 +103,12 @@ async fn serve(
     let socket = Socket::open(&folder, &name)
         .with_context(|| format!("the control socket cannot be made in {}", folder.display()))?;
     let control = socket.path().display().to_string();
-    let Some(hatchery) = begin(parts, &supervisor, stop).await? else { return Ok(Ending::Done) };
+    let begun = tokio::select! {
+        biased;
+        begun = begin(parts, &supervisor, stop) => begun?,
+        () = socket.turn_away("it is still starting; its log says what it waits for") => None,
+    };
+    let Some(hatchery) = begun else { return Ok(Ending::Done) };
     hatchery.control(socket);
     let (vcenter, cds) = (&settings.vcenter.endpoint, &settings.api.url);
     let told = [

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use rookery_cds_sim::{CodeModel, NewJob, Status};
+use rookery_cds_sim::{CodeModel, Control, Fault, NewJob, Status, Trouble};
 use rookery_stories::{Lab, LabOptions, Program, Running, Vcsim, eventually};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -416,6 +416,74 @@ async fn a_second_daemon_of_the_name_is_refused_or_stands_by() {
     assert_eq!(lab.ended(&job).await.status, Status::Success);
     waiting.signal("TERM");
     assert_eq!(waiting.end().await.code, Some(0));
+    lab.close().await;
+}
+
+/// CDS answers nobody until its troubles are cleared.
+async fn silence(lab: &Lab) {
+    let fault = Fault { times: None, ..Fault::next(0, "*", Trouble::Html { status: 502 }) };
+    lab.cds.control(Control::AddFault(fault)).await.expect("the CDS runs");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_asks_a_hatchery_that_is_still_starting_is_told_so() {
+    let lab = Lab::start(LabOptions::default()).await;
+    silence(&lab).await;
+    let desk = Desk::of(&lab);
+    let mut daemon = desk.run().start();
+    while !daemon.remark().await.contains("CDS could not be signed in to; trying again") {}
+    let status = desk.program(&["hatchery", "status"]).run().await;
+    assert_eq!(status.code, Some(1), "{}", status.stdout);
+    assert!(status.stderr.contains("it is still starting"), "{}", status.stderr);
+    daemon.signal("TERM");
+    let outcome = daemon.end().await;
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    lab.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_cds_refuses_ends_the_start_at_once() {
+    let lab = Lab::start(LabOptions::default()).await;
+    let desk = Desk::with(&lab.settings_text().replace("v2-token", "wrong-token"));
+    let outcome = desk.run().run().await;
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+    for told in ["CDS refused the V2 sign-in of hatchery hatchery-lab", "commonConfiguration.api.tokenV2"] {
+        assert!(outcome.stderr.contains(told), "{told}\n{}", outcome.stderr);
+    }
+    assert!(!outcome.stderr.contains("wrong-token"), "{}", outcome.stderr);
+    lab.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cds_does_not_answer_is_shown_and_logged_once() {
+    let lab = Lab::start(LabOptions::default()).await;
+    let desk = Desk::of(&lab);
+    let daemon = desk.started().await;
+    let troubles = async || {
+        let status = desk.program(&["hatchery", "status", "-o", "json"]).run().await;
+        let status: Value = serde_json::from_str(&status.stdout).expect("JSON");
+        let troubles = status["troubles"].as_array().cloned().unwrap_or_default();
+        troubles.iter().map(|one| one["source"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    eventually("all is well", async || troubles().await.is_empty()).await;
+    silence(&lab).await;
+    eventually("the workers are asked for in vain", async || {
+        troubles().await.contains(&"workers".to_owned())
+    })
+    .await;
+    let asked = asked(&lab).await.len();
+    eventually("they are asked for again", async || {
+        let requests = lab.cds.requests().await.expect("the CDS runs");
+        requests.iter().skip(asked).filter(|entry| entry.path.starts_with("/worker")).count() > 1
+    })
+    .await;
+    lab.cds.control(Control::ClearFaults).await.expect("the CDS runs");
+    eventually("all is well again", async || troubles().await.is_empty()).await;
+    daemon.signal("TERM");
+    let outcome = daemon.end().await;
+    let lines = |text: &str| outcome.stderr.lines().filter(|line| line.contains(text)).count();
+    assert_eq!(lines("workers could not be asked for; "), 1, "{}", outcome.stderr);
+    assert_eq!(lines("workers could be asked for again"), 1, "{}", outcome.stderr);
     lab.close().await;
 }
 

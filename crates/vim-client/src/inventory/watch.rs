@@ -63,10 +63,17 @@ impl Watcher {
 
     pub(super) async fn run(self, stop: CancellationToken) {
         let mut delays = REBUILD.delays(self.client.fork_random());
+        let mut told = false;
         loop {
             let began = self.snapshot().revision;
             let End::Failed(error) = self.watch_once(&stop).await else { return };
-            self.note_stale(&error);
+            // An outage may last for hours: that it goes on is no news.
+            if self.snapshot().revision > began || !std::mem::replace(&mut told, true) {
+                warn!(error = %chain(&error), "the inventory's watch broke; building it again");
+            } else {
+                debug!(error = %chain(&error), "the inventory's watch could not be built; trying again");
+            }
+            self.mark_stale(&error);
             if self.snapshot().revision > began + 1 {
                 delays = REBUILD.delays(self.client.fork_random());
             }
@@ -212,11 +219,6 @@ impl Watcher {
             Completeness::Complete | Completeness::Stale(_) => Completeness::Stale(chain(error)),
         };
         self.publish(Arc::clone(&last.vms), completeness, Some(error.clone()), last.confirmed);
-    }
-
-    fn note_stale(&self, error: &CallError) {
-        warn!(error = %chain(error), "the inventory's watch broke; building it again");
-        self.mark_stale(error);
     }
 
     fn publish(
