@@ -8,7 +8,7 @@ use rookery_daemon::Supervisor;
 use rookery_daemon::telemetry::chain;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
-use tracing::{error, warn};
+use tracing::{error, info, warn};
 
 use crate::queue::Protocol;
 use crate::report::Board;
@@ -18,7 +18,7 @@ const BEAT: Duration = Duration::from_secs(30);
 
 /// Beats for both protocols. When CDS does not take a beat of V1 for too long, the hatchery ends, so that whoever
 /// watches over it starts it anew; `over` is cancelled then. Without V1 the same holds for V2; beside V1 a dead
-/// heartbeat of V2 is an alarm in the status.
+/// heartbeat of V2 is an alarm in the status, until CDS takes it again.
 pub fn start(
     cds: &Cds,
     board: &Board,
@@ -40,10 +40,18 @@ pub fn start(
         let alone = cds.v1().is_none();
         let (board, over, stop) = (board.clone(), over.clone(), supervisor.token());
         supervisor.spawn("V2 heartbeat", async move {
-            let _alive = board.vitals.running("V2heartbeat");
             let beat = async |status: MonitoringStatus| v2.heartbeat(&status).await;
-            if beats(&board, Protocol::V2, most_failures, &stop, beat).await.is_err() && alone {
-                over.cancel();
+            loop {
+                let alive = board.vitals.running("V2heartbeat");
+                let Err(Dead) = beats(&board, Protocol::V2, most_failures, &stop, &beat).await else {
+                    return;
+                };
+                if alone {
+                    over.cancel();
+                    return;
+                }
+                drop(alive);
+                revival(&board, &stop, &beat).await;
             }
         });
     }
@@ -51,6 +59,31 @@ pub fn start(
 
 /// CDS does not want to hear us any more.
 struct Dead;
+
+/// Tries until CDS wants to hear us again: it may be back, or new settings have brought another token.
+async fn revival<F: Future<Output = Result<(), CdsError>>>(
+    board: &Board,
+    stop: &CancellationToken,
+    beat: impl Fn(MonitoringStatus) -> F,
+) {
+    loop {
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => return,
+            () = sleep(BEAT) => {}
+        }
+        let taken = tokio::select! {
+            biased;
+            () = stop.cancelled() => return,
+            taken = beat(board.status()) => taken.is_ok(),
+        };
+        board.metrics.heartbeat(Protocol::V2, taken);
+        if taken {
+            info!("CDS takes the heartbeat for V2 jobs again");
+            return;
+        }
+    }
+}
 
 async fn beats<F: Future<Output = Result<(), CdsError>>>(
     board: &Board,

@@ -78,8 +78,8 @@ impl Troubles {
             troubles.insert(source, Lasting { since: now, told: now, error: error.to_owned() });
             return true;
         };
+        let due = now.duration_since(lasting.told) >= REMINDER || gist(error) != gist(&lasting.error);
         error.clone_into(&mut lasting.error);
-        let due = now.duration_since(lasting.told) >= REMINDER;
         if due {
             lasting.told = now;
         }
@@ -91,6 +91,11 @@ impl Troubles {
         let mut troubles = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         troubles.remove(source).map(|lasting| now.duration_since(lasting.since))
     }
+}
+
+/// An error without what stands in brackets: numbers of requests and the like differ each time.
+fn gist(error: &str) -> &str {
+    error.split('(').next().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -111,6 +116,19 @@ mod tests {
             .collect();
         assert_eq!(told, [0, 300, 600]);
         assert!(troubles.is_to_be_told("V1 queue", at(700), "x"), "each source has its own");
+    }
+
+    #[test]
+    fn another_reason_is_told_and_another_number_of_a_request_is_not() {
+        let troubles = Troubles::default();
+        let told = [
+            "CDS cannot be reached",
+            "the token is refused (request 1)",
+            "the token is refused (request 2)",
+            "CDS cannot be reached",
+        ]
+        .map(|error| troubles.is_to_be_told("workers", at(0), error));
+        assert_eq!(told, [true, true, false, true]);
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub enum CompanyError {
     #[error(
         "hatchery {name:?} runs already: {} since {}; stop it",
         other.address.as_deref().unwrap_or("at an unknown address"),
-        other.since.map_or("an unknown time".to_owned(), |since| since.to_string())
+        other.since.map_or("an unknown time".to_owned(), |since| format!("{since:.0}"))
     )]
     Other {
         /// The name.

@@ -133,6 +133,23 @@ async fn so_many_heartbeats_in_a_row_may_fail() {
     }
 }
 
+// It stayed an alarm until somebody started the hatchery anew, whatever token SIGHUP had brought.
+#[tokio::test(start_paused = true)]
+async fn a_heartbeat_of_v2_that_cds_takes_again_is_no_alarm_any_more() {
+    let stage = stage("", "");
+    let fault = Fault::next(2, "/v2/hatchery/heartbeat", Trouble::Error { status: 403, id: 11 });
+    stage.lab.cds.control(Cds::AddFault(fault)).await.expect("CDS runs");
+    let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
+    let shown = || {
+        let lines = scene.hatchery.board.status().lines;
+        lines.into_iter().find(|line| line.component == "goroutine/V2heartbeat").map(|line| line.value)
+    };
+    stage.until("it is an alarm", async || shown().as_deref() == Some("NOT running")).await;
+    stage.until("it is none any more", async || shown().as_deref() == Some("Running")).await;
+    scene.stop().await;
+    stage.lab.close().await;
+}
+
 async fn beats(stage: &Stage) -> usize {
     let all = stage.lab.cds.requests().await.expect("CDS runs");
     all.iter().filter(|entry| entry.path == "/services/heartbeat").count()
