@@ -30,6 +30,7 @@ mod vcenter;
 mod warm;
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 
@@ -97,6 +98,8 @@ pub struct Loaded {
     pub unknown: Vec<Unknown>,
     /// What the user should be told once.
     pub notices: Vec<String>,
+    /// Whether the text itself holds a secret.
+    pub holds_secrets: bool,
 }
 
 /// Something that is odd but does not keep the hatchery from working.
@@ -122,15 +125,21 @@ pub fn load_file(path: &Path) -> Result<Loaded, Problems> {
     let origin = Origin::File(path.to_owned());
     let text =
         std::fs::read_to_string(path).map_err(|error| whole(&origin, format!("cannot be read: {error}")))?;
-    let exposed = RefCell::new(vec![]);
-    let loaded = load(&text, &origin, &|file| {
-        exposed.borrow_mut().extend(exposure(file));
+    let secrets = RefCell::new(BTreeSet::new());
+    let mut loaded = load(&text, &origin, &|file| {
+        secrets.borrow_mut().insert(file.to_owned());
         read_secret(file)
-    });
-    loaded.map(|mut loaded| {
-        loaded.notices.extend(exposed.take());
-        loaded
-    })
+    })?;
+    let mut secrets = secrets.take();
+    if loaded.holds_secrets {
+        secrets.insert(path.to_owned());
+    }
+    for file in &secrets {
+        let place = file.display().to_string();
+        let exposed = exposure(file).map(|told| told.trim_start_matches(&place).trim_start().to_owned());
+        loaded.warnings.extend(exposed.map(|message| Warning { path: place, message }));
+    }
+    Ok(loaded)
 }
 
 /// Reads settings from a text. `origin` is named where the text as a whole is at fault.
@@ -141,13 +150,13 @@ pub fn load(text: &str, origin: &Origin, read_secret: ReadSecret<'_>) -> Result<
     let log = found.log.into_iter().map(|log| ("log".to_owned(), log)).collect();
     let log = log::log(Section::new("", log, &mut notes).section("log"));
     let settings = check(Section::new(found.at, found.ours, &mut notes), log);
-    let Notes { mut problems, warnings, unknown, .. } = notes;
+    let Notes { mut problems, warnings, unknown, holds_secrets, .. } = notes;
     match settings {
         Some(settings) if problems.is_empty() => {
             let foreign = found.foreign.join(", ");
             let notice = format!("sections of other services are passed over: {foreign}");
             let notices = Some(notice).filter(|_| !foreign.is_empty()).into_iter().collect();
-            Ok(Loaded { settings, warnings, unknown, notices })
+            Ok(Loaded { settings, warnings, unknown, notices, holds_secrets })
         }
         _ => {
             // Something is wrong anyway, and a slip may be the reason.

@@ -22,12 +22,20 @@ pub(super) struct Notes<'a> {
     pub(super) problems: Problems,
     pub(super) warnings: Vec<Warning>,
     pub(super) unknown: Vec<Unknown>,
+    /// Whether the text itself holds a secret.
+    pub(super) holds_secrets: bool,
     read_secret: ReadSecret<'a>,
 }
 
 impl<'a> Notes<'a> {
     pub(super) fn new(read_secret: ReadSecret<'a>) -> Self {
-        Self { problems: Problems::new(), warnings: vec![], unknown: vec![], read_secret }
+        Self {
+            problems: Problems::new(),
+            warnings: vec![],
+            unknown: vec![],
+            holds_secrets: false,
+            read_secret,
+        }
     }
 
     pub(super) fn warn(&mut self, path: impl Into<String>, message: impl Into<String>) {
@@ -191,6 +199,7 @@ impl<'n, 'a> Section<'n, 'a> {
     /// A secret, from the file itself or from the file that the key with `File` at its end names.
     pub(super) fn secret(&mut self, name: &str) -> Option<SecretString> {
         let inline = self.text(name);
+        self.notes.holds_secrets |= inline.is_some();
         let beside = format!("{name}File");
         let Some(file) = self.text(&beside) else { return inline.map(SecretString::from) };
         if inline.is_some() {

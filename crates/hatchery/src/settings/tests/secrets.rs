@@ -154,10 +154,19 @@ fn a_file_is_read_with_the_secrets_beside_it() {
     let path = dir.path().join("h.toml");
     std::fs::write(&path, file.to_string()).unwrap();
 
-    let loaded = load_file(&path).unwrap();
-    assert_eq!(loaded.settings.vcenter.password.expose_secret(), "from-file");
-    assert_eq!(loaded.notices.len(), 1, "{:?}", loaded.notices);
-    assert!(loaded.notices[0].ends_with("holds a secret and others may read it (mode 644)"));
+    let mode = |mode| {
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+        let loaded = load_file(&path).unwrap();
+        assert_eq!(loaded.settings.vcenter.password.expose_secret(), "from-file");
+        let exposed =
+            loaded.warnings.into_iter().filter(|warning| warning.message.contains("others may read"));
+        exposed.map(|warning| warning.to_string()).collect::<Vec<_>>()
+    };
+    let exposed = |file: &std::path::Path| {
+        format!("{}: holds a secret and others may read it (mode 644)", file.display())
+    };
+    assert_eq!(mode(0o600), [exposed(&secret)]);
+    assert_eq!(mode(0o644), [exposed(&path), exposed(&secret)], "its tokens stand in the file itself");
 
     let missing =
         load_file(&dir.path().join("none.toml")).map(|loaded| loaded.settings).unwrap_err().to_string();
