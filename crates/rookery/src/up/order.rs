@@ -348,7 +348,8 @@ impl SimulatedCds {
             tokens: (token()?, token()?),
             registers: false,
             patient: true,
-            identity: Some((random()?, Clock::system().now().as_second())),
+            // Jobs are fewer than milliseconds: those of the next run come after all of these.
+            identity: Some((random()?, Clock::system().now().as_millisecond())),
             models: vec![],
             kinds: vec![],
             ..Self::of_nest()?
