@@ -43,6 +43,7 @@ impl Govc {
             .envs(self.login.map(|(_, password)| ("GOVC_PASSWORD", password)))
             .env("GOVC_INSECURE", "true")
             .env("GOVC_PERSIST_SESSION", "false")
+            .kill_on_drop(true)
             .output()
             .await
             .expect("govc starts")

@@ -12,7 +12,7 @@ use rookery_cds_sim::Status;
 use rookery_stories::binary;
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::nest::Nest;
 use super::{ADDRESSES, FLAVORS};
@@ -45,19 +45,43 @@ async fn addresses(nest: &Nest) -> BTreeSet<String> {
     distinct
 }
 
+/// Until vcsim does not tell of its VMs any more. It locks itself up now and then where clones, changes and somebody who
+/// listens meet; that is no fault of the hatchery, and nothing can be shown on it from then on.
+async fn locks_up(nest: &Nest) {
+    while timeout(Duration::from_mins(2), nest.vms()).await.is_ok() {
+        sleep(Duration::from_secs(5)).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_at_random_moments_it_loses_no_job_and_leaks_no_machine() {
     let seed = std::env::var("ROOKERY_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or(3);
     println!("ROOKERY_SEED={seed}");
-    let mut random = StdRng::seed_from_u64(seed);
     let tables = format!(
         "[commonConfiguration.provision]\nmaxWorker = 8\nmaxConcurrentProvisioning = 8\n{FLAVORS}\
          [[workerProvisioning]]\nmodelVMWare = \"debian12\"\nnumber = 2\n"
     );
     // Whether a worker was started that nobody waited for is not known before it should have registered.
     let settings = format!("{}\nworkerRegistrationTTL = 1", ADDRESSES.replace("/29", "/28"));
-    let nest = Nest::start(&settings, &tables).await;
+    for _ in 0..3 {
+        let nest = Nest::start(&settings, &tables).await;
+        let is_shown = tokio::select! {
+            biased;
+            () = Box::pin(killed_again_and_again(&nest, seed)) => true,
+            () = locks_up(&nest) => false,
+        };
+        nest.close().await;
+        if is_shown {
+            return;
+        }
+        println!("vcsim has locked itself up; once more on a new one");
+    }
+    panic!("vcsim locked itself up three times in a row");
+}
+
+async fn killed_again_and_again(nest: &Nest, seed: u64) {
+    let mut random = StdRng::seed_from_u64(seed);
     let before = nest.vms().await;
     let folder = TempDir::new().expect("a folder");
     let file = folder.path().join("hatchery.toml");
@@ -74,7 +98,7 @@ async fn killed_at_random_moments_it_loses_no_job_and_leaks_no_machine() {
         hatchery.kill().await.expect("it can be killed");
         let ours = nest.ours().await;
         reached.push((ours.len(), ours.iter().filter(|vm| vm.is_on()).count()));
-        addresses(&nest).await;
+        addresses(nest).await;
     }
     println!("VMs and running VMs at each kill: {reached:?}");
 
@@ -87,13 +111,12 @@ async fn killed_at_random_moments_it_loses_no_job_and_leaks_no_machine() {
         assert_eq!(ended.logs.trim_end(), format!("nonce-{number}"), "{ended:#?}");
         let successes = ended.history.iter().filter(|(_, status)| *status == Status::Success).count();
         assert_eq!((successes, ended.workers.len()), (1, 1), "{ended:#?}\n{}", log());
-        addresses(&nest).await;
+        addresses(nest).await;
     }
     nest.swept(2).await;
-    assert_eq!(addresses(&nest).await.len(), 2);
+    assert_eq!(addresses(nest).await.len(), 2);
     let mut after = nest.vms().await;
     after.retain(|id, _| before.contains_key(id));
     assert_eq!(after, before, "all that is not the hatchery's is as it was");
     hatchery.kill().await.expect("it can be killed");
-    nest.close().await;
 }
