@@ -104,6 +104,9 @@ async fn another_login_takes_over_and_one_that_is_refused_changes_nothing() {
     let wrong = ours.client.change_login(Vcsim::USER.to_owned(), "wrong".into()).await;
     assert!(matches!(wrong, Err(CallError::Credentials { .. })), "{wrong:?}");
     assert_eq!(govc.sessions().await, std::slice::from_ref(&first));
+    govc.run(&["session.rm", &first]).await;
+    ours.client.call(&CurrentTime { this: service_instance() }).await.expect("the old credentials log in");
+    let first = ours.client.session_key().expect("logged in");
 
     let right = ours.client.change_login(Vcsim::USER.to_owned(), Vcsim::PASSWORD.into()).await;
     right.expect("a refusal is no reason to wait with other credentials");
