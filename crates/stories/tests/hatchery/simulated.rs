@@ -10,12 +10,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::cli::Desk;
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_simulated_cds_serves_alone() {
-    let lab = Lab::start(LabOptions::default()).await;
-    let folder = TempDir::new().expect("a folder");
-    let model = folder.path().join("cds.toml");
-    let text = r#"
+/// A model file of a simulated CDS that knows the hatchery of the lab and one of its models.
+pub(super) const MODEL: &str = r#"
 [[builtin]]
 name = "hatchery"
 token = "v1-token"
@@ -23,8 +19,18 @@ token = "v1-token"
 name = "hatchery-lab"
 token = "v2-token"
 region = "default"
+[[code-models]]
+path = "PRJ/github/org/app/debian12"
+default-branch = true
+spec = { image = "debian12" }
 "#;
-    fs::write(&model, text).expect("a file");
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_simulated_cds_serves_alone() {
+    let lab = Lab::start(LabOptions::default()).await;
+    let folder = TempDir::new().expect("a folder");
+    let model = folder.path().join("cds.toml");
+    fs::write(&model, MODEL).expect("a file");
     let arguments = ["sim", "cds", "--listen", "127.0.0.1:0", "--model", &model.to_string_lossy()];
     let mut cds = Program::new(&arguments).start();
     let line = cds.line().await;
@@ -58,14 +64,7 @@ async fn a_simulated_cds_is_got_into_trouble_from_outside() {
     let lab = Lab::start(LabOptions::default()).await;
     let folder = TempDir::new().expect("a folder");
     let (model, token) = (folder.path().join("cds.toml"), folder.path().join("token"));
-    let text = format!(
-        "[[builtin]]\nname = \"hatchery\"\ntoken = \"v1-token\"\n\
-         [[hatcheries]]\nname = {:?}\ntoken = \"v2-token\"\nregion = \"default\"\n\
-         [[code-models]]\npath = {:?}\ndefault-branch = true\nspec = {{ image = \"debian12\" }}\n",
-        Lab::NAME,
-        Lab::DEBIAN
-    );
-    fs::write(&model, text).expect("a file");
+    fs::write(&model, MODEL).expect("a file");
     fs::write(&token, "open\n").expect("a file");
     fs::set_permissions(&token, PermissionsExt::from_mode(0o600)).expect("a private file");
     let mut cds = Program::new(&["sim", "cds", "--listen", "127.0.0.1:0"])

@@ -11,6 +11,8 @@ use rookery_stories::{
 use serde_json::Value;
 use tempfile::TempDir;
 
+use super::simulated;
+
 /// What a vCenter of somebody's has: a template, a machine that is no business of ours, and one of another hatchery with
 /// all that ours would sweep at once.
 const MODEL: &str = r#"
@@ -367,20 +369,8 @@ struct TheirCds {
 
 impl TheirCds {
     async fn start(desk: &Desk) -> Self {
-        let model = r#"
-[[builtin]]
-name = "hatchery"
-token = "v1-token"
-[[hatcheries]]
-name = "hatchery-lab"
-token = "v2-token"
-region = "default"
-[[code-models]]
-path = "PRJ/github/org/app/debian12"
-default-branch = true
-spec = { image = "debian12" }
-"#;
-        let (model, token) = (desk.file("cds.toml", model), desk.file("control", "control-secret"));
+        let (model, token) =
+            (desk.file("cds.toml", simulated::MODEL), desk.file("control", "control-secret"));
         let arguments =
             ["sim", "cds", "--listen", "127.0.0.1:0", "--model", &model, "--control-token-file", &token];
         let mut program = Program::new(&arguments).start();
