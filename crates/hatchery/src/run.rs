@@ -168,7 +168,7 @@ pub async fn start(parts: Parts, supervisor: &Supervisor) -> Result<Running, Sta
         Err(error) => Err(error),
     };
     if running.is_err() {
-        client.close().await.ok();
+        farewell(&cds, &client).await;
     }
     running
 }
@@ -494,6 +494,11 @@ async fn goodbye(supervisor: &Supervisor, cds: &Cds, client: &Client) {
     if let Err(unfinished) = supervisor.shutdown(GOODBYE).await {
         warn!(tasks = ?unfinished.names, "some work was cut off; it is taken up at the next start");
     }
+    farewell(cds, client).await;
+}
+
+/// Signs out and logs out, where that was in.
+async fn farewell(cds: &Cds, client: &Client) {
     let goodbye = async {
         if let Some(v1) = cds.v1()
             && let Err(error) = v1.sign_out().await

@@ -10,6 +10,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
+use super::history;
+
 /// A folder with a settings file, and with all that the program keeps while it runs.
 pub(super) struct Desk {
     folder: TempDir,
@@ -451,6 +453,9 @@ async fn a_token_that_cds_refuses_ends_the_start_at_once() {
         assert!(outcome.stderr.contains(told), "{told}\n{}", outcome.stderr);
     }
     assert!(!outcome.stderr.contains("wrong-token"), "{}", outcome.stderr);
+    // CDS let it in for V1 jobs: it does not go on counting on a hatchery that has ended.
+    let last = history::requests(&lab).await.pop().map(|entry| (entry.path, entry.status));
+    assert_eq!(last, Some(("/auth/consumer/signout".to_owned(), 200)));
     lab.close().await;
 }
 
