@@ -60,7 +60,10 @@ impl Keeper {
         }
         let Wish { of, count, until, .. } = &wish;
         let known = if self.is_known(of) { "" } else { "; nothing of it is known here at the moment" };
-        let told = format!("of the next workers of {of} that fail until {until:.0}, {count} are kept{known}");
+        let told = format!(
+            "of the next workers of {of} that fail until {until:.0}, {count} {} kept{known}",
+            if *count == 1 { "is" } else { "are" }
+        );
         wishes.push(wish);
         self.write_down(wishes).map(|()| told)
     }
@@ -107,7 +110,11 @@ impl Keeper {
         if withdrawn > 0 {
             self.write_down(wishes)?;
         }
-        let told = format!("{withdrawn} wishes withdrawn and {} machines let go of {subject}", kept.len());
+        let several =
+            |count: usize, one: &str, more: &str| format!("{count} {}", if count == 1 { one } else { more });
+        let (wishes, machines) =
+            (several(withdrawn, "wish", "wishes"), several(kept.len(), "machine", "machines"));
+        let told = format!("{wishes} withdrawn and {machines} let go of {subject}");
         Ok((told, kept.into_iter().map(|(machine, mark)| self.let_go(&machine, mark)).collect()))
     }
 

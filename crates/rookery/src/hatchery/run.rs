@@ -213,7 +213,7 @@ async fn reload(
     let waiting =
         settings::differences(&settings::reload(old, &loaded.settings), &loaded.settings).join(", ");
     match (changed.as_str(), waiting.as_str()) {
-        ("", "") => info!("settings read again: nothing has changed"),
+        ("", "") => info!("settings read again: everything acts as before"),
         (_, "") => info!(changed, "settings read again"),
         ("", _) => warn!(waiting, "settings read again: what has changed waits for a restart"),
         (_, _) => warn!(changed, waiting, "settings read again: some of it waits for a restart"),

@@ -87,7 +87,7 @@ async fn a_hangup_brings_other_credentials_for_both_servers_and_those_that_are_r
     desk.write(&tokens(&old, "wrong").replace(&ours, &login(Vcsim::USER, "wrong")));
     daemon.signal("HUP");
     remarks(&mut daemon, "new credentials are refused; the old ones stay", 3).await;
-    remarks(&mut daemon, "nothing has changed", 1).await;
+    remarks(&mut daemon, "everything acts as before", 1).await;
     jobs_succeed(&lab).await;
 
     let cds = async |control: Cds| lab.cds.control(control).await.expect("the CDS runs");
