@@ -6,7 +6,7 @@ mod shortage;
 
 use crate::flavor::{Flavor, Flavors, Footprint};
 
-pub use ledger::{Flight, Ledger, Purpose, usage};
+pub use ledger::{Flight, Ledger, Purpose, Usage, usage};
 pub use shortage::Shortage;
 
 const MEGABYTE: i64 = 1 << 20;

@@ -135,7 +135,7 @@ fn a_plan_for_thousands_gives_each_its_address_and_looks_at_each_machine_once() 
     assert_eq!(asked.0.get(), MANY / 2);
 
     let listing = Listing { begun: at("11:59:00"), workers: BTreeMap::new() };
-    let ledger = capacity::usage(&view, OWNER, &[], &listing, &|_| false);
+    let ledger = capacity::usage(&view, OWNER, &[], &listing, &|_| false).ledger;
     assert_eq!(ledger.workers as usize, MANY / 2);
     let usage = address::usage(&networks, &view, std::iter::empty());
     assert_eq!((usage.total, usage.used), (65_534, held.len() as u64 - 1));

@@ -18,7 +18,7 @@ use jiff::{SignedDuration, Timestamp};
 use rand::rngs::StdRng;
 use rookery_cds::{JobId, V1Model};
 use rookery_fleet::address::{self, Assigned, Network};
-use rookery_fleet::capacity::{Ledger, Limits, PoolRoom, usage};
+use rookery_fleet::capacity::{Ledger, Limits, PoolRoom, Usage, usage};
 use rookery_fleet::claim::Resizing;
 use rookery_fleet::flavor::Flavors;
 use rookery_fleet::hold::{Hold, Told, Wish};
@@ -168,6 +168,8 @@ pub struct Plan {
     pub ignored_flavors: BTreeMap<String, String>,
     /// What is in use after all this.
     pub ledger: Ledger,
+    /// The machines of the workers that the ledger counts as starting.
+    pub starting: BTreeSet<MachineId>,
 }
 
 /// Plans a pass.
@@ -229,7 +231,9 @@ impl<'p> Pass<'p> {
             let name = seen.view.machines.get(id).map(|machine| machine.name.as_str());
             seen.doomed.contains_key(id) || name.is_some_and(|name| seen.registered_once.contains(name))
         };
-        let mut ledger = usage(seen.view, want.owner, &seen.flights.capacity(), listing, &settled);
+        let flights = seen.flights.capacity();
+        let Usage { mut ledger, starting } = usage(seen.view, want.owner, &flights, listing, &settled);
+        let starting = starting.into_iter().cloned().collect();
         ledger.unseen_memory_mb = ledger.unseen_memory_mb.saturating_add(started_since(seen, want.owner));
         let reserved = seen.flights.iter().filter_map(|flight| flight.address);
         let held = if want.networks.is_empty() {
@@ -246,7 +250,7 @@ impl<'p> Pass<'p> {
             held,
             named: BTreeSet::new(),
             given: BTreeSet::new(),
-            plan: Plan::default(),
+            plan: Plan { starting, ..Plan::default() },
         }
     }
 

@@ -139,7 +139,7 @@ impl Report {
         let mut jobs_served = BTreeMap::new();
         for machine in state.view.iter() {
             let standing = standing(machine, &wanted.name);
-            counts.add(machine, standing, state, &held, &dying);
+            counts.add(machine, standing, state, plan, &held, &dying);
             match standing {
                 Standing::Worker | Standing::Registering | Standing::HalfClaimed => {
                     started.push(machine.name.clone());

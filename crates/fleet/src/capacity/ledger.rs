@@ -75,15 +75,24 @@ impl Ledger {
     }
 }
 
+/// What is in use, and by which machines where that is asked for.
+#[derive(Debug)]
+pub struct Usage<'v> {
+    /// How much.
+    pub ledger: Ledger,
+    /// The machines among those that are starting; some have none yet.
+    pub starting: BTreeSet<&'v MachineId>,
+}
+
 /// What is in use. Doomed machines wait for their deletion: they are nobody's pending workers, but what runs is paid
 /// for until it is gone.
-pub fn usage(
-    view: &View,
+pub fn usage<'v>(
+    view: &'v View,
     owner: &str,
-    flights: &[Flight],
-    listing: &Listing,
+    flights: &'v [Flight],
+    listing: &'v Listing,
     doomed: &dyn Fn(&MachineId) -> bool,
-) -> Ledger {
+) -> Usage<'v> {
     let mut ledger = Ledger::default();
     let mut workers = Workers::listed(listing);
     let mut waiting: BTreeMap<&str, &Flight> =
@@ -97,6 +106,7 @@ pub fn usage(
         if let Some(flight) = flight {
             waiting.remove(flight.name.as_str());
             ledger.count(machine, Some(&flight.footprint));
+            workers.fly(flight, Some(&machine.id));
         } else if machine.mark_of(owner).is_some() {
             ledger.count(machine, None);
             workers.count(machine, owner, doomed(&machine.id));
@@ -106,10 +116,10 @@ pub fn usage(
         ledger.take_warm(&flight.footprint);
     }
     for flight in flights {
-        workers.fly(flight);
+        workers.fly(flight, None);
     }
     workers.enter(&mut ledger);
-    ledger
+    Usage { ledger, starting: workers.machines }
 }
 
 /// Ours, or not told yet: a foreign machine of the same name is no flight of ours.
@@ -142,13 +152,16 @@ struct Workers<'a> {
     names: BTreeSet<&'a str>,
     starting: BTreeSet<&'a str>,
     registering: BTreeSet<&'a str>,
+    /// Of those that are starting.
+    machines: BTreeSet<&'a MachineId>,
 }
 
 impl<'a> Workers<'a> {
     fn listed(listing: &'a Listing) -> Self {
         let alive = listing.workers.iter().filter(|(_, state)| **state == WorkerState::Alive);
         let names = alive.map(|(name, _)| name.as_str()).collect();
-        Self { listing, names, starting: BTreeSet::new(), registering: BTreeSet::new() }
+        let (starting, registering, machines) = Default::default();
+        Self { listing, names, starting, registering, machines }
     }
 
     fn count(&mut self, machine: &'a Machine, owner: &str, doomed: bool) {
@@ -161,18 +174,18 @@ impl<'a> Workers<'a> {
         // One that is kept for somebody to look at will never register.
         let hopeless = doomed || mark.hold_until.is_some();
         let registers = standing == Standing::Registering;
-        self.enlist(name, registers, hopeless);
+        self.enlist(name, Some(&machine.id), registers, hopeless);
     }
 
-    fn fly(&mut self, flight: &'a Flight) {
+    fn fly(&mut self, flight: &'a Flight, machine: Option<&'a MachineId>) {
         match flight.purpose {
-            Purpose::Work => self.enlist(&flight.name, false, false),
-            Purpose::Registration => self.enlist(&flight.name, true, false),
+            Purpose::Work => self.enlist(&flight.name, machine, false, false),
+            Purpose::Registration => self.enlist(&flight.name, machine, true, false),
             Purpose::Warmth => {}
         }
     }
 
-    fn enlist(&mut self, name: &'a str, registers: bool, hopeless: bool) {
+    fn enlist(&mut self, name: &'a str, machine: Option<&'a MachineId>, registers: bool, hopeless: bool) {
         let state = self.listing.workers.get(name);
         if state == Some(&WorkerState::Disabled) {
             return;
@@ -182,13 +195,14 @@ impl<'a> Workers<'a> {
             self.registering.insert(name);
         } else if state.is_none() && !hopeless {
             self.starting.insert(name);
+            self.machines.extend(machine);
         }
     }
 
-    fn enter(self, ledger: &mut Ledger) {
-        let number = |names: BTreeSet<&str>| u32::try_from(names.len()).unwrap_or(u32::MAX);
-        ledger.workers = number(self.names);
-        ledger.starting = number(self.starting);
-        ledger.registering = number(self.registering);
+    fn enter(&self, ledger: &mut Ledger) {
+        let number = |names: &BTreeSet<&str>| u32::try_from(names.len()).unwrap_or(u32::MAX);
+        ledger.workers = number(&self.names);
+        ledger.starting = number(&self.starting);
+        ledger.registering = number(&self.registering);
     }
 }

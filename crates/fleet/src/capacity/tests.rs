@@ -30,7 +30,7 @@ fn nobody(_: &MachineId) -> bool {
 }
 
 fn used(view: &View, flights: &[Flight], listing: &Listing) -> Ledger {
-    usage(view, OWNER, flights, listing, &nobody)
+    usage(view, OWNER, flights, listing, &nobody).ledger
 }
 
 #[test]
@@ -208,7 +208,8 @@ fn workers_are_the_registered_ones_and_those_on_their_way() {
         ("without-a-machine", WorkerState::Alive),
     ]);
     let doomed = |id: &MachineId| id.as_str() == "vm-doomed";
-    let ledger = usage(&view, OWNER, &[], &listing, &doomed);
+    let Usage { ledger, starting } = usage(&view, OWNER, &[], &listing, &doomed);
+    assert_eq!(starting.iter().map(|id| id.as_str()).collect::<Vec<_>>(), ["vm-booting"]);
     // waiting, half-claimed, without-a-machine, booting, doomed, register-deb, held
     assert_eq!((ledger.workers, ledger.starting, ledger.registering), (7, 1, 1));
     assert_eq!(ledger.cpus, 14);

@@ -175,6 +175,7 @@ impl<'p> Pass<'p> {
                     Fit::Resize(size) => Some(size),
                 };
                 self.given.insert(machine.id.clone());
+                self.plan.starting.insert(machine.id.clone());
                 let mark = Box::new(machine.mark().cloned().unwrap_or_default());
                 Path::Claim { machine: machine.id.clone(), was: machine.name.clone(), resize, mark }
             }

@@ -44,13 +44,14 @@ impl Counts {
         machine: &Machine,
         standing: Standing,
         state: &State,
+        plan: &Plan,
         held: &[Held],
         dying: &BTreeSet<MachineId>,
     ) {
         let counted = match standing {
             Standing::Template | Standing::TemplateInMaking | Standing::Foreign | Standing::Unknown => return,
             _ if held.iter().any(|held| held.machine == machine.name) => return,
-            _ if is_starting(state, machine, standing) => return,
+            _ if plan.starting.contains(&machine.id) => return,
             _ if dying.contains(&machine.id) => &mut self.finished,
             Standing::Pooled if is_ready(state, machine) => &mut self.warm,
             Standing::Pooled => &mut self.warming,
@@ -62,23 +63,6 @@ impl Counts {
         };
         *counted += 1;
     }
-}
-
-/// Whether the ledger has counted it as a worker that is on its way.
-fn is_starting(state: &State, machine: &Machine, standing: Standing) -> bool {
-    let Some(mark) = machine.mark() else { return false };
-    let registered = state.listing.as_ref().and_then(|listing| listing.state_of(machine, mark));
-    if registered.is_some() {
-        return false;
-    }
-    if matches!(at_work(state, machine).map(|flight| &flight.work), Some(Work::Spawn { .. })) {
-        return true;
-    }
-    let settled = state.doomed.contains_key(&machine.id) || state.has_registered(&machine.name);
-    matches!(standing, Standing::Worker | Standing::HalfClaimed)
-        && machine.power != Some(Power::Off)
-        && !settled
-        && mark.hold_until.is_none()
 }
 
 fn is_ready(state: &State, machine: &Machine) -> bool {
@@ -101,7 +85,7 @@ mod tests {
     use std::time::Duration;
 
     use jiff::Timestamp;
-    use rookery_fleet::capacity::Ledger;
+    use rookery_fleet::capacity::{Usage, usage};
     use rookery_fleet::flavor::Footprint;
     use rookery_fleet::names::Line;
     use rookery_fleet::standing::standing;
@@ -136,7 +120,7 @@ mod tests {
     }
 
     /// Counts as a pass does that saw these machines, these registered workers and this work.
-    fn check(machines: &[Machine], alive: &[&str], works: &[(&str, Work)], starting: u32, expected: Counts) {
+    fn check(machines: &[Machine], alive: &[&str], works: &[(&str, Work)], expected: Counts) {
         let mut state = State::default();
         let machines = machines.iter().map(|machine| (machine.id.clone(), Arc::new(machine.clone())));
         let view = View { machines: machines.collect(), complete: true, age: Duration::ZERO };
@@ -153,12 +137,15 @@ mod tests {
             };
             state.flights.begin(FlightId(number as u64), flight);
         }
-        let plan = Plan { ledger: Ledger { starting, ..Ledger::default() }, ..Plan::default() };
+        let (flights, listing) = (state.flights.capacity(), state.listing.clone().expect("a listing"));
+        let Usage { ledger, starting } = usage(&state.view, "nest", &flights, &listing, &|_| false);
+        let starting = starting.into_iter().cloned().collect();
+        let plan = Plan { ledger, starting, ..Plan::default() };
         let deleted = state.flights.iter().filter(|flight| matches!(flight.work, Work::Delete(_)));
         let dying = deleted.map(|flight| MachineId::new(flight.name.as_str())).collect();
         let mut counts = Counts::of(&state, &plan, &[]);
         for machine in state.view.iter() {
-            counts.add(machine, standing(machine, "nest"), &state, &[], &dying);
+            counts.add(machine, standing(machine, "nest"), &state, &plan, &[], &dying);
         }
         assert_eq!(counts, expected);
     }
@@ -172,25 +159,25 @@ mod tests {
         let make = Work::Make { line, model, flavor: None };
         let delete = || Work::Delete(Trace::default());
 
-        check(&[warm("provision-v2-a", off)], &[], &[], 0, Counts { warm: 1, ..none });
-        check(&[warm("provision-v2-a", on)], &[], &[], 0, Counts { warming: 1, ..none });
+        check(&[warm("provision-v2-a", off)], &[], &[], Counts { warm: 1, ..none });
+        check(&[warm("provision-v2-a", on)], &[], &[], Counts { warming: 1, ..none });
         // Before its first start it is off as well.
         let born = [warm("provision-v2-a", off)];
-        check(&born, &[], &[("provision-v2-a", make)], 0, Counts { warming: 1, ..none });
+        check(&born, &[], &[("provision-v2-a", make)], Counts { warming: 1, ..none });
         let unset = Machine { awaits_setup: true, ..warm("provision-v2-a", off) };
-        check(&[unset], &[], &[], 0, Counts { warming: 1, ..none });
+        check(&[unset], &[], &[], Counts { warming: 1, ..none });
         let leaving = [warm("provision-v2-a", off)];
-        check(&leaving, &[], &[("provision-v2-a", delete())], 0, Counts { finished: 1, ..none });
+        check(&leaving, &[], &[("provision-v2-a", delete())], Counts { finished: 1, ..none });
 
         // A clone that is not yet started has not ended, and one that has is on its way until it registers.
-        check(&[], &[], &[("w", spawn.clone())], 1, Counts { starting: 1, ..none });
-        check(&[worker("w", off)], &[], &[("w", spawn.clone())], 1, Counts { starting: 1, ..none });
-        check(&[worker("w", on)], &[], &[("w", spawn.clone())], 1, Counts { starting: 1, ..none });
-        check(&[worker("w", on)], &[], &[], 1, Counts { starting: 1, ..none });
-        check(&[worker("w", on)], &["w"], &[("w", spawn)], 0, Counts { running: 1, ..none });
+        check(&[], &[], &[("w", spawn.clone())], Counts { starting: 1, ..none });
+        check(&[worker("w", off)], &[], &[("w", spawn.clone())], Counts { starting: 1, ..none });
+        check(&[worker("w", on)], &[], &[("w", spawn.clone())], Counts { starting: 1, ..none });
+        check(&[worker("w", on)], &[], &[], Counts { starting: 1, ..none });
+        check(&[worker("w", on)], &["w"], &[("w", spawn)], Counts { running: 1, ..none });
         // One that has ended runs no more, though CDS may still list it.
-        check(&[worker("w", off)], &["w"], &[], 0, Counts { finished: 1, ..none });
-        check(&[], &["w"], &[], 0, none);
-        check(&[worker("w", on)], &["w"], &[("w", delete())], 0, Counts { finished: 1, ..none });
+        check(&[worker("w", off)], &["w"], &[], Counts { finished: 1, ..none });
+        check(&[], &["w"], &[], none);
+        check(&[worker("w", on)], &["w"], &[("w", delete())], Counts { finished: 1, ..none });
     }
 }
