@@ -282,8 +282,10 @@ impl<'a> Refill<'a> {
         plan.waiting.sort_by_key(|waiting| waiting.wish);
     }
 
+    /// The names that a new machine could have by chance.
     fn names(&self) -> BTreeSet<String> {
-        let listed = self.observed.view.iter().map(|machine| machine.name.clone());
+        let pooled = |machine: &&Machine| names::is_pooled_name(&machine.name);
+        let listed = self.observed.view.iter().filter(pooled).map(|machine| machine.name.clone());
         listed.chain(self.observed.making.iter().map(|making| making.name.clone())).collect()
     }
 

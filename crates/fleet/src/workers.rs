@@ -47,10 +47,15 @@ pub fn without_machine(view: &View, listing: &Listing) -> Option<BTreeSet<String
     if !view.complete || view.age >= MAX_VIEW_AGE {
         return None;
     }
-    let of_marks = view.iter().filter_map(Machine::mark).map(|mark| mark.worker_name.as_str());
-    let names: BTreeSet<&str> = view.iter().map(|machine| machine.name.as_str()).chain(of_marks).collect();
     let alive = listing.workers.iter().filter(|(_, state)| **state == WorkerState::Alive);
-    Some(alive.map(|(name, _)| name.clone()).filter(|name| !names.contains(name.as_str())).collect())
+    let mut missing: BTreeSet<&str> = alive.map(|(name, _)| name.as_str()).collect();
+    for machine in view.iter() {
+        missing.remove(machine.name.as_str());
+        if let Some(mark) = machine.mark() {
+            missing.remove(mark.worker_name.as_str());
+        }
+    }
+    Some(missing.into_iter().map(str::to_owned).collect())
 }
 
 #[cfg(test)]

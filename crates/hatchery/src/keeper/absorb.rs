@@ -157,11 +157,10 @@ impl State {
         };
         let by_name: BTreeMap<String, WorkerState> =
             workers.iter().map(|worker| (worker.name.clone(), state(worker))).collect();
-        let names: std::collections::BTreeSet<&str> =
-            self.view.iter().map(|machine| machine.name.as_str()).collect();
         // Names of machines that are gone are of no use any more.
-        self.registered_once.retain(|name| names.contains(name.as_str()));
-        self.registered_once.extend(by_name.keys().cloned());
+        let known = &self.registered_once;
+        let there = self.view.iter().filter(|machine| known.contains(&machine.name));
+        self.registered_once = there.map(|machine| &machine.name).chain(by_name.keys()).cloned().collect();
         self.listing = Some(Listing { begun, workers: by_name });
         self.workers = workers;
     }
