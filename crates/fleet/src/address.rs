@@ -53,12 +53,22 @@ pub struct Usage {
 
 /// The addresses that machines hold, whoever owns them: a foreign machine answers on its address as well as ours.
 pub fn seen(view: &View) -> BTreeSet<Ipv4Addr> {
-    view.iter().flat_map(of_machine).collect()
+    view.machines.addresses_in(Ipv4Addr::UNSPECIFIED..=Ipv4Addr::BROADCAST).collect()
 }
 
-/// The addresses that must not be given away.
-pub fn held(view: &View, reserved: impl Iterator<Item = Ipv4Addr>) -> BTreeSet<Ipv4Addr> {
-    view.iter().flat_map(of_machine).chain(reserved).collect()
+/// The addresses of these networks that must not be given away.
+pub fn held(
+    networks: &[Network],
+    view: &View,
+    reserved: impl Iterator<Item = Ipv4Addr>,
+) -> BTreeSet<Ipv4Addr> {
+    seen_in(networks, view).chain(reserved).collect()
+}
+
+/// Those of these networks that machines hold.
+fn seen_in(networks: &[Network], view: &View) -> impl Iterator<Item = Ipv4Addr> {
+    let blocks = blocks(networks).into_iter().map(|(_, block)| block.network()..=block.broadcast());
+    blocks.flat_map(|block| view.machines.addresses_in(block))
 }
 
 /// The addresses that one machine holds by its mark, its cards and its name.
@@ -116,7 +126,7 @@ pub fn count_in(networks: &[Network], addresses: &BTreeSet<Ipv4Addr>) -> u64 {
 
 /// How the configured addresses are used.
 pub fn usage(networks: &[Network], view: &View, reserved: impl Iterator<Item = Ipv4Addr>) -> Usage {
-    let seen = seen(view);
+    let seen: BTreeSet<_> = seen_in(networks, view).collect();
     let promised: BTreeSet<_> = reserved.filter(|ip| !seen.contains(ip)).collect();
     let total = total(networks);
     let used = count_in(networks, &seen);

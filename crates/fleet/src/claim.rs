@@ -63,7 +63,7 @@ pub fn find<'v>(
 ) -> Result<(&'v Machine, Fit), Misses> {
     let mut misses = Misses::default();
     let mut best: Option<(Rank<'v>, &Machine, Fit)> = None;
-    for machine in view.iter() {
+    for machine in view.notable() {
         match weigh(machine, wanted, busy, resizing) {
             None => {}
             Some(Err(miss)) => misses.add(miss),

@@ -13,6 +13,7 @@ pub mod claim;
 pub mod flavor;
 pub mod hold;
 pub mod machine;
+pub mod machines;
 pub mod mark;
 pub mod names;
 pub mod origin;
@@ -22,6 +23,7 @@ pub mod warm;
 pub mod workers;
 
 pub use machine::{Hardware, Machine, MachineId, Notes, Power, Role, View};
+pub use machines::Machines;
 pub use mark::Mark;
 pub use names::Line;
 pub use origin::Origin;

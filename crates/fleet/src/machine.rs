@@ -1,7 +1,6 @@
 //! A machine as a planner sees it, and all machines at one moment.
 
 use std::borrow::Borrow;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -10,6 +9,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::machines::Machines;
 use crate::mark::Mark;
 
 /// The supplier's reference to a machine; it survives renames. Cheap to clone: each view has one of each machine.
@@ -145,7 +145,7 @@ impl Machine {
 #[derive(Debug, Clone, Default)]
 pub struct View {
     /// The machines.
-    pub machines: BTreeMap<MachineId, Arc<Machine>>,
+    pub machines: Machines,
     /// Whether the absence of a machine means that there is none.
     pub complete: bool,
     /// How long ago the supplier confirmed it.
@@ -155,17 +155,22 @@ pub struct View {
 impl View {
     /// The machines, in the order of their references.
     pub fn iter(&self) -> impl Iterator<Item = &Machine> {
-        self.machines.values().map(AsRef::as_ref)
+        self.machines.iter().map(AsRef::as_ref)
+    }
+
+    /// Those among them that a rule about marks can concern.
+    pub fn notable(&self) -> impl Iterator<Item = &Machine> {
+        self.machines.notable().map(AsRef::as_ref)
     }
 
     /// The machines of that name. Names are unique in a folder only.
-    pub fn named<'v>(&'v self, name: &'v str) -> impl Iterator<Item = &'v Machine> {
-        self.iter().filter(move |machine| machine.name == name)
+    pub fn named(&self, name: &str) -> impl Iterator<Item = &Machine> {
+        self.machines.named(name).map(AsRef::as_ref)
     }
 
     /// The machines that carry this owner's mark and are no templates.
     pub fn owned<'v>(&'v self, owner: &'v str) -> impl Iterator<Item = (&'v Machine, &'v Mark)> {
-        let vms = self.iter().filter(|machine| machine.role == Role::Vm);
+        let vms = self.notable().filter(|machine| machine.role == Role::Vm);
         vms.filter_map(move |machine| Some((machine, machine.mark_of(owner)?)))
     }
 }

@@ -97,7 +97,7 @@ fn a_sweep_looks_at_each_machine_once() {
 fn a_plan_for_thousands_gives_each_its_address_and_looks_at_each_machine_once() {
     let view = crowd();
     let asked = Asked::none();
-    let held = address::held(&view, std::iter::empty());
+    let held = address::held(&networks(), &view, std::iter::empty());
     let template = TemplateState::Ready {
         id: id("deb"),
         origin: Origin::default(),

@@ -104,7 +104,7 @@ pub fn verdicts(view: &View, facts: &Facts<'_>, noticed: &Noticed<'_>) -> Sweep 
     };
     let judge = Judge { facts, noticed, listing };
     let mut sweep = Sweep::default();
-    for machine in view.iter() {
+    for machine in view.notable() {
         match judge.machine(machine) {
             None => {}
             Some(Ok(reason)) => sweep.delete.push((machine.id.clone(), reason)),

@@ -264,7 +264,7 @@ impl<'a> Refill<'a> {
         };
         let none = BTreeSet::new();
         let mut free = address::free(networks, held.unwrap_or(&none));
-        let mut used = self.names();
+        let mut used = self.observed.making.iter().map(|making| making.name.clone()).collect();
         let mut open: Vec<usize> = (0..self.missing.len()).collect();
         loop {
             open.retain(|wish| self.missing.get(*wish).is_some_and(|missing| *missing > 0));
@@ -280,13 +280,6 @@ impl<'a> Refill<'a> {
             }
         }
         plan.waiting.sort_by_key(|waiting| waiting.wish);
-    }
-
-    /// The names that a new machine could have by chance.
-    fn names(&self) -> BTreeSet<String> {
-        let pooled = |machine: &&Machine| names::is_pooled_name(&machine.name);
-        let listed = self.observed.view.iter().filter(pooled).map(|machine| machine.name.clone());
-        listed.chain(self.observed.making.iter().map(|making| making.name.clone())).collect()
     }
 
     /// Whether a half-made machine can be brought to its end now. One that is off has to run for that.
@@ -346,7 +339,9 @@ impl<'a> Refill<'a> {
             Addresses::From { .. } => Some(free.next().ok_or(Why::NoAddress)?),
         };
         let at = address.as_ref().map(|address| address.ip);
-        let name = names::pooled(wished.line, at, random, &|name| used.contains(name));
+        let view = self.observed.view;
+        let taken = |name: &str| used.contains(name) || view.named(name).next().is_some();
+        let name = names::pooled(wished.line, at, random, &taken);
         used.insert(name.clone());
         self.ledger.take_warm(&footprint);
         self.room -= 1;

@@ -49,11 +49,9 @@ pub fn without_machine(view: &View, listing: &Listing) -> Option<BTreeSet<String
     }
     let alive = listing.workers.iter().filter(|(_, state)| **state == WorkerState::Alive);
     let mut missing: BTreeSet<&str> = alive.map(|(name, _)| name.as_str()).collect();
-    for machine in view.iter() {
-        missing.remove(machine.name.as_str());
-        if let Some(mark) = machine.mark() {
-            missing.remove(mark.worker_name.as_str());
-        }
+    missing.retain(|name| view.named(name).next().is_none());
+    for mark in view.notable().filter_map(Machine::mark) {
+        missing.remove(mark.worker_name.as_str());
     }
     Some(missing.into_iter().map(str::to_owned).collect())
 }

@@ -306,7 +306,7 @@ fn read_disks(crew: Crew, mut report: watch::Receiver<Arc<Report>>, supervisor: 
             }
             let view = Arc::clone(&report.borrow_and_update().view);
             let owner = crew.wanted().name.clone();
-            asked.retain(|id| view.machines.contains_key(id));
+            asked.retain(|id| view.machines.contains(id));
             let new = view.owned(&owner).map(|(machine, _)| machine.id.clone());
             let new: Vec<_> = new.filter(|id| !asked.contains(id)).collect();
             if new.is_empty() {

@@ -239,7 +239,7 @@ impl<'p> Pass<'p> {
         let held = if want.networks.is_empty() {
             BTreeSet::new()
         } else {
-            address::held(seen.view, reserved.chain(seen.lingering.iter().copied()))
+            address::held(want.networks, seen.view, reserved.chain(seen.lingering.iter().copied()))
         };
         Self {
             seen,

@@ -137,7 +137,7 @@ impl Report {
         let mut started = Vec::new();
         let mut templates = Vec::new();
         let mut jobs_served = BTreeMap::new();
-        for machine in state.view.iter() {
+        for machine in state.view.notable() {
             let standing = standing(machine, &wanted.name);
             counts.add(machine, standing, state, plan, &held, &dying);
             match standing {
@@ -256,7 +256,7 @@ fn promised(state: &State) -> Vec<Ipv4Addr> {
 fn unseen_makes(state: &State) -> usize {
     let is_listed = |flight: &&Flight| {
         let known = flight.machine.as_ref();
-        known.is_some_and(|id| state.view.machines.contains_key(id))
+        known.is_some_and(|id| state.view.machines.contains(id))
             || state.view.named(&flight.name).next().is_some()
     };
     let makes = state.flights.iter().filter(|flight| matches!(flight.work, Work::Make { .. }));

@@ -28,7 +28,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::client::Client;
 
 pub use row::{Config, Guest, Nic, PATHS as WATCHED_PATHS, Vm};
-pub use snapshot::{Completeness, Snapshot};
+pub use snapshot::{Completeness, Snapshot, VmChange};
 
 /// A handle to the live inventory. Clones watch the same one.
 #[derive(Debug, Clone)]

@@ -57,7 +57,9 @@ pub use error::CallError;
 pub use events::{Event, EventFilter, events};
 pub use governor::{Blocked, Ceilings, Governor, Order, Permit, Priority, Site, Waiting};
 pub use guest::{GuestError, GuestFileError, GuestUser, Guests, Program, RouteError};
-pub use inventory::{Completeness, Config, Guest, Inventory, Nic, Snapshot, Vm, WATCHED_PATHS, WaitError};
+pub use inventory::{
+    Completeness, Config, Guest, Inventory, Nic, Snapshot, Vm, VmChange, WATCHED_PATHS, WaitError,
+};
 pub use machine::{Change, Machines, OperationError, PowerChange};
 pub use network::network_backing;
 pub use placement::{Member, PlacementError};

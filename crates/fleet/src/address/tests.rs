@@ -83,9 +83,12 @@ fn whatever_shows_an_address_holds_it() {
     let named = Machine { notes: Notes::Unknown, ..vm("provision-v2-ip-10-0-0-2-brave-curie") };
     let on_card = Machine { addresses: vec![ip(3), ip(4)], ..vm("printer") };
     let view = view([foreign, named, on_card]);
-    assert_eq!(held(&view, [ip(5)].into_iter()), [1, 2, 3, 4, 5].map(ip).into());
+    assert_eq!(seen(&view), [1, 2, 3, 4].map(ip).into());
 
     let networks = [network(&["10.0.0.0/29"], 24)];
+    assert_eq!(held(&networks, &view, [ip(5)].into_iter()), [1, 2, 3, 4, 5].map(ip).into());
+    let narrow = [network(&["10.0.0.2/31"], 24)];
+    assert_eq!(held(&narrow, &view, std::iter::empty()), [2, 3].map(ip).into(), "others are not given away");
     let expected = Usage { total: 7, used: 4, reserved: 1, free: 2 };
     assert_eq!(usage(&networks, &view, [ip(5), ip(4), ip(99)].into_iter()), expected);
 }
@@ -122,11 +125,11 @@ proptest! {
         view in any_view(12),
         reserved in proptest::collection::btree_set((0..64u8).prop_map(ip), 0..8),
     ) {
-        let held = held(&view, reserved.iter().copied());
+        let held = held(&networks, &view, reserved.iter().copied());
         let given: Vec<_> = free(&networks, &held).map(|assigned| assigned.ip).collect();
         let distinct: BTreeSet<_> = given.iter().copied().collect();
         prop_assert_eq!(given.len(), distinct.len());
-        prop_assert!(distinct.is_disjoint(&held));
+        prop_assert!(distinct.is_disjoint(&reserved) && distinct.is_disjoint(&seen(&view)));
         for network in &networks {
             for special in network.gateway.iter().chain(&network.dns) {
                 prop_assert!(!distinct.contains(special));

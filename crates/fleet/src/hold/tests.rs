@@ -311,10 +311,10 @@ proptest! {
         let machines = view(machines);
         let subjects = [of_model("deb"), of_model("group/suse"), Subject::Job("job-a".to_owned())];
         let mut world = World::wishing(subjects.into_iter().zip(&counts).map(|(of, count)| wish(of, *count)));
-        world.told = machines.machines.keys().zip(outcomes).step_by(2)
+        world.told = machines.iter().map(|machine| &machine.id).zip(outcomes).step_by(2)
             .map(|(id, outcome)| (id.clone(), Told { outcome, at: at(NOW) })).collect();
         world.sweep.delete =
-            machines.machines.keys().skip(going).step_by(2).map(|id| (id.clone(), finished())).collect();
+            machines.iter().map(|machine| &machine.id).skip(going).step_by(2).map(|id| (id.clone(), finished())).collect();
         let (holding, sweep) = world.decide(&machines);
         prop_assert_eq!(&(holding.clone(), sweep.clone()), &world.decide(&machines.clone()));
         for wish in &world.wishes {
@@ -322,7 +322,7 @@ proptest! {
             prop_assert!(kept <= wish.count as usize);
         }
         for (id, hold) in &holding.keep {
-            let machine = &machines.machines[id];
+            let machine = machines.machines.get(id).expect("a machine");
             let mark = machine.mark_of(OWNER).expect("our mark");
             let wish = world.wishes.iter().find(|wish| wish.id == hold.wish).expect("a wish");
             prop_assert!(wish.of.is_of(mark) && mark.hold_until.is_none() && !mark.job_id.is_empty());

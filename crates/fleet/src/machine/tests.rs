@@ -37,8 +37,8 @@ fn an_owner_without_a_name_owns_nothing() {
 #[test]
 fn only_what_is_surely_a_vm_is_owned() {
     let machines = [("vm-1", Role::Vm), ("vm-2", Role::Template), ("vm-3", Role::Unknown)]
-        .map(|(id, role)| (MachineId::new(id), Arc::new(machine(id, role, marked_by("ours")))));
-    let view = View { machines: machines.into(), ..View::default() };
+        .map(|(id, role)| machine(id, role, marked_by("ours")));
+    let view = View { machines: machines.into_iter().collect(), ..View::default() };
     let owned: Vec<_> = view.owned("ours").map(|(machine, _)| machine.id.as_str()).collect();
     assert_eq!(owned, ["vm-1"]);
 }

@@ -279,12 +279,12 @@ proptest! {
         let mut world = World { budget, ..world().listing(&[("worker-a", WorkerState::Disabled), ("worker-b", WorkerState::Alive)]) };
         world.doomed = doomed.iter().map(|n| (MachineId::new(format!("vm-{n}")), Doom::Asked)).collect();
         world.busy.push(MachineId::new(format!("vm-{busy}")));
-        world.events = view.machines.keys().step_by(2).map(|id| (id.clone(), EventTimes::default())).collect();
+        world.events = view.iter().map(|machine| &machine.id).step_by(2).map(|id| (id.clone(), EventTimes::default())).collect();
         let sweep = world.sweep(&view);
         prop_assert_eq!(&sweep, &world.sweep(&view.clone()));
         prop_assert!(sweep.delete.len() <= budget);
         for (id, reason) in &sweep.delete {
-            let machine = &view.machines[id];
+            let machine = view.machines.get(id).expect("a machine");
             let mark = machine.mark_of(OWNER).expect("our mark");
             prop_assert_eq!(machine.role, Role::Vm);
             prop_assert!(!mark.model || machine.name == "deb-tmp");

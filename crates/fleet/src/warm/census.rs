@@ -77,7 +77,7 @@ impl<'a> Census<'a> {
             ids.extend(making.machine.as_ref());
             census.count(wishes.get(&making.kind).copied(), |count| count.starting += 1);
         }
-        for machine in observed.view.iter() {
+        for machine in observed.view.notable() {
             let in_flight = |standing| {
                 let ours = matches!(standing, Standing::Pooled | Standing::HalfClaimed | Standing::Unknown);
                 ids.contains(&machine.id) || (ours && names.contains(machine.name.as_str()))

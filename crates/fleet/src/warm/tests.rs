@@ -72,7 +72,7 @@ fn world(machines: impl IntoIterator<Item = Machine>, wishes: Vec<Wish>) -> Worl
 impl World {
     fn plan(&self) -> Plan {
         let reserved = self.making.iter().filter_map(|making| names::address_in(&making.name));
-        let held = address::held(&self.view, reserved);
+        let held = address::held(&self.networks, &self.view, reserved);
         let addresses = match (self.not_yet, self.networks.is_empty()) {
             (true, _) => Addresses::NotYet,
             (false, true) => Addresses::Dhcp,

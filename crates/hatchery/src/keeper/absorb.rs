@@ -158,9 +158,8 @@ impl State {
         let by_name: BTreeMap<String, WorkerState> =
             workers.iter().map(|worker| (worker.name.clone(), state(worker))).collect();
         // Names of machines that are gone are of no use any more.
-        let known = &self.registered_once;
-        let there = self.view.iter().filter(|machine| known.contains(&machine.name));
-        self.registered_once = there.map(|machine| &machine.name).chain(by_name.keys()).cloned().collect();
+        self.registered_once.retain(|name| self.view.named(name).next().is_some());
+        self.registered_once.extend(by_name.keys().cloned());
         self.listing = Some(Listing { begun, workers: by_name });
         self.workers = workers;
     }

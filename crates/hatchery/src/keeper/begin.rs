@@ -150,7 +150,7 @@ impl Keeper {
         let is_for = |other: &Machine| {
             other.mark().is_some_and(|mark| mark.job_id == of.job && !serves_nobody(other, mark))
         };
-        let served = self.state.view.iter().any(|other| Some(&other.id) != machine && is_for(other));
+        let served = self.state.view.notable().any(|other| Some(&other.id) != machine && is_for(other));
         if served || self.state.flights.jobs().contains(&job) {
             return;
         }

@@ -126,7 +126,7 @@ impl Keeper {
     fn own(&self, name: &str) -> Result<(Arc<Machine>, Mark), String> {
         let owner = self.crew.wanted().name.clone();
         let of_ours = |machine: &&Arc<Machine>| machine.name == name && machine.role == Role::Vm;
-        let mut found = self.state.view.machines.values().filter(of_ours).filter_map(|machine| {
+        let mut found = self.state.view.machines.notable().filter(of_ours).filter_map(|machine| {
             let mark = machine.mark_of(&owner).filter(|mark| !mark.model)?;
             Some((Arc::clone(machine), mark.clone()))
         });

@@ -150,13 +150,13 @@ impl State {
         let machines = &view.machines;
         if view.complete {
             // One that has to go may not be in the inventory yet: forgotten too soon, it would stay.
-            self.doomed_at.retain(|id, at| machines.contains_key(id) || is_within(*at, now, UNSEEN_AGE));
+            self.doomed_at.retain(|id, at| machines.contains(id) || is_within(*at, now, UNSEEN_AGE));
             let known = &self.doomed_at;
             self.doomed.retain(|id, _| known.contains_key(id));
-            self.events.retain(|id, _| machines.contains_key(id));
-            self.outcomes.retain(|id, _| machines.contains_key(id));
-            if self.disks.keys().any(|id| !machines.contains_key(id)) {
-                Arc::make_mut(&mut self.disks).retain(|id, _| machines.contains_key(id));
+            self.events.retain(|id, _| machines.contains(id));
+            self.outcomes.retain(|id, _| machines.contains(id));
+            if self.disks.keys().any(|id| !machines.contains(id)) {
+                Arc::make_mut(&mut self.disks).retain(|id, _| machines.contains(id));
             }
         }
         self.view = Arc::new(view);

@@ -52,7 +52,7 @@ fn mark(change: impl FnOnce(&mut Mark)) -> Mark {
 }
 
 fn view(machines: Vec<Machine>) -> Arc<Machines> {
-    let machines = machines.into_iter().map(|machine| (machine.id.clone(), Arc::new(machine))).collect();
+    let machines = machines.into_iter().collect();
     Arc::new(Machines { machines, complete: true, ..Machines::default() })
 }
 

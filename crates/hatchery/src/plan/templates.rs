@@ -86,7 +86,7 @@ impl<'p> Pass<'p> {
             let goes = is_retired && !self.is_busy(machine) && has_heir() && !is_needed(machine);
             goes.then(|| machine.id.clone())
         };
-        self.plan.retire = view.iter().filter_map(retired).collect();
+        self.plan.retire = view.notable().filter_map(retired).collect();
     }
 
     /// The machine that is cloned for a job.
@@ -121,7 +121,7 @@ impl<'p> Pass<'p> {
         if name.is_empty() {
             return Err(missing());
         }
-        let found: Vec<&Machine> = self.seen.view.iter().filter(|machine| machine.name == name).collect();
+        let found: Vec<&Machine> = self.seen.view.named(name).collect();
         let templates: Vec<&Machine> =
             found.iter().copied().filter(|machine| machine.role == Role::Template).collect();
         match (templates.as_slice(), found.as_slice()) {

@@ -122,8 +122,7 @@ mod tests {
     /// Counts as a pass does that saw these machines, these registered workers and this work.
     fn check(machines: &[Machine], alive: &[&str], works: &[(&str, Work)], expected: Counts) {
         let mut state = State::default();
-        let machines = machines.iter().map(|machine| (machine.id.clone(), Arc::new(machine.clone())));
-        let view = View { machines: machines.collect(), complete: true, age: Duration::ZERO };
+        let view = View { machines: machines.iter().cloned().collect(), complete: true, age: Duration::ZERO };
         let workers = alive.iter().map(|name| ((*name).to_owned(), WorkerState::Alive)).collect();
         state.view = Arc::new(view);
         state.listing = Some(Listing { begun: Timestamp::UNIX_EPOCH, workers });

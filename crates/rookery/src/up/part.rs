@@ -291,20 +291,13 @@ fn left<'v>(view: &'v View, owner: &'v str, asked_for: &BTreeSet<&str>, now: Tim
 
 #[cfg(test)]
 pub(super) mod tests {
-    use std::sync::Arc;
-
     use rookery_fleet::{Mark, Notes, Role};
 
     use super::*;
 
     /// A machine that is off.
-    pub(in crate::up) fn machine(
-        id: &str,
-        name: &str,
-        role: Role,
-        mark: Option<Mark>,
-    ) -> (MachineId, Arc<Machine>) {
-        let machine = Machine {
+    pub(in crate::up) fn machine(id: &str, name: &str, role: Role, mark: Option<Mark>) -> Machine {
+        Machine {
             id: MachineId::new(id),
             name: name.to_owned(),
             role,
@@ -315,8 +308,7 @@ pub(super) mod tests {
             created: None,
             awaits_setup: false,
             incarnation: None,
-        };
-        (machine.id.clone(), Arc::new(machine))
+        }
     }
 
     #[test]

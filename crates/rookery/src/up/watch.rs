@@ -129,9 +129,8 @@ mod tests {
             ..Report::default()
         };
         let served = |power| {
-            let (id, machine) = machine("vm-1", "worker-a", Role::Vm, None);
-            let machine = Arc::new(Machine { power: Some(power), ..Machine::clone(&machine) });
-            let machines = [(id, machine)].into();
+            let machine = Machine { power: Some(power), ..machine("vm-1", "worker-a", Role::Vm, None) };
+            let machines = std::iter::once(machine).collect();
             let view = Arc::new(View { machines, ..View::default() });
             Report {
                 jobs_served: [("7".to_owned(), "worker-a".to_owned())].into(),

@@ -148,19 +148,18 @@ impl Watcher {
 
     /// Applies an answer and publishes what follows from it.
     async fn take(&self, watch: &mut Watch, answer: Option<UpdateSet>) -> Result<(), CallError> {
-        let current = || Arc::clone(&self.snapshot().vms);
+        let loading = watch.loading.is_some();
+        let mut rows = watch.loading.take().unwrap_or_else(|| self.snapshot().vms.clone());
         let Some(set) = answer else {
             // Nothing changed while the poll ran: during a load this also means that there is nothing more to load.
-            self.confirm(watch.loading.take().map_or_else(current, Arc::new));
+            self.confirm(rows);
             return Ok(());
         };
-        let loading = watch.loading.is_some();
-        let mut rows = watch.loading.take().map_or_else(current, Arc::new);
-        match watch.progress.absorb(Arc::make_mut(&mut rows), set) {
-            Next::More if loading => watch.loading = Some(Arc::unwrap_or_clone(rows)),
+        match watch.progress.absorb(&mut rows, set) {
+            Next::More if loading => watch.loading = Some(rows),
             Next::More => self.confirm(rows),
             Next::Verify(suspects) => {
-                self.remove_gone(Arc::make_mut(&mut rows), suspects).await?;
+                self.remove_gone(&mut rows, suspects).await?;
                 if loading {
                     info!(vms = rows.len(), "inventory loaded");
                 }
@@ -207,7 +206,7 @@ impl Watcher {
         }
     }
 
-    fn confirm(&self, vms: Arc<Rows>) {
+    fn confirm(&self, vms: Rows) {
         self.publish(vms, Completeness::Complete, None, Instant::now());
     }
 
@@ -218,16 +217,10 @@ impl Watcher {
             Completeness::Loading => Completeness::Loading,
             Completeness::Complete | Completeness::Stale(_) => Completeness::Stale(chain(error)),
         };
-        self.publish(Arc::clone(&last.vms), completeness, Some(error.clone()), last.confirmed);
+        self.publish(last.vms.clone(), completeness, Some(error.clone()), last.confirmed);
     }
 
-    fn publish(
-        &self,
-        vms: Arc<Rows>,
-        completeness: Completeness,
-        trouble: Option<CallError>,
-        confirmed: Instant,
-    ) {
+    fn publish(&self, vms: Rows, completeness: Completeness, trouble: Option<CallError>, confirmed: Instant) {
         let revision = self.snapshot().revision + 1;
         self.publish.send_replace(Arc::new(Snapshot { vms, completeness, trouble, confirmed, revision }));
     }

@@ -8,6 +8,7 @@ use super::graph::Graph;
 /// Package and why two versions of it are borne.
 const BORNE: &[(&str, &str)] = &[
     ("base64", "jsonwebtoken is still on base64 0.22"),
+    ("rand_core", "imbl is still on rand_core 0.9"),
     ("syn", "tracing-attributes is still on syn 2; the other derive macros use syn 3"),
     (
         "untrusted",

@@ -16,6 +16,7 @@ const ALLOWED: &[&str] = &[
     "ISC",
     "MIT",
     "MPL-2.0",
+    "MPL-2.0+",
     "Unicode-3.0",
     "Unlicense",
     "Zlib",

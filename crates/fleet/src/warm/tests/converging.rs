@@ -11,8 +11,9 @@ fn apply(world: &mut World, plan: &Plan, pass: usize) {
         world.view.machines.remove(id);
     }
     let change = |world: &mut World, id: &MachineId, change: &dyn Fn(&mut Machine)| {
-        if let Some(machine) = world.view.machines.get_mut(id) {
-            change(Arc::make_mut(machine));
+        if let Some(mut machine) = world.view.machines.remove(id) {
+            change(Arc::make_mut(&mut machine));
+            world.view.machines.insert(machine);
         }
     };
     for id in &plan.finish {
@@ -39,7 +40,7 @@ fn apply(world: &mut World, plan: &Plan, pass: usize) {
             mark.template_incarnation = origin.incarnation.clone().unwrap_or_default();
             mark.ip_address = make.address.as_ref().map(|given| given.ip.to_string()).unwrap_or_default();
         }
-        world.view.machines.insert(machine.id.clone(), Arc::new(machine));
+        world.view.machines.insert(Arc::new(machine));
     }
 }
 
@@ -116,7 +117,7 @@ proptest! {
         let touched = plan.remove.iter().map(|(id, _)| id).chain(&plan.finish).chain(&plan.give_back);
         let mut distinct = BTreeSet::new();
         for id in touched {
-            let machine = &world.view.machines[id];
+            let machine = world.view.machines.get(id).expect("a machine");
             let mark = machine.mark_of(OWNER).expect("our mark");
             prop_assert_eq!(machine.role, Role::Vm);
             prop_assert!(machine.name.starts_with("provision-") && !mark.model && *id != busy);

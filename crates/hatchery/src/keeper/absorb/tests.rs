@@ -243,7 +243,7 @@ fn a_doomed_machine_is_remembered_until_it_is_surely_gone() {
         awaits_setup: false,
         incarnation: None,
     };
-    let machines = [(machine.id.clone(), Arc::new(machine))].into();
+    let machines = [machine].into_iter().collect();
     let shown = View { machines, complete: true, ..View::default() };
     state.look(shown, at(0));
     let id = state.next_flight();
@@ -297,7 +297,7 @@ fn the_job_of_a_machine_that_is_kept_goes_back_if_the_machine_is_off() {
             incarnation: None,
         };
         let mut state = State::default();
-        let machines = [(machine.id.clone(), Arc::new(machine))].into();
+        let machines = [machine].into_iter().collect();
         state.look(View { machines, complete: true, ..View::default() }, at(0));
         end(&mut state, 0, Work::Keep(Trace::default()), Ending::Done);
         assert_eq!(state.freed.len(), freed, "{power:?}");

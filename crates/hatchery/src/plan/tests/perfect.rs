@@ -93,7 +93,7 @@ impl World {
 
     fn put(&mut self, machine: Machine) {
         let machine = Machine { id: MachineId::new(format!("vm-new-{}", machine.name)), ..machine };
-        assert!(self.view.machines.insert(machine.id.clone(), machine.into()).is_none());
+        assert!(self.view.machines.insert(machine.into()).is_none());
     }
 
     fn change(&mut self, id: &MachineId, change: impl FnOnce(&mut Machine, &mut Mark)) {
@@ -101,7 +101,7 @@ impl World {
         let mut mark = machine.mark().expect("what is changed is ours").clone();
         change(&mut machine, &mut mark);
         machine.notes = Notes::Mark(Box::new(mark));
-        self.view.machines.insert(id.clone(), machine.into());
+        self.view.machines.insert(machine.into());
     }
 
     fn start(&mut self, spawn: &Spawn) {

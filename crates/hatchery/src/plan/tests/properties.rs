@@ -38,7 +38,8 @@ proptest! {
     fn an_address_is_given_once_and_never_one_that_may_be_in_use(world in any_world()) {
         let plan = world.plan();
         let reserved = world.flights.iter().filter_map(|flight| flight.address);
-        let held = address::held(&world.view, reserved.chain(world.lingering.iter().copied()));
+        let mut held = address::seen(&world.view);
+        held.extend(reserved.chain(world.lingering.iter().copied()));
         let mut given = BTreeSet::new();
         for ip in addresses(&plan) {
             prop_assert!(given.insert(ip), "{ip} is given twice");
@@ -82,7 +83,7 @@ proptest! {
         let plan = world.plan();
         let mut once = BTreeSet::new();
         for id in touched(&plan) {
-            let machine = &world.view.machines[&id];
+            let machine = world.view.machines.get(&id).expect("a machine");
             prop_assert!(once.insert(id.clone()), "{id} is touched twice");
             prop_assert_eq!(machine.role, Role::Vm);
             prop_assert!(machine.mark_of(OWNER).is_some(), "{:?}", machine);
@@ -95,7 +96,7 @@ proptest! {
             left.into_iter().chain(&remake.replaces)
         });
         for old in old {
-            let template = &world.view.machines[old];
+            let template = world.view.machines.get(old).expect("a machine");
             prop_assert!(template.mark_of(OWNER).is_some_and(|mark| mark.model), "{:?}", template);
         }
         if !world.view.complete {
@@ -193,7 +194,7 @@ impl World {
         let finish = Work::Finish { line: Line::V2, model: "debian".to_owned(), flavor: None };
         let finished = plan.finish.iter().map(|id| (id, finish.clone()));
         for (id, work) in deleted.chain(unclaimed).chain(finished) {
-            let machine = self.view.machines[id].clone();
+            let machine = self.view.machines.get(id).cloned().expect("a machine");
             let footprint = machine.hardware.map(Footprint::from).unwrap_or_default();
             self.fly(Flight { machine: Some(id.clone()), footprint, ..flight(&machine.name, work) });
         }

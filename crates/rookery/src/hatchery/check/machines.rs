@@ -98,8 +98,6 @@ async fn others(client: &Client, name: &str) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::doctor::State;
 
@@ -111,23 +109,22 @@ mod tests {
             gateway: None,
             dns: Vec::new(),
         };
-        let machine = |name: &str, ip: &str| {
-            let id = rookery_fleet::MachineId::new(name);
-            let machine = rookery_fleet::Machine {
-                id: id.clone(),
-                name: name.to_owned(),
-                role: rookery_fleet::Role::Vm,
-                power: None,
-                notes: rookery_fleet::Notes::NoMark,
-                hardware: None,
-                addresses: vec![ip.parse().unwrap()],
-                created: None,
-                awaits_setup: false,
-                incarnation: None,
-            };
-            (id, Arc::new(machine))
+        let machine = |name: &str, ip: &str| rookery_fleet::Machine {
+            id: rookery_fleet::MachineId::new(name),
+            name: name.to_owned(),
+            role: rookery_fleet::Role::Vm,
+            power: None,
+            notes: rookery_fleet::Notes::NoMark,
+            hardware: None,
+            addresses: vec![ip.parse().unwrap()],
+            created: None,
+            awaits_setup: false,
+            incarnation: None,
         };
-        let view = |machines: Vec<_>| View { machines: machines.into_iter().collect(), ..View::default() };
+        let view = |machines: Vec<rookery_fleet::Machine>| View {
+            machines: machines.into_iter().collect(),
+            ..View::default()
+        };
         let found = |view: &View| judge(view, std::slice::from_ref(&network), "h");
         assert_eq!(found(&view(vec![machine("web", "10.0.0.7")])).seen, "0 of 4 are in use");
         let warned = found(&view(vec![machine("web", "10.0.0.9")]));

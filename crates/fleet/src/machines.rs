@@ -1,0 +1,201 @@
+//! All machines of one moment. A copy shares all that has not changed since with the original: among a hundred thousand
+//! machines a pass pays for those that changed, and most rules look only at those that anybody has marked.
+
+use std::net::Ipv4Addr;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use imbl::OrdMap;
+
+use crate::address;
+use crate::machine::{Machine, MachineId, Notes, Role};
+
+/// Machines by their references.
+#[derive(Debug, Clone, Default)]
+pub struct Machines {
+    all: OrdMap<MachineId, Arc<Machine>>,
+    /// Those that may be more to somebody than a VM of others.
+    notable: OrdMap<MachineId, Arc<Machine>>,
+    /// In different folders several may have one name.
+    by_name: OrdMap<Arc<str>, Vec<MachineId>>,
+    /// All addresses that machines hold, and how often they are seen to.
+    addresses: OrdMap<Ipv4Addr, usize>,
+}
+
+impl Machines {
+    /// Takes one in, and gives the earlier one of the same reference.
+    pub fn insert(&mut self, machine: Arc<Machine>) -> Option<Arc<Machine>> {
+        let earlier = self.remove(&machine.id);
+        let id = machine.id.clone();
+        if is_notable(&machine) {
+            self.notable.insert(id.clone(), Arc::clone(&machine));
+        }
+        let same_name = self.by_name.entry(machine.name.as_str().into()).or_default();
+        same_name.insert(same_name.partition_point(|other| *other < id), id.clone());
+        for ip in address::of_machine(&machine) {
+            *self.addresses.entry(ip).or_default() += 1;
+        }
+        self.all.insert(id, machine);
+        earlier
+    }
+
+    /// Forgets one, and gives it.
+    pub fn remove(&mut self, id: &MachineId) -> Option<Arc<Machine>> {
+        let gone = self.all.remove(id)?;
+        self.notable.remove(id);
+        self.forget_name(&gone);
+        self.forget_addresses(&gone);
+        Some(gone)
+    }
+
+    fn forget_name(&mut self, machine: &Machine) {
+        let Some(same_name) = self.by_name.get_mut(machine.name.as_str()) else { return };
+        same_name.retain(|id| *id != machine.id);
+        if same_name.is_empty() {
+            self.by_name.remove(machine.name.as_str());
+        }
+    }
+
+    fn forget_addresses(&mut self, machine: &Machine) {
+        for ip in address::of_machine(machine) {
+            match self.addresses.get(&ip) {
+                Some(count) if *count > 1 => drop(self.addresses.insert(ip, count - 1)),
+                _ => drop(self.addresses.remove(&ip)),
+            }
+        }
+    }
+
+    /// One machine.
+    pub fn get(&self, id: &MachineId) -> Option<&Arc<Machine>> {
+        self.all.get(id)
+    }
+
+    /// Whether it is there.
+    pub fn contains(&self, id: &MachineId) -> bool {
+        self.all.contains_key(id)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// All of them, in the order of their references.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Machine>> {
+        self.all.values()
+    }
+
+    /// Those of one name, in the order of their references.
+    pub fn named(&self, name: &str) -> impl Iterator<Item = &Arc<Machine>> {
+        self.by_name.get(name).into_iter().flatten().filter_map(|id| self.all.get(id))
+    }
+
+    /// The addresses among these that machines hold, in order.
+    pub fn addresses_in(&self, these: RangeInclusive<Ipv4Addr>) -> impl Iterator<Item = Ipv4Addr> {
+        self.addresses.range(these).map(|(ip, _)| *ip)
+    }
+
+    /// Those with a mark, templates, and those that are not told yet: all that a rule about marks can concern.
+    pub fn notable(&self) -> impl Iterator<Item = &Arc<Machine>> {
+        self.notable.values()
+    }
+}
+
+/// A VM without a mark is nobody's: it holds its name and its addresses, and nothing else follows from it.
+fn is_notable(machine: &Machine) -> bool {
+    machine.role != Role::Vm || machine.notes != Notes::NoMark
+}
+
+impl FromIterator<Machine> for Machines {
+    fn from_iter<I: IntoIterator<Item = Machine>>(machines: I) -> Self {
+        machines.into_iter().map(Arc::new).collect()
+    }
+}
+
+impl FromIterator<Arc<Machine>> for Machines {
+    fn from_iter<I: IntoIterator<Item = Arc<Machine>>>(machines: I) -> Self {
+        let mut all = Self::default();
+        machines.into_iter().for_each(|machine| drop(all.insert(machine)));
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::samples::{OWNER, any_machine};
+    use crate::standing::{Standing, standing};
+
+    fn shown<'m>(machines: impl Iterator<Item = &'m Arc<Machine>>) -> Vec<&'m Machine> {
+        machines.map(AsRef::as_ref).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_not_notable_is_foreign_to_everybody(
+            machine in any_machine(),
+            owner in prop_oneof![Just(""), Just(OWNER), Just("theirs")],
+        ) {
+            let is_foreign = standing(&machine, owner) == Standing::Foreign && machine.mark().is_none();
+            prop_assert!(is_notable(&machine) || is_foreign);
+        }
+    }
+
+    proptest! {
+        // Each is large: a tree of several floors.
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        #[test]
+        fn they_are_a_map_whatever_comes_and_goes_and_copies_stay_what_they_were(
+            first in vec((0..2000u16, any_machine()), 0..600),
+            then in vec((0..2000u16, proptest::option::weighted(0.5, any_machine())), 0..300),
+        ) {
+            let named = |number: u16, machine: Machine| Machine { id: MachineId::new(format!("vm-{number}")), ..machine };
+            let (mut machines, mut model) = (Machines::default(), BTreeMap::new());
+            for (number, machine) in first {
+                let machine = named(number, machine);
+                model.insert(machine.id.clone(), machine.clone());
+                machines.insert(Arc::new(machine));
+            }
+            let (copy, copied) = (machines.clone(), model.clone());
+            for (number, machine) in then {
+                let Some(machine) = machine.map(|machine| named(number, machine)) else {
+                    let id = MachineId::new(format!("vm-{number}"));
+                    prop_assert_eq!(machines.remove(&id), model.remove(&id).map(Arc::new));
+                    continue;
+                };
+                let earlier = model.insert(machine.id.clone(), machine.clone());
+                prop_assert_eq!(machines.insert(Arc::new(machine)), earlier.map(Arc::new));
+            }
+            for (machines, model) in [(copy, copied), (machines, model)] {
+                prop_assert_eq!(shown(machines.iter()), model.values().collect::<Vec<_>>());
+                let notable: Vec<_> = model.values().filter(|machine| is_notable(machine)).collect();
+                prop_assert_eq!(shown(machines.notable()), notable);
+                prop_assert_eq!(machines.len(), model.len());
+                prop_assert!(model.values().all(|machine| machines.get(&machine.id).map(AsRef::as_ref) == Some(machine)));
+                for name in model.values().map(|machine| &machine.name) {
+                    let same_name = model.values().filter(|machine| machine.name == *name);
+                    prop_assert_eq!(shown(machines.named(name)), same_name.collect::<Vec<_>>());
+                }
+                let names: BTreeSet<_> = model.values().map(|machine| &machine.name).collect();
+                prop_assert_eq!(machines.by_name.len(), names.len(), "no name stays behind");
+                let held: BTreeSet<_> = model.values().flat_map(address::of_machine).collect();
+                let [from, to] = [Ipv4Addr::new(10, 0, 0, 3), Ipv4Addr::new(10, 0, 0, 9)];
+                let some = held.range(from..=to).copied().collect::<Vec<_>>();
+                prop_assert_eq!(machines.addresses_in(from..=to).collect::<Vec<_>>(), some);
+                prop_assert_eq!(machines.addresses.len(), held.len(), "no address stays behind");
+                prop_assert!(!machines.contains(&MachineId::new("vm-2000")));
+            }
+        }
+    }
+}
