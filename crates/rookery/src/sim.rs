@@ -11,6 +11,11 @@ use crate::Ending;
 use crate::output::Out;
 pub(crate) use embedded::Embedded;
 
+/// What a program in a guest that is run on this machine can reach, for whoever is about to let strangers run some.
+pub(crate) const REACH_OF_LOCAL_GUESTS: &str = "They share its network: everything that this machine reaches, its own services on 127.0.0.1 included. They read \
+     files that anybody may read, and those of the user who runs this (of nobody, if that is root) outside /home, \
+     /root, /tmp, /var/tmp and /usr/local. For programs that you do not trust, use a throw-away machine.";
+
 /// What to simulate.
 #[derive(Debug, Subcommand)]
 pub enum Command {

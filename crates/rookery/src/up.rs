@@ -80,7 +80,8 @@ struct Real {
     /// Work on this vCenter; its address may hold a user and a password, as in `GOVC_URL`
     #[arg(long, value_name = "URL", conflicts_with = "endpoint")]
     vcenter: Option<String>,
-    /// Serve this CDS; tokens, key and name stand in the file of -c
+    /// Serve this CDS; tokens, key and name stand in the file of -c. Without --vcenter its jobs run on this machine, which
+    /// has to be asked for with --guests real
     #[arg(long, value_name = "URL", requires = "hatchery")]
     cds: Option<String>,
     /// The hatchery's settings, as `rookery hatchery run -c` reads them; what is simulated replaces what they say of it

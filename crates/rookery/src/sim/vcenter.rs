@@ -16,10 +16,10 @@ use rookery_vim_client::Thumbprint;
 use rookery_vim_sim::server::{Identity, exec};
 use rookery_vim_sim::{Change, Clock, Counts, Durations, GuestTimes, Login, Model, Settings, Span};
 
-use super::{Embedded, stdin_closes};
+use super::{Embedded, REACH_OF_LOCAL_GUESTS, stdin_closes};
 use crate::Ending;
 use crate::fleet::stop;
-use crate::output::Out;
+use crate::output::{Out, remark};
 use control_file::ControlFile;
 
 /// How long the listeners for signals get to end.
@@ -55,7 +55,8 @@ pub struct Args {
     /// That user's password
     #[arg(long, value_name = "TEXT", requires = "guest_user")]
     guest_password: Option<String>,
-    /// Run the programs of guests on this machine, shut off from it, instead of simulating them
+    /// Run the programs of guests on this machine instead of simulating them: they cannot change it, but share its
+    /// network and read its files
     #[arg(long)]
     allow_local_exec: bool,
     /// End when standard input closes
@@ -268,6 +269,7 @@ pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
             );
         }
         exec::check().await?;
+        remark(&format!("programs of guests run on this machine. {REACH_OF_LOCAL_GUESTS}"));
     }
     let mut settings = args.settings();
     let identity = args.identity()?;

@@ -30,8 +30,9 @@ use super::{Args, page, part, recount, trouble, watch};
 use crate::Ending;
 use crate::fleet::stop;
 use crate::hatchery::{hostname, runtime};
-use crate::output::{LocalTime, Out};
+use crate::output::{LocalTime, Out, remark};
 use crate::settings::Loaded;
+use crate::sim::REACH_OF_LOCAL_GUESTS;
 
 /// How often the screen is drawn.
 pub(super) const TICK: Duration = Duration::from_millis(500);
@@ -73,6 +74,9 @@ async fn run_until(
     }
     // Not dropped at a signal: it may be logged in somewhere.
     let Some(order) = Box::pin(Order::of(args, loaded, stop)).await? else { return Ok(Ending::Interrupted) };
+    if let (Side::Simulated(_), Side::Real(cds)) = (&order.vcenter, &order.cds) {
+        remark(&format!("jobs of the CDS at {cds} run on this machine. {REACH_OF_LOCAL_GUESTS}"));
+    }
     let (instance, lock) = alone(&order, stop).await?;
     let Some(nest) = start(&order, &instance, args.seed, stop).await? else { return Ok(Ending::Interrupted) };
     let desk = Desk::open(&nest, lock, stop).await;

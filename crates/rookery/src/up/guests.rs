@@ -1,4 +1,4 @@
-//! What runs in simulated guests: real programs of this machine, shut off from it; or workers that are played.
+//! What runs in simulated guests: real programs of this machine, which cannot change it; or workers that are played.
 
 use std::collections::BTreeMap;
 
@@ -38,12 +38,7 @@ impl Wish {
         if self == Self::Scripted {
             return Ok(Guests::Scripted);
         }
-        let possible = match exec::check().await {
-            Ok(()) if speaks_http() => Ok(()),
-            Ok(()) => Err("workers need curl or wget, and there is neither in PATH".to_owned()),
-            Err(refused) => Err(chain(&refused)),
-        };
-        match (self, possible) {
+        match (self, real_programs().await) {
             (_, Ok(())) => Ok(Guests::Real),
             (Self::Real, Err(why)) => {
                 anyhow::bail!(
@@ -55,6 +50,15 @@ impl Wish {
                 Ok(Guests::Scripted)
             }
         }
+    }
+}
+
+/// Whether guests can run real programs on this machine, or why not.
+pub(super) async fn real_programs() -> Result<(), String> {
+    match exec::check().await {
+        Ok(()) if speaks_http() => Ok(()),
+        Ok(()) => Err("workers need curl or wget, and there is neither in PATH".to_owned()),
+        Err(refused) => Err(chain(&refused)),
     }
 }
 

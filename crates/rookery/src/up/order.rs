@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use toml::Table;
 
 use super::choose::{self, Chosen, Said, choose};
-use super::guests::{Guests, Wish};
+use super::guests::{self, Guests};
 use super::overlay::{self, Login};
 use super::sides::Side;
 use super::{Args, nest, scout};
@@ -131,9 +131,11 @@ impl Order {
     /// A real CDS; the vCenter has the templates that the file names.
     async fn on_cds(args: &Args, url: &str) -> anyhow::Result<Self> {
         let (path, file) = (args.real.hatchery.clone(), read(args.real.hatchery.as_deref())?);
-        let guests = guests_of_real_jobs(args.guests).await?;
+        if let Err(why) = guests::real_programs().await {
+            bail!("the jobs of a real CDS need guests that run them, and this machine cannot run any: {why}");
+        }
         // The file's users are as right as any.
-        let vcenter = SimulatedVcenter { guests, model: Model::default(), guest_login: None };
+        let vcenter = SimulatedVcenter { guests: Guests::Real, model: Model::default(), guest_login: None };
         let mut order = Self {
             vcenter: Side::Simulated(vcenter),
             cds: Side::Real(url.to_owned()),
@@ -355,14 +357,6 @@ impl SimulatedCds {
             ..Self::of_nest()?
         })
     }
-}
-
-/// A worker that is played knows no script of a real CDS and gives its job up: nobody gets that unasked.
-async fn guests_of_real_jobs(wish: Wish) -> anyhow::Result<Guests> {
-    let wish = if wish == Wish::Auto { Wish::Real } else { wish };
-    wish.settle()
-        .await
-        .context("the jobs of a real CDS need guests that run them; played workers give them up")
 }
 
 fn token() -> anyhow::Result<String> {

@@ -95,7 +95,10 @@ fn title(view: &View<'_>) -> Vec<String> {
 fn state(view: &View<'_>) -> Vec<String> {
     let (machines, addresses) = (view.report.counts, view.report.addresses);
     let guests = match view.guests {
-        Some(Guests::Real) => "run real programs of this machine, each shut off from it",
+        Some(Guests::Real) if view.ends.cds.is_real() => {
+            "run jobs of that CDS on this machine: they share its network and read what anybody may read"
+        }
+        Some(Guests::Real) => "run real programs of this machine, which cannot change it",
         Some(Guests::Scripted) => "are scripted: workers are played, nothing runs for real",
         None => "are the vCenter's own",
     };
@@ -255,7 +258,7 @@ pub(super) fn hints(ends: Ends<'_>, asked: Option<&str>, default_file: Option<&P
             .map_or_else(|| "a file given with --config".to_owned(), |path| path.display().to_string());
         lines.extend([
             "your own     rookery up --vcenter https://vc.example.com --user me@vsphere.local --password-file FILE".to_owned(),
-            "             lets the hatchery work there, rookery up --cds https://cds.example.com -c FILE for a CDS;".to_owned(),
+            "             lets the hatchery work there, rookery up --cds https://cds.example.com -c FILE --guests real for a CDS;".to_owned(),
             "             rookery up --endpoint vc.example.com --user me@vsphere.local --password-file FILE".to_owned(),
             format!("             shows a real fleet, as does [vcenter] in {file}; README.md has them all"),
         ]);
@@ -328,7 +331,7 @@ mod tests {
         machines     4 warm, 1 warming, 2 starting, 3 running, 1 finished, 1 kept
         capacity     5/16 workers, 12/64 CPUs, 24576/unlimited MB
         addresses    11 of 61 used
-        guests       run real programs of this machine, each shut off from it
+        guests       run real programs of this machine, which cannot change it
         trouble      on purpose, on both sides
         kept         brave-curie (off) until 16:00:00 UTC: curious
         to be kept   1 of 2 failed workers of model debian-12: curious
@@ -341,7 +344,7 @@ mod tests {
                        rookery hatchery status --name nest; rookery explain JOB --name nest
                        rookery vm hold --model debian-12 --for 10m --reason curious --name nest; rookery vm holds --name nest
         your own     rookery up --vcenter https://vc.example.com --user me@vsphere.local --password-file FILE
-                     lets the hatchery work there, rookery up --cds https://cds.example.com -c FILE for a CDS;
+                     lets the hatchery work there, rookery up --cds https://cds.example.com -c FILE --guests real for a CDS;
                      rookery up --endpoint vc.example.com --user me@vsphere.local --password-file FILE
                      shows a real fleet, as does [vcenter] in /home/me/.config/rookery/rookery.toml; README.md has them all
 
@@ -416,14 +419,14 @@ mod tests {
     #[test]
     fn the_page_of_a_hatchery_for_a_real_cds() {
         let (vcenter, cds) = (Side::Simulated("http://127.0.0.1:1"), Side::Real("https://cds.example.com"));
-        insta::assert_snapshot!(real(vcenter, cds, None, Some(Guests::Scripted)), @r"
+        insta::assert_snapshot!(real(vcenter, cds, None, Some(Guests::Real)), @r"
         Rookery VERSION: a hatchery at work between a simulated vCenter and the CDS at https://cds.example.com
 
         queue        2 wait, 0 are served
         machines     0 warm, 0 warming, 0 starting, 1 running, 0 finished, 0 kept
         capacity     0/unlimited workers, 0/unlimited CPUs, 0/unlimited MB
         addresses    from DHCP
-        guests       are scripted: workers are played, nothing runs for real
+        guests       run jobs of that CDS on this machine: they share its network and read what anybody may read
 
         try it       in another terminal; the vCenter and all workers in it go when this ends:
                        export GOVC_URL=http://me:simulated@127.0.0.1:1/sdk

@@ -47,6 +47,12 @@ pub(super) fn check(args: &Args) -> Result<(), WrongArguments> {
     refuse(args.dump.is_some() && vcenter && cds, "--dump", "nothing is simulated that could be written");
     let own_guests = "what runs in the guests of a real vCenter is not for us to choose";
     refuse(vcenter && args.guests != Wish::Auto, "--guests", own_guests);
+    let here = cds && !vcenter;
+    let surprise = "the jobs of a real CDS would run on this machine, share its network and read files that anybody may \
+                    read; say --guests real if that is meant, best on a throw-away machine, or name a --vcenter";
+    refuse(here && args.guests == Wish::Auto, "--guests", surprise);
+    let played = "played workers give up the jobs of a real CDS; --guests real runs them on this machine";
+    refuse(here && args.guests == Wish::Scripted, "--guests", played);
     let neither = !vcenter && !cds;
     refuse(
         neither && real.hatchery.is_some(),
@@ -126,10 +132,10 @@ mod tests {
         check("--jobs 3 --exit --faults --dump d --guests real --every 1", &[]);
         check("--vcenter vc --jobs 3 --exit --fail-every 2 --faults --dump d --listen 192.0.2.1:80", &[]);
         check("--vcenter vc -c f --template a --template b --take-over", &[]);
-        check("--cds http://cds -c f --exit --faults --dump d --guests scripted --template a", &[]);
+        check("--cds http://cds -c f --exit --faults --dump d --guests real --template a", &[]);
         check("--vcenter vc --cds http://cds -c f", &[]);
         check(
-            "--cds http://cds -c f --jobs 3 --every 1 --fail-every 2",
+            "--cds http://cds -c f --guests real --jobs 3 --every 1 --fail-every 2",
             &["--jobs", "--every", "--fail-every"],
         );
         check("--vcenter vc --cds http://cds -c f --faults --dump d", &["--faults", "--dump"]);
@@ -140,8 +146,26 @@ mod tests {
             &["--template", "--take-over", "--listen"],
         );
         check("--vcenter vc --listen 0.0.0.0:80", &["--listen"]);
-        check("--cds cds.example.org -c f", &["--cds"]);
-        check("--cds https://me:secret@cds -c f", &["--cds"]);
+        check("--cds cds.example.org -c f --guests real", &["--cds"]);
+        check("--cds https://me:secret@cds -c f --guests real", &["--cds"]);
+    }
+
+    #[test]
+    fn jobs_of_a_real_cds_run_on_this_machine_only_if_somebody_says_so() {
+        check("--cds http://cds -c f --guests real", &[]);
+        check("--vcenter vc --cds http://cds -c f", &[]);
+        let refused = |arguments: &str| {
+            let error = super::check(&args(arguments)).expect_err("nobody asked for it");
+            error.to_string()
+        };
+        for arguments in ["--cds http://cds -c f", "--cds http://cds -c f --guests auto"] {
+            let why = refused(arguments);
+            for word in ["--guests real", "network", "files", "throw-away machine"] {
+                assert!(why.contains(word), "{why}");
+            }
+        }
+        let why = refused("--cds http://cds -c f --guests scripted");
+        assert!(why.contains("give up the jobs of a real CDS"), "{why}");
     }
 
     #[test]

@@ -414,7 +414,7 @@ async fn the_jobs_of_a_real_cds_run_in_a_simulated_vcenter() {
     let text = lab.settings_text().replace(&lab.cds_url, "https://cds.example.org");
     lab.close().await;
     let file = desk.file("hatchery.toml", &text);
-    let mut up = desk.up(&["--cds", &cds.url, "-c", &file]).start();
+    let mut up = desk.up(&["--cds", &cds.url, "-c", &file, "--guests", "real"]).start();
     let mut said = String::new();
     while !said.contains("/mon/version") {
         said = format!("{said}{}\n", up.line().await);
@@ -442,6 +442,9 @@ async fn the_jobs_of_a_real_cds_run_in_a_simulated_vcenter() {
             &format!("between a simulated vCenter and the CDS at {}", cds.url),
             "queue        0 wait, 0 are served",
             " of 14 used",
+            &format!("jobs of the CDS at {} run on this machine. They share its network", cds.url),
+            "read files that anybody may read",
+            "use a throw-away machine",
         ],
     );
     for secret in ["v1-token", "v2-token"] {
@@ -485,7 +488,8 @@ async fn what_is_wrong_with_a_real_cds_is_one_clear_error() {
     let text = lab.settings_text();
     lab.close().await;
     let right = desk.file("right.toml", &text);
-    let up = |file: &str, more: &[&str]| desk.up(&["--cds", &cds.url, "-c", file]).and(more);
+    let up =
+        |file: &str, more: &[&str]| desk.up(&["--cds", &cds.url, "-c", file, "--guests", "real"]).and(more);
     let check = async |program: Program, code: i32, words: &[&str]| {
         let outcome = program.run().await;
         assert_said(&outcome, code, words);
@@ -497,8 +501,13 @@ async fn what_is_wrong_with_a_real_cds_is_one_clear_error() {
     };
     check(up(&right, &["--jobs", "3"]), 2, &["--jobs: a real CDS has jobs of its own"]).await;
     check(desk.up(&["--cds", &cds.url]), 2, &["--hatchery"]).await;
-    check(desk.up(&["--cds", "http://me:pass@cds", "-c", &right]), 2, &["--cds: holds a user or password"])
-        .await;
+    let secret = ["--cds", "http://me:pass@cds", "-c", &right, "--guests", "real"];
+    check(desk.up(&secret), 2, &["--cds: holds a user or password"]).await;
+    // It took the jobs of a real CDS and ran them on whatever machine it was tried on.
+    let unasked = ["--cds", &cds.url, "-c", &right];
+    let why =
+        ["--guests: the jobs of a real CDS would run on this machine", "--guests real", "throw-away machine"];
+    check(desk.up(&unasked), 2, &why).await;
     check(
         up(&desk.file("token.toml", &text.replace("v2-token", "other")), &[]),
         1,
@@ -509,4 +518,20 @@ async fn what_is_wrong_with_a_real_cds_is_one_clear_error() {
     let nothing = nothing.replace("\"debian12\"", "\"a/b\"").replace("\"rocky9\"", "\"a/c\"");
     check(up(&desk.file("nothing.toml", &nothing), &[]), 2, &["template: the file names none", "--template"])
         .await;
+}
+
+#[tokio::test]
+async fn a_simulated_vcenter_says_what_programs_in_local_guests_can_reach() {
+    let arguments = ["sim", "vcenter", "--listen", "127.0.0.1:0", "--no-tls", "--allow-local-exec"];
+    let mut sim = Program::new(&arguments).with("PATH", "/usr/bin:/bin").start();
+    let line = sim.line().await;
+    assert!(line.starts_with("serving http://127.0.0.1:"), "{line}");
+    sim.signal("TERM");
+    let reach = ["share its network", "read files that anybody may read", "use a throw-away machine"];
+    assert_said(&sim.end().await, 0, &reach);
+    // Without the flag nothing runs here, and there is nothing to say.
+    let mut quiet = Program::new(&["sim", "vcenter", "--listen", "127.0.0.1:0", "--no-tls"]).start();
+    quiet.line().await;
+    quiet.signal("TERM");
+    assert_eq!(quiet.end().await.stderr, "");
 }
