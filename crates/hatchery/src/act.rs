@@ -37,7 +37,7 @@ use crate::trouble::Troubles;
 use crate::wanted::Wanted;
 
 pub use delete::Deletion;
-pub use hold::Held;
+pub use hold::{Attempt, Held};
 
 /// All that acts need. Clones share it.
 #[derive(Debug, Clone)]

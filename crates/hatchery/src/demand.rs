@@ -10,8 +10,8 @@ mod v2;
 
 pub use reference::AsCodeRef;
 pub use refusal::Refusal;
-pub use v1::{V1Choice, can_spawn, decide_v1, fetched_model_fits};
-pub use v2::decide_v2;
+pub use v1::{V1Choice, can_spawn, decide_v1, fetched_model_fits, v1_names_our_model};
+pub use v2::{decide_v2, v2_names_our_model};
 
 /// The only type of model that this hatchery runs.
 pub const MODEL_TYPE: &str = "vsphere";
@@ -200,8 +200,12 @@ fn is_waiting(status: &str) -> Result<(), Refusal> {
     if status == WAITING { Ok(()) } else { Err(Refusal::NotWaiting { status: status.to_owned() }) }
 }
 
+fn runs_here(model_type: &str) -> bool {
+    model_type == MODEL_TYPE
+}
+
 fn is_our_type(model: &str, model_type: &str) -> Result<(), Refusal> {
-    if model_type == MODEL_TYPE {
+    if runs_here(model_type) {
         return Ok(());
     }
     Err(Refusal::ModelType { model: model.to_owned(), model_type: model_type.to_owned() })

@@ -8,6 +8,7 @@ use rookery_cds::{JobDetail, JobId, JobStatus, RequirementKind, V1Job, V1Model, 
 
 use crate::demand::{
     self, AsCodeRef, Refusal, Requirement, Rules, V1Choice, decide_v1, decide_v2, fetched_model_fits,
+    v1_names_our_model, v2_names_our_model,
 };
 use crate::model::Runs;
 use crate::plan::Demand;
@@ -54,7 +55,23 @@ pub fn resolve(
         },
         Known::V2(detail) => v2_runs(detail, rules),
     };
-    Resolved::Demand(Demand { job: job.clone(), queued, project, runs: runs.map(Arc::new) })
+    let names_our_model = names_our_model(known, rules, short, fetched);
+    Resolved::Demand(Demand { job: job.clone(), queued, project, runs: runs.map(Arc::new), names_our_model })
+}
+
+/// Whether a job names a model of this hatchery. Of a model that could not be read nobody knows whose it is.
+fn names_our_model(known: &Known, rules: &Rules, short: &[demand::V1Model], fetched: &Fetched) -> bool {
+    let is_ours = |model: &V2Model| v2_names_our_model(&short_v2(model), rules);
+    match known {
+        Known::V1(v1) => {
+            let is_ours = |reference: &AsCodeRef| match fetched.get(reference) {
+                Some(Ok(model)) => is_ours(model),
+                Some(Err(_)) | None => false,
+            };
+            v1_names_our_model(&short_job(v1), short, &is_ours)
+        }
+        Known::V2(detail) => detail.model.as_ref().is_some_and(is_ours),
+    }
 }
 
 fn v1_runs(

@@ -168,6 +168,8 @@ pub enum SpawnInfo {
     Starts { hatchery: String, worker: String, model: String },
     /// A worker could not be started.
     SpawnFailed { hatchery: String, model: String, after: Duration, error: String },
+    /// No worker is started yet.
+    Waits { hatchery: String, why: String },
     /// The model should not be used any more.
     DeprecatedModel { model: String },
 }
@@ -175,6 +177,12 @@ pub enum SpawnInfo {
 impl SpawnInfo {
     fn wire(&self, now: Timestamp) -> Value {
         let (id, args) = match self {
+            // Without its own type CDS shows it as plain information.
+            Self::Waits { hatchery, why } => {
+                let text = format!("hatchery {hatchery:?} does not start a worker yet: {why}");
+                let message = json!({"id": "MsgSpawnInfoJobError", "args": [text], "type": "Warning"});
+                return json!({"api_time": ZERO_TIME, "remote_time": now, "message": message});
+            }
             Self::Starts { hatchery, worker, model } => {
                 ("MsgSpawnInfoHatcheryStarts", vec![hatchery.clone(), worker.clone(), model.clone()])
             }
@@ -336,6 +344,15 @@ mod tests {
         assert_eq!(read("\"os-architecture\""), RequirementKind::OsArchitecture);
         assert_eq!(read("\"flavor\""), RequirementKind::Flavor);
         assert_eq!(read("\"gpu\""), RequirementKind::Other("gpu".into()));
+    }
+
+    // It was told as a failed start, which CDS shows in red.
+    #[test]
+    fn that_a_job_waits_is_a_warning_and_no_failed_start() {
+        let info = SpawnInfo::Waits { hatchery: "h".into(), why: "no address is free".into() };
+        let wire = info.wire("2026-06-23T09:10:02Z".parse().unwrap());
+        let text = "hatchery \"h\" does not start a worker yet: no address is free";
+        assert_eq!(wire["message"], json!({"id": "MsgSpawnInfoJobError", "args": [text], "type": "Warning"}));
     }
 
     #[test]

@@ -39,6 +39,15 @@ impl Hands {
         stopped.map_err(|source| ActError::failed("stop", machine, source))
     }
 
+    /// Whether a VM is off, or gone, as a read tells now.
+    pub async fn is_off(&self, machine: &MachineId) -> Result<bool, ActError> {
+        match self.fresh("look at the power of", machine).await {
+            Ok(fresh) => Ok(fresh.power == Some(Power::Off)),
+            Err(ActError::Gone { .. }) => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Waits until a VM has gone off by itself. The inventory tells, and vCenter confirms: an inventory that lags behind
     /// shows a VM off that was just started.
     pub async fn wait_off(&self, machine: &MachineId, within: Duration) -> Result<(), WaitError> {

@@ -1,11 +1,14 @@
 //! Holding a job while a worker is started for it: booked (V1) or taken (V2).
 
+use std::future::Future;
 use std::time::Duration;
 
 use rookery_cds::{
     CdsError, InfoLevel, JobId, JobStatus, RunJob, SpawnInfo, V1, V1Job, V1JobId, V2JobId, WorkerStatus,
 };
 use rookery_daemon::telemetry::chain;
+use rookery_fleet::MachineId;
+use rookery_fleet_vsphere::ActError;
 use tokio::time::sleep;
 use tracing::{debug, info, warn};
 
@@ -27,6 +30,24 @@ pub struct Held {
     job: JobId,
 }
 
+/// The worker that a job was held for, as far as there is one.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Attempt<'a> {
+    /// Its name; empty if it has none yet.
+    pub worker: &'a str,
+    /// Its machine.
+    pub machine: Option<&'a MachineId>,
+}
+
+/// Why it could not be found out whose a job is, or it could not be released.
+#[derive(Debug, thiserror::Error)]
+enum Unreleased {
+    #[error(transparent)]
+    Cds(#[from] CdsError),
+    #[error(transparent)]
+    Vm(#[from] ActError),
+}
+
 impl Crew {
     /// Takes a job. That somebody else was faster is [`CdsError::is_lost_race`] or [`CdsError::is_gone`].
     pub(super) async fn hold(&self, job: &JobId) -> Result<Held, CdsError> {
@@ -37,52 +58,95 @@ impl Crew {
         Ok(Held { job: job.clone() })
     }
 
-    /// Gives a job back that may be ours although nobody told us so: CDS would offer it to nobody for minutes. It is read
-    /// first, since it may as well be somebody else's.
+    /// Gives a job back that may be ours although nobody told us so: CDS would offer it to nobody for minutes.
     pub(super) async fn let_go(&self, job: &JobId, lost: &CdsError) {
         if !lost.may_have_happened() {
             return;
         }
-        if self.surely_release(job, "").await.is_none() {
+        if self.surely_release(job, &Attempt::default(), async {}).await.is_none() {
             warn!(%job, "job may be ours, and cannot be read; CDS offers it again by itself");
         }
     }
 
-    /// Gives a job back if it is ours, and says whether it was; none if CDS did not answer for a while.
-    async fn surely_release(&self, job: &JobId, worker: &str) -> Option<bool> {
+    /// Gives a job back if it is ours, and says whether it was; none if that could not be found out for a while. The news
+    /// are told before, once, and only if it is ours.
+    async fn surely_release(
+        &self,
+        job: &JobId,
+        attempt: &Attempt<'_>,
+        news: impl Future<Output = ()>,
+    ) -> Option<bool> {
+        let mut news = Some(news);
         for _ in 0..LOOKS {
-            match self.release_if_ours(job, worker).await {
+            match self.release_if_ours(job, attempt, &mut news).await {
                 Ok(released) => return Some(released),
-                Err(error) => debug!(%job, error = %chain(&error), "whose a job is cannot be seen yet"),
+                Err(error) => debug!(%job, error, "whose a job is cannot be seen yet"),
             }
             sleep(PAUSE).await;
         }
         None
     }
 
-    /// Gives a job back that waits for that worker, or for no other one of ours, and says whether it did. Releasing a V2
-    /// job that is over would run it again, and a V1 job may be booked by others, so it is read first.
-    async fn release_if_ours(&self, job: &JobId, worker: &str) -> Result<bool, CdsError> {
-        let released = match job {
-            JobId::V1(id) => self.release_v1_if_ours(*id, worker).await,
-            JobId::V2(id) => self.release_v2_if_ours(id, worker).await,
-        };
-        released.or_else(|error| if error.is_gone() { Ok(false) } else { Err(error) })
-    }
-
-    async fn release_v1_if_ours(&self, id: V1JobId, worker: &str) -> Result<bool, CdsError> {
-        let Some(v1) = self.cds.v1() else { return Ok(false) };
-        let ours = is_booked_by(&v1.job(id).await?, v1.service().await?.id);
-        if ours {
-            if !worker.is_empty() {
-                self.disable_idle(v1, worker).await;
+    /// The only way to release a job. It is read before: CDS releases V1 bookings of other hatcheries as well, and V2 jobs
+    /// whatever their status is, so that a finished one would run again.
+    async fn release_if_ours(
+        &self,
+        job: &JobId,
+        attempt: &Attempt<'_>,
+        news: &mut Option<impl Future<Output = ()>>,
+    ) -> Result<bool, String> {
+        let released: Result<bool, Unreleased> = async {
+            if !self.is_ours(job, attempt).await? {
+                return Ok(false);
             }
-            v1.release(id).await?;
+            if let Some(news) = news.take() {
+                news.await;
+            }
+            match job {
+                JobId::V1(id) => {
+                    let v1 = self.v1()?;
+                    if !attempt.worker.is_empty() {
+                        self.disable_idle(v1, attempt.worker).await;
+                    }
+                    v1.release(*id).await?;
+                }
+                JobId::V2(id) => {
+                    let v2 = self.v2()?;
+                    v2.release(id).await?;
+                }
+            }
+            Ok(true)
         }
-        Ok(ours)
+        .await;
+        match released {
+            Err(Unreleased::Cds(error)) if error.is_gone() => Ok(false),
+            Err(error) => Err(chain(&error)),
+            Ok(released) => Ok(released),
+        }
     }
 
-    /// Disables the V1 worker of a deleted machine if it signed in and never took its job: CDS lets no other worker sign
+    async fn is_ours(&self, job: &JobId, attempt: &Attempt<'_>) -> Result<bool, Unreleased> {
+        let verdict = match job {
+            JobId::V1(id) => {
+                let Some(v1) = self.cds.v1() else { return Ok(false) };
+                let found = v1.job(*id).await?;
+                let service = v1.service().await?.id;
+                if is_booked_by(&found, service) { Verdict::Release } else { Verdict::Keep }
+            }
+            JobId::V2(id) => {
+                let Some(v2) = self.cds.v2() else { return Ok(false) };
+                let found = v2.job(id).await?.job;
+                v2_verdict(&found, &self.wanted().name, attempt.worker)
+            }
+        };
+        match (verdict, attempt.machine) {
+            (Verdict::Release, _) => Ok(true),
+            (Verdict::ReleaseIfOff, Some(machine)) => Ok(self.hands.is_off(machine).await?),
+            (Verdict::ReleaseIfOff, None) | (Verdict::Keep, _) => Ok(false),
+        }
+    }
+
+    /// Disables the V1 worker of a machine that serves its job no more if it signed in and never took its job: CDS lets no other worker sign
     /// in for the job until then. One that CDS does not list has not come so far.
     async fn disable_idle(&self, v1: &V1, worker: &str) {
         let disabled = async {
@@ -93,17 +157,8 @@ impl Crew {
             }
         };
         if let Err(error) = disabled.await {
-            warn!(worker, error = %chain(&error), "worker of a deleted machine could not be disabled");
+            warn!(worker, error = %chain(&error), "worker of a machine that serves its job no more could not be disabled");
         }
-    }
-
-    async fn release_v2_if_ours(&self, id: &V2JobId, worker: &str) -> Result<bool, CdsError> {
-        let Some(v2) = self.cds.v2() else { return Ok(false) };
-        let ours = is_ours(&v2.job(id).await?.job, &self.wanted().name, worker);
-        if ours {
-            v2.release(id).await?;
-        }
-        Ok(ours)
     }
 
     /// Tells the people who wait for the job that its worker is being started.
@@ -129,10 +184,31 @@ impl Crew {
         self.not_told(&held.job, told);
     }
 
-    /// Tells the people who wait for the job that its worker could not be started, and gives it back.
-    pub(super) async fn give_back(&self, held: Held, runs: &Runs, after: Duration, error: &str) {
+    /// Tells the people who wait for the job that its worker could not be started, and gives it back; neither if it has
+    /// become somebody else's meanwhile. The machine is the one that the worker was started in, if there is one.
+    pub(super) async fn give_back(
+        &self,
+        held: Held,
+        worker: &str,
+        machine: Option<&MachineId>,
+        runs: &Runs,
+        after: Duration,
+        error: &str,
+    ) {
+        let job = &held.job;
+        let attempt = Attempt { worker, machine };
+        match self.surely_release(job, &attempt, self.tell_failure(job, runs, after, error)).await {
+            Some(true) => {}
+            Some(false) => {
+                info!(%job, worker, "job of a failed start is not ours any more; it is left alone");
+            }
+            None => warn!(%job, worker, "job could not be released; CDS offers it again by itself"),
+        }
+    }
+
+    async fn tell_failure(&self, job: &JobId, runs: &Runs, after: Duration, error: &str) {
         let hatchery = self.wanted().name.clone();
-        let told = match &held.job {
+        let told = match job {
             JobId::V1(id) => {
                 let (model, error) = (runs.label.clone(), error.to_owned());
                 self.tell_v1(*id, &[SpawnInfo::SpawnFailed { hatchery, model, after, error }]).await
@@ -146,20 +222,7 @@ impl Crew {
                 self.tell_v2(id, InfoLevel::Error, &text).await
             }
         };
-        self.not_told(&held.job, told);
-        let released = match &held.job {
-            JobId::V1(id) => match self.v1() {
-                Ok(v1) => v1.release(*id).await,
-                Err(error) => Err(error),
-            },
-            JobId::V2(id) => match self.v2() {
-                Ok(v2) => v2.release(id).await,
-                Err(error) => Err(error),
-            },
-        };
-        if let Err(error) = released {
-            warn!(job = %held.job, error = %chain(&error), "job could not be released; CDS offers it again by itself");
-        }
+        self.not_told(job, told);
     }
 
     /// Fails a job that was tried too often.
@@ -172,27 +235,28 @@ impl Crew {
         }
     }
 
-    /// Gives the job of a machine that is gone back to the queue, if it is still ours and not over. Nobody else may be at
-    /// work for it.
-    pub async fn free(&self, job: &JobId, worker: &str) -> Ending {
-        match self.surely_release(job, worker).await {
-            Some(true) => info!(%job, worker, "job of a deleted machine is queued again"),
+    /// Gives the job of a machine that serves it no more back to the queue, if it is still ours and not over. Nobody else
+    /// may be at work for it.
+    pub async fn free(&self, job: &JobId, attempt: Attempt<'_>) -> Ending {
+        let worker = attempt.worker;
+        match self.surely_release(job, &attempt, async {}).await {
+            Some(true) => info!(%job, worker, "job of a machine that serves it no more is queued again"),
             Some(false) => {}
             None => {
-                warn!(%job, "job of a deleted machine could not be released; CDS offers it again by itself");
+                warn!(%job, worker, "job of a machine that serves it no more could not be released; CDS offers it again by itself");
             }
         }
         Ending::Done
     }
 
-    /// Tells the people who wait for a job why it waits.
-    pub async fn tell_waiting(&self, job: &JobId, model: &str, why: &str) {
+    /// Tells the people who wait for a job why it waits. V1 has no message for that; its own "unable to run this job" is
+    /// the only one with free text that does not claim that a start has failed.
+    pub async fn tell_waiting(&self, job: &JobId, why: &str) {
         let hatchery = self.wanted().name.clone();
         let told = match job {
             JobId::V1(id) => {
-                let (model, error) = (model.to_owned(), why.to_owned());
-                let after = Duration::ZERO;
-                self.tell_v1(*id, &[SpawnInfo::SpawnFailed { hatchery, model, after, error }]).await
+                let why = why.to_owned();
+                self.tell_v1(*id, &[SpawnInfo::Waits { hatchery, why }]).await
             }
             JobId::V2(id) => {
                 let text = format!("Hatchery {hatchery:?} does not start a worker yet: {why}");
@@ -231,11 +295,34 @@ fn is_booked_by(job: &V1Job, service: i64) -> bool {
     job.status == JobStatus::Waiting && job.booked_by.id == service
 }
 
-/// Whether a job waits for that worker, or for no other one of this hatchery, and is not over.
-fn is_ours(job: &RunJob, hatchery: &str, worker: &str) -> bool {
-    let held = matches!(job.status, JobStatus::Scheduling | JobStatus::Building);
-    let of_worker = job.worker_name.is_empty() || job.worker_name == worker;
-    held && of_worker && job.hatchery_name == hatchery
+/// What is to be done about a V2 job that we held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Release,
+    /// Its worker has taken it, and would go on with it if its VM were not off.
+    ReleaseIfOff,
+    Keep,
+}
+
+/// Whether a V2 job may be released that a worker was started for. The name of a worker is that of the last one that took
+/// it, and stays there when the job is queued again: only of a job that is being built it says whose it is.
+fn v2_verdict(job: &RunJob, hatchery: &str, worker: &str) -> Verdict {
+    let of_worker = !worker.is_empty() && job.worker_name == worker;
+    match job.status {
+        _ if job.hatchery_name != hatchery => Verdict::Keep,
+        JobStatus::Scheduling => Verdict::Release,
+        JobStatus::Building if of_worker => Verdict::ReleaseIfOff,
+        JobStatus::Building
+        | JobStatus::Blocked
+        | JobStatus::Waiting
+        | JobStatus::Retrying
+        | JobStatus::Success
+        | JobStatus::Fail
+        | JobStatus::Stopped
+        | JobStatus::Cancelled
+        | JobStatus::Skipped
+        | JobStatus::Other(_) => Verdict::Keep,
+    }
 }
 
 #[cfg(test)]
@@ -263,15 +350,26 @@ mod tests {
             let text = serde_json::json!({
                 "id": id, "status": status, "hatchery_name": hatchery, "worker_name": worker
             });
-            is_ours(&serde_json::from_value(text).expect("a job"), "ours", "w")
+            v2_verdict(&serde_json::from_value(text).expect("a job"), "ours", "w")
         };
-        assert!(check("Scheduling", "ours", "w"));
-        assert!(check("Building", "ours", "w"));
-        assert!(check("Scheduling", "ours", ""));
+        assert_eq!(check("Scheduling", "ours", ""), Verdict::Release);
+        assert_eq!(check("Scheduling", "ours", "w"), Verdict::Release);
+        assert_eq!(check("Scheduling", "ours", "another"), Verdict::Release, "the worker of an earlier try");
+        assert_eq!(check("Building", "ours", "w"), Verdict::ReleaseIfOff);
+        assert_eq!(check("Building", "ours", "another"), Verdict::Keep, "another worker of ours runs it");
         for over in ["Waiting", "Success", "Fail", "Stopped", "Skipped", "Something"] {
-            assert!(!check(over, "ours", "w"), "{over}: releasing it would run it again");
+            assert_eq!(check(over, "ours", "w"), Verdict::Keep, "{over}: releasing it would run it again");
         }
-        assert!(!check("Building", "theirs", "w"));
-        assert!(!check("Building", "ours", "another"), "another worker of ours runs it");
+        for status in ["Scheduling", "Building"] {
+            assert_eq!(check(status, "theirs", "w"), Verdict::Keep, "{status}");
+        }
+    }
+
+    #[test]
+    fn without_a_worker_nothing_that_is_being_built_is_given_back() {
+        let job = serde_json::json!({
+            "id": "00000000-0000-4000-8000-000000000001", "status": "Building", "hatchery_name": "ours"
+        });
+        assert_eq!(v2_verdict(&serde_json::from_value(job).expect("a job"), "ours", ""), Verdict::Keep);
     }
 }

@@ -92,12 +92,14 @@ impl Crew {
     async fn undo(&self, held: Held, spawn: &Spawn, begun: Instant, failure: Failure) -> Ending {
         self.metrics.start_failed();
         warn!(job = %spawn.job, vm = %spawn.name, error = %failure.error, "worker could not be started");
-        if let Some((machine, _)) = &failure.doomed
+        let machine = failure.doomed.as_ref().map(|(machine, _)| machine);
+        if let Some(machine) = machine
             && let Err(error) = self.hands.stop(machine).await
         {
             warn!(vm = %spawn.name, error = %chain(&error), "machine of a failed start could not be stopped");
         }
-        self.give_back(held, &spawn.runs, begun.elapsed(), &failure.error).await;
+        let after = begun.elapsed();
+        self.give_back(held, &spawn.name, machine, &spawn.runs, after, &failure.error).await;
         Ending::Failed(failure)
     }
 

@@ -84,6 +84,39 @@ fn only_a_job_that_waits_and_is_not_booked_is_taken() {
     assert_eq!(decide_v1(&job(&[]), &[model("a")], &rules()), Ok(V1Choice::Model(0)));
 }
 
+// Every hatchery is shown V1 jobs without a model, and wrote on them that it could not run them.
+#[test]
+fn a_job_is_named_for_us_by_a_model_of_ours_alone() {
+    let docker = V1Model { model_type: "docker".to_owned(), ..model("container") };
+    let models = [model("debian"), docker];
+    let ours = AsCodeRef::parse(AS_CODE).unwrap();
+    let check = |requirements: &[(&str, &str)]| {
+        v1_names_our_model(&job(requirements), &models, &|reference| *reference == ours)
+    };
+    for named in ["debian", "team/debian", "team/debian --port=1", AS_CODE] {
+        assert!(check(&[("model", named)]), "{named}");
+        assert!(check(&[("binary", "git"), ("model", named)]), "{named}");
+    }
+    assert!(!check(&[]), "a job without a model");
+    assert!(!check(&[("binary", "git"), ("flavor", "large")]));
+    for other in ["rocky", "other/debian", "container", "PRJ/github/org/app/other", "PRJ//org/app/x"] {
+        assert!(!check(&[("model", other)]), "{other}");
+    }
+}
+
+#[test]
+fn a_v2_job_is_named_for_us_by_type_and_system() {
+    for (model_type, os_arch, expected) in [
+        ("vsphere", "linux/amd64", true),
+        ("docker", "linux/amd64", false),
+        ("vsphere", "windows/amd64", false),
+    ] {
+        let model =
+            V2Model { name: "m".to_owned(), model_type: model_type.to_owned(), os_arch: os_arch.to_owned() };
+        assert_eq!(v2_names_our_model(&model, &rules()), expected, "{model_type} {os_arch}");
+    }
+}
+
 #[test]
 fn a_job_s_region_must_be_ours_whatever_its_model() {
     let wrong = |own: &str| Refusal::WrongRegion { wanted: "gra".to_owned(), own: own.to_owned() };

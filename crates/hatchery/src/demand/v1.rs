@@ -3,7 +3,8 @@
 
 use super::reference::first_word;
 use super::{
-    AsCodeRef, Refusal, Requirement, RequirementKind, Rules, V1Job, V1Model, V2Model, is_our_type, is_waiting,
+    AsCodeRef, Refusal, Requirement, RequirementKind, Rules, V1Job, V1Model, V2Model, is_our_type,
+    is_waiting, runs_here,
 };
 
 /// A model that failed more often in a row is not tried.
@@ -51,6 +52,17 @@ pub fn decide_v1(job: &V1Job, models: &[V1Model], rules: &Rules) -> Result<V1Cho
         }
     }
     Ok(V1Choice::None(reasons))
+}
+
+/// Whether a V1 job names a model of this hatchery: one of the API's own, or one in a repository that was read.
+pub fn v1_names_our_model(job: &V1Job, models: &[V1Model], is_ours: &dyn Fn(&AsCodeRef) -> bool) -> bool {
+    values(job, &RequirementKind::Model).any(|required| match AsCodeRef::required(required) {
+        Ok(Some(reference)) => is_ours(&reference),
+        Ok(None) => {
+            models.iter().any(|model| runs_here(&model.model_type) && is(model, first_word(required)))
+        }
+        Err(_) => false,
+    })
 }
 
 /// The default model of a job that names none: the first, or where it needs programs the first that has one of them.

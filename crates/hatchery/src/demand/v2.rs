@@ -1,6 +1,6 @@
 //! V2 jobs: their model comes with them.
 
-use super::{Refusal, Rules, V2Job, V2Model, is_our_type, is_waiting};
+use super::{Refusal, Rules, V2Job, V2Model, is_our_type, is_waiting, runs_here};
 
 /// Whether a V2 job can be run on its model.
 ///
@@ -25,4 +25,9 @@ pub fn decide_v2(job: &V2Job, model: &V2Model, rules: &Rules) -> Result<(), Refu
         return Err(Refusal::Memory { memory: job.memory.clone() });
     }
     Ok(())
+}
+
+/// Whether a V2 job names a model of this hatchery: of its type, and for one of its systems.
+pub fn v2_names_our_model(model: &V2Model, rules: &Rules) -> bool {
+    runs_here(&model.model_type) && rules.os_arch.contains(&model.os_arch)
 }

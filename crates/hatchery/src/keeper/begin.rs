@@ -1,5 +1,6 @@
 //! Beginning what a pass planned, and asking for what the next one needs.
 
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use tokio::sync::mpsc;
 use tracing::{debug, info, warn};
 
 use super::{Keeper, Message};
-use crate::act::{Deletion, Ending};
+use crate::act::{Attempt, Deletion, Ending};
 use crate::demand::AsCodeRef;
 use crate::flight::{Flight, FlightId, Trace, Work};
 use crate::metrics::Leak;
@@ -155,8 +156,12 @@ impl Keeper {
             return;
         }
         let (crew, worker) = (self.crew.in_the_background(), of.worker.clone());
+        let machine = machine.cloned();
         let id = self.take_off(nameless(Work::Free { job: job.clone() }));
-        self.fly("release of a job", id, async move { crew.free(&job, &worker).await });
+        self.fly("release of a job", id, async move {
+            let attempt = Attempt { worker: &worker, machine: machine.as_ref() };
+            crew.free(&job, attempt).await
+        });
     }
 
     fn disable(&mut self, name: &str) {
@@ -245,13 +250,13 @@ impl Keeper {
 
     /// Tells the users of jobs why they wait.
     fn tell_waiting(&mut self, plan: &Plan) {
-        for Waiting { job, why } in self.state.news.due(&plan.waiting, self.state.now) {
-            let model = self.state.demands.iter().find(|demand| demand.job == *job);
-            let model = model.and_then(|demand| demand.runs.as_ref().ok()).map(|runs| runs.label.clone());
+        let named = self.state.demands.iter().filter(|demand| demand.names_our_model);
+        let named: BTreeSet<_> = named.map(|demand| &demand.job).collect();
+        for Waiting { job, why } in self.state.news.due(&plan.waiting, &named, self.state.now) {
             let (crew, job, why) = (self.crew.clone(), job.clone(), why.to_string());
             info!(%job, why, "job waits");
             self.supervisor.spawn("news for a waiting job", async move {
-                crew.tell_waiting(&job, &model.unwrap_or_default(), &why).await;
+                crew.tell_waiting(&job, &why).await;
             });
         }
     }

@@ -26,11 +26,18 @@ struct Known {
 }
 
 impl News {
-    /// Those whose users are to be told now. Each counts as told.
-    pub(super) fn due<'w>(&mut self, waiting: &'w [Waiting], now: Timestamp) -> Vec<&'w Waiting> {
+    /// Those whose users are to be told now. Each counts as told. `named` are the jobs that name a model of ours: any
+    /// other one may be waiting for somebody else, and nothing is written on it.
+    pub(super) fn due<'w>(
+        &mut self,
+        waiting: &'w [Waiting],
+        named: &BTreeSet<&JobId>,
+        now: Timestamp,
+    ) -> Vec<&'w Waiting> {
         let mut due = Vec::new();
         let mut seen = BTreeSet::new();
-        for one in waiting.iter().filter(|one| concerns(&one.why)) {
+        let ours = |job: &JobId| named.contains(job);
+        for one in waiting.iter().filter(|one| ours(&one.job) && concerns(&one.why)) {
             let word = one.why.as_str();
             let known = self.0.entry(one.job.clone()).or_insert(Known {
                 waits: None,
@@ -86,7 +93,11 @@ mod tests {
         let mut told = Vec::new();
         for (minute, why) in story {
             let waiting: Vec<_> = why.into_iter().map(|why| Waiting { job: job(1), why }).collect();
-            told.extend(news.due(&waiting, at(minute)).into_iter().map(|one| (minute, one.why.as_str())));
+            told.extend(
+                news.due(&waiting, &BTreeSet::from([&job(1)]), at(minute))
+                    .into_iter()
+                    .map(|one| (minute, one.why.as_str())),
+            );
         }
         told
     }
@@ -131,10 +142,13 @@ mod tests {
             Waiting { job: job(3), why: Why::Refused(Refusal::NoRegion) },
             Waiting { job: job(4), why: Why::Served { machine: "w".to_owned() } },
             Waiting { job: job(5), why: Why::RoomIsAsked },
+            Waiting { job: job(6), why: unknown_flavor() },
         ];
+        let jobs_of_ours: Vec<_> = (1..=5).map(job).collect();
+        let named = jobs_of_ours.iter().collect();
         let mut news = News::default();
         let jobs = |due: Vec<&Waiting>| due.into_iter().map(|one| one.job.clone()).collect::<Vec<_>>();
-        assert_eq!(jobs(news.due(&waiting, at(0))), [job(1), job(2)]);
-        assert_eq!(jobs(news.due(&waiting, at(30))), []);
+        assert_eq!(jobs(news.due(&waiting, &named, at(0))), [job(1), job(2)]);
+        assert_eq!(jobs(news.due(&waiting, &named, at(30))), []);
     }
 }

@@ -28,6 +28,8 @@ pub struct Demand {
     pub project: String,
     /// What it runs on, or why it cannot.
     pub runs: Result<Arc<Runs>, Refusal>,
+    /// Whether it names a model of this hatchery. A V1 job without a model is offered to every hatchery.
+    pub names_our_model: bool,
 }
 
 /// A worker to start for a job.

@@ -264,7 +264,13 @@ fn demand(number: u32) -> Demand {
 }
 
 fn wants(job: JobId, runs: Runs) -> Demand {
-    Demand { job, queued: Some(at("11:50:00")), project: "P".to_owned(), runs: Ok(runs.into()) }
+    Demand {
+        job,
+        queued: Some(at("11:50:00")),
+        project: "P".to_owned(),
+        runs: Ok(runs.into()),
+        names_our_model: true,
+    }
 }
 
 /// A V1 model of the group `g` that is registered.

@@ -98,7 +98,7 @@ async fn an_unknown_size_is_refused_before_the_job_is_held_and_its_user_is_told(
     let scene = lab.hatch().await;
     for (asked, words) in [
         (job(Lab::DEBIAN, Some("gigantic")), "does not start a worker yet"),
-        (v1_job(Lab::DEBIAN, Some("gigantic")), "MsgSpawnInfoHatcheryErrorSpawn"),
+        (v1_job(Lab::DEBIAN, Some("gigantic")), "MsgSpawnInfoJobError"),
     ] {
         let id = lab.enqueue(asked).await;
         eventually("its user can read why", async || told(&lab.job(&id).await).contains("gigantic")).await;
