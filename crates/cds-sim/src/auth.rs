@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::config::{BuiltinConsumer, HatcheryConsumer, SHARED};
+use crate::headers::http_date;
 use crate::io::{Reply, Request};
 use crate::job::Protocol;
 use crate::refusal::Refusal;
@@ -169,10 +170,19 @@ impl World {
         }))
     }
 
+    /// What a browser would keep of a session.
+    fn cookie(&self, token: &str, until: &str) -> String {
+        let url = self.state.config.url.as_str();
+        let host = url.split_once("://").map_or(url, |(_, rest)| rest).split(['/', ':']).next();
+        let host = host.filter(|host| !host.is_empty()).unwrap_or("127.0.0.1");
+        format!("jwt_token={token}; Path=/; Domain={host}; {until}; HttpOnly; Secure; SameSite=Strict")
+    }
+
     fn signed_in(&self, answer: &Value, token: &str) -> Reply {
+        let ends = http_date(self.after(self.state.config.times.session));
         Reply::json(200, answer)
             .with("x-api-pub-signing-key", self.key.public())
-            .with("set-cookie", format!("jwt_token={token}; Path=/; HttpOnly"))
+            .with("set-cookie", self.cookie(token, &format!("Expires={ends}")))
     }
 }
 
@@ -207,7 +217,7 @@ pub(crate) fn sign_out(world: &mut World, call: &Call<'_>) -> Result<Reply, Refu
     if let Some((id, _)) = world.session(call.request) {
         world.state.sessions.remove(&id);
     }
-    Ok(Reply::empty(200))
+    Ok(Reply::json(200, &Value::Null).with("set-cookie", world.cookie("", "Max-Age=0")))
 }
 
 /// What a heartbeat says: an object with the time and its lines.

@@ -32,7 +32,7 @@ pub struct Config {
     pub times: Times,
     /// At which release a job of the second protocol fails.
     pub releases_before_failure: u32,
-    /// Whether a connection ends with its answer, as those of CDS do.
+    /// Whether a connection ends with its answer. CDS itself keeps connections; what stands before it may not.
     pub close_connections: bool,
     /// How many requests are remembered.
     pub remembered_requests: usize,
@@ -57,7 +57,7 @@ impl Default for Config {
             binaries: vec!["git".to_owned(), "gpg".to_owned()],
             times: Times::default(),
             releases_before_failure: 5,
-            close_connections: true,
+            close_connections: false,
             remembered_requests: 10_000,
             seed: 0,
             numbers_after: 0,

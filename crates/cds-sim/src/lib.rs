@@ -15,6 +15,7 @@ mod config;
 mod control;
 mod due;
 mod faults;
+mod headers;
 mod io;
 mod job;
 mod models;

@@ -43,8 +43,8 @@ impl Call<'_> {
     }
 }
 
-/// Answers a request.
-pub(crate) fn answer(world: &mut World, request: &Request, request_id: &str) -> Reply {
+/// Answers a request; nothing if there is no such route.
+pub(crate) fn answer(world: &mut World, request: &Request, request_id: &str) -> Option<Reply> {
     let query = request.query.split('&').filter(|pair| !pair.is_empty());
     let query = query.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
     let query = query.map(|(name, value)| (decode(name, true), decode(value, true))).collect();
@@ -56,11 +56,7 @@ pub(crate) fn answer(world: &mut World, request: &Request, request_id: &str) -> 
         .or_else(|| v1(world, &call, &path))
         .or_else(|| v2(world, &call, &path))
         .or_else(|| worker(world, &call, &path));
-    match answered {
-        Some(Ok(reply)) => reply,
-        Some(Err(refusal)) => refusal.reply(request_id),
-        None => Refusal::NOT_FOUND.from("there is no such route").reply(request_id),
-    }
+    answered.map(|answered| answered.unwrap_or_else(|refusal| refusal.reply(request_id)))
 }
 
 fn anybody(world: &mut World, call: &Call<'_>, path: &[&str]) -> Option<Answer> {

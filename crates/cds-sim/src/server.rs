@@ -9,14 +9,17 @@
 mod websocket;
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::fmt;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt as _, Full, Limited};
-use hyper::body::Incoming;
+use http_body_util::{BodyExt as _, Either, Full, Limited};
+use hyper::body::{Frame, Incoming};
 use hyper::header::{CONNECTION, SEC_WEBSOCKET_ACCEPT, UPGRADE};
 use hyper::service::service_fn;
 use hyper::{Response, StatusCode};
@@ -82,7 +85,26 @@ impl fmt::Debug for Answer {
 #[error("the connection is cut on purpose")]
 struct Cut;
 
-type OutBody = Full<Bytes>;
+/// From this size on an answer comes in chunks, without its length: so Go sends what does not fit its buffer.
+const CHUNKED: usize = 2049;
+
+type OutBody = Either<Full<Bytes>, Unsized>;
+
+/// A body whose size is not told beforehand.
+#[derive(Debug)]
+struct Unsized(Option<Bytes>);
+
+impl hyper::body::Body for Unsized {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(self.0.take().map(Frame::data).map(Ok))
+    }
+}
 
 impl Running {
     /// Runs a world until the supervisor stops it. `clock` tells its time.
@@ -309,7 +331,12 @@ fn response(reply: &Reply) -> Result<Response<OutBody>, Cut> {
         Body::Empty | Body::Socket(_) => Bytes::new(),
         Body::Cut => return Err(Cut),
     };
-    let mut response = Response::new(Full::new(content));
+    let body = if content.len() < CHUNKED {
+        Either::Left(Full::new(content))
+    } else {
+        Either::Right(Unsized(Some(content)))
+    };
+    let mut response = Response::new(body);
     *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     for (name, value) in &reply.headers {
         if let Ok(value) = value.parse() {

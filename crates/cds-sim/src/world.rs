@@ -18,7 +18,7 @@ use crate::record::{Entry, Record};
 use crate::sockets::Socket;
 use crate::token::SigningKey;
 use crate::workers::Worker;
-use crate::{control, due, route, sockets};
+use crate::{control, due, headers, route, sockets};
 
 /// A CDS API and all that it knows.
 #[derive(Debug)]
@@ -161,9 +161,12 @@ impl World {
         };
         let fault = self.faults.meet(request, &mut self.state.random);
         let mut entry = Entry::new(self.now, request, self.who(request));
-        let mut reply = match fault.as_ref().and_then(|fault| fault.instead(&request_id)) {
-            Some(instead) => instead,
-            None => route::answer(self, request, &request_id),
+        let instead = fault.as_ref().and_then(|fault| fault.instead(&request_id));
+        let answered = instead.or_else(|| route::answer(self, request, &request_id));
+        let delay = fault.as_ref().and_then(crate::faults::Trouble::delay);
+        let mut reply = match answered {
+            Some(reply) => headers::dress(reply, request, self.now, &request_id, delay.unwrap_or_default()),
+            None => headers::without_route(request, self.now),
         };
         entry.status = reply.status;
         if fault.as_ref().is_some_and(crate::faults::Trouble::loses_the_reply) {
@@ -171,27 +174,16 @@ impl World {
         }
         entry.cut = reply.body == crate::io::Body::Cut;
         self.record.add(entry);
-        let reply = self.dress(reply, request_id);
-        match fault.and_then(|fault| fault.delay()) {
+        if self.state.config.close_connections && !matches!(reply.body, crate::io::Body::Socket(_)) {
+            reply = reply.with("connection", "close".to_owned());
+        }
+        match delay {
             Some(delay) => {
                 let at = self.now.saturating_add(delay).unwrap_or(self.now);
                 self.held.insert((at, id), reply);
             }
             None => self.replies.push((id, reply)),
         }
-    }
-
-    /// Headers that every answer has.
-    fn dress(&self, reply: Reply, request_id: String) -> Reply {
-        let mut reply = reply
-            .with("request-id", request_id)
-            .with("x-api-time", self.now.to_string())
-            .with("x-api-nanoseconds-time", self.now.as_nanosecond().to_string())
-            .with("etag", self.now.as_second().to_string());
-        if self.state.config.close_connections && !matches!(reply.body, crate::io::Body::Socket(_)) {
-            reply = reply.with("connection", "close".to_owned());
-        }
-        reply
     }
 
     pub(crate) fn reply(&mut self, id: RequestId, reply: Reply) {

@@ -70,7 +70,7 @@ pub(crate) enum Repeat {
 pub(crate) struct Answer {
     pub(crate) what: String,
     pub(crate) api_key: Option<String>,
-    body: Bytes,
+    pub(crate) body: Bytes,
 }
 
 impl Call {
@@ -125,6 +125,18 @@ impl Answer {
 }
 
 impl Api {
+    pub(crate) fn new(
+        address: ApiAddress,
+        dial: Arc<dyn Dial>,
+        user_agent: &str,
+        clock: Clock,
+        request_timeout: Duration,
+    ) -> Self {
+        let http = Http::new(address.endpoint(), Arc::clone(&dial), user_agent);
+        let (requests, ahead) = (Tally::default(), AtomicI64::default());
+        Self { address, dial, http, clock, request_timeout, requests, ahead }
+    }
+
     /// What time it is by the clock of the API.
     pub(crate) fn now(&self) -> Timestamp {
         let ahead = SignedDuration::from_secs(self.ahead.load(Ordering::Relaxed));

@@ -1,14 +1,13 @@
 //! The two conversations that a hatchery may have with one CDS.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use rookery_daemon::{Clock, Tally};
-use rookery_dial::{Dial, Http};
+use rookery_dial::Dial;
 use secrecy::SecretString;
 
 use crate::address::ApiAddress;
@@ -46,7 +45,6 @@ pub struct Options {
 pub struct Cds {
     v1: Option<V1>,
     v2: Option<V2>,
-    requests: Tally,
     api: Arc<Api>,
 }
 
@@ -54,30 +52,20 @@ impl Cds {
     /// Does nothing yet: each conversation signs in with its first call.
     pub fn new(options: Options) -> Self {
         let Options { api, dial, identity, v1, v2, request_timeout, user_agent, clock, mut random } = options;
-        let requests = Tally::default();
-        let http = Http::new(api.endpoint(), Arc::clone(&dial), &user_agent);
-        let api = Arc::new(Api {
-            address: api,
-            dial,
-            http,
-            clock,
-            request_timeout,
-            requests: requests.clone(),
-            ahead: AtomicI64::default(),
-        });
+        let api = Arc::new(Api::new(api, dial, &user_agent, clock, request_timeout));
         let identity = Arc::new(identity);
         let mut seed = || StdRng::seed_from_u64(random.random());
         let v1 =
             v1.map(|token| V1::new(Session::new(Arc::clone(&api), Arc::clone(&identity), token), seed()));
         let v2 = v2.map(|token| V2::new(Session::new(Arc::clone(&api), identity, token), seed()));
-        Self { v1, v2, requests, api }
+        Self { v1, v2, api }
     }
 
     /// How many requests were sent, by what they do and by what came of them ([`CdsError::as_str`], or `done`).
     ///
     /// [`CdsError::as_str`]: crate::CdsError::as_str
     pub fn requests(&self) -> &Tally {
-        &self.requests
+        &self.api.requests
     }
 
     /// What time it is by the clock of CDS, as its last answer told; by ours before the first.

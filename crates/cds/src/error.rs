@@ -188,6 +188,9 @@ impl CdsError {
             | HttpError::Broken(_)
             | HttpError::TooLarge { .. }
             | HttpError::Damaged(_)) => Self::Lost { what, source },
+            source @ HttpError::UnknownEncoding(_) => {
+                Self::NotUnderstood { what, reason: source.to_string() }
+            }
         }
     }
 

@@ -4,6 +4,7 @@ mod captures;
 mod feeds;
 mod kit;
 mod models;
+mod replays;
 mod retries;
 mod sessions;
 mod settling;

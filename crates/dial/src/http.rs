@@ -1,7 +1,7 @@
 //! HTTP to one server: keep-alive connections and bounded answers.
 
 use std::error::Error as _;
-use std::io::{self, Read};
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -11,7 +11,7 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use hyper::header::{CONTENT_ENCODING, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use hyper::header::{HeaderName, HeaderValue, USER_AGENT};
 use hyper::rt::ReadBufCursor;
 use hyper::{Method, Request, Response, Uri};
 use hyper_util::client::legacy::Client;
@@ -20,6 +20,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 
 use crate::address::Endpoint;
 use crate::dial::{Dial, DialError, Stream};
+use crate::encoding::unpack;
 
 /// Below the minute after which front proxies close silently: reusing such a connection makes a POST ambiguous.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(50);
@@ -44,6 +45,9 @@ pub enum HttpError {
     /// The answer's compression is damaged.
     #[error("the answer's compression is damaged: {0}")]
     Damaged(String),
+    /// The answer came in an encoding that was not offered.
+    #[error("the answer's content encoding is {0:?}; only gzip, deflate and identity can be read")]
+    UnknownEncoding(String),
 }
 
 /// What is sent: all of it at once, or as it comes.
@@ -114,15 +118,14 @@ fn classify(error: &hyper_util::client::legacy::Error) -> HttpError {
     HttpError::Broken(innermost)
 }
 
-/// The body of an answer, decompressed.
+/// The body of an answer, decompressed. That of an error is empty if it cannot be decompressed or kept.
 pub async fn read_whole(response: Response<Incoming>, limit: usize) -> Result<Bytes, HttpError> {
-    let gzip = is_gzip(response.headers());
-    let body = collect(response.into_body(), limit).await?;
-    if gzip { inflate(&body, limit) } else { Ok(body) }
-}
-
-fn is_gzip(headers: &HeaderMap) -> bool {
-    headers.get(CONTENT_ENCODING).is_some_and(|e| e.as_bytes().eq_ignore_ascii_case(b"gzip"))
+    let (head, body) = response.into_parts();
+    let body = match collect(body, limit).await {
+        Err(HttpError::TooLarge { .. }) if !head.status.is_success() => return Ok(Bytes::new()),
+        collected => collected?,
+    };
+    unpack(head.status, &head.headers, body, limit)
 }
 
 async fn collect(mut body: Incoming, limit: usize) -> Result<Bytes, HttpError> {
@@ -136,14 +139,6 @@ async fn collect(mut body: Incoming, limit: usize) -> Result<Bytes, HttpError> {
         collected.extend_from_slice(&data);
     }
     Ok(collected.freeze())
-}
-
-/// A few bytes can claim to be gigabytes: the limit holds for what comes out, too.
-fn inflate(compressed: &[u8], limit: usize) -> Result<Bytes, HttpError> {
-    let mut plain = Vec::new();
-    let mut decoder = flate2::read::MultiGzDecoder::new(compressed).take(limit as u64 + 1);
-    decoder.read_to_end(&mut plain).map_err(|error| HttpError::Damaged(error.to_string()))?;
-    if plain.len() > limit { Err(HttpError::TooLarge { limit }) } else { Ok(plain.into()) }
 }
 
 /// Hands the dialer's streams to hyper.

@@ -8,11 +8,13 @@
 mod address;
 mod certificate;
 mod dial;
+mod encoding;
 mod http;
 mod tls;
 
 pub use address::{Address, Endpoint, InvalidAddress, UserInfo};
 pub use certificate::Certificate;
 pub use dial::{Dial, DialError, Dialing, Stream, TcpDial, presented_certificate};
+pub use encoding::encodings;
 pub use http::{Body, Http, HttpError, read_whole, whole};
 pub use tls::{InvalidThumbprint, Thumbprint, Trust, TrustError};

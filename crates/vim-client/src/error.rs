@@ -39,7 +39,8 @@ impl CallError {
             source @ (HttpError::TimedOut(_)
             | HttpError::Broken(_)
             | HttpError::TooLarge { .. }
-            | HttpError::Damaged(_)) => Self::Lost { method, source },
+            | HttpError::Damaged(_)
+            | HttpError::UnknownEncoding(_)) => Self::Lost { method, source },
         }
     }
 

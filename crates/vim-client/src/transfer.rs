@@ -12,7 +12,8 @@ use bytes::{BufMut, Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::Response;
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
-use rookery_dial::{Body, HttpError};
+use hyper::header::{ACCEPT_ENCODING, HeaderName};
+use rookery_dial::{Body, HttpError, encodings};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
@@ -52,6 +53,11 @@ pub enum TransferError {
     /// Nobody can tell whether everything came.
     #[error("the server does not say how many bytes it sends")]
     NoLength,
+    /// What comes is not the file itself, although nothing else was asked for.
+    #[error(
+        "the server sends the file with content encoding {encoding:?} although it was asked for it as it is"
+    )]
+    Encoded { encoding: String },
 }
 
 impl TransferError {
@@ -60,7 +66,11 @@ impl TransferError {
         match self {
             Self::Stalled { .. } | Self::TooEarly { .. } | Self::NoLength => true,
             Self::Broken { source, .. } | Self::Unanswered(source) => source.is_transient(),
-            Self::Source(_) | Self::SourceShort { .. } | Self::SourceLong { .. } | Self::Sink(_) => false,
+            Self::Source(_)
+            | Self::SourceShort { .. }
+            | Self::SourceLong { .. }
+            | Self::Sink(_)
+            | Self::Encoded { .. } => false,
         }
     }
 }
@@ -246,6 +256,9 @@ impl HttpBody for Fed {
     }
 }
 
+/// A file is wanted byte for byte: a server that is not told so may compress it.
+pub(crate) const AS_IT_IS: [(HeaderName, &str); 1] = [(ACCEPT_ENCODING, "identity")];
+
 /// Whether a server must say beforehand how many bytes it sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Length {
@@ -264,6 +277,10 @@ pub(crate) async fn download<W: AsyncWrite + Unpin>(
     watch: Watch<'_>,
 ) -> Result<u64, TransferError> {
     watch.progress.send_replace(0);
+    let encodings = encodings(response.headers());
+    if !encodings.is_empty() {
+        return Err(TransferError::Encoded { encoding: encodings.join(", ") });
+    }
     let mut body = response.into_body();
     // With a length, hyper takes a stream that ends before it for broken.
     if length == Length::Told && body.size_hint().exact().is_none() {

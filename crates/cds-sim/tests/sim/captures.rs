@@ -1,7 +1,12 @@
 //! Every exchange that was captured with a real server, in its order, against the simulator: the same status, and an
 //! answer of the same shape.
 
-use rookery_cds_sim::{BuiltinConsumer, CodeModel, Config, HatcheryConsumer, NewJob, Requirement};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read as _;
+
+use rookery_cds_sim::{
+    Body, BuiltinConsumer, CodeModel, Config, HatcheryConsumer, NewJob, Reply, Requirement,
+};
 use serde_json::{Value, json};
 
 use super::kit::{Lab, hatchery_key, header, mint, request};
@@ -33,7 +38,16 @@ fn every_captured_exchange_goes_as_it_went() {
     let model = "RIG/rigvcs/gituser/rigrepo/rig-vsphere-model@refs/heads/main";
     let v2_job = lab.enqueue(NewJob::v2("echo", model, "default"));
     let v1_job = String::new();
-    let mut play = Play { lab, v1: String::new(), v2: String::new(), worker: String::new(), v1_job, v2_job };
+    let mut play = Play {
+        lab,
+        v1: String::new(),
+        v2: String::new(),
+        worker: String::new(),
+        v1_job,
+        v2_job,
+        recorded: recorded_headers(),
+        compared: BTreeSet::new(),
+    };
     let exchanges = include_str!("../captures/exchanges.jsonl");
     // The hatchery had been there before: it hears what it said then.
     let before: Value = serde_json::from_str(exchanges.lines().nth(1).unwrap()).unwrap();
@@ -45,6 +59,79 @@ fn every_captured_exchange_goes_as_it_went() {
         played += 1;
     }
     assert_eq!(played, 38);
+    let left: Vec<_> = (0..play.recorded.len()).filter(|at| !play.compared.contains(at)).collect();
+    let left: Vec<_> = left.iter().map(|at| &play.recorded[*at]).collect();
+    assert!(left.iter().all(|left| left["status"] == 401 || left["status"] == 404), "not compared: {left:?}");
+}
+
+#[test]
+fn refusals_have_the_recorded_headers_too() {
+    let mut lab = Lab::new();
+    let mut refused = 0;
+    for recorded in recorded_headers().iter().filter(|recorded| recorded["status"].as_u64() > Some(400)) {
+        let (method, uri) = (recorded["method"].as_str().unwrap(), recorded["route"].as_str().unwrap());
+        let mut call = request("", method, uri, &Value::Null);
+        call.headers.push(("accept-encoding".to_owned(), "gzip".to_owned()));
+        let mut reply = lab.request(call).unwrap();
+        assert_eq!(json!(reply.status), recorded["status"], "{method} {uri}");
+        compare_headers(recorded, &reply);
+        unpack(&mut reply);
+        assert_eq!(reply.value()["id"], if reply.status == 404 { 38 } else { 10 });
+        refused += 1;
+    }
+    assert_eq!(refused, 3);
+}
+
+fn recorded_headers() -> Vec<Value> {
+    let lines = include_str!("../captures/headers.jsonl").lines();
+    lines.map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The same names, and the same values where they do not depend on when and who. Lengths are the shell's matter.
+fn compare_headers(recorded: &Value, reply: &Reply) {
+    let at = format!("{} {}", recorded["method"], recorded["route"]);
+    if reply.status == 101 {
+        return;
+    }
+    let pairs = recorded["headers"].as_array().unwrap().iter();
+    let pairs = pairs.map(|pair| (pair[0].as_str().unwrap().to_lowercase(), pair[1].as_str().unwrap()));
+    let recorded: BTreeMap<_, _> = pairs.filter(|(name, _)| name != "content-length").collect();
+    let ours: BTreeMap<_, _> =
+        reply.headers.iter().map(|(name, value)| ((*name).to_owned(), value.as_str())).collect();
+    assert_eq!(ours.keys().collect::<Vec<_>>(), recorded.keys().collect::<Vec<_>>(), "{at}");
+    for (name, value) in &recorded {
+        match name.as_str() {
+            "content-encoding" | "content-type" | "vary" => assert_eq!(&ours[name], value, "{at} {name}"),
+            "set-cookie" => {
+                let attributes = |cookie: &str| -> Vec<String> {
+                    cookie
+                        .split("; ")
+                        .skip(1)
+                        .map(|part| part.split('=').next().unwrap().to_owned())
+                        .collect()
+                };
+                assert_eq!(attributes(ours[name]), attributes(value), "{at}");
+            }
+            _ => {
+                let digits = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "0");
+                if matches!(name.as_str(), "x-api-time" | "etag") {
+                    assert_eq!(digits(ours[name]), digits(value), "{at} {name}");
+                }
+            }
+        }
+    }
+}
+
+/// What a client would read.
+fn unpack(reply: &mut Reply) {
+    if header(reply, "content-encoding").as_deref() != Some("gzip") {
+        return;
+    }
+    if let Body::Content(content) = &mut reply.body {
+        let mut plain = Vec::new();
+        flate2::read::GzDecoder::new(&content[..]).read_to_end(&mut plain).unwrap();
+        *content = plain.into();
+    }
 }
 
 struct Play {
@@ -54,6 +141,8 @@ struct Play {
     worker: String,
     v1_job: String,
     v2_job: String,
+    recorded: Vec<Value>,
+    compared: BTreeSet<usize>,
 }
 
 impl Play {
@@ -73,12 +162,15 @@ impl Play {
         let uri = uri.replace("/runs/4", &format!("/runs/{}", self.v1_job));
         let session = self.session(method, &uri);
         let mut call = request(&session, method, &uri, &self.body(captured, &uri));
+        call.headers.push(("accept-encoding".to_owned(), "gzip".to_owned()));
         if captured["status"] == 101 {
             call.headers.push(("sec-websocket-key".to_owned(), "x".to_owned()));
         }
         // Two seconds passed before a job was taken, and are in the answer.
         self.lab.pass(if uri.ends_with("/take") { 2 } else { 0 });
-        let reply = self.lab.request(call).unwrap();
+        let mut reply = self.lab.request(call).unwrap();
+        self.same_headers(method, captured["uri"].as_str().unwrap(), &reply);
+        unpack(&mut reply);
         assert_eq!(json!(reply.status), captured["status"], "{method} {uri}: {}", reply.value());
         if reply.status != 101 {
             assert_eq!(header(&reply, "content-type").as_deref(), captured["resp_type"].as_str(), "{uri}");
@@ -95,6 +187,20 @@ impl Play {
         if let Some(session) = header(&reply, "x-cds-jwt") {
             self.worker = session;
         }
+    }
+
+    /// The headers of this route's recorded answer, if it was recorded.
+    fn same_headers(&mut self, method: &str, uri: &str, reply: &Reply) {
+        let path = uri.split('?').next().unwrap();
+        let route = path.replace(V2_JOB, "{uuid}").replace("/queue/workflows/4/", "/queue/workflows/{n}/");
+        let status = json!(reply.status);
+        let recorded = self.recorded.iter().position(|recorded| {
+            (&recorded["method"], &recorded["route"], &recorded["status"])
+                == (&json!(method), &json!(route), &status)
+        });
+        let Some(recorded) = recorded else { return };
+        compare_headers(&self.recorded[recorded], reply);
+        self.compared.insert(recorded);
     }
 
     fn session(&self, method: &str, uri: &str) -> String {

@@ -1,5 +1,6 @@
 //! The shell: real HTTP and websockets, over pipes and on simulated time.
 
+use std::io::Read as _;
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
@@ -8,7 +9,7 @@ use hyper_util::rt::TokioIo;
 use rookery_cds_sim::{Clock, Config, Control, Fault, NewJob, Notice, Running, Status, Trouble, World};
 use rookery_daemon::{Clock as WallClock, Supervisor};
 use serde_json::{Value, json};
-use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, DuplexStream};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
@@ -32,7 +33,7 @@ pub(super) async fn ask(
         hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.expect("a connection");
     let body = if body.is_null() { String::new() } else { body.to_string() };
     let request = hyper::Request::builder().method(method).uri(uri).header("host", "cds.test");
-    let request = request.header("authorization", format!("Bearer {session}"));
+    let request = request.header("authorization", format!("Bearer {session}")).header("connection", "close");
     let request = request.body(Full::new(bytes::Bytes::from(body))).expect("a request");
     let asked = async {
         let response = sender.send_request(request).await.ok()?;
@@ -135,7 +136,7 @@ async fn answers_can_be_late_or_never_come() {
 #[tokio::test(start_paused = true)]
 async fn a_restart_ends_connections_that_idle_or_wait() {
     let supervisor = Supervisor::new();
-    let running = start(Config { close_connections: false, ..config() }, &supervisor);
+    let running = start(config(), &supervisor);
     let (mut sender, idle) =
         hyper::client::conn::http1::handshake(TokioIo::new(running.pipe())).await.unwrap();
     let request =
@@ -194,4 +195,45 @@ async fn a_listener_is_served_and_every_connection_ends_with_its_answer() {
     assert_eq!((status, &said["api_url"]), (200, &json!("http://cds.test")));
     supervisor.shutdown(Duration::from_secs(5)).await.unwrap();
     assert!(running.control(Control::Jobs).await.is_none());
+}
+
+/// The bytes of an answer to a client that offers gzip.
+async fn raw(running: &Running, method: &str, uri: &str, session: &str) -> (String, Vec<u8>) {
+    let mut stream = running.pipe();
+    let request = format!(
+        "{method} {uri} HTTP/1.1\r\nhost: cds\r\nauthorization: Bearer {session}\r\naccept-encoding: gzip\r\n\
+         content-length: 2\r\nconnection: close\r\n\r\n{{}}"
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await.unwrap();
+    let end = answer.windows(4).position(|window| window == b"\r\n\r\n").unwrap() + 4;
+    let body = answer.split_off(end);
+    (String::from_utf8(answer).unwrap(), body)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_offers_gzip_gets_it_even_with_an_empty_answer() {
+    let supervisor = Supervisor::new();
+    let running = start(config(), &supervisor);
+    let session = v2(&running).await;
+    let (head, body) = raw(&running, "POST", "/v2/hatchery/heartbeat", &session).await;
+    assert!(head.starts_with("HTTP/1.1 204 ") && head.contains("content-encoding: gzip\r\n"), "{head}");
+    assert!(!head.contains("content-length") && !head.contains("transfer-encoding"), "{head}");
+    assert_eq!(body, b"");
+
+    let (head, body) = raw(&running, "GET", "/v2/worker", &session).await;
+    assert!(head.contains("content-encoding: gzip\r\n"), "{head}");
+    assert!(head.contains(&format!("content-length: {}\r\n", body.len())), "{head}");
+    let mut plain = String::new();
+    flate2::read::GzDecoder::new(&body[..]).read_to_string(&mut plain).unwrap();
+    assert_eq!(plain, "null");
+
+    // What does not fit Go's buffer comes in chunks.
+    for _ in 0..200 {
+        running.enqueue(NewJob::v2("true", PATH, "rbx")).await.unwrap();
+    }
+    let (head, body) = raw(&running, "GET", "/v2/queue/rbx", &session).await;
+    assert!(head.contains("transfer-encoding: chunked\r\n") && !head.contains("content-length"), "{head}");
+    assert!(body.len() > 2048 && body.ends_with(b"\r\n0\r\n\r\n"));
 }

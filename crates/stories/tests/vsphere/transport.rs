@@ -174,6 +174,30 @@ fn compressed_answers_are_understood_and_damaged_ones_are_errors() {
 }
 
 #[test]
+fn an_error_that_cannot_be_unpacked_keeps_its_status_and_an_unknown_encoding_is_named() {
+    let recorded = recorded();
+    let answer = |status: &str, encoding: &str| {
+        format!("HTTP/1.1 {status}\r\nContent-Encoding: {encoding}\r\nContent-Length: 7\r\n\r\nno vpxd")
+            .into_bytes()
+    };
+    on_paused_time(async {
+        for (answer, expected) in [
+            (answer("502 Bad Gateway", "gzip"), "HTTP status 502"),
+            (answer("500 Internal Server Error", "br"), "HTTP status 500"),
+            (answer("200 OK", "br"), "content encoding is \"br\""),
+        ] {
+            let mut answers = recorded[..3].to_vec();
+            answers.push(answer);
+            let client = connected(answers).await;
+            let time = CurrentTime { this: service_instance() };
+            let error = client.call_once(&time, Duration::from_secs(15)).await.expect_err("no answer");
+            let told = rookery_daemon::telemetry::chain(&error);
+            assert!(told.contains(expected), "{told}");
+        }
+    });
+}
+
+#[test]
 fn an_answer_that_is_too_large_is_refused_compressed_or_not() {
     let recorded = recorded();
     let limit = 256 << 10;

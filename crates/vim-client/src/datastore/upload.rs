@@ -215,7 +215,8 @@ fn is_all_sent(error: &TransferError, size: u64) -> bool {
         | TransferError::Sink(_)
         | TransferError::Broken { .. }
         | TransferError::TooEarly { .. }
-        | TransferError::NoLength => false,
+        | TransferError::NoLength
+        | TransferError::Encoded { .. } => false,
     }
 }
 

@@ -14,6 +14,7 @@ use super::{DatastoreError, DatastoreFiles, FileInfo, FilePath};
 use crate::client::RETRIES;
 use crate::error::CallError;
 use crate::properties::properties_of;
+use crate::transfer::AS_IT_IS;
 
 impl DatastoreFiles {
     /// What a file is like; `None`: there is none.
@@ -60,7 +61,7 @@ impl DatastoreFiles {
         let mut delays = RETRIES.delays(client.fork_random());
         let mut renewed = false;
         loop {
-            let sent = client.send(what, method.clone(), &address, &[], whole(""));
+            let sent = client.send(what, method.clone(), &address, &AS_IT_IS, whole(""));
             let lost = || CallError::Lost { method: what, source: HttpError::TimedOut(deadline) };
             match timeout(deadline, sent).await.unwrap_or_else(|_| Err(lost())) {
                 Ok(response) if is_denied(response.status()) && !renewed => {

@@ -17,7 +17,7 @@ use crate::client::Client;
 use crate::endpoint::Endpoint;
 use crate::error::CallError;
 use crate::properties::properties_of;
-use crate::transfer::{self, Length, TransferError, Watch};
+use crate::transfer::{self, AS_IT_IS, Length, TransferError, Watch};
 
 /// A transfer may take as long as it needs, as long as it moves.
 const STALL: Duration = Duration::from_secs(120);
@@ -92,7 +92,7 @@ pub(super) async fn fetch(
 ) -> Result<u64, GuestFileError> {
     let way = Way::to(client, vm, url).await?;
     let lost = |_| CallError::Lost { method: "GET", source: HttpError::TimedOut(STALL) };
-    let asked = timeout(STALL, way.request("GET", Method::GET, &[], whole("")));
+    let asked = timeout(STALL, way.request("GET", Method::GET, &AS_IT_IS, whole("")));
     let answer = asked.await.map_err(lost)??;
     if !answer.status().is_success() {
         return Err(GuestFileError::Status(answer.status()));

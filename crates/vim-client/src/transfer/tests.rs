@@ -240,6 +240,18 @@ async fn a_download_is_whole_or_an_error() {
 }
 
 #[tokio::test]
+async fn a_file_that_comes_packed_is_refused_instead_of_kept_as_it_came() {
+    let (outcome, sink, _) =
+        get(b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 5\r\n\r\nhello").await;
+    let error = outcome.unwrap_err();
+    assert!(matches!(&error, TransferError::Encoded { encoding } if encoding == "gzip"), "{error:?}");
+    assert_eq!(sink, b"");
+    let (outcome, sink, _) =
+        get(b"HTTP/1.1 200 OK\r\ncontent-encoding: identity\r\ncontent-length: 5\r\n\r\nhello").await;
+    assert_eq!((outcome.unwrap(), sink.as_slice()), (5, b"hello".as_slice()));
+}
+
+#[tokio::test]
 async fn a_receiver_that_fails_is_named() {
     let server = Server::new(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello");
     let response = server.http().send(Method::GET, "/file", &[], whole("")).await.unwrap();
