@@ -13,6 +13,7 @@
 //! | `POST /control/time` `{"advance-seconds": 90}` | lets time pass |
 //! | `POST /control/sessions/expire`, `POST /control/restart` `{"keep-sessions": true}` | ends sessions, connections |
 //! | `POST /control/sockets/drop`, `…/close`, `…/freeze`, `…/thaw` | websockets |
+//! | `GET /control/check` | what is wrong with the world |
 //! | `GET /control/world`, `PUT /control/world` | everything out and in |
 
 pub(crate) mod http;
@@ -73,6 +74,8 @@ pub enum Control {
     },
     /// Nothing is said on websockets any more, or again.
     FreezeSockets(bool),
+    /// What is wrong with the world: `{"findings": […]}`, empty as long as the simulator works.
+    Check,
     /// The whole world.
     Dump,
     /// This world from now on. Connections end.
@@ -149,6 +152,7 @@ pub(crate) fn handle(world: &mut World, control: Control) -> Reply {
             world.sockets_frozen = frozen;
             answer(&done)
         }
+        Control::Check => answer(&json!({ "findings": world.check() })),
         Control::Dump => answer(&world.state),
         Control::Load(dump) => match serde_json::from_value(dump) {
             Ok(state) => {

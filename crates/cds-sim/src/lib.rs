@@ -10,6 +10,7 @@
 //! that the simulator hands out gets its script and sends its log without having to understand JSON.
 
 mod auth;
+mod check;
 mod clock;
 mod config;
 mod control;

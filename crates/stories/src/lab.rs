@@ -1,5 +1,5 @@
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::SignedDuration;
@@ -33,9 +33,30 @@ pub struct Lab {
     pub cds_url: String,
     pub(crate) clock: Clock,
     pub(crate) supervisor: Supervisor,
+    pub(crate) findings: Findings,
     options: LabOptions,
     files: TempDir,
+    closed: bool,
 }
+
+/// What nobody may ever see.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Finding {
+    /// Two workers were started in one machine.
+    SecondWorker {
+        /// Its name.
+        vm: String,
+    },
+    /// A worker lost its machine while it worked.
+    CutDown {
+        /// Its name.
+        vm: String,
+        /// What it worked on.
+        job: String,
+    },
+}
+
+pub(crate) type Findings = Arc<Mutex<Vec<Finding>>>;
 
 /// What a lab is like.
 #[derive(Debug, Clone)]
@@ -190,7 +211,18 @@ impl Lab {
         let cds_clock = rookery_cds_sim::Clock::wall(clock.clone());
         let world = rookery_cds_sim::World::new(config, key, cds_clock.now());
         let cds = rookery_cds_sim::Running::start(world, cds_clock, &supervisor);
-        Self { vcenter, vcenter_url, cds, cds_url, clock, supervisor, options, files }
+        Self {
+            vcenter,
+            vcenter_url,
+            cds,
+            cds_url,
+            clock,
+            supervisor,
+            findings: Findings::default(),
+            options,
+            files,
+            closed: false,
+        }
     }
 
     /// With another vCenter for the hatchery; the lab's own has nothing to do then.
@@ -345,9 +377,36 @@ password = "guest-secret"
         Govc::at(&format!("{with_login}/sdk"))
     }
 
-    /// Ends both simulators.
-    pub async fn close(self) {
+    /// What nobody may ever see, and was seen.
+    pub fn findings(&self) -> Vec<Finding> {
+        self.findings.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Ends both simulators. Nothing may have panicked in them, and both must agree with themselves.
+    pub async fn close(mut self) {
+        assert_eq!(self.findings(), []);
+        self.close_with_findings().await;
+    }
+
+    /// Ends both simulators in a story that has looked at its findings.
+    pub async fn close_with_findings(&mut self) {
+        self.closed = true;
+        let reply = self.vcenter.control(rookery_vim_sim::Control::Check).await.expect("the vCenter runs");
+        let rookery_vim_sim::Body::Text(text) = reply.body else { panic!("an answer is text") };
+        assert_eq!(text, NO_FINDINGS, "the vCenter contradicts itself");
+        let reply = self.cds.control(rookery_cds_sim::Control::Check).await.expect("CDS runs");
+        let rookery_cds_sim::Body::Content(content) = reply.body else { panic!("an answer has content") };
+        assert_eq!(String::from_utf8_lossy(&content), NO_FINDINGS, "CDS contradicts itself");
         self.supervisor.shutdown(Duration::from_secs(10)).await.ok();
+        assert_eq!(self.supervisor.panics(), 0, "a simulator or a guest panicked");
+    }
+}
+
+const NO_FINDINGS: &str = r#"{"findings":[]}"#;
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        assert!(self.closed || std::thread::panicking(), "a story closes its lab, which looks for findings");
     }
 }
 
@@ -355,11 +414,13 @@ impl Scene {
     /// Ends the hatchery as a signal does.
     pub async fn stop(self) {
         self.hatchery.stop().await;
+        assert_eq!(self.supervisor.panics(), 0, "a task of the hatchery panicked");
     }
 
     /// Ends the hatchery as a crash does: nothing is finished, and nobody is told.
     pub async fn crash(self) {
         self.supervisor.shutdown(Duration::ZERO).await.ok();
+        assert_eq!(self.supervisor.panics(), 0, "a task of the hatchery panicked");
     }
 }
 

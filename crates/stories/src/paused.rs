@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -23,6 +23,7 @@ use tokio::net::TcpListener;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, sleep};
 
+use crate::lab::{Finding, Findings};
 use crate::{Govc, Lab, LabOptions, Scene, Vcsim, Wire};
 
 /// A lab on paused time. Workers are part of it: each starts with the program that the hatchery starts in its guest, works
@@ -31,27 +32,7 @@ use crate::{Govc, Lab, LabOptions, Scene, Vcsim, Wire};
 pub struct Stage {
     /// The lab.
     pub lab: Lab,
-    findings: Findings,
 }
-
-/// What nobody may ever see.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Finding {
-    /// Two workers were started in one machine.
-    SecondWorker {
-        /// Its name.
-        vm: String,
-    },
-    /// A worker lost its machine while it worked.
-    CutDown {
-        /// Its name.
-        vm: String,
-        /// What it worked on.
-        job: String,
-    },
-}
-
-type Findings = Arc<Mutex<Vec<Finding>>>;
 
 /// A VM as the vCenter itself has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -137,15 +118,14 @@ impl Stage {
             "http://vcenter.sim".to_owned(),
             "http://cds.sim".to_owned(),
         );
-        let findings = Findings::default();
         let guests = Guests {
             vcenter: lab.vcenter.clone(),
             cds: lab.cds.clone(),
-            findings: Arc::clone(&findings),
+            findings: Arc::clone(&lab.findings),
             supervisor: lab.supervisor.clone(),
         };
         lab.supervisor.spawn("guests", guests.run(lab.vcenter.notices()));
-        Self { lab, findings }
+        Self { lab }
     }
 
     /// Hatcheries that start from now on believe that it is later by that.
@@ -227,7 +207,7 @@ impl Stage {
 
     /// What nobody may ever see, and was seen.
     pub fn findings(&self) -> Vec<Finding> {
-        self.findings.lock().expect("nobody panicked").clone()
+        self.lab.findings()
     }
 
     /// A look at both worlds.

@@ -162,6 +162,7 @@ impl Running {
         let output = async { tokio::join!(rest(self.stdout.take()), rest(self.stderr.take())) };
         let (stdout, stderr) = timeout(PATIENCE, output).await.expect("the program closes its output");
         let status = timeout(PATIENCE, self.child.wait()).await.expect("the program ends");
+        assert!(!stderr.contains("panicked"), "{stderr}");
         Outcome { code: status.expect("it was started").code(), stdout, stderr }
     }
 

@@ -1,6 +1,7 @@
 mod boxes;
 mod ours;
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -46,9 +47,21 @@ enum Guests {
     Boxed,
 }
 
-/// Whether a story is left out here, since it is about the ways of vcsim: `tests/simulator.rs` says why of each.
+/// Whether a story is left out here, since it is about the ways of vcsim: `tests/simulator.rs` says why of each. The
+/// test command counts it as skipped.
 pub fn only_on_vcsim() -> bool {
+    if ours::is_wanted() {
+        left_out("about the ways of vcsim; tests/simulator.rs says which");
+    }
     ours::is_wanted()
+}
+
+/// Says that the test that calls this does nothing, and why. `cargo xtask test` counts it as skipped.
+fn left_out(reason: &str) {
+    let thread = std::thread::current();
+    let line = format!("\ntest left out: {}: {reason}\n", thread.name().unwrap_or("a test"));
+    // Not by `println!`, which is heard only of tests that fail.
+    std::io::stdout().lock().write_all(line.as_bytes()).expect("somebody listens");
 }
 
 impl VcsimOptions {

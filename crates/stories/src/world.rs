@@ -32,6 +32,7 @@ impl Connected {
     pub async fn close(self) {
         self.supervisor.shutdown(Duration::from_secs(10)).await.expect("all tasks end");
         self.client.close().await.expect("the logout succeeds");
+        assert_eq!(self.supervisor.panics(), 0, "a task of the client panicked");
     }
 }
 

@@ -9,6 +9,7 @@
 //! | `POST /rookery/time` `{"advance": "5m"}` | lets time pass, and answers when all that was due has happened |
 //! | `POST /rookery/deeds` | something happens to the world |
 //! | `PATCH /rookery/settings` | durations, limits, guests |
+//! | `GET /rookery/check` | what is wrong with the world |
 //! | `GET /rookery/world`, `PUT` | the inventory out and in |
 
 mod dump;
@@ -60,6 +61,8 @@ pub enum Control {
         /// What becomes of its machine.
         then: Option<GuestPower>,
     },
+    /// What is wrong with the world: `{"findings": […]}`, empty as long as the simulator works.
+    Check,
     /// The whole inventory.
     Dump,
     /// A number that stays the same for as long as nothing changes. Not over HTTP: who asks compares moments.
@@ -120,6 +123,7 @@ pub(crate) fn handle(world: &mut World, control: Control) -> Reply {
                 refuse(404, "there is no such program any more")
             }
         }
+        Control::Check => answer(&json!({ "findings": world.check().err().into_iter().collect::<Vec<_>>() })),
         Control::Dump => match dump::dump(world) {
             Ok(text) => Reply::json(200, text),
             Err(error) => refuse(500, &error.to_string()),

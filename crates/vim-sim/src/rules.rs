@@ -30,7 +30,8 @@ pub struct Rule {
     /// Methods by name, such as `Power*VM_Task`. What is not SOAP has its verb and path: `PUT /folder/*`.
     #[serde(default = "any")]
     pub method: String,
-    /// What the call is about: the object that it is made on, or a VM that it names, by reference or by name.
+    /// What the call is about: the object that it is made on, a VM that it names, or an object whose properties it reads;
+    /// by reference or by name.
     #[serde(default = "any")]
     pub target: String,
     /// So many calls pass first.
@@ -260,6 +261,13 @@ fn about(world: &World, call: &Call, content: &Node) -> Vec<String> {
         match &*member.name {
             "vm" => {
                 if let Ok(reference) = MoRef::from_node(member.clone()) {
+                    about.extend(names(world, &reference));
+                }
+            }
+            "specSet" => {
+                let sets = member.children.iter().filter(|set| &*set.name == "objectSet");
+                let objects = sets.flat_map(|set| set.children.iter().filter(|child| &*child.name == "obj"));
+                for reference in objects.filter_map(|object| MoRef::from_node(object.clone()).ok()) {
                     about.extend(names(world, &reference));
                 }
             }

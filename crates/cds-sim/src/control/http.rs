@@ -55,6 +55,7 @@ fn read(request: &Request) -> Result<Control, Reply> {
         ("POST", "sockets/close") => Ok(Control::DropSockets { politely: true }),
         ("POST", "sockets/freeze") => Ok(Control::FreezeSockets(true)),
         ("POST", "sockets/thaw") => Ok(Control::FreezeSockets(false)),
+        ("GET", "check") => Ok(Control::Check),
         ("GET", "world") => Ok(Control::Dump),
         ("PUT", "world") => body(request).map(Control::Load),
         ("GET", path) => match path.strip_prefix("jobs/") {

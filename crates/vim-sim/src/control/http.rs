@@ -64,12 +64,13 @@ fn read(request: &Request) -> Result<Control, Reply> {
             Time { .. } => Err(refuse(400, "time passes by a constant, such as 5m")),
         },
         ("PATCH", "settings", None) => body(request).map(Box::new).map(Control::Set),
+        ("GET", "check", None) => Ok(Control::Check),
         ("GET", "world", None) => Ok(Control::Dump),
         ("PUT", "world", None) => match std::str::from_utf8(&request.body) {
             Ok(text) => Ok(Control::Load(text.to_owned())),
             Err(_) => Err(refuse(400, "a world is text")),
         },
-        (_, "" | "rules" | "deeds" | "time" | "settings" | "world", None) => {
+        (_, "" | "rules" | "deeds" | "time" | "settings" | "check" | "world", None) => {
             Err(refuse(405, "this cannot be done here"))
         }
         _ => Err(refuse(404, "there is nothing here")),

@@ -86,9 +86,9 @@ impl Ground {
         sights: &Mutex<Vec<(Step, Sight)>>,
     ) -> Result<Vec<String>, String> {
         on_paused_time().block_on(async {
-            let stage = self.stage().await;
+            let mut stage = self.stage().await;
             let told = self.scenario.play(&stage, death, sights).await;
-            stage.lab.close().await;
+            stage.lab.close_with_findings().await;
             told
         })
     }
@@ -140,6 +140,16 @@ impl Scenario {
             Self::Spawn | Self::Register | Self::Clean => 0,
             Self::Claim | Self::Remake => 1,
             Self::Provision => 2,
+        }
+    }
+
+    /// With fewer requests that change something the scenario has not happened.
+    pub(super) fn fewest_changes(self) -> usize {
+        match self {
+            Self::Spawn => 20,
+            Self::Claim | Self::Provision => 15,
+            Self::Register | Self::Remake => 40,
+            Self::Clean => 5,
         }
     }
 
