@@ -86,19 +86,17 @@ async fn a_pool_that_cannot_be_asked_keeps_nobody_out_and_that_is_said() {
     let first = lab.v2_job(Lab::DEBIAN, "true").await;
     assert_eq!(lab.ended(&first).await.status, Status::Success);
     let fault = Action::Fault(FaultSpec::new("SystemError", "a rule of the story"));
-    let pool = lab.govc().run(&["find", "-i", "/", "-type", "p", "-name", "ci"]).await;
-    let pool = pool.trim().trim_start_matches("ResourcePool:").to_owned();
-    // What pools have is read by itself; the watching of machines goes by other means.
-    let rule = Rule { method: "RetrieveProperties*".to_owned(), ..Rule::new(fault) };
+    let rule = Rule { method: "RetrieveProperties*".to_owned(), target: "ci".to_owned(), ..Rule::new(fault) };
     lab.vcenter.control(rookery_vim_sim::Control::AddRule(rule)).await.expect("the vCenter runs");
     eventually("the status says that the pool is not known", async || {
         line(&scene, "ResourcePool").is_some_and(|line| line.starts_with("WARN"))
     })
     .await;
-    lab.vcenter.control(rookery_vim_sim::Control::ClearRules).await.expect("the vCenter runs");
+    // The pool cannot be asked while the job comes, runs and ends.
     let job = lab.v2_job(Lab::DEBIAN, "true").await;
     let ended = lab.ended(&job).await;
-    assert_eq!(ended.status, Status::Success, "{pool}: {ended:#?}");
+    assert_eq!(ended.status, Status::Success, "{ended:#?}");
+    assert!(line(&scene, "ResourcePool").is_some_and(|line| line.starts_with("WARN")));
     scene.stop().await;
     lab.close().await;
 }
@@ -123,12 +121,21 @@ async fn no_more_cpus_run_than_allowed_and_the_status_says_how_many() {
         jobs.iter().any(|job| why(&scene, job).is_some_and(|why| why.contains('4') && why.contains('5')))
     })
     .await;
+    // Each of these has two CPUs by its template; the rest is what vCenter remembers.
+    let running = lives(&lab).await;
+    assert_eq!(2 * peak(running.values().filter_map(super::history::Life::awake)), 4, "{running:#?}");
     assert_eq!(line(&scene, "CPUs").as_deref(), Some("OK: 4/5"));
     assert_eq!(line(&scene, "MemoryMB").as_deref(), Some("OK: 4096/100000"));
     // A smaller one still fits.
     let small = lab.v2_job(Lab::ROCKY, "true").await;
-    assert_eq!(lab.ended(&small).await.status, Status::Success);
+    let small = lab.ended(&small).await;
+    assert_eq!(small.status, Status::Success);
     assert_eq!(building().await, 2);
+    let all = lives(&lab).await;
+    let cpus = |name: &str| if name == small.worker_name { 1 } else { 2 };
+    let stays = all.iter().filter_map(|(name, life)| Some((name, life.awake()?)));
+    let each_cpu = stays.flat_map(|(name, stay)| std::iter::repeat_n(stay, cpus(name)));
+    assert_eq!((all.len(), peak(each_cpu)), (3, 5), "{all:#?}");
     scene.stop().await;
     lab.close().await;
 }

@@ -1,11 +1,14 @@
 //! When machines go: each row of the decision table, and what keeps a machine whatever the table says.
 
+use std::time::Duration;
+
 use jiff::{SignedDuration, Timestamp};
-use rookery_cds_sim::{Control, Fault, NewJob, Status, Trouble};
+use rookery_cds_sim::{Control, Fault, NewJob, SigningKey, Status, Trouble};
 use rookery_daemon::Clock;
-use rookery_stories::{Govc, Lab, LabOptions, Scene, eventually, read_page};
+use rookery_stories::{Govc, Lab, LabOptions, Scene, Stage, Wire, eventually, read_page};
 use rookery_vim_sim::Span;
 use serde_json::{Value, json};
+use tokio::time::sleep;
 
 use super::history::{asked, line, lives, peace, refuse, requests, trouble};
 
@@ -257,22 +260,48 @@ async fn marks_that_tell_no_start_are_judged_by_events_then_by_age_and_held_or_f
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_deleted_while_the_clocks_differ_or_the_workers_cannot_be_listed() {
-    let lab = Lab::start(quick()).await;
-    plant(&lab.govc(), "finished", false, &worker("finished", 600)).await;
-    trouble(&lab, Fault { times: None, ..Fault::next(0, "/v2/worker", Trouble::Html { status: 502 }) }).await;
-    let scene = lab.hatch().await;
-    eventually("the status says so", async || {
-        line(&scene, "Cleaning").is_some_and(|line| line.starts_with("WARN"))
-    })
-    .await;
-    eventually("the list has failed a few times", async || asked(&lab, "GET", "/v2/worker").await > 3).await;
-    assert!(exists(&lab, "finished").await);
-    peace(&lab).await;
-    goes(&lab, "finished").await;
+/// A stage with a machine whose worker has finished long ago.
+fn with_a_finished_machine() -> Stage {
+    let options = LabOptions::default();
+    let mark = r#"{"hatchery_name":"hatchery-lab","worker_name":"finished","vmware_model_path":"debian12","created":"2031-02-03T01:00:00Z","worker_start_time":"2031-02-03T01:00:00Z"}"#;
+    let finished = format!("\n[[datacenter.vm]]\nname = \"finished\"\nannotation = '{mark}'\n");
+    let model = options.model.clone() + &finished;
+    Stage::set(LabOptions { model, ..options }, SigningKey::generate().expect("a key"))
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_deleted_for_as_long_as_the_clocks_differ() {
+    let stage = with_a_finished_machine();
+    let by = |seconds| rookery_vim_sim::Control::Advance(SignedDuration::from_secs(seconds));
+    stage.lab.vcenter.control(by(90)).await.expect("the vCenter runs");
+    let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
+    sleep(Duration::from_hours(1)).await;
+    assert_eq!(stage.machines_of(Lab::NAME).await.len(), 1);
+    assert!(line(&scene, "Cleaning").is_some_and(|line| line.starts_with("WARN")));
     scene.stop().await;
-    lab.close().await;
+    // A minute is what they may differ by.
+    let mut stage = stage;
+    stage.set_clock_ahead(SignedDuration::from_secs(40));
+    let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
+    stage.until("it is deleted", async || stage.machines_of(Lab::NAME).await.is_empty()).await;
+    scene.stop().await;
+    stage.lab.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_deleted_for_as_long_as_the_workers_cannot_be_listed() {
+    let stage = with_a_finished_machine();
+    let fails = Trouble::Html { status: 502 };
+    trouble(&stage.lab, Fault { times: None, ..Fault::next(0, "/v2/worker", fails) }).await;
+    let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
+    sleep(Duration::from_hours(1)).await;
+    assert!(asked(&stage.lab, "GET", "/v2/worker").await > 3);
+    assert_eq!(stage.machines_of(Lab::NAME).await.len(), 1);
+    assert!(line(&scene, "Cleaning").is_some_and(|line| line.starts_with("WARN")));
+    peace(&stage.lab).await;
+    stage.until("it is deleted", async || stage.machines_of(Lab::NAME).await.is_empty()).await;
+    scene.stop().await;
+    stage.lab.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -48,6 +48,15 @@ fn every_crash(scenario: Scenario) {
     let ground = Ground::prepare(scenario);
     let course = ground.undisturbed().unwrap_or_else(|error| panic!("undisturbed: {error}"));
     let crashes = course.crashes(std::env::var_os("ROOKERY_ALL_CRASHES").is_some());
+    // Every request that changes something is among them, in all its moments.
+    let changing: Vec<usize> = (1..=course.requests.len()).filter(|number| course.changes(*number)).collect();
+    assert!(changing.len() >= scenario.fewest_changes(), "{changing:?} of {:#?}", course.requests);
+    for number in &changing {
+        assert!(
+            Moment::ALL.iter().all(|moment| crashes.contains(&(*number, *moment))),
+            "{number}: {crashes:?}"
+        );
+    }
     let mut failed = Vec::new();
     for (number, moment) in &crashes {
         let at = format!("{moment:?} of {number} ({})", course.requests[number - 1]);
@@ -77,12 +86,7 @@ impl Course {
     /// the same time.
     fn crashes(&self, all: bool) -> Vec<(usize, Moment)> {
         let seen: BTreeMap<Step, Sight> = self.sights.iter().copied().collect();
-        // Whether a request is answered at once, and the worlds are not what they were.
-        let changes =
-            |number: usize| match (seen.get(&Step::Request(number)), seen.get(&Step::Answer(number))) {
-                (Some(before), Some(after)) => before.at == after.at && before.worlds != after.worlds,
-                _ => false,
-            };
+        let changes = |number: usize| changes(&seen, number);
         let (mut left_behind, mut under_way) = (BTreeSet::new(), BTreeSet::new());
         let mut crashes = BTreeSet::new();
         for (step, sight) in &self.sights {
@@ -102,5 +106,17 @@ impl Course {
             }
         }
         crashes.into_iter().collect()
+    }
+
+    fn changes(&self, number: usize) -> bool {
+        changes(&self.sights.iter().copied().collect(), number)
+    }
+}
+
+/// Whether a request is answered at once, and the worlds are not what they were.
+fn changes(seen: &BTreeMap<Step, Sight>, number: usize) -> bool {
+    match (seen.get(&Step::Request(number)), seen.get(&Step::Answer(number))) {
+        (Some(before), Some(after)) => before.at == after.at && before.worlds != after.worlds,
+        _ => false,
     }
 }

@@ -1,13 +1,16 @@
 //! V1 models: their templates are made, their workers tell what they can do, and then their jobs run.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use jiff::SignedDuration;
-use rookery_cds_sim::{Config, Control, Model, NewJob, Status, Token};
+use rookery_cds_sim::{Config, Control, Model, NewJob, SigningKey, Status, Token};
 use rookery_daemon::Clock;
-use rookery_stories::{Lab, LabOptions, Scene, eventually};
+use rookery_stories::{Lab, LabOptions, Scene, Stage, Wire, eventually};
 use serde_json::Value;
+use tokio::time::sleep;
 
+use super::history::{asked, lives_by, why};
 use super::witness::{Seen, history, machines, named, nonce, probe, ran, reported, warm, was_told};
 
 const PRE: &str = "curl -s -f -o /tmp/worker {{.API}}/download/worker/linux/amd64 && chmod +x /tmp/worker\n\
@@ -241,18 +244,24 @@ async fn no_more_models_are_registered_at_once_than_is_allowed() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn no_model_is_registered_where_that_is_off() {
-    let (lab, scene) = registering(-1).await;
-    let job = v1_job(&lab, "one", "true").await;
-    reported(&scene, "the job waits for its model", |report| {
-        report.waiting.values().any(|line| line.why == "worker model shared.infra/one is not registered yet")
-    })
-    .await;
-    assert!(machines(&lab).await.iter().all(|machine| machine.mark("hatchery_name").is_null()));
-    assert_eq!(lab.job(&job).await.status, Status::Waiting);
+    let options = LabOptions {
+        cds: Config { models: vec![model("one")], ..Config::default() },
+        tables: "[commonConfiguration.provision]\nmaxConcurrentRegistering = -1\n".to_owned(),
+        ..LabOptions::default()
+    };
+    let stage = Stage::set(options, SigningKey::generate().expect("a key"));
+    let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
+    let job = v1_job(&stage.lab, "one", "true").await;
+    sleep(Duration::from_hours(1)).await;
+    let why = why(&scene, &job);
+    assert_eq!(why.as_deref(), Some("worker model shared.infra/one is not registered yet"));
+    assert_eq!(stage.lab.job(&job).await.status, Status::Waiting);
     scene.stop().await;
-    lab.close().await;
+    let (clones, booked) = (stage.witness(lives_by).await, asked(&stage.lab, "PUT", "/book").await);
+    assert_eq!((clones.len(), booked), (0, 0), "{clones:?}");
+    stage.lab.close().await;
 }
 
 async fn registering(limit: i32) -> (Lab, Scene) {

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use rookery_cds_sim::{
-    Config, Control, Fault, HatcheryConsumer, NewJob, Protocol, Requirement, Status, Trouble,
+    Config, Control, Fault, HatcheryConsumer, NewJob, Protocol, Requirement, SigningKey, Status, Trouble,
 };
-use rookery_stories::{Lab, LabOptions, eventually};
+use rookery_stories::{Lab, LabOptions, Stage, Wire, eventually};
 use rookery_vim_sim::Span;
 use serde_json::Value;
+use tokio::time::sleep;
 
 use super::history::{asked, line, lives, peace, refuse, requests, told, trouble};
 
@@ -314,19 +315,23 @@ async fn a_hatchery_that_stops_signs_out() {
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn v2_jobs_are_left_alone_if_the_settings_say_so() {
-    let lab = Lab::start(provision("disableV2QueuePolling = true")).await;
-    let scene = lab.hatch().await;
-    let left = lab.enqueue(v2_job("true")).await;
-    let run = lab.enqueue(v1_job("true")).await;
-    assert_eq!(lab.ended(&run).await.status, Status::Success);
-    assert_eq!(lab.job(&left).await.status, Status::Waiting);
+    let mut options = provision("disableV2QueuePolling = true");
+    // Otherwise CDS gives the job up within the hour.
+    options.cds.times.waiting = 7200;
+    let stage = Stage::set(options, SigningKey::generate().expect("a key"));
+    let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
+    let left = stage.lab.enqueue(v2_job("true")).await;
+    let run = stage.lab.enqueue(v1_job("true")).await;
+    sleep(Duration::from_hours(1)).await;
+    assert_eq!(stage.lab.job(&run).await.status, Status::Success);
+    assert_eq!(stage.lab.job(&left).await.status, Status::Waiting);
     for path in ["/v2/queue/default", "/v2/hatchery/ws"] {
-        assert_eq!(asked(&lab, "GET", path).await, 0, "{path}");
+        assert_eq!(asked(&stage.lab, "GET", path).await, 0, "{path}");
     }
     scene.stop().await;
-    lab.close().await;
+    stage.lab.close().await;
 }
 
 /// Prints the configuration that the worker was started with.
