@@ -9,6 +9,7 @@ use crate::workspace::Workspace;
 
 /// Name on the command line, binary in `rookery-stories`, and what it needs beside the usual tools.
 const BENCHES: &[(&str, &str, &[&str])] = &[
+    ("day", "bench-day", &[]),
     ("hatchery", "bench-hatchery", &[]),
     ("metrics", "bench-metrics", &["prometheus"]),
     ("sim", "bench-sim", &[]),
