@@ -3,7 +3,7 @@
 //! ```text
 //!  operations ──────────────► address ──────────────► command
 //!  the tools accept guest     a wanted address is     `env` ran in the guest
-//!  operations                 on one of its cards     and ended well
+//!  operations                 on one of its cards     and ended
 //!       │                         │                       │
 //!       └──── gone, not running, asks a question: fails at once, whatever the stage ────┘
 //! ```
@@ -17,6 +17,8 @@ mod error;
 mod plan;
 
 use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rookery_daemon::telemetry::chain;
@@ -24,7 +26,7 @@ use rookery_vim::objects::PowerState;
 use rookery_vim::{FaultKind, MoRef, Wire as _};
 use rookery_vim_client::{Client, GuestError, GuestUser, Guests, Inventory, Vm, WaitError, properties_of};
 use tokio::time::{Instant, timeout_at};
-use tracing::debug;
+use tracing::{debug, warn};
 
 use command::{ExitCode, Fruitless};
 use plan::{Halt, Verdict};
@@ -60,7 +62,13 @@ pub struct Readiness {
     guests: Guests,
     inventory: Inventory,
     time_outs: TimeOuts,
+    odd_exits: OddExits,
 }
+
+/// Exit codes of the probe other than 0. They say nothing about guest operations, and templates that cause one cause
+/// many: the first is a warning.
+#[derive(Debug, Clone, Default)]
+struct OddExits(Arc<AtomicBool>);
 
 /// Why watching a VM ended early.
 #[derive(Debug)]
@@ -74,7 +82,7 @@ enum Interrupted {
 impl Readiness {
     /// Waits through this inventory; only the last stage calls the server.
     pub fn new(client: Client, guests: Guests, inventory: Inventory, time_outs: TimeOuts) -> Self {
-        Self { client, guests, inventory, time_outs }
+        Self { client, guests, inventory, time_outs, odd_exits: OddExits::default() }
     }
 
     /// All stages, one after the other; the address by which the VM can be reached.
@@ -110,13 +118,15 @@ impl Readiness {
         })
     }
 
-    /// The last stage: a command runs in the guest and ends well.
+    /// The last stage: a command runs in the guest and ends.
     pub async fn command(&self, vm: &MoRef, user: &GuestUser) -> Result<(), ReadinessError> {
         let (after, mut seen, mut last) = (self.time_outs.command, None, None);
         let why = tokio::select! {
             biased;
             ran = self.run(vm, user, &mut last) => {
-                return judge_run(ran, self.at(vm, Stage::Command, seen));
+                let exit_code = ran.or_else(|source| self.give_up(vm, source, seen, after))?;
+                self.odd_exits.note(vm, exit_code);
+                return Ok(());
             }
             watched = self.watch(vm, after, &mut seen, plan::still_running) => match watched {
                 Ok(never) => match never {},
@@ -135,11 +145,29 @@ impl Readiness {
     ) -> Result<ExitCode, GuestError> {
         let program = command::program();
         command::run(
+            vm,
             || self.guests.start(vm, user, &program),
             |pid| self.guests.ended(vm, user, pid, command::looks()),
             last,
         )
         .await
+    }
+
+    /// What it means that trying was given up before its time was over.
+    fn give_up(
+        &self,
+        vm: &MoRef,
+        source: GuestError,
+        seen: Option<Seen>,
+        after: Duration,
+    ) -> Result<ExitCode, ReadinessError> {
+        let (at, why) = (self.at(vm, Stage::Command, seen), command::fruitless(&source, vm));
+        Err(match why {
+            Some(Fruitless::Gone) => ReadinessError::Gone { at },
+            Some(Fruitless::Stopped) => ReadinessError::Stopped { at },
+            Some(Fruitless::Impossible) => ReadinessError::CommandImpossible { at, source: Box::new(source) },
+            None => ReadinessError::NoCommand { at, after, source: Some(Box::new(source)) },
+        })
     }
 
     /// Follows the VM in the inventory until the judge has what it wants.
@@ -222,16 +250,22 @@ fn failure(
     }
 }
 
-fn judge_run(ran: Result<ExitCode, GuestError>, at: Box<At>) -> Result<(), ReadinessError> {
-    match ran {
-        Ok(0) => Ok(()),
-        Ok(exit_code) => Err(ReadinessError::CommandFailed { at, exit_code }),
-        Err(source) => Err(match command::conclude(&source, &at.vm) {
-            Fruitless::Gone => ReadinessError::Gone { at },
-            Fruitless::NotRunning(power) => ReadinessError::NotRunning { at, power },
-            Fruitless::Stopped => ReadinessError::Stopped { at },
-            Fruitless::Refused => ReadinessError::CommandRefused { at, source: Box::new(source) },
-        }),
+impl OddExits {
+    /// Whether it was the first, which is a warning.
+    fn note(&self, vm: &MoRef, exit_code: ExitCode) -> bool {
+        if exit_code == 0 {
+            return false;
+        }
+        let first = !self.0.swap(true, Ordering::Relaxed);
+        if first {
+            warn!(
+                vm = vm.id(),
+                exit_code, "probe of guest operations ended with an exit code; it is not judged by it"
+            );
+        } else {
+            debug!(vm = vm.id(), exit_code, "probe of guest operations ended with an exit code");
+        }
+        first
     }
 }
 
@@ -242,5 +276,19 @@ impl From<WaitError> for Interrupted {
             WaitError::TimedOut { .. } => Self::TimedOut,
             WaitError::Stopped => Self::Stopped,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exit_code_other_than_zero_is_a_warning_once() {
+        let (odd_exits, vm) = (OddExits::default(), MoRef::new("VirtualMachine", "vm-7"));
+        let shared = odd_exits.clone();
+        let noted =
+            [odd_exits.note(&vm, 0), odd_exits.note(&vm, -1), shared.note(&vm, -1), odd_exits.note(&vm, 3)];
+        assert_eq!(noted, [false, true, false, false]);
     }
 }

@@ -89,7 +89,7 @@ impl Stage {
             ProgramRule { arguments: "*worker*".to_owned(), announced: true, ..ProgramRule::default() };
         let vcenter = Settings {
             allow_local_exec: false,
-            programs: vec![worker],
+            programs: [vec![worker], options.vcenter.programs.clone()].concat(),
             durations: Durations {
                 clone: seconds(4),
                 reconfigure: seconds(1),

@@ -26,6 +26,7 @@ mod hatchery {
     mod models;
     mod pages;
     mod protocol;
+    mod readiness;
     mod registrations;
     mod safety;
     mod simulated;

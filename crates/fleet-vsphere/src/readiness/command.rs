@@ -4,7 +4,6 @@
 
 use std::time::Duration;
 
-use rookery_vim::objects::PowerState;
 use rookery_vim::{FaultKind, MoRef};
 use rookery_vim_client::{CallError, GuestError, Program};
 use tokio::time::sleep;
@@ -15,22 +14,24 @@ pub(super) const COMMAND: &str = "`env`";
 /// How a command ended.
 pub(super) type ExitCode = i32;
 
-/// What a failure that does not pass says about the VM.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Why a failure ends the tries before their time is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fruitless {
+    /// The VM is gone.
     Gone,
-    NotRunning(PowerState),
-    /// Nothing about the VM: the client has logged out.
+    /// The client has logged out, which says nothing about the VM.
     Stopped,
-    Refused,
+    /// The request cannot be sent, or not to this server.
+    Impossible,
 }
 
 /// Before each try but the first.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Before a login is tried again that was refused: a customization that still runs may yet set the password. There are
-/// few tries, because guests lock users out after some.
-const LOGINS: [Duration; 3] = [Duration::from_secs(2), Duration::from_secs(4), Duration::from_secs(8)];
+/// Before a login is tried again that was refused: a customization that still runs may yet set the password. The tries
+/// become few, because guests lock users out after some.
+const LOGINS: [Duration; 4] =
+    [Duration::from_secs(2), Duration::from_secs(4), Duration::from_secs(8), Duration::from_secs(15)];
 
 /// The tools hand path and arguments to a shell as one line, so that this runs `env`. Worker scripts are started in the
 /// same way: what the probe proves holds for them.
@@ -43,10 +44,12 @@ pub(super) fn program() -> Program {
     }
 }
 
-/// Runs the command until it has ended once, trying again while failures may pass. The last of them is told in `last`.
+/// Runs the command until it has ended once, with whatever exit code: guest operations work then. It is tried again after
+/// every failure, as the Go hatchery does, unless nothing can come of it. The last failure is told in `last`.
 ///
 /// The command changes nothing, so that it may be started twice: after a lost answer nobody looks for the first one.
 pub(super) async fn run<S, E>(
+    vm: &MoRef,
     mut start: impl FnMut() -> S,
     mut ended: impl FnMut(i64) -> E,
     last: &mut Option<GuestError>,
@@ -65,7 +68,10 @@ where
             Ok(exit_code) => return Ok(exit_code),
             Err(error) => error,
         };
-        let Some(pause) = pause_after(&error, &mut refused_logins) else { return Err(error) };
+        if fruitless(&error, vm).is_some() {
+            return Err(error);
+        }
+        let pause = pause_after(&error, &mut refused_logins);
         *last = Some(error);
         sleep(pause).await;
     }
@@ -77,43 +83,35 @@ pub(super) fn looks() -> impl Iterator<Item = Duration> {
     soon.into_iter().chain(std::iter::repeat(Duration::from_millis(500)))
 }
 
-/// How long to wait before the next try, if there should be one.
-fn pause_after(error: &GuestError, refused_logins: &mut usize) -> Option<Duration> {
-    if error.fault().is_some_and(|fault| fault.kind() == FaultKind::InvalidGuestLogin) {
-        let pause = LOGINS.get(*refused_logins).copied();
-        *refused_logins += 1;
-        return pause;
+/// How long to wait before the next try.
+fn pause_after(error: &GuestError, refused_logins: &mut usize) -> Duration {
+    if error.fault().is_none_or(|fault| fault.kind() != FaultKind::InvalidGuestLogin) {
+        return AGAIN;
     }
-    let passes = match error {
-        GuestError::MayHaveStarted { source, .. } => source.is_transient(),
-        // The guest was restarted in between.
-        GuestError::Forgotten { .. } => true,
-        GuestError::Refused { .. }
-        | GuestError::Unsupported { .. }
-        | GuestError::Unwritable { .. }
-        | GuestError::Variable { .. }
-        | GuestError::StillRunning { .. }
-        | GuestError::Transfer { .. } => error.is_transient(),
-    };
-    passes.then_some(AGAIN)
+    let pause = LOGINS.get(*refused_logins).or(LOGINS.last()).copied();
+    *refused_logins += 1;
+    pause.unwrap_or(AGAIN)
 }
 
-/// What a failure that does not pass says.
-pub(super) fn conclude(error: &GuestError, vm: &MoRef) -> Fruitless {
-    if let GuestError::Refused { source, .. } = error
-        && matches!(**source, CallError::Closed { .. })
-    {
-        return Fruitless::Stopped;
-    }
-    let Some(fault) = error.fault() else { return Fruitless::Refused };
-    if fault.kind() == FaultKind::ManagedObjectNotFound && fault.field("obj") == Some(vm.id()) {
-        return Fruitless::Gone;
-    }
-    match fault.field("existingState") {
-        Some(state) if fault.kind() == FaultKind::InvalidPowerState => {
-            Fruitless::NotRunning(PowerState::from(state.to_owned()))
+/// Why there is no use in another try. That a VM does not run is left to the inventory, which may know better by now.
+pub(super) fn fruitless(error: &GuestError, vm: &MoRef) -> Option<Fruitless> {
+    match error {
+        GuestError::Unsupported { .. } | GuestError::Unwritable { .. } | GuestError::Variable { .. } => {
+            Some(Fruitless::Impossible)
         }
-        _ => Fruitless::Refused,
+        GuestError::Refused { source, .. } if matches!(**source, CallError::Closed { .. }) => {
+            Some(Fruitless::Stopped)
+        }
+        GuestError::Refused { .. }
+        | GuestError::MayHaveStarted { .. }
+        | GuestError::StillRunning { .. }
+        | GuestError::Forgotten { .. }
+        | GuestError::Transfer { .. } => {
+            let fault = error.fault()?;
+            let gone =
+                fault.kind() == FaultKind::ManagedObjectNotFound && fault.field("obj") == Some(vm.id());
+            gone.then_some(Fruitless::Gone)
+        }
     }
 }
 

@@ -27,25 +27,14 @@ pub enum ReadinessError {
     NoAddress { at: Box<At>, wanted: WantedAddress, after: Duration },
     /// The last stage timed out; the source is why the last try failed, if one did.
     #[error(
-        "{at} did not run {COMMAND} to its end within {} s; last seen: {}; look at the guest's load, and at the log \
-         of VMware Tools in it",
+        "{at} did not run {COMMAND} to its end within {} s; last seen: {}; check the guest's user and password, the \
+         privilege VirtualMachine.GuestOperations.Execute, the guest's load, and the log of VMware Tools in it",
         after.as_secs_f64(), at.seen()
     )]
     NoCommand { at: Box<At>, after: Duration, source: Option<Box<GuestError>> },
-    /// The command was refused for a reason that does not pass.
-    #[error(
-        "{at} cannot run {COMMAND}; last seen: {}; check the guest's user and password, and the privilege \
-         VirtualMachine.GuestOperations.Execute",
-        at.seen()
-    )]
-    CommandRefused { at: Box<At>, source: Box<GuestError> },
-    /// The command ran and failed.
-    #[error(
-        "{at} ran {COMMAND}, which ended with exit code {exit_code}; last seen: {}; run it as the same user in the \
-         guest",
-        at.seen()
-    )]
-    CommandFailed { at: Box<At>, exit_code: i32 },
+    /// The command cannot be sent, or not to this server.
+    #[error("{at} cannot be asked to run {COMMAND}; last seen: {}", at.seen())]
+    CommandImpossible { at: Box<At>, source: Box<GuestError> },
     /// The VM does not exist any more.
     #[error(
         "{at} is gone while {}; last seen: {}; see the events of its folder for who removed it",
@@ -77,8 +66,7 @@ impl ReadinessError {
             Self::NoOperations { at, .. }
             | Self::NoAddress { at, .. }
             | Self::NoCommand { at, .. }
-            | Self::CommandRefused { at, .. }
-            | Self::CommandFailed { at, .. }
+            | Self::CommandImpossible { at, .. }
             | Self::Gone { at }
             | Self::NotRunning { at, .. }
             | Self::Question { at, .. }

@@ -55,7 +55,7 @@ async fn minute(guest: Guest) -> Minute {
         }
         Ok(guest.exit_code)
     };
-    let outcome = timeout(Duration::from_secs(60), run(start, ended, &mut last)).await.ok();
+    let outcome = timeout(Duration::from_secs(60), run(&vm(), start, ended, &mut last)).await.ok();
     Minute { outcome, after: began.elapsed().as_millis(), starts: starts.get(), last }
 }
 
@@ -122,23 +122,34 @@ async fn a_guest_that_never_comes_up_is_waited_for_to_the_end_and_says_why() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refused_login_is_tried_few_times() {
+async fn a_refused_login_is_tried_after_two_four_and_eight_seconds_and_then_every_fifteen() {
     let guest =
         |seconds| Guest { up_after: Duration::from_secs(seconds), before: "InvalidGuestLogin", ..PROMPT };
-    let in_time = minute(guest(14)).await;
-    assert!(matches!(in_time.outcome, Some(Ok(_))), "{:?}", in_time.outcome);
-    let too_late = minute(guest(15)).await;
-    assert!(matches!(too_late.outcome, Some(Err(_))), "{:?}", too_late.outcome);
-    assert_eq!(too_late.after, 14_000, "after four tries");
+    // A password that is set after so many seconds is accepted after so many.
+    for (set, accepted) in [(1, 2), (2, 2), (3, 6), (7, 14), (15, 29), (30, 44), (45, 59), (59, 59)] {
+        let Minute { outcome, after, .. } = minute(guest(set)).await;
+        assert!(matches!(outcome, Some(Ok(_))), "{set}: {outcome:?}");
+        assert_eq!(after, accepted * 1000, "{set}");
+    }
+    let never = minute(guest(99)).await;
+    assert!(never.outcome.is_none() && never.last.is_some(), "{:?}", never.outcome);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refusal_that_does_not_pass_ends_it_at_once() {
-    for before in ["GuestPermissionDenied", "NoPermission", "InvalidPowerState", "OperationDisabledByGuest"] {
-        let guest = Guest { up_after: Duration::from_secs(1), before, ..PROMPT };
+async fn a_refusal_of_any_kind_is_tried_again_each_second_within_the_minute() {
+    for before in [
+        "GuestPermissionDenied",
+        "NoPermission",
+        "InvalidPowerState",
+        "OperationDisabledByGuest",
+        "OperationNotSupportedByGuest",
+        "SystemError",
+        "FileNotFound",
+    ] {
+        let guest = Guest { up_after: Duration::from_millis(40_500), before, ..PROMPT };
         let Minute { outcome, after, .. } = minute(guest).await;
-        assert!(matches!(outcome, Some(Err(_))), "{before}: {outcome:?}");
-        assert_eq!(after, 0, "{before}");
+        assert!(matches!(outcome, Some(Ok(0))), "{before}: {outcome:?}");
+        assert_eq!(after, 41_000, "{before}");
     }
 }
 
@@ -160,20 +171,20 @@ fn a_start_whose_answer_was_lost_is_tried_again() {
     let (program, source) = ("/bin/echo".to_owned(), HttpError::Broken("reset".to_owned()));
     let source = Box::new(CallError::Lost { method: "StartProgramInGuest", source });
     let lost = GuestError::MayHaveStarted { program, vm: vm(), source };
-    assert_eq!(pause_after(&lost, &mut 0), Some(AGAIN));
+    assert_eq!((fruitless(&lost, &vm()), pause_after(&lost, &mut 0)), (None, AGAIN));
 }
 
 #[test]
-fn what_a_refusal_says_about_the_vm() {
-    let check = |error: CallError, expected| {
-        let error = refused(error);
-        assert_eq!(conclude(&error, &vm()), expected, "{error:?}");
+fn only_a_vm_that_is_gone_and_what_cannot_be_sent_is_not_tried_again() {
+    let check = |error: GuestError, expected| {
+        assert_eq!(fruitless(&error, &vm()), expected, "{error:?}");
     };
-    check(with("ManagedObjectNotFound", "obj", "vm-7"), Fruitless::Gone);
+    check(refused(with("ManagedObjectNotFound", "obj", "vm-7")), Some(Fruitless::Gone));
     // Another object, such as the process manager, says nothing about the VM.
-    check(with("ManagedObjectNotFound", "obj", "guestOperationsProcessManager"), Fruitless::Refused);
-    check(with("InvalidPowerState", "existingState", "poweredOff"), Fruitless::NotRunning(PowerState::Off));
-    check(fault("InvalidPowerState"), Fruitless::Refused);
-    check(fault("InvalidGuestLogin"), Fruitless::Refused);
-    check(CallError::Closed { method: "StartProgramInGuest" }, Fruitless::Stopped);
+    check(refused(with("ManagedObjectNotFound", "obj", "guestOperationsProcessManager")), None);
+    check(refused(with("InvalidPowerState", "existingState", "poweredOff")), None);
+    check(refused(fault("InvalidGuestLogin")), None);
+    check(refused(CallError::Closed { method: "StartProgramInGuest" }), Some(Fruitless::Stopped));
+    let (action, manager) = ("start it".to_owned(), "GuestProcessManager".to_owned());
+    check(GuestError::Unsupported { action, manager }, Some(Fruitless::Impossible));
 }
