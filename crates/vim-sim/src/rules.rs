@@ -8,6 +8,7 @@
 mod action;
 mod glob;
 mod guest;
+mod late;
 
 use rand::RngExt as _;
 use rookery_vim::{MoRef, Node, Wire as _};
@@ -22,6 +23,7 @@ use crate::world::World;
 pub use action::{Action, FaultMember, FaultSpec, GuestBehaviour, Remains};
 pub(crate) use glob::fits;
 pub(crate) use guest::{Plan, plan};
+pub(crate) use late::hold_back;
 
 /// Who is hit by what.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -89,6 +91,7 @@ pub(crate) struct Rules {
     pub(crate) doom: Option<Doom>,
     /// How guests that run were told to behave.
     pub(crate) guests: std::collections::BTreeMap<Id, Plan>,
+    late: late::Late,
 }
 
 /// A rule at work.
@@ -248,7 +251,7 @@ fn act(
                     return Some(Reply::cut());
                 }
             }
-            Action::Freeze | Action::Guest(_) => {}
+            Action::Freeze | Action::Late { .. } | Action::Guest(_) => {}
         }
     }
     None

@@ -25,7 +25,7 @@ use crate::store::Store;
 use crate::task::Tasks;
 use crate::traffic::Traffic;
 use crate::view::View;
-use crate::{collect, control, files, guests, http, limits, task};
+use crate::{collect, control, files, guests, http, limits, rules, task};
 
 /// A vCenter and all that it manages.
 #[derive(Debug)]
@@ -213,6 +213,7 @@ impl World {
                 Timer::Look => {}
             }
         }
+        rules::hold_back(self);
     }
 
     /// The entity at a path such as `DC0/vm/web`; the root at an empty one.

@@ -51,10 +51,23 @@ pub enum Action {
     ExpireCaller,
     /// No wait for updates is answered while the rule is there. Its target is the collector.
     Freeze,
+    /// Whoever waits for updates is told so much later that a property has changed. Its target is the VM. A read shows the
+    /// new value at once.
+    Late {
+        /// Which properties, such as `config.*`.
+        #[serde(default = "any_property")]
+        property: String,
+        /// How much.
+        by: Span,
+    },
     /// Something happens to the world first.
     Do(Deed),
     /// How guests behave that start while the rule is there. Its target is the VM.
     Guest(GuestBehaviour),
+}
+
+fn any_property() -> String {
+    "*".to_owned()
 }
 
 /// What a task that fails leaves behind.
@@ -187,13 +200,14 @@ impl Action {
             | Self::Delay { .. }
             | Self::ExpireCaller
             | Self::Freeze
+            | Self::Late { .. }
             | Self::Do(_)
             | Self::Guest(_) => Ok(()),
         }
     }
 
     pub(super) fn is_for_calls(&self) -> bool {
-        !matches!(self, Self::Freeze | Self::Guest(_))
+        !matches!(self, Self::Freeze | Self::Late { .. } | Self::Guest(_))
     }
 
     /// Whether a call that this hits goes no further.

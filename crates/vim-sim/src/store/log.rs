@@ -44,6 +44,23 @@ impl Log {
         Some(self.entries.range(usize::try_from(skip).unwrap_or(usize::MAX).min(self.entries.len())..))
     }
 
+    /// The properties that changed after a revision, each change once for each time.
+    pub(crate) fn changes_since(&self, revision: u64) -> Vec<(Id, &'static str)> {
+        let changed = |entry: &Entry| match entry.what {
+            What::Changed(path) => Some((entry.id, path)),
+            What::Appeared | What::Vanished | What::Listed => None,
+        };
+        self.since(revision).into_iter().flatten().filter_map(changed).collect()
+    }
+
+    /// Takes one change after a revision back that nobody has been told of; whether there was one.
+    pub(crate) fn withhold(&mut self, since: u64, id: Id, path: &'static str) -> bool {
+        let from = usize::try_from(since.saturating_sub(self.start)).unwrap_or(usize::MAX);
+        let entry = Entry { id, what: What::Changed(path) };
+        let at = self.entries.iter().enumerate().position(|(at, other)| at >= from && *other == entry);
+        at.and_then(|at| self.entries.remove(at)).is_some()
+    }
+
     pub(crate) fn touch(&mut self, id: Id, path: &'static str) {
         self.push(id, What::Changed(path));
     }

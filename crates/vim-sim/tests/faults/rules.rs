@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 use rookery_vim_sim::{
-    Action, Body, Control, FaultMember, FaultSpec, Input, Remains, Request, RequestId, Rule,
+    Action, Body, Control, FaultMember, FaultSpec, Input, Remains, Request, RequestId, Rule, Span,
 };
 
 use super::kit::{Sim, read, slow, text};
@@ -226,6 +226,28 @@ fn a_frozen_stream_says_nothing_until_it_thaws() {
     assert!(sim.wake_at.is_none_or(|at| at > sim.now));
     sim.control(Control::RemoveRule(rule)).unwrap();
     let answer = text(&sim.reply(waits[0]).unwrap());
+    assert!(answer.contains("poweredOn"), "{answer}");
+}
+
+#[test]
+fn a_change_is_told_late_and_read_at_once() {
+    let mut sim = Sim::new(Settings::default());
+    let vm = sim.vm(0);
+    let [power, boot] = ["runtime.powerState", "runtime.bootTime"].map(|path| sim.watch(&vm, path));
+    let by = Span::Constant(SignedDuration::from_secs(5));
+    sim.rule(Rule::new(Action::Late { property: "runtime.power*".to_owned(), by }));
+    for collector in [&power, &boot] {
+        let first = sim.wait(collector, "", 60);
+        assert!(sim.reply(first).is_some());
+    }
+    let [late, at_once] = [sim.wait(&power, "1", 60), sim.wait(&boot, "1", 60)];
+    sim.power_on(&vm);
+    assert_eq!(sim.get(&vm, "runtime.powerState"), "poweredOn");
+    assert!(sim.reply(at_once).is_some(), "another property is told at once");
+    sim.pass(4);
+    assert_eq!(sim.reply(late), None);
+    sim.pass(1);
+    let answer = text(&sim.reply(late).unwrap());
     assert!(answer.contains("poweredOn"), "{answer}");
 }
 
