@@ -26,6 +26,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use rookery_fleet::MachineId;
+use rookery_fleet::overlay::Fact;
 use rookery_vim::envelope::service_instance;
 use rookery_vim::methods::CurrentTime;
 use rookery_vim::{Fault, FaultKind};
@@ -34,6 +35,7 @@ use rookery_vim_client::{
     capacity,
 };
 
+use crate::journal::Journal;
 use crate::readiness::{Readiness, TimeOuts};
 use crate::site::Site;
 
@@ -60,6 +62,7 @@ pub struct Hands {
     readiness: Readiness,
     inventory: Inventory,
     site: Arc<Site>,
+    journal: Option<Journal>,
 }
 
 /// Why an act on a VM was not done.
@@ -130,7 +133,29 @@ impl Hands {
     ) -> Self {
         let guests = Guests::new(client.clone());
         let readiness = Readiness::new(client.clone(), guests.clone(), inventory.clone(), time_outs);
-        Self { client, machines, guests, readiness, inventory, site: Arc::new(site) }
+        Self { client, machines, guests, readiness, inventory, site: Arc::new(site), journal: None }
+    }
+
+    /// The same hands, that write down what they are told: somebody must read it.
+    #[must_use]
+    pub fn with_journal(self, journal: Journal) -> Self {
+        Self { journal: Some(journal), ..self }
+    }
+
+    /// Writes down what is true of a VM from now on.
+    fn told(&self, machine: &MachineId, fact: Fact) {
+        if let Some(journal) = &self.journal {
+            journal.told(machine, fact);
+        }
+    }
+
+    /// Reads a VM for the journal.
+    pub async fn read_back(&self, machine: &MachineId) -> Result<(), CallError> {
+        let found = self.look(machine).await?;
+        if let Some(journal) = &self.journal {
+            journal.read(machine, found.map(Into::into));
+        }
+        Ok(())
     }
 
     /// The same hands on behalf of somebody more or less urgent; without this they are for demand.

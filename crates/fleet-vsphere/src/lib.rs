@@ -7,6 +7,7 @@
 
 pub mod company;
 pub mod hands;
+mod journal;
 pub mod observe;
 pub mod readiness;
 pub mod site;
@@ -16,6 +17,7 @@ pub use hands::{
     ActError, ClaimError, ClaimWish, CloneFailure, CloneWish, Fixed, Hands, Hanging, History, Proof, Refusal,
     Resize, RunningClone,
 };
+pub use journal::Journal;
 pub use observe::Observer;
 pub use readiness::{Readiness, ReadinessError};
 pub use site::{Site, SiteError, SiteNames};

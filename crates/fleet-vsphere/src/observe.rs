@@ -8,10 +8,13 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use rookery_fleet::overlay::Overlay;
 use rookery_fleet::{Hardware, Machine, MachineId, Machines, Mark, Notes, Power, Role, View};
 use rookery_vim::MoRef;
 use rookery_vim::objects::PowerState;
 use rookery_vim_client::{Inventory, Snapshot, Vm, VmChange};
+
+use crate::journal::Journal;
 
 /// Looks at the inventory of one vCenter.
 #[derive(Debug)]
@@ -20,28 +23,42 @@ pub struct Observer {
     /// The snapshot that was read last.
     last: Option<Arc<Snapshot>>,
     book: Book,
+    journal: Journal,
+    overlay: Overlay,
 }
 
 impl Observer {
     /// Nothing is read yet.
     pub fn new(inventory: Inventory) -> Self {
-        Self { inventory, last: None, book: Book::default() }
+        Self::beside(inventory, Journal::default())
     }
 
-    /// All machines as the inventory shows them. The moment, by vCenter's clock, is noted for those that changed.
+    /// One that lays over the inventory what the hands with this journal were told.
+    pub fn beside(inventory: Inventory, journal: Journal) -> Self {
+        Self { inventory, last: None, book: Book::default(), journal, overlay: Overlay::default() }
+    }
+
+    /// All machines as the inventory shows them, and as our acts have left them where it does not show that yet. The moment, by vCenter's clock, is noted for those that changed.
     pub fn view(&mut self, now: Timestamp) -> View {
         let snapshot = self.inventory.snapshot();
         self.book.read(snapshot.changes_since(self.last.as_deref()), now);
-        let view = View {
-            machines: self.book.machines.clone(),
-            complete: snapshot.is_complete(),
-            age: snapshot.age(),
-        };
+        for (id, news) in self.journal.take() {
+            if self.overlay.hear(&self.book.machines, &id, news, now) {
+                self.book.changed.insert(id, now);
+            }
+        }
+        let (machines, overlaid) = self.overlay.over(&self.book.machines);
+        let view = View { machines, complete: snapshot.is_complete(), age: snapshot.age(), overlaid };
         self.last = Some(snapshot);
         view
     }
 
-    /// When the machine was last seen changing: the moment of the first view that showed it as it is.
+    /// The machines that have to be read: the inventory has not shown for too long what was done to them.
+    pub fn overdue(&mut self, now: Timestamp) -> Vec<MachineId> {
+        self.overlay.overdue(now)
+    }
+
+    /// When the machine last changed: the moment of the first view that showed it as it is.
     pub fn changed_at(&self, machine: &MachineId) -> Option<Timestamp> {
         self.book.changed.get(machine).copied()
     }

@@ -5,7 +5,7 @@
 //! to it, so that each of its decisions can be shown in a table.
 //!
 //! Start reading at [`machine`], then [`mark`] and [`standing`](mod@standing). The decisions are [`flavor`],
-//! [`address`], [`capacity`], [`claim`], [`warm`], [`sweep`] and [`hold`].
+//! [`address`], [`capacity`], [`claim`], [`warm`], [`sweep`] and [`hold`]; [`overlay`] says what is known beyond the rows.
 
 pub mod address;
 pub mod capacity;
@@ -17,6 +17,7 @@ pub mod machines;
 pub mod mark;
 pub mod names;
 pub mod origin;
+pub mod overlay;
 pub mod standing;
 pub mod sweep;
 pub mod warm;

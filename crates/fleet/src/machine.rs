@@ -1,6 +1,7 @@
 //! A machine as a planner sees it, and all machines at one moment.
 
 use std::borrow::Borrow;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::machines::Machines;
 use crate::mark::Mark;
+use crate::overlay::Overlaid;
 
 /// The supplier's reference to a machine; it survives renames. Cheap to clone: each view has one of each machine.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -150,6 +152,8 @@ pub struct View {
     pub complete: bool,
     /// How long ago the supplier confirmed it.
     pub age: Duration,
+    /// Those among the machines of which our acts know more than the supplier has shown.
+    pub overlaid: BTreeMap<MachineId, Overlaid>,
 }
 
 impl View {
@@ -166,6 +170,30 @@ impl View {
     /// The machines of that name. Names are unique in a folder only.
     pub fn named(&self, name: &str) -> impl Iterator<Item = &Machine> {
         self.machines.named(name).map(AsRef::as_ref)
+    }
+
+    /// Whether a machine has that name, or may still have it: a row shows it.
+    pub fn is_taken(&self, name: &str) -> bool {
+        let shown = |overlaid: &Overlaid| overlaid.row.as_ref().is_some_and(|row| row.name == name);
+        self.named(name).next().is_some() || self.overlaid.values().any(shown)
+    }
+
+    /// Whether neither a row nor a read has confirmed what our acts did to that machine: nothing is deleted, disabled or
+    /// released on account of it.
+    pub fn is_unsettled(&self, id: &MachineId) -> bool {
+        self.overlaid.get(id).is_some_and(|overlaid| !overlaid.is_settled)
+    }
+
+    /// Whether that machine was deleted, and only holds what its row shows.
+    pub fn is_gone(&self, id: &MachineId) -> bool {
+        self.overlaid.get(id).is_some_and(|overlaid| overlaid.is_gone)
+    }
+
+    /// What occupies a place: the machine, or its row while that one runs and the machine does not any more.
+    pub(crate) fn occupant<'v>(&'v self, machine: &'v Machine) -> &'v Machine {
+        let runs = |machine: &Machine| machine.role != Role::Template && machine.power != Some(Power::Off);
+        let row = self.overlaid.get(&machine.id).and_then(|overlaid| overlaid.row.as_deref());
+        row.filter(|row| runs(row) && !runs(machine)).unwrap_or(machine)
     }
 
     /// The machines that carry this owner's mark and are no templates.

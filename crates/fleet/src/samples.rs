@@ -8,6 +8,7 @@ use proptest::prelude::*;
 
 use crate::machine::{Hardware, Machine, MachineId, Notes, Power, Role, View};
 use crate::mark::Mark;
+use crate::overlay::Overlaid;
 
 pub(crate) const OWNER: &str = "ours";
 
@@ -61,7 +62,22 @@ pub(crate) fn worker(name: &str, start: &str) -> Machine {
 }
 
 pub(crate) fn view(machines: impl IntoIterator<Item = Machine>) -> View {
-    View { machines: machines.into_iter().collect(), complete: true, age: Duration::from_secs(1) }
+    View {
+        machines: machines.into_iter().collect(),
+        complete: true,
+        age: Duration::from_secs(1),
+        ..View::default()
+    }
+}
+
+/// The same view, in which the inventory has not confirmed what was done to these machines.
+pub(crate) fn unsettled(view: &View, names: &[&str]) -> View {
+    let mut view = view.clone();
+    for id in names.iter().map(|name| id(name)) {
+        let row = view.machines.get(&id).cloned();
+        view.overlaid.insert(id, Overlaid { row, is_gone: false, is_settled: false });
+    }
+    view
 }
 
 /// A machine of any kind and any owner under one of few names, so that rules meet each other.

@@ -46,7 +46,7 @@ pub struct Facts<'a> {
     pub grace: SignedDuration,
     /// The workers that the server lists; `None` is a listing that failed.
     pub listing: Option<&'a Listing>,
-    /// How many machines may be deleted in one pass.
+    /// How many machines may be deleted now.
     pub budget: usize,
 }
 
@@ -102,7 +102,7 @@ pub fn verdicts(view: &View, facts: &Facts<'_>, noticed: &Noticed<'_>) -> Sweep 
         (None, Some(listing)) => listing,
         (stopped, _) => return Sweep { stopped: stopped.or(Some(Stop::NoListing)), ..Sweep::default() },
     };
-    let judge = Judge { facts, noticed, listing };
+    let judge = Judge { view, facts, noticed, listing };
     let mut sweep = Sweep::default();
     for machine in view.notable() {
         match judge.machine(machine) {
@@ -113,7 +113,7 @@ pub fn verdicts(view: &View, facts: &Facts<'_>, noticed: &Noticed<'_>) -> Sweep 
     }
     sweep.delete.sort_by_cached_key(|(id, reason)| (reason.urgency(), Reverse(reason.age()), id.clone()));
     let over = sweep.delete.split_off(facts.budget.min(sweep.delete.len()));
-    sweep.kept.extend(over.into_iter().map(|(id, _)| (id, Why::Budget { budget: facts.budget })));
+    sweep.kept.extend(over.into_iter().map(|(id, _)| (id, Why::Budget)));
     sweep.kept.sort_by(|(one, _), (other, _)| one.cmp(other));
     let unread = sweep.kept.iter().filter(|(_, why)| *why == Why::NeedsEvents);
     sweep.needs_events = unread.map(|(id, _)| id.clone()).collect();
@@ -121,6 +121,7 @@ pub fn verdicts(view: &View, facts: &Facts<'_>, noticed: &Noticed<'_>) -> Sweep 
 }
 
 struct Judge<'a> {
+    view: &'a View,
     facts: &'a Facts<'a>,
     noticed: &'a Noticed<'a>,
     listing: &'a Listing,
@@ -152,6 +153,9 @@ impl Judge<'_> {
         }
         if (self.noticed.busy)(machine) {
             return Err(Why::Busy);
+        }
+        if self.view.is_unsettled(&machine.id) || self.view.is_gone(&machine.id) {
+            return Err(Why::Unconfirmed);
         }
         if let Some(until) = mark.hold_until.filter(|until| *until > self.facts.now) {
             return Err(Why::Held { until });

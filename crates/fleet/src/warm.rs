@@ -340,7 +340,7 @@ impl<'a> Refill<'a> {
         };
         let at = address.as_ref().map(|address| address.ip);
         let view = self.observed.view;
-        let taken = |name: &str| used.contains(name) || view.named(name).next().is_some();
+        let taken = |name: &str| used.contains(name) || view.is_taken(name);
         let name = names::pooled(wished.line, at, random, &taken);
         used.insert(name.clone());
         self.ledger.take_warm(&footprint);

@@ -49,8 +49,9 @@ pub fn without_machine(view: &View, listing: &Listing) -> Option<BTreeSet<String
     }
     let alive = listing.workers.iter().filter(|(_, state)| **state == WorkerState::Alive);
     let mut missing: BTreeSet<&str> = alive.map(|(name, _)| name.as_str()).collect();
-    missing.retain(|name| view.named(name).next().is_none());
-    for mark in view.notable().filter_map(Machine::mark) {
+    missing.retain(|name| !view.is_taken(name));
+    let rows = view.overlaid.values().filter_map(|overlaid| overlaid.row.as_deref());
+    for mark in view.notable().chain(rows).filter_map(Machine::mark) {
         missing.remove(mark.worker_name.as_str());
     }
     Some(missing.into_iter().map(str::to_owned).collect())

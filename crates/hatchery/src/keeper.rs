@@ -121,6 +121,8 @@ impl Keeper {
             "pass planned"
         );
         self.begin(&plan, &wanted);
+        self.free_all();
+        self.read_back();
         self.wake(&plan);
         self.report.send_replace(Arc::new(Report::new(&self.state, &wanted, &plan)));
         self.crew.metrics.pass_made(begun.elapsed());

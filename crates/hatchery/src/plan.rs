@@ -260,6 +260,7 @@ impl<'p> Pass<'p> {
             || self.given.contains(&machine.id)
             || self.seen.doomed.contains_key(&machine.id)
             || self.seen.avoided.contains(&machine.id)
+            || self.seen.view.is_gone(&machine.id)
     }
 
     /// Until when nothing new is started, because vCenter refused something for want of room.
@@ -291,9 +292,8 @@ impl<'p> Pass<'p> {
             self.seen.registered_once.contains(name)
                 || listing.is_some_and(|listing| listing.workers.contains_key(name))
         };
-        let taken = |name: &str| {
-            named.contains(name) || busy.has_name(name) || view.named(name).next().is_some() || listed(name)
-        };
+        let taken =
+            |name: &str| named.contains(name) || busy.has_name(name) || view.is_taken(name) || listed(name);
         let name = make(self.random, &taken);
         self.named.insert(name.clone());
         name

@@ -15,7 +15,7 @@ use rookery_daemon::telemetry::chain;
 use rookery_daemon::{Clock, Supervisor};
 use rookery_fleet_vsphere::company::user_agent;
 use rookery_fleet_vsphere::readiness::TimeOuts;
-use rookery_fleet_vsphere::{Hands, Observer, Site, SiteError, SiteNames};
+use rookery_fleet_vsphere::{Hands, Journal, Observer, Site, SiteError, SiteNames};
 use rookery_vim::Limits;
 use rookery_vim_client::{
     CallError, Ceilings, Client, Deadlines, Dial, Governor, Inventory, Machines, Options, Snapshot, Tasks,
@@ -375,7 +375,9 @@ impl Assembly {
         let tasks = Tasks::start(self.client.clone(), supervisor);
         let governor = Governor::new(Ceilings::default());
         let machines = Machines::new(self.client.clone(), tasks, governor.clone());
-        let hands = Hands::new(self.client.clone(), machines, inventory.clone(), site, TimeOuts::default());
+        let journal = Journal::default();
+        let hands = Hands::new(self.client.clone(), machines, inventory.clone(), site, TimeOuts::default())
+            .with_journal(journal.clone());
 
         let (keeper, inbox) = mpsc::channel(INBOX);
         let (wanted, current) = watch::channel(Arc::new(Wanted::new(settings)));
@@ -416,7 +418,7 @@ impl Assembly {
             state: State::new(self.book.read()),
             random: StdRng::seed_from_u64(self.random.random()),
             inventory: inventory.clone(),
-            observer: Observer::new(inventory),
+            observer: Observer::beside(inventory, journal),
             crew,
             wanted,
             inbox,

@@ -24,8 +24,10 @@ mod hatchery {
     mod lost;
     mod metrics;
     mod models;
+    mod overlay;
     mod pages;
     mod protocol;
+    mod rate;
     mod readiness;
     mod registrations;
     mod safety;

@@ -10,6 +10,7 @@
 //!
 //! Each half-way state is recognised when the same is asked for again.
 
+use rookery_fleet::overlay::Fact;
 use rookery_fleet::{Hardware, MachineId, Mark};
 use rookery_vim::FaultKind;
 use rookery_vim_client::{CallError, Change, OperationError};
@@ -134,6 +135,8 @@ impl Hands {
         };
         let next = next(&fresh, wish).map_err(|why| ClaimError::Changed { machine: machine.clone(), why })?;
         if next == Next::Nothing {
+            self.told(machine, Fact::Mark(Box::new(wish.mark.clone())));
+            self.told(machine, Fact::Name(wish.name.clone()));
             return Ok(());
         }
         if next == Next::Mark {
@@ -159,7 +162,12 @@ impl Hands {
         self.outcome(machine, ordered, done).await.map_err(|source| {
             let half = if source.may_have_happened() { Half::MayBeMarked } else { Half::Pooled };
             ClaimError::Failed { machine: machine.clone(), half, source }
-        })
+        })?;
+        self.told(machine, Fact::Mark(Box::new(wish.mark.clone())));
+        if let Some(size) = wish.resize {
+            self.told(machine, Fact::Hardware(size));
+        }
+        Ok(())
     }
 
     /// Takes a claim back of a VM that is off: it gets the pooled mark, and the name in it.
@@ -174,6 +182,7 @@ impl Hands {
             self.renamed(machine, &pooled.worker_name).await.map_err(failed)?;
         }
         if fresh.has_mark(pooled) {
+            self.told(machine, Fact::Mark(Box::new(pooled.clone())));
             return Ok(());
         }
         self.marked(machine, pooled).await.map_err(failed)
@@ -182,14 +191,18 @@ impl Hands {
     /// Renames; that it has the name already is a success.
     pub(super) async fn renamed(&self, machine: &MachineId, name: &str) -> Result<(), OperationError> {
         let ordered = self.machines.rename(&vm(machine), name, LIGHT).await;
-        self.outcome(machine, ordered, |fresh| fresh.is_some_and(|fresh| fresh.name == name)).await
+        self.outcome(machine, ordered, |fresh| fresh.is_some_and(|fresh| fresh.name == name)).await?;
+        self.told(machine, Fact::Name(name.to_owned()));
+        Ok(())
     }
 
     /// Writes a mark.
     pub(super) async fn marked(&self, machine: &MachineId, mark: &Mark) -> Result<(), OperationError> {
         let change = Change { annotation: Some(mark.write()), ..Change::default() };
         let ordered = self.machines.reconfigure(&vm(machine), change, LIGHT).await;
-        self.outcome(machine, ordered, |fresh| fresh.is_some_and(|fresh| fresh.has_mark(mark))).await
+        self.outcome(machine, ordered, |fresh| fresh.is_some_and(|fresh| fresh.has_mark(mark))).await?;
+        self.told(machine, Fact::Mark(Box::new(mark.clone())));
+        Ok(())
     }
 }
 

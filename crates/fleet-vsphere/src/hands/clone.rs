@@ -2,7 +2,8 @@
 
 use std::net::Ipv4Addr;
 
-use rookery_fleet::{MachineId, Mark};
+use rookery_fleet::overlay::Fact;
+use rookery_fleet::{Hardware, Machine, MachineId, Mark, Notes, Power, Role};
 use rookery_vim::{Fault, FaultKind};
 use rookery_vim_client::{
     Change, CloneError, CloneOrder, DiskMove, FixedAddress, GuestSetup, OperationError, TaskError,
@@ -30,6 +31,26 @@ pub struct CloneWish {
     pub disk_move: DiskMove,
     /// Another class for its first card, such as `VirtualVmxnet3`.
     pub card_class: Option<String>,
+}
+
+impl CloneWish {
+    /// The VM as it is known before the inventory shows it.
+    fn made(&self, id: &MachineId, power: Option<Power>) -> Machine {
+        let size =
+            self.resize.and_then(|size| Some(Hardware { cpus: size.cpus?, memory_mb: size.memory_mb? }));
+        Machine {
+            id: id.clone(),
+            name: self.name.clone(),
+            role: Role::Vm,
+            power,
+            notes: Notes::Mark(Box::new(self.mark.clone())),
+            hardware: size,
+            addresses: Vec::new(),
+            created: None,
+            awaits_setup: true,
+            incarnation: None,
+        }
+    }
 }
 
 /// Another size; what is `None` stays as it is.
@@ -168,11 +189,22 @@ impl Hands {
     /// Makes a VM; its mark is in place then.
     pub async fn clone_vm(&self, wish: &CloneWish) -> Result<MachineId, CloneFailure> {
         let cloned = self.machines.clone_vm(&self.order(wish), CLONE, None).await;
-        cloned.map(|vm| MachineId::new(vm.id())).map_err(|reason| CloneFailure {
+        let made = cloned.map(|vm| MachineId::new(vm.id())).map_err(|reason| CloneFailure {
             template: wish.template.clone(),
             name: wish.name.clone(),
             reason: Box::new(reason),
-        })
+        });
+        let (there, power) = match &made {
+            Ok(machine) => {
+                let power = if wish.power_on { Power::On } else { Power::Off };
+                (Some(machine.clone()), Some(power))
+            }
+            Err(failure) => (failure.left_behind(), None),
+        };
+        if let Some(machine) = there {
+            self.told(&machine, Fact::Made(Box::new(wish.made(&machine, power))));
+        }
+        made
     }
 
     fn order(&self, wish: &CloneWish) -> CloneOrder {

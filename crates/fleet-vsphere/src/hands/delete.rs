@@ -1,6 +1,7 @@
 //! Deleting, the one act without a way back.
 
 use jiff::Timestamp;
+use rookery_fleet::overlay::Fact;
 use rookery_fleet::standing::is_in_making;
 use rookery_fleet::{MachineId, Role};
 use rookery_vim::FaultKind;
@@ -115,7 +116,9 @@ impl Hands {
                 }
                 Some(_) | None => ActError::failed(action, machine, source),
             }
-        })
+        })?;
+        self.told(machine, Fact::Gone);
+        Ok(())
     }
 }
 

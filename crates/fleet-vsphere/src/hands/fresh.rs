@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use rookery_fleet::overlay::{Fact, Reading};
 use rookery_fleet::{Hardware, MachineId, Mark, Notes, Power, Role};
 use rookery_vim::inventory_name::unescape;
 use rookery_vim::objects::PowerState;
@@ -127,6 +128,13 @@ impl Fresh {
     }
 }
 
+impl From<Fresh> for Reading {
+    fn from(fresh: Fresh) -> Self {
+        let Fresh { name, role, notes, power, hardware } = fresh;
+        Self { name, role, power, notes, hardware }
+    }
+}
+
 fn read<T: Wire>(value: Node) -> Option<T> {
     T::from_node(value).ok()
 }
@@ -136,7 +144,10 @@ impl Hands {
     pub(super) async fn look(&self, machine: &MachineId) -> Result<Option<Fresh>, CallError> {
         match properties_of(&self.client, &observe::vm(machine), &PATHS).await {
             Ok(properties) => Ok(Some(Fresh::of(properties))),
-            Err(error) if error.is(FaultKind::ManagedObjectNotFound) => Ok(None),
+            Err(error) if error.is(FaultKind::ManagedObjectNotFound) => {
+                self.told(machine, Fact::Gone);
+                Ok(None)
+            }
             Err(error) => Err(error),
         }
     }

@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use rookery_fleet::MachineId;
+use rookery_fleet::overlay::Fact;
 use rookery_vim_client::{GuestError, GuestUser, Program};
 use tokio::time::timeout;
 
@@ -36,7 +37,9 @@ impl Hands {
     ) -> Result<IpAddr, ReadinessError> {
         let wanted = address.map_or(WantedAddress::AnyIpv4, |ip| WantedAddress::Exactly(ip.into()));
         self.readiness.operations(&vm(machine)).await?;
-        self.readiness.address(&vm(machine), wanted).await
+        let found = self.readiness.address(&vm(machine), wanted).await?;
+        self.told(machine, Fact::SetUp);
+        Ok(found)
     }
 
     /// Starts a program, once. After [`GuestError::MayHaveStarted`] it must not be started again.

@@ -1,6 +1,7 @@
 //! Small changes of VMs that are the owner's.
 
 use rookery_fleet::hold::Hold;
+use rookery_fleet::overlay::Fact;
 use rookery_fleet::{MachineId, Mark};
 
 use super::{ActError, Hands};
@@ -12,6 +13,7 @@ impl Hands {
         let fresh = self.fresh(action, machine).await?;
         let refused = |why| ActError::Refused { action, machine: machine.clone(), why };
         if *fresh.mark_of(owner).map_err(refused)? == *mark {
+            self.told(machine, Fact::Mark(Box::new(mark.clone())));
             return Ok(());
         }
         self.marked(machine, mark).await.map_err(|source| ActError::failed(action, machine, source))
@@ -30,6 +32,7 @@ impl Hands {
             ..was.clone()
         };
         if *was == mark {
+            self.told(machine, Fact::Mark(Box::new(mark)));
             return Ok(());
         }
         self.marked(machine, &mark).await.map_err(|source| ActError::failed(action, machine, source))
@@ -42,6 +45,7 @@ impl Hands {
         let refused = |why| ActError::Refused { action, machine: machine.clone(), why };
         fresh.mark_of(owner).map_err(refused)?;
         if fresh.name == name {
+            self.told(machine, Fact::Name(name.to_owned()));
             return Ok(());
         }
         self.renamed(machine, name).await.map_err(|source| ActError::failed(action, machine, source))

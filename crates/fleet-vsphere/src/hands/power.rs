@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use rookery_fleet::overlay::Fact;
 use rookery_fleet::{MachineId, Power};
 use rookery_vim_client::{PowerChange, Vm, WaitError};
 use tokio::time::{Instant, sleep, timeout_at};
@@ -26,7 +27,11 @@ impl Hands {
             let ordered = self.machines.power(&observe::vm(machine), PowerChange::On, STARTING).await;
             match self.outcome(machine, ordered, runs).await {
                 Err(error) if may_pass(&error) && Instant::now() + PAUSE < deadline => sleep(PAUSE).await,
-                result => return result.map_err(|source| ActError::failed("start", machine, source)),
+                Ok(()) => {
+                    self.told(machine, Fact::Power(Power::On));
+                    return Ok(());
+                }
+                Err(source) => return Err(ActError::failed("start", machine, source)),
             }
         }
     }
@@ -36,7 +41,9 @@ impl Hands {
         let ordered = self.machines.power(&observe::vm(machine), PowerChange::Off, HEAVY).await;
         let is_off = |fresh: Option<&Fresh>| fresh.is_none_or(|fresh| fresh.power == Some(Power::Off));
         let stopped = self.outcome(machine, ordered, is_off).await;
-        stopped.map_err(|source| ActError::failed("stop", machine, source))
+        stopped.map_err(|source| ActError::failed("stop", machine, source))?;
+        self.told(machine, Fact::Power(Power::Off));
+        Ok(())
     }
 
     /// Whether a VM is off, or gone, as a read tells now.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
+use rookery_fleet::overlay::Fact;
 use rookery_fleet::{MachineId, Role};
 use rookery_vim::objects::{
     ObjectContent, ObjectSpec, PropertyFilterSpec, PropertySpec, Selection, TaskState, TraversalSpec,
@@ -72,7 +73,9 @@ impl Hands {
         }
         let marked = self.machines.mark_as_template(&id).await;
         let is_one = |fresh: Option<&Fresh>| fresh.is_some_and(|fresh| fresh.role == Role::Template);
-        self.outcome(machine, marked, is_one).await.map_err(failed)
+        self.outcome(machine, marked, is_one).await.map_err(failed)?;
+        self.told(machine, Fact::Role(Role::Template));
+        Ok(())
     }
 
     /// The clones of these templates that have not ended, whoever ordered them.

@@ -100,7 +100,8 @@ pub fn usage<'v>(
     let by_machine: BTreeMap<&MachineId, &Flight> =
         flights.iter().filter_map(|flight| Some((flight.machine.as_ref()?, flight))).collect();
 
-    for machine in view.notable().filter(|machine| concerns(machine, owner)) {
+    let occupants = view.notable().map(|machine| view.occupant(machine));
+    for machine in occupants.filter(|machine| concerns(machine, owner)) {
         let by_name = waiting.get(machine.name.as_str()).copied().filter(|flight| flight.machine.is_none());
         let flight = by_machine.get(&machine.id).copied().or(by_name);
         if let Some(flight) = flight {

@@ -162,6 +162,8 @@ pub enum Why {
     Warm,
     /// Somebody is at it.
     Busy,
+    /// The inventory does not show yet what we did to it.
+    Unconfirmed,
     /// It is kept for somebody to look at.
     Held {
         /// Until then.
@@ -186,11 +188,8 @@ pub enum Why {
     },
     /// It changed after the server was asked for its workers.
     ChangedSince,
-    /// Enough are deleted in this pass.
-    Budget {
-        /// How many.
-        budget: usize,
-    },
+    /// As many are being deleted as may be at once.
+    Budget,
 }
 
 impl Why {
@@ -200,6 +199,7 @@ impl Why {
             Self::Template => "template",
             Self::Warm => "warm",
             Self::Busy => "busy",
+            Self::Unconfirmed => "unconfirmed",
             Self::Held { .. } => "held",
             Self::EndUnknown => "end_unknown",
             Self::Unknown => "unknown",
@@ -208,7 +208,7 @@ impl Why {
             Self::AgeUnknown => "age_unknown",
             Self::Young { .. } => "young",
             Self::ChangedSince => "changed_since",
-            Self::Budget { .. } => "budget",
+            Self::Budget => "budget",
         }
     }
 }
@@ -219,6 +219,7 @@ impl fmt::Display for Why {
             Self::Template => f.write_str("it is a template"),
             Self::Warm => f.write_str("it belongs to the pool"),
             Self::Busy => f.write_str("it is being worked on"),
+            Self::Unconfirmed => f.write_str("the inventory does not show yet what was done to it"),
             Self::Held { until } => write!(f, "it is kept until {until}"),
             Self::EndUnknown => f.write_str("how its job has ended is asked first"),
             Self::Unknown => f.write_str("it is not known yet"),
@@ -229,7 +230,7 @@ impl fmt::Display for Why {
                 write!(f, "{} of {} have passed", short(*age), short(*limit))
             }
             Self::ChangedSince => f.write_str("it has changed since the workers were listed"),
-            Self::Budget { budget } => write!(f, "{budget} others are deleted first"),
+            Self::Budget => f.write_str("others are deleted first"),
         }
     }
 }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::machine::{Notes, Role};
-use crate::samples::{OWNER, any_view, at, id, marked, view, vm, warm, worker};
+use crate::samples::{OWNER, any_view, at, id, marked, unsettled, view, vm, warm, worker};
 
 const NOW: &str = "12:00:00";
 
@@ -91,6 +91,24 @@ fn power_and_listing_decide_how_long_a_worker_lives() {
     ] {
         assert_eq!(world.verdict(machine.clone()), expected, "{machine:?}");
     }
+}
+
+// The inventory was late: a machine that had just been started was off for it, and its worker was over.
+#[test]
+fn a_machine_that_the_inventory_has_not_confirmed_is_kept_whatever_the_reason() {
+    let mut world = world().listing(&[("c", WorkerState::Disabled)]);
+    let machines = view(["a", "b", "c"].map(|name| off(worker(name, "01:00:00"))));
+    world.doomed.insert(id("b"), Doom::SpawnFailed);
+    assert_eq!(world.sweep(&machines).delete.len(), 3);
+    let changed = unsettled(&machines, &["a", "b", "c"]);
+    let sweep = world.sweep(&changed);
+    assert_eq!(sweep.delete, []);
+    assert!(sweep.kept.iter().all(|(_, why)| *why == Why::Unconfirmed), "{sweep:?}");
+    let mut read = changed.clone();
+    read.overlaid.values_mut().for_each(|overlaid| overlaid.is_settled = true);
+    assert_eq!(world.sweep(&read).delete.len(), 3, "a read is as good as a row");
+    read.overlaid.values_mut().for_each(|overlaid| overlaid.is_gone = true);
+    assert_eq!(world.sweep(&read).delete, [], "they are gone already");
 }
 
 #[test]

@@ -37,6 +37,8 @@ pub(super) struct Census<'a> {
     numbers: Vec<u32>,
     members: Vec<Member<'a>>,
     removed: BTreeSet<&'a MachineId>,
+    /// How many of each wish the inventory has not confirmed yet.
+    unsettled: Vec<u32>,
     /// Those whose hold has ended.
     unheld: Vec<&'a MachineId>,
 }
@@ -46,6 +48,7 @@ struct Member<'a> {
     machine: &'a Machine,
     wish: Option<usize>,
     ready: bool,
+    settled: bool,
     created: Option<Timestamp>,
     outdated: Option<Removal>,
 }
@@ -68,6 +71,7 @@ impl<'a> Census<'a> {
             numbers,
             members: Vec::new(),
             removed: BTreeSet::new(),
+            unsettled: vec![0; desired.wishes.len()],
             unheld: Vec::new(),
         };
         let mut names = BTreeSet::new();
@@ -98,6 +102,9 @@ impl<'a> Census<'a> {
         observed: &Observed<'_>,
         desired: &Desired<'_>,
     ) {
+        if observed.view.is_gone(&machine.id) {
+            return;
+        }
         if standing == Standing::Unknown {
             if let Some(line) = names::line_of(&machine.name) {
                 *self.unknown.entry(line).or_default() += 1;
@@ -113,9 +120,10 @@ impl<'a> Census<'a> {
         if (observed.busy)(machine) {
             return;
         }
+        let settled = !observed.view.is_unsettled(&machine.id);
         if let Some(until) = mark.hold_until {
             if until <= observed.now {
-                self.unheld.push(&machine.id);
+                self.unheld.extend(settled.then_some(&machine.id));
             }
             return;
         }
@@ -128,9 +136,12 @@ impl<'a> Census<'a> {
         }
         let ready = machine.power == Some(Power::Off) && !machine.awaits_setup;
         self.count(wish, |count| if ready { count.ready += 1 } else { count.starting += 1 });
+        if let Some(unsettled) = wish.and_then(|wish| self.unsettled.get_mut(wish)).filter(|_| !settled) {
+            *unsettled += 1;
+        }
         let created = machine.created.or(mark.created);
         let outdated = outdated(mark, created, wish, observed, desired);
-        self.members.push(Member { machine, wish, ready, created, outdated });
+        self.members.push(Member { machine, wish, ready, settled, created, outdated });
     }
 
     fn count(&mut self, wish: Option<usize>, change: impl FnOnce(&mut Count)) {
@@ -151,9 +162,9 @@ impl<'a> Census<'a> {
         wanted.map(|member| member.machine).filter(|machine| !self.removed.contains(&machine.id))
     }
 
-    /// With one of which it is not told whether it runs, nothing can be done.
+    /// With one of which it is not told whether it runs, nothing can be done, nor with one that we changed a moment ago.
     fn movable(&self) -> impl Iterator<Item = &Member<'a>> {
-        self.members.iter().filter(|member| member.machine.power.is_some())
+        self.members.iter().filter(|member| member.machine.power.is_some() && member.settled)
     }
 
     pub(super) fn removals(
@@ -175,10 +186,13 @@ impl<'a> Census<'a> {
             }
         }
         let mut budget = desired.refresh_budget;
-        let numbers = self.numbers.iter().zip(&self.counts);
-        for ((wish, members), (number, count)) in desired.wishes.iter().zip(&mut by_wish).zip(numbers) {
+        let numbers = self.numbers.iter().zip(&self.counts).zip(&self.unsettled);
+        for ((wish, members), ((number, count), unsettled)) in
+            desired.wishes.iter().zip(&mut by_wish).zip(numbers)
+        {
             let have = count.alive();
-            let excess = have.saturating_sub(*number);
+            // Those that are not confirmed may be the ones too many: nobody goes in their place.
+            let excess = have.saturating_sub(*number).saturating_sub(*unsettled);
             if excess > 0 {
                 members.sort_by_key(|member| {
                     let age = Reverse(member.created);

@@ -5,7 +5,7 @@ use rand::SeedableRng;
 
 use super::*;
 use crate::machine::{Notes, Power, Role};
-use crate::samples::{OWNER, at, id, marked, view, vm, warm};
+use crate::samples::{OWNER, at, id, marked, unsettled, view, vm, warm};
 
 const NOW: &str = "12:00:00";
 const OPEN: Limits = Limits { workers: Some(0), starting: 0, cpus: None, memory_mb: None, keep_smaller: 0 };

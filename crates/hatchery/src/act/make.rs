@@ -1,7 +1,5 @@
 //! Warm machines: made, set up by their first start, and stopped again until a job comes.
 
-use std::time::Duration;
-
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::names::Line;
 use rookery_fleet::sweep::Doom;
@@ -12,9 +10,6 @@ use tracing::info;
 use super::{Crew, Ending, Failure, fixed};
 use crate::flight::FlightId;
 use crate::plan::Make;
-
-/// How long the inventory may take to show that a machine is off.
-const SHOWN_OFF: Duration = Duration::from_mins(1);
 
 impl Crew {
     /// Makes a warm machine.
@@ -88,8 +83,6 @@ impl Crew {
         if let Err(error) = self.hands.stop(machine).await {
             return failed(chain(&error), machine.clone());
         }
-        // Until the inventory shows it, it looks half-made, and who would finish it would find that it does not run.
-        self.hands.wait_off(machine, SHOWN_OFF).await.ok();
         Ending::Done
     }
 

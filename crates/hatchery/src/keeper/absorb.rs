@@ -33,7 +33,7 @@ const COMPLAINT: SignedDuration = SignedDuration::from_hours(1);
 const BOOKED: Duration = Duration::from_mins(1);
 /// How long a machine is left alone that could not be deleted or taken back.
 const UNCHANGED: Duration = Duration::from_secs(5);
-/// How long a machine is left alone that could not be claimed, or that was deleted.
+/// How long a machine is left alone that could not be claimed.
 const AVOIDED: Duration = Duration::from_mins(1);
 
 impl Keeper {
@@ -104,9 +104,6 @@ impl Keeper {
                 }
                 for leak in self.state.leaks.drain(..) {
                     self.crew.metrics.leak_found(leak);
-                }
-                for (of, machine) in std::mem::take(&mut self.state.freed) {
-                    self.free(&of, machine.as_ref());
                 }
             }
             Message::Wanted(wanted) => {
@@ -185,13 +182,9 @@ impl State {
                     }
                     (Work::Delete(of), Some(machine)) => {
                         self.doomed.remove(machine);
-                        // The inventory may show it for a while.
-                        self.avoid(Some(machine.clone()), now, AVOIDED);
                         self.freed.push((of.clone(), Some(machine.clone())));
                     }
                     (Work::Keep(of), Some(machine)) => {
-                        // The inventory may show its old mark for a while.
-                        self.avoid(Some(machine.clone()), now, UNCHANGED);
                         // A job whose machine is off and stays for itself runs elsewhere. Of one that runs CDS takes care.
                         let is_off = |machine: &Arc<Machine>| machine.power == Some(Power::Off);
                         if self.view.machines.get(machine).is_some_and(is_off) {

@@ -144,9 +144,28 @@ impl Keeper {
         (registers && !told).then(|| mark.worker_model_path.clone())
     }
 
+    /// Gives jobs back of whose machines it is certain what became of them.
+    pub(super) fn free_all(&mut self) {
+        for (of, machine) in self.state.take_freed() {
+            self.free(&of, machine.as_ref());
+        }
+    }
+
+    /// Reads the machines of which the inventory has not shown for long what was done to them.
+    pub(super) fn read_back(&mut self) {
+        for machine in self.observer.overdue(self.state.now) {
+            let hands = self.crew.hands.clone();
+            self.ask("reading of a machine", async move {
+                if let Err(error) = hands.read_back(&machine).await {
+                    debug!(moref = %machine, error = %chain(&error), "machine could not be read");
+                }
+            });
+        }
+    }
+
     /// Gives the job of a machine that was given up back to the queue. Only if nobody is at work for it: the job may have
     /// been released and taken by us again meanwhile.
-    pub(super) fn free(&mut self, of: &Trace, machine: Option<&MachineId>) {
+    fn free(&mut self, of: &Trace, machine: Option<&MachineId>) {
         let Ok(job) = of.job.parse::<JobId>() else { return };
         let is_for = |other: &Machine| {
             other.mark().is_some_and(|mark| mark.job_id == of.job && !serves_nobody(other, mark))

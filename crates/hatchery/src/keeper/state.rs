@@ -10,7 +10,7 @@ use rookery_cds::{JobId, V1Model, Worker};
 use rookery_fleet::capacity::PoolRoom;
 use rookery_fleet::hold::{Told, Wish};
 use rookery_fleet::names::Line;
-use rookery_fleet::sweep::{Doom, EventTimes};
+use rookery_fleet::sweep::{self, Doom, EventTimes};
 use rookery_fleet::workers::Listing;
 use rookery_fleet::{MachineId, View};
 use rookery_vim_client::PoolCapacity;
@@ -258,16 +258,26 @@ impl State {
         }
     }
 
-    /// Says when to look again. A look that could not tell anything does not count, nor does one that waits for the pool.
+    /// Says when to look again. A look that could not tell anything does not count, nor does one that waits for the pool or
+    /// that found more than can be deleted at once: it goes on with each deletion that ends.
     pub(super) fn set_dates(&mut self, plan: &Plan, wanted: &Wanted) {
         self.first_rest = Some(wanted.warm.interval);
         let later = |period: Duration| self.now.saturating_add(period).unwrap_or(Timestamp::MAX);
-        if self.sweep_at <= self.now && plan.sweep.stopped.is_none() {
+        let is_over = plan.sweep.kept.iter().all(|(_, why)| *why != sweep::Why::Budget);
+        if self.sweep_at <= self.now && plan.sweep.stopped.is_none() && is_over {
             self.sweep_at = later(wanted.cleaning.interval);
         }
         if self.register_at <= self.now && !plan.wants_room && self.view.complete && self.models.is_some() {
             self.register_at = later(wanted.register_every);
         }
+    }
+
+    /// The machines that were given up and whose jobs may go back now. On account of one that the inventory has not
+    /// confirmed nothing is released.
+    pub(super) fn take_freed(&mut self) -> Vec<(Trace, Option<MachineId>)> {
+        let view = &self.view;
+        let certain = |machine: &Option<MachineId>| !machine.as_ref().is_some_and(|id| view.is_unsettled(id));
+        self.freed.extract_if(.., |(_, machine)| certain(machine)).collect()
     }
 
     pub(super) fn next_flight(&mut self) -> FlightId {

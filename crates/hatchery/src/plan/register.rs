@@ -157,6 +157,8 @@ impl Pass<'_> {
         let temporary = temporary_name(&model.name);
         self.seen.booked.contains_key(&path)
             || self.seen.flights.registers(&path)
+            // A row shows it, though we have given it another name.
+            || (self.seen.view.is_taken(&temporary) && self.seen.view.named(&temporary).next().is_none())
             || self.seen.view.named(&temporary).any(|machine| {
                 let may_be_ours = machine.is_unknown() || machine.mark_of(self.want.owner).is_some();
                 may_be_ours && !self.is_left_over(machine, &path)

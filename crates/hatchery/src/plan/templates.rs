@@ -83,10 +83,12 @@ impl<'p> Pass<'p> {
                     heir.role == Role::Template && path == Some(&mark.worker_model_path)
                 })
             };
-            let goes = is_retired && !self.is_busy(machine) && has_heir() && !is_needed(machine);
+            let is_free = !self.is_busy(machine) && !view.is_unsettled(&machine.id);
+            let goes = is_retired && is_free && has_heir() && !is_needed(machine);
             goes.then(|| machine.id.clone())
         };
-        self.plan.retire = view.notable().filter_map(retired).collect();
+        let left = self.free_deletions().saturating_sub(self.plan.remove.len());
+        self.plan.retire = view.notable().filter_map(retired).take(left).collect();
     }
 
     /// The machine that is cloned for a job.

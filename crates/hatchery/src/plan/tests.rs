@@ -189,7 +189,12 @@ fn at(time: &str) -> Timestamp {
 }
 
 fn view(machines: impl IntoIterator<Item = Machine>) -> View {
-    View { machines: machines.into_iter().collect(), complete: true, age: Duration::from_secs(1) }
+    View {
+        machines: machines.into_iter().collect(),
+        complete: true,
+        age: Duration::from_secs(1),
+        ..View::default()
+    }
 }
 
 fn id(name: &str) -> MachineId {

@@ -18,8 +18,8 @@ use crate::flight::{Flight, Work};
 use crate::model::last_modified;
 use crate::settings::{ModelRef, Pool};
 
-/// How many machines may be deleted in one pass.
-const BUDGET: usize = 10;
+/// How many machines may be deleted at once. The next one begins when one has ended; one that hangs keeps its own place.
+const AT_ONCE: usize = 10;
 
 /// A warm machine to make.
 #[derive(Debug, Clone)]
@@ -189,7 +189,7 @@ impl Pass<'_> {
             registration_ttl: signed(cleaning.registration_ttl),
             grace: signed(cleaning.grace),
             listing: self.seen.listing,
-            budget: BUDGET,
+            budget: self.free_deletions(),
         };
         // What the pool removes is on its way already.
         let removed: BTreeSet<&MachineId> = self.plan.remove.iter().map(|(id, _)| id).collect();
@@ -197,6 +197,7 @@ impl Pass<'_> {
             self.busy.has(machine)
                 || self.given.contains(&machine.id)
                 || self.seen.avoided.contains(&machine.id)
+                || self.seen.view.is_gone(&machine.id)
                 || removed.contains(&machine.id)
         };
         let noticed = Noticed {
@@ -220,6 +221,16 @@ impl Pass<'_> {
         if !self.seen.sweep_is_due {
             self.plan.sweep.delete.retain(|(_, reason)| matches!(reason, Reason::Doomed(_)));
         }
+        let left = self.free_deletions();
+        self.plan.remove.truncate(left);
+    }
+
+    /// How many more machines may be deleted now.
+    pub(super) fn free_deletions(&self) -> usize {
+        let running =
+            self.seen.flights.iter().filter(|flight| matches!(flight.work, Work::Delete(_))).count();
+        let planned = self.plan.sweep.delete.len();
+        AT_ONCE.saturating_sub(running + planned)
     }
 }
 

@@ -82,7 +82,6 @@ fn at_work<'s>(state: &'s State, machine: &Machine) -> Option<&'s Flight> {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
-    use std::time::Duration;
 
     use jiff::Timestamp;
     use rookery_fleet::capacity::{Usage, usage};
@@ -122,7 +121,7 @@ mod tests {
     /// Counts as a pass does that saw these machines, these registered workers and this work.
     fn check(machines: &[Machine], alive: &[&str], works: &[(&str, Work)], expected: Counts) {
         let mut state = State::default();
-        let view = View { machines: machines.iter().cloned().collect(), complete: true, age: Duration::ZERO };
+        let view = View { machines: machines.iter().cloned().collect(), complete: true, ..View::default() };
         let workers = alive.iter().map(|name| ((*name).to_owned(), WorkerState::Alive)).collect();
         state.view = Arc::new(view);
         state.listing = Some(Listing { begun: Timestamp::UNIX_EPOCH, workers });

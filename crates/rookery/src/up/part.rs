@@ -333,7 +333,7 @@ pub(super) mod tests {
             machine("9", "web-2", Role::Unknown, None),
             machine("a", "worker-3", Role::Vm, Some(Mark { hold_until, ..mark("up", "debian") })),
         ];
-        let view = View { machines: machines.into_iter().collect(), complete: true, age: Duration::ZERO };
+        let view = View { machines: machines.into_iter().collect(), complete: true, ..View::default() };
         let check = |asked_for: &[&str], removed: &[&str], kept: &[&str]| {
             let left = left(&view, "up", &asked_for.iter().copied().collect(), Timestamp::UNIX_EPOCH);
             let names = |machines: &[&Machine]| machines.iter().map(|m| m.id.to_string()).collect::<Vec<_>>();

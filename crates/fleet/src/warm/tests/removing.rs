@@ -38,6 +38,26 @@ fn too_many_go_half_made_ones_first_then_outdated_ones_then_the_newest() {
     }
 }
 
+// A machine that had just been made or claimed was too much for a moment, and another one went.
+#[test]
+fn nobody_goes_for_one_that_the_inventory_has_not_confirmed_and_nobody_counts_who_is_gone() {
+    let names = ["provision-v2-a", "provision-v2-b", "provision-v2-c"];
+    let machines = || names.map(|name| from(name, "a", "one", Some("01:00:00")));
+    let mut world = world(machines(), vec![wish("a", 1)]);
+    assert_eq!(world.removes().len(), 2);
+    let all = world.view.clone();
+    for (unconfirmed, removed) in [(&names[..1], 1), (&names[..2], 0), (&names[..], 0)] {
+        world.view = unsettled(&all, unconfirmed);
+        let gone = world.removes();
+        assert_eq!(gone.len(), removed, "{unconfirmed:?}");
+        assert!(gone.iter().all(|(id, _)| !unconfirmed.iter().any(|name| id.ends_with(name))), "{gone:?}");
+    }
+    world.view = unsettled(&all, &names);
+    world.view.overlaid.values_mut().for_each(|overlaid| overlaid.is_gone = true);
+    let plan = world.plan();
+    assert_eq!((plan.counts[0].ready, plan.make.len()), (0, 1), "{plan:?}");
+}
+
 #[test]
 fn a_removed_model_takes_its_machines_with_it() {
     let machines = [

@@ -2,6 +2,7 @@ use std::net::Ipv4Addr;
 
 use jiff::SignedDuration;
 use rookery_fleet::flavor::Footprint;
+use rookery_fleet::overlay::Overlaid;
 use rookery_fleet::sweep::Doom;
 use rookery_fleet::{Machine, Notes, Power, Role, View};
 
@@ -301,8 +302,24 @@ fn the_job_of_a_machine_that_is_kept_goes_back_if_the_machine_is_off() {
         state.look(View { machines, complete: true, ..View::default() }, at(0));
         end(&mut state, 0, Work::Keep(Trace::default()), Ending::Done);
         assert_eq!(state.freed.len(), freed, "{power:?}");
-        assert!(state.avoided.contains(&MachineId::new("vm-w")), "its old mark may be seen for a while");
     }
+}
+
+// Its row still showed the machine: the job was released, and its worker was running.
+#[test]
+fn no_job_is_released_on_account_of_a_machine_that_the_inventory_has_not_confirmed() {
+    let mut state = State::default();
+    end(&mut state, 0, Work::Delete(Trace::default()), Ending::Done);
+    let overlaid = |is_settled| {
+        let overlaid = Overlaid { row: None, is_gone: true, is_settled };
+        let overlaid = [(MachineId::new("vm-w"), overlaid)].into();
+        View { complete: true, overlaid, ..View::default() }
+    };
+    state.look(overlaid(false), at(1));
+    assert_eq!(state.take_freed().len(), 0);
+    state.look(overlaid(true), at(2));
+    assert_eq!(state.take_freed().len(), 1);
+    assert_eq!(state.take_freed().len(), 0, "once");
 }
 
 #[test]

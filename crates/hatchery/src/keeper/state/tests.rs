@@ -58,6 +58,20 @@ fn a_look_that_could_not_tell_anything_is_made_up_for() {
     assert!(pass(&mut ignorant, 1, &Plan::default(), &wanted).1, "CDS has not told its models");
 }
 
+// The rest waited for the next minute.
+#[test]
+fn a_look_that_found_more_than_can_go_at_once_goes_on_until_all_have_gone() {
+    let wanted = Wanted::new(&settings(""));
+    let kept = vec![(MachineId::new("vm-1"), sweep::Why::Budget)];
+    let more = Plan { sweep: Sweep { kept, ..Sweep::default() }, ..Plan::default() };
+    let mut state = informed();
+    for second in 0..3 {
+        assert!(pass(&mut state, second, &more, &wanted).0);
+    }
+    assert!(pass(&mut state, 3, &Plan::default(), &wanted).0);
+    assert!(!pass(&mut state, 4, &Plan::default(), &wanted).0);
+}
+
 #[test]
 fn the_first_rest_of_a_model_is_the_interval_of_provisioning() {
     for (fragment, expected) in [("", 120), ("workerProvisioningInterval = 15", 15)] {

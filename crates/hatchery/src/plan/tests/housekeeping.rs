@@ -4,6 +4,7 @@ use rookery_fleet::hold::{Outcome, Subject};
 use rookery_fleet::sweep::{Reason, Stop, Why as Kept};
 
 use super::*;
+use crate::flight::Trace;
 
 fn debian(number: u32) -> Warm {
     warm([(ModelRef::V2("debian".to_owned()), number)])
@@ -217,6 +218,57 @@ fn a_machine_is_deleted_for_one_reason_at_a_time() {
     (mark.hold_until, mark.worker_start_time) = (Some(at("11:00:00")), Some(at("08:00:00")));
     let plan = world([held]).plan();
     assert_eq!(plan.sweep.delete.len() + plan.remove.len(), 1, "{:?} {:?}", plan.sweep.delete, plan.remove);
+}
+
+/// Workers that have ended.
+fn finished(count: u32) -> Vec<Machine> {
+    let off =
+        |number| Machine { power: Some(Power::Off), ..worker(&format!("w{number:02}"), &v2_job(number)) };
+    (1..=count).map(off).collect()
+}
+
+// Ten went in a minute: with 50 workers of three-minute jobs a /24 was full in half an hour.
+#[test]
+fn ten_go_at_once_and_each_that_ends_makes_room_for_the_next() {
+    let world = world(finished(15));
+    let deleted = |world: &World| {
+        world.plan().sweep.delete.into_iter().map(|(id, _)| id.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(deleted(&world).len(), 10);
+    for running in 0..=10 {
+        let busy = world.clone().with(|world| {
+            for number in 0..running {
+                let machine = Some(id(&format!("w{:02}", 15 - number)));
+                world.fly(Flight { machine, ..flight("", Work::Delete(Trace::default())) });
+            }
+        });
+        assert_eq!(deleted(&busy).len(), 10 - running, "{running} have not ended");
+        let hanging = id("w15");
+        assert!(running == 0 || !deleted(&busy).contains(&hanging.to_string()));
+    }
+}
+
+#[test]
+fn what_the_pool_removes_and_templates_that_were_replaced_wait_for_the_same_places() {
+    let unwanted = |number| pooled(&format!("provision-v2-{number:02}"));
+    for (ended, running, removed) in [(0, 0, 10), (6, 0, 4), (6, 3, 1), (12, 0, 0)] {
+        let plan = world(finished(ended).into_iter().chain((0..12).map(unwanted)))
+            .with(|world| {
+                for _ in 0..running {
+                    world.fly(flight("", Work::Delete(Trace::default())));
+                }
+            })
+            .plan();
+        assert_eq!(plan.remove.len(), removed, "{ended} {running}");
+        assert!(plan.remove.len() + plan.sweep.delete.len() + running <= 10);
+    }
+    let heir = template_of(&model("buster"), OWNER);
+    let old = |number| {
+        let id = id(&format!("old{number}"));
+        Machine { name: retired_name("buster", &id), id, ..heir.clone() }
+    };
+    let retired = |ended| world(finished(ended).into_iter().chain([heir.clone(), old(1), old(2)])).plan();
+    assert_eq!([0, 9, 10].map(|ended| retired(ended).retire.len()), [2, 1, 0]);
 }
 
 fn wish(count: u32) -> Wish {

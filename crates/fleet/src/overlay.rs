@@ -1,0 +1,368 @@
+//! What our own acts were told, laid over what the inventory shows. Pure: no clock, no I/O.
+//!
+//! An act knows what it has changed seconds before the inventory shows it. Planned from the inventory alone, a machine
+//! that was just claimed would still count as warm, and a fresh one would be deleted as excess.
+//!
+//! ```text
+//!   told ──► laid over the row ──the row shows this property changed, or equal──► gone (per property)
+//!                 │
+//!                 └──30 s without that──► the machine is read; what was read stays until the row changes
+//! ```
+//!
+//! An overlay frees nothing: the name, the addresses and the slot that the row shows stay taken. Until the row or a read
+//! has confirmed it, the machine is neither deleted nor is its worker disabled or its job released.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::address;
+use crate::machine::{Hardware, Machine, MachineId, Notes, Power, Role};
+use crate::machines::Machines;
+use crate::mark::Mark;
+
+/// How long the inventory may take to show what an act was told; then the machine is read.
+pub const READ_AFTER: SignedDuration = SignedDuration::from_secs(30);
+
+/// What an act was told about a machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fact {
+    /// It was made, and is like this.
+    Made(Box<Machine>),
+    /// It has this name.
+    Name(String),
+    /// It carries this mark.
+    Mark(Box<Mark>),
+    /// It runs, or not.
+    Power(Power),
+    /// It is a template, or a VM.
+    Role(Role),
+    /// It has this size.
+    Hardware(Hardware),
+    /// Its guest has been set up.
+    SetUp,
+    /// It is gone.
+    Gone,
+}
+
+/// A machine as a read shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reading {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub role: Role,
+    /// Whether it runs; `None` is not told.
+    pub power: Option<Power>,
+    /// Its notes.
+    pub notes: Notes,
+    /// Its size.
+    pub hardware: Option<Hardware>,
+}
+
+/// One piece of news about a machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum News {
+    /// An act was told this.
+    Told(Fact),
+    /// It was read because the inventory did not confirm what we know; `None`: it is gone.
+    Read(Option<Reading>),
+}
+
+/// A machine of a view that is not only what its row shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Overlaid {
+    /// Its row; `None`: the inventory does not show it yet.
+    pub row: Option<Arc<Machine>>,
+    /// Whether it was deleted: it only holds what its row shows.
+    pub is_gone: bool,
+    /// Whether a read has confirmed what is laid over it.
+    pub is_settled: bool,
+}
+
+/// All that acts were told and the inventory has not shown yet.
+#[derive(Debug, Default)]
+pub struct Overlay {
+    entries: BTreeMap<MachineId, Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    /// When it was laid, or read last.
+    since: Timestamp,
+    /// Whether it is being read. What an act is told meanwhile is newer than the reading.
+    is_asked: bool,
+    /// Whether it was read since.
+    is_settled: bool,
+    existence: Existence,
+    patches: Patches,
+}
+
+#[derive(Debug)]
+enum Existence {
+    /// The inventory shows it.
+    Shown,
+    /// Made, and not shown yet.
+    Made(Box<Machine>),
+    /// Deleted; whether the inventory has shown it.
+    Gone { was_shown: bool },
+}
+
+/// A property as the inventory showed it, and as we know it.
+#[derive(Debug)]
+struct Patch<T> {
+    was: T,
+    is: T,
+}
+
+#[derive(Debug, Default)]
+struct Patches {
+    name: Option<Patch<String>>,
+    role: Option<Patch<Role>>,
+    power: Option<Patch<Option<Power>>>,
+    notes: Option<Patch<Notes>>,
+    hardware: Option<Patch<Option<Hardware>>>,
+    awaits_setup: Option<Patch<bool>>,
+}
+
+impl Overlay {
+    /// Takes news in, and says whether they change what is known about the machine.
+    pub fn hear(&mut self, rows: &Machines, id: &MachineId, news: News, now: Timestamp) -> bool {
+        let row = rows.get(id).map(AsRef::as_ref);
+        let kept = match news {
+            News::Told(fact) => {
+                let entry = self.entries.entry(id.clone()).or_insert_with(|| Entry::new(now));
+                (entry.since, entry.is_asked, entry.is_settled) = (now, false, false);
+                entry.told(fact, row)
+            }
+            News::Read(reading) => {
+                let Some(entry) = self.entries.get_mut(id).filter(|entry| entry.is_asked) else {
+                    return false;
+                };
+                (entry.since, entry.is_asked, entry.is_settled) = (now, false, true);
+                entry.read(reading, row, id)
+            }
+        };
+        if !kept {
+            self.entries.remove(id);
+        }
+        kept
+    }
+
+    /// The machines that the inventory has not confirmed for too long. Each is named once in that time.
+    pub fn overdue(&mut self, now: Timestamp) -> Vec<MachineId> {
+        let late = self.entries.iter_mut().filter(|(_, entry)| now.duration_since(entry.since) >= READ_AFTER);
+        late.map(|(id, entry)| {
+            (entry.since, entry.is_asked) = (now, true);
+            id.clone()
+        })
+        .collect()
+    }
+
+    /// The rows with what is known beyond them. What they show by now is forgotten.
+    pub fn over(&mut self, rows: &Machines) -> (Machines, BTreeMap<MachineId, Overlaid>) {
+        self.entries.retain(|id, entry| entry.settle(rows.get(id).map(AsRef::as_ref)));
+        let (mut machines, mut overlaid) = (rows.clone(), BTreeMap::new());
+        for (id, entry) in &self.entries {
+            let row = rows.get(id);
+            let machine = match (row, &entry.existence) {
+                (Some(row), _) => Some(entry.patches.over(row)),
+                (None, Existence::Made(machine)) => Some(Machine::clone(machine)),
+                (None, Existence::Shown | Existence::Gone { .. }) => None,
+            };
+            let Some(machine) = machine else { continue };
+            machines.insert(Arc::new(machine));
+            let is_gone = matches!(entry.existence, Existence::Gone { .. });
+            let (row, is_settled) = (row.cloned(), entry.is_settled);
+            overlaid.insert(id.clone(), Overlaid { row, is_gone, is_settled });
+        }
+        (machines, overlaid)
+    }
+}
+
+impl Entry {
+    fn new(since: Timestamp) -> Self {
+        let (existence, patches) = (Existence::Shown, Patches::default());
+        Self { since, is_asked: false, is_settled: false, existence, patches }
+    }
+
+    /// Whether anything is left of it.
+    fn told(&mut self, fact: Fact, row: Option<&Machine>) -> bool {
+        match (fact, row) {
+            (Fact::Made(machine), Some(row)) => self.appear(&machine, row),
+            (Fact::Made(machine), None) => self.existence = Existence::Made(machine),
+            (Fact::Gone, row) => self.existence = Existence::Gone { was_shown: row.is_some() },
+            (fact, Some(row)) => self.patches.lay(fact, row),
+            (fact, None) => {
+                if let Existence::Made(machine) = &mut self.existence {
+                    change(machine, fact);
+                }
+            }
+        }
+        self.is_needed()
+    }
+
+    fn read(&mut self, reading: Option<Reading>, row: Option<&Machine>, id: &MachineId) -> bool {
+        match (reading, row) {
+            (None, None) => return false,
+            (None, Some(_)) => self.existence = Existence::Gone { was_shown: true },
+            (Some(reading), None) => {
+                let made = match &self.existence {
+                    Existence::Made(machine) => Machine::clone(machine),
+                    Existence::Shown | Existence::Gone { .. } => blank(id),
+                };
+                let Reading { name, role, power, notes, hardware } = reading;
+                self.existence =
+                    Existence::Made(Box::new(Machine { name, role, power, notes, hardware, ..made }));
+            }
+            (Some(reading), Some(row)) => {
+                self.existence = Existence::Shown;
+                let Reading { name, role, power, notes, hardware } = reading;
+                let read = Machine { name, role, power, notes, hardware, ..row.clone() };
+                self.patches = Patches::between(row, &read);
+            }
+        }
+        self.is_needed()
+    }
+
+    /// Forgets what the row shows by now; whether anything is left.
+    fn settle(&mut self, row: Option<&Machine>) -> bool {
+        match (&mut self.existence, row) {
+            (Existence::Shown | Existence::Gone { was_shown: true }, None) => return false,
+            (Existence::Made(_) | Existence::Gone { was_shown: false }, None) => return true,
+            (Existence::Gone { was_shown }, Some(_)) => *was_shown = true,
+            (Existence::Made(machine), Some(row)) => {
+                let machine = std::mem::replace(&mut **machine, blank(&row.id));
+                self.appear(&machine, row);
+            }
+            (Existence::Shown, Some(_)) => {}
+        }
+        if let Some(row) = row {
+            self.patches.settle(row);
+        }
+        self.is_needed()
+    }
+
+    /// The first row of a new machine may be older than what we were told.
+    fn appear(&mut self, made: &Machine, row: &Machine) {
+        self.existence = Existence::Shown;
+        let known = Machine {
+            power: made.power.or(row.power),
+            hardware: made.hardware.or(row.hardware),
+            awaits_setup: row.awaits_setup && made.awaits_setup,
+            ..made.clone()
+        };
+        self.patches = Patches::between(row, &known);
+    }
+
+    fn is_needed(&self) -> bool {
+        !matches!(self.existence, Existence::Shown) || !self.patches.is_empty()
+    }
+}
+
+impl Patches {
+    /// All properties in which a machine is known to differ from its row.
+    fn between(row: &Machine, known: &Machine) -> Self {
+        let mut patches = Self::default();
+        lay(&mut patches.name, &row.name, known.name.clone());
+        lay(&mut patches.role, &row.role, known.role);
+        lay(&mut patches.power, &row.power, known.power);
+        lay(&mut patches.notes, &row.notes, known.notes.clone());
+        lay(&mut patches.hardware, &row.hardware, known.hardware);
+        lay(&mut patches.awaits_setup, &row.awaits_setup, known.awaits_setup);
+        patches
+    }
+
+    fn lay(&mut self, fact: Fact, row: &Machine) {
+        match fact {
+            Fact::Name(name) => lay(&mut self.name, &row.name, name),
+            Fact::Mark(mark) => lay(&mut self.notes, &row.notes, Notes::Mark(mark)),
+            Fact::Power(power) => lay(&mut self.power, &row.power, Some(power)),
+            Fact::Role(role) => lay(&mut self.role, &row.role, role),
+            Fact::Hardware(size) => lay(&mut self.hardware, &row.hardware, Some(size)),
+            Fact::SetUp => lay(&mut self.awaits_setup, &row.awaits_setup, false),
+            Fact::Made(_) | Fact::Gone => {}
+        }
+    }
+
+    fn settle(&mut self, row: &Machine) {
+        settle(&mut self.name, &row.name);
+        settle(&mut self.role, &row.role);
+        settle(&mut self.power, &row.power);
+        settle(&mut self.notes, &row.notes);
+        settle(&mut self.hardware, &row.hardware);
+        settle(&mut self.awaits_setup, &row.awaits_setup);
+    }
+
+    fn is_empty(&self) -> bool {
+        let Self { name, role, power, notes, hardware, awaits_setup } = self;
+        name.is_none()
+            && role.is_none()
+            && power.is_none()
+            && notes.is_none()
+            && hardware.is_none()
+            && awaits_setup.is_none()
+    }
+
+    /// The machine as we know it. It keeps the addresses that its row holds.
+    fn over(&self, row: &Machine) -> Machine {
+        fn known<T: Clone>(patch: Option<&Patch<T>>, shown: &T) -> T {
+            patch.map_or_else(|| shown.clone(), |patch| patch.is.clone())
+        }
+        let mut machine = Machine {
+            name: known(self.name.as_ref(), &row.name),
+            role: known(self.role.as_ref(), &row.role),
+            power: known(self.power.as_ref(), &row.power),
+            notes: known(self.notes.as_ref(), &row.notes),
+            hardware: known(self.hardware.as_ref(), &row.hardware),
+            awaits_setup: known(self.awaits_setup.as_ref(), &row.awaits_setup),
+            ..row.clone()
+        };
+        for held in address::of_machine(row) {
+            if !address::of_machine(&machine).any(|ip| ip == held) {
+                machine.addresses.push(held);
+            }
+        }
+        machine
+    }
+}
+
+fn lay<T: Clone + PartialEq>(patch: &mut Option<Patch<T>>, shown: &T, is: T) {
+    *patch = (*shown != is).then(|| Patch { was: shown.clone(), is });
+}
+
+fn settle<T: PartialEq>(patch: &mut Option<Patch<T>>, shown: &T) {
+    patch.take_if(|patch| *shown != patch.was || *shown == patch.is);
+}
+
+fn change(machine: &mut Machine, fact: Fact) {
+    match fact {
+        Fact::Name(name) => machine.name = name,
+        Fact::Mark(mark) => machine.notes = Notes::Mark(mark),
+        Fact::Power(power) => machine.power = Some(power),
+        Fact::Role(role) => machine.role = role,
+        Fact::Hardware(size) => machine.hardware = Some(size),
+        Fact::SetUp => machine.awaits_setup = false,
+        Fact::Made(_) | Fact::Gone => {}
+    }
+}
+
+/// A machine of which nothing is known.
+fn blank(id: &MachineId) -> Machine {
+    Machine {
+        id: id.clone(),
+        name: String::new(),
+        role: Role::Unknown,
+        power: None,
+        notes: Notes::Unknown,
+        hardware: None,
+        addresses: Vec::new(),
+        created: None,
+        awaits_setup: true,
+        incarnation: None,
+    }
+}
+
+#[cfg(test)]
+mod tests;
