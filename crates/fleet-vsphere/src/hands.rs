@@ -12,6 +12,7 @@
 
 mod claim;
 mod clone;
+mod clone_tasks;
 mod delete;
 mod disks;
 mod fresh;
@@ -40,7 +41,8 @@ use crate::readiness::{Readiness, TimeOuts};
 use crate::site::Site;
 
 pub use claim::{ClaimError, ClaimWish, Half};
-pub use clone::{CloneFailure, CloneWish, Fixed, Resize};
+pub use clone::{CloneFailure, CloneWish, Fixed, Resize, Unfinished};
+pub use clone_tasks::{CloneTask, CloneTasks};
 pub use delete::Proof;
 pub use fresh::Refusal;
 pub use history::History;

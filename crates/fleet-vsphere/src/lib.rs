@@ -14,8 +14,8 @@ pub mod site;
 
 pub use company::{CompanyError, Other};
 pub use hands::{
-    ActError, ClaimError, ClaimWish, CloneFailure, CloneWish, Fixed, Hands, Hanging, History, Proof, Refusal,
-    Resize, RunningClone,
+    ActError, ClaimError, ClaimWish, CloneFailure, CloneTask, CloneTasks, CloneWish, Fixed, Hands, Hanging,
+    History, Proof, Refusal, Resize, RunningClone,
 };
 pub use journal::Journal;
 pub use observe::Observer;

@@ -89,6 +89,8 @@ pub enum Ending {
     },
     /// It failed.
     Failed(Failure),
+    /// It was cut off in the middle, and nobody can say how far it came.
+    CutOff,
 }
 
 /// What is left of work that failed.
@@ -98,14 +100,27 @@ pub struct Failure {
     pub error: String,
     /// The machine that has to go.
     pub doomed: Option<(MachineId, Doom)>,
-    /// An address that a machine may have which nobody can see.
-    pub lingering: Option<Ipv4Addr>,
+    /// A clone that may still appear.
+    pub unfinished: Option<Unfinished>,
     /// Whether another clone of the template would fail as well.
     pub blames_template: bool,
     /// Whether vCenter had no room, so that another start would fail as well.
     pub crowded: bool,
     /// Whether a start was really tried.
     pub tried: bool,
+}
+
+/// A clone that was given up and that vCenter was not seen to end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unfinished {
+    /// The name of its machine.
+    pub name: String,
+    /// The address that it was given; none: from DHCP.
+    pub address: Option<Ipv4Addr>,
+    /// vCenter's task; none if the answer to the order was lost.
+    pub task: Option<String>,
+    /// Why its machine has to go, should it appear; none: it is finished then.
+    pub doom: Option<Doom>,
 }
 
 impl Crew {

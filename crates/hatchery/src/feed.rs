@@ -15,7 +15,7 @@ use rookery_fleet::capacity::PoolRoom;
 use rookery_vim_client::{PoolCapacity, Share};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
-use tracing::{debug, info};
+use tracing::debug;
 
 use crate::act::Crew;
 use crate::keeper::Message;
@@ -37,8 +37,6 @@ const ROOM: Duration = Duration::from_secs(30);
 const CLOCK: Duration = Duration::from_mins(1);
 /// How often clones from before our start are looked for.
 const SETTLING: Duration = Duration::from_secs(2);
-/// After this long they count as ended, whatever vCenter says.
-const SETTLED: Duration = Duration::from_mins(15);
 /// How often clones are looked at that nobody answered for.
 const DOUBTS: Duration = Duration::from_secs(20);
 /// Sizes of disks are read no more often than this.
@@ -122,8 +120,7 @@ impl Feeds {
             clock(asking.clone(), Arc::clone(&skew))
         });
         read_disks(self.crew.clone(), self.report.clone(), supervisor);
-        clear_doubts(self.crew.clone(), self.report.clone(), supervisor);
-        settle(self.crew, self.report, supervisor);
+        watch_clones(self.crew, self.report, supervisor);
     }
 }
 
@@ -332,65 +329,34 @@ fn read_disks(crew: Crew, mut report: watch::Receiver<Arc<Report>>, supervisor: 
     });
 }
 
-/// While an address may belong to a clone that nobody answered for: which clones run.
-fn clear_doubts(crew: Crew, mut report: watch::Receiver<Arc<Report>>, supervisor: &Supervisor) {
+/// Asks which clones vCenter lists, while one may still appear that nobody answered for or that is from before our start.
+fn watch_clones(crew: Crew, mut report: watch::Receiver<Arc<Report>>, supervisor: &Supervisor) {
     let stop = supervisor.token();
     supervisor.spawn("clones in doubt", async move {
         loop {
-            let doubtful = tokio::select! {
+            let settled = tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
-                doubtful = report.wait_for(|report| report.in_doubt > 0) => doubtful.map(|report| report.templates.clone()),
+                doubtful = report.wait_for(|report| report.clones_in_doubt > 0 || !report.addresses_settled) => {
+                    doubtful.map(|report| report.addresses_settled)
+                }
             };
-            let Ok(templates) = doubtful else { return };
+            let Ok(settled) = settled else { return };
             let begun = crew.clock.now();
-            match crew.hands.running_clones(&templates).await {
-                Ok(clones) => {
-                    let running = clones.iter().map(|clone| clone.started).collect();
-                    crew.keeper.send(Message::Clones { begun, running }).await.ok();
-                }
-                Err(error) => debug!(error = %chain(&error), "running clones could not be listed"),
+            let asked = tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                asked = crew.hands.clone_tasks() => asked,
+            };
+            note(&crew, "clones", "addresses that they may have are given to nobody", &asked);
+            if let Ok(listed) = asked {
+                crew.keeper.send(Message::Clones { begun, listed }).await.ok();
             }
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
-                () = tokio::time::sleep(DOUBTS) => {}
+                () = tokio::time::sleep(if settled { DOUBTS } else { SETTLING }) => {}
             }
         }
-    });
-}
-
-/// Waits until clones that were running when we started have ended: their addresses show by then.
-fn settle(crew: Crew, mut report: watch::Receiver<Arc<Report>>, supervisor: &Supervisor) {
-    let stop = supervisor.token();
-    supervisor.spawn("clones from before the start", async move {
-        let (begun, mut told) = (Instant::now(), false);
-        let complete = tokio::select! {
-            biased;
-            () = stop.cancelled() => return,
-            complete = report.wait_for(|report| report.complete) => complete.map(|report| report.templates.clone()),
-        };
-        let Ok(all) = complete else { return };
-        loop {
-            let asked = crew.hands.running_clones(&all).await;
-            note(&crew, "running clones", "no address is given yet", &asked);
-            match asked {
-                Ok(clones) if clones.is_empty() => break,
-                Ok(clones) if !told => {
-                    told = true;
-                    info!(clones = clones.len(), "clones from before the start are waited for before addresses are given");
-                }
-                Ok(_) | Err(_) => {}
-            }
-            if begun.elapsed() >= SETTLED {
-                break;
-            }
-            tokio::select! {
-                biased;
-                () = stop.cancelled() => return,
-                () = tokio::time::sleep(SETTLING) => {}
-            }
-        }
-        crew.keeper.send(Message::Settled).await.ok();
     });
 }

@@ -39,6 +39,7 @@ pub use workers::{Known, WorkerLine};
 
 /// What the last pass saw and planned.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Report {
     /// When, by our clock.
     pub at: Timestamp,
@@ -91,10 +92,10 @@ pub struct Report {
     pub room_unknown: bool,
     /// The same, in full.
     pub skew: Option<SignedDuration>,
-    /// Templates that clones may come from.
-    pub templates: Vec<MachineId>,
-    /// How many addresses may belong to clones that nobody answered for.
-    pub in_doubt: usize,
+    /// How many clones may still appear that nobody answered for, or that are from before our start.
+    pub clones_in_doubt: usize,
+    /// Whether clones from before our start have ended: until then no address is given.
+    pub addresses_settled: bool,
     /// The machines.
     pub view: Arc<View>,
     /// How large disks of own machines are, in kilobytes, as far as they were read.
@@ -135,7 +136,6 @@ impl Report {
         let dying = dying(state, plan);
         let mut counts = Counts::of(state, plan, &held);
         let mut started = Vec::new();
-        let mut templates = Vec::new();
         let mut jobs_served = BTreeMap::new();
         for machine in state.view.notable() {
             let standing = standing(machine, &wanted.name);
@@ -148,8 +148,11 @@ impl Report {
                         jobs_served.insert(mark.job_id.clone(), machine.name.clone());
                     }
                 }
-                Standing::Template => templates.push(machine.id.clone()),
-                Standing::Pooled | Standing::TemplateInMaking | Standing::Foreign | Standing::Unknown => {}
+                Standing::Template
+                | Standing::Pooled
+                | Standing::TemplateInMaking
+                | Standing::Foreign
+                | Standing::Unknown => {}
             }
         }
         let waiting = plan.waiting.iter().map(|one| {
@@ -190,8 +193,8 @@ impl Report {
             ignored_flavors: state.ignored_flavors.clone(),
             room_unknown: state.room.failed(),
             skew: state.skew,
-            templates,
-            in_doubt: state.lingering.len(),
+            clones_in_doubt: state.clones_in_doubt(),
+            addresses_settled: state.addresses_are_settled(),
             view: Arc::clone(&state.view),
             disks: Arc::clone(&state.disks),
             dying,

@@ -15,6 +15,7 @@ mod hatchery {
     mod crash;
     mod credentials;
     mod flavors;
+    mod given_up;
     mod giving_back;
     mod history;
     mod holds;

@@ -1,5 +1,6 @@
 //! Cloning: what is wanted, what the source is like, and the one call that follows from both.
 
+mod given_up;
 mod guest;
 mod run;
 mod spec;
@@ -9,6 +10,8 @@ use rookery_vim::{MoRef, Node};
 use crate::cards::NetworkBacking;
 use crate::machine::Change;
 
+pub(crate) use given_up::Ordered;
+pub use given_up::{GivenUp, UnfinishedClone};
 pub use run::CloneError;
 
 /// A clone as it is wanted.

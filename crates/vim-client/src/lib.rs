@@ -43,7 +43,7 @@ pub use capacity::{
 };
 pub use cards::NetworkBacking;
 pub use client::{Client, Deadlines, Options};
-pub use clone::{CloneError, CloneOrder, DiskMove, FixedAddress, GuestSetup};
+pub use clone::{CloneError, CloneOrder, DiskMove, FixedAddress, GivenUp, GuestSetup, UnfinishedClone};
 pub use create::{
     BootDevice, Cdrom, CdromBus, Contradiction, CreateError, CreateOrder, Firmware, NewCard, NewDisk,
     ScsiController,

@@ -14,6 +14,7 @@ use rookery_vim::{Fault, FaultKind, MoRef, Node, Wire as _};
 use tokio::sync::watch;
 
 use crate::client::Client;
+use crate::clone::Ordered;
 use crate::error::CallError;
 use crate::governor::{Governor, Order, Permit, Priority, Site};
 use crate::properties::properties_of;
@@ -23,9 +24,11 @@ use crate::tasks::{TaskError, Tasks};
 #[derive(Debug, Clone)]
 pub struct Machines {
     pub(crate) client: Client,
-    tasks: Tasks,
+    pub(crate) tasks: Tasks,
     governor: Governor,
     priority: Priority,
+    /// Where it is noted how far the order of a clone has come.
+    pub(crate) ordered: Option<Ordered>,
 }
 
 /// What to do with a VM's power.
@@ -80,7 +83,7 @@ impl OperationError {
 impl Machines {
     /// Operations over this client; their tasks are waited for by `tasks`, and run as the governor admits them.
     pub fn new(client: Client, tasks: Tasks, governor: Governor) -> Self {
-        Self { client, tasks, governor, priority: Priority::Demand }
+        Self { client, tasks, governor, priority: Priority::Demand, ordered: None }
     }
 
     /// The same operations on behalf of somebody more or less urgent. A handle that nobody says this of is for people.
@@ -97,10 +100,40 @@ impl Machines {
         deadline: Duration,
         progress: Option<watch::Sender<i32>>,
     ) -> Result<(MoRef, Option<Node>), OperationError> {
+        self.run_noting(call, site, deadline, progress, &Ordered::default()).await
+    }
+
+    /// The same; it is noted how far it has come.
+    pub(crate) async fn run_noting<M: Method<Output = MoRef>>(
+        &self,
+        call: &M,
+        site: Site,
+        deadline: Duration,
+        progress: Option<watch::Sender<i32>>,
+        ordered: &Ordered,
+    ) -> Result<(MoRef, Option<Node>), OperationError> {
         let _permit = self.admit(format!("{} of {}", M::NAME, call.this().id()), site).await;
-        let task = self.client.call(call).await?;
-        let result = self.tasks.finish_showing(task.clone(), deadline, progress).await?;
-        Ok((task, result))
+        ordered.sent();
+        let task = match self.client.call(call).await {
+            Ok(task) => task,
+            Err(error) => {
+                if !error.may_have_happened() {
+                    ordered.over();
+                }
+                return Err(error.into());
+            }
+        };
+        ordered.taken(&task);
+        let result = self.tasks.finish_showing(task.clone(), deadline, progress).await;
+        if matches!(result, Ok(_) | Err(TaskError::Failed(_))) {
+            ordered.over();
+        }
+        Ok((task, result?))
+    }
+
+    /// The same operations; it is noted how far the order of a clone has come.
+    pub(crate) fn tracked(&self, ordered: &Ordered) -> Self {
+        Self { ordered: Some(ordered.clone()), ..self.clone() }
     }
 
     /// Waits for the turn of something heavy that is no task.

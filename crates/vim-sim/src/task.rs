@@ -24,6 +24,8 @@ const REMEMBERED: SignedDuration = SignedDuration::from_mins(10);
 const MOST_REMEMBERED: usize = 10_000;
 /// How many tasks that can no longer be read by themselves are in the history at most; then the oldest go.
 const MOST_PAST: usize = 10_000;
+/// How many tasks that have ended are listed as recent.
+const RECENT: usize = 200;
 /// Into how many parts the progress of a task is cut.
 const PARTS: i32 = 4;
 
@@ -172,10 +174,11 @@ impl Tasks {
         open.map(|(id, _)| *id)
     }
 
-    /// Newest last.
+    /// All that have not come to their end, and the newest of those that have. Newest last.
     pub(crate) fn recent(&self) -> impl Iterator<Item = Id> {
-        let newest: Vec<Id> = self.all().rev().map(|(id, _)| id).take(200).collect();
-        newest.into_iter().rev()
+        let ended = self.all().rev().filter(|(_, task)| task.is_over()).take(RECENT);
+        let open = self.all().filter(|(_, task)| !task.is_over());
+        ended.chain(open).map(|(id, _)| id).collect::<BTreeSet<Id>>().into_iter()
     }
 }
 
@@ -330,6 +333,9 @@ fn complete(world: &mut World, id: Id, outcome: Result<Done, Refusal>) {
         drop_task(world, id);
     } else {
         remember(world, id);
+    }
+    if world.tasks.ended.len() > RECENT {
+        world.store.log.touch(Id::single(Kind::TaskManager), "recentTask");
     }
     world.tasks.queue.leave(id);
     queue::admit(world);

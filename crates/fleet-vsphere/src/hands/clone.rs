@@ -4,10 +4,9 @@ use std::net::Ipv4Addr;
 
 use rookery_fleet::overlay::Fact;
 use rookery_fleet::{Hardware, Machine, MachineId, Mark, Notes, Power, Role};
-use rookery_vim::{Fault, FaultKind};
-use rookery_vim_client::{
-    Change, CloneError, CloneOrder, DiskMove, FixedAddress, GuestSetup, OperationError, TaskError,
-};
+use rookery_vim::{Fault, FaultKind, MoRef};
+use rookery_vim_client::{Change, CloneError, CloneOrder, DiskMove, FixedAddress, GuestSetup};
+use tokio::time::Instant;
 
 use super::{CLONE, Hands, may_pass};
 use crate::observe::vm;
@@ -98,32 +97,20 @@ pub struct CloneFailure {
     /// What went wrong.
     #[source]
     pub reason: Box<CloneError>,
+    /// The VM that is there all the same, without something that was wanted of it.
+    pub left_behind: Option<MachineId>,
+    /// Set if a VM of that name may still appear. Its address is to be held until that is known.
+    pub unfinished: Option<Unfinished>,
+}
+
+/// A clone that vCenter was not seen to end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unfinished {
+    /// Its task; none if the answer to the order was lost.
+    pub task: Option<String>,
 }
 
 impl CloneFailure {
-    /// The VM that is there all the same, without something that was wanted of it.
-    pub fn left_behind(&self) -> Option<MachineId> {
-        match &*self.reason {
-            CloneError::LeftBehind { vm, .. } | CloneError::CardsDisagree { vm, .. } => {
-                Some(MachineId::new(vm.id()))
-            }
-            CloneError::Source { .. }
-            | CloneError::Unspeakable { .. }
-            | CloneError::NoCard { .. }
-            | CloneError::NoPlace { .. }
-            | CloneError::NameTaken { .. }
-            | CloneError::Failed { .. } => None,
-        }
-    }
-
-    /// Whether a VM of that name may still appear: nobody can say what became of the order. Its name and address are to be
-    /// held until that is known.
-    pub fn may_still_appear(&self) -> bool {
-        let CloneError::Failed { source, .. } = &*self.reason else { return false };
-        let ended = matches!(source, OperationError::Task(TaskError::Failed(_)));
-        !ended && source.may_have_happened()
-    }
-
     /// Whether it is the template that has to be looked at: another clone of it would fail as well.
     pub fn is_fault_of_template(&self) -> bool {
         match &*self.reason {
@@ -131,7 +118,7 @@ impl CloneFailure {
             CloneError::Unspeakable { .. } | CloneError::NoCard { .. } | CloneError::CardsDisagree { .. } => {
                 true
             }
-            CloneError::NoPlace { .. } | CloneError::NameTaken { .. } => false,
+            CloneError::NoPlace { .. } | CloneError::NameTaken { .. } | CloneError::OutOfTime { .. } => false,
             CloneError::Failed { source, .. } | CloneError::LeftBehind { source, .. } => {
                 source.fault().is_some_and(blames_template)
             }
@@ -149,6 +136,7 @@ impl CloneFailure {
             | CloneError::Unspeakable { .. }
             | CloneError::NoCard { .. }
             | CloneError::NameTaken { .. }
+            | CloneError::OutOfTime { .. }
             | CloneError::CardsDisagree { .. } => false,
         }
     }
@@ -157,7 +145,7 @@ impl CloneFailure {
     pub fn is_transient(&self) -> bool {
         match &*self.reason {
             CloneError::Source { source, .. } => source.is_transient(),
-            CloneError::NoPlace { .. } => true,
+            CloneError::NoPlace { .. } | CloneError::OutOfTime { .. } => true,
             CloneError::Failed { source, .. } | CloneError::LeftBehind { source, .. } => may_pass(source),
             CloneError::Unspeakable { .. }
             | CloneError::NoCard { .. }
@@ -188,21 +176,35 @@ fn blames_template(fault: &Fault) -> bool {
 impl Hands {
     /// Makes a VM; its mark is in place then.
     pub async fn clone_vm(&self, wish: &CloneWish) -> Result<MachineId, CloneFailure> {
-        let cloned = self.machines.clone_vm(&self.order(wish), CLONE, None).await;
-        let made = cloned.map(|vm| MachineId::new(vm.id())).map_err(|reason| CloneFailure {
+        self.clone_vm_by(wish, None).await
+    }
+
+    /// Makes a VM. One that is not made at that moment is given up, as one that failed is: its task is cancelled.
+    pub async fn clone_vm_by(
+        &self,
+        wish: &CloneWish,
+        until: Option<Instant>,
+    ) -> Result<MachineId, CloneFailure> {
+        let machine = |vm: &MoRef| MachineId::new(vm.id());
+        let cloned = self.machines.clone_or_give_up(&self.order(wish), CLONE, until).await;
+        let made = cloned.as_ref().map(machine).map_err(|given_up| CloneFailure {
             template: wish.template.clone(),
             name: wish.name.clone(),
-            reason: Box::new(reason),
+            reason: Box::new(given_up.reason.clone()),
+            left_behind: given_up.vm.as_ref().map(machine),
+            unfinished: given_up.unfinished.as_ref().map(|unfinished| Unfinished {
+                task: unfinished.task.as_ref().map(|task| task.id().to_owned()),
+            }),
         });
         let (there, power) = match &made {
             Ok(machine) => {
                 let power = if wish.power_on { Power::On } else { Power::Off };
-                (Some(machine.clone()), Some(power))
+                (Some(machine), Some(power))
             }
-            Err(failure) => (failure.left_behind(), None),
+            Err(failure) => (failure.left_behind.as_ref(), None),
         };
         if let Some(machine) = there {
-            self.told(&machine, Fact::Made(Box::new(wish.made(&machine, power))));
+            self.told(machine, Fact::Made(Box::new(wish.made(machine, power))));
         }
         made
     }
@@ -234,12 +236,14 @@ impl Hands {
 
 #[cfg(test)]
 mod tests {
-    use rookery_vim::{MoRef, Node};
+    use rookery_vim::Node;
+    use rookery_vim_client::{OperationError, TaskError};
 
     use super::*;
 
     fn failure(reason: CloneError) -> CloneFailure {
-        CloneFailure { template: MachineId::new("vm-1"), name: "a".to_owned(), reason: Box::new(reason) }
+        let (template, name) = (MachineId::new("vm-1"), "a".to_owned());
+        CloneFailure { template, name, reason: Box::new(reason), left_behind: None, unfinished: None }
     }
 
     fn failed(fault: &str) -> OperationError {
@@ -251,27 +255,24 @@ mod tests {
     fn a_failure_says_what_is_left_and_whether_the_template_is_to_blame() {
         let (name, id) = (|| "a".to_owned(), || MoRef::new("VirtualMachine", "vm-2"));
         let lost = OperationError::Task(TaskError::Unknown { task: id(), why: String::new() });
-        let check = |reason, left: bool, may_come: bool, blamed: bool, transient: bool| {
+        let check = |reason: CloneError, left: bool, blamed: bool, transient: bool| {
+            let leaves = reason.left_behind().is_some();
             let failure = failure(reason);
-            let found = (
-                failure.left_behind().is_some(),
-                failure.may_still_appear(),
-                failure.is_fault_of_template(),
-                failure.is_transient(),
-            );
-            assert_eq!(found, (left, may_come, blamed, transient), "{failure:?}");
+            let found = (leaves, failure.is_fault_of_template(), failure.is_transient());
+            assert_eq!(found, (left, blamed, transient), "{failure:?}");
         };
-        check(CloneError::Failed { name: name(), source: lost }, false, true, false, true);
-        check(CloneError::Failed { name: name(), source: failed("NoDiskSpace") }, false, false, false, true);
+        check(CloneError::Failed { name: name(), source: lost }, false, false, true);
+        check(CloneError::OutOfTime { name: name() }, false, false, true);
+        check(CloneError::Failed { name: name(), source: failed("NoDiskSpace") }, false, false, true);
         let broken = failed("UncustomizableGuest");
-        check(CloneError::Failed { name: name(), source: broken }, false, false, true, false);
+        check(CloneError::Failed { name: name(), source: broken }, false, true, false);
         // A job whose user lacked a privilege was taken and given up five times in a moment, and had failed.
         let forbidden = failed("NoPermission");
-        check(CloneError::Failed { name: name(), source: forbidden }, false, false, true, false);
+        check(CloneError::Failed { name: name(), source: forbidden }, false, true, false);
         let full = failed("InsufficientMemoryResourcesFault");
-        check(CloneError::LeftBehind { vm: id(), source: full }, true, false, false, true);
-        check(CloneError::NoCard { source_vm: id(), address: name() }, false, false, true, false);
+        check(CloneError::LeftBehind { vm: id(), source: full }, true, false, true);
+        check(CloneError::NoCard { source_vm: id(), address: name() }, false, true, false);
         let taken = failed("DuplicateName");
-        check(CloneError::NameTaken { name: name(), source: taken }, false, false, false, false);
+        check(CloneError::NameTaken { name: name(), source: taken }, false, false, false);
     }
 }

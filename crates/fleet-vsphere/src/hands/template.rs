@@ -6,11 +6,12 @@ use jiff::Timestamp;
 use rookery_fleet::overlay::Fact;
 use rookery_fleet::{MachineId, Role};
 use rookery_vim::objects::{
-    ObjectContent, ObjectSpec, PropertyFilterSpec, PropertySpec, Selection, TaskState, TraversalSpec,
+    ObjectContent, ObjectSpec, PropertyFilterSpec, PropertySpec, Selection, TraversalSpec,
 };
 use rookery_vim::{MoRef, Node, Wire as _};
 use rookery_vim_client::{CallError, OperationError, properties_of, retrieve, vm_names};
 
+use super::clone_tasks::{has_ended, is_clone};
 use super::fresh::Fresh;
 use super::{ActError, HEAVY, Hands};
 use crate::observe::vm;
@@ -162,14 +163,10 @@ fn running_clone(task: ObjectContent) -> Option<RunningClone> {
         return Some(RunningClone { template: None, task: id, started: None });
     };
     let info = info.val;
-    let described = info.child_text("descriptionId").is_some_and(|id| id.starts_with("VirtualMachine.clone"));
-    let clones = described || info.child_text("name") == Some("CloneVM_Task");
-    let state = info.child("state").and_then(|state| TaskState::from_node(state.clone()).ok());
-    let ended = matches!(state, Some(TaskState::Success | TaskState::Error));
     let entity = info.child("entity").and_then(|entity| MoRef::from_node(entity.clone()).ok());
     let started = info.child("startTime").and_then(|time| Timestamp::from_node(time.clone()).ok());
     let template = entity.map(|entity| MachineId::new(entity.id()));
-    (clones && !ended).then_some(RunningClone { template, task: id, started })
+    (is_clone(&info) && !has_ended(&info)).then_some(RunningClone { template, task: id, started })
 }
 
 /// The files that go with a VM whose own folder is that one. A template may stand on the disks of the image that it was

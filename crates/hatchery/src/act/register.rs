@@ -15,11 +15,11 @@ use rookery_daemon::telemetry::chain;
 use rookery_fleet::sweep::Doom;
 use rookery_fleet::{MachineId, Mark};
 use rookery_fleet_vsphere::hands::{CloneWish, Proof};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 use tracing::{info, warn};
 
 use super::launching::For;
-use super::spawn::tried;
+use super::spawn::{Limit, tried};
 use super::{Crew, Ending, Failure, fixed};
 use crate::flight::FlightId;
 use crate::keeper::Message;
@@ -32,6 +32,8 @@ const MAKING: Duration = Duration::from_mins(15);
 const GOING_OFF: Duration = Duration::from_mins(10);
 /// How long a registration worker may take to start.
 const STARTING: Duration = Duration::from_mins(9);
+/// How long what is given up may take to be given up in order.
+const GIVING_UP: Duration = Duration::from_secs(30);
 /// The snapshot that clones stand on.
 const SNAPSHOT: &str = "rookery";
 
@@ -61,9 +63,9 @@ impl Crew {
         }
         let template = match (&registration.remake, &registration.template) {
             (Some(remake), _) => {
-                let made =
-                    timeout(MAKING, self.make_v1_template(flight, &registration, remake, &runs, &user)).await;
-                made.unwrap_or_else(|_| {
+                let until = Instant::now() + MAKING;
+                let making = self.make_v1_template(flight, &registration, remake, &runs, &user, until);
+                timeout_at(until + GIVING_UP, Box::pin(making)).await.unwrap_or_else(|_| {
                     Err(tried(format!("its template was not made within {} s", MAKING.as_secs()), None))
                 })
             }
@@ -72,8 +74,9 @@ impl Crew {
         };
         let registered = match template {
             Ok(template) => {
-                let run = self.run_registration(flight, &registration, &runs, &user, &template);
-                timeout(STARTING, run)
+                let until = Instant::now() + STARTING;
+                let run = self.run_registration(flight, &registration, &runs, &user, &template, until);
+                timeout_at(until + GIVING_UP, Box::pin(run))
                     .await
                     .unwrap_or_else(|_| Err(tried("the worker was not started in time".to_owned(), None)))
             }
@@ -112,6 +115,7 @@ impl Crew {
         runs: &Runs,
         user: &rookery_vim_client::GuestUser,
         template: &MachineId,
+        until: Instant,
     ) -> Result<(), Box<Failure>> {
         let address = registration.address.as_ref();
         let mark = Mark {
@@ -120,7 +124,8 @@ impl Crew {
             ..self.mark(runs, &registration.name, None)
         };
         let wish = self.clone_wish(template, &registration.name, mark, address.map(fixed));
-        let machine = self.clone_as(&wish).await?;
+        let limit = Limit { until: Some(until), doom: Some(Doom::RegistrationEnded) };
+        let machine = self.clone_as(&wish, limit).await?;
         self.is_about(flight, &machine).await;
         let doomed = |error: String| tried(error, Some(machine.clone()));
         let ready = self.hands.ready(&machine, address.map(|assigned| assigned.ip), user).await;
@@ -136,6 +141,7 @@ impl Crew {
         remake: &Remake,
         runs: &Runs,
         user: &rookery_vim_client::GuestUser,
+        until: Instant,
     ) -> Result<MachineId, Box<Failure>> {
         let owner = self.wanted().name.clone();
         let name = &registration.model.name;
@@ -144,9 +150,9 @@ impl Crew {
             Some(Left::InTheWay(old)) => {
                 self.set_aside(old, &owner, name).await.map_err(|error| tried(error, None))?;
                 self.retire(old, &owner, name).await;
-                self.make_under_temporary_name(flight, registration, remake, runs, user).await?
+                self.make_under_temporary_name(flight, registration, remake, runs, user, until).await?
             }
-            None => self.make_under_temporary_name(flight, registration, remake, runs, user).await?,
+            None => self.make_under_temporary_name(flight, registration, remake, runs, user, until).await?,
         };
         if let Some(old) = &remake.replaces {
             self.set_aside(old, &owner, name).await.map_err(|error| tried(error, None))?;
@@ -167,6 +173,7 @@ impl Crew {
         remake: &Remake,
         runs: &Runs,
         user: &rookery_vim_client::GuestUser,
+        until: Instant,
     ) -> Result<MachineId, Box<Failure>> {
         let owner = self.wanted().name.clone();
         let temporary = temporary_name(&registration.model.name);
@@ -181,7 +188,7 @@ impl Crew {
             ..Mark::default()
         };
         let wish = self.clone_wish(&remake.image, &temporary, mark.clone(), address.map(fixed));
-        let machine = self.clone_as(&wish).await?;
+        let machine = self.clone_as(&wish, Limit { until: Some(until), doom: None }).await?;
         self.is_about(flight, &machine).await;
         let doomed = |error: String| tried(error, Some(machine.clone()));
         let ready = self.hands.ready(&machine, address.map(|assigned| assigned.ip), user).await;

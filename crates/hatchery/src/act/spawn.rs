@@ -12,6 +12,7 @@
 //! ```
 
 use std::future::Future;
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use jiff::SignedDuration;
@@ -26,7 +27,7 @@ use tracing::{error, info, warn};
 
 use super::hold::START;
 use super::launching::For;
-use super::{Crew, Ending, Failure, Held, fixed};
+use super::{Crew, Ending, Failure, Held, Unfinished, fixed};
 use crate::flight::FlightId;
 use crate::metrics::{Stage, Way};
 use crate::model::Runs;
@@ -59,14 +60,7 @@ impl Crew {
             .as_ref()
             .map_or("template resources".to_owned(), |flavor| format!("flavor {}", flavor.name));
         self.tell_start(&held, &spawn.name, &spawn.runs, &size).await;
-        let mut place = None;
-        let started =
-            timeout_at(begun + START, Box::pin(self.start(flight, &spawn, &user, &mut place))).await;
-        let ended = started.unwrap_or_else(|_| {
-            let error = format!("the worker was not started within {} s", START.as_secs());
-            Err(tried(error, place))
-        });
-        match ended {
+        match Box::pin(self.start(flight, &spawn, &user, begun + START)).await {
             Ok(way) => {
                 // By CDS's clock, which need not be ours.
                 let after = spawn.queued.map(|queued| self.clock.now().duration_since(queued));
@@ -103,25 +97,41 @@ impl Crew {
         Ending::Failed(failure)
     }
 
-    /// `place` is where the worker is, once that is clear.
     async fn start(
         &self,
         flight: FlightId,
         spawn: &Spawn,
         user: &GuestUser,
-        place: &mut Option<MachineId>,
+        until: Instant,
     ) -> Result<Way, Box<Failure>> {
+        let (spawn, machine, address) = Box::pin(self.find_place(flight, spawn, until)).await?;
+        let launching = Box::pin(self.start_in(&spawn, &machine, address, user));
+        timeout_at(until, launching).await.unwrap_or_else(|_| Err(out_of_time(Some(machine))))
+    }
+
+    /// The machine for a worker, and its address. A clone sees to the end of its time by itself: what would just be dropped
+    /// here would go on in vCenter, with an address that is free for others.
+    async fn find_place(
+        &self,
+        flight: FlightId,
+        spawn: &Spawn,
+        until: Instant,
+    ) -> Result<(Spawn, MachineId, Option<Ipv4Addr>), Box<Failure>> {
         let mut spawn = spawn.clone();
-        let (machine, address) = loop {
+        loop {
             match &spawn.path {
                 Path::Clone { address, .. } => {
-                    let machine = self.timed(Stage::Clone, Box::pin(self.clone_worker(&spawn))).await?;
+                    let address = address.as_ref().map(|assigned| assigned.ip);
+                    let cloning = Box::pin(self.clone_worker(&spawn, until));
+                    let machine = self.timed(Stage::Clone, cloning).await?;
                     self.is_about(flight, &machine).await;
-                    break (machine, address.as_ref().map(|assigned| assigned.ip));
+                    return Ok((spawn, machine, address));
                 }
                 Path::Claim { machine, mark, .. } => {
-                    match self.timed(Stage::Claim, self.claim_worker(&spawn)).await {
-                        Ok(()) => break (machine.clone(), mark.address()),
+                    let (found, address) = (machine.clone(), mark.address());
+                    let claiming = Box::pin(self.timed(Stage::Claim, self.claim_worker(&spawn)));
+                    match timeout_at(until, claiming).await.map_err(|_| out_of_time(None))? {
+                        Ok(()) => return Ok((spawn, found, address)),
                         Err(error) => {
                             info!(job = %spawn.job, vm = %machine, %error, "warm machine was of no use; looking for another place");
                             let useless = machine.clone();
@@ -133,21 +143,30 @@ impl Crew {
                     }
                 }
             }
-        };
-        *place = Some(machine.clone());
+        }
+    }
+
+    /// Starts a worker in its machine.
+    async fn start_in(
+        &self,
+        spawn: &Spawn,
+        machine: &MachineId,
+        address: Option<Ipv4Addr>,
+        user: &GuestUser,
+    ) -> Result<Way, Box<Failure>> {
         let doomed = |error: String| tried(error, Some(machine.clone()));
         if let Path::Claim { .. } = spawn.path {
-            let started = self.timed(Stage::Start, self.hands.start(&machine)).await;
+            let started = self.timed(Stage::Start, self.hands.start(machine)).await;
             started.map_err(|error| {
                 let crowded = error.is_want_of_room();
                 Box::new(Failure { crowded, tried: !crowded, ..*doomed(chain(&error)) })
             })?;
         }
-        let ready = self.timed(Stage::Ready, self.hands.ready(&machine, address, user)).await;
+        let ready = self.timed(Stage::Ready, self.hands.ready(machine, address, user)).await;
         ready.map_err(|error| doomed(chain(&error)))?;
         let launch = async {
             let worker = self.worker(&spawn.name, &spawn.runs, For::Job(&spawn.job)).await?;
-            self.start_worker(&machine, user, &spawn.runs, &worker).await
+            self.start_worker(machine, user, &spawn.runs, &worker).await
         };
         self.timed(Stage::Launch, launch).await.map_err(&doomed)?;
         Ok(Way::of(&spawn.path))
@@ -187,7 +206,7 @@ impl Crew {
         })
     }
 
-    async fn clone_worker(&self, spawn: &Spawn) -> Result<MachineId, Box<Failure>> {
+    async fn clone_worker(&self, spawn: &Spawn, until: Instant) -> Result<MachineId, Box<Failure>> {
         let Path::Clone { template, incarnation, address } = &spawn.path else {
             return Err(tried("there is nothing to clone".to_owned(), None));
         };
@@ -212,18 +231,22 @@ impl Crew {
             disk_move: self.wanted().disk_move,
             card_class: self.wanted().card_class.clone(),
         };
-        self.clone_as(&wish).await
+        self.clone_as(&wish, Limit { until: Some(until), doom: Some(Doom::SpawnFailed) }).await
     }
 
     /// Makes a clone, and says what is left of one that failed.
-    pub(super) async fn clone_as(&self, wish: &CloneWish) -> Result<MachineId, Box<Failure>> {
-        self.hands.clone_vm(wish).await.map_err(|failed| {
-            let lingering =
-                failed.may_still_appear().then(|| wish.address.as_ref().map(|fixed| fixed.ip)).flatten();
+    pub(super) async fn clone_as(&self, wish: &CloneWish, limit: Limit) -> Result<MachineId, Box<Failure>> {
+        self.hands.clone_vm_by(wish, limit.until).await.map_err(|failed| {
+            let unfinished = failed.unfinished.as_ref().map(|unfinished| Unfinished {
+                name: wish.name.clone(),
+                address: wish.address.as_ref().map(|fixed| fixed.ip),
+                task: unfinished.task.clone(),
+                doom: limit.doom,
+            });
             Box::new(Failure {
                 error: chain(&failed),
-                doomed: failed.left_behind().map(|machine| (machine, Doom::SpawnFailed)),
-                lingering,
+                doomed: failed.left_behind.clone().map(|machine| (machine, Doom::SpawnFailed)),
+                unfinished,
                 blames_template: failed.is_fault_of_template(),
                 crowded: failed.is_want_of_room(),
                 // That there is no room is not the job's fault.
@@ -257,6 +280,20 @@ impl Crew {
 pub(super) fn tried(error: String, machine: Option<MachineId>) -> Box<Failure> {
     let doomed = machine.map(|machine| (machine, Doom::SpawnFailed));
     Box::new(Failure { error, doomed, tried: true, ..Failure::default() })
+}
+
+#[expect(clippy::unnecessary_box_returns, reason = "it is an error, and large")]
+fn out_of_time(machine: Option<MachineId>) -> Box<Failure> {
+    tried(format!("the worker was not started within {} s", START.as_secs()), machine)
+}
+
+/// What a clone has to keep to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limit {
+    /// When it is given up; none: when it has failed.
+    pub(super) until: Option<Instant>,
+    /// Why its machine has to go if it appears after that.
+    pub(super) doom: Option<Doom>,
 }
 
 #[derive(Debug, PartialEq, Eq)]

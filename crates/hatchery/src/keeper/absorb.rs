@@ -7,12 +7,14 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use rookery_cds::{JobId, Worker, WorkerStatus};
 use rookery_fleet::names::Line;
+use rookery_fleet::sweep::Doom;
 use rookery_fleet::workers::{Listing, WorkerState};
 use rookery_fleet::{Machine, MachineId, Power};
+use rookery_fleet_vsphere::hands::CloneTasks;
 use tracing::{info, warn};
 
 use super::{Keeper, Message, Room, State};
-use crate::act::{Ending, Failure};
+use crate::act::{Ending, Failure, Unfinished};
 use crate::feed::pool_room;
 use crate::flight::{Flight, FlightId, Work};
 use crate::metrics::Leak;
@@ -88,8 +90,7 @@ impl Keeper {
             Message::Disks(disks) => Arc::make_mut(&mut state.disks).extend(disks),
             Message::Skew(skew) => state.skew = Some(skew),
             Message::Events(machine, events) => drop(state.events.insert(machine, events)),
-            Message::Settled => state.addresses_settled = true,
-            Message::Clones { begun, running } => state.absorb_clones(begun, &running),
+            Message::Clones { begun, listed } => state.absorb_clones(begun, &listed),
             Message::IsAbout(flight, machine) => {
                 if let Some(flight) = state.flights.get_mut(flight) {
                     flight.machine = Some(machine);
@@ -140,11 +141,14 @@ impl Keeper {
 }
 
 impl State {
-    /// Without knowing vCenter's clock nobody can say which clone began when.
-    fn absorb_clones(&mut self, at: Timestamp, running: &[Option<Timestamp>]) {
-        let Some(skew) = self.skew else { return };
-        self.doubts.learn(at, skew, running);
-        self.lingering = self.doubts.addresses();
+    pub(super) fn absorb_clones(&mut self, at: Timestamp, listed: &CloneTasks) {
+        let before = self.doubts.former();
+        self.doubts.learn(at, self.skew, listed);
+        let former = self.doubts.former();
+        if former > before {
+            info!(clones = former, "clones from before the start are waited for before addresses are given");
+        }
+        self.addresses_settled = self.doubts.start_is_settled();
     }
 
     pub(super) fn absorb_workers(&mut self, begun: Timestamp, workers: Vec<Worker>) {
@@ -224,6 +228,11 @@ impl State {
                 self.absorb_failure(&flight, failure, now);
                 return doomed;
             }
+            Ending::CutOff => {
+                let (error, unfinished) = ("it was cut off in the middle".to_owned(), interrupted(&flight));
+                let failure = Failure { error, unfinished, ..Failure::default() };
+                self.absorb_failure(&flight, failure, now);
+            }
         }
         false
     }
@@ -245,7 +254,7 @@ impl State {
     }
 
     fn absorb_failure(&mut self, flight: &Flight, failure: Failure, now: Timestamp) {
-        let Failure { error, doomed, lingering, blames_template, crowded, tried } = failure;
+        let Failure { error, doomed, unfinished, blames_template, crowded, tried } = failure;
         let server_now = self.server_now();
         // Those that fail together fail for one reason.
         if crowded && self.full_until.is_none_or(|until| until <= server_now) {
@@ -264,13 +273,15 @@ impl State {
         if let Some(job) = flight.job() {
             self.queue.gone(&job.clone());
         }
+        if let Some(clone) = unfinished {
+            self.leaks.extend(clone.address.map(|_| Leak::Address));
+            self.doubts.add(clone, now);
+        } else if let (Some((machine, _)), Some(address)) = (&doomed, flight.address) {
+            self.doubts.add_made(machine.clone(), address, now);
+        }
+        self.lingering = self.doubts.addresses();
         self.doomed_at.extend(doomed.iter().map(|(machine, _)| (machine.clone(), now)));
         self.doomed.extend(doomed);
-        if let Some(address) = lingering {
-            self.leaks.push(Leak::Address);
-            self.doubts.add(address, now);
-            self.lingering.insert(address);
-        }
         let housekeeping =
             matches!(flight.work, Work::Make { .. } | Work::Finish { .. } | Work::Register { .. });
         let blamed = model_of(flight).filter(|_| blames_template || housekeeping);
@@ -304,6 +315,23 @@ impl State {
         let (count, _) = self.tried.entry(job.clone()).or_insert((0, now));
         *count += 1;
     }
+}
+
+/// The clone that may come of work that was cut off before it had a machine.
+fn interrupted(flight: &Flight) -> Option<Unfinished> {
+    let doom = match flight.work {
+        Work::Spawn { .. } => Some(Doom::SpawnFailed),
+        // The name of what is made first is used again, and a warm machine that was left half-made is finished.
+        Work::Register { .. } | Work::Make { .. } => None,
+        Work::GiveUp { .. }
+        | Work::Finish { .. }
+        | Work::Unclaim(_)
+        | Work::Keep(_)
+        | Work::Delete(_)
+        | Work::Free { .. } => return None,
+    };
+    let (name, address) = (flight.name.clone(), flight.address);
+    flight.machine.is_none().then_some(Unfinished { name, address, task: None, doom })
 }
 
 /// How long something rests that has failed so often before.

@@ -369,10 +369,8 @@ impl Landing {
 impl Drop for Landing {
     fn drop(&mut self) {
         if self.id != FlightId(0) {
-            let error = "it was cut off in the middle".to_owned();
-            let ending = Ending::Failed(crate::act::Failure { error, ..Default::default() });
             // If nobody listens or the queue is full, the process is ending.
-            self.keeper.try_send(Message::Ended(self.id, ending)).ok();
+            self.keeper.try_send(Message::Ended(self.id, Ending::CutOff)).ok();
         }
     }
 }

@@ -1,110 +1,237 @@
-//! Addresses of clones that nobody answered for. Such a clone may appear later: nobody else gets its address until it
-//! cannot, which the running tasks of the templates tell, or until so much time has passed that it will not. Pure.
+//! Clones that nobody answered for, and clones of a former life. Such a clone may appear later, so nobody else gets its
+//! address, for as long as vCenter lists its task as queued or running. Pure.
+//!
+//! ```text
+//!            ordered, no answer                          listed as ended, or
+//!                   │                                    no clone can be it
+//!                   ▼              listed, unfinished           │  its VM is seen, or should be by now
+//!   ┌─────────► untold ──────────────► unfinished ──────────► over ──────────────────────────────────► free
+//!   │ a look fails  └────────────┐         │ not listed any more, and not seen to end
+//!   └────────────────────────────┘         ▼
+//!                                        lost ── after 15 minutes ───────────────────────────────────► free
+//! ```
+//!
+//! The 15 minutes count from when it was last seen, and only while vCenter's machines are.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use jiff::{SignedDuration, Timestamp};
+use rookery_fleet::sweep::Doom;
+use rookery_fleet::{MachineId, View};
+use rookery_fleet_vsphere::hands::{CloneTask, CloneTasks};
 
-/// After this long a clone will not appear any more, whatever vCenter says.
+use crate::act::Unfinished;
+
+/// After this long without a sight of it a clone will not appear any more.
 const LONGEST: SignedDuration = SignedDuration::from_mins(15);
 /// An order that is on its way arrives within this.
 const ON_ITS_WAY: SignedDuration = SignedDuration::from_mins(1);
-/// A clone that has ended is seen within this.
+/// What a clone may have made that has ended is seen within this.
 const SEEN: SignedDuration = SignedDuration::from_secs(15);
+/// A machine that was made and is not shown after this is gone.
+const SHOWN: SignedDuration = SignedDuration::from_mins(1);
 
-/// Addresses that somebody may have.
+/// Clones that may still appear.
 #[derive(Debug, Default)]
-pub(super) struct Doubts(BTreeMap<Ipv4Addr, Doubt>);
+pub(super) struct Doubts {
+    all: Vec<Doubt>,
+    /// Whether clones from before our start have been listed.
+    start_is_known: bool,
+    /// Since when they could not be, while vCenter's machines were seen.
+    blind_since: Option<Timestamp>,
+}
 
 #[derive(Debug)]
 struct Doubt {
-    /// When the answer did not come, by our clock.
+    reserved: Reserved,
+    /// Which task it is, if vCenter has told.
+    task: Option<String>,
+    /// When its answer did not come, by our clock.
     since: Timestamp,
-    /// Since when no clone runs that could be it.
-    ended: Option<Timestamp>,
+    /// The machine of that name has to go, should it appear.
+    condemned: Option<(String, Doom)>,
+    sight: Sight,
+    /// When it was last seen, by our clock.
+    seen: Timestamp,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Reserved {
+    /// One address, or none where DHCP gives them.
+    Address(Option<Ipv4Addr>),
+    /// A clone of a former life: it may have any address.
+    All,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Sight {
+    /// No list has told anything of it yet.
+    Untold,
+    /// These had not ended at the last look, and it may be any of them.
+    Unfinished(BTreeSet<String>),
+    /// It was unfinished, and was not seen to end: vCenter has forgotten it, and its host may go on.
+    Lost,
+    /// It has ended, or never begun: since when we know, and the machine that will be seen, if there is one.
+    Over(Timestamp, Option<MachineId>),
 }
 
 impl Doubts {
-    pub(super) fn add(&mut self, address: Ipv4Addr, since: Timestamp) {
-        self.0.insert(address, Doubt { since, ended: None });
-    }
-
-    /// Forgets what is too long ago.
-    pub(super) fn pass(&mut self, now: Timestamp) {
-        self.0.retain(|_, doubt| now.duration_since(doubt.since) < LONGEST);
-    }
-
-    /// Learns which clones ran at a time, each with its start by a clock that is `skew` ahead; one without a start waits.
-    pub(super) fn learn(&mut self, at: Timestamp, skew: SignedDuration, running: &[Option<Timestamp>]) {
-        self.0.retain(|_, doubt| {
-            let ordered = doubt.since.saturating_add(skew).unwrap_or(Timestamp::MAX);
-            let runs = running.iter().any(|started| started.is_none_or(|started| started <= ordered));
-            if runs || at.duration_since(doubt.since) < ON_ITS_WAY {
-                doubt.ended = None;
-                return true;
-            }
-            at.duration_since(*doubt.ended.get_or_insert(at)) < SEEN
+    /// A clone that was given up may still appear.
+    pub(super) fn add(&mut self, clone: Unfinished, since: Timestamp) {
+        let Unfinished { name, address, task, doom } = clone;
+        self.all.push(Doubt {
+            reserved: Reserved::Address(address),
+            task,
+            since,
+            condemned: doom.map(|doom| (name, doom)),
+            sight: Sight::Untold,
+            seen: since,
         });
     }
 
-    pub(super) fn addresses(&self) -> BTreeSet<Ipv4Addr> {
-        self.0.keys().copied().collect()
+    /// A machine was made that has this address, and may not be seen yet.
+    pub(super) fn add_made(&mut self, machine: MachineId, address: Ipv4Addr, at: Timestamp) {
+        let (reserved, sight) = (Reserved::Address(Some(address)), Sight::Over(at, Some(machine)));
+        self.all.push(Doubt { reserved, task: None, since: at, condemned: None, sight, seen: at });
     }
+
+    /// Learns which clones were listed at a time, by a vCenter whose clock is so far ahead.
+    pub(super) fn learn(&mut self, at: Timestamp, skew: Option<SignedDuration>, listed: &CloneTasks) {
+        if !std::mem::replace(&mut self.start_is_known, true) {
+            let former = listed.clones.iter().filter(|clone| clone.ours && !clone.ended);
+            self.all.extend(former.map(|clone| Doubt {
+                reserved: Reserved::All,
+                task: Some(clone.task.clone()),
+                since: at,
+                condemned: None,
+                sight: Sight::Untold,
+                seen: at,
+            }));
+        }
+        for doubt in &mut self.all {
+            doubt.learn(at, skew, listed);
+        }
+    }
+
+    /// Lets go of what is over. While the machines cannot be seen nothing is, and no time counts.
+    pub(super) fn pass(&mut self, now: Timestamp, view: &View) {
+        if !view.complete {
+            self.blind_since = None;
+            for doubt in &mut self.all {
+                doubt.seen = now;
+                if let Sight::Over(since, _) = &mut doubt.sight {
+                    *since = now;
+                }
+            }
+            return;
+        }
+        let blind_since = *self.blind_since.get_or_insert(now);
+        self.start_is_known |= now.duration_since(blind_since) >= LONGEST;
+        self.all.retain(|doubt| doubt.lasts(now, view));
+    }
+
+    /// Whether there is no clone of a former life any more that may take an address.
+    pub(super) fn start_is_settled(&self) -> bool {
+        self.start_is_known && self.former() == 0
+    }
+
+    /// How many clones of a former life may take addresses.
+    pub(super) fn former(&self) -> usize {
+        self.all.iter().filter(|doubt| doubt.reserved == Reserved::All).count()
+    }
+
+    /// How many clones may still appear.
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// The addresses that they may have.
+    pub(super) fn addresses(&self) -> BTreeSet<Ipv4Addr> {
+        let address = |doubt: &Doubt| match doubt.reserved {
+            Reserved::Address(address) => address,
+            Reserved::All => None,
+        };
+        self.all.iter().filter_map(address).collect()
+    }
+
+    /// Machines that have to go: they were given up before they appeared.
+    pub(super) fn condemned(&self, view: &View) -> BTreeMap<MachineId, Doom> {
+        let given_up = self.all.iter().filter_map(|doubt| doubt.condemned.as_ref());
+        let appeared = given_up.flat_map(|(name, doom)| {
+            // What carries no such mark is not what was ordered.
+            let marked = view
+                .named(name)
+                .filter(move |machine| machine.mark().is_some_and(|mark| mark.worker_name == *name));
+            marked.map(|machine| (machine.id.clone(), *doom))
+        });
+        appeared.collect()
+    }
+}
+
+impl Doubt {
+    fn learn(&mut self, at: Timestamp, skew: Option<SignedDuration>, listed: &CloneTasks) {
+        if matches!(self.sight, Sight::Over(_, Some(_))) {
+            return;
+        }
+        let candidates: Vec<_> = listed.clones.iter().filter(|clone| self.may_be(clone, skew)).collect();
+        let unfinished: BTreeSet<String> =
+            candidates.iter().filter(|clone| !clone.ended).map(|clone| clone.task.clone()).collect();
+        let has_ended = |task: &String| candidates.iter().any(|clone| clone.task == *task && clone.ended);
+        if !unfinished.is_empty() {
+            (self.sight, self.seen) = (Sight::Unfinished(unfinished), at);
+            return;
+        }
+        let may_be_on_its_way = self.task.is_none() && at.duration_since(self.since) < ON_ITS_WAY;
+        if may_be_on_its_way || matches!(self.sight, Sight::Over(..)) {
+            return;
+        }
+        let is_over = match (&self.task, &self.sight) {
+            (Some(task), _) => has_ended(task),
+            (None, Sight::Unfinished(tasks)) => tasks.iter().all(has_ended),
+            // An empty list proves something only if it reaches back to the order.
+            (None, Sight::Untold | Sight::Over(..)) => self.was_ordered_within(listed, skew),
+            (None, Sight::Lost) => false,
+        };
+        if is_over {
+            let mut own = candidates.iter().filter(|clone| Some(&clone.task) == self.task.as_ref());
+            let made = own.find_map(|clone| clone.made.clone());
+            self.sight = Sight::Over(at, made);
+        } else if let Sight::Unfinished(_) = self.sight {
+            self.sight = Sight::Lost;
+        }
+    }
+
+    /// Whether a clone may be this one. One that was ordered long after this one's answer did not come is another.
+    fn may_be(&self, clone: &CloneTask, skew: Option<SignedDuration>) -> bool {
+        if let Some(task) = &self.task {
+            return clone.task == *task;
+        }
+        let latest = skew.map(|skew| later(self.since, skew.saturating_add(ON_ITS_WAY)));
+        clone.ours && clone.queued.zip(latest).is_none_or(|(queued, latest)| queued <= latest)
+    }
+
+    fn was_ordered_within(&self, listed: &CloneTasks, skew: Option<SignedDuration>) -> bool {
+        let ordered = skew.map(|skew| later(self.since, skew));
+        listed.session_since.zip(ordered).is_some_and(|(session, ordered)| session <= ordered)
+    }
+
+    fn lasts(&self, now: Timestamp, view: &View) -> bool {
+        match &self.sight {
+            Sight::Untold | Sight::Unfinished(_) | Sight::Lost => now.duration_since(self.seen) < LONGEST,
+            Sight::Over(since, None) => now.duration_since(*since) < SEEN,
+            Sight::Over(since, Some(made)) => {
+                // A row that tells too little does not tell its address.
+                let is_shown = view.machines.get(made).is_some_and(|machine| !machine.is_unknown());
+                !is_shown && now.duration_since(*since) < SHOWN
+            }
+        }
+    }
+}
+
+fn later(time: Timestamp, by: SignedDuration) -> Timestamp {
+    time.saturating_add(by).unwrap_or(Timestamp::MAX)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 7);
-    /// How far vCenter's clock is ahead.
-    const SKEW: i64 = 30;
-
-    fn at(second: i64) -> Timestamp {
-        Timestamp::from_second(1_800_000_000 + second).expect("a time")
-    }
-
-    /// A doubt of second 0, after looks at some seconds, each at clones that run by vCenter's clock.
-    fn is_held(looks: &[(i64, &[Option<i64>])]) -> bool {
-        let mut doubts = Doubts::default();
-        doubts.add(ADDRESS, at(0));
-        for (second, running) in looks {
-            let running: Vec<_> = running.iter().map(|started| started.map(at)).collect();
-            doubts.learn(at(*second), SignedDuration::from_secs(SKEW), &running);
-        }
-        doubts.addresses().contains(&ADDRESS)
-    }
-
-    #[test]
-    fn an_address_is_free_once_no_clone_runs_that_could_have_it() {
-        let before = Some(SKEW - 1);
-        let after = Some(SKEW + 1);
-        for (looks, expected) in [
-            (&[][..], true),
-            // An order may still be on its way, and what has ended may not be seen yet.
-            (&[(10, &[][..]), (50, &[])], true),
-            (&[(60, &[])], true),
-            (&[(60, &[]), (70, &[])], true),
-            (&[(60, &[]), (75, &[])], false),
-            (&[(60, &[before]), (300, &[before])], true),
-            (&[(60, &[before]), (300, &[]), (320, &[])], false),
-            (&[(60, &[]), (70, &[before]), (90, &[])], true),
-            // Others that began later do not matter; one that waits for its turn may be it.
-            (&[(60, &[after]), (80, &[after, after])], false),
-            (&[(60, &[None]), (80, &[None])], true),
-        ] {
-            assert_eq!(is_held(looks), expected, "{looks:?}");
-        }
-    }
-
-    #[test]
-    fn after_a_quarter_of_an_hour_nothing_appears_any_more() {
-        let mut doubts = Doubts::default();
-        doubts.add(ADDRESS, at(0));
-        doubts.pass(at(15 * 60 - 1));
-        assert!(!doubts.addresses().is_empty());
-        doubts.pass(at(15 * 60));
-        assert!(doubts.addresses().is_empty());
-    }
-}
+mod tests;

@@ -158,6 +158,7 @@ impl Keeper {
             let ending = crew.keep(&machine, &name, &hold).await;
             let done = match &ending {
                 Ending::Failed(failure) => Err(failure.error.clone()),
+                Ending::CutOff => Err("it was cut off in the middle".to_owned()),
                 Ending::Done | Ending::Lost | Ending::NotHeld { .. } | Ending::Unprepared { .. } => Ok(()),
             };
             tell.send(done).ok();

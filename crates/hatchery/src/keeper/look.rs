@@ -45,7 +45,7 @@ impl Keeper {
                     self.absorb(message);
                 }
             } else if std::mem::take(&mut settling) {
-                self.settle(&report.templates).await;
+                self.settle().await;
             } else if !unread.is_empty() {
                 self.read_histories(unread).await;
             } else if self.state.needs_room() && !std::mem::replace(&mut asked_room, true) {
@@ -56,10 +56,11 @@ impl Keeper {
         }
     }
 
-    async fn settle(&mut self, templates: &[MachineId]) {
-        match self.crew.hands.running_clones(templates).await {
-            Ok(clones) => self.state.addresses_settled = clones.is_empty(),
-            Err(error) => warn!(error = %chain(&error), "running clones could not be listed"),
+    async fn settle(&mut self) {
+        let begun = self.crew.clock.now();
+        match self.crew.hands.clone_tasks().await {
+            Ok(listed) => self.state.absorb_clones(begun, &listed),
+            Err(error) => warn!(error = %chain(&error), "clones could not be listed"),
         }
     }
 

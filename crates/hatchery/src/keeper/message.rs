@@ -8,6 +8,7 @@ use rookery_cds::{JobId, V1Model, V2Model, Worker};
 use rookery_fleet::MachineId;
 use rookery_fleet::hold::Outcome;
 use rookery_fleet::sweep::EventTimes;
+use rookery_fleet_vsphere::hands::CloneTasks;
 use rookery_vim_client::PoolCapacity;
 use tokio::sync::oneshot;
 
@@ -60,14 +61,12 @@ pub enum Message {
     Skew(SignedDuration),
     /// What vCenter remembers of a machine.
     Events(MachineId, EventTimes),
-    /// Clones from before our start have ended.
-    Settled,
-    /// Which clones run, by when each began; none waits for its turn.
+    /// The clones that vCenter lists.
     Clones {
         /// When they were asked for, by our clock.
         begun: Timestamp,
-        /// When each began, by vCenter's clock.
-        running: Vec<Option<Timestamp>>,
+        /// What it lists.
+        listed: CloneTasks,
     },
     /// Which machine a piece of work is about.
     IsAbout(FlightId, MachineId),

@@ -159,6 +159,13 @@ impl State {
                 Arc::make_mut(&mut self.disks).retain(|id, _| machines.contains(id));
             }
         }
+        for (machine, doom) in self.doubts.condemned(&view) {
+            self.doomed_at.entry(machine.clone()).or_insert(now);
+            self.doomed.entry(machine).or_insert(doom);
+        }
+        self.doubts.pass(now, &view);
+        self.lingering = self.doubts.addresses();
+        self.addresses_settled = self.doubts.start_is_settled();
         self.view = Arc::new(view);
         let server_now = self.server_now();
         self.setbacks.retain(|_, until| *until > server_now);
@@ -169,8 +176,6 @@ impl State {
         self.ask_after.retain(|_, until| *until > now);
         self.avoided_until.retain(|_, until| *until > now);
         self.avoided = self.avoided_until.keys().cloned().collect();
-        self.doubts.pass(now);
-        self.lingering = self.doubts.addresses();
         self.tried.retain(|_, (_, first)| is_within(*first, now, ATTEMPTS_AGE));
         self.attempts = self.tried.iter().map(|(job, (count, _))| (job.clone(), *count)).collect();
         let stale = |at: &Timestamp| !is_within(*at, now, MODEL_AGE);
@@ -209,6 +214,16 @@ impl State {
     /// Whether a worker of that name has been registered at some time.
     pub fn has_registered(&self, worker: &str) -> bool {
         self.registered_once.contains(worker)
+    }
+
+    /// How many clones may still appear that nobody answered for, or that are from before our start.
+    pub fn clones_in_doubt(&self) -> usize {
+        self.doubts.len()
+    }
+
+    /// Whether clones from before our start have ended: until then no address is given.
+    pub fn addresses_are_settled(&self) -> bool {
+        self.addresses_settled
     }
 
     /// Whether a job or a model is being read, or still has to be.

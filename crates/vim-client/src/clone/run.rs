@@ -42,12 +42,31 @@ pub enum CloneError {
     /// There is no clone, as far as can be seen.
     #[error("{name:?} was not cloned")]
     Failed { name: String, source: OperationError },
+    /// It was not made in the time that there was for it.
+    #[error("{name:?} was not cloned in time")]
+    OutOfTime { name: String },
     /// There is a clone, and something that was wanted of it did not happen.
     #[error("{vm} was cloned, but not finished")]
     LeftBehind { vm: MoRef, source: OperationError },
     /// There is a clone whose guest is not set up: it seems to change its cards all the time.
     #[error("{vm} was cloned, but its guest is not set up: settings were sent for {sent} network cards, and vCenter counts {}", counted.as_deref().unwrap_or("others"))]
     CardsDisagree { vm: MoRef, sent: usize, counted: Option<String>, source: OperationError },
+}
+
+impl CloneError {
+    /// The clone that is there all the same, without something that was wanted of it.
+    pub fn left_behind(&self) -> Option<&MoRef> {
+        match self {
+            Self::LeftBehind { vm, .. } | Self::CardsDisagree { vm, .. } => Some(vm),
+            Self::Source { .. }
+            | Self::Unspeakable { .. }
+            | Self::NoCard { .. }
+            | Self::NoPlace { .. }
+            | Self::NameTaken { .. }
+            | Self::Failed { .. }
+            | Self::OutOfTime { .. } => None,
+        }
+    }
 }
 
 impl Machines {
@@ -114,8 +133,12 @@ impl Machines {
         let call = spec::call(order, source).map_err(unspeakable(order))?;
         let run = async {
             let site = Site { host: order.host.clone(), datastore: order.datastore.clone() };
-            let (task, result) = self.run(&call, site, deadline, progress).await?;
+            let ordered = self.ordered.clone().unwrap_or_default();
+            let (task, result) = self.run_noting(&call, site, deadline, progress, &ordered).await?;
             let vm = result.and_then(|node| MoRef::from_node(node).ok());
+            if vm.is_none() {
+                ordered.taken(&task);
+            }
             let why = || "vCenter did not say which VM it made".to_owned();
             vm.ok_or_else(|| TaskError::Unknown { task, why: why() }.into())
         };

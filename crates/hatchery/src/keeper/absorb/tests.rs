@@ -155,12 +155,65 @@ fn an_address_that_an_unseen_machine_may_have_is_held_at_once_and_for_a_quarter_
         footprint: Footprint::default(),
     };
     state.flights.begin(id, flight);
-    state.absorb_ending(id, failed(|failure| failure.lingering = Some(ADDRESS)), at(0));
+    let unfinished = Unfinished {
+        name: "w".to_owned(),
+        address: Some(ADDRESS),
+        task: None,
+        doom: Some(Doom::SpawnFailed),
+    };
+    state.absorb_ending(id, failed(|failure| failure.unfinished = Some(unfinished)), at(0));
     assert!(state.lingering.contains(&ADDRESS));
     look(&mut state, 899);
     assert!(state.lingering.contains(&ADDRESS));
     look(&mut state, 900);
     assert!(state.lingering.is_empty());
+}
+
+// Nobody knows what an act that was cut off has ordered, so its address is not free at once.
+#[test]
+fn the_address_of_work_that_was_cut_off_before_it_had_a_machine_is_held() {
+    for (work, machine, held) in [
+        (spawn(), None, true),
+        (spawn(), Some(MachineId::new("vm-w")), false),
+        (Work::Register { model: "g/m".to_owned() }, None, true),
+        (Work::Unclaim(Trace::default()), None, false),
+    ] {
+        let mut state = State::default();
+        let id = state.next_flight();
+        let (name, address) = ("w".to_owned(), Some(ADDRESS));
+        let flight = Flight { work, name, machine, address, footprint: Footprint::default() };
+        state.flights.begin(id, flight.clone());
+        state.absorb_ending(id, Ending::CutOff, at(0));
+        assert_eq!(state.lingering.contains(&ADDRESS), held, "{flight:?}");
+    }
+}
+
+// A machine that was left behind by a clone and that the inventory showed late gave its address to the next one.
+#[test]
+fn the_address_of_a_machine_that_has_to_go_is_held_until_the_machine_is_shown() {
+    let mut state = State::default();
+    let left = MachineId::new("vm-w");
+    end(&mut state, 0, spawn(), failed(|failure| failure.doomed = Some((left, Doom::SpawnFailed))));
+    assert!(state.lingering.contains(&ADDRESS));
+    let mut machines = rookery_fleet::Machines::default();
+    machines.insert(Arc::new(doomed_machine()));
+    state.look(View { machines, complete: true, ..View::default() }, at(5));
+    assert!(state.lingering.is_empty());
+}
+
+fn doomed_machine() -> Machine {
+    Machine {
+        id: MachineId::new("vm-w"),
+        name: "w".to_owned(),
+        role: Role::Vm,
+        power: Some(Power::On),
+        notes: Notes::NoMark,
+        hardware: None,
+        addresses: Vec::new(),
+        created: None,
+        awaits_setup: false,
+        incarnation: None,
+    }
 }
 
 #[test]

@@ -55,11 +55,11 @@ async fn a_clone_has_its_mark_size_and_address_whether_or_not_the_answer_came() 
     assert_eq!((world.mark(&vm).await, world.asked("CloneVM_Task") - asked), (pooled(), 1));
 
     let taken = world.hands.clone_vm(&fixed).await.expect_err("there is one of that name");
-    let judged = (taken.left_behind(), taken.may_still_appear(), taken.is_fault_of_template());
+    let judged = (taken.left_behind.clone(), taken.unfinished.is_some(), taken.is_fault_of_template());
     assert_eq!(judged, (None, false, false), "{taken:?}");
     let ghost = wish(MachineId::new("vm-ghost"), "egg", pooled());
     let missing = world.hands.clone_vm(&ghost).await.expect_err("there is no template");
-    assert!(missing.is_fault_of_template() && missing.left_behind().is_none(), "{missing:?}");
+    assert!(missing.is_fault_of_template() && missing.left_behind.is_none(), "{missing:?}");
     world.ours.close().await;
 }
 
@@ -249,6 +249,7 @@ async fn a_vm_is_started_and_stopped_and_its_end_is_waited_for() {
     world.proxy.lose("PowerOffVM_Task");
     world.hands.stop(&vm).await.expect("stopped");
     world.hands.stop(&vm).await.expect("it is off already");
+    assert!(world.hands.is_off(&vm).await.expect("it can be read"));
     world.govc.run(&["vm.destroy", "DC0_H0_VM0"]).await;
     world.hands.stop(&vm).await.expect("what is gone does not run");
     let gone = world.hands.start(&vm).await;

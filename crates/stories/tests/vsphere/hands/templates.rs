@@ -65,3 +65,40 @@ async fn a_clone_that_has_not_ended_is_seen_on_its_template() {
     assert_eq!(running().await, []);
     world.ours.close().await;
 }
+
+#[tokio::test]
+async fn clones_are_listed_whatever_they_are_made_from() {
+    let world = World::start(VcsimOptions::plain(2).with("-task-delay=CloneVm:3000")).await;
+    let listed = async || world.hands.clone_tasks().await.expect("an answer");
+    let before = listed().await;
+    assert!(before.session_since.is_some(), "{before:?}");
+    assert_eq!(before.clones, []);
+    // A plain VM.
+    let wish = wish(world.named("DC0_H0_VM1"), POOLED, pooled());
+    let watching = async {
+        let open =
+            async || listed().await.clones.into_iter().filter(|clone| !clone.ended).collect::<Vec<_>>();
+        eventually("the clone is listed", async || !open().await.is_empty()).await;
+        let seen = open().await;
+        assert!(seen.len() == 1 && seen[0].queued.is_some(), "{seen:?}");
+        assert_eq!(seen[0].ours, only_on_vcsim(), "vcsim says that it ordered all tasks itself");
+    };
+    let (cloned, ()) = tokio::join!(world.hands.clone_vm(&wish), watching);
+    let made = cloned.expect("cloned");
+    let over = listed().await.clones;
+    assert!(over.iter().all(|clone| clone.ended), "{over:?}");
+    assert!(over.iter().any(|clone| clone.made.as_ref() == Some(&made)), "{over:?}");
+    world.ours.close().await;
+}
+
+#[tokio::test]
+async fn a_clone_that_is_not_made_in_time_is_cancelled() {
+    let world = World::start(VcsimOptions::plain(1).with("-task-delay=CloneVm:3000")).await;
+    let template = world.template().await;
+    let wish = wish(template, POOLED, pooled());
+    let until = Some(tokio::time::Instant::now() + std::time::Duration::from_millis(500));
+    let failed = world.hands.clone_vm_by(&wish, until).await.expect_err("there was no time");
+    assert!(failed.is_transient() && world.asked("CancelTask") == 1, "{failed:?}");
+    assert_eq!((&failed.left_behind, &failed.unfinished), (&None, &None), "its task has ended");
+    world.ours.close().await;
+}

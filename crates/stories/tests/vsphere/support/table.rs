@@ -251,6 +251,18 @@ pub(super) const TABLE: &[Row] = &[
         shown: In(&["hands::changing::a_clone_has_its_mark_size_and_address_whether_or_not_the_answer_came"]),
     },
     Row {
+        operation: "give a clone up that takes too long, and list the clones of anything",
+        calls: &[
+            "clone::given_up::clone_or_give_up",
+            "hands::clone::clone_vm_by",
+            "hands::clone_tasks::clone_tasks",
+        ],
+        shown: In(&[
+            "hands::templates::a_clone_that_is_not_made_in_time_is_cancelled",
+            "hands::templates::clones_are_listed_whatever_they_are_made_from",
+        ]),
+    },
+    Row {
         operation: "claim a warm VM, and take it back",
         calls: &["hands::claim::claim", "hands::claim::unclaim"],
         shown: In(&[
@@ -274,6 +286,7 @@ pub(super) const TABLE: &[Row] = &[
         calls: &[
             "hands::power::start",
             "hands::power::stop",
+            "hands::power::is_off",
             "hands::power::wait_off",
             "hands::history::events",
             "hands::server_time",

@@ -1,0 +1,145 @@
+//! Giving a clone up: its task is cancelled, and it is told what is left of it.
+//!
+//! ```text
+//!   error, or no time left ──► was it ordered? ──no──► nothing is left
+//!                                   │ yes
+//!                                   ▼
+//!                   cancel its task, wait for its end ──not seen to end──► it may still appear
+//!                                   │ ended
+//!                                   ▼
+//!                   is there a VM of that name? ──► that is left, or nothing
+//! ```
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rookery_vim::methods::CancelTask;
+use rookery_vim::{MoRef, Wire as _};
+use tokio::time::{Instant, timeout, timeout_at};
+use tracing::debug;
+
+use super::{CloneError, CloneOrder};
+use crate::error::CallError;
+use crate::machine::Machines;
+use crate::made::child;
+use crate::properties::properties_of;
+use crate::tasks::TaskError;
+
+/// How long a cancelled task may take to end.
+const CANCELLED: Duration = Duration::from_secs(10);
+/// How long giving up may take in all: whoever is out of time has little left to clean up.
+const GIVING_UP: Duration = Duration::from_secs(20);
+
+/// A clone that was given up.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("the clone was given up")]
+pub struct GivenUp {
+    /// Why.
+    #[source]
+    pub reason: CloneError,
+    /// The VM that is there all the same.
+    pub vm: Option<MoRef>,
+    /// Set if a VM of that name may still appear, with the address that it was to have.
+    pub unfinished: Option<UnfinishedClone>,
+}
+
+/// A clone that vCenter was not seen to end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnfinishedClone {
+    /// Its task; none if the answer to the order was lost.
+    pub task: Option<MoRef>,
+}
+
+/// How far the order of a clone has come. It outlives the future that waits for it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ordered(Arc<Mutex<Option<UnfinishedClone>>>);
+
+impl Ordered {
+    pub(crate) fn sent(&self) {
+        self.set(Some(UnfinishedClone { task: None }));
+    }
+
+    pub(crate) fn taken(&self, task: &MoRef) {
+        self.set(Some(UnfinishedClone { task: Some(task.clone()) }));
+    }
+
+    /// vCenter said how it ended, or that it was never begun.
+    pub(crate) fn over(&self) {
+        self.set(None);
+    }
+
+    fn set(&self, to: Option<UnfinishedClone>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = to;
+    }
+
+    fn take(&self) -> Option<UnfinishedClone> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl Machines {
+    /// Makes a clone, as [`Machines::clone_vm`] does. One that fails, or that is not made at `until`, is given up.
+    pub async fn clone_or_give_up(
+        &self,
+        order: &CloneOrder,
+        deadline: Duration,
+        until: Option<Instant>,
+    ) -> Result<MoRef, Box<GivenUp>> {
+        let ordered = Ordered::default();
+        let tracked = self.tracked(&ordered);
+        let making = Box::pin(tracked.clone_vm(order, deadline, None));
+        let made = match until {
+            Some(until) => match timeout_at(until, making).await {
+                Ok(made) => made,
+                Err(_) => Err(CloneError::OutOfTime { name: order.name.clone() }),
+            },
+            None => making.await,
+        };
+        match made {
+            Ok(vm) => Ok(vm),
+            Err(reason) => Err(Box::new(self.give_up(order, reason, &ordered).await)),
+        }
+    }
+
+    async fn give_up(&self, order: &CloneOrder, reason: CloneError, ordered: &Ordered) -> GivenUp {
+        let known = reason.left_behind().cloned();
+        let pending = ordered.take();
+        let was_ordered = pending.is_some() || matches!(reason, CloneError::OutOfTime { .. });
+        let rest = async {
+            let (made, unfinished) = match pending.clone() {
+                Some(UnfinishedClone { task: Some(task) }) => self.cancel_clone(task).await,
+                unanswered => (None, unanswered),
+            };
+            let mut vm = known.clone().or(made);
+            if vm.is_none() && was_ordered {
+                vm = self.marked_child(order).await.unwrap_or_default();
+            }
+            (vm, unfinished)
+        };
+        let (vm, unfinished) = timeout(GIVING_UP, rest).await.unwrap_or((known.clone(), pending.clone()));
+        GivenUp { reason, vm, unfinished }
+    }
+
+    /// The VM of that name, if it carries the mark that was ordered: another one is nobody's to judge.
+    async fn marked_child(&self, order: &CloneOrder) -> Result<Option<MoRef>, CallError> {
+        let Some(vm) = child(&self.client, &order.folder, &order.name).await? else { return Ok(None) };
+        let found = properties_of(&self.client, &vm, &["config.annotation"]).await?;
+        let notes = found.into_iter().next().and_then(|(_, node)| String::from_node(node).ok());
+        Ok((notes.is_some() && notes == order.change.annotation).then_some(vm))
+    }
+
+    /// Cancels a task that clones. What it made all the same, and whether it was not seen to end.
+    async fn cancel_clone(&self, task: MoRef) -> (Option<MoRef>, Option<UnfinishedClone>) {
+        // A task that has ended or cannot be cancelled refuses this; what counts is how it ends.
+        if let Err(error) = self.client.call(&CancelTask { this: task.clone() }).await {
+            debug!(%task, error = %rookery_daemon::telemetry::chain(&error), "task could not be cancelled");
+        }
+        match self.tasks.finish(task.clone(), CANCELLED).await {
+            Ok(result) => (result.and_then(|node| MoRef::from_node(node).ok()), None),
+            Err(TaskError::Failed(_)) => (None, None),
+            Err(TaskError::Unknown { .. } | TaskError::TimedOut { .. } | TaskError::Stopped) => {
+                (None, Some(UnfinishedClone { task: Some(task) }))
+            }
+        }
+    }
+}
