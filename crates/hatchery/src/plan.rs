@@ -20,6 +20,7 @@ use rookery_cds::{JobId, V1Model};
 use rookery_fleet::address::{self, Assigned, Network};
 use rookery_fleet::capacity::{Ledger, Limits, PoolRoom, Usage, usage};
 use rookery_fleet::claim::Resizing;
+use rookery_fleet::disks::Disks;
 use rookery_fleet::flavor::Flavors;
 use rookery_fleet::hold::{Hold, Told, Wish};
 use rookery_fleet::names::Line;
@@ -86,6 +87,8 @@ pub struct Observed<'o> {
     pub room_is_asked: bool,
     /// Whether clones from before our start have ended or shown their marks.
     pub addresses_settled: bool,
+    /// How large the disks of own machines are, as far as they were read.
+    pub disks: &'o Disks,
     /// What the history says of machines whose mark tells no start.
     pub events: &'o BTreeMap<MachineId, EventTimes>,
     /// Whether new jobs are taken.

@@ -68,10 +68,11 @@ impl Pass<'_> {
             addresses,
             ledger: self.ledger,
             room: self.seen.room.copied(),
+            disks: self.seen.disks,
         };
         let desired = warm::Desired {
             wishes: &wishes,
-            pool_size: self.want.warm.concurrency as usize,
+            pool_size: self.want.warm.concurrency.map(|size| size as usize),
             refresh_budget: self.want.warm.refresh_budget as usize,
             max_age: self.want.warm.max_age.and_then(|age| age.try_into().ok()),
             limits: self.want.limits,
