@@ -4,6 +4,7 @@
 //! One pass plans for people first: jobs, then models to register, then warm machines, then what can go. Each step
 //! takes from the same ledger, so that two of them cannot take the last slot or the last address.
 
+mod adopt;
 mod company;
 mod register;
 mod spawn;
@@ -31,11 +32,12 @@ use rookery_fleet::{Machine, MachineId, Power, Role, View};
 use crate::flight::{Busy, Flights};
 use crate::settings::{Cleaning, Warm};
 
+pub use adopt::{Adoption, adoptable};
 pub use company::Suspects;
 pub use register::{Left, Registration, Remake, temporary_name};
 pub use rookery_fleet::warm::{Count, Removal};
 pub use spawn::{Demand, Path, Spawn};
-pub use templates::{V1Template, retired_name, v1_template};
+pub use templates::{Taken, V1Template, retired_name, v1_template};
 pub use waiting::{Waiting, Why};
 pub use warm::Make;
 

@@ -221,6 +221,7 @@ fn word(work: &Work) -> &'static str {
         Work::Finish { .. } => "finish",
         Work::Unclaim(_) => "take back",
         Work::Register { .. } => "register",
+        Work::Adopt { .. } => "adopt",
         Work::Keep(_) => "keep",
         Work::Delete(_) => "delete",
         Work::Free { .. } => "free",
@@ -236,6 +237,7 @@ fn metric_word(work: &Work) -> &'static str {
         | Work::Finish { .. }
         | Work::Register { .. }
         | Work::Free { .. }
+        | Work::Adopt { .. }
         | Work::Keep(_)
         | Work::Delete(_) => word(work),
     }

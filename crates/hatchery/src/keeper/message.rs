@@ -92,6 +92,8 @@ pub enum Message {
     Hold(Order, Reply),
     /// Let machines go.
     Release(Target, Reply),
+    /// Take over the template of another hatchery that stands in the way of a model.
+    Adopt(String, Reply),
     /// How the job of a machine has ended; none if CDS did not say it.
     Outcome(MachineId, Option<Outcome>),
 }

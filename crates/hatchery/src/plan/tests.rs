@@ -1,5 +1,6 @@
 //! Worlds to plan for: each test says what matters to it, and the rest is as ordinary as can be.
 
+mod adopting;
 mod housekeeping;
 mod perfect;
 mod properties;

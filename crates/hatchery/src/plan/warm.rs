@@ -169,9 +169,7 @@ impl Pass<'_> {
             V1Template::Missing | V1Template::Outdated(_) => {
                 TemplateState::NotNow("the template of the model has to be made first".to_owned())
             }
-            V1Template::Taken { by } => {
-                TemplateState::NotNow(format!("the name of its template is taken by {by}"))
-            }
+            V1Template::Taken(taken) => TemplateState::NotNow(taken.why(model).to_string()),
             V1Template::Unknown => {
                 TemplateState::NotNow("vCenter has not told what its template is".to_owned())
             }
