@@ -10,6 +10,7 @@
 //!                      done ◄────────────────────────────────────────┘      failed: repeat later
 //! ```
 
+mod adopt;
 mod claim;
 mod clone;
 mod clone_tasks;
@@ -40,6 +41,7 @@ use crate::journal::Journal;
 use crate::readiness::{Readiness, TimeOuts};
 use crate::site::Site;
 
+pub use adopt::Theirs;
 pub use claim::{ClaimError, ClaimWish, Half};
 pub use clone::{CloneFailure, CloneWish, Fixed, Resize, Unfinished};
 pub use clone_tasks::{CloneTask, CloneTasks};

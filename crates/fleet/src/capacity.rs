@@ -89,7 +89,9 @@ pub fn admit_warm(
         if used.saturating_add(cpus) > max {
             return Err(Shortage::Cpus { used, next: cpus, max });
         }
-        let smaller = flavor.and_then(|flavor| flavors.smaller_cpus(flavor)).map_or(0, u64::from);
+        // What a flavor leaves to the template counts as it will be.
+        let size = flavor.and_then(|flavor| footprint.cpus.or(Some(flavor.cpus)));
+        let smaller = size.and_then(|cpus| flavors.smaller_cpus(cpus)).map_or(0, u64::from);
         let kept = smaller.saturating_mul(limits.keep_smaller.into());
         if used.saturating_add(cpus).saturating_add(kept) > max {
             return Err(Shortage::CpusKept { used, next: cpus, kept, max });
@@ -100,7 +102,8 @@ pub fn admit_warm(
         if used.saturating_add(memory_mb) > max {
             return Err(Shortage::Memory { used, next: memory_mb, max });
         }
-        let smaller = flavor.and_then(|flavor| flavors.smaller_memory(flavor)).unwrap_or(0);
+        let size = flavor.and_then(|flavor| footprint.memory_mb.or(Some(flavor.memory_mb)));
+        let smaller = size.and_then(|memory| flavors.smaller_memory(memory)).unwrap_or(0);
         let kept = smaller.saturating_mul(limits.keep_smaller.into());
         if used.saturating_add(memory_mb).saturating_add(kept) > max {
             return Err(Shortage::MemoryKept { used, next: memory_mb, kept, max });

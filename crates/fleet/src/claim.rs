@@ -4,6 +4,7 @@ mod misses;
 
 use jiff::Timestamp;
 
+use crate::disks::Disks;
 use crate::flavor::{Flavor, footprint};
 use crate::machine::{Hardware, Machine, Power, View};
 use crate::mark::Mark;
@@ -28,6 +29,8 @@ pub struct Wanted<'a> {
     pub template: Option<Hardware>,
     /// What a fresh machine would be made from.
     pub origin: &'a Origin,
+    /// How large disks are, as far as they were read.
+    pub disks: &'a Disks,
 }
 
 /// Which machines may be given another size while they are off.
@@ -114,6 +117,9 @@ fn weigh<'v>(
     };
     if let Some(miss) = miss {
         return Some(Err(miss));
+    }
+    if wanted.flavor.is_some_and(|flavor| !flavor.fits_disks(wanted.disks.get(&machine.id))) {
+        return Some(Err(Miss::Disk));
     }
     let Some((tier, fit)) = size(machine, mark, wanted, resizing) else { return Some(Err(Miss::Flavor)) };
     let created = machine.created.or(mark.created);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::disks::{DiskSizes, KB_PER_GB};
 use crate::machine::Hardware;
 
 /// A size with a name.
@@ -13,12 +14,25 @@ pub struct Flavor {
     pub cpus: u32,
     /// Memory; 0: the template's.
     pub memory_mb: u64,
+    /// The least size of the first disk; 0: the template's.
+    pub disk_gb: u64,
 }
 
 impl Flavor {
     /// Whether that name means this flavor.
     pub fn is_named(&self, name: &str) -> bool {
         key(&self.name) == key(name)
+    }
+
+    /// The least size of the first disk; `None`: whatever the template has.
+    pub fn first_disk_kb(&self) -> Option<u64> {
+        Some(self.disk_gb).filter(|gb| *gb > 0).map(|gb| gb.saturating_mul(KB_PER_GB))
+    }
+
+    /// Whether a machine with such disks is large enough. Disks that were not read yet are not.
+    pub fn fits_disks(&self, disks: Option<&DiskSizes>) -> bool {
+        let has = disks.and_then(|disks| disks.first_kb);
+        self.first_disk_kb().is_none_or(|least| has.is_some_and(|has| has >= least))
     }
 }
 
@@ -65,14 +79,14 @@ impl Flavors {
         self.0.get(&key(name))
     }
 
-    /// The smallest number of CPUs of another flavor that has fewer than this one.
-    pub fn smaller_cpus(&self, flavor: &Flavor) -> Option<u32> {
-        self.iter().map(|other| other.cpus).filter(|cpus| (1..flavor.cpus).contains(cpus)).min()
+    /// The smallest number of CPUs that a flavor names and that is below this one.
+    pub fn smaller_cpus(&self, than: u32) -> Option<u32> {
+        self.iter().map(|flavor| flavor.cpus).filter(|cpus| (1..than).contains(cpus)).min()
     }
 
-    /// The smallest memory of another flavor that has less than this one.
-    pub fn smaller_memory(&self, flavor: &Flavor) -> Option<u64> {
-        self.iter().map(|other| other.memory_mb).filter(|memory| (1..flavor.memory_mb).contains(memory)).min()
+    /// The smallest memory that a flavor names and that is below this one.
+    pub fn smaller_memory(&self, than: u64) -> Option<u64> {
+        self.iter().map(|flavor| flavor.memory_mb).filter(|memory| (1..than).contains(memory)).min()
     }
 
     /// The flavor that a worker gets.

@@ -10,6 +10,7 @@
 pub mod address;
 pub mod capacity;
 pub mod claim;
+pub mod disks;
 pub mod flavor;
 pub mod hold;
 pub mod machine;

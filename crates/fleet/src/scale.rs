@@ -10,6 +10,7 @@ use rand::rngs::StdRng;
 use crate::address::{self, Network};
 use crate::capacity::{self, Ledger, Limits};
 use crate::claim::{self, Resizing, Wanted};
+use crate::disks::Disks;
 use crate::flavor::Flavors;
 use crate::machine::{Hardware, Machine, View};
 use crate::names::Line;
@@ -62,8 +63,15 @@ fn a_claim_looks_at_each_machine_once() {
     let view = crowd();
     let asked = Asked::none();
     let origin = Origin::default();
-    let wanted =
-        Wanted { owner: OWNER, line: Line::V2, model: "deb", flavor: None, template: None, origin: &origin };
+    let wanted = Wanted {
+        owner: OWNER,
+        line: Line::V2,
+        model: "deb",
+        flavor: None,
+        template: None,
+        origin: &origin,
+        disks: &Disks::new(),
+    };
     let misses =
         claim::find(&view, &wanted, &asked.busy(true), Resizing::default()).expect_err("all are busy");
     assert_eq!(misses.iter().map(|(_, number)| number as usize).sum::<usize>(), MANY / 2);
@@ -118,11 +126,12 @@ fn a_plan_for_thousands_gives_each_its_address_and_looks_at_each_machine_once() 
         addresses: Addresses::From { networks: &networks, held: &held },
         ledger: Ledger::default(),
         room: None,
+        disks: &Disks::new(),
     };
     let limits = Limits { workers: None, starting: 10, cpus: None, memory_mb: None, keep_smaller: 0 };
     let desired = Desired {
         wishes: &[wish],
-        pool_size: MANY,
+        pool_size: Some(MANY),
         refresh_budget: 1,
         max_age: None,
         limits: &limits,

@@ -14,6 +14,7 @@ use rand::rngs::StdRng;
 
 use crate::address::{self, Assigned, Network};
 use crate::capacity::{self, Ledger, Limits, PoolRoom};
+use crate::disks::Disks;
 use crate::flavor::{Flavor, Flavors, Footprint, footprint};
 use crate::machine::{Hardware, Machine, MachineId, Power, View};
 use crate::names::{self, Line};
@@ -121,6 +122,8 @@ pub struct Observed<'a> {
     pub ledger: Ledger,
     /// What the resource pool has left.
     pub room: Option<PoolRoom>,
+    /// How large disks are, as far as they were read.
+    pub disks: &'a Disks,
 }
 
 impl std::fmt::Debug for Observed<'_> {
@@ -134,8 +137,8 @@ impl std::fmt::Debug for Observed<'_> {
 pub struct Desired<'a> {
     /// The wishes, in the order of the configuration.
     pub wishes: &'a [Wish],
-    /// How many may be in flight at once.
-    pub pool_size: usize,
+    /// How many may be in flight at once; `None`: any number.
+    pub pool_size: Option<usize>,
     /// How many outdated machines go in one pass.
     pub refresh_budget: usize,
     /// How old a warm machine may get; `None`: any age.
@@ -213,7 +216,7 @@ pub fn plan(observed: &Observed<'_>, desired: &Desired<'_>, random: &mut StdRng)
     let (remove, stopped) = census.removals(observed, desired);
     let mut plan = Plan { remove, stopped, ..Plan::default() };
     plan.give_back = census.half_claimed.iter().map(|machine| machine.id.clone()).collect();
-    let room = desired.pool_size.saturating_sub(observed.making.len());
+    let room = desired.pool_size.map_or(usize::MAX, |size| size.saturating_sub(observed.making.len()));
     let mut refill = Refill::new(observed, desired, &census, room);
     plan.finish = census
         .half_made()
@@ -325,8 +328,8 @@ impl<'a> Refill<'a> {
         if unknown >= self.missing_of(wished.line) {
             return Err(Why::Unknown { machines: unknown });
         }
-        if self.room == 0 {
-            return Err(Why::PoolSize { size: self.desired.pool_size });
+        if let Some(size) = self.desired.pool_size.filter(|_| self.room == 0) {
+            return Err(Why::PoolSize { size });
         }
         let footprint = footprint(flavor.as_ref(), hardware);
         let Desired { limits, flavors, .. } = *self.desired;

@@ -9,6 +9,7 @@
 //!
 //! {"do":"hold","of":{"model":"debian12"},"count":1,"for":14400,"within":86400,"reason":"…"}
 //! {"do":"release","of":{"machine":"brave-curie"}}
+//! {"do":"adopt","model":"group/name"}
 //! ```
 
 mod answer;
@@ -59,6 +60,11 @@ pub enum Request {
     Release {
         /// What.
         of: Target,
+    },
+    /// Set a template of another hatchery aside that stands in the way of a model.
+    Adopt {
+        /// The path of the V1 model.
+        model: String,
     },
 }
 
@@ -177,6 +183,7 @@ mod tests {
                 Request::Release { of: Target::Machine("w".to_owned()) },
                 r#"{"do":"release","of":{"machine":"w"}}"#,
             ),
+            (Request::Adopt { model: "g/m".to_owned() }, r#"{"do":"adopt","model":"g/m"}"#),
         ] {
             assert_eq!(serde_json::to_string(&request).unwrap(), text);
             assert_eq!(serde_json::from_str::<Request>(text).unwrap(), request);

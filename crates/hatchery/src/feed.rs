@@ -2,7 +2,7 @@
 //!
 //! A failed answer brings no news. It is never an empty one.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +11,7 @@ use jiff::SignedDuration;
 use rookery_cds::{Cds, CdsError, JobId, RegionFilter, V1, V2, Worker};
 use rookery_daemon::Supervisor;
 use rookery_daemon::telemetry::chain;
+use rookery_fleet::MachineId;
 use rookery_fleet::capacity::PoolRoom;
 use rookery_vim_client::{PoolCapacity, Share};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
@@ -41,6 +42,8 @@ const SETTLING: Duration = Duration::from_secs(2);
 const DOUBTS: Duration = Duration::from_secs(20);
 /// Sizes of disks are read no more often than this.
 const DISKS: Duration = Duration::from_secs(2);
+/// How often they are asked for while vCenter does not tell them.
+const DISKS_TIMES: u32 = 5;
 /// Whoever is woken all the time asks no more often than this.
 const SPACING: Duration = Duration::from_millis(250);
 
@@ -289,12 +292,12 @@ async fn clock(crew: Crew, skew: Arc<watch::Sender<SignedDuration>>) {
     }
 }
 
-/// Reads how large the disks of new machines are: it is shown, and nothing depends on it.
+/// Reads how large the disks of new machines are: it is shown, and a flavor may ask for a least size.
 fn read_disks(crew: Crew, mut report: watch::Receiver<Arc<Report>>, supervisor: &Supervisor) {
     let stop = supervisor.token();
     supervisor.spawn("sizes of disks", async move {
-        // What vCenter does not tell of a machine is not asked for again.
-        let mut asked = BTreeSet::new();
+        // What vCenter does not tell of a machine is asked for a few times and not again.
+        let mut asked = BTreeMap::<MachineId, u32>::new();
         loop {
             tokio::select! {
                 biased;
@@ -303,9 +306,10 @@ fn read_disks(crew: Crew, mut report: watch::Receiver<Arc<Report>>, supervisor: 
             }
             let view = Arc::clone(&report.borrow_and_update().view);
             let owner = crew.wanted().name.clone();
-            asked.retain(|id| view.machines.contains(id));
-            let new = view.owned(&owner).map(|(machine, _)| machine.id.clone());
-            let new: Vec<_> = new.filter(|id| !asked.contains(id)).collect();
+            asked.retain(|id, _| view.machines.contains(id));
+            let own = view.owned(&owner).map(|(machine, _)| machine.id.clone());
+            let new: Vec<_> =
+                own.filter(|id| asked.get(id).is_none_or(|times| *times < DISKS_TIMES)).collect();
             if new.is_empty() {
                 continue;
             }
@@ -314,7 +318,11 @@ fn read_disks(crew: Crew, mut report: watch::Receiver<Arc<Report>>, supervisor: 
                 () = stop.cancelled() => return,
                 read = crew.hands.disk_sizes(&new) => match read {
                     Ok(sizes) => {
-                        asked.extend(new);
+                        for id in new {
+                            let told = sizes.get(&id).is_some_and(|disks| disks.first_kb.is_some());
+                            let times = asked.entry(id).or_default();
+                            *times = if told { DISKS_TIMES } else { *times + 1 };
+                        }
                         crew.keeper.send(Message::Disks(sizes)).await.ok();
                     }
                     Err(error) => debug!(error = %chain(&error), "sizes of disks could not be read"),

@@ -72,6 +72,11 @@ pub enum Work {
         /// The model's path.
         model: String,
     },
+    /// A template of another hatchery is taken over and set aside.
+    Adopt {
+        /// The path of its model.
+        model: String,
+    },
     /// It is written into a machine's mark until when it is kept.
     Keep(Trace),
     /// A machine is deleted.
@@ -180,6 +185,7 @@ impl Flight {
             | Work::Finish { .. }
             | Work::Unclaim(_)
             | Work::Register { .. }
+            | Work::Adopt { .. }
             | Work::Keep(_)
             | Work::Delete(_) => None,
         }
@@ -190,9 +196,12 @@ impl Flight {
             Work::Spawn { .. } => Purpose::Work,
             Work::Register { .. } => Purpose::Registration,
             Work::Make { .. } | Work::Finish { .. } => Purpose::Warmth,
-            Work::GiveUp { .. } | Work::Unclaim(_) | Work::Keep(_) | Work::Delete(_) | Work::Free { .. } => {
-                return None;
-            }
+            Work::GiveUp { .. }
+            | Work::Unclaim(_)
+            | Work::Adopt { .. }
+            | Work::Keep(_)
+            | Work::Delete(_)
+            | Work::Free { .. } => return None,
         };
         let (name, machine, footprint) = (self.name.clone(), self.machine.clone(), self.footprint);
         Some(capacity::Flight { name, machine, purpose, footprint })

@@ -10,6 +10,7 @@
 //! here must survive a crash: what counts is written into the marks of machines and into CDS.
 
 mod absorb;
+mod adopting;
 mod begin;
 mod doubts;
 mod holding;

@@ -4,6 +4,7 @@
 //! One pass plans for people first: jobs, then models to register, then warm machines, then what can go. Each step
 //! takes from the same ledger, so that two of them cannot take the last slot or the last address.
 
+mod adopt;
 mod company;
 mod register;
 mod spawn;
@@ -20,6 +21,7 @@ use rookery_cds::{JobId, V1Model};
 use rookery_fleet::address::{self, Assigned, Network};
 use rookery_fleet::capacity::{Ledger, Limits, PoolRoom, Usage, usage};
 use rookery_fleet::claim::Resizing;
+use rookery_fleet::disks::Disks;
 use rookery_fleet::flavor::Flavors;
 use rookery_fleet::hold::{Hold, Told, Wish};
 use rookery_fleet::names::Line;
@@ -30,11 +32,12 @@ use rookery_fleet::{Machine, MachineId, Power, Role, View};
 use crate::flight::{Busy, Flights};
 use crate::settings::{Cleaning, Warm};
 
+pub use adopt::{Adoption, adoptable};
 pub use company::Suspects;
 pub use register::{Left, Registration, Remake, temporary_name};
 pub use rookery_fleet::warm::{Count, Removal};
 pub use spawn::{Demand, Path, Spawn};
-pub use templates::{V1Template, retired_name, v1_template};
+pub use templates::{Taken, V1Template, retired_name, v1_template};
 pub use waiting::{Waiting, Why};
 pub use warm::Make;
 
@@ -86,6 +89,8 @@ pub struct Observed<'o> {
     pub room_is_asked: bool,
     /// Whether clones from before our start have ended or shown their marks.
     pub addresses_settled: bool,
+    /// How large the disks of own machines are, as far as they were read.
+    pub disks: &'o Disks,
     /// What the history says of machines whose mark tells no start.
     pub events: &'o BTreeMap<MachineId, EventTimes>,
     /// Whether new jobs are taken.

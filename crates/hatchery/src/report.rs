@@ -17,6 +17,7 @@ use jiff::{SignedDuration, Timestamp};
 use rookery_cds::JobId;
 use rookery_fleet::address::{self, Network};
 use rookery_fleet::capacity::Ledger;
+use rookery_fleet::disks::Disks;
 use rookery_fleet::hold::serves_nobody;
 use rookery_fleet::standing::{Standing, standing};
 use rookery_fleet::{MachineId, Mark, View};
@@ -98,8 +99,8 @@ pub struct Report {
     pub addresses_settled: bool,
     /// The machines.
     pub view: Arc<View>,
-    /// How large disks of own machines are, in kilobytes, as far as they were read.
-    pub disks: Arc<BTreeMap<MachineId, u64>>,
+    /// How large disks of own machines are, as far as they were read.
+    pub disks: Arc<Disks>,
     /// Own machines that have to go.
     pub dying: BTreeSet<MachineId>,
     /// Where addresses come from; none: from DHCP.
@@ -223,6 +224,7 @@ fn word(work: &Work) -> &'static str {
         Work::Finish { .. } => "finish",
         Work::Unclaim(_) => "take back",
         Work::Register { .. } => "register",
+        Work::Adopt { .. } => "adopt",
         Work::Keep(_) => "keep",
         Work::Delete(_) => "delete",
         Work::Free { .. } => "free",
@@ -238,6 +240,7 @@ fn metric_word(work: &Work) -> &'static str {
         | Work::Finish { .. }
         | Work::Register { .. }
         | Work::Free { .. }
+        | Work::Adopt { .. }
         | Work::Keep(_)
         | Work::Delete(_) => word(work),
     }

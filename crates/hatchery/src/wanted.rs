@@ -182,6 +182,7 @@ fn flavors(settings: &Settings) -> Flavors {
         name: flavor.name.clone(),
         cpus: flavor.cpus,
         memory_mb: flavor.memory_mb.into(),
+        disk_gb: flavor.disk_gb.into(),
     });
     // Names that differ in nothing but their case were refused when the settings were read.
     Flavors::new(all).unwrap_or_default()

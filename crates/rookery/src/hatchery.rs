@@ -47,6 +47,21 @@ pub enum Command {
     Resume(Target),
     /// Let it look at the queues of CDS now
     Look(Target),
+    /// Set a template of another hatchery aside that keeps a V1 model from being registered
+    ///
+    /// Such a template is older than its model, and no hatchery replaces what another one made. It becomes this
+    /// hatchery's and gets another name; a new one is made in its place. The old one is deleted when nothing hangs on it.
+    Adopt(Adopt),
+}
+
+/// The arguments of `hatchery adopt`.
+#[derive(Debug, clap::Args)]
+pub struct Adopt {
+    /// The path of the V1 model, such as `group/model`
+    #[arg(value_name = "MODEL")]
+    model: String,
+    #[command(flatten)]
+    target: Target,
 }
 
 /// The settings file of a hatchery.
@@ -68,7 +83,8 @@ impl Command {
             | Self::Status(_)
             | Self::Drain(_)
             | Self::Resume(_)
-            | Self::Look(_) => None,
+            | Self::Look(_)
+            | Self::Adopt(_) => None,
         }
     }
 }
@@ -95,6 +111,9 @@ pub(crate) async fn run(command: Command, filter: Option<Filter>, out: &mut Out)
         Command::Drain(target) => ask::tell(&target, &Request::Drain, out).await,
         Command::Resume(target) => ask::tell(&target, &Request::Resume, out).await,
         Command::Look(target) => ask::tell(&target, &Request::Look, out).await,
+        Command::Adopt(args) => {
+            ask::tell(&args.target, &Request::Adopt { model: args.model.clone() }, out).await
+        }
     }
 }
 

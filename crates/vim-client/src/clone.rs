@@ -35,6 +35,9 @@ pub struct CloneOrder {
     pub network: Option<NetworkBacking>,
     /// Another class for its first card, such as `VirtualVmxnet3`; the source's own if none is named.
     pub card_class: Option<String>,
+    /// The least size of its first disk. A smaller one is enlarged; then all disks are copied, whatever [`Self::disks`]
+    /// says: a disk that stands on another one cannot grow. A larger one stays as it is.
+    pub first_disk_kb: Option<i64>,
     /// Notes, hardware and settings that differ from the source's. The name in here is not used.
     pub change: Change,
     /// How its guest is set up.

@@ -10,6 +10,7 @@ mod faults {
     mod chaos;
     mod control;
     mod deeds;
+    mod disks;
     mod guests;
     mod kit;
     mod limits;

@@ -155,7 +155,11 @@ impl Hands {
 
     async fn mark_for_job(&self, wish: &ClaimWish) -> Result<(), ClaimError> {
         let machine = &wish.machine;
-        let size = wish.resize.map(|size| Resize { cpus: Some(size.cpus), memory_mb: Some(size.memory_mb) });
+        let size = wish.resize.map(|size| Resize {
+            cpus: Some(size.cpus),
+            memory_mb: Some(size.memory_mb),
+            first_disk_kb: None,
+        });
         let change = size.unwrap_or_default().change(&wish.mark);
         let ordered = self.machines.reconfigure(&vm(machine), change, LIGHT).await;
         let done = |fresh: Option<&Fresh>| fresh.is_some_and(|fresh| fresh.has_mark(&wish.mark));

@@ -2,6 +2,7 @@
 
 use std::net::Ipv4Addr;
 
+use rookery_fleet::flavor::Flavor;
 use rookery_fleet::overlay::Fact;
 use rookery_fleet::{Hardware, Machine, MachineId, Mark, Notes, Power, Role};
 use rookery_vim::{Fault, FaultKind, MoRef};
@@ -59,6 +60,18 @@ pub struct Resize {
     pub cpus: Option<u32>,
     /// Memory.
     pub memory_mb: Option<u64>,
+    /// The least size of the first disk of a clone. Disks of machines that are there do not change.
+    pub first_disk_kb: Option<u64>,
+}
+
+impl From<&Flavor> for Resize {
+    fn from(flavor: &Flavor) -> Self {
+        Self {
+            cpus: Some(flavor.cpus).filter(|cpus| *cpus > 0),
+            memory_mb: Some(flavor.memory_mb).filter(|memory| *memory > 0),
+            first_disk_kb: flavor.first_disk_kb(),
+        }
+    }
 }
 
 impl Resize {
@@ -158,7 +171,7 @@ impl CloneFailure {
 /// Faults about what a template is: its guest cannot be set up, its configuration is broken, or it may not be cloned to
 /// where machines go.
 fn blames_template(fault: &Fault) -> bool {
-    const OF_TEMPLATE: [&str; 8] = [
+    const OF_TEMPLATE: [&str; 9] = [
         "CustomizationFault",
         "LinuxVolumeNotClean",
         "MissingController",
@@ -167,6 +180,7 @@ fn blames_template(fault: &Fault) -> bool {
         "VirtualHardwareVersionNotSupported",
         "VmConfigFault",
         "InvalidDeviceSpec",
+        "InvalidDeviceOperation",
     ];
     matches!(fault.kind(), FaultKind::NicSettingMismatch | FaultKind::ManagedObjectNotFound)
         || fault.is_permission()
@@ -227,6 +241,9 @@ impl Hands {
             disks: wish.disk_move,
             network: self.site.network.clone(),
             card_class: wish.card_class.clone(),
+            // Numbers beyond what vCenter can be told are as large as can be: it refuses them.
+            first_disk_kb: (wish.resize.and_then(|resize| resize.first_disk_kb))
+                .map(|kb| kb.try_into().unwrap_or(i64::MAX)),
             change: wish.resize.unwrap_or_default().change(&wish.mark),
             guest: GuestSetup::Linux { address, dns, domain: String::new() },
             power_on: wish.power_on,

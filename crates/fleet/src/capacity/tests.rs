@@ -143,6 +143,13 @@ fn a_large_flavor_leaves_room_for_small_ones() {
         let refused = admit(&ledger, &limits, None, &next, Some(flavor), &flavors).err();
         assert_eq!(refused.map(|shortage| shortage.as_str()), label, "{cpus} {memory_mb}");
     }
+    // A flavor that leaves its size to the template is as large as that.
+    let open = flavor("open", 0, 0);
+    for (cpus, label) in [(52, None), (53, Some("cpus_kept"))] {
+        let ledger = Ledger { cpus, ..NONE };
+        let refused = admit(&ledger, &limits, None, &size(8, 16384), Some(&open), &flavors).err();
+        assert_eq!(refused.map(|shortage| shortage.as_str()), label, "{cpus}");
+    }
 }
 
 #[test]
@@ -243,8 +250,8 @@ proptest! {
                 // So many of the smallest flavor below it still fit.
                 let (mut kept_cpus, mut kept_mb) = (0, 0);
                 if let Some(flavor) = flavor {
-                    kept_cpus = u64::from(keep_smaller * flavors.smaller_cpus(flavor).unwrap_or(0));
-                    kept_mb = u64::from(keep_smaller) * flavors.smaller_memory(flavor).unwrap_or(0);
+                    kept_cpus = u64::from(keep_smaller * flavors.smaller_cpus(flavor.cpus).unwrap_or(0));
+                    kept_mb = u64::from(keep_smaller) * flavors.smaller_memory(flavor.memory_mb).unwrap_or(0);
                 }
                 prop_assert!(cpus.is_none_or(|max| ledger.cpus + kept_cpus <= max));
                 prop_assert!(memory_mb.is_none_or(|max| ledger.memory_mb + kept_mb <= max));

@@ -14,6 +14,8 @@ pub enum Miss {
     HalfClaimed,
     /// It was made for another flavor, and may not get another size.
     Flavor,
+    /// Its first disk is smaller than the flavor asks for, or was not read yet. Disks are not changed after the clone.
+    Disk,
     /// It is or was kept for somebody to look at.
     Held,
     /// Whose it is or what it was made from is not told yet.
@@ -28,6 +30,7 @@ impl Miss {
             Self::NotReady => "not_ready",
             Self::HalfClaimed => "half_claimed",
             Self::Flavor => "flavor",
+            Self::Disk => "disk",
             Self::Held => "held",
             Self::Unknown => "unknown",
         }
@@ -41,6 +44,7 @@ impl fmt::Display for Miss {
             Self::NotReady => "still being made",
             Self::HalfClaimed => "half claimed",
             Self::Flavor => "of another flavor",
+            Self::Disk => "with a disk that is too small or not known yet",
             Self::Held => "kept to be looked at",
             Self::Unknown => "not known yet",
         })

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::disks::{DiskSizes, KB_PER_GB};
 use crate::flavor::tests::{flavor, three};
 use crate::machine::{MachineId, Notes, Role};
 use crate::samples::{OWNER, any_machine, at, id, marked, view, vm, warm};
@@ -8,6 +9,7 @@ use crate::samples::{OWNER, any_machine, at, id, marked, view, vm, warm};
 const BOTH: Resizing = Resizing { unflavored: true, named: true };
 const NEITHER: Resizing = Resizing { unflavored: false, named: false };
 static NO_ORIGIN: Origin = Origin { incarnation: None, last_modified: None };
+static NO_DISKS: Disks = Disks::new();
 
 fn wanted(flavor: Option<&Flavor>) -> Wanted<'_> {
     Wanted {
@@ -17,6 +19,7 @@ fn wanted(flavor: Option<&Flavor>) -> Wanted<'_> {
         flavor,
         template: Some(Hardware { cpus: 2, memory_mb: 4096 }),
         origin: &NO_ORIGIN,
+        disks: &NO_DISKS,
     }
 }
 
@@ -124,6 +127,25 @@ fn the_flavor_decides_which_machine_fits_and_how() {
     ] {
         let machines: Vec<_> = machines.into_iter().cloned().collect();
         assert_eq!(found(&machines, &wanted(flavor), resizing), expected, "{machines:?}");
+    }
+}
+
+#[test]
+fn a_machine_with_a_smaller_or_unknown_disk_does_not_match() {
+    let roomy = Flavor { disk_gb: 40, ..flavor("roomy", 0, 0) };
+    let machine = warm("provision-v2-a", "deb", "roomy");
+    let with = |first_kb| Disks::from([(machine.id.clone(), DiskSizes { all_kb: u64::MAX, first_kb })]);
+    let small = || Err("no warm machine fits: 1 with a disk that is too small or not known yet".to_owned());
+    for (disks, expected) in [
+        (with(Some(40 * KB_PER_GB)), Ok(("provision-v2-a".to_owned(), Fit::AsIs))),
+        (with(Some(39 * KB_PER_GB)), small()),
+        (with(None), small()),
+        (Disks::new(), small()),
+    ] {
+        let wanted = Wanted { disks: &disks, ..wanted(Some(&roomy)) };
+        assert_eq!(found(std::slice::from_ref(&machine), &wanted, BOTH), expected, "{disks:?}");
+        // Who asks for no disk takes it as it is.
+        assert!(found(std::slice::from_ref(&machine), &Wanted { flavor: None, ..wanted }, BOTH).is_ok());
     }
 }
 

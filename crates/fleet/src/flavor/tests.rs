@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 pub(crate) fn flavor(name: &str, cpus: u32, memory_mb: u64) -> Flavor {
-    Flavor { name: name.to_owned(), cpus, memory_mb }
+    Flavor { name: name.to_owned(), cpus, memory_mb, disk_gb: 0 }
 }
 
 /// The example of the amendment.
@@ -69,11 +69,30 @@ fn the_smallest_flavor_below_is_what_room_is_kept_for() {
         [("small", None, None), ("medium", Some(2), Some(4096)), ("large", Some(2), Some(4096))]
     {
         let flavor = flavors.get(name).expect("a flavor");
-        assert_eq!((flavors.smaller_cpus(flavor), flavors.smaller_memory(flavor)), (cpus, memory), "{name}");
+        let found = (flavors.smaller_cpus(flavor.cpus), flavors.smaller_memory(flavor.memory_mb));
+        assert_eq!(found, (cpus, memory), "{name}");
     }
     let with_zero = Flavors::new([flavor("a", 0, 0), flavor("b", 4, 4096)]).expect("flavors");
-    let b = with_zero.get("b").expect("a flavor");
-    assert_eq!((with_zero.smaller_cpus(b), with_zero.smaller_memory(b)), (None, None));
+    assert_eq!((with_zero.smaller_cpus(4), with_zero.smaller_memory(4096)), (None, None));
+}
+
+#[test]
+fn a_first_disk_is_large_enough_if_it_is_known_and_at_least_as_large() {
+    let kb = |first_kb| Some(DiskSizes { all_kb: u64::MAX, first_kb });
+    let twenty = Flavor { disk_gb: 20, ..flavor("a", 1, 4) };
+    for (disks, fits) in [
+        (kb(Some(20 * KB_PER_GB)), true),
+        (kb(Some(40 * KB_PER_GB)), true),
+        (kb(Some(20 * KB_PER_GB - 1)), false),
+        (kb(None), false),
+        (None, false),
+    ] {
+        assert_eq!(twenty.fits_disks(disks.as_ref()), fits, "{disks:?}");
+        assert!(
+            flavor("a", 1, 4).fits_disks(disks.as_ref()),
+            "it leaves its disk to the template: {disks:?}"
+        );
+    }
 }
 
 /// What one of those who may ask for a flavor says.
@@ -103,8 +122,9 @@ proptest! {
         let all = sizes.iter().enumerate().map(|(at, (cpus, memory))| flavor(&at.to_string(), *cpus, *memory));
         let flavors = Flavors::new(all).expect("flavors");
         for flavor in flavors.iter() {
-            prop_assert!(flavors.smaller_cpus(flavor).is_none_or(|cpus| cpus > 0 && cpus < flavor.cpus));
-            prop_assert!(flavors.smaller_memory(flavor).is_none_or(|memory| memory > 0 && memory < flavor.memory_mb));
+            let (cpus, memory) = (flavors.smaller_cpus(flavor.cpus), flavors.smaller_memory(flavor.memory_mb));
+            prop_assert!(cpus.is_none_or(|cpus| cpus > 0 && cpus < flavor.cpus));
+            prop_assert!(memory.is_none_or(|memory| memory > 0 && memory < flavor.memory_mb));
         }
     }
 }

@@ -140,7 +140,7 @@ impl<'a> Census<'a> {
             *unsettled += 1;
         }
         let created = machine.created.or(mark.created);
-        let outdated = outdated(mark, created, wish, observed, desired);
+        let outdated = outdated(machine, mark, created, wish, observed, desired);
         self.members.push(Member { machine, wish, ready, settled, created, outdated });
     }
 
@@ -226,6 +226,7 @@ fn kind_of(machine: &Machine, mark: &Mark) -> Option<Kind> {
 }
 
 fn outdated(
+    machine: &Machine,
     mark: &Mark,
     created: Option<Timestamp>,
     wish: Option<usize>,
@@ -237,6 +238,12 @@ fn outdated(
         && origin.is_stale(mark)
     {
         return Some(Removal::Stale);
+    }
+    // It would never match. One whose disk was not read yet may.
+    let flavor = wish.flavor.as_deref().and_then(|name| desired.flavors.get(name));
+    let disks = observed.disks.get(&machine.id).filter(|disks| disks.first_kb.is_some());
+    if flavor.is_some_and(|flavor| disks.is_some() && !flavor.fits_disks(disks)) {
+        return Some(Removal::SmallDisk);
     }
     let limit = desired.max_age.filter(|limit| *limit > SignedDuration::ZERO)?;
     let age = observed.now.duration_since(created?);

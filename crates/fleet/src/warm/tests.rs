@@ -40,7 +40,8 @@ struct World {
     not_yet: bool,
     ledger: Ledger,
     room: Option<PoolRoom>,
-    pool_size: usize,
+    disks: Disks,
+    pool_size: Option<usize>,
     refresh_budget: usize,
     max_age: Option<SignedDuration>,
     limits: Limits,
@@ -60,7 +61,8 @@ fn world(machines: impl IntoIterator<Item = Machine>, wishes: Vec<Wish>) -> Worl
         not_yet: false,
         ledger: Ledger::default(),
         room: None,
-        pool_size: 100,
+        disks: Disks::new(),
+        pool_size: Some(100),
         refresh_budget: 1,
         max_age: None,
         limits: OPEN,
@@ -90,6 +92,7 @@ impl World {
             addresses,
             ledger: self.ledger,
             room: self.room,
+            disks: &self.disks,
         };
         let desired = Desired {
             wishes: &self.wishes,
@@ -128,9 +131,16 @@ fn on(machine: Machine) -> Machine {
 fn wishes_take_turns_in_their_order() {
     let wishes = || vec![wish("a", 3), wish("b", 1), wish("c", 2)];
     assert_eq!(world([], wishes()).makes(), "a b c a c a");
-    let narrow = World { pool_size: 4, ..world([], wishes()) };
+    let narrow = World { pool_size: Some(4), ..world([], wishes()) };
     assert_eq!(narrow.makes(), "a b c a");
     assert_eq!(narrow.waits(), [(0, 1, "pool_size"), (2, 1, "pool_size")]);
+}
+
+#[test]
+fn without_a_pool_size_all_that_is_missing_is_made_at_once() {
+    let open = World { pool_size: None, ..world([], vec![wish("a", 150), wish("b", 1)]) };
+    assert_eq!(open.plan().make.len(), 151);
+    assert!(open.waits().is_empty());
 }
 
 #[test]
@@ -139,7 +149,7 @@ fn who_has_fewest_comes_first() {
     let has = |count: usize| (0..count).map(|nth| warm(&format!("provision-v2-{nth}"), "a", ""));
     let wishes = || vec![wish("a", 4), wish("b", 2)];
     for (count, expected) in [(0, "a"), (1, "b"), (3, "b")] {
-        let narrow = World { pool_size: 1, ..world(has(count), wishes()) };
+        let narrow = World { pool_size: Some(1), ..world(has(count), wishes()) };
         assert_eq!(narrow.makes(), expected, "{count}");
     }
     assert_eq!(world(has(2), wishes()).makes(), "b b a a");
@@ -289,7 +299,7 @@ fn half_made_machines_are_finished_unless_somebody_is_at_them() {
     let plan = world.plan();
     assert_eq!(plan.finish, ["a", "b", "c"].map(|name| id(&format!("provision-v2-{name}"))));
     assert_eq!(plan.make.len(), 1);
-    world.pool_size = 3;
+    world.pool_size = Some(3);
     let plan = world.plan();
     assert_eq!((plan.finish.len(), plan.make.len()), (2, 0));
 }

@@ -89,6 +89,8 @@ pub enum Removal {
     },
     /// Its template has changed.
     Stale,
+    /// Its flavor was given a larger disk since it was made.
+    SmallDisk,
     /// It is too old.
     TooOld {
         /// How old.
@@ -107,6 +109,7 @@ impl Removal {
             Self::NotWanted => "not_wanted",
             Self::Excess { .. } => "excess",
             Self::Stale => "stale",
+            Self::SmallDisk => "small_disk",
             Self::TooOld { .. } => "too_old",
             Self::HoldEnded => "hold_ended",
         }
@@ -119,6 +122,7 @@ impl fmt::Display for Removal {
             Self::NotWanted => f.write_str("no warm machine of its kind is wished for"),
             Self::Excess { have, number } => write!(f, "there are {have}, {number} are wished for"),
             Self::Stale => f.write_str("its template has changed"),
+            Self::SmallDisk => f.write_str("its first disk is smaller than its flavor says now"),
             Self::TooOld { age, limit } => {
                 let whole = |time: &SignedDuration| SignedDuration::from_secs(time.as_secs());
                 write!(f, "it is {:#} old, {:#} are allowed", whole(age), whole(limit))

@@ -32,10 +32,7 @@ impl Crew {
             template_incarnation: make.incarnation.clone().unwrap_or_default(),
             ..Mark::default()
         };
-        let resize = make.flavor.as_ref().map(|flavor| Resize {
-            cpus: Some(flavor.cpus).filter(|cpus| *cpus > 0),
-            memory_mb: Some(flavor.memory_mb).filter(|memory| *memory > 0),
-        });
+        let resize = make.flavor.as_ref().map(Resize::from);
         let wish = CloneWish {
             template: make.template.clone(),
             name: make.name.clone(),

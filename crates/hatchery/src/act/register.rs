@@ -14,7 +14,7 @@ use rookery_cds::V1Model;
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::sweep::Doom;
 use rookery_fleet::{MachineId, Mark};
-use rookery_fleet_vsphere::hands::{CloneWish, Proof};
+use rookery_fleet_vsphere::hands::{CloneWish, Proof, Theirs};
 use tokio::time::{Instant, timeout_at};
 use tracing::{info, warn};
 
@@ -24,7 +24,7 @@ use super::{Crew, Ending, Failure, fixed};
 use crate::flight::FlightId;
 use crate::keeper::Message;
 use crate::model::{Runs, last_modified};
-use crate::plan::{Left, Registration, Remake, retired_name, temporary_name};
+use crate::plan::{Adoption, Left, Registration, Remake, retired_name, temporary_name};
 
 /// How long the making of a template may take in all.
 const MAKING: Duration = Duration::from_mins(15);
@@ -221,6 +221,22 @@ impl Crew {
             Err(error) => {
                 info!(template = %proof.name, why = %chain(&error), "replaced template stays for now");
             }
+        }
+    }
+
+    /// Takes a template of another hatchery over and sets it aside. Its mark comes first: cut off in between, it is an
+    /// old template of ours, which is replaced as any other.
+    pub async fn adopt(&self, adoption: &Adoption) -> Ending {
+        let owner = self.wanted().name.clone();
+        let Adoption { template, name, model, from } = adoption;
+        let theirs = Theirs { owner: from.clone(), name: name.clone(), model: model.clone() };
+        let adopted = match self.hands.adopt_template(template, &owner, &theirs).await {
+            Ok(()) => self.set_aside(template, &owner, name).await,
+            Err(error) => Err(chain(&error)),
+        };
+        match adopted {
+            Ok(()) => Ending::Done,
+            Err(error) => Ending::Failed(Failure { error, ..Failure::default() }),
         }
     }
 

@@ -217,10 +217,7 @@ impl Crew {
             template_incarnation: incarnation.clone().unwrap_or_default(),
             ..self.mark(&spawn.runs, &spawn.name, Some(&spawn.job))
         };
-        let resize = flavor.map(|flavor| Resize {
-            cpus: Some(flavor.cpus).filter(|cpus| *cpus > 0),
-            memory_mb: Some(flavor.memory_mb).filter(|memory| *memory > 0),
-        });
+        let resize = flavor.map(Resize::from);
         let wish = CloneWish {
             template: template.clone(),
             name: spawn.name.clone(),

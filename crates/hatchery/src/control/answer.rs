@@ -73,6 +73,13 @@ impl Desk {
                 let released = of.clone();
                 self.change(&of, false, |reply| Message::Release(released, reply)).await
             }
+            Request::Adopt { model } => {
+                let late = "it is not done yet; ask for the status";
+                match self.told(late, |reply| Message::Adopt(model, reply)).await {
+                    Ok(told) => Answer::Done(told),
+                    Err(refused) => refused,
+                }
+            }
         }
     }
 
@@ -97,13 +104,9 @@ impl Desk {
         {
             return Answer::Refused(error.to_string());
         }
-        let (reply, answer) = oneshot::channel();
-        self.keeper.send(message(reply)).await.ok();
-        let told = match timeout(CHANGE, answer).await {
-            Ok(Ok(Ok(told))) => told,
-            Ok(Ok(Err(why))) => return Answer::Refused(why),
-            Ok(Err(_)) => return Answer::Refused("the hatchery is ending".to_owned()),
-            Err(_) => return Answer::Refused("it is not done yet; ask for what is kept".to_owned()),
+        let told = match self.told("it is not done yet; ask for what is kept", message).await {
+            Ok(told) => told,
+            Err(refused) => return refused,
         };
         let shows = |report: &Arc<Report>| match of.subject() {
             Err(name) => report.held.iter().any(|held| held.machine == name),
@@ -113,6 +116,19 @@ impl Desk {
         timeout(SHOWN, report.wait_for(|report| shows(report) == kept)).await.ok();
         info!(?of, kept, "asked over the control socket");
         Answer::Done(told)
+    }
+
+    /// What the keeper says when it is done; `late` is said if that takes too long.
+    async fn told(&self, late: &str, message: impl FnOnce(Reply) -> Message) -> Result<String, Answer> {
+        let (reply, answer) = oneshot::channel();
+        self.keeper.send(message(reply)).await.ok();
+        let refused = match timeout(CHANGE, answer).await {
+            Ok(Ok(Ok(told))) => return Ok(told),
+            Ok(Ok(Err(why))) => why,
+            Ok(Err(_)) => "the hatchery is ending".to_owned(),
+            Err(_) => late.to_owned(),
+        };
+        Err(Answer::Refused(refused))
     }
 
     async fn explain(&self, job: &JobId) -> Explained {

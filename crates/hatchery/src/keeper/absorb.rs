@@ -19,8 +19,8 @@ use crate::feed::pool_room;
 use crate::flight::{Flight, FlightId, Work};
 use crate::metrics::Leak;
 use crate::plan::{Observed, Spawn, place_again};
-use crate::queue::Protocol;
-use crate::resolve::short_models;
+use crate::queue::{Moment, Protocol};
+use crate::resolve::{Known, short_models};
 
 /// How long a model rests after its first failure, until the settings have been looked at.
 const FIRST_REST: Duration = Duration::from_secs(30);
@@ -44,17 +44,7 @@ impl Keeper {
         let (state, metrics) = (&mut self.state, &self.crew.metrics);
         match message {
             Message::Moment(reply) => drop(reply.send(state.queue.moment())),
-            Message::Listed(protocol, begun, jobs) => {
-                for (job, known) in &jobs {
-                    if !state.queue.has(job) {
-                        metrics.job_found(protocol);
-                    }
-                    if known.is_some() && state.queue.get(job).is_none() {
-                        metrics.job_known();
-                    }
-                }
-                state.queue.listed(protocol, begun, jobs);
-            }
+            Message::Listed(protocol, begun, jobs) => self.absorb_list(protocol, begun, jobs),
             Message::Pushed(job) => {
                 metrics.job_pushed(Protocol::of(&job));
                 if !state.queue.has(&job) {
@@ -113,9 +103,23 @@ impl Keeper {
             }
             Message::Drain(draining) => state.draining = draining,
             Message::Hold(order, reply) => self.hold(&order, reply),
+            Message::Adopt(model, reply) => self.adopt(&model, reply),
             Message::Release(of, reply) => self.release(&of, reply),
             Message::Outcome(machine, outcome) => self.absorb_outcome(machine, outcome),
         }
+    }
+
+    fn absorb_list(&mut self, protocol: Protocol, begun: Moment, jobs: Vec<(JobId, Option<Known>)>) {
+        let (state, metrics) = (&mut self.state, &self.crew.metrics);
+        for (job, known) in &jobs {
+            if !state.queue.has(job) {
+                metrics.job_found(protocol);
+            }
+            if known.is_some() && state.queue.get(job).is_none() {
+                metrics.job_known();
+            }
+        }
+        state.queue.listed(protocol, begun, jobs);
     }
 
     /// Finds another place for a worker. The machine that was of no use is left alone for this job.
@@ -262,6 +266,7 @@ impl State {
             self.full_times += 1;
         }
         match (&flight.work, flight.job()) {
+            (Work::Adopt { model }, _) => warn!(model, error, "template could not be adopted"),
             (Work::Delete(_) | Work::Unclaim(_) | Work::Keep(_), _) => {
                 warn!(vm = %flight.name, error, "machine could not be changed; it is tried again after a while");
                 self.avoid(flight.machine.clone(), now, UNCHANGED);
@@ -349,7 +354,12 @@ fn model_of(flight: &Flight) -> Option<(Line, String)> {
         | Work::Make { line, model, .. }
         | Work::Finish { line, model, .. } => Some((*line, model.clone())),
         Work::Register { model } => Some((Line::V1, model.clone())),
-        Work::GiveUp { .. } | Work::Unclaim(_) | Work::Delete(_) | Work::Keep(_) | Work::Free { .. } => None,
+        Work::GiveUp { .. }
+        | Work::Unclaim(_)
+        | Work::Adopt { .. }
+        | Work::Delete(_)
+        | Work::Keep(_)
+        | Work::Free { .. } => None,
     }
 }
 

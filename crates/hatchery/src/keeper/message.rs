@@ -1,11 +1,11 @@
 //! News for the keeper.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use rookery_cds::{JobId, V1Model, V2Model, Worker};
 use rookery_fleet::MachineId;
+use rookery_fleet::disks::Disks;
 use rookery_fleet::hold::Outcome;
 use rookery_fleet::sweep::EventTimes;
 use rookery_fleet_vsphere::hands::CloneTasks;
@@ -55,8 +55,8 @@ pub enum Message {
         /// The answer.
         pool: Option<PoolCapacity>,
     },
-    /// How large the disks of some machines are, in kilobytes.
-    Disks(BTreeMap<MachineId, u64>),
+    /// How large the disks of some machines are.
+    Disks(Disks),
     /// How far vCenter's clock is ahead of ours.
     Skew(SignedDuration),
     /// What vCenter remembers of a machine.
@@ -91,6 +91,8 @@ pub enum Message {
     Hold(Order, Reply),
     /// Let machines go.
     Release(Target, Reply),
+    /// Take over the template of another hatchery that stands in the way of a model.
+    Adopt(String, Reply),
     /// How the job of a machine has ended; none if CDS did not say it.
     Outcome(MachineId, Option<Outcome>),
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use rookery_cds::{JobId, V1Model, Worker};
 use rookery_fleet::capacity::PoolRoom;
+use rookery_fleet::disks::Disks;
 use rookery_fleet::hold::{Told, Wish};
 use rookery_fleet::names::Line;
 use rookery_fleet::sweep::{self, Doom, EventTimes};
@@ -88,8 +89,8 @@ pub struct State {
     /// Until when nothing new is started because vCenter had no room, and how often that was so in a row.
     pub(super) full_until: Option<Timestamp>,
     pub(super) full_times: u32,
-    /// How large the disks of own machines are, in kilobytes, as far as they were read.
-    pub disks: Arc<BTreeMap<MachineId, u64>>,
+    /// How large the disks of own machines are, as far as they were read.
+    pub disks: Arc<Disks>,
     pub(super) addresses_settled: bool,
     pub(super) events: BTreeMap<MachineId, EventTimes>,
     /// Whether new jobs are taken.
@@ -264,6 +265,7 @@ impl State {
             full_until: self.full_until,
             room_is_asked: self.needs_room(),
             addresses_settled: self.addresses_settled,
+            disks: &self.disks,
             events: &self.events,
             draining: self.draining,
             wishes: &self.wishes,

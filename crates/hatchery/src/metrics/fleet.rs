@@ -3,13 +3,12 @@
 use std::collections::BTreeSet;
 
 use rookery_fleet::address::{self, Usage};
+use rookery_fleet::disks::KB_PER_GB;
 use rookery_fleet::standing::{Standing, standing};
 use rookery_fleet::{Hardware, Machine, MachineId, Mark, Power, Role};
 
 use super::text::Samples;
 use crate::report::Report;
-
-const KB_OF_GB: u64 = 1 << 20;
 
 /// Some machines and their sizes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -88,7 +87,7 @@ impl<'r> Fleet<'r> {
             match machine.mark_of(owner) {
                 Some(mark) if mark.model => fleet.templates.add(machine.hardware),
                 Some(mark) if machine.role == Role::Vm => {
-                    let disk_gb = report.disks.get(&machine.id).map(|kilobytes| kilobytes / KB_OF_GB);
+                    let disk_gb = report.disks.get(&machine.id).map(|disks| disks.all_kb / KB_PER_GB);
                     fleet.add(One { machine, mark, disk_gb }, owner, |id| report.dying.contains(id));
                 }
                 Some(_) | None => {}

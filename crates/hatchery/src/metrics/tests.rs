@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use rookery_fleet::address::Network;
 use rookery_fleet::claim::Miss;
+use rookery_fleet::disks::{DiskSizes, Disks};
 use rookery_fleet::sweep::{Doom, Reason};
 use rookery_fleet::{Hardware, Machine, MachineId, Mark, Notes, Power, Role, View as Machines};
 use rookery_vim_client::{Bytes, Mhz, PoolCapacity, Share};
@@ -122,7 +123,10 @@ fn report() -> Report {
         ]),
         skew: Some(jiff::SignedDuration::from_millis(-1500)),
         view: view(machines()),
-        disks: Arc::new(BTreeMap::from([(MachineId::new("vm-worker-v2"), 41_943_040)])),
+        disks: Arc::new(Disks::from([(
+            MachineId::new("vm-worker-v2"),
+            DiskSizes { all_kb: 41_943_040, first_kb: Some(41_943_040) },
+        )])),
         dying: [MachineId::new("vm-provision-v2-c")].into(),
         networks: vec![Network {
             ranges: vec!["10.0.0.0/29".parse().unwrap()],

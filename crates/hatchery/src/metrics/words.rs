@@ -18,12 +18,13 @@ pub(super) const STAGES: [&str; 6] = ["take", "claim", "clone", "start", "ready"
 pub(super) const BEATS: [&str; 2] = ["done", "failed"];
 
 /// Why a worker got no warm machine: none was chosen (the first ones), or the chosen one could not be claimed.
-pub(super) const MISSES: [&str; 13] = [
+pub(super) const MISSES: [&str; 14] = [
     "none",
     "busy",
     "not_ready",
     "half_claimed",
     "flavor",
+    "disk",
     "held",
     "unknown",
     "changed",

@@ -110,9 +110,7 @@ impl Pass<'_> {
                 (None, Some(template))
             }
             V1Template::Current(_) | V1Template::Unknown => return Ok(None),
-            V1Template::Taken { by } => {
-                return Err(Why::TemplateOfAnotherModel { template: model.name.clone(), owner: by });
-            }
+            V1Template::Taken(taken) => return Err(taken.why(model)),
         };
         if let Some(why) = self.in_the_way(model).filter(|_| current.is_none()) {
             return Err(why);

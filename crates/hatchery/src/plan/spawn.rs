@@ -206,6 +206,7 @@ impl<'p> Pass<'p> {
             flavor,
             template: template.and_then(|template| template.hardware),
             origin: &origin,
+            disks: self.seen.disks,
         };
         claim::find(self.seen.view, &wanted, &|machine| self.is_busy(machine), self.want.resizing)
     }

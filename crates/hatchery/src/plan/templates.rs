@@ -18,12 +18,48 @@ pub enum V1Template {
     /// The model was changed since it was made.
     Outdated(MachineId),
     /// Its name is taken by something that is not the model's template, or not ours to replace.
-    Taken {
-        /// Whose, in words.
-        by: String,
-    },
+    Taken(Taken),
     /// It cannot be said yet.
     Unknown,
+}
+
+/// By what the name of a model's template is taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Taken {
+    /// Several machines have it.
+    BySeveral {
+        /// How many.
+        count: usize,
+    },
+    /// A machine that is no template of a model.
+    ByMachine,
+    /// The template of another model.
+    ByModel {
+        /// That model's path.
+        path: String,
+    },
+    /// A template of this model, older than the model, that another hatchery made.
+    ByHatchery {
+        /// That hatchery.
+        hatchery: String,
+        /// The template.
+        template: MachineId,
+    },
+}
+
+impl Taken {
+    /// Why the model has to wait.
+    pub(super) fn why(self, model: &V1Model) -> Why {
+        let template = model.name.clone();
+        match self {
+            Self::BySeveral { count } => Why::TemplateAmbiguous { template, count },
+            Self::ByMachine => Why::NameOfTemplateTaken { name: template, model: model.path() },
+            Self::ByModel { path } => Why::TemplateOfAnotherModel { template, owner: path },
+            Self::ByHatchery { hatchery, .. } => {
+                Why::TemplateOfAnotherHatchery { template, model: model.path(), hatchery }
+            }
+        }
+    }
 }
 
 /// What there is of a V1 model's template. It is named like the model, and its mark names the model's path.
@@ -32,17 +68,17 @@ pub fn v1_template(view: &View, owner: &str, model: &V1Model) -> V1Template {
     let [machine] = found.as_slice() else {
         return match found.as_slice() {
             [] => V1Template::Missing,
-            several => V1Template::Taken { by: format!("{} machines of that name", several.len()) },
+            several => V1Template::Taken(Taken::BySeveral { count: several.len() }),
         };
     };
     if machine.is_unknown() {
         return V1Template::Unknown;
     }
     let Some(mark) = machine.mark().filter(|mark| machine.role == Role::Template && mark.model) else {
-        return V1Template::Taken { by: format!("{}, which is no template of a model", machine.name) };
+        return V1Template::Taken(Taken::ByMachine);
     };
     if mark.worker_model_path != model.path() {
-        return V1Template::Taken { by: mark.worker_model_path.clone() };
+        return V1Template::Taken(Taken::ByModel { path: mark.worker_model_path.clone() });
     }
     if mark.worker_model_last_modified == last_modified(model) {
         return V1Template::Current(machine.id.clone());
@@ -50,7 +86,8 @@ pub fn v1_template(view: &View, owner: &str, model: &V1Model) -> V1Template {
     if mark.hatchery_name == owner {
         V1Template::Outdated(machine.id.clone())
     } else {
-        V1Template::Taken { by: format!("an older template of the hatchery {}", mark.hatchery_name) }
+        let hatchery = mark.hatchery_name.clone();
+        V1Template::Taken(Taken::ByHatchery { hatchery, template: machine.id.clone() })
     }
 }
 
@@ -110,9 +147,7 @@ impl<'p> Pass<'p> {
             V1Template::Missing | V1Template::Outdated(_) => {
                 Err(self.in_the_way(model).unwrap_or_else(being_made))
             }
-            V1Template::Taken { by } => {
-                Err(Why::TemplateOfAnotherModel { template: runs.template.clone(), owner: by })
-            }
+            V1Template::Taken(taken) => Err(taken.why(model)),
             V1Template::Unknown => Err(Why::InventoryIncomplete),
         }
     }

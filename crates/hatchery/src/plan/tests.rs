@@ -1,5 +1,6 @@
 //! Worlds to plan for: each test says what matters to it, and the rest is as ordinary as can be.
 
+mod adopting;
 mod housekeeping;
 mod perfect;
 mod properties;
@@ -49,6 +50,7 @@ struct World {
     full_until: Option<Timestamp>,
     room_is_asked: bool,
     addresses_settled: bool,
+    disks: Disks,
     events: BTreeMap<MachineId, EventTimes>,
     draining: bool,
     due: bool,
@@ -88,6 +90,7 @@ fn world(machines: impl IntoIterator<Item = Machine>) -> World {
         full_until: None,
         room_is_asked: false,
         addresses_settled: true,
+        disks: Disks::new(),
         events: BTreeMap::new(),
         draining: false,
         due: true,
@@ -132,6 +135,7 @@ impl World {
             room: self.room.as_ref(),
             room_is_asked: self.room_is_asked,
             addresses_settled: self.addresses_settled,
+            disks: &self.disks,
             events: &self.events,
             draining: self.draining,
             wishes: &self.wishes,
@@ -304,7 +308,7 @@ fn warm(pools: impl IntoIterator<Item = (ModelRef, u32)>) -> Warm {
     let pool = |(model, number)| Pool { model, flavor: None, number };
     Warm {
         interval: Duration::from_mins(2),
-        concurrency: 4,
+        concurrency: Some(4),
         pools: pools.into_iter().map(pool).collect(),
         resize: true,
         resize_named: false,
@@ -328,5 +332,5 @@ fn start_of(job: &JobId) -> Work {
 }
 
 fn flavor(name: &str, cpus: u32, memory_mb: u64) -> Flavor {
-    Flavor { name: name.to_owned(), cpus, memory_mb }
+    Flavor { name: name.to_owned(), cpus, memory_mb, disk_gb: 0 }
 }

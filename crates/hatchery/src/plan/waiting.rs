@@ -60,6 +60,22 @@ pub enum Why {
         /// The model that it belongs to.
         owner: String,
     },
+    /// A machine that is no template of a model has the name of a model's template.
+    NameOfTemplateTaken {
+        /// The name.
+        name: String,
+        /// The model.
+        model: String,
+    },
+    /// The template is older than its model, and another hatchery made it.
+    TemplateOfAnotherHatchery {
+        /// Its name.
+        template: String,
+        /// The model.
+        model: String,
+        /// The hatchery that made it.
+        hatchery: String,
+    },
     /// Something that is not ours has the name that the template has while it is made.
     InTheWay {
         /// The name.
@@ -107,6 +123,8 @@ impl Why {
             | Self::TemplateAmbiguous { .. }
             | Self::TemplateBeingMade { .. }
             | Self::TemplateOfAnotherModel { .. }
+            | Self::NameOfTemplateTaken { .. }
+            | Self::TemplateOfAnotherHatchery { .. }
             | Self::InTheWay { .. } => "template",
             Self::BackOff { .. } => "back-off",
             Self::Served { .. } => "served",
@@ -124,6 +142,8 @@ impl Why {
             Self::TemplateMissing { .. }
             | Self::TemplateAmbiguous { .. }
             | Self::TemplateOfAnotherModel { .. }
+            | Self::NameOfTemplateTaken { .. }
+            | Self::TemplateOfAnotherHatchery { .. }
             | Self::InTheWay { owner: None, .. }
             | Self::Unusable { .. } => true,
             Self::Full { .. }
@@ -166,6 +186,16 @@ impl fmt::Display for Why {
             Self::TemplateOfAnotherModel { template, owner } => {
                 write!(f, "{template:?} is the template of the model {owner:?}: rename one of the two models")
             }
+            Self::NameOfTemplateTaken { name, model } => write!(
+                f,
+                "the machine {name:?} has the name of the template of the model {model:?} but is no template of a \
+                 model: rename the machine or the model"
+            ),
+            Self::TemplateOfAnotherHatchery { template, model, hatchery } => write!(
+                f,
+                "the template {template:?} is older than the model {model:?} and was made by the hatchery \
+                 {hatchery:?}: `rookery hatchery adopt {model}` sets it aside, and a new one is made"
+            ),
             Self::InTheWay { name, owner: None } => write!(
                 f,
                 "the template cannot be made: a machine that is not ours is called {name:?}; rename or remove it"

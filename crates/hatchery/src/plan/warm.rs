@@ -68,10 +68,11 @@ impl Pass<'_> {
             addresses,
             ledger: self.ledger,
             room: self.seen.room.copied(),
+            disks: self.seen.disks,
         };
         let desired = warm::Desired {
             wishes: &wishes,
-            pool_size: self.want.warm.concurrency as usize,
+            pool_size: self.want.warm.concurrency.map(|size| size as usize),
             refresh_budget: self.want.warm.refresh_budget as usize,
             max_age: self.want.warm.max_age.and_then(|age| age.try_into().ok()),
             limits: self.want.limits,
@@ -168,9 +169,7 @@ impl Pass<'_> {
             V1Template::Missing | V1Template::Outdated(_) => {
                 TemplateState::NotNow("the template of the model has to be made first".to_owned())
             }
-            V1Template::Taken { by } => {
-                TemplateState::NotNow(format!("the name of its template is taken by {by}"))
-            }
+            V1Template::Taken(taken) => TemplateState::NotNow(taken.why(model).to_string()),
             V1Template::Unknown => {
                 TemplateState::NotNow("vCenter has not told what its template is".to_owned())
             }

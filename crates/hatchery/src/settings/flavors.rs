@@ -25,10 +25,12 @@ pub struct Flavors {
 pub struct Flavor {
     /// Its name as it was written.
     pub name: String,
-    /// Virtual CPUs.
+    /// Virtual CPUs; 0: the template's.
     pub cpus: u32,
-    /// Megabytes of memory.
+    /// Megabytes of memory; 0: the template's.
     pub memory_mb: u32,
+    /// The least gigabytes of the first disk; 0: the template's.
+    pub disk_gb: u32,
 }
 
 impl Flavors {
@@ -157,7 +159,7 @@ fn flavors(section: &mut Section<'_, '_>, name: &str) -> Option<BTreeMap<String,
             Some(given) => Some(given),
             None => entry.required("name"),
         };
-        let flavor = flavor_name.and_then(|flavor_name| flavor(&mut entry, flavor_name));
+        let flavor = flavor_name.map(|flavor_name| flavor(&mut entry, flavor_name));
         entry.end();
         let Some(flavor) = flavor else { continue };
         let folded = flavor.name.to_lowercase();
@@ -186,30 +188,20 @@ fn mapped(section: &mut Section<'_, '_>, name: &str, flavors: &Table) -> Vec<Nam
         let path = section.path(&format!("{name}.{}", flavor.escape_debug()));
         match value.as_table() {
             Some(table) => named.push((path, Some(flavor.clone()), table.clone())),
-            None => section.notes.problems.push(path, "expected a table with cpus and memoryMB"),
+            None => section.notes.problems.push(path, "expected a table with cpus, memoryMB or diskSizeGB"),
         }
     }
     named
 }
 
-fn flavor(entry: &mut Section<'_, '_>, name: String) -> Option<Flavor> {
+fn flavor(entry: &mut Section<'_, '_>, name: String) -> Flavor {
     if name.trim() != name || name.is_empty() {
         entry.problem("name", format!("{name:?} is no name of a flavor"));
     }
-    let mut size = |key: &str| {
-        let known = entry.notes.problems.as_slice().len();
-        let size = entry.natural(key).filter(|size| *size != 0);
-        if size.is_none() && entry.notes.problems.as_slice().len() == known {
-            entry.problem(key, "must be set and at least 1");
-        }
-        size
-    };
-    let (cpus, memory_mb) = (size("cpus"), size("memoryMB"));
-    if memory_mb.is_some_and(|size| size % 4 != 0) {
+    let mut size = |key: &str| entry.natural(key).unwrap_or(0);
+    let (cpus, memory_mb, disk_gb) = (size("cpus"), size("memoryMB"), size("diskSizeGB"));
+    if memory_mb % 4 != 0 {
         entry.warn("memoryMB", "is not a multiple of 4, which vSphere refuses");
     }
-    if entry.natural("diskSizeGB").is_some_and(|size| size != 0) {
-        entry.warn("diskSizeGB", "has no effect: disks keep the size that the template gives them");
-    }
-    Some(Flavor { name, cpus: cpus?, memory_mb: memory_mb? })
+    Flavor { name, cpus, memory_mb, disk_gb }
 }

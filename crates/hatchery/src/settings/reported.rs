@@ -57,7 +57,7 @@ fn vsphere(settings: &Settings) -> Value {
         "user": vcenter.user,
         "workerProvisioning": warm.pools.iter().map(pool).collect::<Vec<_>>(),
         "workerProvisioningInterval": warm.interval.as_secs(),
-        "workerProvisioningPoolSize": warm.concurrency,
+        "workerProvisioningPoolSize": warm.concurrency.unwrap_or(0),
         "workerRegistrationTTL": cleaning.registration_ttl.as_secs() / 60,
         "workerTTL": cleaning.worker_ttl.as_secs() / 60,
     })

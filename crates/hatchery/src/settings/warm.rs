@@ -21,8 +21,8 @@ pub enum ModelRef {
 pub struct Warm {
     /// How often the pools are looked at.
     pub interval: Duration,
-    /// How many are made at once.
-    pub concurrency: u32,
+    /// How many are made at once; any number if there is none.
+    pub concurrency: Option<u32>,
     /// The pools.
     pub pools: Vec<Pool>,
     /// Whether a machine without a flavor may be given another size while it is off.
@@ -51,7 +51,9 @@ pub(super) fn warm(section: &mut Section<'_, '_>, flavors: &Flavors) -> Warm {
     let seconds = |number: u32| Duration::from_secs(number.into());
     Warm {
         interval: seconds(section.natural_or("workerProvisioningInterval", 120)),
-        concurrency: section.natural_or("workerProvisioningPoolSize", 1),
+        // Files that the Go engine generates say 0, and mean no limit.
+        concurrency: Some(section.natural("workerProvisioningPoolSize").unwrap_or(1))
+            .filter(|size| *size != 0),
         pools,
         resize: section.flag("resizeWarm").unwrap_or(true),
         resize_named: section.flag("resizeNamedFlavors").unwrap_or(false),

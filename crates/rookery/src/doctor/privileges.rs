@@ -74,6 +74,11 @@ pub const NEEDS: &[Need] = &[
     needed(On::Folder, "VirtualMachine.Config.EditDevice", "cloning: its network cards"),
     needed(On::Folder, "VirtualMachine.Config.CPUCount", "cloning: its number of CPUs"),
     needed(On::Folder, "VirtualMachine.Config.Memory", "cloning: its memory"),
+    useful(
+        On::Folder,
+        "VirtualMachine.Config.DiskExtend",
+        "cloning: a larger first disk, by `diskSizeGB` of a flavor",
+    ),
     needed(On::Folder, "VirtualMachine.Config.Annotation", "marking VMs as ours"),
     needed(On::Folder, "VirtualMachine.Config.AdvancedConfig", "handing settings to the guest"),
     needed(On::Folder, "VirtualMachine.Config.Settings", "setting how VMware Tools start with the guest"),

@@ -204,6 +204,7 @@ async fn order(fleet: &Fleet, source: &Vm, wanted: &Wanted) -> anyhow::Result<Cl
         disks: wanted.disks,
         network,
         card_class: None,
+        first_disk_kb: None,
         change: wanted.change.clone(),
         guest: wanted.guest.clone(),
         power_on: wanted.on,

@@ -216,3 +216,101 @@ async fn the_size_of_a_v1_model_comes_before_that_of_its_job() {
     scene.stop().await;
     stage.lab.close().await;
 }
+
+const DISKS: &str = "
+[flavors.roomy]
+diskSizeGB = 20
+[flavors.modest]
+cpus = 1
+memoryMB = 0
+diskSizeGB = 5
+";
+
+/// CPUs, memory, the gigabytes of the first disk, and whether that stands on another one, as govc sees it.
+async fn built(stage: &Stage, vm: &str) -> (i64, i64, i64, bool) {
+    let paths = ["name", "config.hardware.numCPU", "config.hardware.memoryMB", "config.hardware.device"];
+    let vms = stage.witness(async |govc| govc.vms(&paths).await).await;
+    let vm = vms.values().find(|found| found["name"] == *vm).unwrap_or_else(|| panic!("there is no {vm}"));
+    let devices =
+        vm["config.hardware.device"].as_array().or(vm["config.hardware.device"]["_value"].as_array());
+    let disk = devices.expect("devices").iter().find(|device| device["key"] == 2000).expect("a disk");
+    let number = |path: &str| vm[path].as_i64().expect("a number");
+    let gigabytes = disk["capacityInKB"].as_i64().expect("a size") >> 20;
+    (
+        number("config.hardware.numCPU"),
+        number("config.hardware.memoryMB"),
+        gigabytes,
+        !disk["backing"]["parent"].is_null(),
+    )
+}
+
+/// The machine of a job that has ended, and whether it was warm before.
+async fn served(stage: &Stage, flavor: Option<&str>) -> (String, bool) {
+    let flavor = flavor.map(str::to_owned);
+    let job = stage.lab.enqueue(NewJob { flavor, ..NewJob::v2("true", Lab::DEBIAN, "default") }).await;
+    stage.all_jobs_end().await;
+    let worker = stage.lab.job(&job).await.worker_name;
+    let vm = stage.vms().await.into_values().find(|vm| vm.name == worker).expect("its machine");
+    let made = vm.mark()["created"].as_str().expect("a time").to_owned();
+    let started = vm.mark()["worker_start_time"].as_str().expect("a time").to_owned();
+    (worker, made != started)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_flavor_enlarges_the_first_disk_and_leaves_the_rest_to_the_template() {
+    let options = LabOptions { tables: DISKS.to_owned(), ..LabOptions::default() };
+    let stage = Stage::set(options, SigningKey::generate().expect("a key"));
+    let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
+    for (flavor, expected) in [
+        // The template has 2 CPUs, 2 GiB of memory and 10 GiB of disk; its clones stand on its snapshot.
+        (None, (2, 2048, 10, true)),
+        (Some("roomy"), (2, 2048, 20, false)),
+        (Some("modest"), (1, 2048, 10, true)),
+    ] {
+        let (vm, _) = served(&stage, flavor).await;
+        assert_eq!(built(&stage, &vm).await, expected, "{flavor:?}");
+    }
+    scene.stop().await;
+    stage.lab.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_warm_machine_with_a_smaller_disk_is_left_for_others() {
+    let pool = |flavor: &str| {
+        format!("{DISKS}[[workerProvisioning]]\nmodelVMWare = \"debian12\"\nnumber = 1\n{flavor}\n")
+    };
+    for (of_pool, asked, was_warm, gigabytes) in
+        [("", "roomy", false, 20), ("", "modest", true, 10), ("flavor = \"roomy\"", "roomy", true, 20)]
+    {
+        let options = LabOptions { tables: pool(of_pool), ..LabOptions::default() };
+        let stage = Stage::set(options, SigningKey::generate().expect("a key"));
+        let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
+        stage
+            .until("a machine is warm, and its disk was read", async || {
+                let report = scene.hatchery.board.report.borrow();
+                report.counts.warm == 1 && report.flights.is_empty() && report.disks.len() == 1
+            })
+            .await;
+        let (vm, found) = served(&stage, Some(asked)).await;
+        assert_eq!(found, was_warm, "{asked} with a pool of {of_pool:?}");
+        assert_eq!(built(&stage, &vm).await.2, gigabytes, "{asked} with a pool of {of_pool:?}");
+        scene.stop().await;
+        stage.lab.close().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_pool_size_warm_machines_are_made_side_by_side() {
+    let options = LabOptions {
+        settings: "workerProvisioningPoolSize = 0\n".to_owned(),
+        tables: "[[workerProvisioning]]\nmodelVMWare = \"debian12\"\nnumber = 6\n".to_owned(),
+        ..LabOptions::default()
+    };
+    let stage = Stage::set(options, SigningKey::generate().expect("a key"));
+    let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
+    stage
+        .until("all are under way at once", async || scene.hatchery.board.report.borrow().flights.len() == 6)
+        .await;
+    scene.stop().await;
+    stage.lab.close().await;
+}

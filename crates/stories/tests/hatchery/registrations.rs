@@ -2,6 +2,7 @@
 //! more than five times in a row.
 
 use rookery_cds_sim::{Config, Control as Cds, Entry, Fault, Model, SigningKey, Trouble};
+use rookery_hatchery::control::{Answer, Request};
 use rookery_stories::{Govc, Lab, LabOptions, Stage, Wire};
 use rookery_vim_sim::{Action, Control, FaultSpec, Rule};
 
@@ -128,6 +129,69 @@ async fn a_foreign_machine_that_keeps_a_template_from_being_made_is_named_and_le
     stage.witness(async |govc: &Govc| govc.run(&["vm.destroy", "deb-tmp"]).await).await;
     is_registered(&stage).await;
     assert_eq!(failures(&stage).await, 0);
+    scene.stop().await;
+    stage.lab.close().await;
+}
+
+/// A template of the model that a hatchery of another name made before the model was changed.
+const OF_ANOTHER: &str = r#"
+[[datacenter.vm]]
+name = "deb"
+template = true
+cpus = 2
+memory = "2GiB"
+disks = ["10GiB"]
+guest-id = "debian12_64Guest"
+snapshots = ["base"]
+annotation = '{"hatchery_name":"go-hatchery","worker_model_path":"shared.infra/deb","worker_model_last_modified":"1","model":true}'
+"#;
+
+#[tokio::test(start_paused = true)]
+async fn an_old_template_of_another_hatchery_stays_until_somebody_adopts_it_and_while_something_hangs_on_it()
+{
+    let stage = stage_with(OF_ANOTHER);
+    let linked = ["vm.clone", "-vm", "deb", "-snapshot", "base", "-link", "-pool", "C0/Resources"];
+    let linked = [&linked[..], &["-ds", "fast", "-on=false", "leftover"]].concat();
+    stage.witness(async |govc: &Govc| govc.run(&linked).await).await;
+    let named = async |name: &str| {
+        let vms = stage.vms().await.into_iter();
+        vms.map(|(id, vm)| (id, vm.mark()["hatchery_name"].clone(), vm.name))
+            .find(|(.., found)| found == name)
+    };
+    let (old, ..) = named("deb").await.expect("it is there");
+    let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
+    let waits = || {
+        let report = scene.hatchery.board.report.borrow().clone();
+        let is_said = |why: &str| {
+            why.contains("made by the hatchery \"go-hatchery\"")
+                && why.contains("`rookery hatchery adopt shared.infra/deb`")
+        };
+        report.warm_waiting.iter().any(|(_, why)| is_said(why))
+    };
+    stage.until("it is said whose it is, and what to do", async || waits()).await;
+    tokio::time::sleep(std::time::Duration::from_hours(1)).await;
+    assert!(waits(), "it is never replaced by itself");
+    let untouched = Some((old.clone(), "go-hatchery".into(), "deb".to_owned()));
+    assert_eq!(named("deb").await, untouched);
+
+    let adopt = || Request::Adopt { model: "shared.infra/deb".to_owned() };
+    let answer = scene.hatchery.desk().answer(adopt()).await;
+    let Answer::Done(told) = &answer else { panic!("{answer:?}") };
+    let aside = told.split(' ').find(|word| word.starts_with("deb-old-vm-")).expect("its new name");
+    is_registered(&stage).await;
+    let (new, owner, _) = named("deb").await.expect("a new template");
+    assert_eq!((owner, new == old), (Lab::NAME.into(), false));
+    tokio::time::sleep(std::time::Duration::from_hours(1)).await;
+    let kept = Some((old, Lab::NAME.into(), aside.to_owned()));
+    assert_eq!(named(aside).await, kept, "a disk of somebody else's VM stands on it");
+    assert!(
+        matches!(scene.hatchery.desk().answer(adopt()).await, Answer::Refused(_)),
+        "nothing is left to adopt"
+    );
+
+    stage.witness(async |govc: &Govc| govc.run(&["vm.destroy", "leftover"]).await).await;
+    stage.until("it goes when nothing hangs on it", async || named(aside).await.is_none()).await;
+    assert!(named("deb").await.is_some());
     scene.stop().await;
     stage.lab.close().await;
 }

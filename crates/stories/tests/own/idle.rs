@@ -91,6 +91,7 @@ async fn an_hour_of_nothing_costs_six_requests_a_minute_and_a_change_its_own_byt
         disks: DiskMove::Auto,
         network: None,
         card_class: None,
+        first_disk_kb: None,
         change: Change::default(),
         guest: GuestSetup::AsIs,
         power_on: false,

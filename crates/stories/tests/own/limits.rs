@@ -40,6 +40,7 @@ async fn two_hundred_clones_at_once_keep_the_governors_ceilings() {
         disks: DiskMove::Auto,
         network: None,
         card_class: None,
+        first_disk_kb: None,
         change: Change { annotation: Some(format!("chick {number}")), ..Change::default() },
         guest: GuestSetup::AsIs,
         power_on: true,

@@ -33,6 +33,7 @@ async fn prepared(ours: &Connected, name: &str) -> CloneOrder {
             network_backing(&ours.client, &find(Kind::Network, "DC0_DVPG0")).await.expect("a network"),
         ),
         card_class: None,
+        first_disk_kb: None,
         change: Change {
             annotation: Some("{\"hatchery_name\": \"h1\"}".to_owned()),
             cpus: Some(3),
@@ -104,6 +105,7 @@ async fn a_clone_is_put_on_the_host_and_datastore_that_were_named() {
             disks: DiskMove::ChildMost,
             network: None,
             card_class: None,
+            first_disk_kb: None,
             change: Change::default(),
             guest: GuestSetup::AsIs,
             power_on: false,

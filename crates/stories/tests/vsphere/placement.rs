@@ -54,6 +54,7 @@ async fn clone_order(ours: &Connected, name: &str) -> CloneOrder {
         disks: DiskMove::Auto,
         network: None,
         card_class: None,
+        first_disk_kb: None,
         change: Change::default(),
         guest: GuestSetup::AsIs,
         power_on: false,

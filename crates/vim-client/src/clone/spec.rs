@@ -6,11 +6,11 @@ use rookery_vim::specs::{
     CustomizationAdapterMapping, CustomizationDhcpIpGenerator, CustomizationFixedIp,
     CustomizationGlobalIPSettings, CustomizationIPSettings, CustomizationIdentity, CustomizationIpGenerator,
     CustomizationLinuxOptions, CustomizationLinuxPrep, CustomizationName, CustomizationOptions,
-    CustomizationSpec, CustomizationVirtualMachineName, ToolsConfigInfo, VirtualMachineCloneSpec,
-    VirtualMachineConfigSpec, VirtualMachineRelocateSpec,
+    CustomizationSpec, CustomizationVirtualMachineName, ToolsConfigInfo, VirtualDeviceConfigSpec,
+    VirtualMachineCloneSpec, VirtualMachineConfigSpec, VirtualMachineRelocateSpec,
 };
 use rookery_vim::storage::{StorageDrsPodSelectionSpec, StoragePlacementSpec};
-use rookery_vim::{MoRef, ParseError};
+use rookery_vim::{MoRef, Node, ParseError};
 
 use super::{CloneOrder, DiskMove, FixedAddress, GuestSetup, Source};
 use crate::cards::{cards, rewire};
@@ -18,8 +18,14 @@ use crate::machine::Change;
 
 /// The call that makes a clone.
 pub(super) fn call(order: &CloneOrder, source: &Source) -> Result<CloneVmTask, ParseError> {
-    let snapshot = linkable(order, source);
-    let disk_move = if snapshot.is_some() { "createNewChildDiskBacking" } else { "moveChildMostDiskBacking" };
+    let grown = grown_disk(order, source);
+    let snapshot = linkable(order, source).filter(|_| grown.is_none());
+    let disk_move = match (&grown, &snapshot) {
+        // Nothing of the source is shared: a copy of its newest layer would still stand on the others.
+        (Some(_), _) => "moveAllDiskBackingsAndDisallowSharing",
+        (None, Some(_)) => "createNewChildDiskBacking",
+        (None, None) => "moveChildMostDiskBacking",
+    };
     let location = VirtualMachineRelocateSpec {
         datastore: order.datastore.clone(),
         disk_move_type: Some(disk_move.to_owned()),
@@ -30,7 +36,10 @@ pub(super) fn call(order: &CloneOrder, source: &Source) -> Result<CloneVmTask, P
     let spec = VirtualMachineCloneSpec {
         location,
         template: false,
-        config: Some(config(&order.change)),
+        config: Some(VirtualMachineConfigSpec {
+            device_change: grown.into_iter().collect(),
+            ..config(&order.change)
+        }),
         customization: customization(&order.guest, source.cards()),
         power_on: order.power_on,
         snapshot,
@@ -52,6 +61,9 @@ impl Source {
 
 /// The datastore that the clone should stay on, so that its disks can be children of the source's.
 pub(super) fn stay<'a>(order: &CloneOrder, source: &'a Source) -> Option<&'a MoRef> {
+    if grown_disk(order, source).is_some() {
+        return None;
+    }
     match (order.disks, &source.snapshot, source.datastores.as_slice()) {
         (DiskMove::Auto, Some(_), [only]) => Some(only),
         (DiskMove::Auto | DiskMove::ChildMost, _, _) => None,
@@ -86,6 +98,24 @@ fn linkable(order: &CloneOrder, source: &Source) -> Option<MoRef> {
         DiskMove::Auto if within_reach => source.snapshot.clone(),
         DiskMove::Auto | DiskMove::ChildMost => None,
     }
+}
+
+/// The change that gives the first disk the least size that is wanted, if it is smaller.
+fn grown_disk(order: &CloneOrder, source: &Source) -> Option<VirtualDeviceConfigSpec> {
+    let wanted = order.first_disk_kb?;
+    let number =
+        |disk: &Node, name: &str| disk.child_text(name).and_then(|text| text.trim().parse::<i64>().ok());
+    let disks = source.devices.iter().filter(|device| device.xsi_type.as_deref() == Some("VirtualDisk"));
+    let mut disk = disks.min_by_key(|disk| number(disk, "key"))?.clone();
+    if number(&disk, "capacityInKB")? >= wanted {
+        return None;
+    }
+    // The size in bytes would win; members keep their order, which the server insists on.
+    disk.children.retain(|member| &*member.name != "capacityInBytes");
+    for member in disk.children.iter_mut().filter(|member| &*member.name == "capacityInKB") {
+        member.text = wanted.to_string();
+    }
+    Some(VirtualDeviceConfigSpec { operation: Some("edit".to_owned()), file_operation: None, device: disk })
 }
 
 fn config(change: &Change) -> VirtualMachineConfigSpec {

@@ -20,6 +20,7 @@ fn order() -> CloneOrder {
             network: reference("Network", "network-1"),
         }),
         card_class: None,
+        first_disk_kb: None,
         change: Change {
             annotation: Some("{}".to_owned()),
             cpus: Some(2),
@@ -199,4 +200,48 @@ fn a_cluster_of_datastores_is_asked_about_the_whole_clone() {
         (question.vm, question.folder, question.clone_spec),
         (Some(call.this), Some(call.folder), Some(call.spec))
     );
+}
+
+fn disk(key: i32, kb: i64) -> Node {
+    let member = |name: &str, text: String| Node { text, ..Node::new(name) };
+    Node {
+        xsi_type: Some("VirtualDisk".into()),
+        children: vec![
+            member("key", key.to_string()),
+            member("unitNumber", "0".to_owned()),
+            member("capacityInKB", kb.to_string()),
+            member("capacityInBytes", (kb * 1024).to_string()),
+        ],
+        ..Node::new("VirtualDevice")
+    }
+}
+
+#[test]
+fn a_first_disk_that_is_too_small_grows_and_then_all_disks_are_copied() {
+    let check = |disks: &[(i32, i64)], wanted: Option<i64>, grown: Option<&str>| {
+        let mut source = source(&["VirtualVmxnet3"]);
+        source.devices.retain(|device| device.xsi_type.as_deref() != Some("VirtualDisk"));
+        source.devices.extend(disks.iter().map(|(key, kb)| disk(*key, *kb)));
+        let order = CloneOrder { first_disk_kb: wanted, ..order() };
+        let xml = sent(&order, &source);
+        let (_, config) = xml.split_once("<config>").expect("a configuration");
+        assert_eq!(config.contains("<deviceChange>"), grown.is_some(), "{xml}");
+        let edit = "<deviceChange><operation>edit</operation><device xsi:type=\"VirtualDisk\">";
+        let whole = grown.map(|disk| format!("{edit}{disk}</device></deviceChange>"));
+        assert!(whole.is_none_or(|whole| config.contains(&whole)), "{xml}");
+        // A child of the source's disk cannot grow, nor can a copy of its newest layer alone.
+        let copies = xml.contains("<diskMoveType>moveAllDiskBackingsAndDisallowSharing<");
+        assert_eq!((copies, xml.contains("<snapshot")), (grown.is_some(), grown.is_none()), "{xml}");
+        assert_eq!(spec::stay(&order, &source).is_none(), grown.is_some());
+    };
+    let to = |key: i32, kb: i64| {
+        format!("<key>{key}</key><unitNumber>0</unitNumber><capacityInKB>{kb}</capacityInKB>")
+    };
+    check(&[(2000, 100)], None, None);
+    check(&[(2000, 100)], Some(200), Some(&to(2000, 200)));
+    check(&[(2001, 999), (2000, 100)], Some(200), Some(&to(2000, 200)));
+    // It never shrinks, and other disks stay as they are.
+    check(&[(2000, 300), (2001, 100)], Some(200), None);
+    check(&[(2000, 200)], Some(200), None);
+    check(&[], Some(200), None);
 }

@@ -81,6 +81,9 @@ fn apply_each(
             Some("edit") => {
                 let device =
                     place.and_then(|at| vm.devices.get_mut(at)).ok_or_else(|| wrong("device.key"))?;
+                if grows_on_others(device, &change.device) {
+                    return Err(no_growth(index));
+                }
                 let more = edit(world, device, &change.device).ok_or_else(|| wrong("device.backing"))?;
                 if let What::Disk(disk) = &device.what {
                     space::take(world, disk.datastore, more)?;
@@ -285,6 +288,22 @@ fn backing(world: &World, node: &Node) -> Option<CardBacking> {
         }
         _ => Some(CardBacking::Other(Box::new(node.clone()))),
     }
+}
+
+/// Whether a disk would grow that stands on others: it only holds what differs from them, and has their size.
+fn grows_on_others(device: &Device, node: &Node) -> bool {
+    match &device.what {
+        What::Disk(disk) => {
+            disk.layers.len() > 1 && capacity_kb(node).is_some_and(|kb| kb > disk.capacity_kb)
+        }
+        What::Controller(_) | What::Card(_) | What::Cdrom(_) | What::Other(_) => false,
+    }
+}
+
+fn no_growth(index: usize) -> Refusal {
+    Refusal::new("InvalidDeviceOperation", format!("Invalid operation for device '{index}'."))
+        .with("deviceIndex", index.to_string())
+        .with("badOp", "edit")
 }
 
 /// Changes a device; how many bytes more it takes. None if it cannot be so.

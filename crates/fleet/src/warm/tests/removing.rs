@@ -176,3 +176,20 @@ fn nothing_is_removed_by_half_knowledge_and_nothing_is_made_while_machines_are_m
     let skewed = World { skew: Some(SignedDuration::from_secs(61)), ..base() };
     assert!(skewed.removes().is_empty());
 }
+
+#[test]
+fn a_machine_goes_whose_flavor_was_given_a_larger_disk_unless_its_disk_is_not_known() {
+    use crate::disks::{DiskSizes, KB_PER_GB};
+    let roomy = Flavor { disk_gb: 40, ..crate::flavor::tests::flavor("roomy", 2, 4096) };
+    let wishes = vec![Wish { flavor: Some("roomy".to_owned()), ..wish("a", 1) }];
+    let check = |first_kb: Option<u64>, expected: &[&str]| {
+        let mut world = world([warm("provision-v2-x", "a", "roomy")], wishes.clone());
+        world.flavors = Flavors::new([roomy.clone()]).expect("flavors");
+        let sizes = first_kb.map(|kb| DiskSizes { all_kb: kb, first_kb: Some(kb) });
+        world.disks = sizes.map(|sizes| (id("provision-v2-x"), sizes)).into_iter().collect();
+        assert_eq!(labels(world.removes()), expected, "{first_kb:?}");
+    };
+    check(Some(40 * KB_PER_GB), &[]);
+    check(Some(20 * KB_PER_GB), &["x small_disk"]);
+    check(None, &[]);
+}

@@ -71,7 +71,7 @@ fn a_warm_machine_of_a_v1_model_is_made_when_its_template_is_there() {
     let checked = V1Model { check_registration: true, ..model("buster") };
     waits(current(), Some(vec![checked]), "has to be registered first");
     waits(vec![], Some(vec![model("buster")]), "has to be made first");
-    waits(vec![vm("buster")], Some(vec![model("buster")]), "is taken by");
+    waits(vec![vm("buster")], Some(vec![model("buster")]), "rename the machine or the model");
     let unknown = Machine { notes: Notes::Unknown, ..template("buster") };
     waits(vec![unknown], Some(vec![model("buster")]), "has not told what its template is");
 }

@@ -156,6 +156,8 @@ proptest! {
                     | Why::TemplateAmbiguous { .. }
                     | Why::TemplateBeingMade { .. }
                     | Why::TemplateOfAnotherModel { .. }
+                    | Why::NameOfTemplateTaken { .. }
+                    | Why::TemplateOfAnotherHatchery { .. }
                     | Why::InTheWay { .. }
                     | Why::InventoryIncomplete
                     | Why::BackOff { .. }

@@ -372,7 +372,15 @@ fn a_v1_job_waits_for_the_template_of_its_model() {
     };
     let other = V1Model { group: Group { name: "h".to_owned(), ..Group::default() }, ..model("buster") };
     assert_eq!(v1(vec![template_of(&other, OWNER)], known()), taken("h/buster"));
-    assert_eq!(v1(vec![vm("buster")], known()), taken("buster, which is no template of a model"));
+    let (name, of) = ("buster".to_owned(), "g/buster".to_owned());
+    let no_template = Why::NameOfTemplateTaken { name: name.clone(), model: of.clone() };
+    assert_eq!(v1(vec![vm("buster")], known()), Some(no_template));
+    let several = Why::TemplateAmbiguous { template: name.clone(), count: 2 };
+    let twin = Machine { id: MachineId::new("vm-2"), ..vm("buster") };
+    assert_eq!(v1(vec![vm("buster"), twin], known()), Some(several));
+    let hatchery = "theirs".to_owned();
+    let of_theirs = Why::TemplateOfAnotherHatchery { template: name, model: of, hatchery };
+    assert_eq!(v1(vec![template_of(&changed, "theirs")], known()), Some(of_theirs));
     let unknown = Machine { notes: Notes::Unknown, ..template("buster") };
     assert_eq!(v1(vec![unknown], known()), Some(Why::InventoryIncomplete));
 }

@@ -104,9 +104,12 @@ pub(super) const KEYS: &[Key] = &[
     key("workerProvisioningInterval", "120", "seconds between two looks at the warm machines", |s| {
         seconds(s.warm.interval)
     }),
-    reloading(key("workerProvisioningPoolSize", "1", "warm machines that are made at once", |s| {
-        open(s.warm.concurrency)
-    })),
+    reloading(key(
+        "workerProvisioningPoolSize",
+        "1",
+        "warm machines that are made at once; 0: as many as vCenter is asked for at once",
+        |s| open(s.warm.concurrency.unwrap_or(0)),
+    )),
     reloading(key(
         "workerProvisioning[].modelPath",
         "",
@@ -184,10 +187,18 @@ pub(super) const KEYS: &[Key] = &[
         "name of a flavor, whatever its case; `[flavors.NAME]` is the same",
         |s| list(s.flavors.iter().map(|flavor| &flavor.name)),
     )),
-    reloading(mandatory("flavors[].cpus", "its CPUs", |s| list(s.flavors.iter().map(|flavor| flavor.cpus)))),
-    reloading(mandatory("flavors[].memoryMB", "its megabytes of memory", |s| {
+    reloading(key("flavors[].cpus", "0", "its CPUs; 0: the template's", |s| {
+        list(s.flavors.iter().map(|flavor| flavor.cpus))
+    })),
+    reloading(key("flavors[].memoryMB", "0", "its megabytes of memory; 0: the template's", |s| {
         list(s.flavors.iter().map(|flavor| flavor.memory_mb))
     })),
+    reloading(key(
+        "flavors[].diskSizeGB",
+        "0",
+        "gigabytes that the first disk has at least; a smaller one is enlarged when it is cloned; 0: the template's",
+        |s| list(s.flavors.iter().map(|flavor| flavor.disk_gb)),
+    )),
     reloading(key(
         "defaultFlavor",
         "",

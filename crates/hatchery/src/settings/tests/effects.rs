@@ -37,8 +37,11 @@ fn the_least_file_has_every_documented_default() {
     let loaded = read(MINIMAL).unwrap();
     assert_eq!((&loaded.warnings, &loaded.unknown, &loaded.notices), (&vec![], &vec![], &vec![]));
     for key in all_keys() {
+        // What is true of each entry is true of none.
+        let of_entry = key.path == "workerProvisioning[].number" || key.path.starts_with("flavors[].");
         if let WhenUnset::Is(default) = key.default
-            && !["commonConfiguration.api.tokenV2", "workerProvisioning[].number"].contains(&key.path)
+            && key.path != "commonConfiguration.api.tokenV2"
+            && !of_entry
         {
             assert_eq!((key.value)(&loaded.settings).text(), default, "{}", key.path);
         }
@@ -84,7 +87,6 @@ fn zero_means_the_default_where_generated_files_carry_zeros() {
         workerTTL = 0
         workerRegistrationTTL = 0
         workerProvisioningInterval = 0
-        workerProvisioningPoolSize = 0
         killAwolServersInterval = 0
         finishedWorkerGracePeriod = 0
         refreshBudget = 0
@@ -120,4 +122,29 @@ fn numbers_in_the_field_below_zero_mean_what_they_meant() {
     assert_eq!((at(-1), at(0), at(1)), (10, 10, 1));
     let unlimited = with("commonConfiguration.provision.maxWorker = 0");
     assert_eq!(read(&unlimited.to_string()).unwrap().settings.limits.workers, None);
+}
+
+#[test]
+fn a_pool_size_of_zero_is_no_limit_and_none_is_one() {
+    let load = |fragment: &str| read(&with(fragment).to_string()).unwrap().settings;
+    let at = |fragment| load(fragment).warm.concurrency;
+    assert_eq!(at(""), Some(1));
+    assert_eq!(at("workerProvisioningPoolSize = 0"), None);
+    assert_eq!(at("workerProvisioningPoolSize = 3"), Some(3));
+    let reported = crate::settings::reported(&load("workerProvisioningPoolSize = 0"));
+    assert_eq!(reported["workerProvisioningPoolSize"], 0);
+}
+
+#[test]
+fn what_a_flavor_leaves_out_or_names_as_zero_is_left_to_the_template() {
+    let at = |fragment: &str| {
+        let settings = read(&with(fragment).to_string()).unwrap().settings;
+        let wanted = crate::wanted::Wanted::new(&settings);
+        let flavor = wanted.flavors.get("a").expect("a flavor");
+        (flavor.cpus, flavor.memory_mb, flavor.disk_gb)
+    };
+    assert_eq!(at("flavors.a = { cpus = 2 }"), (2, 0, 0));
+    assert_eq!(at("flavors.a = { cpus = 0, memoryMB = 4096 }"), (0, 4096, 0));
+    assert_eq!(at("flavors.a = { diskSizeGB = 40 }"), (0, 0, 40));
+    assert_eq!(at("flavors.a = {}"), (0, 0, 0));
 }

@@ -32,8 +32,10 @@ fn a_generated_file_that_is_filled_in_has_every_default_and_one_notice() {
     let least = read(MINIMAL).unwrap().settings;
     for key in all_keys() {
         let differs = (key.value)(&loaded.settings).text() != (key.value)(&least).text();
-        // The generated port is another one than the default, and its token is the V1 one.
-        let expected = ["commonConfiguration.http.port", "commonConfiguration.api.token"].contains(&key.path);
+        // The generated port is another one than the default, its token is the V1 one, and a pool has no size.
+        let expected =
+            ["commonConfiguration.http.port", "commonConfiguration.api.token", "workerProvisioningPoolSize"]
+                .contains(&key.path);
         assert_eq!(differs, expected, "{}", key.path);
     }
 }
@@ -132,9 +134,8 @@ fn flavors_are_a_map_or_a_list() {
     let (map, list) = (load(map), load(list));
     assert_eq!(map.settings.flavors, list.settings.flavors);
     assert_eq!(map.settings.flavors.get("SMALL").map(|flavor| flavor.cpus), Some(2));
-    let told = "has no effect: disks keep the size that the template gives them";
-    assert_eq!(warnings(&map), [format!("flavors.Small.diskSizeGB: {told}")]);
-    assert_eq!(warnings(&list), [format!("flavors[0].diskSizeGB: {told}")]);
+    assert_eq!(map.settings.flavors.get("small").map(|flavor| flavor.disk_gb), Some(50));
+    assert_eq!((warnings(&map), warnings(&list)), (vec![], vec![]));
 }
 
 #[test]

@@ -69,6 +69,7 @@ fn numbers_limits_flavors_credentials_and_log_level_reload() {
             "flavors[].name",
             "flavors[].cpus",
             "flavors[].memoryMB",
+            "flavors[].diskSizeGB",
             "defaultFlavor",
             "countSmallerFlavorToKeep",
             "commonConfiguration.api.token",

@@ -58,6 +58,7 @@ pub(super) const SAMPLES: &[Sample] = &[
     ("flavors[].name", FLAVOR, "Small"),
     ("flavors[].cpus", FLAVOR, "2"),
     ("flavors[].memoryMB", FLAVOR, "4096"),
+    ("flavors[].diskSizeGB", FLAVOR, "40"),
     ("defaultFlavor", "defaultFlavor = 'small'\n[flavors.Small]\ncpus = 2\nmemoryMB = 4096", "Small"),
     ("countSmallerFlavorToKeep", "countSmallerFlavorToKeep = 2", "2"),
     ("commonConfiguration.name", "commonConfiguration.name = 'other'", "other"),
@@ -191,7 +192,7 @@ pub(super) const SAMPLES: &[Sample] = &[
 const NETWORK: &str =
     "[[networks]]\niprange = '10.0.0.0/30'\ngateway = '10.0.0.254'\nsubnetMask = '255.255.0.0'";
 
-const FLAVOR: &str = "[[flavors]]\nname = 'Small'\ncpus = 2\nmemoryMB = 4096";
+const FLAVOR: &str = "[[flavors]]\nname = 'Small'\ncpus = 2\nmemoryMB = 4096\ndiskSizeGB = 40";
 
 const POOL: &str = "
 [[workerProvisioning]]

@@ -23,7 +23,7 @@ async fn a_clone_has_its_mark_size_and_address_whether_or_not_the_answer_came() 
         dns: vec!["192.0.2.53".parse().expect("an address")],
     };
     let fixed = CloneWish {
-        resize: Some(Resize { cpus: Some(3), memory_mb: Some(512) }),
+        resize: Some(Resize { cpus: Some(3), memory_mb: Some(512), first_disk_kb: None }),
         address: Some(address),
         power_on: true,
         ..wish(template.clone(), WORKER, mark.clone())

@@ -41,7 +41,7 @@ async fn a_vm_is_made_ready_and_a_program_is_launched_once() {
     let disks = disks["devices"].as_array().expect("disks").iter();
     let shown: u64 = disks.map(|disk| disk["capacityInKB"].as_u64().expect("a size")).sum();
     assert!(shown > 0);
-    assert_eq!(sizes.get(&vm), Some(&shown));
+    assert_eq!(sizes.get(&vm).map(|disks| disks.all_kb), Some(shown));
 
     let code = world.hands.run_to_end(&vm, &user, &shell("exit 7"), PATIENCE).await.expect("it ends");
     assert_eq!(code, 7);

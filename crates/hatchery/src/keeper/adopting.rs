@@ -1,0 +1,57 @@
+//! Taking over a template of another hatchery, because somebody asks for it.
+
+use std::sync::Arc;
+
+use tracing::info;
+
+use super::begin::about;
+use super::{Keeper, Reply};
+use crate::act::Ending;
+use crate::flight::Work;
+use crate::plan::adoptable;
+
+impl Keeper {
+    /// Sets the template of another hatchery aside that stands in the way of a model.
+    pub(super) fn adopt(&mut self, model: &str, reply: Reply) {
+        if let Err((why, reply)) = self.begin_adoption(model, reply) {
+            reply.send(Err(why)).ok();
+        }
+    }
+
+    fn begin_adoption(&mut self, model: &str, reply: Reply) -> Result<(), (String, Reply)> {
+        let owner = self.crew.wanted().name.clone();
+        let models = self.state.models.as_deref();
+        let adoption = match adoptable(&self.state.view, &owner, models, model) {
+            Ok(adoption) => adoption,
+            Err(why) => return Err((why, reply)),
+        };
+        let machine = self.state.view.machines.get(&adoption.template).map(Arc::clone);
+        let free = machine.filter(|machine| !self.state.flights.index().has(machine));
+        let Some(machine) = free.filter(|_| !self.state.flights.registers(model)) else {
+            return Err((
+                format!("the template of {model} is being worked on; try again in a moment"),
+                reply,
+            ));
+        };
+        info!(template = %adoption.name, hatchery = %adoption.from, "template of another hatchery is adopted");
+        let work = Work::Adopt { model: model.to_owned() };
+        let (crew, id) = (self.crew.clone(), self.take_off(about(&machine, work)));
+        self.fly("adoption of a template", id, async move {
+            let ending = crew.adopt(&adoption).await;
+            let told = match &ending {
+                Ending::Failed(failure) => Err(failure.error.clone()),
+                Ending::Done | Ending::Lost | Ending::NotHeld { .. } | Ending::Unprepared { .. } => Ok(format!(
+                    "{} of hatchery {} is called {} now; a new template of {} is made, and the old one is deleted \
+                     when nothing hangs on it",
+                    adoption.name,
+                    adoption.from,
+                    adoption.aside(),
+                    adoption.model
+                )),
+            };
+            reply.send(told).ok();
+            ending
+        });
+        Ok(())
+    }
+}
