@@ -9,7 +9,7 @@ use bytes::Bytes;
 use hyper::Method;
 use hyper::header::{ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_TYPE, DATE, HeaderName};
 use jiff::{SignedDuration, Timestamp};
-use rookery_daemon::{Clock, Tally};
+use rookery_daemon::{Clock, Lease, Tally};
 use rookery_dial::{Dial, Http, HttpError, read_whole, whole};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use tracing::debug;
 
 use crate::address::ApiAddress;
-use crate::class::class;
+use crate::class::{changes_something, class};
 use crate::error::CdsError;
 use crate::json;
 
@@ -37,6 +37,7 @@ pub(crate) struct Api {
     pub(crate) dial: Arc<dyn Dial>,
     pub(crate) http: Http,
     pub(crate) clock: Clock,
+    pub(crate) lease: Lease,
     pub(crate) request_timeout: Duration,
     pub(crate) requests: Tally,
     /// How many seconds its clock is ahead of ours, as its last answer told.
@@ -130,11 +131,12 @@ impl Api {
         dial: Arc<dyn Dial>,
         user_agent: &str,
         clock: Clock,
+        lease: Lease,
         request_timeout: Duration,
     ) -> Self {
         let http = Http::new(address.endpoint(), Arc::clone(&dial), user_agent);
         let (requests, ahead) = (Tally::default(), AtomicI64::default());
-        Self { address, dial, http, clock, request_timeout, requests, ahead }
+        Self { address, dial, http, clock, lease, request_timeout, requests, ahead }
     }
 
     /// What time it is by the clock of the API.
@@ -153,6 +155,7 @@ impl Api {
     }
 
     async fn send_uncounted(&self, call: &Call, token: Option<&SecretString>) -> Result<Answer, CdsError> {
+        self.may_send(call).await?;
         let deadline = self.request_timeout;
         let exchange = timeout(deadline, self.exchange(call, token)).await;
         let (status, api_key, body) = exchange
@@ -163,6 +166,17 @@ impl Api {
             Ok(Answer { what: call.what.clone(), api_key, body })
         } else {
             Err(CdsError::of_answer(&call.what, status, &body))
+        }
+    }
+
+    /// Waits for the lease that a request which changes something needs.
+    async fn may_send(&self, call: &Call) -> Result<(), CdsError> {
+        if !changes_something(&call.method, &call.path) || self.lease.is_held(None) {
+            return Ok(());
+        }
+        match timeout(self.request_timeout, self.lease.held(None)).await {
+            Ok(true) => Ok(()),
+            Ok(false) | Err(_) => Err(CdsError::NoLease { what: call.what.clone() }),
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
-use rookery_daemon::{Clock, Tally};
+use rookery_daemon::{Clock, Lease, Tally};
 use rookery_dial::Dial;
 use secrecy::SecretString;
 
@@ -36,6 +36,8 @@ pub struct Options {
     pub user_agent: String,
     /// The wall time.
     pub clock: Clock,
+    /// What requests that change jobs, workers or models need.
+    pub lease: Lease,
     /// What its waits are drawn from.
     pub random: StdRng,
 }
@@ -51,8 +53,9 @@ pub struct Cds {
 impl Cds {
     /// Does nothing yet: each conversation signs in with its first call.
     pub fn new(options: Options) -> Self {
-        let Options { api, dial, identity, v1, v2, request_timeout, user_agent, clock, mut random } = options;
-        let api = Arc::new(Api::new(api, dial, &user_agent, clock, request_timeout));
+        let Options { api, dial, identity, v1, v2, request_timeout, user_agent, clock, lease, mut random } =
+            options;
+        let api = Arc::new(Api::new(api, dial, &user_agent, clock, lease, request_timeout));
         let identity = Arc::new(identity);
         let mut seed = || StdRng::seed_from_u64(random.random());
         let v1 =

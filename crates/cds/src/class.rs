@@ -31,6 +31,11 @@ pub(crate) fn class(method: &Method, path: &str) -> &'static str {
     }
 }
 
+/// Whether a request changes a job, a worker or a model. Sessions and heartbeats are about the hatchery alone.
+pub(crate) fn changes_something(method: &Method, path: &str) -> bool {
+    *method != Method::GET && !["sign_in", "sign_out", "heartbeat"].contains(&class(method, path))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,6 +72,30 @@ mod tests {
         ];
         for (method, path, expected) in table {
             assert_eq!(class(&method, path), expected, "{method} {path}");
+        }
+    }
+
+    #[test]
+    fn whatever_changes_a_job_a_worker_or_a_model_needs_a_lease() {
+        let table = [
+            (Method::POST, "/queue/workflows/12/book", true),
+            (Method::DELETE, "/queue/workflows/12/book", true),
+            (Method::POST, "/queue/workflows/12/spawn/infos", true),
+            (Method::POST, "/queue/workflows/12/result", true),
+            (Method::POST, "/v2/queue/default/job/abc/hatchery/take", true),
+            (Method::DELETE, "/v2/queue/default/job/abc/hatchery/take", true),
+            (Method::POST, "/v2/queue/default/job/abc/info", true),
+            (Method::POST, "/worker/w-1/disable", true),
+            (Method::PUT, "/worker/model/shared/debian/book", true),
+            (Method::POST, "/something/else", true),
+            (Method::GET, "/queue/workflows/12/infos", false),
+            (Method::GET, "/v2/worker", false),
+            (Method::POST, "/auth/consumer/builtin/signin", false),
+            (Method::POST, "/auth/consumer/signout", false),
+            (Method::POST, "/v2/hatchery/heartbeat", false),
+        ];
+        for (method, path, expected) in table {
+            assert_eq!(changes_something(&method, path), expected, "{method} {path}");
         }
     }
 }

@@ -43,6 +43,9 @@ pub enum CdsError {
     /// The hatchery has signed out.
     #[error("did not {what}: the hatchery has signed out of CDS")]
     SignedOut { what: String },
+    /// This process may not change anything now. Nothing was done.
+    #[error("did not {what}: this process holds no lease to change anything")]
+    NoLease { what: String },
 }
 
 /// An error in CDS's own terms.
@@ -176,6 +179,7 @@ impl CdsError {
             Self::Unavailable { .. } => "unavailable",
             Self::NotUnderstood { .. } => "not_understood",
             Self::NotSignedIn { .. } | Self::SignedOut { .. } => "signed_out",
+            Self::NoLease { .. } => "no_lease",
         }
     }
 
@@ -215,7 +219,8 @@ impl CdsError {
             | Self::Lost { .. }
             | Self::Unavailable { .. }
             | Self::NotUnderstood { .. }
-            | Self::SignedOut { .. } => None,
+            | Self::SignedOut { .. }
+            | Self::NoLease { .. } => None,
         }
     }
 
@@ -255,9 +260,11 @@ impl CdsError {
             Self::Refused { .. } | Self::SignIn { .. } | Self::Unavailable { .. } => {
                 self.is_unauthorized() || self.status().is_some_and(|status| status == 409 || status >= 500)
             }
-            Self::Taken { .. } | Self::Gone { .. } | Self::NotUnderstood { .. } | Self::SignedOut { .. } => {
-                false
-            }
+            Self::Taken { .. }
+            | Self::Gone { .. }
+            | Self::NotUnderstood { .. }
+            | Self::SignedOut { .. }
+            | Self::NoLease { .. } => false,
         }
     }
 
@@ -273,7 +280,8 @@ impl CdsError {
             | Self::Taken { .. }
             | Self::Gone { .. }
             | Self::Unreachable { .. }
-            | Self::SignedOut { .. } => false,
+            | Self::SignedOut { .. }
+            | Self::NoLease { .. } => false,
         }
     }
 

@@ -1,6 +1,9 @@
 //! Wall time as a value that is passed in, so that a simulation can run on its own calendar.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
+use rustix::time::{ClockId, clock_gettime};
 use tokio::time::Instant;
 
 /// Tells the wall time. Cheap to clone; clones agree.
@@ -34,6 +37,19 @@ impl Clock {
             }
         }
     }
+
+    /// Time that has passed since the machine started, or since a simulated clock did. It only goes forward, nobody sets
+    /// it, and it also counts while the machine is suspended.
+    pub fn since_boot(&self) -> Duration {
+        match self.0 {
+            Source::System => {
+                let now = clock_gettime(ClockId::Boottime);
+                let (seconds, nanos) = (u64::try_from(now.tv_sec), u32::try_from(now.tv_nsec));
+                Duration::new(seconds.unwrap_or_default(), nanos.unwrap_or_default())
+            }
+            Source::Simulated { since, .. } => since.elapsed(),
+        }
+    }
 }
 
 #[expect(clippy::disallowed_methods, reason = "the one place where wall time enters the program")]
@@ -43,8 +59,6 @@ fn system_now() -> Timestamp {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[tokio::test(start_paused = true)]
@@ -57,6 +71,7 @@ mod tests {
         tokio::time::sleep(Duration::from_hours(36)).await;
         assert_eq!(clock.now(), "2031-02-04T16:05:06Z".parse().unwrap());
         assert_eq!(copy.now(), clock.now());
+        assert_eq!(clock.since_boot(), Duration::from_hours(36));
     }
 
     #[tokio::test(start_paused = true)]
@@ -70,5 +85,17 @@ mod tests {
     fn system_time_is_in_this_century() {
         let earliest: Timestamp = "2025-01-01T00:00:00Z".parse().unwrap();
         assert!(Clock::system().now() > earliest);
+    }
+
+    /// The system's own account of it, which is rounded to hundredths.
+    #[test]
+    fn time_since_boot_is_that_of_the_system() {
+        let before = Clock::system().since_boot();
+        let told = std::fs::read_to_string("/proc/uptime").unwrap();
+        let after = Clock::system().since_boot();
+        let told: f64 = told.split(' ').next().unwrap().parse().unwrap();
+        let told = Duration::from_secs_f64(told);
+        let rounding = Duration::from_millis(20);
+        assert!(told + rounding >= before && told <= after + rounding, "{before:?} {told:?} {after:?}");
     }
 }

@@ -8,6 +8,7 @@
 
 mod backoff;
 mod clock;
+mod lease;
 pub mod settings;
 pub mod signals;
 mod supervisor;
@@ -16,5 +17,6 @@ pub mod telemetry;
 
 pub use backoff::{Backoff, Delays};
 pub use clock::Clock;
+pub use lease::Lease;
 pub use supervisor::{Supervisor, Unfinished};
 pub use tally::Tally;

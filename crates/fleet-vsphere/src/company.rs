@@ -3,27 +3,48 @@
 //! Two of them would undo each other's work, and nothing on a VM tells which of the two made it. But each has a session,
 //! and vCenter lists sessions with the user agent of their client, which names the hatchery and its instance.
 
-use jiff::Timestamp;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use rookery_vim::envelope::service_instance;
+use rookery_vim::methods::{CurrentTime, TerminateSession};
 use rookery_vim::objects::UserSession;
-use rookery_vim::{DecodeError, MoRef, Node};
+use rookery_vim::{DecodeError, FaultKind, Hidden, MoRef, Node};
 use rookery_vim_client::{CallError, Client, properties_of};
+use tokio::time::Instant;
+
+use crate::election::{Candidate, SILENCE};
 
 /// How the user agent of a hatchery begins.
 const PRODUCT: &str = "rookery-hatchery/";
+/// How the user agents of programs in Go begin that do not name themselves, as the Go hatchery.
+const GO: [&str; 2] = ["Go-http-client/", "govmomi"];
+/// How often the list is asked for, if the session is renewed in between.
+const TRIES: usize = 3;
 
-/// Another daemon of the same name.
+/// What vCenter's list of sessions says of hatcheries.
+#[derive(Debug, Clone)]
+pub struct Listing {
+    /// The number of the login that asked.
+    pub login: u64,
+    /// The key of its session.
+    pub key: Hidden,
+    /// All sessions of hatcheries of that name, our own as well.
+    pub hatcheries: Vec<Candidate>,
+    /// Sessions of our user that may be of a Go hatchery and were used lately.
+    pub go: Vec<GoSession>,
+    /// vCenter's time when it was asked, or a little before.
+    pub now: Timestamp,
+}
+
+/// A session that may be of a Go hatchery, which does not tell its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Other {
-    /// Which one it is.
-    pub instance: String,
-    /// As whom it is logged in.
-    pub user: String,
+pub struct GoSession {
+    /// What it calls itself.
+    pub user_agent: String,
     /// Where it comes from.
     pub address: Option<String>,
-    /// Since when it is logged in, by vCenter's clock.
-    pub since: Option<Timestamp>,
-    /// When it was last heard of, by vCenter's clock. One that was killed is listed until its session has idled out.
-    pub last_active: Option<Timestamp>,
+    last_active: Option<Timestamp>,
 }
 
 /// Why nobody can tell.
@@ -38,6 +59,15 @@ pub enum CompanyError {
          the sessions of others, which takes the privilege Sessions.TerminateSession on the root folder"
     )]
     Hidden,
+    /// The session was renewed each time that the list was asked for.
+    #[error("vCenter's list of sessions is not current: our own session was renewed again and again")]
+    Unsettled,
+    /// vCenter took too long.
+    #[error("vCenter did not list its sessions within {} s", .0.as_secs())]
+    TimedOut(Duration),
+    /// Nobody looked for so long that others may have acted.
+    #[error("vCenter's sessions were not listed for too long")]
+    Overdue,
     /// The list was not understood.
     #[error("vCenter's list of sessions was not understood")]
     NotUnderstood(#[from] DecodeError),
@@ -49,31 +79,96 @@ pub fn user_agent(version: &str, hatchery: &str, instance: &str) -> String {
 }
 
 /// The other daemons of that name, whose instance is not this one.
-pub async fn others(client: &Client, hatchery: &str, instance: &str) -> Result<Vec<Other>, CompanyError> {
-    let manager = client.content().session_manager.clone();
-    let manager = manager.unwrap_or_else(|| MoRef::new("SessionManager", "SessionManager"));
-    let found = properties_of(client, &manager, &["sessionList"]).await?;
-    let listed = found.into_iter().find(|(name, _)| name == "sessionList");
-    let listed = listed.map(|(_, list)| Node::items(list)).transpose()?;
-    let sessions: Vec<UserSession> = listed.unwrap_or_default();
-    // A list without our own session is none of all sessions.
-    let own = client.session_key();
-    if !sessions.iter().any(|session| Some(&session.key.0) == own.as_ref()) {
-        return Err(CompanyError::Hidden);
-    }
-    Ok(sessions.into_iter().filter_map(|session| other(session, hatchery, instance)).collect())
+pub async fn others(client: &Client, hatchery: &str, instance: &str) -> Result<Vec<Candidate>, CompanyError> {
+    let instance = plain(instance);
+    let mut listing = list(client, hatchery).await?;
+    listing.hatcheries.retain(|other| other.instance != instance);
+    Ok(listing.hatcheries)
 }
 
-fn other(session: UserSession, hatchery: &str, instance: &str) -> Option<Other> {
-    let (of, theirs) = named(session.user_agent.as_deref()?)?;
-    let differs = of == plain(hatchery) && theirs != plain(instance);
-    differs.then(|| Other {
-        instance: theirs.to_owned(),
-        user: session.user_name,
-        address: session.ip_address.filter(|address| !address.is_empty()),
-        since: session.login_time,
+/// The sessions that matter to a hatchery of that name.
+pub async fn list(client: &Client, hatchery: &str) -> Result<Listing, CompanyError> {
+    for _ in 0..TRIES {
+        let before = client.login();
+        let asked = Instant::now();
+        let sessions = sessions(client).await?;
+        let Some((login, key)) = client.login() else { return Err(CompanyError::Hidden) };
+        if before.is_none_or(|(before, _)| before != login) {
+            // A list from before our login says nothing about us.
+            continue;
+        }
+        // A list without our own session is not one of all sessions.
+        let own = sessions.iter().find(|session| session.key.0 == key);
+        let own = own.ok_or(CompanyError::Hidden)?;
+        let mut go: Vec<_> =
+            sessions.iter().filter_map(|session| go_session(session, &own.user_name)).collect();
+        let of_name = |session: &UserSession| candidate(session, hatchery);
+        let hatcheries: Vec<_> = sessions.iter().filter_map(of_name).collect();
+        // Nobody's silence is judged in a list of nobody else.
+        let alone = go.is_empty() && hatcheries.iter().all(|candidate| candidate.key.0 == key);
+        let now = if alone { Timestamp::MIN } else { time_of_list(client, asked).await? };
+        go.retain(|session| session.last_active.is_none_or(|last| now.duration_since(last) <= SILENCE));
+        return Ok(Listing { login, key: Hidden(key), hatcheries, go, now });
+    }
+    Err(CompanyError::Unsettled)
+}
+
+/// Ends somebody's session. One that is over is fine.
+pub async fn end(client: &Client, session: &Hidden) -> Result<(), CompanyError> {
+    let end = TerminateSession { this: manager(client), session_id: vec![session.0.clone()] };
+    match client.call(&end).await {
+        Err(error) if !error.is(FaultKind::NotFound) => Err(error.into()),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// What the hatchery of that name is called in lists of sessions.
+pub fn listed_instance(instance: &str) -> String {
+    plain(instance)
+}
+
+fn manager(client: &Client) -> MoRef {
+    let manager = client.content().session_manager.clone();
+    manager.unwrap_or_else(|| MoRef::new("SessionManager", "SessionManager"))
+}
+
+async fn sessions(client: &Client) -> Result<Vec<UserSession>, CompanyError> {
+    let found = properties_of(client, &manager(client), &["sessionList"]).await?;
+    let listed = found.into_iter().find(|(name, _)| name == "sessionList");
+    Ok(listed.map(|(_, list)| Node::items(list)).transpose()?.unwrap_or_default())
+}
+
+/// vCenter's time when the list was asked for, or a little before: nobody is silent for as long as its answer took.
+async fn time_of_list(client: &Client, asked: Instant) -> Result<Timestamp, CompanyError> {
+    let now = client.call(&CurrentTime { this: service_instance() }).await?;
+    let since = SignedDuration::try_from(asked.elapsed()).unwrap_or_default();
+    Ok(now.checked_sub(since).unwrap_or(now))
+}
+
+fn candidate(session: &UserSession, hatchery: &str) -> Option<Candidate> {
+    let (of, instance) = named(session.user_agent.as_deref()?)?;
+    (of == plain(hatchery)).then(|| Candidate {
+        instance: instance.to_owned(),
+        key: session.key.clone(),
+        user: session.user_name.clone(),
+        address: address(session),
+        login: session.login_time,
         last_active: session.last_active_time,
     })
+}
+
+fn go_session(session: &UserSession, user: &str) -> Option<GoSession> {
+    let agent = session.user_agent.as_deref()?;
+    let is_go = GO.iter().any(|product| agent.starts_with(product));
+    (is_go && session.user_name.eq_ignore_ascii_case(user)).then(|| GoSession {
+        user_agent: agent.to_owned(),
+        address: address(session),
+        last_active: session.last_active_time,
+    })
+}
+
+fn address(session: &UserSession) -> Option<String> {
+    session.ip_address.clone().filter(|address| !address.is_empty())
 }
 
 /// Hatchery and instance in a user agent.
@@ -98,12 +193,12 @@ mod tests {
     fn a_daemon_of_the_same_name_is_told_from_all_other_sessions() {
         let check = |agent: &str, expected: Option<&str>| {
             let session = UserSession { user_agent: Some(agent.to_owned()), ..session() };
-            let found = other(session, "h;1 (größe)", "a").map(|other| other.instance);
+            let found = candidate(&session, "h;1 (größe)").map(|candidate| candidate.instance);
             assert_eq!(found.as_deref(), expected, "{agent}");
         };
         check(&user_agent("1.0", "h;1 (größe)", "b"), Some("b"));
         check(&user_agent("0.9 (beta", "h;1 (größe)", "b"), None);
-        check(&user_agent("1.0", "h;1 (größe)", "a"), None);
+        check(&user_agent("1.0", "h;1 (größe)", "a;b"), Some(&listed_instance("a;b")));
         check(&user_agent("1.0", "h", "b"), None);
         check(&format!("{} extra", user_agent("1.0", "h;1 (größe)", "b")), Some("b"));
         for foreign in ["govc/0.56", "rookery/1.0 (h; b)", "rookery-hatchery/1.0", "rookery-hatchery/1.0 (h)"]
@@ -111,6 +206,20 @@ mod tests {
             check(foreign, None);
         }
         assert!(user_agent("1.0", "größe\n", "b").is_ascii());
+    }
+
+    #[test]
+    fn a_session_of_our_user_that_may_be_of_a_go_hatchery_is_noticed() {
+        let check = |agent: &str, user: &str, expected: bool| {
+            let session = UserSession { user_agent: Some(agent.to_owned()), ..session() };
+            assert_eq!(go_session(&session, user).is_some(), expected, "{agent} of {user}");
+        };
+        check("Go-http-client/1.1", "user", true);
+        check("Go-http-client/2.0", "USER", true);
+        check("govmomi/0.50", "user", true);
+        check("Go-http-client/1.1", "somebody else", false);
+        check("govc/0.56", "user", false);
+        check(&user_agent("1.0", "h", "a"), "user", false);
     }
 
     fn session() -> UserSession {

@@ -6,13 +6,15 @@
 //! Start reading at [`Observer`] (what there is), then [`Hands`] (what can be done), then [`Readiness`].
 
 pub mod company;
+pub mod election;
 pub mod hands;
 mod journal;
 pub mod observe;
 pub mod readiness;
 pub mod site;
 
-pub use company::{CompanyError, Other};
+pub use company::{CompanyError, Listing};
+pub use election::{Candidacy, Candidate, Me, Standing, Verdict, elect};
 pub use hands::{
     ActError, ClaimError, ClaimWish, CloneFailure, CloneTask, CloneTasks, CloneWish, Fixed, Hands, Hanging,
     History, Proof, Refusal, Resize, RunningClone,

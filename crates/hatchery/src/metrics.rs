@@ -21,6 +21,7 @@ mod views;
 mod words;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::plan::Path;
@@ -59,6 +60,7 @@ pub(crate) struct Events {
     passes: Histogram,
     v1_beats: Counters,
     v2_beats: Counters,
+    elected: AtomicBool,
     pages: pages::Counts,
 }
 
@@ -84,6 +86,7 @@ impl Default for Events {
             passes: Histogram::new(&SECONDS),
             v1_beats: Counters::new(&words::BEATS),
             v2_beats: Counters::new(&words::BEATS),
+            elected: AtomicBool::default(),
             pages: pages::Counts::default(),
         }
     }
@@ -268,6 +271,11 @@ impl Metrics {
             Protocol::V2 => &self.0.v2_beats,
         };
         beats.count(if taken { "done" } else { "failed" });
+    }
+
+    /// Whether vCenter's list of sessions says that this hatchery is the one of its name.
+    pub fn election(&self, elected: bool) {
+        self.0.elected.store(elected, Ordering::Relaxed);
     }
 
     /// A page was served.

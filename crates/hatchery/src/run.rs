@@ -1,6 +1,7 @@
 //! A hatchery from its parts: sessions, inventory, keeper, sources, heartbeat, pages; and its end.
 
 mod company;
+mod election;
 mod reload;
 
 use std::path::PathBuf;
@@ -12,7 +13,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use rookery_cds::{ApiAddress, Cds, CdsError, HatcheryKey, Identity, InvalidApiAddress, InvalidKey};
 use rookery_daemon::telemetry::chain;
-use rookery_daemon::{Clock, Supervisor};
+use rookery_daemon::{Clock, Lease, Supervisor};
 use rookery_fleet_vsphere::company::user_agent;
 use rookery_fleet_vsphere::readiness::TimeOuts;
 use rookery_fleet_vsphere::{Hands, Journal, Observer, Site, SiteError, SiteNames};
@@ -40,6 +41,8 @@ use crate::wanted::{Wanted, addresses};
 use crate::{feed, heartbeat, http};
 
 pub use company::{CompanyError, Lock, Policy};
+pub use election::LeadershipLost;
+use election::{Election, Lost, Won};
 
 /// How many news may wait for the keeper; then whoever has some waits, too.
 const INBOX: usize = 4096;
@@ -87,8 +90,10 @@ pub struct Parts {
 pub struct Running {
     /// What it shows.
     pub board: Board,
-    /// Cancelled when it cannot go on: CDS does not want it any more.
+    /// Cancelled when it cannot go on: CDS does not want it any more, or it does not lead any more.
     pub over: CancellationToken,
+    lost: Lost,
+    lease: Lease,
     keeper: mpsc::Sender<Message>,
     wakes: Wakes,
     cds: Cds,
@@ -117,6 +122,9 @@ pub enum StartError {
     /// There is another one.
     #[error(transparent)]
     Company(#[from] CompanyError),
+    /// It led, and does not any more.
+    #[error("it may not act any more")]
+    Leadership(#[source] LeadershipLost),
     /// It was told to stop before it had started.
     #[error("it was stopped before it had started")]
     Stopped,
@@ -139,10 +147,12 @@ pub async fn start(parts: Parts, supervisor: &Supervisor) -> Result<Running, Sta
     } = parts;
     let stop = supervisor.token();
     let key = HatcheryKey::from_pem(&settings.identity.private_key)?;
-    let cds = sign_up(&settings, cds, &key, &clock, &version, StdRng::seed_from_u64(random.random()))?;
+    let lease = Lease::new(clock.clone());
+    let seed = StdRng::seed_from_u64(random.random());
+    let cds = sign_up(&settings, cds, &key, &clock, &version, &lease, seed)?;
     let name = settings.identity.name.clone();
     let agent = user_agent(&version, &name, &instance);
-    let options = options(&settings, agent, StdRng::seed_from_u64(random.random()));
+    let options = options(&settings, agent, &lease, StdRng::seed_from_u64(random.random()));
     let door = Arc::new(http::Door::closed());
     if let Some(listener) = listener {
         let (pages, forwarded) = (Arc::clone(&door), settings.listen.forwarded_header.clone());
@@ -150,20 +160,28 @@ pub async fn start(parts: Parts, supervisor: &Supervisor) -> Result<Running, Sta
     }
     let client = Client::connect(options, vcenter).await.map_err(StartError::VCenter)?;
     // CDS is told of this one only once it is the only one of its name.
+    let mut election = Election::new(client.clone(), lease.clone(), clock.clone(), &name, &instance);
+    let (over, lost) = (CancellationToken::new(), Lost::default());
     let welcome = async {
-        company::alone(&client, &name, &instance, policy, &stop).await?;
+        let won = election.win(policy, &stop).await?;
+        if won == Won::Elected {
+            let kept = election.keep(Arc::clone(&lost), over.clone(), stop.clone());
+            supervisor.spawn("election", kept);
+        }
         tokio::select! {
             biased;
             () = stop.cancelled() => Err(StartError::Stopped),
-            signed = sign_in(&cds, &settings) => signed,
+            () = over.cancelled() => Err(lost.get().cloned().map_or(StartError::Stopped, StartError::Leadership)),
+            signed = sign_in(&cds, &settings) => signed.map(|()| won),
         }
     };
     let running = match welcome.await {
-        Ok(()) => {
+        Ok(won) => {
             let (cds, client) = (cds.clone(), client.clone());
             let book = Book::new(folder.as_deref(), &name);
+            let leading = Leading { won, lease, over, lost };
             let started = Assembly { settings, cds, client, key, clock, random, hostname, version, book };
-            Box::pin(started.assemble(&door, supervisor)).await
+            Box::pin(started.assemble(leading, &door, supervisor)).await
         }
         Err(error) => Err(error),
     };
@@ -173,7 +191,7 @@ pub async fn start(parts: Parts, supervisor: &Supervisor) -> Result<Running, Sta
     running
 }
 
-fn options(settings: &Settings, user_agent: String, random: StdRng) -> Options {
+fn options(settings: &Settings, user_agent: String, lease: &Lease, random: StdRng) -> Options {
     Options {
         endpoint: settings.vcenter.endpoint.clone(),
         user: settings.vcenter.user.clone(),
@@ -182,6 +200,7 @@ fn options(settings: &Settings, user_agent: String, random: StdRng) -> Options {
         deadlines: Deadlines::default(),
         limits: Limits::default(),
         calls_per_second: None,
+        lease: lease.clone(),
         random,
     }
 }
@@ -193,6 +212,7 @@ pub fn sign_up(
     key: &HatcheryKey,
     clock: &Clock,
     version: &str,
+    lease: &Lease,
     random: StdRng,
 ) -> Result<Cds, StartError> {
     let config = reported(settings).as_object().cloned().unwrap_or_default();
@@ -215,6 +235,7 @@ pub fn sign_up(
         request_timeout: settings.api.request_timeout,
         user_agent: format!("rookery-hatchery/{version}"),
         clock: clock.clone(),
+        lease: lease.clone(),
         random,
     }))
 }
@@ -223,10 +244,13 @@ pub fn sign_up(
 pub async fn look(parts: Parts, supervisor: &Supervisor) -> Result<Planned, StartError> {
     let Parts { settings, vcenter, cds, clock, mut random, instance, hostname, version, folder, .. } = parts;
     let key = HatcheryKey::from_pem(&settings.identity.private_key)?;
-    let cds = sign_up(&settings, cds, &key, &clock, &version, StdRng::seed_from_u64(random.random()))?;
+    // It only looks: there is nothing that it may change.
+    let lease = Lease::new(clock.clone());
+    let seed = StdRng::seed_from_u64(random.random());
+    let cds = sign_up(&settings, cds, &key, &clock, &version, &lease, seed)?;
     // Not as a hatchery: another one of this name would take this for one that works.
     let user_agent = format!("rookery/{version} (hatchery plan; {instance})");
-    let options = options(&settings, user_agent, StdRng::seed_from_u64(random.random()));
+    let options = options(&settings, user_agent, &lease, StdRng::seed_from_u64(random.random()));
     let client = Client::connect(options, vcenter).await.map_err(StartError::VCenter)?;
     let looked = async {
         sign_in_once(&cds, &settings).await.map_err(StartError::SignIn)?;
@@ -317,6 +341,14 @@ async fn cdn(cds: &Cds, settings: &Settings) -> Option<rookery_cds::Cdn> {
     }
 }
 
+/// By which right a hatchery acts, and how it hears that it has lost it.
+struct Leading {
+    won: Won,
+    lease: Lease,
+    over: CancellationToken,
+    lost: Lost,
+}
+
 /// What is put together once both servers have let us in.
 struct Assembly {
     settings: Settings,
@@ -333,6 +365,7 @@ struct Assembly {
 impl Assembly {
     async fn assemble(
         mut self,
+        leading: Leading,
         door: &http::Door<Board>,
         supervisor: &Supervisor,
     ) -> Result<Running, StartError> {
@@ -349,12 +382,15 @@ impl Assembly {
         supervisor.spawn("keeper", keeper.run());
         let settings = &self.settings;
         Feeds { crew, report: shown, wakes: wakes.clone(), vitals, skew }.start(settings, supervisor);
+        let Leading { won, lease, over, lost } = leading;
+        board.metrics.election(won == Won::Elected);
         door.open(board.clone());
-        let over = CancellationToken::new();
         heartbeat::start(&self.cds, &board, settings.api.max_heartbeat_failures, &over, supervisor);
         Ok(Running {
             board,
             over,
+            lost,
+            lease,
             keeper: news,
             wakes,
             cds: self.cds,
@@ -467,9 +503,17 @@ impl Running {
         self.wakes.queues();
     }
 
+    /// Why it may not act any more, if that is so.
+    pub fn leadership_lost(&self) -> Option<&LeadershipLost> {
+        self.lost.get()
+    }
+
     /// Ends it: takes nothing new, lets workers that are being started get there, stops its tasks, says goodbye. Workers
-    /// go on without it.
+    /// go on without it. One that may not act any more waits for nothing.
     pub async fn stop(self) {
+        if self.lease.is_revoked() {
+            return goodbye(&self.supervisor, &self.cds, &self.client).await;
+        }
         self.drain(true).await;
         let mut report = self.board.report.clone();
         let landed = report.wait_for(|report| report.draining && report.spawning == 0);

@@ -83,7 +83,13 @@ fn hint(error: &anyhow::Error) -> Option<String> {
         Some(CallError::Unavailable { .. } | CallError::NotUnderstood { .. }) => {
             Some(format!("it may be starting up, or not be a vCenter at all: {}", source.address()))
         }
-        Some(CallError::Fault { .. } | CallError::Lost { .. } | CallError::Closed { .. }) | None => None,
+        Some(
+            CallError::Fault { .. }
+            | CallError::Lost { .. }
+            | CallError::Closed { .. }
+            | CallError::NoLease { .. },
+        )
+        | None => None,
     };
     of_call.or_else(|| find::<Fault>(error).and_then(fault_hint).map(str::to_owned))
 }

@@ -272,7 +272,7 @@ impl AsyncRead for Counted {
 }
 
 /// `GET /v2/worker`, or the SOAP method.
-fn in_words(bytes: &[u8]) -> String {
+pub(crate) fn in_words(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let soap = text.split_once(":Body><").and_then(|(_, body)| body.split([' ', '>', '/']).next());
     let line = || text.split(" HTTP/").next().unwrap_or_default();

@@ -17,6 +17,7 @@ use rookery_vim_sim::server::Blobs;
 use rookery_vim_sim::{Login, Model};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
+use tokio::sync::oneshot;
 
 use crate::{Govc, Vcsim, eventually};
 
@@ -318,25 +319,52 @@ password = "guest-secret"
         pages: Option<(TcpListener, String)>,
     ) -> Result<Scene, StartError> {
         let (listener, url) = pages.unzip();
-        let url = url.unwrap_or_default();
+        let mut parts = self.parts(settings, vcenter, cds);
+        parts.listener = listener;
         let supervisor = Supervisor::new();
+        let hatchery = Box::pin(start(parts, &supervisor)).await?;
+        Ok(Scene { hatchery, url: url.unwrap_or_default(), supervisor })
+    }
+
+    fn parts(&self, settings: Settings, vcenter: Arc<dyn Dial>, cds: Arc<dyn Dial>) -> Parts {
         // Two hatcheries would draw the same names for their workers otherwise, and CDS lets each be used once.
         let seed = if settings.identity.name == Self::NAME { 7 } else { 8 };
-        let parts = Parts {
+        Parts {
             settings,
             vcenter,
             cds,
             clock: self.clock.clone(),
             random: StdRng::seed_from_u64(seed),
-            listener,
+            listener: None,
             instance: format!("lab-{}", self.vcenter_url),
             hostname: "lab".to_owned(),
             version: "0".to_owned(),
             policy: Policy::Refuse,
             folder: Some(self.files.path().to_owned()),
-        };
-        let hatchery = Box::pin(start(parts, &supervisor)).await?;
-        Ok(Scene { hatchery, url, supervisor })
+        }
+    }
+
+    /// Starts another hatchery of the same name, as if on a machine of that number. One that stands by comes when it
+    /// takes over.
+    pub fn hatch_on(
+        &self,
+        machine: u64,
+        policy: Policy,
+        vcenter: Arc<dyn Dial>,
+        cds: Arc<dyn Dial>,
+    ) -> Standby {
+        let mut parts = self.parts(self.settings(), vcenter, cds);
+        parts.random = StdRng::seed_from_u64(100 + machine);
+        (parts.instance, parts.policy, parts.folder) = (format!("machine-{machine}"), policy, None);
+        let supervisor = Supervisor::new();
+        let (sender, started) = oneshot::channel();
+        self.supervisor.spawn("hatchery on another machine", async move {
+            let started = Box::pin(start(parts, &supervisor)).await;
+            let scene = started.map(|hatchery| Scene { hatchery, url: String::new(), supervisor });
+            // A story that has failed does not wait for it.
+            sender.send(scene).ok();
+        });
+        Standby { started }
     }
 
     /// A new V2 job on a model.
@@ -407,6 +435,24 @@ const NO_FINDINGS: &str = r#"{"findings":[]}"#;
 impl Drop for Lab {
     fn drop(&mut self) {
         assert!(self.closed || std::thread::panicking(), "a story closes its lab, which looks for findings");
+    }
+}
+
+/// A hatchery that is being started, or stands by.
+#[derive(Debug)]
+pub struct Standby {
+    started: oneshot::Receiver<Result<Scene, StartError>>,
+}
+
+impl Standby {
+    /// Waits until it acts, or gives up.
+    pub async fn acts(self) -> Result<Scene, StartError> {
+        self.started.await.expect("it starts or gives up")
+    }
+
+    /// Whether it does not act yet.
+    pub fn waits(&mut self) -> bool {
+        matches!(self.started.try_recv(), Err(oneshot::error::TryRecvError::Empty))
     }
 }
 

@@ -7,6 +7,7 @@
 //! Start reading at [`Vcsim`] and [`Govc`].
 #![expect(clippy::expect_used, clippy::panic, reason = "a test kit fails by panicking")]
 
+mod cable;
 mod crash;
 mod cutting;
 mod govc;
@@ -24,10 +25,11 @@ mod tools;
 mod vcsim;
 mod world;
 
+pub use cable::Cable;
 pub use crash::{Moment, Step, Wire};
 pub use cutting::{CutAfter, PipeDial, Recording, Relay, split_answers};
 pub use govc::Govc;
-pub use lab::{Finding, Lab, LabOptions, Scene};
+pub use lab::{Finding, Lab, LabOptions, Scene, Standby};
 pub use page::read_page;
 pub use pattern::{Pattern, PatternCheck};
 pub use paused::{Saved, Sight, Stage, Vm};

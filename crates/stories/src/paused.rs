@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use rookery_cds_sim::SigningKey;
 use rookery_daemon::settings::Origin;
 use rookery_daemon::{Clock, Supervisor};
-use rookery_hatchery::run::StartError;
+use rookery_hatchery::run::{Policy, StartError};
 use rookery_hatchery::settings;
 use rookery_vim_sim::{
     Announced, Body, Change, Control, Durations, GuestPower, GuestTimes, Id, Notice, ProgramRule, Settings,
@@ -24,7 +24,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, sleep};
 
 use crate::lab::{Finding, Findings};
-use crate::{Govc, Lab, LabOptions, Scene, Vcsim, Wire};
+use crate::{Cable, Govc, Lab, LabOptions, Scene, Standby, Vcsim, Wire};
 
 /// A lab on paused time. Workers are part of it: each starts with the program that the hatchery starts in its guest, works
 /// for a while if its machine lets it, and its machine turns itself off.
@@ -152,6 +152,13 @@ impl Stage {
         let (vcenter, cds) = (self.lab.vcenter.clone(), self.lab.cds.clone());
         let ways = (wire.to(move || vcenter.pipe()), wire.to(move || cds.pipe()));
         self.lab.hatch_over(settings, ways.0, ways.1).await.expect("the hatchery starts")
+    }
+
+    /// Starts another hatchery of the same name, as if on a machine of that number, over cables of its own.
+    pub fn hatch_on(&self, machine: u64, policy: Policy, vcenter: &Cable, cds: &Cable) -> Standby {
+        let (to_vcenter, to_cds) = (self.lab.vcenter.clone(), self.lab.cds.clone());
+        let ways = (vcenter.to(move || to_vcenter.pipe()), cds.to(move || to_cds.pipe()));
+        self.lab.hatch_on(machine, policy, ways.0, ways.1)
     }
 
     /// Lets a witness of the vCenter look. Time is real meanwhile: the witness is a process of its own.

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
-use rookery_daemon::Supervisor;
+use rookery_daemon::{Lease, Supervisor};
 use rookery_vim::Limits;
 use rookery_vim_client::{
     CallError, Ceilings, Client, Deadlines, Dial, Endpoint, Governor, Inventory, Machines, Options, Tasks,
@@ -47,6 +47,7 @@ pub fn options(address: &str) -> Options {
         deadlines: Deadlines::default(),
         limits: Limits::default(),
         calls_per_second: None,
+        lease: Lease::unlimited(),
         random: StdRng::seed_from_u64(1),
     }
 }

@@ -14,6 +14,7 @@ mod hatchery {
     mod company;
     mod crash;
     mod credentials;
+    mod election;
     mod flavors;
     mod given_up;
     mod giving_back;

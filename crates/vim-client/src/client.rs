@@ -14,7 +14,7 @@ use hyper::{Response, StatusCode};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use rookery_daemon::telemetry::chain;
-use rookery_daemon::{Backoff, Supervisor, Tally};
+use rookery_daemon::{Backoff, Lease, Supervisor, Tally};
 use rookery_dial::{Body, Dial, Http, HttpError, read_whole, whole};
 use rookery_vim::envelope::{self, AnswerError, service_instance};
 use rookery_vim::methods::{
@@ -27,6 +27,7 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tracing::debug;
 
+use crate::changing::changes_something;
 use crate::endpoint::Endpoint;
 use crate::error::CallError;
 use crate::http::{self, Exchange};
@@ -64,6 +65,8 @@ pub struct Options {
     /// How many SOAP calls are sent in a second, if there is a limit. Those beyond it wait for their turn, before their
     /// deadline begins. A second in which nothing was called may be made up for at once.
     pub calls_per_second: Option<NonZeroU32>,
+    /// What calls that change something need, and need anew after each login.
+    pub lease: Lease,
     /// Where jitter and operation names come from.
     pub random: StdRng,
 }
@@ -96,6 +99,7 @@ struct Inner {
     session: Session,
     rest: RestSession,
     content: ServiceContent,
+    lease: Lease,
     random: Mutex<StdRng>,
     logins: Supervisor,
 }
@@ -125,9 +129,9 @@ impl Client {
         let login = LoginAs::new(Credentials { user: options.user, password: options.password });
         let session = Session::new(manager);
         session.renew(&wire, &login, 0, Login::NAME).await?;
-        let (rest, random) = (RestSession::default(), Mutex::new(random));
+        let (rest, lease, random) = (RestSession::default(), options.lease, Mutex::new(random));
         let logins = Supervisor::new();
-        Ok(Self(Arc::new(Inner { wire, login, session, rest, content, random, logins })))
+        Ok(Self(Arc::new(Inner { wire, login, session, rest, content, lease, random, logins })))
     }
 
     /// The server's well-known objects.
@@ -162,7 +166,18 @@ impl Client {
 
     /// The key of the current session, as vCenter's session list shows it.
     pub fn session_key(&self) -> Option<String> {
-        self.0.session.current().token.map(|token| token.key.clone())
+        self.login().map(|(_, key)| key)
+    }
+
+    /// The number of the current login, as a lease is granted to it, and the key of its session.
+    pub fn login(&self) -> Option<(u64, String)> {
+        let current = self.0.session.current();
+        current.token.map(|token| (current.generation, token.key.clone()))
+    }
+
+    /// Waits until another login has taken the place of this one.
+    pub async fn logs_in_again(&self, login: u64) {
+        self.0.session.is_replaced(login).await;
     }
 
     /// Calls with the ordinary deadline.
@@ -179,6 +194,8 @@ impl Client {
         let mut delays = RETRIES.delays(self.fork_random());
         loop {
             match self.call_once(method, deadline).await {
+                // Whoever was refused a lease has waited for it already.
+                Err(error @ CallError::NoLease { .. }) => return Err(error),
                 Err(error) if M::REPEATABLE && error.is_transient() => match delays.next() {
                     Some(delay) => {
                         debug!(method = M::NAME, error = %chain(&error), "repeating a call");
@@ -195,7 +212,9 @@ impl Client {
     pub async fn call_once<M: Method>(&self, method: &M, deadline: Duration) -> Result<M::Output, CallError> {
         let Inner { wire, session, .. } = &*self.0;
         let used = session.current();
-        if let Some(token) = used.token {
+        if let Some(token) = used.token
+            && self.may_send::<M>(used.generation, deadline).await?
+        {
             // A server need not end the long poll of a session that has ended; the new session knows nothing of it.
             let replaced: BoxFuture<'_, ()> = if M::NAME == WaitForUpdatesEx::NAME {
                 session.is_replaced(used.generation).boxed()
@@ -216,10 +235,43 @@ impl Client {
             inner.session.renew(&inner.wire, &inner.login, used.generation, M::NAME).await
         })
         .await?;
-        let token = session.current().token;
-        wire.call(method, token.as_ref().map(|token| token.cookie.as_str()), deadline)
+        // Somebody else may have acted since the session before has ended: the lease is another one, too.
+        let renewed = session.current();
+        if !self.may_send::<M>(renewed.generation, deadline).await? {
+            return Err(CallError::NoLease { method: M::NAME });
+        }
+        wire.call(method, renewed.token.as_ref().map(|token| token.cookie.as_str()), deadline)
             .await
             .map(|(output, _)| output)
+    }
+
+    /// Waits for the lease that a call which changes something needs; `false` if another login takes the place of this
+    /// one meanwhile.
+    async fn may_send<M: Method>(&self, login: u64, patience: Duration) -> Result<bool, CallError> {
+        let lease = &self.0.lease;
+        if !changes_something::<M>() || lease.is_held(Some(login)) {
+            return Ok(true);
+        }
+        let granted = async {
+            tokio::select! {
+                biased;
+                granted = lease.held(Some(login)) => granted.then_some(true),
+                () = self.0.session.is_replaced(login) => Some(false),
+            }
+        };
+        let granted = timeout(patience, granted).await.ok().flatten();
+        granted.ok_or(CallError::NoLease { method: M::NAME })
+    }
+
+    /// The same for requests beside the SOAP interface, which do not wait.
+    fn may_request(&self, what: &'static str, method: &hyper::Method) -> Result<(), CallError> {
+        let reads = [hyper::Method::GET, hyper::Method::HEAD].contains(method);
+        let login = self.0.session.current().generation;
+        if reads || self.0.lease.is_held(Some(login)) {
+            Ok(())
+        } else {
+            Err(CallError::NoLease { method: what })
+        }
     }
 
     /// One request beside the SOAP interface, with the session's cookie; the body of its answer is still to be read. A
@@ -232,6 +284,7 @@ impl Client {
         headers: &[(HeaderName, &str)],
         body: Body,
     ) -> Result<Response<Incoming>, CallError> {
+        self.may_request(what, &method)?;
         let token = self.0.session.current().token;
         let mut headers = headers.to_vec();
         headers.extend(token.as_ref().map(|token| (COOKIE, token.cookie.as_str())));
@@ -243,6 +296,7 @@ impl Client {
     /// since nothing was done.
     pub(crate) async fn rest(&self, request: &rest::Request) -> Result<rest::Answer, CallError> {
         let Inner { wire, rest: session, .. } = &*self.0;
+        self.may_request(request.what, &request.method)?;
         let used = session.current();
         if let Some(id) = used.token {
             let answer = rest::ask(wire, request, &id).await?;

@@ -29,6 +29,9 @@ pub enum CallError {
     /// The client has logged out.
     #[error("{method} was not sent: the client has logged out")]
     Closed { method: &'static str },
+    /// This process may not change anything now. Nothing was done.
+    #[error("{method} was not sent: this process holds no lease to change anything")]
+    NoLease { method: &'static str },
 }
 
 impl CallError {
@@ -54,6 +57,7 @@ impl CallError {
             Self::Unavailable { .. } => "unavailable",
             Self::NotUnderstood { .. } => "not_understood",
             Self::Closed { .. } => "closed",
+            Self::NoLease { .. } => "no_lease",
         }
     }
 
@@ -72,7 +76,7 @@ impl CallError {
         match self {
             Self::Fault { source, .. } => source.is_transient(),
             Self::Unreachable { source, .. } => source.is_transient(),
-            Self::Lost { .. } | Self::Unavailable { .. } => true,
+            Self::Lost { .. } | Self::Unavailable { .. } | Self::NoLease { .. } => true,
             Self::Credentials { .. } | Self::NotUnderstood { .. } | Self::Closed { .. } => false,
         }
     }
@@ -99,7 +103,8 @@ impl CallError {
             Self::Fault { .. }
             | Self::Credentials { .. }
             | Self::Unreachable { .. }
-            | Self::Closed { .. } => false,
+            | Self::Closed { .. }
+            | Self::NoLease { .. } => false,
         }
     }
 }

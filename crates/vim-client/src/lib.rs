@@ -8,6 +8,7 @@
 
 mod capacity;
 mod cards;
+mod changing;
 mod client;
 mod clone;
 mod create;

@@ -134,7 +134,7 @@ impl Node {
 }
 
 /// Text that must never be printed: a password on its way to the wire.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hidden(pub String);
 
 impl fmt::Debug for Hidden {

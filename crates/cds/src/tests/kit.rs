@@ -16,7 +16,7 @@ use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
-use rookery_daemon::{Clock, Supervisor};
+use rookery_daemon::{Clock, Lease, Supervisor};
 use rookery_dial::{Dial, DialError, Dialing, Stream};
 use serde_json::{Value, json};
 use tokio::io::{DuplexStream, duplex};
@@ -138,6 +138,7 @@ impl Kit {
             request_timeout: REQUEST_TIMEOUT,
             user_agent: "rookery-test".into(),
             clock: Clock::simulated(now.parse().unwrap()),
+            lease: Lease::unlimited(),
             random: StdRng::seed_from_u64(1),
         });
         Self { cds, server, supervisor, sockets }

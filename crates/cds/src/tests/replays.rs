@@ -13,7 +13,7 @@ use hyper::Method;
 use hyper::StatusCode;
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
-use rookery_daemon::{Clock, Supervisor};
+use rookery_daemon::{Clock, Lease, Supervisor};
 use rookery_dial::{Dial, DialError, Dialing, Stream};
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, duplex};
@@ -222,7 +222,7 @@ impl Replay {
     fn api(&self) -> Api {
         let address = ApiAddress::parse("http://cds.example.org:8081").unwrap();
         let clock = Clock::simulated(NOW.parse().unwrap());
-        Api::new(address, Arc::new(self.clone()), "rookery-test", clock, REQUEST_TIMEOUT)
+        Api::new(address, Arc::new(self.clone()), "rookery-test", clock, Lease::unlimited(), REQUEST_TIMEOUT)
     }
 
     fn cds(&self) -> Cds {
@@ -235,6 +235,7 @@ impl Replay {
             request_timeout: REQUEST_TIMEOUT,
             user_agent: "rookery-test".into(),
             clock: Clock::simulated(NOW.parse().unwrap()),
+            lease: Lease::unlimited(),
             random: StdRng::seed_from_u64(1),
         })
     }

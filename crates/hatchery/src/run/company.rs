@@ -4,25 +4,15 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
-use rookery_daemon::telemetry::chain;
-use rookery_fleet_vsphere::company::{self, Other};
-use rookery_vim::envelope::service_instance;
-use rookery_vim::methods::CurrentTime;
-use rookery_vim_client::Client;
+use rookery_fleet_vsphere::{Candidate, CompanyError as ListError};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::info;
 
 use crate::control::file_name;
 
-/// How often one that stands by looks whether it is alone.
-const STANDBY: Duration = Duration::from_secs(10);
-/// The same for the lock of this machine, which costs nobody anything.
+/// How often one that stands by looks at the lock of this machine.
 const STANDBY_HERE: Duration = Duration::from_secs(1);
-
-/// After so much silence another one has crashed.
-const SILENCE: SignedDuration = SignedDuration::from_mins(3);
 
 /// What to do if there is another one of the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,13 +30,29 @@ pub enum CompanyError {
     #[error(
         "hatchery {name:?} runs already: {} since {}; stop it",
         other.address.as_deref().unwrap_or("at an unknown address"),
-        other.since.map_or("an unknown time".to_owned(), |since| format!("{since:.0}"))
+        other.login.map_or("an unknown time".to_owned(), |since| format!("{since:.0}"))
     )]
     Other {
         /// The name.
         name: String,
         /// The other one.
-        other: Box<Other>,
+        other: Box<Candidate>,
+    },
+    /// It cannot stand by, since vCenter does not show who else is there.
+    #[error("hatchery {name:?} cannot stand by")]
+    Unseen {
+        /// The name.
+        name: String,
+        /// Why.
+        source: Box<ListError>,
+    },
+    /// Whether another one leads could not be found out.
+    #[error("whether another hatchery {name:?} leads could not be found out")]
+    Unlisted {
+        /// The name.
+        name: String,
+        /// Why.
+        source: Box<ListError>,
     },
     /// Another one runs on this machine.
     #[error("hatchery {name:?} runs already on this machine (it holds {}); stop it", path.display())]
@@ -101,43 +107,6 @@ impl Lock {
                 Err(TryLockError::Error(source)) => return Err(failed(source)),
             }
         }
-    }
-}
-
-/// Makes sure, as far as vCenter tells, that no other hatchery of this name has a session.
-pub(super) async fn alone(
-    client: &Client,
-    name: &str,
-    instance: &str,
-    policy: Policy,
-    stop: &CancellationToken,
-) -> Result<(), CompanyError> {
-    let mut told = false;
-    loop {
-        let others = match company::others(client, name, instance).await {
-            Ok(others) => others,
-            Err(error) => {
-                warn!(error = %chain(&error), "whether another hatchery of this name runs cannot be seen: make sure that there is none");
-                return Ok(());
-            }
-        };
-        let now = client.call(&CurrentTime { this: service_instance() }).await.ok();
-        let Some(other) = others.into_iter().find(|other| is_alive(other, now)) else { return Ok(()) };
-        if policy == Policy::Refuse || stop.is_cancelled() {
-            return Err(CompanyError::Other { name: name.to_owned(), other: Box::new(other) });
-        }
-        if !std::mem::replace(&mut told, true) {
-            info!(other = %other.instance, "standing by: a hatchery of this name has a session");
-        }
-        wait(stop, STANDBY).await;
-    }
-}
-
-/// A session lives on for half an hour after its process has crashed; but one that runs asks something every minute.
-fn is_alive(other: &Other, now: Option<Timestamp>) -> bool {
-    match (other.last_active, now) {
-        (Some(last), Some(now)) => now.duration_since(last) <= SILENCE,
-        (None, _) | (_, None) => true,
     }
 }
 

@@ -3,6 +3,8 @@
 /// What an object stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum On {
+    /// vCenter's root folder.
+    Root,
     /// The datacenter, or all of vCenter.
     Datacenter,
     /// The folder of the VMs, and with it the VMs that are made there.
@@ -21,7 +23,8 @@ pub enum On {
 
 impl On {
     /// All of them, in the order in which they are told.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
+        Self::Root,
         Self::Datacenter,
         Self::Folder,
         Self::Pool,
@@ -64,6 +67,7 @@ const fn useful(on: On, privilege: &'static str, purpose: &'static str) -> Need 
 
 /// All of them. `docs/cli.md` shows the same list.
 pub const NEEDS: &[Need] = &[
+    useful(On::Root, "Sessions.TerminateSession", "one hatchery of a name, and `hatchery run --standby`"),
     needed(On::Datacenter, "System.View", "seeing anything at all"),
     needed(On::Datacenter, "System.Read", "reading what VMs are like"),
     useful(On::Datacenter, "InventoryService.Tagging.CreateCategory", "making categories of tags"),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use rand::SeedableRng as _;
 use rand::rngs::{StdRng, SysRng};
+use rookery_daemon::Lease;
 use rookery_vim::Limits;
 use rookery_vim_client::{Client, Deadlines, Options, TcpDial};
 use tokio::time::timeout;
@@ -42,6 +43,7 @@ fn options(vcenter: &Vcenter, purpose: &str) -> anyhow::Result<Options> {
         deadlines: Deadlines { call: vcenter.call_timeout, ..Deadlines::default() },
         limits: Limits::default(),
         calls_per_second: vcenter.calls_per_second,
+        lease: Lease::unlimited(),
         random: StdRng::try_from_rng(&mut SysRng).context("the system gives no random numbers")?,
     })
 }

@@ -4,7 +4,8 @@
 //!   settings ─► lock of this machine ─► pages ─► vCenter, CDS ─► SIGHUP: reload ─┐
 //!                                                                     ▲           │
 //!                                                                     └───────────┘
-//!                                       SIGTERM: sign out, log out, 0 ◄──┴──► CDS takes no heartbeat: 1
+//!                                       SIGTERM: sign out, log out, 0 ◄──┴──► CDS takes no heartbeat,
+//!                                                                             or another one leads: 1
 //! ```
 
 use std::net::SocketAddr;
@@ -40,7 +41,7 @@ pub struct Args {
     /// The settings.
     #[command(flatten)]
     pub(super) file: File,
-    /// If a hatchery of this name runs already, wait until it has ended and take over
+    /// If a hatchery of this name runs already, wait until it has ended or is silent, and take over
     #[arg(long)]
     standby: bool,
     /// What tells this hatchery from others of its name, the same at each start; needed where the name of the machine
@@ -74,7 +75,8 @@ fn or_stand_by(error: anyhow::Error) -> anyhow::Error {
         Some(CompanyError::Other { .. } | CompanyError::Locked { .. }) => {
             anyhow!("{}, or start this one with --standby", chain(error.as_ref()))
         }
-        Some(CompanyError::Lock { .. }) | None => error,
+        Some(CompanyError::Lock { .. } | CompanyError::Unseen { .. } | CompanyError::Unlisted { .. })
+        | None => error,
     }
 }
 
@@ -128,11 +130,15 @@ async fn serve(
                 return Ok(Ending::Done);
             }
             () = hatchery.over.cancelled() => {
+                let lost = hatchery.leadership_lost().cloned();
                 hatchery.stop().await;
-                return Err(anyhow!(
-                    "CDS at {} does not take this hatchery's heartbeats any more; it must be started anew",
-                    acting.api.url
-                ));
+                return Err(match lost {
+                    Some(lost) => anyhow!(lost).context("the hatchery has ended"),
+                    None => anyhow!(
+                        "CDS at {} does not take this hatchery's heartbeats any more; it must be started anew",
+                        acting.api.url
+                    ),
+                });
             }
             Some(()) = hangups.recv() => {
                 // A server that is slow to take new credentials does not hold up the end.

@@ -67,7 +67,10 @@ async fn show(
     loop {
         tokio::select! {
             biased;
-            () = nest.hatchery.over.cancelled() => bail!("CDS does not want the hatchery any more"),
+            () = nest.hatchery.over.cancelled() => match nest.hatchery.leadership_lost() {
+                    Some(lost) => bail!("the hatchery has ended: {lost}"),
+                    None => bail!("CDS does not want the hatchery any more"),
+                },
             () = sleep_until(draw), if screen.is_some() => {
                 if let Some(screen) = &mut screen {
                     screen.draw(&page(&seen, &recent).within(screen.rows()))?;

@@ -1,5 +1,7 @@
 //! The metrics that only this hatchery has.
 
+use std::sync::atomic::Ordering;
+
 use super::super::text::Value;
 use super::super::words;
 use super::{Metric, counter, gauge, histogram};
@@ -63,6 +65,12 @@ pub static OWN: &[Metric] = &[
     gauge("rookery_hatchery_draining", &[], "1 while no new jobs are taken.", |sight, out| {
         out.value(sight.report.draining);
     }),
+    gauge(
+        "rookery_hatchery_elected",
+        &[],
+        "1 if vCenter's sessions show that no other hatchery of this name acts; 0 if the user may not see them.",
+        |sight, out| out.value(sight.events.elected.load(Ordering::Relaxed)),
+    ),
     counter(
         "rookery_hatchery_heartbeats_total",
         &["protocol", "outcome"],

@@ -186,7 +186,10 @@ fn login(observed: &Observed, refusal: Option<&Refusal>, source: Source) -> Find
             format!("something answers, but not as a vCenter does: {}", chain(error)),
             format!("it may be starting up, or not be a vCenter at all: {}", source.address()),
         ),
-        CallError::Fault { .. } | CallError::Lost { .. } | CallError::Closed { .. } => {
+        CallError::Fault { .. }
+        | CallError::Lost { .. }
+        | CallError::Closed { .. }
+        | CallError::NoLease { .. } => {
             problem_of_call("the login failed", error, "the user may not be allowed to log in")
         }
     }

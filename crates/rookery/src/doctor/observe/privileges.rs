@@ -15,7 +15,7 @@ type Object = (String, Option<MoRef>);
 pub(super) async fn ask(client: &Client, found: &Inventory, within: &MoRef) -> Vec<Asked> {
     let mut roles: Vec<(Object, Vec<On>)> = Vec::new();
     for on in On::ALL {
-        for object in objects(found, on, within) {
+        for object in objects(found, on, within, &client.content().root_folder) {
             match roles.iter_mut().find(|(known, _)| *known == object) {
                 Some((_, roles)) => roles.push(on),
                 None => roles.push((object, vec![on])),
@@ -33,13 +33,14 @@ pub(super) async fn ask(client: &Client, found: &Inventory, within: &MoRef) -> V
     asked
 }
 
-fn objects(found: &Inventory, on: On, within: &MoRef) -> Vec<Object> {
+fn objects(found: &Inventory, on: On, within: &MoRef, root: &MoRef) -> Vec<Object> {
     let whole = match &found.datacenter {
         Datacenter::One(path) => (path.clone(), Some(within.clone())),
         Datacenter::All(_) => ("/".to_owned(), Some(within.clone())),
         Datacenter::Missing(_) => ("the datacenter".to_owned(), None),
     };
     let named: Vec<Object> = match on {
+        On::Root => return vec![("/".to_owned(), Some(root.clone()))],
         On::Datacenter => Vec::new(),
         On::Folder => listed(&found.folder, |it| (it.path.clone(), it.id.clone())),
         On::Pool => listed(&found.pool, |it| (it.path.clone(), it.id.clone())),

@@ -2,8 +2,8 @@
 
 use anyhow::Context as _;
 use rookery_cds::{Cds, CdsError, HatcheryKey, ModelPath, Service, V1, V2};
-use rookery_daemon::Clock;
 use rookery_daemon::telemetry::chain;
+use rookery_daemon::{Clock, Lease};
 use rookery_hatchery::demand::{AsCodeRef, MODEL_TYPE};
 use rookery_hatchery::run::sign_up;
 use rookery_hatchery::settings::{ModelRef, Settings};
@@ -23,7 +23,15 @@ pub(super) async fn checks(settings: &Settings) -> anyhow::Result<Vec<Check>> {
             return Ok(vec![check("key", None, Finding::problem(chain(&error), advice))]);
         }
     };
-    let cds = sign_up(settings, cds_dial(settings)?, &key, &Clock::system(), VERSION, random()?)?;
+    let cds = sign_up(
+        settings,
+        cds_dial(settings)?,
+        &key,
+        &Clock::system(),
+        VERSION,
+        &Lease::unlimited(),
+        random()?,
+    )?;
     let mut checks = Vec::new();
     match cds.v1() {
         Some(v1) => checks.extend(of_v1(v1, settings).await),
@@ -52,7 +60,15 @@ pub(super) async fn checks(settings: &Settings) -> anyhow::Result<Vec<Check>> {
 pub(crate) async fn sign_in(settings: &Settings) -> anyhow::Result<()> {
     let key = HatcheryKey::from_pem(&settings.identity.private_key)
         .context("commonConfiguration.rsaPrivateKey cannot be used")?;
-    let cds = sign_up(settings, cds_dial(settings)?, &key, &Clock::system(), VERSION, random()?)?;
+    let cds = sign_up(
+        settings,
+        cds_dial(settings)?,
+        &key,
+        &Clock::system(),
+        VERSION,
+        &Lease::unlimited(),
+        random()?,
+    )?;
     let refused = |token| format!("CDS at {} cannot be signed in to with {token}", settings.api.url);
     if let Some(v2) = cds.v2() {
         v2.region().await.with_context(|| refused("commonConfiguration.api.tokenV2"))?;

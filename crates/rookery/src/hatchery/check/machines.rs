@@ -8,7 +8,8 @@ use rookery_daemon::{Clock, Supervisor};
 use rookery_fleet::View;
 use rookery_fleet::address::{self, Network};
 use rookery_fleet::standing::{Standing, standing};
-use rookery_fleet_vsphere::{Observer, Site, company};
+use rookery_fleet_vsphere::company::{self, GoSession};
+use rookery_fleet_vsphere::{Candidate, Observer, Site};
 use rookery_hatchery::run::site_names;
 use rookery_hatchery::settings::Settings;
 use rookery_hatchery::wanted::Wanted;
@@ -35,9 +36,9 @@ pub(super) async fn checks(client: &Client, settings: &Settings, tasks: &Supervi
             checks.push(check("addresses", Finding::skipped("not checked, because there is no site")));
         }
     }
-    checks.push(check("other hatcheries", others(client, &settings.identity.name).await));
-    let go = "a Go hatchery of the same name cannot be detected: make sure that none runs";
-    checks.push(check("Go hatchery", Finding::skipped(go)));
+    let [others, go] = hatcheries(client, &settings.identity.name).await;
+    checks.push(check("other hatcheries", others));
+    checks.push(check("Go hatchery", go));
     checks
 }
 
@@ -79,21 +80,46 @@ fn judge(view: &View, networks: &[Network], owner: &str) -> Finding {
     Finding::ok(seen)
 }
 
-async fn others(client: &Client, name: &str) -> Finding {
-    match company::others(client, name, "").await {
-        Ok(others) => match others.first() {
-            None => Finding::ok(format!("none of the name {name:?} has a session")),
-            Some(other) => Finding::warning(
-                format!(
-                    "one of the name {name:?} has a session: {}, from {}",
-                    other.instance,
-                    other.address.as_deref().unwrap_or("an unknown address")
-                ),
-                "if it is not the one that is meant, stop it; `run --standby` waits until it ends",
+/// Other hatcheries of that name, and Go hatcheries, which do not tell their names.
+async fn hatcheries(client: &Client, name: &str) -> [Finding; 2] {
+    match company::list(client, name).await {
+        Ok(listing) => [others(&listing.hatcheries, name), go_hatcheries(&listing.go)],
+        Err(error) => [
+            Finding::warning(
+                chain(&error),
+                "grant it, or make sure that no other one of this name runs; `run --standby` needs it",
             ),
-        },
-        Err(error) => Finding::warning(chain(&error), "make sure that no other one of this name runs"),
+            Finding::skipped("not checked: make sure that no Go hatchery of this name runs"),
+        ],
     }
+}
+
+fn others(hatcheries: &[Candidate], name: &str) -> Finding {
+    let Some(other) = hatcheries.first() else {
+        return Finding::ok(format!("none of the name {name:?} has a session"));
+    };
+    Finding::warning(
+        format!(
+            "one of the name {name:?} has a session: {}, from {}",
+            other.instance,
+            other.address.as_deref().unwrap_or("an unknown address")
+        ),
+        "if it is not the one that is meant, stop it; `run --standby` waits until it ends",
+    )
+}
+
+fn go_hatcheries(sessions: &[GoSession]) -> Finding {
+    let Some(session) = sessions.first() else {
+        return Finding::ok("no Go program has used vCenter as our user in the last 3 minutes");
+    };
+    Finding::warning(
+        format!(
+            "a Go program uses vCenter as our user: {}, from {}",
+            session.user_agent,
+            session.address.as_deref().unwrap_or("an unknown address")
+        ),
+        "a Go hatchery does not tell its name: if it is one of this name, stop it",
+    )
 }
 
 #[cfg(test)]

@@ -330,9 +330,12 @@ pub(super) const TABLE: &[Row] = &[
         shown: In(&["hands::guests::a_vm_is_made_ready_and_a_program_is_launched_once"]),
     },
     Row {
-        operation: "see another daemon of the same name",
-        calls: &["company::others"],
-        shown: In(&["hands::company::a_second_daemon_of_the_same_name_is_seen_until_it_goes"]),
+        operation: "see other daemons of the same name, and end their sessions",
+        calls: &["company::others", "company::list", "company::end"],
+        shown: In(&[
+            "hands::company::a_second_daemon_of_the_same_name_is_seen_until_it_goes",
+            "hands::company::the_session_of_a_silent_daemon_is_ended",
+        ]),
     },
     // Files of datastores.
     Row {

@@ -1,0 +1,269 @@
+//! One hatchery of a name acts: vCenter's list of sessions elects it, and a lease lets it act for as long as it leads.
+//!
+//! The rules are in [`rookery_fleet_vsphere::election`]; this asks, ends sessions of others, and tells the lease.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rookery_daemon::telemetry::chain;
+use rookery_daemon::{Clock, Lease};
+use rookery_fleet_vsphere::company::{self, Listing};
+use rookery_fleet_vsphere::election::LIST_AGE;
+use rookery_fleet_vsphere::{Candidacy, Candidate, CompanyError as ListError, Me, Standing, Verdict, elect};
+use rookery_vim_client::Client;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+use tracing::{error, info, warn};
+
+use super::StartError;
+use super::company::{CompanyError, Policy};
+
+/// How often a leader looks.
+const LOOK: Duration = Duration::from_secs(30);
+/// How often the others look, and a leader after a look that failed.
+const LOOK_AGAIN: Duration = Duration::from_secs(10);
+/// How long a look may take.
+const LOOK_TIME: Duration = Duration::from_secs(15);
+/// How long a call may take from the question whether it may be sent until it is.
+const SENDING: Duration = Duration::from_secs(15);
+/// Whoever could not look for this long ends: others may believe by now that it is gone.
+const BLIND: Duration = Duration::from_mins(2);
+
+/// Why a hatchery may not act any more.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum LeadershipLost {
+    /// Somebody else leads.
+    #[error(
+        "another hatchery of this name leads: instance {} at {}",
+        leader.instance,
+        leader.address.as_deref().unwrap_or("an unknown address")
+    )]
+    Follows {
+        /// Who leads.
+        leader: Box<Candidate>,
+    },
+    /// vCenter's sessions could not be listed.
+    #[error(
+        "vCenter's sessions could not be listed for {} s, so another hatchery of this name may lead",
+        since.as_secs()
+    )]
+    Unlisted {
+        /// For how long.
+        since: Duration,
+    },
+}
+
+/// Set once leadership is lost.
+pub(super) type Lost = Arc<OnceLock<LeadershipLost>>;
+
+/// How a hatchery came to act.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Won {
+    /// It was elected.
+    Elected,
+    /// The sessions are not shown to its user, so nobody keeps another one out.
+    Unseen,
+}
+
+/// A hatchery's part in the election of its name.
+#[derive(Debug)]
+pub(super) struct Election {
+    client: Client,
+    lease: Lease,
+    clock: Clock,
+    name: String,
+    instance: String,
+    candidacy: Candidacy,
+    first_login: Option<Timestamp>,
+    /// The login that the last look was made with.
+    login: u64,
+    /// When the last look that succeeded was asked for, since boot.
+    looked: Duration,
+    /// Whether any look succeeded.
+    has_looked: bool,
+    warned_of_go: bool,
+}
+
+impl Election {
+    pub(super) fn new(client: Client, lease: Lease, clock: Clock, name: &str, instance: &str) -> Self {
+        let looked = clock.since_boot();
+        Self {
+            client,
+            lease,
+            clock,
+            name: name.to_owned(),
+            instance: company::listed_instance(instance),
+            candidacy: Candidacy::default(),
+            first_login: None,
+            login: 0,
+            looked,
+            has_looked: false,
+            warned_of_go: false,
+        }
+    }
+
+    /// Waits until this hatchery leads, or may not know who does.
+    pub(super) async fn win(&mut self, policy: Policy, stop: &CancellationToken) -> Result<Won, StartError> {
+        let mut told = None;
+        loop {
+            let looked = tokio::select! {
+                biased;
+                () = stop.cancelled() => return Err(StartError::Stopped),
+                looked = self.look() => looked,
+            };
+            match looked {
+                Ok((Standing::Leads, _)) => return Ok(Won::Elected),
+                Ok((Standing::Waits, _)) => {
+                    info!("first in line; leading as soon as another look confirms it");
+                }
+                Ok((Standing::Follows, verdict)) => {
+                    if let Verdict::Follows { leader } = verdict {
+                        self.stand_behind(*leader, policy, &mut told)?;
+                    }
+                }
+                Err(ListError::Hidden) if !self.has_looked => return self.unseen(policy),
+                Err(error) if self.is_blind() => {
+                    return Err(
+                        CompanyError::Unlisted { name: self.name.clone(), source: Box::new(error) }.into()
+                    );
+                }
+                Err(error) => {
+                    warn!(error = %chain(&error), "vCenter's sessions cannot be listed; trying again");
+                }
+            }
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return Err(StartError::Stopped),
+                () = sleep(LOOK_AGAIN) => {}
+            }
+        }
+    }
+
+    fn stand_behind(
+        &self,
+        leader: Candidate,
+        policy: Policy,
+        told: &mut Option<String>,
+    ) -> Result<(), CompanyError> {
+        if policy == Policy::Refuse {
+            return Err(CompanyError::Other { name: self.name.clone(), other: Box::new(leader) });
+        }
+        if told.as_ref() != Some(&leader.instance) {
+            info!(leader = %leader.instance, "standing by: another hatchery of this name leads");
+            *told = Some(leader.instance);
+        }
+        Ok(())
+    }
+
+    /// Without the list nobody is elected: one that was told to stand by cannot.
+    fn unseen(&self, policy: Policy) -> Result<Won, StartError> {
+        let name = self.name.clone();
+        match policy {
+            Policy::Standby => Err(CompanyError::Unseen { name, source: Box::new(ListError::Hidden) }.into()),
+            Policy::Refuse => {
+                warn!(
+                    error = %chain(&ListError::Hidden),
+                    "nothing keeps another hatchery of this name out: make sure that there is none"
+                );
+                self.lease.lift();
+                Ok(Won::Unseen)
+            }
+        }
+    }
+
+    /// Looks again and again, and ends when this hatchery may not act any more; `over` is cancelled then.
+    pub(super) async fn keep(mut self, lost: Lost, over: CancellationToken, stop: CancellationToken) {
+        let mut pause = LOOK;
+        loop {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                () = self.client.logs_in_again(self.login) => {}
+                () = sleep(pause) => {}
+            }
+            let looked = tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                looked = self.look() => looked,
+            };
+            pause = if matches!(looked, Ok((Standing::Leads, _))) { LOOK } else { LOOK_AGAIN };
+            let why = match looked {
+                Ok((_, Verdict::Follows { leader })) => LeadershipLost::Follows { leader },
+                Ok((Standing::Leads | Standing::Waits | Standing::Follows, _)) => continue,
+                Err(error) if self.is_blind() => {
+                    error!(error = %chain(&error), "vCenter's sessions cannot be listed for too long");
+                    LeadershipLost::Unlisted { since: self.clock.since_boot().saturating_sub(self.looked) }
+                }
+                Err(error) => {
+                    warn!(error = %chain(&error), "vCenter's sessions cannot be listed; trying again");
+                    continue;
+                }
+            };
+            self.lease.revoke();
+            error!(why = %why, "this hatchery does not lead any more");
+            lost.set(why).ok();
+            over.cancel();
+            return;
+        }
+    }
+
+    fn is_blind(&self) -> bool {
+        self.clock.since_boot().saturating_sub(self.looked) > BLIND
+    }
+
+    /// One look, and what follows from it for the lease. Sessions that stand in the way are ended before it counts.
+    async fn look(&mut self) -> Result<(Standing, Verdict), ListError> {
+        let asked = self.clock.since_boot();
+        // Whoever slept through this may have been replaced, and what it remembers is old: a list does not bring it back.
+        if self.has_looked && self.is_blind() {
+            return Err(ListError::Overdue);
+        }
+        let looked = timeout(LOOK_TIME, self.ask()).await.unwrap_or(Err(ListError::TimedOut(LOOK_TIME)));
+        let current = self.client.login().map_or(self.login, |(login, _)| login);
+        self.login = looked.as_ref().map_or(current, |(listing, _)| listing.login);
+        let (listing, verdict) = looked?;
+        self.warn_of_go(&listing);
+        (self.looked, self.has_looked) = (asked, true);
+        let standing = self.candidacy.look(listing.login, asked, &verdict);
+        match standing {
+            Standing::Leads => self.lease.grant(listing.login, asked + LIST_AGE.saturating_sub(SENDING)),
+            Standing::Waits | Standing::Follows => self.lease.suspend(),
+        }
+        Ok((standing, verdict))
+    }
+
+    async fn ask(&mut self) -> Result<(Listing, Verdict), ListError> {
+        let listing = company::list(&self.client, &self.name).await?;
+        let own = listing.hatcheries.iter().find(|session| session.key == listing.key);
+        self.first_login = self.first_login.or(own.and_then(|session| session.login));
+        let me = Me { instance: &self.instance, key: &listing.key.0, first_login: self.first_login };
+        let verdict = elect(&listing.hatcheries, me, listing.now).ok_or(ListError::Hidden)?;
+        if let Verdict::Leads { end, .. } = &verdict {
+            for session in end {
+                let of = listing.hatcheries.iter().find(|candidate| candidate.key == *session);
+                let instance = of.map_or("", |candidate| candidate.instance.as_str());
+                info!(instance, "ending the session of an earlier hatchery of this name");
+                company::end(&self.client, session).await?;
+            }
+        }
+        Ok((listing, verdict))
+    }
+
+    /// A Go hatchery does not tell its name, and does not look for others.
+    fn warn_of_go(&mut self, listing: &Listing) {
+        let Some(first) = listing.go.first() else {
+            self.warned_of_go = false;
+            return;
+        };
+        if !std::mem::replace(&mut self.warned_of_go, true) {
+            let address = first.address.as_deref().unwrap_or("unknown");
+            warn!(
+                address,
+                user_agent = first.user_agent,
+                sessions = listing.go.len(),
+                "a Go program uses vCenter as our user: if it is a Go hatchery of this name, stop it"
+            );
+        }
+    }
+}
