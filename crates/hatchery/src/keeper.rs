@@ -13,6 +13,7 @@ mod absorb;
 mod begin;
 mod doubts;
 mod holding;
+mod launches;
 mod look;
 mod message;
 mod news;
@@ -129,6 +130,7 @@ impl Keeper {
     fn plan(&mut self, wanted: &Wanted) -> Plan {
         let now = self.crew.clock.now();
         self.state.look(self.observer.view(now), now);
+        self.let_launch(wanted);
         for missing in self.state.find_demands(&wanted.rules) {
             self.read_model(missing);
         }

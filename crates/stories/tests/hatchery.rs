@@ -25,6 +25,7 @@ mod hatchery {
     mod metrics;
     mod models;
     mod pages;
+    mod pressure;
     mod protocol;
     mod readiness;
     mod registrations;
