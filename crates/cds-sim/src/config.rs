@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::job::ModelType;
+use crate::load::Capacity;
 
 /// Everything that is decided before the simulator starts. Files may hold it as TOML or JSON.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -30,6 +31,8 @@ pub struct Config {
     pub binaries: Vec<String>,
     /// How long things last.
     pub times: Times,
+    /// How much the server bears. None: whatever comes.
+    pub capacity: Option<Capacity>,
     /// At which release a job of the second protocol fails.
     pub releases_before_failure: u32,
     /// Whether a connection ends with its answer. CDS itself keeps connections; what stands before it may not.
@@ -56,6 +59,7 @@ impl Default for Config {
             cdn: Cdn::default(),
             binaries: vec!["git".to_owned(), "gpg".to_owned()],
             times: Times::default(),
+            capacity: None,
             releases_before_failure: 5,
             close_connections: false,
             remembered_requests: 10_000,

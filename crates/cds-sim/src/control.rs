@@ -10,6 +10,7 @@
 //! | `PUT /control/models`, `PUT /control/code-models` | adds or replaces a model |
 //! | `PUT /control/builtin`, `PUT /control/hatcheries` | adds or replaces a consumer |
 //! | `POST /control/faults`, `DELETE /control/faults` | trouble |
+//! | `PUT /control/capacity` `{"service-milliseconds": 250}`, `DELETE /control/capacity` | a server that bears only so much |
 //! | `POST /control/time` `{"advance-seconds": 90}` | lets time pass |
 //! | `POST /control/sessions/expire`, `POST /control/restart` `{"keep-sessions": true}` | ends sessions, connections |
 //! | `POST /control/sockets/drop`, `…/close`, `…/freeze`, `…/thaw` | websockets |
@@ -26,8 +27,9 @@ use crate::config::{BuiltinConsumer, CodeModel, HatcheryConsumer, Model};
 use crate::faults::Fault;
 use crate::io::{Effect, Reply};
 use crate::job::{NewJob, Status};
+use crate::load::Capacity;
 use crate::world::World;
-use crate::{due, sockets};
+use crate::{due, load, sockets};
 
 /// What can be asked of the simulator. Every answer is JSON.
 #[derive(Debug, Clone)]
@@ -56,6 +58,8 @@ pub enum Control {
     PutHatchery(HatcheryConsumer),
     /// Some calls get into trouble from now on.
     AddFault(Fault),
+    /// How much the server bears from now on; none: whatever comes.
+    SetCapacity(Option<Capacity>),
     /// No call gets into trouble any more; how many did: `{"met": …}`.
     ClearFaults,
     /// Time passes.
@@ -128,6 +132,10 @@ pub(crate) fn handle(world: &mut World, control: Control) -> Reply {
             world.faults.add(fault);
             answer(&done)
         }
+        Control::SetCapacity(capacity) => {
+            world.state.config.capacity = capacity;
+            answer(&done)
+        }
         Control::ClearFaults => {
             let met = world.faults.clear();
             answer(&json!({ "met": met }))
@@ -137,13 +145,7 @@ pub(crate) fn handle(world: &mut World, control: Control) -> Reply {
             world.state.sessions.clear();
             answer(&done)
         }
-        Control::Restart { keep_sessions } => {
-            if !keep_sessions {
-                world.state.sessions.clear();
-            }
-            cut(world);
-            answer(&done)
-        }
+        Control::Restart { keep_sessions } => restart(world, keep_sessions),
         Control::DropSockets { politely } => {
             sockets::close_all(world, politely);
             answer(&done)
@@ -176,6 +178,14 @@ fn stop(world: &mut World, id: &str) -> Reply {
     }
 }
 
+fn restart(world: &mut World, keep_sessions: bool) -> Reply {
+    if !keep_sessions {
+        world.state.sessions.clear();
+    }
+    cut(world);
+    answer(&json!({}))
+}
+
 fn advance(world: &mut World, by: SignedDuration) -> Reply {
     if !(SignedDuration::ZERO..=LONGEST).contains(&by) {
         return refuse(400, "time can pass forwards, and a year at once at most");
@@ -192,6 +202,7 @@ fn cut(world: &mut World) {
     for (_, id) in std::mem::take(&mut world.held).into_keys() {
         world.reply(id, Reply::cut());
     }
+    load::clear(world);
     world.effect(Effect::CutConnections);
 }
 

@@ -3,14 +3,16 @@
 use jiff::Timestamp;
 
 use crate::job::{Protocol, Status};
-use crate::workers;
 use crate::world::{World, later};
+use crate::{load, workers};
 
 /// What is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
     /// An answer that was held back.
     Reply,
+    /// The turn of a call.
+    Turn,
     /// A job that nobody took.
     Waited,
     /// A job whose worker never came.
@@ -43,6 +45,7 @@ pub(crate) fn next(world: &World) -> Option<Timestamp> {
 fn earliest(world: &World) -> Option<(Timestamp, Due, &str)> {
     let times = &world.state.config.times;
     let replies = world.held.first_key_value().map(|((at, _), _)| (*at, Due::Reply, ""));
+    let turns = world.pending.first_key_value().map(|((at, _), _)| (*at, Due::Turn, ""));
     let jobs = world.state.jobs.values().filter(|job| job.is_for(Protocol::V2));
     let jobs = jobs.filter_map(|job| match job.status {
         Status::Waiting => Some((later(job.queued, times.waiting), Due::Waited, job.id.as_str())),
@@ -63,7 +66,7 @@ fn earliest(world: &World) -> Option<(Timestamp, Due, &str)> {
             (at, Due::Deleted, worker.id.as_str())
         }
     });
-    replies.into_iter().chain(jobs).chain(workers).min()
+    replies.into_iter().chain(turns).chain(jobs).chain(workers).min()
 }
 
 fn happen(world: &mut World, due: Due, id: &str) {
@@ -73,6 +76,7 @@ fn happen(world: &mut World, due: Due, id: &str) {
                 world.reply(id, reply);
             }
         }
+        Due::Turn => load::serve_next(world),
         Due::Waited => world.end(id, Status::Fail, "no hatchery took the job in time"),
         Due::Scheduled => {
             if let Some(job) = world.state.jobs.get_mut(id) {

@@ -12,13 +12,14 @@ use crate::config::{Config, SHARED};
 use crate::faults::Faults;
 use crate::io::{Effect, Input, Notice, Output, Reply, Request, RequestId, SocketId};
 use crate::job::{Job, NewJob, Protocol, Status};
+use crate::load::Pending;
 use crate::models::Row;
 use crate::random::Random;
 use crate::record::{Entry, Record};
 use crate::sockets::Socket;
 use crate::token::SigningKey;
 use crate::workers::Worker;
-use crate::{control, due, headers, route, sockets};
+use crate::{control, due, headers, load, route, sockets};
 
 /// A CDS API and all that it knows.
 #[derive(Debug)]
@@ -34,6 +35,10 @@ pub struct World {
     pub(crate) record: Record,
     /// Answers that a fault holds back.
     pub(crate) held: BTreeMap<(Timestamp, RequestId), Reply>,
+    /// Calls whose turn has not come, where the server bears only so much.
+    pub(crate) pending: BTreeMap<(Timestamp, RequestId), Pending>,
+    /// When the last of them is done.
+    pub(crate) free_at: Timestamp,
     /// When it is. Only a step changes it, and it never goes back.
     pub(crate) now: Timestamp,
     last_socket: u64,
@@ -113,6 +118,8 @@ impl World {
             sockets: BTreeMap::new(),
             sockets_frozen: false,
             held: BTreeMap::new(),
+            pending: BTreeMap::new(),
+            free_at: now,
             now,
             last_socket: 0,
             replies: Vec::new(),
@@ -131,7 +138,7 @@ impl World {
     pub fn step(&mut self, now: Timestamp, input: Input) -> Output {
         due::pass_until(self, now);
         match input {
-            Input::Request(id, request) => self.serve(id, &request),
+            Input::Request(id, request) => self.serve(id, request),
             Input::Control(id, control) => {
                 let reply = control::handle(self, control);
                 self.replies.push((id, reply));
@@ -149,12 +156,20 @@ impl World {
         }
     }
 
-    fn serve(&mut self, id: RequestId, request: &Request) {
-        if control::http::is_for(request) {
-            let reply = control::http::serve(self, request);
+    fn serve(&mut self, id: RequestId, request: Request) {
+        if control::http::is_for(&request) {
+            let reply = control::http::serve(self, &request);
             self.replies.push((id, reply));
             return;
         }
+        match self.state.config.capacity {
+            // A websocket costs the server nothing worth mentioning.
+            Some(capacity) if !request.path.ends_with("/ws") => load::enqueue(self, capacity, id, request),
+            Some(_) | None => self.answer(id, &request),
+        }
+    }
+
+    pub(crate) fn answer(&mut self, id: RequestId, request: &Request) {
         let request_id = match request.header("request-id") {
             Some(given) if crate::random::is_uuid(given) => given.to_owned(),
             _ => self.state.random.uuid(),

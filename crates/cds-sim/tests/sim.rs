@@ -11,6 +11,7 @@ mod sim {
     mod end_to_end;
     mod faults;
     mod kit;
+    mod load;
     mod models;
     mod played;
     mod random;

@@ -14,13 +14,14 @@ use rookery_dial::{Dial, Http, HttpError, read_whole, whole};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tracing::debug;
 
 use crate::address::ApiAddress;
 use crate::class::{changes_something, class};
 use crate::error::CdsError;
 use crate::json;
+use crate::pace::CallTimes;
 
 /// A queue of thousands of jobs with all of their parameters fits.
 const MAX_ANSWER: usize = 32 << 20;
@@ -40,6 +41,7 @@ pub(crate) struct Api {
     pub(crate) lease: Lease,
     pub(crate) request_timeout: Duration,
     pub(crate) requests: Tally,
+    pub(crate) times: CallTimes,
     /// How many seconds its clock is ahead of ours, as its last answer told.
     pub(crate) ahead: AtomicI64,
 }
@@ -135,8 +137,8 @@ impl Api {
         request_timeout: Duration,
     ) -> Self {
         let http = Http::new(address.endpoint(), Arc::clone(&dial), user_agent);
-        let (requests, ahead) = (Tally::default(), AtomicI64::default());
-        Self { address, dial, http, clock, lease, request_timeout, requests, ahead }
+        let (requests, times, ahead) = (Tally::default(), CallTimes::default(), AtomicI64::default());
+        Self { address, dial, http, clock, lease, request_timeout, requests, times, ahead }
     }
 
     /// What time it is by the clock of the API.
@@ -148,7 +150,9 @@ impl Api {
 
     /// Sends a request once.
     pub(crate) async fn send(&self, call: &Call, token: Option<&SecretString>) -> Result<Answer, CdsError> {
+        let begun = Instant::now();
         let outcome = self.send_uncounted(call, token).await;
+        self.times.ended(begun);
         let how = outcome.as_ref().map_or_else(CdsError::as_str, |_| "done");
         self.requests.count(class(&call.method, &call.path), how);
         outcome

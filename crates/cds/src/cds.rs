@@ -13,6 +13,7 @@ use secrecy::SecretString;
 use crate::address::ApiAddress;
 use crate::api::Api;
 use crate::identity::Identity;
+use crate::pace::CallTimes;
 use crate::session::Session;
 use crate::v1::V1;
 use crate::v2::V2;
@@ -69,6 +70,11 @@ impl Cds {
     /// [`CdsError::as_str`]: crate::CdsError::as_str
     pub fn requests(&self) -> &Tally {
         &self.api.requests
+    }
+
+    /// How long the latest calls took.
+    pub fn call_times(&self) -> &CallTimes {
+        &self.api.times
     }
 
     /// What time it is by the clock of CDS, as its last answer told; by ours before the first.

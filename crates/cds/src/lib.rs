@@ -17,6 +17,7 @@ mod job;
 mod json;
 mod key;
 mod monitoring;
+mod pace;
 mod path;
 mod session;
 mod settle;
@@ -34,6 +35,7 @@ pub use identity::{Identity, MODEL_TYPE};
 pub use job::{InvalidJobId, JobId, JobStatus, V1JobId, V2JobId};
 pub use key::{HatcheryKey, InvalidKey};
 pub use monitoring::{Line, LineStatus, MonitoringStatus};
+pub use pace::{CallTime, CallTimes};
 pub use token::{Assignment, ModelRef, TokenError, WorkerClaims, worker_token};
 pub use v1::{
     BookedBy, Group, ModelSecret, RegionFilter, Requirement, RequirementKind, Service, SpawnInfo, V1, V1Job,

@@ -173,6 +173,15 @@ impl Crew {
         answer.await.ok()?
     }
 
+    /// Waits until CDS bears another worker that turns to it.
+    async fn may_launch(&self, worker: &str) {
+        let (reply, answer) = oneshot::channel();
+        // Without an answer everything is ending.
+        if self.keeper.send(Message::ReadyToLaunch(worker.to_owned(), reply)).await.is_ok() {
+            answer.await.ok();
+        }
+    }
+
     fn with_random<T>(&self, draw: impl FnOnce(&mut StdRng) -> T) -> T {
         draw(&mut self.random.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -14,6 +14,7 @@ mod adopting;
 mod begin;
 mod doubts;
 mod holding;
+mod launches;
 mod look;
 mod message;
 mod news;
@@ -132,6 +133,7 @@ impl Keeper {
     fn plan(&mut self, wanted: &Wanted) -> Plan {
         let now = self.crew.clock.now();
         self.state.look(self.observer.view(now), now);
+        self.let_launch(wanted);
         for missing in self.state.find_demands(&wanted.rules) {
             self.read_model(missing);
         }

@@ -17,6 +17,7 @@ pub mod launch;
 pub mod metrics;
 pub mod model;
 pub mod plan;
+pub mod pressure;
 pub mod queue;
 pub mod report;
 pub mod resolve;

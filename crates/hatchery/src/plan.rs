@@ -4,6 +4,7 @@
 //! One pass plans for people first: jobs, then models to register, then warm machines, then what can go. Each step
 //! takes from the same ledger, so that two of them cannot take the last slot or the last address.
 
+mod abandoned;
 mod adopt;
 mod company;
 mod register;
@@ -85,6 +86,12 @@ pub struct Observed<'o> {
     pub room_at: Option<Timestamp>,
     /// Until when nothing new is started, because vCenter refused something for want of room.
     pub full_until: Option<Timestamp>,
+    /// Machines that are off and whose jobs were given back, if they still waited for them.
+    pub off_duty: &'o BTreeSet<MachineId>,
+    /// Workers that CDS has shown at work.
+    pub took_job: &'o BTreeSet<String>,
+    /// How many workers may be starting at once, if CDS bears fewer than the settings allow.
+    pub allowed_by_cds: Option<u32>,
     /// Whether the pool is being asked: what wants room waits for the answer.
     pub room_is_asked: bool,
     /// Whether clones from before our start have ended or shown their marks.
@@ -157,6 +164,8 @@ pub struct Plan {
     pub hold: Vec<(MachineId, Hold)>,
     /// Machines that may have to be kept: how their jobs have ended is to be asked.
     pub examine: Vec<MachineId>,
+    /// Machines that went off, whose jobs may still wait for them.
+    pub abandoned: Vec<MachineId>,
     /// Workers that have no machine.
     pub disable: Vec<String>,
     /// Who is watched for having no machine.
@@ -184,6 +193,7 @@ pub fn plan(observed: &Observed<'_>, desired: &Desired<'_>, random: &mut StdRng)
     pass.register_models();
     pass.keep_warm();
     pass.find_orphans();
+    pass.find_abandoned();
     pass.sweep();
     pass.retire_templates();
     pass.plan.ledger = pass.ledger;
@@ -266,6 +276,12 @@ impl<'p> Pass<'p> {
             || self.seen.doomed.contains_key(&machine.id)
             || self.seen.avoided.contains(&machine.id)
             || self.seen.view.is_gone(&machine.id)
+    }
+
+    /// Whether CDS bears another worker that starts.
+    fn is_borne_by_cds(&self) -> Result<(), Why> {
+        let allowed = self.seen.allowed_by_cds.filter(|allowed| self.ledger.starting >= *allowed);
+        allowed.map_or(Ok(()), |allowed| Err(Why::SlowCds { allowed }))
     }
 
     /// Until when nothing new is started, because vCenter refused something for want of room.

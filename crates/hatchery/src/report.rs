@@ -12,6 +12,7 @@ mod workers;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use rookery_cds::JobId;
@@ -117,6 +118,21 @@ pub struct Report {
     pub unseen_makes: usize,
     /// Models that failed and are left alone for a while.
     pub resting: usize,
+    /// How CDS is doing.
+    pub launches: Launches,
+}
+
+/// How many workers turn to CDS, and how many may.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Launches {
+    /// Workers between launch and registration.
+    pub under_way: usize,
+    /// How many may be.
+    pub allowed: u32,
+    /// The same, if that is less than the settings allow.
+    pub reduced: Option<u32>,
+    /// The median of the last ten calls, if there were so many.
+    pub median_call: Option<Duration>,
 }
 
 /// Why a job waits.
@@ -206,13 +222,27 @@ impl Report {
             works: state.flights.iter().map(|flight| metric_word(&flight.work)).collect(),
             unseen_makes: unseen_makes(state),
             resting: state.setbacks.len(),
+            launches: launches(state, wanted),
         }
     }
 }
 
+fn launches(state: &State, wanted: &Wanted) -> Launches {
+    let (pressure, limit) = (&state.pressure, wanted.limits.starting);
+    Launches {
+        under_way: pressure.launching(),
+        allowed: pressure.allowed(limit),
+        reduced: pressure.reduced(limit),
+        median_call: pressure.median_call(),
+    }
+}
+
 fn under_way(state: &State) -> BTreeMap<JobId, String> {
-    let told =
-        |flight: &Flight| Some((flight.job()?.clone(), format!("{} {}", word(&flight.work), flight.name)));
+    let told = |flight: &Flight| {
+        let held_back = state.held_back(&flight.name);
+        let held_back = held_back.map(|why| format!(", ready; {why}")).unwrap_or_default();
+        Some((flight.job()?.clone(), format!("{} {}{held_back}", word(&flight.work), flight.name)))
+    };
     state.flights.iter().filter_map(told).collect()
 }
 

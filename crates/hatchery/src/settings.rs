@@ -186,6 +186,7 @@ fn check(mut ours: Section<'_, '_>, log: Log) -> Option<Settings> {
     let warm = warm::warm(&mut ours, &sized.flavors);
     let models = models::models(&mut ours);
     let cleaning = cleaning::cleaning(&mut ours);
+    let adapts_to_cds = ours.flag("adaptToCDS").unwrap_or(true);
     ours.end();
     Some(Settings {
         identity: identity?,
@@ -193,7 +194,7 @@ fn check(mut ours: Section<'_, '_>, log: Log) -> Option<Settings> {
         api: api?,
         cdn,
         queue: provision.queue,
-        limits: Limits { cpus: sized.cpus, memory_mb: sized.memory_mb, ..provision.limits },
+        limits: Limits { cpus: sized.cpus, memory_mb: sized.memory_mb, adapts_to_cds, ..provision.limits },
         worker: provision.worker,
         vcenter: vcenter?,
         addresses,

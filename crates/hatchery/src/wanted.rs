@@ -27,6 +27,8 @@ pub struct Wanted {
     pub rules: Rules,
     /// How much there may be.
     pub limits: Limits,
+    /// Whether fewer workers start at once while CDS is slow.
+    pub adapts_to_cds: bool,
     /// How many models may be registered at once.
     pub registering: Option<u32>,
     /// How often models to register are looked for.
@@ -87,6 +89,7 @@ impl Wanted {
                 memory_mb: limits.memory_mb.map(u64::from),
                 keep_smaller: settings.flavors.keep_smaller,
             },
+            adapts_to_cds: limits.adapts_to_cds,
             registering: limits.registering,
             register_every: queue.register_every,
             slow_spawn: queue.slow_spawn,

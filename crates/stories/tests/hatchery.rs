@@ -28,6 +28,7 @@ mod hatchery {
     mod models;
     mod overlay;
     mod pages;
+    mod pressure;
     mod protocol;
     mod rate;
     mod readiness;

@@ -44,6 +44,8 @@ fn read(request: &Request) -> Result<Control, Reply> {
         ("PUT", "hatcheries") => body(request).map(Control::PutHatchery),
         ("POST", "faults") => body(request).map(Control::AddFault),
         ("DELETE", "faults") => Ok(Control::ClearFaults),
+        ("PUT", "capacity") => body(request).map(Some).map(Control::SetCapacity),
+        ("DELETE", "capacity") => Ok(Control::SetCapacity(None)),
         ("POST", "time") => {
             body(request).map(|pass: Pass| Control::Advance(SignedDuration::from_secs(pass.advance_seconds)))
         }

@@ -12,7 +12,7 @@ use rookery_fleet_vsphere::ActError;
 use tokio::time::sleep;
 use tracing::{debug, info, warn};
 
-use super::{Crew, Ending};
+use super::{Crew, Ending, Failure};
 use crate::model::{Guest, Runs};
 
 /// How long a start may take in all. CDS gives a V2 job to somebody else after ten minutes.
@@ -247,6 +247,25 @@ impl Crew {
             }
         }
         Ending::Done
+    }
+
+    /// Gives the job of a machine that went off back, if it still waits for a worker. One that its worker has taken may have
+    /// ended well, and CDS may not have stored that yet.
+    pub async fn free_abandoned(&self, job: &JobId, worker: &str, machine: &MachineId) -> Ending {
+        let failed = |error: String| Ending::Failed(Failure { error, ..Failure::default() });
+        match self.hands.is_off(machine).await {
+            Ok(true) => {}
+            Ok(false) => return failed("the machine is on".to_owned()),
+            Err(error) => return failed(chain(&error)),
+        }
+        match self.surely_release(job, &Attempt { worker, machine: None }, async {}).await {
+            Some(true) => {
+                info!(%job, worker, "machine went off before its worker took the job; the job is queued again");
+                Ending::Done
+            }
+            Some(false) => Ending::Done,
+            None => failed("CDS does not say whose the job is".to_owned()),
+        }
     }
 
     /// Tells the people who wait for a job why it waits. V1 has no message for that; its own "unable to run this job" is

@@ -8,7 +8,7 @@
 //!  claim ─failed─► another place ─none─► give it back
 //!    or clone       │
 //!        ▼          ▼
-//!  start, wait until it is ready, launch ─failed─► stop the machine, doom it, give the job back
+//!  start, wait until it is ready and until CDS bears another worker, launch ─failed─► stop the machine, doom it, give the job back
 //! ```
 
 use std::future::Future;
@@ -164,6 +164,7 @@ impl Crew {
         }
         let ready = self.timed(Stage::Ready, self.hands.ready(machine, address, user)).await;
         ready.map_err(|error| doomed(chain(&error)))?;
+        self.may_launch(&spawn.name).await;
         let launch = async {
             let worker = self.worker(&spawn.name, &spawn.runs, For::Job(&spawn.job)).await?;
             self.start_worker(machine, user, &spawn.runs, &worker).await

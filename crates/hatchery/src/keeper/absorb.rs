@@ -65,6 +65,10 @@ impl Keeper {
                 state.fetched.insert(model, *read);
             }
             Message::Workers { begun, v1, v2 } => {
+                let (cds_now, limit) = (self.crew.cds.now(), self.wanted.borrow().limits.starting);
+                for workers in [&v1, &v2] {
+                    state.note_registrations(workers, cds_now, limit);
+                }
                 state.v1_workers = v1.iter().map(|worker| worker.name.clone()).collect();
                 state.absorb_workers(begun, v1.into_iter().chain(v2).collect());
                 let known = &state.workers;
@@ -89,7 +93,9 @@ impl Keeper {
             Message::AnotherPlace { flight, useless, spawn, reply } => {
                 drop(reply.send(self.another_place(flight, useless, &spawn)));
             }
+            Message::ReadyToLaunch(worker, reply) => state.gate.add(worker, reply),
             Message::Ended(flight, ending) => {
+                state.note_launch(flight, &ending);
                 if state.absorb_ending(flight, ending, now) {
                     self.wakes.workers();
                 }
@@ -132,8 +138,9 @@ impl Keeper {
         self.state.avoid(Some(useless), now, AVOIDED);
         let observer = &self.observer;
         let changed_at = |id: &_| observer.changed_at(id);
-        // The job is held: what the pool said last has to do.
-        let seen = Observed { room_is_asked: false, ..self.state.observed(&changed_at) };
+        // The job is held: what the pool said last has to do, and CDS is asked to bear it at the launch.
+        let seen =
+            Observed { room_is_asked: false, allowed_by_cds: None, ..self.state.observed(&changed_at) };
         let placed = place_again(&seen, &wanted.desired(), &mut self.random, spawn);
         let next = match &placed {
             Ok(placed) => Flight::of_spawn(placed),
@@ -199,6 +206,8 @@ impl State {
                             self.freed.push((of.clone(), Some(machine.clone())));
                         }
                     }
+                    // Its job was looked at, and given back if it still waited for this machine.
+                    (Work::Free { .. }, Some(machine)) => drop(self.off_duty.insert(machine.clone())),
                     (Work::Unclaim(of), machine) => {
                         self.leaks.push(Leak::HalfClaimed);
                         self.freed.push((of.clone(), machine.clone()));
@@ -271,6 +280,7 @@ impl State {
                 warn!(vm = %flight.name, error, "machine could not be changed; it is tried again after a while");
                 self.avoid(flight.machine.clone(), now, UNCHANGED);
             }
+            (Work::Free { .. }, _) => self.avoid(flight.machine.clone(), now, UNCHANGED),
             (_, Some(job)) if tried => self.count(&job.clone(), now),
             (_, Some(_)) => {}
             (_, None) => warn!(vm = %flight.name, error, "machine could not be made"),

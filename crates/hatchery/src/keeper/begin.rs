@@ -116,6 +116,9 @@ impl Keeper {
         for name in &plan.disable {
             self.disable(name);
         }
+        for machine in self.machines(&plan.abandoned) {
+            self.free_abandoned(&machine);
+        }
         if let Some(stop) = plan.sweep.stopped {
             debug!(why = %stop, "nothing is deleted in this pass");
         }
@@ -167,11 +170,7 @@ impl Keeper {
     /// been released and taken by us again meanwhile.
     fn free(&mut self, of: &Trace, machine: Option<&MachineId>) {
         let Ok(job) = of.job.parse::<JobId>() else { return };
-        let is_for = |other: &Machine| {
-            other.mark().is_some_and(|mark| mark.job_id == of.job && !serves_nobody(other, mark))
-        };
-        let served = self.state.view.notable().any(|other| Some(&other.id) != machine && is_for(other));
-        if served || self.state.flights.jobs().contains(&job) {
+        if self.is_served(&job, machine) {
             return;
         }
         let (crew, worker) = (self.crew.in_the_background(), of.worker.clone());
@@ -181,6 +180,33 @@ impl Keeper {
             let attempt = Attempt { worker: &worker, machine: machine.as_ref() };
             crew.free(&job, attempt).await
         });
+    }
+
+    /// Gives the job of a machine that went off back at once if it still waits for it: CDS offers it to nobody until then.
+    fn free_abandoned(&mut self, machine: &Machine) {
+        let Some(mark) = machine.mark() else { return };
+        let Ok(job) = mark.job_id.parse::<JobId>() else { return };
+        if self.is_served(&job, Some(&machine.id)) {
+            self.state.off_duty.insert(machine.id.clone());
+            return;
+        }
+        let (crew, id) =
+            (self.crew.in_the_background(), self.take_off(about(machine, Work::Free { job: job.clone() })));
+        let (worker, machine) = (machine.name.clone(), machine.id.clone());
+        self.fly("release of an abandoned job", id, async move {
+            crew.free_abandoned(&job, &worker, &machine).await
+        });
+    }
+
+    /// Whether somebody is at work for a job, beside that machine.
+    fn is_served(&self, job: &JobId, beside: Option<&MachineId>) -> bool {
+        let text = job.to_string();
+        let serves = |other: &Machine| {
+            let is_for = |mark: &Mark| mark.job_id == text && !serves_nobody(other, mark);
+            other.mark().is_some_and(is_for) && !self.state.off_duty.contains(&other.id)
+        };
+        self.state.view.notable().any(|other| Some(&other.id) != beside && serves(other))
+            || self.state.flights.jobs().contains(job)
     }
 
     fn disable(&mut self, name: &str) {
@@ -243,7 +269,9 @@ impl Keeper {
         let short = |one: &Waiting| {
             matches!(
                 one.why,
-                Why::Shortage(Shortage::Workers { .. } | Shortage::Starting { .. }) | Why::WorkersUnknown
+                Why::Shortage(Shortage::Workers { .. } | Shortage::Starting { .. })
+                    | Why::SlowCds { .. }
+                    | Why::WorkersUnknown
             )
         };
         if plan.waiting.iter().any(short) {

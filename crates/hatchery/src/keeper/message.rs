@@ -81,6 +81,8 @@ pub enum Message {
         /// The answer.
         reply: oneshot::Sender<Option<Spawn>>,
     },
+    /// The machine of a worker is ready. The answer comes when CDS bears the launch.
+    ReadyToLaunch(String, oneshot::Sender<()>),
     /// A piece of work has ended.
     Ended(FlightId, Ending),
     /// Settings were read again.

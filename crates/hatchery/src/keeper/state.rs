@@ -17,11 +17,13 @@ use rookery_fleet::{MachineId, View};
 use rookery_vim_client::PoolCapacity;
 
 use super::doubts::Doubts;
+use super::launches::Gate;
 use super::news::News;
 use crate::demand::{self, AsCodeRef, Rules};
 use crate::flight::{FlightId, Flights, Trace};
 use crate::metrics::Leak;
 use crate::plan::{Demand, Observed, Plan, Suspects};
+use crate::pressure::Pressure;
 use crate::queue::Queue;
 use crate::resolve::{Fetched, Known, Resolved, resolve};
 use crate::wanted::Wanted;
@@ -119,6 +121,15 @@ pub struct State {
     pub(super) ask_after: BTreeMap<MachineId, Timestamp>,
     /// What the users of jobs know.
     pub(super) news: News,
+    /// How CDS is doing.
+    pub pressure: Pressure,
+    /// How many workers may be starting, if CDS bears fewer than the settings allow.
+    pub allowed_by_cds: Option<u32>,
+    pub(super) gate: Gate,
+    /// Machines that are off and whose jobs were given back, if they still waited for them.
+    pub(super) off_duty: BTreeSet<MachineId>,
+    /// Workers that CDS has shown at work.
+    pub(super) took_job: BTreeSet<String>,
 }
 
 /// How much room the pool has.
@@ -156,6 +167,8 @@ impl State {
             self.doomed.retain(|id, _| known.contains_key(id));
             self.events.retain(|id, _| machines.contains(id));
             self.outcomes.retain(|id, _| machines.contains(id));
+            self.off_duty.retain(|id| machines.contains(id));
+            self.took_job.retain(|name| view.named(name).next().is_some());
             if self.disks.keys().any(|id| !machines.contains(id)) {
                 Arc::make_mut(&mut self.disks).retain(|id, _| machines.contains(id));
             }
@@ -263,6 +276,9 @@ impl State {
             room: self.room.told.as_ref(),
             room_at: self.room.at,
             full_until: self.full_until,
+            allowed_by_cds: self.allowed_by_cds,
+            off_duty: &self.off_duty,
+            took_job: &self.took_job,
             room_is_asked: self.needs_room(),
             addresses_settled: self.addresses_settled,
             disks: &self.disks,

@@ -16,7 +16,7 @@ use rookery_vim_client::{Bytes, Mhz, PoolCapacity, Share};
 
 use super::*;
 use crate::plan::Why;
-use crate::report::{Counts, Host, Report, WaitingLine, WorkerLine};
+use crate::report::{Counts, Host, Launches, Report, WaitingLine, WorkerLine};
 
 fn host() -> Host {
     Host {
@@ -117,6 +117,12 @@ fn report() -> Report {
             })
             .to_vec(),
         counts: Counts { queued: 2, ..Counts::default() },
+        launches: Launches {
+            under_way: 3,
+            allowed: 4,
+            reduced: Some(4),
+            median_call: Some(Duration::from_millis(1500)),
+        },
         waiting: BTreeMap::from([
             (first, waiting(&Why::Draining)),
             (second, waiting(&Why::NoAddress { total: 4 })),

@@ -67,8 +67,9 @@ pub(super) const LEAKS: [&str; 7] = [
 ];
 
 /// Why a job waits.
-pub(super) const WAITING: [&str; 32] = [
+pub(super) const WAITING: [&str; 33] = [
     "capacity",
+    "slow_cds",
     "address",
     "template",
     "back-off",

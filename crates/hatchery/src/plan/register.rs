@@ -128,6 +128,7 @@ impl Pass<'_> {
             None => Some(self.template_named(&model.model_virtual_machine.image)?),
         };
         let Some(source) = source else { return Ok(None) };
+        self.is_borne_by_cds()?;
         let footprint = footprint(None, source.hardware);
         admit_registration(&self.ledger, self.want.limits, most, self.seen.room, &footprint)
             .map_err(Why::Shortage)?;

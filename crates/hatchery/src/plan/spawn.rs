@@ -100,7 +100,9 @@ impl<'p> Pass<'p> {
     /// does one that is kept after its worker failed.
     fn served(&self) -> BTreeMap<String, String> {
         let over = |machine: &Machine| {
-            machine.power == Some(Power::Off) && self.seen.doomed.contains_key(&machine.id)
+            let given_up =
+                self.seen.doomed.contains_key(&machine.id) || self.seen.off_duty.contains(&machine.id);
+            machine.power == Some(Power::Off) && given_up
         };
         let owned = self.seen.view.owned(self.want.owner);
         let owned = owned.filter(|(machine, mark)| {
@@ -157,6 +159,7 @@ impl<'p> Pass<'p> {
             return Err(Why::RoomIsAsked);
         }
         self.is_full()?;
+        self.is_borne_by_cds()?;
         let template = self.template(runs);
         let hardware = template.as_ref().ok().and_then(|template| template.hardware);
         let warm = self.warm(runs, flavor.as_ref(), template.as_ref().ok().copied());

@@ -29,6 +29,11 @@ pub enum Why {
         /// Until when nothing new is started.
         until: Timestamp,
     },
+    /// CDS is slow, and would lose jobs if more workers turned to it.
+    SlowCds {
+        /// How many may start at once.
+        allowed: u32,
+    },
     /// No address is free.
     NoAddress {
         /// How many there are.
@@ -118,6 +123,7 @@ impl Why {
         match self {
             Self::Refused(refusal) => refusal.as_str(),
             Self::Shortage(_) | Self::Full { .. } => "capacity",
+            Self::SlowCds { .. } => "slow_cds",
             Self::NoAddress { .. } | Self::AddressesUnsettled => "address",
             Self::TemplateMissing { .. }
             | Self::TemplateAmbiguous { .. }
@@ -147,6 +153,7 @@ impl Why {
             | Self::InTheWay { owner: None, .. }
             | Self::Unusable { .. } => true,
             Self::Full { .. }
+            | Self::SlowCds { .. }
             | Self::NoAddress { .. }
             | Self::AddressesUnsettled
             | Self::TemplateBeingMade { .. }
@@ -169,6 +176,8 @@ impl fmt::Display for Why {
             Self::Full { until } => {
                 write!(f, "vCenter had no room for a machine; the next one is started after {until:.0}")
             }
+            Self::SlowCds { allowed: 1 } => f.write_str("CDS answers slowly: 1 worker at once"),
+            Self::SlowCds { allowed } => write!(f, "CDS answers slowly: {allowed} workers at once"),
             Self::NoAddress { total } => write!(f, "none of the {total} configured addresses is free"),
             Self::AddressesUnsettled => {
                 f.write_str("clones that were running when the hatchery started may still take addresses")

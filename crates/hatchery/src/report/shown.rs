@@ -40,6 +40,9 @@ pub struct Status {
     pub wishes: Vec<Wished>,
     /// Work under way.
     pub under_way: Vec<String>,
+    /// How many workers may start at once, if CDS is too slow for as many as the settings allow.
+    #[serde(default)]
+    pub allowed_by_cds: Option<u32>,
     /// Why nothing may be deleted.
     pub stopped: Option<String>,
     /// How far vCenter's clock is ahead of ours, in milliseconds.
@@ -113,6 +116,7 @@ impl Status {
             held: report.held.clone(),
             wishes: report.wishes.clone(),
             under_way: report.flights.clone(),
+            allowed_by_cds: report.launches.reduced,
             stopped: report.stopped.clone(),
             skew_ms: report.skew_ms.map(|skew| i64::try_from(skew).unwrap_or(i64::MAX)),
             troubles,

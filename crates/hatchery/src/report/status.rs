@@ -68,6 +68,9 @@ pub fn monitoring(
         let value = "could not be asked: it keeps nobody out".to_owned();
         lines.push(line(LineStatus::Warn, "ResourcePool", value));
     }
+    if let Some(allowed) = report.launches.reduced {
+        lines.push(line(LineStatus::Warn, "CDS", format!("answers slowly: {allowed} workers at once")));
+    }
     if let Some(stop) = &report.stopped {
         lines.push(line(LineStatus::Warn, "Cleaning", stop.clone()));
     }
@@ -173,6 +176,14 @@ mod tests {
         assert!(lines.contains(&("Workers".to_owned(), "0/unlimited".to_owned(), LineStatus::Ok)));
         let alarm = ("VirtualMachines".to_owned(), "Error listing".to_owned(), LineStatus::Alarm);
         assert!(lines.contains(&alarm), "{lines:?}");
+    }
+
+    #[test]
+    fn a_slow_cds_is_a_warning() {
+        let launches = super::super::Launches { reduced: Some(4), ..super::super::Launches::default() };
+        let lines = lines(&Report { launches, ..Report::default() }, &[]);
+        let value = "answers slowly: 4 workers at once".to_owned();
+        assert!(lines.contains(&("CDS".to_owned(), value, LineStatus::Warn)), "{lines:?}");
     }
 
     // While CDS was down the page said that all was well.

@@ -49,6 +49,8 @@ pub struct Limits {
     pub cpus: Option<u32>,
     /// Megabytes of memory of all our machines.
     pub memory_mb: Option<u32>,
+    /// Whether fewer workers start at once while CDS is slow.
+    pub adapts_to_cds: bool,
 }
 
 /// What workers are told.
@@ -162,6 +164,7 @@ fn limits(section: &mut Section<'_, '_>) -> Limits {
         registering: registering.number(),
         cpus: None,
         memory_mb: None,
+        adapts_to_cds: true,
     }
 }
 

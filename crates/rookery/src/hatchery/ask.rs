@@ -118,6 +118,9 @@ fn lines(status: &Status) -> String {
         ["machines".to_owned(), format!("{}, {view}", status.machines)],
         ["vCenter's clock".to_owned(), skew],
     ];
+    if let Some(allowed) = status.allowed_by_cds {
+        rows.push(["CDS".to_owned(), format!("answers slowly: {allowed} workers at once")]);
+    }
     if let Some(stopped) = &status.stopped {
         rows.push(["deletions".to_owned(), format!("stopped: {}", printable(stopped))]);
     }

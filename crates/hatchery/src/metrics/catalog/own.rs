@@ -8,6 +8,16 @@ use super::{Metric, counter, gauge, histogram};
 
 /// The metrics that only this hatchery has.
 pub static OWN: &[Metric] = &[
+    gauge(
+        "rookery_cds_call_seconds",
+        &[],
+        "The median of how long the last ten calls of CDS took. Missing until there were ten.",
+        |sight, out| {
+            if let Some(median) = sight.report.launches.median_call {
+                out.value(median);
+            }
+        },
+    ),
     counter(
         "rookery_cds_requests_total",
         &["route", "outcome"],
@@ -127,6 +137,15 @@ pub static OWN: &[Metric] = &[
         &[],
         "How long ago the last pass was made.",
         |sight, out| out.value(sight.now.duration_since(sight.report.at).unsigned_abs()),
+    ),
+    gauge("rookery_hatchery_launches", &[], "Workers between launch and registration.", |sight, out| {
+        out.value(sight.report.launches.under_way)
+    }),
+    gauge(
+        "rookery_hatchery_launches_allowed",
+        &[],
+        "How many workers may be between launch and registration: maxConcurrentProvisioning, or fewer while CDS is slow.",
+        |sight, out| out.value(sight.report.launches.allowed),
     ),
     counter(
         "rookery_hatchery_leaks_found_total",

@@ -319,3 +319,42 @@ fn a_job_whose_machine_is_kept_after_a_failure_gets_another_one() {
     assert_eq!(kept("", Power::Off), 1);
     assert_eq!(kept("", Power::On), 0, "somebody named it while its worker is on the way");
 }
+
+// CDS shows such a job as being scheduled until it is released, which happened when the machine was deleted.
+#[test]
+fn the_job_of_a_worker_that_went_off_before_it_was_seen_at_work_is_looked_at_once() {
+    let off = |name: &str| Machine { power: Some(Power::Off), ..worker(name, &v2_job(1)) };
+    let found = |machine: Machine, change: &dyn Fn(&mut World)| {
+        world([machine]).with(|world| change(world)).plan().abandoned
+    };
+    assert_eq!(found(off("w"), &|_| {}), [id("w")]);
+    assert_eq!(found(worker("w", &v2_job(1)), &|_| {}), [], "it is on");
+    let v1 = Machine { power: Some(Power::Off), ..worker("w", &v1_job(1)) };
+    assert_eq!(found(v1, &|_| {}), [], "a booking ends by itself");
+    let seen_at_work = |world: &mut World| world.took_job = BTreeSet::from(["w".to_owned()]);
+    assert_eq!(found(off("w"), &seen_at_work), []);
+    assert_eq!(found(off("w"), &|world| world.off_duty = BTreeSet::from([id("w")])), [], "it was looked at");
+    let doomed = |world: &mut World| world.doomed = BTreeMap::from([(id("w"), Doom::SpawnFailed)]);
+    assert_eq!(found(off("w"), &doomed), []);
+    assert_eq!(found(off("w"), &|world| world.view.complete = false), []);
+    let busy = |world: &mut World| world.fly(flight("w", Work::Free { job: v2_job(2) }));
+    assert_eq!(found(off("w"), &busy), [], "somebody is at work on it");
+    let theirs = Machine {
+        notes: Notes::Mark(Box::new(Mark { hatchery_name: "theirs".to_owned(), ..Mark::default() })),
+        ..off("w")
+    };
+    assert_eq!(found(theirs, &|_| {}), []);
+    let many: Vec<_> = (0..12).map(|number| off(&format!("w{number}"))).collect();
+    assert_eq!(world(many).plan().abandoned.len(), 10, "so many at once");
+}
+
+#[test]
+fn a_machine_whose_job_was_given_back_serves_it_no_more() {
+    let off = || Machine { power: Some(Power::Off), ..worker("w", &v2_job(1)) };
+    let served = world([off()]).with(|world| world.demands = vec![demand(1)]);
+    assert_eq!(served.why(), Some(Why::Served { machine: "w".to_owned() }));
+    let given_back = served.with(|world| {
+        world.off_duty.insert(id("w"));
+    });
+    assert_eq!(given_back.plan().spawns.len(), 1);
+}

@@ -144,6 +144,37 @@ fn a_vcenter_that_refused_for_want_of_room_is_left_alone_for_a_while() {
 }
 
 #[test]
+fn no_more_workers_start_than_a_slow_cds_bears() {
+    let slow = |allowed: u32, starting: u32| {
+        let world = waiting([]).with(|world| {
+            world.allowed_by_cds = Some(allowed);
+            for number in 0..starting {
+                let work =
+                    Work::Spawn { job: v2_job(100 + number), line: Line::V2, model: "debian".to_owned() };
+                world.fly(flight(&format!("w{number}"), work));
+            }
+        });
+        world.why()
+    };
+    for (allowed, starting, expected) in [
+        (4, 3, None),
+        (4, 4, Some("CDS answers slowly: 4 workers at once")),
+        (4, 9, Some("CDS answers slowly: 4 workers at once")),
+        (1, 0, None),
+        (1, 1, Some("CDS answers slowly: 1 worker at once")),
+    ] {
+        let why = slow(allowed, starting).map(|why| why.to_string());
+        assert_eq!(why.as_deref(), expected, "{starting} of {allowed}");
+    }
+    let many = world([]).with(|world| {
+        world.demands = (1..=6).map(demand).collect();
+        world.allowed_by_cds = Some(4);
+    });
+    let plan = many.plan();
+    assert_eq!((plan.spawns.len(), plan.waiting.len()), (4, 2), "those of one pass count, too");
+}
+
+#[test]
 fn a_larger_flavor_leaves_room_for_smaller_ones() {
     let large = Runs { sizes: Sizes { runs_on: "large".to_owned(), ..Sizes::default() }, ..runs("debian") };
     let world = world([]).with(|world| {

@@ -182,6 +182,12 @@ pub(super) const KEYS: &[Key] = &[
         "megabytes of memory of all our machines that are on; 0: no limit",
         |s| open(s.limits.memory_mb.unwrap_or(0)),
     )),
+    reloading(key(
+        "adaptToCDS",
+        "true",
+        "whether fewer workers start at once while CDS answers slowly",
+        |s| open(s.limits.adapts_to_cds),
+    )),
     reloading(mandatory(
         "flavors[].name",
         "name of a flavor, whatever its case; `[flavors.NAME]` is the same",

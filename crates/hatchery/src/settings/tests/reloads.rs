@@ -66,6 +66,7 @@ fn numbers_limits_flavors_credentials_and_log_level_reload() {
             "models[].password",
             "maxCpus",
             "maxMemoryMB",
+            "adaptToCDS",
             "flavors[].name",
             "flavors[].cpus",
             "flavors[].memoryMB",

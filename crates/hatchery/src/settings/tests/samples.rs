@@ -55,6 +55,7 @@ pub(super) const SAMPLES: &[Sample] = &[
     ("defaultWorkerModelsV2[].binaries", DEFAULT_MODEL, "git make"),
     ("maxCpus", "maxCpus = 64", "64"),
     ("maxMemoryMB", "maxMemoryMB = 131072", "131072"),
+    ("adaptToCDS", "adaptToCDS = false", "false"),
     ("flavors[].name", FLAVOR, "Small"),
     ("flavors[].cpus", FLAVOR, "2"),
     ("flavors[].memoryMB", FLAVOR, "4096"),

@@ -1,0 +1,103 @@
+//! Launching workers no faster than CDS bears it. What is allowed is decided by [`crate::pressure`].
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rookery_cds::{Worker, WorkerStatus};
+use rookery_fleet::Power;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::{Keeper, State};
+use crate::act::Ending;
+use crate::flight::{FlightId, Work};
+use crate::plan::Why;
+use crate::wanted::Wanted;
+
+/// Workers whose machines are ready, and that wait to be launched, in their order.
+#[derive(Debug, Default)]
+pub(super) struct Gate(VecDeque<Ready>);
+
+/// A worker that can be launched.
+#[derive(Debug)]
+struct Ready {
+    worker: String,
+    reply: oneshot::Sender<()>,
+}
+
+impl Gate {
+    pub(super) fn add(&mut self, worker: String, reply: oneshot::Sender<()>) {
+        self.0.push_back(Ready { worker, reply });
+    }
+
+    /// Whether a worker waits here.
+    pub(super) fn has(&self, worker: &str) -> bool {
+        self.0.iter().any(|ready| ready.worker == worker)
+    }
+}
+
+impl Keeper {
+    /// Takes in how CDS is doing, and lets as many workers be launched as it bears.
+    pub(super) fn let_launch(&mut self, wanted: &Wanted) {
+        let calls = self.crew.cds.call_times().take();
+        let (state, limit, now) = (&mut self.state, wanted.limits.starting, Instant::now());
+        if wanted.adapts_to_cds {
+            for call in calls {
+                state.pressure.called(call.begun, call.took, limit);
+            }
+        } else {
+            state.pressure.lift();
+        }
+        let view = &state.view;
+        let is_off = |worker: &str| {
+            let mut named = view.named(worker).peekable();
+            named.peek().is_some() && named.all(|machine| machine.power == Some(Power::Off))
+        };
+        state.pressure.pass(now, &is_off);
+        // Whoever does not wait any more has run out of time.
+        state.gate.0.retain(|ready| !ready.reply.is_closed());
+        state.allowed_by_cds = state.pressure.reduced(limit);
+        while !wanted.adapts_to_cds || state.pressure.may_launch(limit) {
+            let Some(Ready { worker, reply }) = state.gate.0.pop_front() else { return };
+            if reply.send(()).is_ok() {
+                state.pressure.launches(&worker);
+            }
+        }
+    }
+}
+
+impl State {
+    /// How the start of a worker has ended: it was launched, or never will be.
+    pub(super) fn note_launch(&mut self, id: FlightId, ending: &Ending) {
+        let Some(flight) = self.flights.get_mut(id) else { return };
+        if !matches!(flight.work, Work::Spawn { .. }) {
+            return;
+        }
+        match ending {
+            Ending::Done => self.pressure.launched(&flight.name, Instant::now()),
+            Ending::Lost | Ending::NotHeld { .. } | Ending::Unprepared { .. } | Ending::Failed(_) => {
+                self.pressure.gave_up(&flight.name);
+            }
+        }
+    }
+
+    /// Why a worker is not launched although its machine is ready.
+    pub fn held_back(&self, worker: &str) -> Option<Why> {
+        let allowed = self.allowed_by_cds.filter(|_| self.gate.has(worker))?;
+        Some(Why::SlowCds { allowed })
+    }
+
+    /// CDS has listed these workers; `now` is by its clock.
+    pub(super) fn note_registrations(&mut self, workers: &[Worker], now: Timestamp, limit: u32) {
+        let seen = Instant::now();
+        for worker in workers {
+            let heard = worker.last_beat.map(|beat| now.duration_since(beat));
+            let heard = heard.and_then(|ago| Duration::try_from(ago).ok()).unwrap_or_default();
+            self.pressure.registered(&worker.name, seen, heard, limit);
+            if worker.status == WorkerStatus::Building {
+                self.took_job.insert(worker.name.clone());
+            }
+        }
+    }
+}
