@@ -343,6 +343,7 @@ fn interrupted(flight: &Flight) -> Option<Unfinished> {
         | Work::Unclaim(_)
         | Work::Keep(_)
         | Work::Delete(_)
+        | Work::Adopt { .. }
         | Work::Free { .. } => return None,
     };
     let (name, address) = (flight.name.clone(), flight.address);

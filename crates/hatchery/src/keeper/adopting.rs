@@ -40,6 +40,7 @@ impl Keeper {
             let ending = crew.adopt(&adoption).await;
             let told = match &ending {
                 Ending::Failed(failure) => Err(failure.error.clone()),
+                Ending::CutOff => Err("it was cut off in the middle".to_owned()),
                 Ending::Done | Ending::Lost | Ending::NotHeld { .. } | Ending::Unprepared { .. } => Ok(format!(
                     "{} of hatchery {} is called {} now; a new template of {} is made, and the old one is deleted \
                      when nothing hangs on it",

@@ -76,9 +76,11 @@ impl State {
         }
         match ending {
             Ending::Done => self.pressure.launched(&flight.name, Instant::now()),
-            Ending::Lost | Ending::NotHeld { .. } | Ending::Unprepared { .. } | Ending::Failed(_) => {
-                self.pressure.gave_up(&flight.name);
-            }
+            Ending::Lost
+            | Ending::NotHeld { .. }
+            | Ending::Unprepared { .. }
+            | Ending::Failed(_)
+            | Ending::CutOff => self.pressure.gave_up(&flight.name),
         }
     }
 
