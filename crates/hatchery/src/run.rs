@@ -96,6 +96,20 @@ pub struct Running {
     supervisor: Supervisor,
 }
 
+/// Why a hatchery that runs cannot go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Ended {
+    /// CDS does not take its heartbeats any more.
+    #[error("CDS does not take this hatchery's heartbeats any more; it must be started anew")]
+    Unwanted,
+    /// A task that it cannot do without has ended.
+    #[error("a part of the hatchery has failed ({task}); it must be started anew")]
+    Broken {
+        /// Which one.
+        task: &'static str,
+    },
+}
+
 /// Why a hatchery does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -346,7 +360,7 @@ impl Assembly {
         let Together { keeper, board, skew } = self.put_together(cdn.as_ref(), supervisor).await?;
         let (crew, vitals, wakes) = (keeper.crew.clone(), keeper.vitals.clone(), keeper.wakes.clone());
         let (news, shown) = (crew.keeper.clone(), board.report.clone());
-        supervisor.spawn("keeper", keeper.run());
+        supervisor.spawn_essential("keeper", keeper.run());
         let settings = &self.settings;
         Feeds { crew, report: shown, wakes: wakes.clone(), vitals, skew }.start(settings, supervisor);
         door.open(board.clone());
@@ -412,7 +426,7 @@ impl Assembly {
             troubles,
             clock: self.clock.clone(),
             metrics,
-            beside: beside(&self.client, &self.cds, &inventory, governor),
+            beside: beside(&self.client, &self.cds, &inventory, governor, supervisor),
         };
         let keeper = Keeper {
             state: State::new(self.book.read()),
@@ -432,9 +446,15 @@ impl Assembly {
     }
 }
 
-fn beside(client: &Client, cds: &Cds, inventory: &Inventory, governor: Governor) -> Beside {
+fn beside(
+    client: &Client,
+    cds: &Cds,
+    inventory: &Inventory,
+    governor: Governor,
+    supervisor: &Supervisor,
+) -> Beside {
     let (vcenter, cds) = (client.requests().clone(), cds.requests().clone());
-    Beside { inventory: inventory.clone(), governor, vcenter, cds }
+    Beside { inventory: inventory.clone(), governor, vcenter, cds, supervisor: supervisor.clone() }
 }
 
 /// What a hatchery is before it works.
@@ -457,6 +477,15 @@ pub fn site_names(settings: &Settings) -> SiteNames {
 }
 
 impl Running {
+    /// Waits until it cannot go on.
+    pub async fn ended(&self) -> Ended {
+        tokio::select! {
+            biased;
+            task = self.supervisor.essential_ended() => Ended::Broken { task },
+            () = self.over.cancelled() => Ended::Unwanted,
+        }
+    }
+
     /// Takes no new jobs, or takes them again.
     pub async fn drain(&self, draining: bool) {
         self.keeper.send(Message::Drain(draining)).await.ok();

@@ -26,6 +26,7 @@ mod hatchery {
     mod models;
     mod overlay;
     mod pages;
+    mod process;
     mod protocol;
     mod rate;
     mod readiness;

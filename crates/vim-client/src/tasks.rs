@@ -61,7 +61,7 @@ impl Tasks {
         let (requests, receiver) = mpsc::channel(QUEUE);
         let waiter =
             Waiter { client, requests: receiver, watched: BTreeMap::new(), finished: BTreeSet::new() };
-        supervisor.spawn("tasks", waiter.run(supervisor.token()));
+        supervisor.spawn_essential("tasks", waiter.run(supervisor.token()));
         Self { requests }
     }
 

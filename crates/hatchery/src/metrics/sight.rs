@@ -26,6 +26,10 @@ pub struct Live {
     pub cds: BTreeMap<(&'static str, &'static str), u64>,
     /// The memory of the process.
     pub memory: Memory,
+    /// Tasks that have panicked.
+    pub panics: u64,
+    /// Log lines that could not be written.
+    pub lost_log_lines: u64,
 }
 
 /// All that is seen at one moment.

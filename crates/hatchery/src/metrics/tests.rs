@@ -152,6 +152,8 @@ fn live() -> Live {
         vcenter: BTreeMap::from([(("CloneVM_Task", "done"), 4), (("Login", "refused"), 1)]),
         cds: BTreeMap::from([(("queue", "done"), 9)]),
         memory: Memory { resident: 1 << 20, peak: 2 << 20, mapped: 3 << 20 },
+        panics: 1,
+        lost_log_lines: 12,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rookery_cds::{LineStatus, MonitoringStatus};
-use rookery_daemon::{Clock, Tally};
+use rookery_daemon::{Clock, Supervisor, Tally, telemetry};
 use rookery_vim_client::{Governor, Inventory};
 use serde_json::json;
 use tokio::sync::watch;
@@ -44,6 +44,8 @@ pub struct Beside {
     pub vcenter: Tally,
     /// Requests to CDS.
     pub cds: Tally,
+    /// Who runs its tasks.
+    pub supervisor: Supervisor,
 }
 
 impl Beside {
@@ -55,6 +57,8 @@ impl Beside {
             vcenter: self.vcenter.counts(),
             cds: self.cds.counts(),
             memory: Memory::now(),
+            panics: self.supervisor.panics(),
+            lost_log_lines: telemetry::lost_lines(),
         }
     }
 }

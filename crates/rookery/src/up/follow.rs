@@ -235,7 +235,7 @@ impl Follower<'_> {
             }
             tokio::select! {
                 biased;
-                () = self.nest.hatchery.over.cancelled() => bail!("CDS does not want the hatchery any more"),
+                ended = self.nest.hatchery.ended() => return Err(ended.into()),
                 () = sleep_until(draw), if self.screen.is_some() => {
                     self.draw()?;
                     draw = Instant::now() + TICK;

@@ -171,7 +171,7 @@ async fn serves(text: &str) {
 
 async fn refused(text: &str) -> Outcome {
     let outcome = Desk::with(text).run().run().await;
-    assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(1), ""), "{}", outcome.stderr);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(5), ""), "{}", outcome.stderr);
     outcome
 }
 

@@ -159,6 +159,18 @@ pub static OWN: &[Metric] = &[
     gauge("rookery_hatchery_work_in_flight", &["work"], "Work under way.", |sight, out| {
         out.words(words::numbers(&words::WORKS, sight.report.works.iter().copied()));
     }),
+    counter(
+        "rookery_log_lines_lost_total",
+        &[],
+        "Log lines that could not be written to standard error in time, or at all.",
+        |sight, out| out.value(sight.live.lost_log_lines),
+    ),
+    counter(
+        "rookery_panics_total",
+        &[],
+        "Tasks that ended with a panic, which is a bug in the hatchery.",
+        |sight, out| out.value(sight.live.panics),
+    ),
     gauge(
         "rookery_vcenter_operations",
         &["state"],
