@@ -28,6 +28,7 @@ use tracing::{info, warn};
 
 use crate::act::Crew;
 use crate::control::{Desk, Socket};
+use crate::expiry::Expiries;
 use crate::feed::{Feeds, Wakes};
 use crate::holds::Book;
 use crate::keeper::{Keeper, Message, State};
@@ -37,7 +38,7 @@ use crate::settings::{Settings, reported};
 use crate::trouble::Troubles;
 use crate::vitals::Vitals;
 use crate::wanted::{Wanted, addresses};
-use crate::{feed, heartbeat, http};
+use crate::{expiry, feed, heartbeat, http};
 
 pub use company::{CompanyError, Lock, Policy};
 
@@ -162,7 +163,9 @@ pub async fn start(parts: Parts, supervisor: &Supervisor) -> Result<Running, Sta
         let (pages, forwarded) = (Arc::clone(&door), settings.listen.forwarded_header.clone());
         supervisor.spawn("monitoring pages", http::serve(listener, pages, forwarded, supervisor.clone()));
     }
-    let client = Client::connect(options, vcenter).await.map_err(StartError::VCenter)?;
+    let expiries = Expiries::default();
+    expiries.set_tokens(&settings);
+    let client = Client::connect(options, Arc::clone(&vcenter)).await.map_err(StartError::VCenter)?;
     // CDS is told of this one only once it is the only one of its name.
     let welcome = async {
         company::alone(&client, &name, &instance, policy, &stop).await?;
@@ -176,7 +179,9 @@ pub async fn start(parts: Parts, supervisor: &Supervisor) -> Result<Running, Sta
         Ok(()) => {
             let (cds, client) = (cds.clone(), client.clone());
             let book = Book::new(folder.as_deref(), &name);
-            let started = Assembly { settings, cds, client, key, clock, random, hostname, version, book };
+            expiry::watch(&expiries, vcenter, clock.clone(), supervisor);
+            let started =
+                Assembly { settings, cds, client, key, clock, random, hostname, version, book, expiries };
             Box::pin(started.assemble(&door, supervisor)).await
         }
         Err(error) => Err(error),
@@ -255,6 +260,7 @@ pub async fn look(parts: Parts, supervisor: &Supervisor) -> Result<Planned, Star
             hostname,
             version,
             book: Book::new(folder.as_deref(), &settings.identity.name),
+            expiries: Expiries::default(),
         };
         let Together { keeper, board: _board, skew } = assembly.put_together(None, supervisor).await?;
         let (crew, inventory) = (keeper.crew.clone(), keeper.inventory.clone());
@@ -342,6 +348,7 @@ struct Assembly {
     hostname: String,
     version: String,
     book: Book,
+    expiries: Expiries,
 }
 
 impl Assembly {
@@ -426,7 +433,7 @@ impl Assembly {
             troubles,
             clock: self.clock.clone(),
             metrics,
-            beside: beside(&self.client, &self.cds, &inventory, governor, supervisor),
+            beside: self.beside(&inventory, governor, supervisor),
         };
         let keeper = Keeper {
             state: State::new(self.book.read()),
@@ -444,17 +451,17 @@ impl Assembly {
         };
         Ok(Together { keeper, board, skew })
     }
-}
 
-fn beside(
-    client: &Client,
-    cds: &Cds,
-    inventory: &Inventory,
-    governor: Governor,
-    supervisor: &Supervisor,
-) -> Beside {
-    let (vcenter, cds) = (client.requests().clone(), cds.requests().clone());
-    Beside { inventory: inventory.clone(), governor, vcenter, cds, supervisor: supervisor.clone() }
+    fn beside(&self, inventory: &Inventory, governor: Governor, supervisor: &Supervisor) -> Beside {
+        Beside {
+            inventory: inventory.clone(),
+            governor,
+            vcenter: self.client.requests().clone(),
+            cds: self.cds.requests().clone(),
+            supervisor: supervisor.clone(),
+            expiries: self.expiries.clone(),
+        }
+    }
 }
 
 /// What a hatchery is before it works.

@@ -33,6 +33,9 @@ use cli::{Cli, Command, GuestLogin};
 use output::Out;
 use settings::{Loaded, Sources};
 
+/// The version, and behind a plus the commit that the program was built from, if that is known.
+pub const VERSION: &str = env!("ROOKERY_VERSION");
+
 /// How long a process that ends waits for its last lines to be written.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 

@@ -132,6 +132,8 @@ impl Waiter {
                     }
                 }
             }
+            // Nobody can ask any more. That is no failure of this task: it ends when the others do.
+            std::future::pending::<()>().await;
         };
         // Whoever still waits learns that it was stopped when its channel closes. The server forgets the rest.
         stop.run_until_cancelled(work).await;

@@ -9,6 +9,7 @@ use super::catalog::catalog;
 use super::fleet::Fleet;
 use super::text::Samples;
 use super::{Events, Memory, Metrics};
+use crate::expiry::Subject;
 use crate::report::{Host, Report};
 
 /// What is counted and known beside the hatchery's own events and passes.
@@ -30,6 +31,8 @@ pub struct Live {
     pub panics: u64,
     /// Log lines that could not be written.
     pub lost_log_lines: u64,
+    /// What ends by itself one day, and when.
+    pub expiries: Vec<(Subject, Timestamp)>,
 }
 
 /// All that is seen at one moment.

@@ -14,6 +14,7 @@ use rookery_fleet::{Hardware, Machine, MachineId, Mark, Notes, Power, Role, View
 use rookery_vim_client::{Bytes, Mhz, PoolCapacity, Share};
 
 use super::*;
+use crate::expiry::Subject;
 use crate::plan::Why;
 use crate::report::{Counts, Host, Report, WaitingLine, WorkerLine};
 
@@ -154,6 +155,7 @@ fn live() -> Live {
         memory: Memory { resident: 1 << 20, peak: 2 << 20, mapped: 3 << 20 },
         panics: 1,
         lost_log_lines: 12,
+        expiries: vec![(Subject::VCenterCertificate, at("12:00:00")), (Subject::V2Token, at("13:00:00"))],
     }
 }
 

@@ -75,6 +75,8 @@ impl Cause {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use rookery_cds::{ErrorId, Refusal};
     use rookery_vim_client::DialError;
 
@@ -84,6 +86,60 @@ mod tests {
         let error: anyhow::Error = error.into();
         let error = error.context("more about it");
         assert_eq!(Cause::of(&error).map(Cause::code), expected, "{error:?}");
+    }
+
+    const UNIT: &str = include_str!("../../../../deploy/systemd/rookery-hatchery.service");
+
+    /// The shell script in a line of the unit, as systemd runs it.
+    fn script(key: &str) -> String {
+        let line = UNIT.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix("=/bin/sh -c "));
+        line.expect(key).trim_matches('\'').replace("$$", "$")
+    }
+
+    #[test]
+    fn the_unit_waits_for_five_minutes_after_refused_credentials_and_for_nobody_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let slept = folder.path().join("slept");
+        // Instead of sleeping it is written down.
+        let tools = folder.path().join("bin");
+        std::fs::create_dir(&tools).unwrap();
+        let sleep = format!("#!/bin/sh\necho \"$1\" >{}\n", slept.display());
+        std::fs::write(tools.join("sleep"), sleep).unwrap();
+        std::fs::set_permissions(tools.join("sleep"), PermissionsExt::from_mode(0o755)).unwrap();
+        let run = |key: &str, ended: &str| {
+            let path = format!("{}:/usr/bin:/bin", tools.display());
+            let variables = [("PATH", path.as_str()), ("EXIT_STATUS", ended)];
+            let mut command = std::process::Command::new("/bin/sh");
+            command.args(["-c", &script(key)]).env_clear().envs(variables);
+            let status = command.env("RUNTIME_DIRECTORY", folder.path()).status().unwrap();
+            assert!(status.success(), "{key}");
+        };
+        let waits_after = |ended: &str| {
+            run("ExecStopPost", ended);
+            run("ExecStartPre", "");
+            let waited = std::fs::read_to_string(&slept).ok();
+            std::fs::remove_file(&slept).ok();
+            waited.map(|seconds| seconds.trim().to_owned())
+        };
+        run("ExecStartPre", "");
+        assert!(!slept.exists(), "the first start waits for nobody");
+        let refused = Cause::Credentials.code().to_string();
+        assert_eq!(waits_after(&refused).as_deref(), Some("300"));
+        for other in ["0", "1", "4", "5", "6", "70", "130", "KILL", ""] {
+            assert_eq!(waits_after(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn neither_the_unit_nor_the_container_gives_it_rights_that_it_does_not_need() {
+        for line in ["User=rookery", "NoNewPrivileges=yes", "CapabilityBoundingSet=", "ProtectSystem=strict"]
+        {
+            assert!(UNIT.lines().any(|own| own == line), "{line}");
+        }
+        assert!(UNIT.contains("\nRestart=always\n") && UNIT.contains("\nRestartPreventExitStatus=2\n"));
+        let container = include_str!("../../../../deploy/container/Containerfile");
+        let users: Vec<_> = container.lines().filter_map(|line| line.strip_prefix("USER ")).collect();
+        assert_eq!(users, ["65532:65532"]);
     }
 
     #[test]

@@ -6,9 +6,12 @@ use std::net::TcpListener;
 use std::process::Stdio;
 use std::time::Duration;
 
-use rookery_cds_sim::{NewJob, SigningKey, Status};
+use rookery_cds_sim::{Control, Fault, NewJob, SigningKey, Status, Trouble};
+use rookery_hatchery::http::Pages as _;
 use rookery_hatchery::run::Ended;
-use rookery_stories::{Lab, LabOptions, Scene, Stage, Tripwire, Wire, eventually, read_page};
+use rookery_stories::{
+    Lab, LabOptions, Program, Scene, Stage, Tripwire, Wire, eventually, read_page, workspace,
+};
 use tokio::time::timeout;
 
 use super::cli::Desk;
@@ -164,4 +167,61 @@ async fn a_start_that_panics_is_counted_and_ends_and_its_job_runs_later() {
         .await;
     scene.stop_after_panics(1).await;
     stage.lab.close().await;
+}
+
+/// The status of a page, and what it says.
+fn page(scene: &Scene, path: &str) -> (u16, String) {
+    let page = scene.hatchery.board.page(path).expect("there is such a page");
+    (page.status, page.body)
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_is_ready_while_cds_takes_its_heartbeats_and_alive_meanwhile() {
+    let stage = stage();
+    let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
+    let is_ready = || page(&scene, "/readyz").0 == 200;
+    stage.until("it is ready", async || is_ready()).await;
+    let fault = Fault::next(3, "/v2/hatchery/heartbeat", Trouble::Html { status: 502 });
+    stage.lab.cds.control(Control::AddFault(fault)).await.expect("CDS runs");
+    stage.until("it is not ready", async || !is_ready()).await;
+    let (status, told) = page(&scene, "/readyz");
+    assert_eq!(status, 503);
+    assert!(told.contains("CDS: it has not taken the last V2 heartbeat"), "{told}");
+    assert_eq!(page(&scene, "/mon/status").0, 200, "for CDS's own monitoring that is no alarm yet");
+    stage.until("it is ready again", async || is_ready()).await;
+    scene.stop().await;
+    stage.lab.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_it_waits_for_cds_the_process_is_alive_and_not_ready() {
+    let lab = Lab::start(LabOptions::default()).await;
+    // Nobody listens there.
+    let nobody = TcpListener::bind("127.0.0.1:0").expect("a free port").local_addr().expect("an address");
+    let desk = Desk::with(&lab.settings_text().replace(&lab.cds_url, &format!("http://{nobody}")));
+    let free = TcpListener::bind("127.0.0.1:0").expect("a free port").local_addr().expect("an address");
+    let daemon = desk.program(&["hatchery", "run", "--listen", &free.to_string()]).start();
+    let status = async |path: &str| read_page(&format!("http://{free}{path}")).await.ok().map(|page| page.0);
+    eventually("the process is alive", async || status("/healthz").await == Some(200)).await;
+    assert_eq!((status("/readyz").await, status("/mon/status").await), (Some(503), Some(503)));
+    daemon.signal("TERM");
+    let outcome = daemon.end().await;
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("commonConfiguration.api.http.url: http:// is not encrypted"));
+    lab.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_version_has_the_commit_that_it_was_built_from() {
+    let version = Program::new(&["--version"]).run().await.stdout;
+    let version = version.trim().strip_prefix("rookery ").expect("its name");
+    let git = std::process::Command::new("git")
+        .args(["rev-parse", "--short=12", "HEAD"])
+        .current_dir(workspace())
+        .output();
+    let commit = git.ok().filter(|_| workspace().join(".git").exists());
+    let expected = commit.map(|commit| String::from_utf8_lossy(&commit.stdout).trim().to_owned());
+    let (_, built_from) = version.split_once('+').unwrap_or((version, ""));
+    // Sources that have no history know only their version.
+    assert_eq!(built_from, expected.unwrap_or_default(), "{version}");
 }

@@ -75,6 +75,16 @@ pub static OWN: &[Metric] = &[
             }
         },
     ),
+    gauge(
+        "rookery_hatchery_expiry_timestamp_seconds",
+        &["what"],
+        "When a token or a certificate ends, in seconds since 1970. Missing where that is not known.",
+        |sight, out| {
+            for (subject, end) in &sight.live.expiries {
+                out.labelled(&[subject.as_str()], u64::try_from(end.as_second()).unwrap_or(0));
+            }
+        },
+    ),
     gauge("rookery_hatchery_held_machines", &[], "VMs that somebody keeps to look at them.", |sight, out| {
         out.value(sight.report.held.len());
     }),
