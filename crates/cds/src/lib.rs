@@ -26,6 +26,7 @@ mod tests;
 mod token;
 mod v1;
 mod v2;
+mod validity;
 mod worker;
 
 pub use address::{ApiAddress, InvalidApiAddress};
@@ -42,4 +43,5 @@ pub use v1::{
     V1Model, VirtualMachine,
 };
 pub use v2::{Hatchery, InfoLevel, JobDetail, ModelPath, RunJob, RunsOn, V2, V2Model, V2ModelSpec};
+pub use validity::{v1_token_end, v2_token_end};
 pub use worker::{Cdn, Worker, WorkerStatus};

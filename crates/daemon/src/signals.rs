@@ -8,13 +8,16 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::sleep;
 
-use crate::Supervisor;
+use crate::{Supervisor, telemetry};
 
 /// What a shell reports for a process that an interrupt ended.
 const INTERRUPTED: i32 = 130;
 
 /// What follows a signal this closely is the same request: `timeout`, for one, signals a process and its group.
 const SAME_REQUEST: Duration = Duration::from_millis(250);
+
+/// How long the log may hold up a process that is told to end at once.
+const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// Resolves on the first SIGINT or SIGTERM after the first poll.
 pub async fn stop_requested() {
@@ -66,6 +69,7 @@ pub fn exit_on_second_signal(supervisor: &Supervisor) {
         stops.pass_over(SAME_REQUEST).await;
         stops.next().await;
         tracing::warn!("second stop signal; exiting without waiting for tasks");
+        telemetry::flush(LAST_WORDS);
         std::process::exit(INTERRUPTED);
     };
     #[expect(clippy::disallowed_methods, reason = "a supervised task would hold up the shutdown it watches")]

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
@@ -31,6 +32,8 @@ struct Scope {
     tracker: TaskTracker,
     running: Mutex<Running>,
     panics: AtomicU64,
+    /// The first essential task that has ended.
+    ended: watch::Sender<Option<&'static str>>,
 }
 
 /// The names of the tasks that have not ended, in the order of their start.
@@ -72,12 +75,39 @@ impl Supervisor {
 
     /// Starts a task. If it panics, that is logged and counted, and the other tasks go on.
     pub fn spawn(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
+        self.run(name, task, false);
+    }
+
+    /// Starts a task that the others are of no use without. That it ends before the shutdown, by itself or by a panic, is
+    /// told to whoever waits in [`Supervisor::essential_ended`].
+    pub fn spawn_essential(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
+        self.run(name, task, true);
+    }
+
+    /// Waits until an essential task of this supervisor or its children has ended, and names it.
+    pub async fn essential_ended(&self) -> &'static str {
+        let mut ended = self.0.ended.subscribe();
+        loop {
+            if let Some(name) = *ended.borrow_and_update() {
+                return name;
+            }
+            // The sender lives as long as this supervisor.
+            if ended.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    fn run(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static, is_essential: bool) {
         let memberships: Vec<_> = self.lineage().map(|scope| scope.enlist(name)).collect();
         let supervisor = self.clone();
         let task = self.0.abort.clone().run_until_cancelled_owned(AssertUnwindSafe(task).catch_unwind());
         self.0.tracker.spawn(async move {
             if let Some(Err(panic)) = task.await {
                 supervisor.note_panic(name, &*panic);
+            }
+            if is_essential && !supervisor.0.stop.is_cancelled() {
+                supervisor.note_end(name);
             }
             drop(memberships);
         });
@@ -114,6 +144,13 @@ impl Supervisor {
         let id = running.started;
         running.names.insert(id, name);
         Membership { scope: Arc::clone(&self.0), id, _tracked: self.0.tracker.token() }
+    }
+
+    fn note_end(&self, name: &'static str) {
+        tracing::error!(name, "essential task ended");
+        for scope in self.lineage() {
+            scope.0.ended.send_if_modified(|first| first.is_none().then(|| *first = Some(name)).is_some());
+        }
     }
 
     fn note_panic(&self, name: &'static str, panic: &(dyn Any + Send)) {

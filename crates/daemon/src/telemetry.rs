@@ -1,15 +1,30 @@
 //! Logging for the whole process, to standard error: standard output belongs to the command's result.
+//!
+//! Nobody who logs ever waits for standard error or learns that it failed; lines that cannot be written are lost, and
+//! counted ([`lost_lines`]). A process that ends waits a moment for the rest with [`flush`].
+
+mod lossy;
 
 use std::env;
 use std::error::Error;
 use std::fmt;
-use std::io::{self, IsTerminal};
+use std::fs::File;
+use std::io::{self, IsTerminal, Write as _};
+use std::os::fd::AsFd as _;
+use std::panic;
 use std::str::FromStr;
+use std::sync::OnceLock;
+use std::time::Duration;
 
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::ParseError;
 use tracing_subscriber::reload;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
+
+use lossy::Lossy;
+
+/// The log of this process, once it is set up.
+static LOG: OnceLock<Lossy> = OnceLock::new();
 
 /// How log lines look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -50,6 +65,9 @@ pub enum TelemetryError {
     /// Something else in this process logs already.
     #[error("logging is already set up")]
     Repeated(#[source] TryInitError),
+    /// The thread that writes log lines does not start.
+    #[error("the thread that writes the log cannot be started")]
+    Thread(#[source] io::Error),
     /// Nothing is logged any more.
     #[error("what is logged cannot be changed")]
     Unchangeable(#[source] reload::Error),
@@ -74,7 +92,10 @@ impl fmt::Debug for Filter {
 /// Sets up logging for the whole process; once.
 pub fn init(telemetry: &Telemetry) -> Result<Filter, TelemetryError> {
     let filter = parse(&telemetry.filter)?;
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+    let log = Lossy::start(standard_error()?).map_err(TelemetryError::Thread)?;
+    // An internal error of the logger would be told on standard error by whoever logs, and could hold that one up.
+    let lines =
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(log.clone()).log_internal_errors(false);
     let filter = match telemetry.format {
         LogFormat::Human => {
             let lines = lines.with_ansi(wants_colour()).with_filter_reloading();
@@ -87,7 +108,44 @@ pub fn init(telemetry: &Telemetry) -> Result<Filter, TelemetryError> {
             lines.finish().try_init().map(|()| Filter(Box::new(move |filter| handle.reload(filter))))
         }
     };
-    filter.map_err(TelemetryError::Repeated)
+    let filter = filter.map_err(TelemetryError::Repeated)?;
+    LOG.set(log).ok();
+    Ok(filter)
+}
+
+/// Writes a line to the log as it is, or straight to standard error if there is no log yet.
+pub fn write_line(text: &str) {
+    let line = format!("{text}\n");
+    match LOG.get() {
+        Some(log) => log.push(line.as_bytes()),
+        None => drop(io::stderr().write_all(line.as_bytes())),
+    }
+}
+
+/// Waits until what was logged is written, but no longer than that.
+pub fn flush(deadline: Duration) {
+    if let Some(log) = LOG.get() {
+        log.flush(deadline);
+    }
+}
+
+/// How many lines of the log were lost because they could not be written.
+pub fn lost_lines() -> u64 {
+    LOG.get().map_or(0, Lossy::lost)
+}
+
+/// Not through the standard library's lock: whoever writes a result or a remark there must not wait for the log.
+fn standard_error() -> Result<File, TelemetryError> {
+    io::stderr().as_fd().try_clone_to_owned().map(File::from).map_err(TelemetryError::Thread)
+}
+
+/// Lets panics be logged like everything else: the usual hook writes to standard error itself, and would wait for
+/// whoever does not read it.
+pub fn log_panics() {
+    panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        tracing::error!(place, panic = panic.payload_as_str().unwrap_or("(not text)"), "panicked");
+    }));
 }
 
 fn parse(filter: &str) -> Result<EnvFilter, TelemetryError> {

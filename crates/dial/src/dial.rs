@@ -33,6 +33,11 @@ pub type Dialing = Pin<Box<dyn Future<Output = Result<Box<dyn Stream>, DialError
 pub trait Dial: Debug + Send + Sync {
     /// Opens one stream.
     fn dial(&self) -> Dialing;
+
+    /// The certificate that the server showed last, if it has one.
+    fn shown_certificate(&self) -> Option<Certificate> {
+        None
+    }
 }
 
 /// Why no stream came about. Nothing was sent in any of these cases.
@@ -92,14 +97,20 @@ impl Dial for TcpDial {
             timeout(DIAL_TIMEOUT, dial(&endpoint, tls)).await.unwrap_or(Err(DialError::TimedOut { address }))
         })
     }
+
+    fn shown_certificate(&self) -> Option<Certificate> {
+        let (_, verifier) = self.tls.as_ref()?;
+        verifier.shown().map(|certificate| Certificate::read(&certificate))
+    }
 }
 
 /// The certificate that a server shows, whoever it is; none without TLS. Nothing is sent to it.
 pub async fn presented_certificate(endpoint: &Endpoint) -> Result<Option<Certificate>, DialError> {
     let dial = TcpDial::new(endpoint.clone(), &Trust::Insecure)?;
-    let Some((_, verifier)) = &dial.tls else { return Ok(None) };
-    dial.dial().await?;
-    Ok(verifier.shown().map(|certificate| Certificate::read(&certificate)))
+    if dial.tls.is_some() {
+        dial.dial().await?;
+    }
+    Ok(dial.shown_certificate())
 }
 
 async fn dial(

@@ -27,6 +27,7 @@ pub fn start(
     supervisor: &Supervisor,
 ) {
     if let Some(v1) = cds.v1().cloned() {
+        board.vitals.beat(Protocol::V1, false);
         let (board, over, stop) = (board.clone(), over.clone(), supervisor.token());
         supervisor.spawn("heartbeat", async move {
             let _alive = board.vitals.running("heartbeat");
@@ -38,6 +39,7 @@ pub fn start(
     }
     if let Some(v2) = cds.v2().cloned() {
         let alone = cds.v1().is_none();
+        board.vitals.beat(Protocol::V2, false);
         let (board, over, stop) = (board.clone(), over.clone(), supervisor.token());
         supervisor.spawn("V2 heartbeat", async move {
             let beat = async |status: MonitoringStatus| v2.heartbeat(&status).await;
@@ -77,7 +79,7 @@ async fn revival<F: Future<Output = Result<(), CdsError>>>(
             () = stop.cancelled() => return,
             taken = beat(board.status()) => taken.is_ok(),
         };
-        board.metrics.heartbeat(Protocol::V2, taken);
+        board.beat(Protocol::V2, taken);
         if taken {
             info!("CDS takes the heartbeat for V2 jobs again");
             return;
@@ -99,7 +101,7 @@ async fn beats<F: Future<Output = Result<(), CdsError>>>(
             () = stop.cancelled() => return Ok(()),
             beaten = beat(board.status()) => beaten,
         };
-        board.metrics.heartbeat(protocol, beaten.is_ok());
+        board.beat(protocol, beaten.is_ok());
         match beaten {
             Ok(()) => failures = 0,
             Err(refused) if refused.is_forbidden() => {

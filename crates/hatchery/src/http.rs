@@ -1,6 +1,8 @@
 //! The hatchery's own pages: the routes that monitoring of a Go hatchery knows. They only show; whatever changes
 //! something goes through the control socket.
 
+mod cut_off;
+
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
@@ -21,11 +23,14 @@ use tokio::time::Instant;
 use tracing::{debug, warn};
 
 use crate::metrics::Served;
+use cut_off::CutOff;
 
 /// As upstream's.
 const LARGEST_HEAD: usize = 1 << 20;
 /// A head that takes longer is an attack or a mistake.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// Whoever takes longer to read an answer is cut off.
+const READING: Duration = Duration::from_secs(30);
 /// Monitoring opens a few; beyond this callers wait for one to end.
 const CONNECTIONS: usize = 256;
 
@@ -79,9 +84,15 @@ impl<P> Door<P> {
 
 impl<P: Pages> Pages for Door<P> {
     fn page(&self, path: &str) -> Option<Page> {
-        match self.0.get() {
-            Some(pages) => pages.page(path),
-            None => Some(error(503, "the hatchery is still starting; its log says what it waits for")),
+        match (path.trim_end_matches('/'), self.0.get()) {
+            // That this is answered is all that it tells: whether the servers answer, too, is another page.
+            ("/healthz", _) => Some(Page::json(200, &json!({ "alive": true }))),
+            (_, Some(pages)) => pages.page(path),
+            ("/readyz", None) => {
+                let reasons = ["the hatchery is still starting, or stands by"];
+                Some(Page::json(503, &json!({ "ready": false, "reasons": reasons })))
+            }
+            (_, None) => Some(error(503, "the hatchery is still starting; its log says what it waits for")),
         }
     }
 
@@ -122,7 +133,8 @@ pub async fn serve(listener: TcpListener, pages: Arc<dyn Pages>, forwarded: Stri
             });
             let mut http = hyper::server::conn::http1::Builder::new();
             http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(LARGEST_HEAD);
-            let connection = http.serve_connection(TokioIo::new(stream), service);
+            let stream = TokioIo::new(CutOff::new(stream, READING));
+            let connection = http.serve_connection(stream, service);
             tokio::pin!(connection);
             let ended = tokio::select! {
                 biased;
@@ -182,6 +194,8 @@ fn respond(page: &Page) -> Response<Full<Bytes>> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
     use super::*;
 
     #[derive(Debug)]
@@ -208,13 +222,48 @@ mod tests {
         assert_eq!(ask(Method::DELETE, "/mon/version").0, 405);
     }
 
+    /// More than the buffers of a connection hold.
+    #[derive(Debug)]
+    struct Large;
+    impl Large {
+        const SIZE: usize = 32 << 20;
+    }
+    impl Pages for Large {
+        fn page(&self, _: &str) -> Option<Page> {
+            Some(Page::metrics("x".repeat(Self::SIZE)))
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_does_not_read_an_answer_is_cut_off() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let supervisor = Supervisor::new();
+        supervisor.spawn("pages", serve(listener, Arc::new(Large), String::new(), supervisor.clone()));
+        for (pause, whole) in [(READING * 2, false), (Duration::ZERO, true)] {
+            let mut stream = tokio::net::TcpStream::connect(address).await.expect("it serves");
+            let request = b"GET /metrics HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n";
+            stream.write_all(request).await.expect("it listens");
+            tokio::time::sleep(pause).await;
+            // Reading is as fast as it can be from here on.
+            tokio::time::resume();
+            let mut answer = Vec::new();
+            stream.read_to_end(&mut answer).await.ok();
+            assert_eq!(answer.len() > Large::SIZE, whole, "{} bytes", answer.len());
+            tokio::time::pause();
+        }
+        supervisor.shutdown(READING).await.expect("nobody is left");
+    }
+
     #[test]
     fn a_hatchery_that_is_still_starting_says_so() {
         let door = Door::closed();
         let status = |path| door.page(path).map(|page| page.status);
         assert_eq!((status("/mon/version"), status("/mon/status")), (Some(503), Some(503)));
+        assert_eq!((status("/healthz"), status("/readyz")), (Some(200), Some(503)), "but it is alive");
         door.open(One);
         assert_eq!((status("/mon/version"), status("/mon/status")), (Some(200), None));
+        assert_eq!((status("/healthz"), status("/readyz")), (Some(200), None), "pages say when it is ready");
     }
 
     #[test]

@@ -7,6 +7,7 @@
 pub mod act;
 pub mod control;
 pub mod demand;
+pub mod expiry;
 pub mod feed;
 pub mod flight;
 pub mod heartbeat;

@@ -5,6 +5,7 @@ mod counts;
 mod held;
 mod pages;
 mod planned;
+mod ready;
 mod shown;
 mod status;
 mod workers;

@@ -29,6 +29,7 @@ use tracing::{info, warn};
 
 use crate::act::Crew;
 use crate::control::{Desk, Socket};
+use crate::expiry::Expiries;
 use crate::feed::{Feeds, Wakes};
 use crate::holds::Book;
 use crate::keeper::{Keeper, Message, State};
@@ -38,7 +39,7 @@ use crate::settings::{Settings, reported};
 use crate::trouble::Troubles;
 use crate::vitals::Vitals;
 use crate::wanted::{Wanted, addresses};
-use crate::{feed, heartbeat, http};
+use crate::{expiry, feed, heartbeat, http};
 
 pub use company::{CompanyError, Lock, Policy};
 pub use election::LeadershipLost;
@@ -101,6 +102,23 @@ pub struct Running {
     supervisor: Supervisor,
 }
 
+/// Why a hatchery that runs cannot go on.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Ended {
+    /// CDS does not take its heartbeats any more.
+    #[error("CDS does not take this hatchery's heartbeats any more; it must be started anew")]
+    Unwanted,
+    /// It may not act any more.
+    #[error("the hatchery may not act any more")]
+    Leadership(#[source] LeadershipLost),
+    /// A task that it cannot do without has ended.
+    #[error("a part of the hatchery has failed ({task}); it must be started anew")]
+    Broken {
+        /// Which one.
+        task: &'static str,
+    },
+}
+
 /// Why a hatchery does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -158,7 +176,9 @@ pub async fn start(parts: Parts, supervisor: &Supervisor) -> Result<Running, Sta
         let (pages, forwarded) = (Arc::clone(&door), settings.listen.forwarded_header.clone());
         supervisor.spawn("monitoring pages", http::serve(listener, pages, forwarded, supervisor.clone()));
     }
-    let client = Client::connect(options, vcenter).await.map_err(StartError::VCenter)?;
+    let expiries = Expiries::default();
+    expiries.set_tokens(&settings);
+    let client = Client::connect(options, Arc::clone(&vcenter)).await.map_err(StartError::VCenter)?;
     // CDS is told of this one only once it is the only one of its name.
     let mut election = Election::new(client.clone(), lease.clone(), clock.clone(), &name, &instance);
     let (over, lost) = (CancellationToken::new(), Lost::default());
@@ -179,8 +199,10 @@ pub async fn start(parts: Parts, supervisor: &Supervisor) -> Result<Running, Sta
         Ok(won) => {
             let (cds, client) = (cds.clone(), client.clone());
             let book = Book::new(folder.as_deref(), &name);
+            expiry::watch(&expiries, vcenter, clock.clone(), supervisor);
             let leading = Leading { won, lease, over, lost };
-            let started = Assembly { settings, cds, client, key, clock, random, hostname, version, book };
+            let started =
+                Assembly { settings, cds, client, key, clock, random, hostname, version, book, expiries };
             Box::pin(started.assemble(leading, &door, supervisor)).await
         }
         Err(error) => Err(error),
@@ -265,6 +287,7 @@ pub async fn look(parts: Parts, supervisor: &Supervisor) -> Result<Planned, Star
             hostname,
             version,
             book: Book::new(folder.as_deref(), &settings.identity.name),
+            expiries: Expiries::default(),
         };
         let Together { keeper, board: _board, skew } = assembly.put_together(None, supervisor).await?;
         let (crew, inventory) = (keeper.crew.clone(), keeper.inventory.clone());
@@ -360,6 +383,7 @@ struct Assembly {
     hostname: String,
     version: String,
     book: Book,
+    expiries: Expiries,
 }
 
 impl Assembly {
@@ -379,7 +403,7 @@ impl Assembly {
         let Together { keeper, board, skew } = self.put_together(cdn.as_ref(), supervisor).await?;
         let (crew, vitals, wakes) = (keeper.crew.clone(), keeper.vitals.clone(), keeper.wakes.clone());
         let (news, shown) = (crew.keeper.clone(), board.report.clone());
-        supervisor.spawn("keeper", keeper.run());
+        supervisor.spawn_essential("keeper", keeper.run());
         let settings = &self.settings;
         Feeds { crew, report: shown, wakes: wakes.clone(), vitals, skew }.start(settings, supervisor);
         let Leading { won, lease, over, lost } = leading;
@@ -448,7 +472,7 @@ impl Assembly {
             troubles,
             clock: self.clock.clone(),
             metrics,
-            beside: beside(&self.client, &self.cds, &inventory, governor),
+            beside: self.beside(&inventory, governor, supervisor),
         };
         let keeper = Keeper {
             state: State::new(self.book.read()),
@@ -466,11 +490,17 @@ impl Assembly {
         };
         Ok(Together { keeper, board, skew })
     }
-}
 
-fn beside(client: &Client, cds: &Cds, inventory: &Inventory, governor: Governor) -> Beside {
-    let (vcenter, cds) = (client.requests().clone(), cds.requests().clone());
-    Beside { inventory: inventory.clone(), governor, vcenter, cds }
+    fn beside(&self, inventory: &Inventory, governor: Governor, supervisor: &Supervisor) -> Beside {
+        Beside {
+            inventory: inventory.clone(),
+            governor,
+            vcenter: self.client.requests().clone(),
+            cds: self.cds.requests().clone(),
+            supervisor: supervisor.clone(),
+            expiries: self.expiries.clone(),
+        }
+    }
 }
 
 /// What a hatchery is before it works.
@@ -493,6 +523,17 @@ pub fn site_names(settings: &Settings) -> SiteNames {
 }
 
 impl Running {
+    /// Waits until it cannot go on.
+    pub async fn ended(&self) -> Ended {
+        tokio::select! {
+            biased;
+            task = self.supervisor.essential_ended() => Ended::Broken { task },
+            () = self.over.cancelled() => {
+                self.lost.get().cloned().map_or(Ended::Unwanted, Ended::Leadership)
+            }
+        }
+    }
+
     /// Takes no new jobs, or takes them again.
     pub async fn drain(&self, draining: bool) {
         self.keeper.send(Message::Drain(draining)).await.ok();

@@ -1,11 +1,19 @@
-//! Which of the hatchery's routines run. Monitoring shows one line for each; one that has ended is an alarm.
+//! Which of the hatchery's routines run, and whether CDS hears it. Monitoring shows one line for each routine; one that
+//! has ended is an alarm.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::queue::Protocol;
+
 /// The routines. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub struct Vitals(Arc<Mutex<BTreeMap<&'static str, bool>>>);
+pub struct Vitals {
+    routines: Routines,
+    beats: Arc<Mutex<BTreeMap<Protocol, bool>>>,
+}
+
+type Routines = Arc<Mutex<BTreeMap<&'static str, bool>>>;
 
 impl Vitals {
     /// Says that a routine runs until what this returns is dropped, by a panic, too.
@@ -17,12 +25,23 @@ impl Vitals {
 
     /// The routines by name, and whether each runs.
     pub fn routines(&self) -> Vec<(&'static str, bool)> {
-        let routines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let routines = self.routines.lock().unwrap_or_else(PoisonError::into_inner);
         routines.iter().map(|(routine, runs)| (*routine, *runs)).collect()
     }
 
+    /// Takes in whether CDS took a heartbeat; before the first one it did not.
+    pub fn beat(&self, protocol: Protocol, taken: bool) {
+        self.beats.lock().unwrap_or_else(PoisonError::into_inner).insert(protocol, taken);
+    }
+
+    /// The protocols that CDS is told by, and whether it took the last heartbeat.
+    pub fn beats(&self) -> Vec<(Protocol, bool)> {
+        let beats = self.beats.lock().unwrap_or_else(PoisonError::into_inner);
+        beats.iter().map(|(protocol, taken)| (*protocol, *taken)).collect()
+    }
+
     fn set(&self, routine: &'static str, runs: bool) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(routine, runs);
+        self.routines.lock().unwrap_or_else(PoisonError::into_inner).insert(routine, runs);
     }
 }
 

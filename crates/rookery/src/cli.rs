@@ -22,7 +22,7 @@ const LOG_HELP: &str = "What to log, as in RUST_LOG: \"info,rookery_vim_client=d
 
 /// Hatches virtual machines on demand.
 #[derive(Debug, Parser)]
-#[command(name = "rookery", version, max_term_width = 110, disable_help_subcommand = true)]
+#[command(name = "rookery", version = crate::VERSION, max_term_width = 110, disable_help_subcommand = true)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use rookery_cds::CdsError;
 use rookery_daemon::settings::Problems;
-use rookery_daemon::telemetry::{TelemetryError, chain};
+use rookery_daemon::telemetry::{TelemetryError, chain, write_line};
 use rookery_hatchery::holds::InvalidOrder;
 use rookery_hatchery::run::StartError;
 use rookery_vim::{Fault, FaultKind};
@@ -13,12 +13,14 @@ use rookery_vim_client::{CallError, DialError, FindError};
 
 use crate::Ending;
 use crate::doctor::Source;
-use crate::output::{OutputError, remark};
+use crate::output::{OutputError, printable_lines};
 use crate::vm::WrongArguments;
 
 const FAILED: u8 = 1;
 /// What clap exits with as well.
 const WRONG_USAGE: u8 = 2;
+/// Something in the program itself has failed (`EX_SOFTWARE` of sysexits.h).
+pub(crate) const BROKEN: u8 = 70;
 /// What a shell reports for a process that an interrupt ended.
 const INTERRUPTED: u8 = 130;
 
@@ -29,7 +31,7 @@ pub(crate) fn exit_code(outcome: anyhow::Result<Ending>) -> ExitCode {
         Ok(Ending::Failed) => ExitCode::from(FAILED),
         Ok(Ending::Exited(code)) => ExitCode::from(code),
         Ok(Ending::Interrupted) => {
-            remark("interrupted");
+            write_line("interrupted");
             ExitCode::from(INTERRUPTED)
         }
         // A reader that has seen enough is no failure.
@@ -45,9 +47,15 @@ pub(crate) fn exit_code(outcome: anyhow::Result<Ending>) -> ExitCode {
     }
 }
 
+/// The exit code of a process whose main thread panicked.
+pub(crate) fn panicked() -> ExitCode {
+    ExitCode::from(BROKEN)
+}
+
 /// Tells an error with its causes and, where that is known, what to do about it.
 pub(crate) fn report(error: &anyhow::Error) {
-    remark(&told(error));
+    // By way of the log, which does not wait for whoever does not read it.
+    write_line(&printable_lines(&told(error)));
 }
 
 fn told(error: &anyhow::Error) -> String {

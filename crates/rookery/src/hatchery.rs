@@ -2,6 +2,7 @@
 
 mod ask;
 mod check;
+mod exit;
 mod folder;
 mod holding;
 mod parts;

@@ -20,7 +20,9 @@ mod up;
 pub mod vcenter;
 pub mod vm;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Parser as _;
@@ -30,6 +32,12 @@ use tokio::runtime;
 use cli::{Cli, Command, GuestLogin};
 use output::Out;
 use settings::{Loaded, Sources};
+
+/// The version, and behind a plus the commit that the program was built from, if that is known.
+pub const VERSION: &str = env!("ROOKERY_VERSION");
+
+/// How long a process that ends waits for its last lines to be written.
+const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// How a command ended, if not with an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +56,9 @@ pub enum Ending {
 /// or settings, 130 stopped by a signal before it was done; or that of a program in a guest.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    failure::exit_code(start(cli))
+    let code = catch_unwind(AssertUnwindSafe(|| failure::exit_code(start(cli))));
+    telemetry::flush(LAST_WORDS);
+    code.unwrap_or_else(|_| failure::panicked())
 }
 
 fn start(cli: Cli) -> anyhow::Result<Ending> {
@@ -62,6 +72,7 @@ fn start(cli: Cli) -> anyhow::Result<Ending> {
         | Command::Settings(_) => None,
     };
     let filter = telemetry::init(&cli.telemetry(log))?;
+    telemetry::log_panics();
     let filter = Some(filter).filter(|_| !cli.general.says_what_to_log());
     let runtime = runtime::Builder::new_current_thread()
         .enable_all()

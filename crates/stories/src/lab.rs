@@ -459,8 +459,13 @@ impl Standby {
 impl Scene {
     /// Ends the hatchery as a signal does.
     pub async fn stop(self) {
+        self.stop_after_panics(0).await;
+    }
+
+    /// The same in a story that let so many of its tasks panic.
+    pub async fn stop_after_panics(self, panics: u64) {
         self.hatchery.stop().await;
-        assert_eq!(self.supervisor.panics(), 0, "a task of the hatchery panicked");
+        assert_eq!(self.supervisor.panics(), panics, "a task of the hatchery panicked");
     }
 
     /// Ends the hatchery as a crash does: nothing is finished, and nobody is told.

@@ -22,6 +22,7 @@ mod scratch;
 mod sim;
 mod terminal;
 mod tools;
+mod tripwire;
 mod vcsim;
 mod world;
 
@@ -39,5 +40,6 @@ pub use raw::{Raw, Refused, enveloped};
 pub use sim::Sim;
 pub use terminal::Terminal;
 pub use tools::{resident, tool, workspace};
+pub use tripwire::Tripwire;
 pub use vcsim::{Vcsim, VcsimOptions, only_on_vcsim};
 pub use world::{Connected, connect, connect_over, eventually, options};

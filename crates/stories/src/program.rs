@@ -87,6 +87,11 @@ impl Program {
 
     /// Starts it; its output is piped.
     pub fn start(&self) -> Running {
+        self.start_writing_to(Stdio::piped(), Stdio::piped())
+    }
+
+    /// Starts it with its output and its remarks going there. What is not piped cannot be read.
+    pub fn start_writing_to(&self, stdout: Stdio, stderr: Stdio) -> Running {
         let scratch = Scratch::new();
         let mut child = Command::new(binary())
             .args(&self.arguments)
@@ -94,8 +99,8 @@ impl Program {
             .env("TMPDIR", scratch.path())
             .envs(&self.variables)
             .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
+            .stdout(stdout)
+            .stderr(stderr)
             .kill_on_drop(true)
             .spawn()
             .expect("rookery starts");

@@ -29,6 +29,7 @@ mod hatchery {
     mod overlay;
     mod pages;
     mod pressure;
+    mod process;
     mod protocol;
     mod rate;
     mod readiness;

@@ -64,7 +64,7 @@ impl Inventory {
         let (publish, snapshots) = channel::channel(Arc::new(Snapshot::loading()));
         let waiters = Arc::<Waiters>::default();
         let watcher = watch::Watcher::new(client, container, publish, Arc::clone(&waiters));
-        supervisor.spawn("inventory", watcher.run(supervisor.token()));
+        supervisor.spawn_essential("inventory", watcher.run(supervisor.token()));
         Self { snapshots, waiters }
     }
 

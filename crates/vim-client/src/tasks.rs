@@ -61,7 +61,7 @@ impl Tasks {
         let (requests, receiver) = mpsc::channel(QUEUE);
         let waiter =
             Waiter { client, requests: receiver, watched: BTreeMap::new(), finished: BTreeSet::new() };
-        supervisor.spawn("tasks", waiter.run(supervisor.token()));
+        supervisor.spawn_essential("tasks", waiter.run(supervisor.token()));
         Self { requests }
     }
 
@@ -132,6 +132,8 @@ impl Waiter {
                     }
                 }
             }
+            // Nobody can ask any more. That is no failure of this task: it ends when the others do.
+            std::future::pending::<()>().await;
         };
         // Whoever still waits learns that it was stopped when its channel closes. The server forgets the rest.
         stop.run_until_cancelled(work).await;

@@ -78,6 +78,37 @@ async fn a_panicking_task_is_counted_and_the_others_go_on() {
     assert_eq!((child.panics(), supervisor.panics()), (1, 1));
 }
 
+#[tokio::test(start_paused = true)]
+async fn the_end_of_an_essential_task_is_told_however_it_ends() {
+    for panics in [false, true] {
+        let supervisor = Supervisor::new();
+        let child = supervisor.child();
+        let stop = child.token();
+        child.spawn_essential("goes on", async move { stop.cancelled().await });
+        child.spawn("does not matter", async {});
+        child.spawn_essential("matters", async move {
+            sleep(Duration::from_secs(2)).await;
+            assert!(!panics, "on purpose");
+        });
+        let ended = async |of: &Supervisor| tokio::time::timeout(DEADLINE, of.essential_ended()).await;
+        assert_eq!(ended(&supervisor).await, Ok("matters"));
+        assert_eq!(ended(&child).await, Ok("matters"), "it is remembered");
+        assert_eq!(supervisor.shutdown(DEADLINE).await, Ok(()));
+        assert_eq!(supervisor.panics(), u64::from(panics));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_essential_task_may_end_when_it_is_told_to() {
+    let supervisor = Supervisor::new();
+    let child = supervisor.child();
+    let stop = child.token();
+    child.spawn_essential("obedient", async move { stop.cancelled().await });
+    child.spawn_essential("stuck", pending());
+    child.shutdown(DEADLINE).await.unwrap_err();
+    assert!(tokio::time::timeout(DEADLINE, supervisor.essential_ended()).await.is_err());
+}
+
 #[test]
 fn a_panic_is_logged_with_the_name_and_the_message() {
     let log = Log::default();

@@ -6,13 +6,15 @@ use super::counts::{BYTES, Counter, Counters, Histogram, LATENCY};
 use super::text::Samples;
 
 /// The pages and their handlers. The last one stands for all other paths.
-const HANDLERS: [(&str, &str); 7] = [
+const HANDLERS: [(&str, &str); 9] = [
     ("/mon/version", "service.VersionHandler"),
     ("/mon/status", "hatchery.(*Common).initRouter.getStatusHandler"),
     ("/mon/workers", "hatchery.(*Common).initRouter.getWorkersPoolHandler"),
     ("/mon/metrics", METRICS),
     ("/metrics", METRICS),
     ("/mon/metrics/all", "service.GetMetricsHandler"),
+    ("/healthz", "rookery.healthz"),
+    ("/readyz", "rookery.readyz"),
     ("", "notFound"),
 ];
 const METRICS: &str = "hatchery.(*Common).initRouter.GetPrometheustMetricsHandler.func6";

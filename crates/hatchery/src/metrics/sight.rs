@@ -9,6 +9,7 @@ use super::catalog::catalog;
 use super::fleet::Fleet;
 use super::text::Samples;
 use super::{Events, Memory, Metrics};
+use crate::expiry::Subject;
 use crate::report::{Host, Report};
 
 /// What is counted and known beside the hatchery's own events and passes.
@@ -26,6 +27,12 @@ pub struct Live {
     pub cds: BTreeMap<(&'static str, &'static str), u64>,
     /// The memory of the process.
     pub memory: Memory,
+    /// Tasks that have panicked.
+    pub panics: u64,
+    /// Log lines that could not be written.
+    pub lost_log_lines: u64,
+    /// What ends by itself one day, and when.
+    pub expiries: Vec<(Subject, Timestamp)>,
 }
 
 /// All that is seen at one moment.

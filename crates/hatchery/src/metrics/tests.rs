@@ -15,6 +15,7 @@ use rookery_fleet::{Hardware, Machine, MachineId, Mark, Notes, Power, Role, View
 use rookery_vim_client::{Bytes, Mhz, PoolCapacity, Share};
 
 use super::*;
+use crate::expiry::Subject;
 use crate::plan::Why;
 use crate::report::{Counts, Host, Launches, Report, WaitingLine, WorkerLine};
 
@@ -162,6 +163,9 @@ fn live() -> Live {
         vcenter: BTreeMap::from([(("CloneVM_Task", "done"), 4), (("Login", "refused"), 1)]),
         cds: BTreeMap::from([(("queue", "done"), 9)]),
         memory: Memory { resident: 1 << 20, peak: 2 << 20, mapped: 3 << 20 },
+        panics: 1,
+        lost_log_lines: 12,
+        expiries: vec![(Subject::VCenterCertificate, at("12:00:00")), (Subject::V2Token, at("13:00:00"))],
     }
 }
 

@@ -3,14 +3,17 @@
 use std::sync::Arc;
 
 use rookery_cds::{LineStatus, MonitoringStatus};
-use rookery_daemon::{Clock, Tally};
+use rookery_daemon::{Clock, Supervisor, Tally, telemetry};
 use rookery_vim_client::{Governor, Inventory};
 use serde_json::json;
 use tokio::sync::watch;
 
+use super::ready::{Peers, Readiness};
 use super::{Host, Report, monitoring};
+use crate::expiry::Expiries;
 use crate::http::{Page, Pages};
 use crate::metrics::{Live, Memory, Metrics, Served, Sight, views};
+use crate::queue::Protocol;
 use crate::trouble::Troubles;
 use crate::vitals::Vitals;
 
@@ -44,6 +47,10 @@ pub struct Beside {
     pub vcenter: Tally,
     /// Requests to CDS.
     pub cds: Tally,
+    /// Who runs its tasks.
+    pub supervisor: Supervisor,
+    /// What ends by itself one day.
+    pub expiries: Expiries,
 }
 
 impl Beside {
@@ -55,6 +62,9 @@ impl Beside {
             vcenter: self.vcenter.counts(),
             cds: self.cds.counts(),
             memory: Memory::now(),
+            panics: self.supervisor.panics(),
+            lost_log_lines: telemetry::lost_lines(),
+            expiries: self.expiries.all(),
         }
     }
 }
@@ -68,6 +78,24 @@ impl Board {
 }
 
 impl Board {
+    /// Takes in whether CDS took a heartbeat.
+    pub(crate) fn beat(&self, protocol: Protocol, taken: bool) {
+        self.metrics.heartbeat(protocol, taken);
+        self.vitals.beat(protocol, taken);
+    }
+
+    fn readiness(&self) -> Readiness {
+        let name = |protocol| match protocol {
+            Protocol::V1 => "V1",
+            Protocol::V2 => "V2",
+        };
+        Readiness::of(&Peers {
+            complete: self.report.borrow().complete,
+            age: self.beside.inventory.snapshot().age(),
+            beats: self.vitals.beats().into_iter().map(|(of, taken)| (name(of), taken)).collect(),
+        })
+    }
+
     /// All metrics, in Prometheus' text format.
     pub fn metrics_text(&self) -> String {
         let report = Arc::clone(&self.report.borrow());
@@ -82,16 +110,23 @@ impl Pages for Board {
 
     fn page(&self, path: &str) -> Option<Page> {
         match path.trim_end_matches('/') {
-            "/mon/version" => Some(Page::json(
-                200,
-                &json!({
-                    "version": self.host.version,
-                    "architecture": architecture(),
-                    "os": std::env::consts::OS,
-                    "git_hash": "",
-                    "build_time": "",
-                }),
-            )),
+            "/mon/version" => {
+                let (version, commit) = self.host.version.split_once('+').unwrap_or((&self.host.version, ""));
+                Some(Page::json(
+                    200,
+                    &json!({
+                        "version": version,
+                        "architecture": architecture(),
+                        "os": std::env::consts::OS,
+                        "git_hash": commit,
+                        "build_time": "",
+                    }),
+                ))
+            }
+            "/readyz" => {
+                let readiness = self.readiness();
+                Some(Page::json(readiness.status(), &readiness))
+            }
             "/mon/status" => {
                 let status = self.status();
                 let alarmed = status.lines.iter().any(|line| line.status == LineStatus::Alarm);

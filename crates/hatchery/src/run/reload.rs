@@ -35,6 +35,7 @@ impl Running {
         if !self.sign_in_v2(old, &acting).await {
             acting.api.token_v2.clone_from(&old.api.token_v2);
         }
+        self.board.beside.expiries.set_tokens(&acting);
         self.keeper.send(Message::Wanted(Arc::new(Wanted::new(&acting)))).await.ok();
         acting
     }

@@ -65,6 +65,9 @@ pub struct Cdn {
     pub tcp_tls: bool,
 }
 
+/// Why an address is warned about.
+pub(super) const UNENCRYPTED: &str = "http:// is not encrypted: whoever is on the way reads passwords and tokens, and may change answers; use https://";
+
 pub(super) fn identity(common: &mut Section<'_, '_>) -> Option<Identity> {
     let name = common.required("name").and_then(|name| legal_name(common, name));
     let mut os_arch = common.texts("osArch");
@@ -134,6 +137,9 @@ pub(super) fn api(mut api: Section<'_, '_>) -> Option<Api> {
     let max_heartbeat_failures = api.natural_or("maxHeartbeatFailures", 10);
     let mut http = api.section("http");
     let url = url(&mut http, "url", None);
+    if url.as_ref().is_some_and(|url| url.as_str().starts_with("http://")) {
+        http.warn("url", UNENCRYPTED);
+    }
     let trust = api_trust(&mut http);
     http.end();
     api.end();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use rookery_vim_client::{DiskMove, Endpoint, Thumbprint, Trust};
 use secrecy::{ExposeSecret, SecretString};
 
-use super::common::required_secret;
+use super::common::{UNENCRYPTED, required_secret};
 use super::section::Section;
 
 /// The classes of network cards that vSphere has.
@@ -88,7 +88,12 @@ fn endpoint(section: &mut Section<'_, '_>, address: &str) -> Option<Endpoint> {
         return None;
     }
     match Endpoint::parse(address) {
-        Ok((endpoint, _)) => Some(endpoint),
+        Ok((endpoint, _)) => {
+            if !endpoint.is_tls() {
+                section.warn("endpoint", UNENCRYPTED);
+            }
+            Some(endpoint)
+        }
         Err(error) => {
             section.problem("endpoint", error.to_string());
             None

@@ -12,8 +12,7 @@ use rookery_hatchery::settings::Settings;
 use rookery_vim_client::{Dial, TcpDial};
 
 use super::folder;
-
-pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
+use crate::VERSION;
 
 /// All that a hatchery is made of, without pages.
 pub(crate) fn parts(

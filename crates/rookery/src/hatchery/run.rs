@@ -4,8 +4,7 @@
 //!   settings ─► lock of this machine ─► pages ─► vCenter, CDS ─► SIGHUP: reload ─┐
 //!                                                                     ▲           │
 //!                                                                     └───────────┘
-//!                                       SIGTERM: sign out, log out, 0 ◄──┴──► CDS takes no heartbeat,
-//!                                                                             or another one leads: 1
+//!                                       SIGTERM: sign out, log out, 0 ◄──┴──► it cannot go on: see `exit`
 //! ```
 
 use std::net::SocketAddr;
@@ -24,14 +23,17 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
+use super::exit::Cause;
 use super::parts::{hostname, parts};
 use super::{File, filter_of, folder};
-use crate::Ending;
 use crate::fleet::stop;
 use crate::output::{Out, printable_lines};
+use crate::{Ending, failure};
 
 /// How long the listeners for signals get to end.
 const SIGNALS_END: Duration = Duration::from_secs(1);
+/// How long it waits for whoever reads standard output.
+const TELLING: Duration = Duration::from_secs(1);
 /// How long a start that a signal interrupts may go on: the session that it may have made must be ended.
 const START_GRACE: Duration = Duration::from_secs(5);
 
@@ -62,7 +64,12 @@ pub(super) async fn run(args: &Args, filter: Option<Filter>, out: &mut Out) -> a
     let stop = stop::listen_as_daemon(&listeners).await;
     let served = Box::pin(serve(args, loaded.settings, filter, hangups, &stop, out)).await;
     listeners.shutdown(SIGNALS_END).await.ok();
-    served.map_err(or_stand_by)
+    let Err(error) = served else { return served };
+    let cause = Cause::of(&error);
+    let error = or_stand_by(error);
+    let Some(cause) = cause else { return Err(error) };
+    failure::report(&error);
+    Ok(Ending::Exited(cause.code()))
 }
 
 /// What else can be done if there is another one: this command alone can wait for its end.
@@ -119,7 +126,7 @@ async fn serve(
         format!("control  {control}"),
     ];
     // Nobody may be there to read it: a daemon goes on all the same.
-    out.line(&printable_lines(&told.join("\n"))).await.ok();
+    timeout(TELLING, out.line(&printable_lines(&told.join("\n")))).await.ok();
     let mut acting = settings;
     loop {
         tokio::select! {
@@ -129,16 +136,9 @@ async fn serve(
                 hatchery.stop().await;
                 return Ok(Ending::Done);
             }
-            () = hatchery.over.cancelled() => {
-                let lost = hatchery.leadership_lost().cloned();
+            ended = hatchery.ended() => {
                 hatchery.stop().await;
-                return Err(match lost {
-                    Some(lost) => anyhow!(lost).context("the hatchery has ended"),
-                    None => anyhow!(
-                        "CDS at {} does not take this hatchery's heartbeats any more; it must be started anew",
-                        acting.api.url
-                    ),
-                });
+                return Err(ended.into());
             }
             Some(()) = hangups.recv() => {
                 // A server that is slow to take new credentials does not hold up the end.

@@ -235,10 +235,7 @@ impl Follower<'_> {
             }
             tokio::select! {
                 biased;
-                () = self.nest.hatchery.over.cancelled() => match self.nest.hatchery.leadership_lost() {
-                    Some(lost) => bail!("the hatchery has ended: {lost}"),
-                    None => bail!("CDS does not want the hatchery any more"),
-                },
+                ended = self.nest.hatchery.ended() => return Err(ended.into()),
                 () = sleep_until(draw), if self.screen.is_some() => {
                     self.draw()?;
                     draw = Instant::now() + TICK;

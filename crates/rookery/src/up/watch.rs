@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use rookery_fleet::Power;
 use rookery_hatchery::report::Report;
 use tokio::time::{Instant, sleep_until};
@@ -67,10 +67,7 @@ async fn show(
     loop {
         tokio::select! {
             biased;
-            () = nest.hatchery.over.cancelled() => match nest.hatchery.leadership_lost() {
-                    Some(lost) => bail!("the hatchery has ended: {lost}"),
-                    None => bail!("CDS does not want the hatchery any more"),
-                },
+            ended = nest.hatchery.ended() => return Err(ended.into()),
             () = sleep_until(draw), if screen.is_some() => {
                 if let Some(screen) = &mut screen {
                     screen.draw(&page(&seen, &recent).within(screen.rows()))?;

@@ -19,7 +19,7 @@ pub(super) struct Desk {
 }
 
 impl Desk {
-    fn of(lab: &Lab) -> Self {
+    pub(super) fn of(lab: &Lab) -> Self {
         Self::with(&lab.settings_text())
     }
 
@@ -391,7 +391,7 @@ async fn a_second_daemon_of_the_name_is_refused_or_stands_by() {
     let desk = Desk::of(&lab);
     let first = desk.started().await;
     let second = desk.run().run().await;
-    assert_eq!(second.code, Some(1));
+    assert_eq!(second.code, Some(4));
     assert!(second.stderr.contains("\"hatchery-lab\" runs already on this machine"), "{}", second.stderr);
     assert!(second.stderr.contains("stop it, or start this one with --standby"), "{}", second.stderr);
 
@@ -399,7 +399,7 @@ async fn a_second_daemon_of_the_name_is_refused_or_stands_by() {
     let elsewhere = Desk::of(&lab);
     let signed_in = asked(&lab).await.len();
     let third = elsewhere.run().and(&["--instance", "elsewhere"]).run().await;
-    assert_eq!(third.code, Some(1));
+    assert_eq!(third.code, Some(4));
     assert!(third.stderr.contains("\"hatchery-lab\" runs already: "), "{}", third.stderr);
     assert!(third.stderr.contains("stop it, or start this one with --standby"), "{}", third.stderr);
     let asked = asked(&lab).await;
@@ -448,7 +448,7 @@ async fn a_token_that_cds_refuses_ends_the_start_at_once() {
     let lab = Lab::start(LabOptions::default()).await;
     let desk = Desk::with(&lab.settings_text().replace("v2-token", "wrong-token"));
     let outcome = desk.run().run().await;
-    assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+    assert_eq!(outcome.code, Some(3), "{}", outcome.stderr);
     for told in ["CDS refused the V2 sign-in of hatchery hatchery-lab", "commonConfiguration.api.tokenV2"] {
         assert!(outcome.stderr.contains(told), "{told}\n{}", outcome.stderr);
     }

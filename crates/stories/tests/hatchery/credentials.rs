@@ -159,7 +159,7 @@ async fn tls_before(lab: &Lab, folder: &TempDir, tasks: &Supervisor) -> (String,
 }
 
 /// Starts the daemon, which serves; then ends it.
-async fn serves(text: &str) {
+async fn serves(text: &str) -> Outcome {
     let desk = Desk::with(text);
     let mut daemon = desk.run().start();
     let line = daemon.line().await;
@@ -167,11 +167,12 @@ async fn serves(text: &str) {
     daemon.signal("TERM");
     let outcome = daemon.end().await;
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    outcome
 }
 
 async fn refused(text: &str) -> Outcome {
     let outcome = Desk::with(text).run().run().await;
-    assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(1), ""), "{}", outcome.stderr);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(5), ""), "{}", outcome.stderr);
     outcome
 }
 
@@ -199,7 +200,9 @@ async fn vcenter_and_cds_are_trusted_by_what_the_settings_say_and_by_nothing_els
     let ca = format!("caFile = {:?}", vcsim.ca_file());
     let cds_ca = format!("caFile = {cds_ca:?}");
     for vcenter in [&ca, &format!("thumbprint = \"{pin}\""), "insecure = true"] {
-        serves(&text(vcenter, &cds_ca)).await;
+        let told = serves(&text(vcenter, &cds_ca)).await.stderr;
+        // The certificate is valid for a few days.
+        assert!(told.contains("a token or certificate ends soon what=\"vcenter_certificate\""), "{told}");
     }
     serves(&text(&ca, "insecure = true")).await;
 

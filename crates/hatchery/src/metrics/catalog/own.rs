@@ -93,6 +93,16 @@ pub static OWN: &[Metric] = &[
             }
         },
     ),
+    gauge(
+        "rookery_hatchery_expiry_timestamp_seconds",
+        &["what"],
+        "When a token or a certificate ends, in seconds since 1970. Missing where that is not known.",
+        |sight, out| {
+            for (subject, end) in &sight.live.expiries {
+                out.labelled(&[subject.as_str()], u64::try_from(end.as_second()).unwrap_or(0));
+            }
+        },
+    ),
     gauge("rookery_hatchery_held_machines", &[], "VMs that somebody keeps to look at them.", |sight, out| {
         out.value(sight.report.held.len());
     }),
@@ -186,6 +196,18 @@ pub static OWN: &[Metric] = &[
     gauge("rookery_hatchery_work_in_flight", &["work"], "Work under way.", |sight, out| {
         out.words(words::numbers(&words::WORKS, sight.report.works.iter().copied()));
     }),
+    counter(
+        "rookery_log_lines_lost_total",
+        &[],
+        "Log lines that could not be written to standard error in time, or at all.",
+        |sight, out| out.value(sight.live.lost_log_lines),
+    ),
+    counter(
+        "rookery_panics_total",
+        &[],
+        "Tasks that ended with a panic, which is a bug in the hatchery.",
+        |sight, out| out.value(sight.live.panics),
+    ),
     gauge(
         "rookery_vcenter_operations",
         &["state"],

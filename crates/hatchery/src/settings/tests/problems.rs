@@ -15,6 +15,19 @@ fn check_warnings(fragment: &str, expected: &[&str]) {
 }
 
 #[test]
+fn addresses_that_are_not_encrypted_are_warned_about() {
+    let told = "http:// is not encrypted: whoever is on the way reads passwords and tokens, and may change answers; use \
+                https://";
+    check_warnings("endpoint = 'http://vc.example.com'", &[&format!("endpoint: {told}")]);
+    check_warnings(
+        "commonConfiguration.api.http.url = 'http://cds.example.com'",
+        &[&format!("commonConfiguration.api.http.url: {told}")],
+    );
+    check_warnings("endpoint = 'https://vc.example.com'", &[]);
+    check_warnings("endpoint = 'vc.example.com'", &[]);
+}
+
+#[test]
 fn everything_is_told_at_once() {
     let file = "
         endpoint = 'ftp://vc'

@@ -8,8 +8,9 @@ use rookery_hatchery::demand::{AsCodeRef, MODEL_TYPE};
 use rookery_hatchery::run::sign_up;
 use rookery_hatchery::settings::{ModelRef, Settings};
 
+use crate::VERSION;
 use crate::doctor::{Check, Finding, Group};
-use crate::hatchery::parts::{VERSION, cds_dial, random};
+use crate::hatchery::parts::{cds_dial, random};
 
 fn check(name: &'static str, about: Option<&str>, finding: Finding) -> Check {
     Check::new(Group::Cds, name, about, finding)
