@@ -18,6 +18,7 @@ pub mod mark;
 pub mod names;
 pub mod origin;
 pub mod overlay;
+pub mod reckoning;
 pub mod standing;
 pub mod sweep;
 pub mod warm;

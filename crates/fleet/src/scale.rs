@@ -14,8 +14,9 @@ use crate::flavor::Flavors;
 use crate::machine::{Hardware, Machine, View};
 use crate::names::Line;
 use crate::origin::Origin;
+use crate::reckoning::Reckoning;
 use crate::samples::{OWNER, at, id, view, warm, worker};
-use crate::sweep::{self, Facts, Noticed};
+use crate::sweep::{self, Facts, JobRead, Noticed};
 use crate::warm::{self, Addresses, Desired, Observed, TemplateState, Wish};
 use crate::workers::Listing;
 
@@ -78,16 +79,24 @@ fn a_sweep_looks_at_each_machine_once() {
     let facts = Facts {
         owner: OWNER,
         now: at("12:00:00"),
-        skew: Some(SignedDuration::ZERO),
+        ours: at("12:00:00"),
+        stop: None,
         worker_ttl: SignedDuration::from_hours(2),
         registration_ttl: SignedDuration::from_mins(10),
         grace: SignedDuration::from_mins(3),
         listing: Some(&listing),
         budget: 10,
     };
-    let (doomed, events) = (BTreeMap::new(), BTreeMap::new());
-    let noticed =
-        Noticed { busy: &asked.busy(false), doomed: &doomed, changed_at: &|_| None, events: &events };
+    let (doomed, events, reckoning) = (BTreeMap::new(), BTreeMap::new(), Reckoning::default());
+    let elsewhere = JobRead { runs_here: false, at: at("12:00:00") };
+    let noticed = Noticed {
+        busy: &asked.busy(false),
+        doomed: &doomed,
+        changed_at: &|_| None,
+        events: &events,
+        reckoning: &reckoning,
+        jobs: &view.iter().map(|machine| (machine.id.clone(), elsewhere)).collect(),
+    };
     let sweep = sweep::verdicts(&view, &facts, &noticed);
     assert_eq!((sweep.delete.len(), sweep.kept.len()), (10, MANY - 10));
     assert_eq!(asked.0.get(), MANY);
@@ -110,7 +119,8 @@ fn a_plan_for_thousands_gives_each_its_address_and_looks_at_each_machine_once() 
         view: &view,
         owner: OWNER,
         now: at("12:00:00"),
-        skew: Some(SignedDuration::ZERO),
+        stop: None,
+        reckoning: &Reckoning::default(),
         making: &[],
         busy: &asked.busy(false),
         doomed: &|_| false,

@@ -11,8 +11,10 @@
 
 mod absorb;
 mod begin;
+mod clocks;
 mod doubts;
 mod holding;
+mod jobs;
 mod look;
 mod message;
 mod news;
@@ -21,13 +23,14 @@ mod state;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use rand::rngs::StdRng;
 use rookery_daemon::Supervisor;
 use rookery_fleet_vsphere::Observer;
 use rookery_vim_client::Inventory;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
-use tracing::debug;
+use tracing::{debug, warn};
 
 use crate::act::Crew;
 use crate::feed::Wakes;
@@ -37,6 +40,7 @@ use crate::report::Report;
 use crate::vitals::Vitals;
 use crate::wanted::Wanted;
 
+pub use clocks::Reading;
 pub use holding::Reply;
 pub use message::Message;
 pub use state::{Room, State};
@@ -129,7 +133,7 @@ impl Keeper {
     }
 
     fn plan(&mut self, wanted: &Wanted) -> Plan {
-        let now = self.crew.clock.now();
+        let now = self.look_at_clocks();
         self.state.look(self.observer.view(now), now);
         for missing in self.state.find_demands(&wanted.rules) {
             self.read_model(missing);
@@ -141,7 +145,24 @@ impl Keeper {
         let changed_at = |id: &_| observer.changed_at(id);
         let plan = plan(&self.state.observed(&changed_at), &wanted.desired(), &mut self.random);
         self.state.suspects = plan.suspects.clone();
+        self.state.stopped = plan.sweep.stopped;
         self.state.set_dates(&plan, wanted);
         plan
+    }
+
+    /// Our steady time. If somebody set our clock, what was asked for before is not known any more.
+    fn look_at_clocks(&mut self) -> Timestamp {
+        let (steady, wall) = (self.crew.clock.steady(), self.crew.clock.now());
+        self.state.wall = wall;
+        if let Some(by) = self.state.clocks.look(steady, wall) {
+            warn!(
+                seconds = by.as_secs(),
+                "the clock of this machine was set; nothing is deleted until workers and vCenter's clock are known again"
+            );
+            self.state.listing = None;
+            self.wakes.workers();
+            self.wakes.clock();
+        }
+        steady
     }
 }

@@ -23,7 +23,8 @@ use rookery_fleet::claim::Resizing;
 use rookery_fleet::flavor::Flavors;
 use rookery_fleet::hold::{Hold, Told, Wish};
 use rookery_fleet::names::Line;
-use rookery_fleet::sweep::{Doom, EventTimes, Sweep};
+use rookery_fleet::reckoning::Reckoning;
+use rookery_fleet::sweep::{Doom, EventTimes, Grounds, JobRead, Stop, Sweep, stop_reason};
 use rookery_fleet::workers::Listing;
 use rookery_fleet::{Machine, MachineId, Power, Role, View};
 
@@ -46,8 +47,14 @@ pub struct Observed<'o> {
     pub view: &'o View,
     /// The time, by vCenter's clock.
     pub now: Timestamp,
+    /// Our steady time.
+    pub ours: Timestamp,
     /// How far our clock is from vCenter's; `None` is not known.
     pub skew: Option<SignedDuration>,
+    /// From when the ages of machines count, if vCenter's clock was set.
+    pub reckoning: &'o Reckoning,
+    /// What was read of the jobs of machines whose workers CDS does not list.
+    pub job_reads: &'o BTreeMap<MachineId, JobRead>,
     /// The jobs that wait, each with the model that it runs on.
     pub demands: &'o [Demand],
     /// The workers that CDS knows, if it has told.
@@ -72,13 +79,13 @@ pub struct Observed<'o> {
     pub booked: &'o BTreeMap<String, Timestamp>,
     /// Machines that could not be claimed or changed a moment ago.
     pub avoided: &'o BTreeSet<MachineId>,
-    /// When a machine was last seen changing, by our clock.
+    /// When a machine was last seen changing, by our steady time.
     pub changed_at: &'o dyn Fn(&MachineId) -> Option<Timestamp>,
     /// Addresses that may be in use by machines that nobody can see.
     pub lingering: &'o BTreeSet<Ipv4Addr>,
     /// How much room the pool has; `None` if it could not be asked.
     pub room: Option<&'o PoolRoom>,
-    /// When the pool was asked, by our clock: it did not know then of what has started since.
+    /// When the pool was asked, by our steady time: it did not know then of what has started since.
     pub room_at: Option<Timestamp>,
     /// Until when nothing new is started, because vCenter refused something for want of room.
     pub full_until: Option<Timestamp>,
@@ -212,6 +219,8 @@ struct Pass<'p> {
     want: &'p Desired<'p>,
     random: &'p mut StdRng,
     busy: Busy<'p>,
+    /// Why nothing may be deleted or disabled.
+    stop: Option<Stop>,
     ledger: Ledger,
     /// Addresses that are not free.
     held: BTreeSet<Ipv4Addr>,
@@ -246,6 +255,12 @@ impl<'p> Pass<'p> {
             want,
             random,
             busy: seen.flights.index(),
+            stop: stop_reason(&Grounds {
+                view: seen.view,
+                skew: seen.skew,
+                listing: seen.listing,
+                ours: seen.ours,
+            }),
             ledger,
             held,
             named: BTreeSet::new(),

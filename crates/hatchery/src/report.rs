@@ -42,6 +42,8 @@ pub use workers::{Known, WorkerLine};
 pub struct Report {
     /// When, by our clock.
     pub at: Timestamp,
+    /// The same by our steady time.
+    pub steady: Timestamp,
     /// Whether all machines are known.
     pub complete: bool,
     /// How many machines there are, of anybody.
@@ -131,7 +133,7 @@ pub struct WaitingLine {
 impl Report {
     /// What a pass saw and planned.
     pub fn new(state: &State, wanted: &Wanted, plan: &Plan) -> Self {
-        let held = held::held(&state.view, &wanted.name, state.server_now());
+        let held = held::held(&state.view, &wanted.name, state.server_now(), &state.reckoning);
         let dying = dying(state, plan);
         let mut counts = Counts::of(state, plan, &held);
         let mut started = Vec::new();
@@ -157,7 +159,8 @@ impl Report {
             (one.job.clone(), WaitingLine { reason, why: one.why.to_string(), permanent })
         });
         Self {
-            at: state.now,
+            at: state.wall,
+            steady: state.now,
             complete: state.view.complete,
             machines: state.view.machines.len(),
             workers: worker_lines(&state.workers, |name| state.is_of_v1(name), &started, &held),

@@ -24,6 +24,7 @@ mod hatchery {
     mod lost;
     mod metrics;
     mod models;
+    mod old_news;
     mod overlay;
     mod pages;
     mod protocol;

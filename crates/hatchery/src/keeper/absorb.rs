@@ -11,7 +11,7 @@ use rookery_fleet::workers::{Listing, WorkerState};
 use rookery_fleet::{Machine, MachineId, Power};
 use tracing::{info, warn};
 
-use super::{Keeper, Message, Room, State};
+use super::{Keeper, Message, Reading, Room, State};
 use crate::act::{Ending, Failure};
 use crate::feed::pool_room;
 use crate::flight::{Flight, FlightId, Work};
@@ -38,7 +38,7 @@ const AVOIDED: Duration = Duration::from_mins(1);
 
 impl Keeper {
     pub(super) fn absorb(&mut self, message: Message) {
-        let now = self.crew.clock.now();
+        let now = self.crew.clock.steady();
         let (state, metrics) = (&mut self.state, &self.crew.metrics);
         match message {
             Message::Moment(reply) => drop(reply.send(state.queue.moment())),
@@ -72,6 +72,8 @@ impl Keeper {
                 state.fetched_at.insert(model.clone(), now);
                 state.fetched.insert(model, *read);
             }
+            // Somebody set our clock since: what was asked before then is not believed.
+            Message::Workers { begun, .. } if !state.clocks.counts(begun) => self.wakes.workers(),
             Message::Workers { begun, v1, v2 } => {
                 state.v1_workers = v1.iter().map(|worker| worker.name.clone()).collect();
                 state.absorb_workers(begun, v1.into_iter().chain(v2).collect());
@@ -86,7 +88,10 @@ impl Keeper {
                 state.room = Room { told: pool.as_ref().map(pool_room), pool, at: Some(begun) };
             }
             Message::Disks(disks) => Arc::make_mut(&mut state.disks).extend(disks),
-            Message::Skew(skew) => state.skew = Some(skew),
+            Message::Clock(reading) => self.read_clock(&reading),
+            Message::JobRead { machine, runs_here, begun } => {
+                self.absorb_job_read(machine, runs_here, begun);
+            }
             Message::Events(machine, events) => drop(state.events.insert(machine, events)),
             Message::Settled => state.addresses_settled = true,
             Message::Clones { begun, running } => state.absorb_clones(begun, &running),
@@ -121,7 +126,7 @@ impl Keeper {
     fn another_place(&mut self, id: FlightId, useless: MachineId, spawn: &Spawn) -> Option<Spawn> {
         let wanted = Arc::clone(&self.wanted.borrow());
         let flight = self.state.flights.end(id)?;
-        let now = self.crew.clock.now();
+        let now = self.crew.clock.steady();
         // What has ended since the last pass is known by its machine alone.
         self.state.look(self.observer.view(now), now);
         self.state.avoid(Some(useless), now, AVOIDED);
@@ -139,11 +144,44 @@ impl Keeper {
     }
 }
 
+impl Keeper {
+    /// Takes in what vCenter's clock shows.
+    fn read_clock(&mut self, reading: &Reading) {
+        let state = &mut self.state;
+        if !state.clocks.counts(reading.begun) {
+            return self.wakes.clock();
+        }
+        let set = state.clocks.read(reading);
+        state.skew = state.clocks.skew(reading.begun);
+        let Some(by) = set else { return };
+        let owner = self.wanted.borrow().name.clone();
+        state.clock_was_set(&owner, by);
+        warn!(
+            seconds = by.as_secs(),
+            "vCenter's clock was set; ages of machines count from now on, and holds keep what was left"
+        );
+        let wishes = self.state.wishes.iter().map(|wish| wish.shifted(by)).collect();
+        // Those in the book stay as they were if it cannot be written; it is tried again with the next change.
+        self.write_down(wishes).ok();
+    }
+}
+
 impl State {
+    /// Times of vCenter's clock move with it, and what was seen counts from now on.
+    pub(super) fn clock_was_set(&mut self, owner: &str, by: SignedDuration) {
+        let now = self.server_now();
+        self.reckoning.restart(&self.view, owner, now, by);
+        let shift = |at: &mut Timestamp| *at = at.saturating_add(by).unwrap_or(*at);
+        self.setbacks.values_mut().chain(&mut self.full_until).for_each(shift);
+        self.outcomes.values_mut().map(|told| &mut told.at).for_each(shift);
+    }
+
     /// Without knowing vCenter's clock nobody can say which clone began when.
     fn absorb_clones(&mut self, at: Timestamp, running: &[Option<Timestamp>]) {
-        let Some(skew) = self.skew else { return };
-        self.doubts.learn(at, skew, running);
+        if self.skew.is_none() {
+            return;
+        }
+        self.doubts.learn(at, self.clocks.ahead(), running);
         self.lingering = self.doubts.addresses();
     }
 

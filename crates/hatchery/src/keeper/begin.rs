@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::future::Future;
 use std::sync::Arc;
 
+use jiff::SignedDuration;
 use rookery_cds::{JobId, ModelPath};
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::capacity::Shortage;
@@ -131,10 +132,17 @@ impl Keeper {
             label,
             registers: self.unreported_registration(&machine, mark),
             is_template: machine.role == Role::Template,
+            hold_shift: self.hold_shift(&machine, mark),
         };
         let work = Work::Delete(trace(mark));
         let (crew, flight) = (self.crew.in_the_background(), self.take_off(about(&machine, work)));
         self.fly("deletion of a machine", flight, async move { crew.delete(&deletion).await });
+    }
+
+    /// How much longer a machine is kept than its mark says: vCenter's clock may have been set since it was written.
+    fn hold_shift(&self, machine: &Machine, mark: &Mark) -> SignedDuration {
+        let until = mark.hold_until.zip(self.state.reckoning.hold_until(machine, mark));
+        until.map_or(SignedDuration::ZERO, |(said, until)| until.duration_since(said))
     }
 
     /// The model whose registration ends with this machine, if nobody has told CDS how.
@@ -261,6 +269,7 @@ impl Keeper {
         if plan.wants_room || (plan.waiting.iter().any(full) && has_changed()) {
             self.wakes.room();
         }
+        self.read_jobs_of(plan);
         for machine in &plan.sweep.needs_events {
             self.read_events(machine.clone());
         }

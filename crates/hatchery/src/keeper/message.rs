@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use rookery_cds::{JobId, V1Model, V2Model, Worker};
 use rookery_fleet::MachineId;
 use rookery_fleet::hold::Outcome;
@@ -11,7 +11,7 @@ use rookery_fleet::sweep::EventTimes;
 use rookery_vim_client::PoolCapacity;
 use tokio::sync::oneshot;
 
-use super::Reply;
+use super::{Reading, Reply};
 use crate::act::Ending;
 use crate::demand::AsCodeRef;
 use crate::flight::FlightId;
@@ -56,8 +56,17 @@ pub enum Message {
     },
     /// How large the disks of some machines are, in kilobytes.
     Disks(BTreeMap<MachineId, u64>),
-    /// How far vCenter's clock is ahead of ours.
-    Skew(SignedDuration),
+    /// What vCenter's clock shows.
+    Clock(Reading),
+    /// Whether the worker in a machine is at work on its job; none if CDS did not say it.
+    JobRead {
+        /// Which machine.
+        machine: MachineId,
+        /// Whether it is.
+        runs_here: Option<bool>,
+        /// When it was asked for.
+        begun: Timestamp,
+    },
     /// What vCenter remembers of a machine.
     Events(MachineId, EventTimes),
     /// Clones from before our start have ended.

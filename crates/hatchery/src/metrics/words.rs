@@ -102,7 +102,8 @@ pub(super) const WAITING: [&str; 32] = [
 ];
 
 /// Why nothing may be deleted.
-pub(super) const STOPS: [&str; 6] = ["incomplete", "outdated", "skew", "skew_unknown", "no_listing", "other"];
+pub(super) const STOPS: [&str; 7] =
+    ["incomplete", "outdated", "skew", "skew_unknown", "no_listing", "old_listing", "other"];
 
 /// What is under way.
 pub(super) const WORKS: [&str; 9] =

@@ -19,6 +19,10 @@ impl Pass<'_> {
     /// Who has no machine in two listings in a row, each seen beside a complete view, is to be disabled.
     pub(super) fn find_orphans(&mut self) {
         let before = self.seen.suspects;
+        // What is old disables nobody, and who was missed before is looked at anew.
+        if self.stop.is_some() {
+            return;
+        }
         let Some(listing) = self.seen.listing else { return };
         if before.listed == Some(listing.begun) {
             self.plan.suspects = before.clone();

@@ -54,6 +54,8 @@ struct World {
     due: bool,
     wishes: Vec<Wish>,
     outcomes: BTreeMap<MachineId, Told>,
+    reckoning: Reckoning,
+    job_reads: BTreeMap<MachineId, JobRead>,
     limits: Limits,
     registering: Option<u32>,
     attempts: Option<u32>,
@@ -93,6 +95,8 @@ fn world(machines: impl IntoIterator<Item = Machine>) -> World {
         due: true,
         wishes: Vec::new(),
         outcomes: BTreeMap::new(),
+        reckoning: Reckoning::default(),
+        job_reads: BTreeMap::new(),
         limits: Limits { workers: Some(10), starting: 10, cpus: None, memory_mb: None, keep_smaller: 0 },
         registering: Some(2),
         attempts: Some(3),
@@ -114,7 +118,10 @@ impl World {
         let observed = Observed {
             view: &self.view,
             now: self.now,
+            ours: self.now.saturating_sub(self.skew.unwrap_or_default()).expect("a time"),
             skew: self.skew,
+            reckoning: &self.reckoning,
+            job_reads: &self.job_reads,
             demands: &self.demands,
             listing: self.listing.as_ref(),
             registered_once: &self.registered_once,
@@ -214,6 +221,7 @@ fn vm(name: &str) -> Machine {
         created: Some(at("08:00:00")),
         awaits_setup: false,
         incarnation: None,
+        reachable: true,
     }
 }
 

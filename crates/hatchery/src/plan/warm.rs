@@ -60,7 +60,8 @@ impl Pass<'_> {
             view: self.seen.view,
             owner: self.want.owner,
             now: self.seen.now,
-            skew: self.seen.skew,
+            stop: self.stop,
+            reckoning: self.seen.reckoning,
             making: &making,
             busy: &|machine: &Machine| self.busy.has(machine) || self.given.contains(&machine.id),
             doomed: &|id: &MachineId| self.seen.doomed.contains_key(id),
@@ -184,7 +185,8 @@ impl Pass<'_> {
         let facts = Facts {
             owner: self.want.owner,
             now: self.seen.now,
-            skew: self.seen.skew,
+            ours: self.seen.ours,
+            stop: self.stop,
             worker_ttl: signed(cleaning.worker_ttl),
             registration_ttl: signed(cleaning.registration_ttl),
             grace: signed(cleaning.grace),
@@ -205,6 +207,8 @@ impl Pass<'_> {
             doomed: self.seen.doomed,
             changed_at: self.seen.changed_at,
             events: self.seen.events,
+            reckoning: self.seen.reckoning,
+            jobs: self.seen.job_reads,
         };
         let mut swept = sweep::verdicts(self.seen.view, &facts, &noticed);
         let facts = hold::Facts {

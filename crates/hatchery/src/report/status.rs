@@ -28,6 +28,7 @@ pub fn monitoring(
     routines: &[(&'static str, bool)],
     troubles: &[Trouble],
     now: Timestamp,
+    uptime: Duration,
 ) -> MonitoringStatus {
     let line = |status: LineStatus, component: &str, value: String| Line {
         status,
@@ -38,7 +39,6 @@ pub fn monitoring(
         hostname: host.hostname.clone(),
     };
     let ok = |component: &str, value: String| line(LineStatus::Ok, component, value);
-    let uptime = now.duration_since(host.started).unsigned_abs();
     let mut lines = vec![
         ok("Version", host.version.clone()),
         ok("Uptime", go_duration(uptime)),
@@ -119,7 +119,8 @@ mod tests {
             started: Timestamp::UNIX_EPOCH,
         };
         let now = Timestamp::from_second(3_723).expect("a time");
-        let status = monitoring(&host, report, routines, troubles, now);
+        let uptime = Duration::from_secs(3_723);
+        let status = monitoring(&host, report, routines, troubles, now, uptime);
         status.lines.into_iter().map(|line| (line.component, line.value, line.status)).collect()
     }
 

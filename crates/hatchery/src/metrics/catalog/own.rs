@@ -118,7 +118,7 @@ pub static OWN: &[Metric] = &[
         "rookery_hatchery_last_pass_age_seconds",
         &[],
         "How long ago the last pass was made.",
-        |sight, out| out.value(sight.now.duration_since(sight.report.at).unsigned_abs()),
+        |sight, out| out.value(sight.now.duration_since(sight.report.steady).unsigned_abs()),
     ),
     counter(
         "rookery_hatchery_leaks_found_total",

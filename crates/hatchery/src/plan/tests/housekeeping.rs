@@ -104,9 +104,9 @@ fn nobody_is_disabled_by_a_view_that_is_not_whole_or_while_the_machine_is_on_its
         world.listing.as_mut().expect("a listing").begun = at(begun);
         world
     };
-    let suspects = listed("11:00:00").plan().suspects;
+    let suspects = listed("11:59:30").plan().suspects;
     let second = |change: &dyn Fn(&mut World)| {
-        let world = listed("11:59:00").with(|world| world.suspects = suspects.clone()).with(change);
+        let world = listed("11:59:50").with(|world| world.suspects = suspects.clone()).with(change);
         world.plan()
     };
     assert_eq!(second(&|_| {}).disable, ["lost"]);
@@ -116,6 +116,8 @@ fn nobody_is_disabled_by_a_view_that_is_not_whole_or_while_the_machine_is_on_its
     assert_eq!(second(&|world| world.view.age = Duration::from_mins(2)).disable, [""; 0]);
     assert_eq!(second(&|world| world.fly(flight("lost", start_of(&v2_job(1))))).disable, [""; 0]);
     assert_eq!(second(&|world| world.listing = None).disable, [""; 0]);
+    let late = |world: &mut World| world.now = at("12:00:51");
+    assert_eq!(second(&late).disable, [""; 0], "the list is too old");
 }
 
 #[test]
@@ -140,6 +142,12 @@ fn what_is_over_goes_and_what_is_in_doubt_stays() {
     };
     let never =
         Reason::NeverRegistered { age: SignedDuration::from_hours(4), limit: SignedDuration::from_mins(10) };
+    let world = |machines: [Machine; 1]| {
+        let read = JobRead { runs_here: false, at: at("11:59:50") };
+        world(machines).with(|world| {
+            world.job_reads.insert(id("old"), read);
+        })
+    };
     assert_eq!(world([old()]).plan().sweep.delete, [(id("old"), never)]);
     let stops = |change: &dyn Fn(&mut World)| {
         let sweep = world([old()]).with(change).plan().sweep;
@@ -149,6 +157,8 @@ fn what_is_over_goes_and_what_is_in_doubt_stays() {
     assert_eq!(stops(&|world| world.view.complete = false), Some(Stop::Incomplete));
     assert_eq!(stops(&|world| world.listing = None), Some(Stop::NoListing));
     assert_eq!(stops(&|world| world.skew = None), Some(Stop::SkewUnknown));
+    let old_listing = Stop::OldListing { age: SignedDuration::from_secs(61) };
+    assert_eq!(stops(&|world| world.now = at("12:01:00")), Some(old_listing));
     let kept = |change: &dyn Fn(&mut World)| {
         let sweep = world([old()]).with(change).plan().sweep;
         assert!(sweep.delete.is_empty());
