@@ -8,6 +8,7 @@
 //! [`address`], [`capacity`], [`claim`], [`warm`], [`sweep`] and [`hold`]; [`overlay`] says what is known beyond the rows.
 
 pub mod address;
+pub mod brake;
 pub mod capacity;
 pub mod claim;
 pub mod flavor;

@@ -8,6 +8,7 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 
 use crate::address::{self, Network};
+use crate::brake::{Brake, Subject};
 use crate::capacity::{self, Ledger, Limits};
 use crate::claim::{self, Resizing, Wanted};
 use crate::flavor::Flavors;
@@ -76,6 +77,9 @@ fn a_sweep_looks_at_each_machine_once() {
     let view = crowd();
     let asked = Asked::none();
     let listing = Listing { begun: at("11:59:00"), workers: BTreeMap::new() };
+    // Otherwise all of them would wait.
+    let mut brake = Brake::default();
+    brake.confirm(view.iter().map(|machine| Subject::Machine(machine.id.clone())), at("12:00:00"));
     let facts = Facts {
         owner: OWNER,
         now: at("12:00:00"),
@@ -86,6 +90,8 @@ fn a_sweep_looks_at_each_machine_once() {
         grace: SignedDuration::from_mins(3),
         listing: Some(&listing),
         budget: 10,
+        brake: &brake,
+        disable: &[],
     };
     let (doomed, events, reckoning) = (BTreeMap::new(), BTreeMap::new(), Reckoning::default());
     let elsewhere = JobRead { runs_here: false, at: at("12:00:00") };

@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::brake::{self, Brake, Subject, Waiting};
 use crate::machine::{Machine, MachineId, Power, Role, View};
 use crate::mark::Mark;
 use crate::reckoning::Reckoning;
@@ -54,6 +55,10 @@ pub struct Facts<'a> {
     pub listing: Option<&'a Listing>,
     /// How many machines may be deleted now.
     pub budget: usize,
+    /// What holds back those that are unusually many.
+    pub brake: &'a Brake,
+    /// Workers that are to be disabled in the same pass: they are counted together.
+    pub disable: &'a [String],
 }
 
 /// What was noticed about single machines.
@@ -111,6 +116,8 @@ pub struct Sweep {
     pub needs_events: Vec<MachineId>,
     /// Whose jobs are to be read: a list of workers can be empty and yet succeed.
     pub needs_jobs: Vec<MachineId>,
+    /// What waits for a person, of machines and of workers.
+    pub braked: Vec<brake::Waiting>,
     /// Who of the owner's machines is kept, and why.
     pub kept: Vec<(MachineId, Why)>,
     /// Why nobody may be deleted at all.
@@ -133,6 +140,7 @@ pub fn verdicts(view: &View, facts: &Facts<'_>, noticed: &Noticed<'_>) -> Sweep 
         }
     }
     sweep.needs_jobs = judge.unread_jobs(&sweep);
+    judge.hold_back(&mut sweep);
     sweep.delete.sort_by_cached_key(|(id, reason)| (reason.urgency(), Reverse(reason.age()), id.clone()));
     let over = sweep.delete.split_off(facts.budget.min(sweep.delete.len()));
     sweep.kept.extend(over.into_iter().map(|(id, _)| (id, Why::Budget)));
@@ -245,6 +253,35 @@ impl Judge<'_> {
         }
     }
 
+    /// Before any budget: who deletes ten at a time deletes all of them, too.
+    fn hold_back(&self, sweep: &mut Sweep) {
+        let Facts { owner, brake, disable, .. } = *self.facts;
+        let named = |id: &MachineId| {
+            self.view.machines.get(id).map(|machine| machine.name.clone()).unwrap_or_default()
+        };
+        let counted = |(id, reason): &&(MachineId, Reason)| {
+            self.view.machines.get(id).is_some_and(|machine| brake::is_counted(machine, owner, reason))
+        };
+        let machines = sweep.delete.iter().filter(counted).map(|(id, reason)| Waiting {
+            subject: Subject::Machine(id.clone()),
+            name: named(id),
+            why: reason.to_string(),
+        });
+        let workers = disable.iter().map(|name| Waiting {
+            subject: Subject::Worker(name.clone()),
+            name: name.clone(),
+            why: "it has no machine".to_owned(),
+        });
+        let mut wanted: Vec<Waiting> = machines.chain(workers).collect();
+        let subjects = wanted.iter().map(|waiting| waiting.subject.clone()).collect();
+        let held_back = brake.hold_back(&subjects, self.view, owner);
+        wanted.retain(|waiting| held_back.contains(&waiting.subject));
+        let waits = |id: &MachineId| held_back.contains(&Subject::Machine(id.clone()));
+        let waiting = sweep.delete.extract_if(.., |(id, _)| waits(id));
+        sweep.kept.extend(waiting.map(|(id, _)| (id, Why::Braked)));
+        sweep.braked = wanted;
+    }
+
     /// Those whose jobs have to be read, for the first time or again.
     fn unread_jobs(&self, sweep: &Sweep) -> Vec<MachineId> {
         let going =
@@ -252,7 +289,7 @@ impl Judge<'_> {
         let kept = sweep.kept.iter().filter(|(_, why)| matches!(why, Why::JobUnread | Why::JobRuns));
         let is_old = |read: &JobRead| self.facts.ours.duration_since(read.at) >= JOB_REREAD;
         let is_due = |id: &&MachineId| {
-            let has_job = self.view.machines.get(*id).and_then(|machine| machine.mark());
+            let has_job = self.view.machines.get(id).and_then(|machine| machine.mark());
             has_job.is_some_and(|mark| !mark.job_id.is_empty())
                 && self.noticed.jobs.get(*id).is_none_or(is_old)
         };

@@ -23,7 +23,7 @@ use crate::sweep::Stop;
 
 use census::Census;
 
-pub use census::Count;
+pub use census::{Count, kind_of};
 pub use why::{Removal, Why};
 
 /// So many warm machines of one kind.

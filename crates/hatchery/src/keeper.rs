@@ -11,6 +11,7 @@
 
 mod absorb;
 mod begin;
+mod brake;
 mod clocks;
 mod doubts;
 mod holding;
@@ -135,6 +136,7 @@ impl Keeper {
     fn plan(&mut self, wanted: &Wanted) -> Plan {
         let now = self.look_at_clocks();
         self.state.look(self.observer.view(now), now);
+        self.state.keep_watch(&wanted.name);
         for missing in self.state.find_demands(&wanted.rules) {
             self.read_model(missing);
         }
@@ -146,6 +148,7 @@ impl Keeper {
         let plan = plan(&self.state.observed(&changed_at), &wanted.desired(), &mut self.random);
         self.state.suspects = plan.suspects.clone();
         self.state.stopped = plan.sweep.stopped;
+        self.state.braked.clone_from(&plan.braked);
         self.state.set_dates(&plan, wanted);
         plan
     }

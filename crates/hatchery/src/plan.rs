@@ -18,6 +18,7 @@ use jiff::{SignedDuration, Timestamp};
 use rand::rngs::StdRng;
 use rookery_cds::{JobId, V1Model};
 use rookery_fleet::address::{self, Assigned, Network};
+use rookery_fleet::brake::{self, Brake};
 use rookery_fleet::capacity::{Ledger, Limits, PoolRoom, Usage, usage};
 use rookery_fleet::claim::Resizing;
 use rookery_fleet::flavor::Flavors;
@@ -63,6 +64,12 @@ pub struct Observed<'o> {
     pub registered_once: &'o BTreeSet<String>,
     /// Workers that CDS knew last time and that had no machine.
     pub suspects: &'o Suspects,
+    /// What holds back those that are unusually many.
+    pub brake: &'o Brake,
+    /// The machines that workers are or were in, by name.
+    pub references: &'o BTreeMap<String, MachineId>,
+    /// The workers of V1 jobs and V1 models: only they can be disabled.
+    pub v1_workers: &'o BTreeSet<String>,
     /// The V1 models that CDS knows, if it has told.
     pub models: Option<&'o [V1Model]>,
     /// Work under way.
@@ -159,8 +166,12 @@ pub struct Plan {
     pub hold: Vec<(MachineId, Hold)>,
     /// Machines that may have to be kept: how their jobs have ended is to be asked.
     pub examine: Vec<MachineId>,
-    /// Workers that have no machine.
+    /// Workers to disable: they have no machine.
     pub disable: Vec<String>,
+    /// Workers that have no machine and are not disabled: that cannot be done, or nobody knows which machine was theirs.
+    pub orphans: Vec<String>,
+    /// What waits for a person, since it is unusually much.
+    pub braked: Vec<brake::Waiting>,
     /// Who is watched for having no machine.
     pub suspects: Suspects,
     /// Why the other jobs wait.
@@ -248,7 +259,8 @@ impl<'p> Pass<'p> {
         let held = if want.networks.is_empty() {
             BTreeSet::new()
         } else {
-            address::held(want.networks, seen.view, reserved.chain(seen.lingering.iter().copied()))
+            let hidden = seen.lingering.iter().copied().chain(seen.brake.missed_addresses());
+            address::held(want.networks, seen.view, reserved.chain(hidden))
         };
         Self {
             seen,
@@ -260,6 +272,7 @@ impl<'p> Pass<'p> {
                 skew: seen.skew,
                 listing: seen.listing,
                 ours: seen.ours,
+                loss: seen.brake.loss(),
             }),
             ledger,
             held,

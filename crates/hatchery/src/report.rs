@@ -16,6 +16,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use rookery_cds::JobId;
 use rookery_fleet::address::{self, Network};
+use rookery_fleet::brake;
 use rookery_fleet::capacity::Ledger;
 use rookery_fleet::hold::serves_nobody;
 use rookery_fleet::standing::{Standing, standing};
@@ -81,6 +82,8 @@ pub struct Report {
     pub held: Vec<Held>,
     /// Whose machines are to be kept when they fail.
     pub wishes: Vec<Wished>,
+    /// What waits for a person, since it is unusually much.
+    pub braked: Vec<brake::Waiting>,
     /// Why nothing may be deleted.
     pub stopped: Option<String>,
     /// Whether new jobs are taken.
@@ -187,6 +190,7 @@ impl Report {
             jobs_served,
             held,
             wishes: state.wishes.iter().map(Wished::from).collect(),
+            braked: plan.braked.clone(),
             stopped: plan.sweep.stopped.map(|stop| stop.to_string()),
             draining: state.draining,
             skew_ms: state.skew.map(|skew| skew.as_millis()),

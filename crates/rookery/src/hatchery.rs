@@ -2,6 +2,7 @@
 
 mod ask;
 mod check;
+mod confirm;
 mod folder;
 mod holding;
 mod parts;
@@ -47,6 +48,12 @@ pub enum Command {
     Resume(Target),
     /// Let it look at the queues of CDS now
     Look(Target),
+    /// Show what it holds back because it is unusually much, and let exactly that through
+    ///
+    /// A hatchery that would delete or disable more than a fifth of what runs within ten minutes, or that sees so many of
+    /// its VMs vanish, has most likely been told something wrong. It waits until a person has looked. What is confirmed
+    /// may be done for ten minutes; what has come since waits on.
+    Confirm(confirm::Args),
 }
 
 /// The settings file of a hatchery.
@@ -68,7 +75,8 @@ impl Command {
             | Self::Status(_)
             | Self::Drain(_)
             | Self::Resume(_)
-            | Self::Look(_) => None,
+            | Self::Look(_)
+            | Self::Confirm(_) => None,
         }
     }
 }
@@ -94,6 +102,7 @@ pub(crate) async fn run(command: Command, filter: Option<Filter>, out: &mut Out)
         Command::Status(args) => ask::status(&args, out).await,
         Command::Drain(target) => ask::tell(&target, &Request::Drain, out).await,
         Command::Resume(target) => ask::tell(&target, &Request::Resume, out).await,
+        Command::Confirm(args) => confirm::run(&args, out).await,
         Command::Look(target) => ask::tell(&target, &Request::Look, out).await,
     }
 }

@@ -8,6 +8,7 @@
 
 mod hatchery {
     mod addresses;
+    mod brake;
     mod capacity;
     mod cleaning;
     mod cli;

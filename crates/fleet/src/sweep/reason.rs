@@ -179,6 +179,8 @@ pub enum Why {
     JobUnread,
     /// Its job runs in it, although the server does not list its worker.
     JobRuns,
+    /// Unusually many that run would go: a person has to confirm it.
+    Braked,
     /// Whether it runs is not told yet.
     PowerUnknown,
     /// Its start stands in its events alone, and they were not read yet.
@@ -212,6 +214,7 @@ impl Why {
             Self::Unreachable => "unreachable",
             Self::JobUnread => "job_unread",
             Self::JobRuns => "job_runs",
+            Self::Braked => "braked",
             Self::PowerUnknown => "power_unknown",
             Self::NeedsEvents => "needs_events",
             Self::AgeUnknown => "age_unknown",
@@ -235,6 +238,7 @@ impl fmt::Display for Why {
             Self::Unreachable => f.write_str("vCenter does not reach its host"),
             Self::JobUnread => f.write_str("its worker is not listed; its job is read first"),
             Self::JobRuns => f.write_str("its worker is not listed, but CDS says that its job runs in it"),
+            Self::Braked => f.write_str("unusually many would go: `rookery hatchery confirm` lets it"),
             Self::PowerUnknown => f.write_str("whether it runs is not known"),
             Self::NeedsEvents => f.write_str("its events were not read yet"),
             Self::AgeUnknown => f.write_str("nothing tells its age"),

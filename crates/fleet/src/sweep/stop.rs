@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::brake::Loss;
 use crate::machine::View;
 use crate::workers::Listing;
 
@@ -28,6 +29,8 @@ pub struct Grounds<'a> {
     pub listing: Option<&'a Listing>,
     /// Our steady time.
     pub ours: Timestamp,
+    /// Whether the view has lost unusually many machines.
+    pub loss: Option<Loss>,
 }
 
 /// Why nobody may be deleted.
@@ -54,11 +57,13 @@ pub enum Stop {
         /// How old the last list is.
         age: SignedDuration,
     },
+    /// The view has lost unusually many machines.
+    Lost(Loss),
 }
 
 /// What stops every deletion, whatever it is for, and all that is told to the server about workers.
 pub fn stop_reason(grounds: &Grounds<'_>) -> Option<Stop> {
-    let Grounds { view, skew, listing, ours } = *grounds;
+    let Grounds { view, skew, listing, ours, loss } = *grounds;
     if !view.complete {
         Some(Stop::Incomplete)
     } else if view.age >= MAX_VIEW_AGE {
@@ -67,7 +72,7 @@ pub fn stop_reason(grounds: &Grounds<'_>) -> Option<Stop> {
         match skew {
             None => Some(Stop::SkewUnknown),
             Some(skew) if skew.unsigned_abs() > MAX_SKEW.unsigned_abs() => Some(Stop::Skew { skew }),
-            Some(_) => stale(listing, ours),
+            Some(_) => loss.map(Stop::Lost).or_else(|| stale(listing, ours)),
         }
     }
 }
@@ -89,6 +94,7 @@ impl Stop {
             Self::SkewUnknown => "skew_unknown",
             Self::NoListing => "no_listing",
             Self::OldListing { .. } => "old_listing",
+            Self::Lost(_) => "lost",
         }
     }
 }
@@ -123,6 +129,7 @@ impl fmt::Display for Stop {
                     MAX_LISTING_AGE.as_secs()
                 )
             }
+            Self::Lost(loss) => write!(f, "{loss}; `rookery hatchery confirm` shows them"),
         }
     }
 }

@@ -19,6 +19,8 @@ struct World {
     events: BTreeMap<MachineId, EventTimes>,
     reckoning: Reckoning,
     jobs: BTreeMap<MachineId, JobRead>,
+    brake: Brake,
+    disable: Vec<String>,
 }
 
 fn world() -> World {
@@ -33,6 +35,8 @@ fn world() -> World {
         reckoning: Reckoning::default(),
         // Jobs are done with, unless a test says otherwise.
         jobs: ["w", "register-w", "lost", "a", "b", "d", "f"].map(|name| (id(name), elsewhere())).into(),
+        brake: Brake::default(),
+        disable: Vec::new(),
     }
 }
 
@@ -45,7 +49,8 @@ impl World {
 
     fn sweep(&self, view: &View) -> Sweep {
         let ours = at(NOW).saturating_sub(self.skew.unwrap_or_default()).expect("a time");
-        let grounds = Grounds { view, skew: self.skew, listing: self.listing.as_ref(), ours };
+        let grounds =
+            Grounds { view, skew: self.skew, listing: self.listing.as_ref(), ours, loss: self.brake.loss() };
         let facts = Facts {
             owner: OWNER,
             now: at(NOW),
@@ -56,6 +61,8 @@ impl World {
             grace: SignedDuration::from_secs(180),
             listing: self.listing.as_ref(),
             budget: self.budget,
+            brake: &self.brake,
+            disable: &self.disable,
         };
         let noticed = Noticed {
             busy: &|machine| self.busy.contains(&machine.id),
@@ -353,6 +360,44 @@ fn ages_count_from_when_the_supplier_s_clock_was_set() {
         );
         assert_eq!(world.verdict(machine.clone()), since, "{machine:?}");
     }
+}
+
+#[test]
+fn unusually_many_running_machines_wait_before_any_budget_and_the_others_go_on() {
+    let running: Vec<_> = (0..4).map(|number| worker(&format!("w{number}"), "09:00:00")).collect();
+    let alive = ["w0", "w1", "w2", "w3"].map(|name| (name, WorkerState::Alive));
+    let machines =
+        view(running.into_iter().chain([off(worker("over", "09:00:00")), worker("failed", "11:59:00")]));
+    let mut world = World { budget: 1, ..world().listing(&alive) };
+    world.doomed.insert(id("failed"), Doom::SpawnFailed);
+    let sweep = world.sweep(&machines);
+    let braked: Vec<_> = sweep.braked.iter().map(|waiting| waiting.name.as_str()).collect();
+    assert_eq!(braked, ["w0", "w1", "w2", "w3"]);
+    assert_eq!(sweep.braked[0].why, "its worker has run for 3h, 2h are allowed");
+    assert_eq!(sweep.delete, [(id("failed"), Reason::Doomed(Doom::SpawnFailed))]);
+    let why =
+        |name: &str| sweep.kept.iter().find(|(other, _)| *other == id(name)).map(|(_, why)| why.as_str());
+    assert_eq!([why("w0"), why("over")], [Some("braked"), Some("budget")]);
+
+    // Two are no crowd, but two and a worker that is disabled are.
+    let two = view([worker("w0", "09:00:00"), worker("w1", "09:00:00")]);
+    world.budget = 10;
+    assert_eq!(world.sweep(&two).delete.len(), 2);
+    world.disable = vec!["lost".to_owned()];
+    let sweep = world.sweep(&two);
+    assert_eq!((sweep.delete.len(), sweep.braked.len()), (0, 3));
+}
+
+#[test]
+fn a_view_that_has_lost_unusually_many_deletes_nobody() {
+    let whole = view((0..5).map(|number| off(worker(&format!("w{number}"), "09:00:00"))));
+    let mut world = world();
+    world.brake.look(&whole, OWNER, &|_| false, at("11:50:00"));
+    assert_eq!(world.sweep(&whole).delete.len(), 5);
+    let rest = view([off(worker("w0", "09:00:00"))]);
+    world.brake.look(&rest, OWNER, &|_| false, at("11:59:00"));
+    let sweep = world.sweep(&rest);
+    assert_eq!((sweep.stopped.map(|stop| stop.as_str()), sweep.delete.len()), (Some("lost"), 0));
 }
 
 #[test]

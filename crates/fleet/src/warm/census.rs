@@ -220,7 +220,8 @@ fn renewable(wish: &super::Wish, observed: &Observed<'_>) -> bool {
     matches!(wish.template, TemplateState::Ready { .. }) && !resting
 }
 
-fn kind_of(machine: &Machine, mark: &Mark) -> Option<Kind> {
+/// The kind of a machine of the pool.
+pub fn kind_of(machine: &Machine, mark: &Mark) -> Option<Kind> {
     let line = names::line_of(&machine.name)?;
     Some(Kind { line, model: model_of(mark, line).to_owned(), flavor: mark.flavor.to_lowercase() })
 }

@@ -115,6 +115,8 @@ impl Keeper {
                 self.wanted.send_replace(wanted);
                 state.forget_complaints();
             }
+            Message::Confirm(list, reply) => self.absorb_confirmation(&list, reply),
+            Message::Disabled(worker) => state.brake.disabled(&worker, now),
             Message::Drain(draining) => state.draining = draining,
             Message::Hold(order, reply) => self.hold(&order, reply),
             Message::Release(of, reply) => self.release(&of, reply),

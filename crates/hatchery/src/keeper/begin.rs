@@ -20,7 +20,6 @@ use super::{Keeper, Message};
 use crate::act::{Attempt, Deletion, Ending};
 use crate::demand::AsCodeRef;
 use crate::flight::{Flight, FlightId, Trace, Work};
-use crate::metrics::Leak;
 use crate::plan::{Plan, Waiting, Why};
 use crate::resolve::Known;
 use crate::wanted::Wanted;
@@ -107,6 +106,7 @@ impl Keeper {
             let (name, machine) = (machine.name.clone(), machine.id.clone());
             self.fly("taking back of a machine", id, async move { crew.unclaim(machine, name, mark).await });
         }
+        self.state.note_deletions(plan, &self.crew.wanted().name);
         let swept = plan.sweep.delete.iter().map(|(id, reason)| (id, reason.as_str(), reason.to_string()));
         let removed = plan.remove.iter().map(|(id, removal)| (id, removal.as_str(), removal.to_string()));
         let replaced =
@@ -115,8 +115,11 @@ impl Keeper {
             self.delete(id, label, reason);
         }
         for name in &plan.disable {
-            self.disable(name);
+            if let Some(machine) = self.state.references.get(name).cloned() {
+                self.disable(name, &machine);
+            }
         }
+        self.tell_of_orphans(plan);
         if let Some(stop) = plan.sweep.stopped {
             debug!(why = %stop, "nothing is deleted in this pass");
         }
@@ -188,31 +191,6 @@ impl Keeper {
         self.fly("release of a job", id, async move {
             let attempt = Attempt { worker: &worker, machine: machine.as_ref() };
             crew.free(&job, attempt).await
-        });
-    }
-
-    fn disable(&mut self, name: &str) {
-        let known = self.state.workers.iter().find(|worker| worker.name == name);
-        let Some(worker) = known.cloned() else { return };
-        let metrics = self.crew.metrics.clone();
-        let Some(v1) = self.crew.cds.v1().cloned().filter(|_| self.state.v1_workers.contains(name)) else {
-            // Each listing has it until CDS misses it: once is enough.
-            if self.state.missed.insert(name.to_owned()) {
-                metrics.leak_found(Leak::WorkerWithoutMachine);
-                warn!(worker = name, "V2 worker has no machine; CDS will notice that it does not answer");
-            }
-            return;
-        };
-        self.supervisor.spawn("disabling of a worker", async move {
-            match v1.disable(&worker).await {
-                Ok(()) => {
-                    metrics.leak_found(Leak::WorkerWithoutMachine);
-                    warn!(worker = %worker.name, "worker that has no machine was disabled");
-                }
-                Err(error) => {
-                    warn!(worker = %worker.name, error = %chain(&error), "worker could not be disabled");
-                }
-            }
         });
     }
 

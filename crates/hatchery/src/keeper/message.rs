@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use rookery_cds::{JobId, V1Model, V2Model, Worker};
 use rookery_fleet::MachineId;
+use rookery_fleet::brake::Subject;
 use rookery_fleet::hold::Outcome;
 use rookery_fleet::sweep::EventTimes;
 use rookery_vim_client::PoolCapacity;
@@ -95,6 +96,10 @@ pub enum Message {
     Ended(FlightId, Ending),
     /// Settings were read again.
     Wanted(Arc<Wanted>),
+    /// A person has seen what the brake holds back, and lets it through.
+    Confirm(Vec<Subject>, Reply),
+    /// A worker was disabled.
+    Disabled(String),
     /// Take no new jobs, or take them again.
     Drain(bool),
     /// Keep machines.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use rookery_cds::{JobId, V1Model, Worker};
+use rookery_fleet::brake::{self, Brake};
 use rookery_fleet::capacity::PoolRoom;
 use rookery_fleet::hold::{Told, Wish};
 use rookery_fleet::names::Line;
@@ -52,6 +53,12 @@ pub struct State {
     /// Why nothing may be deleted, as of the last pass.
     pub(super) stopped: Option<Stop>,
     pub(super) job_reads: JobReads,
+    /// What holds back those that are unusually many.
+    pub(super) brake: Brake,
+    /// What it held back in the last pass.
+    pub braked: Vec<brake::Waiting>,
+    /// The machines that workers are or were in, by name.
+    pub(super) references: BTreeMap<String, MachineId>,
     /// The jobs that wait.
     pub queue: Queue<Known>,
     /// The jobs that wait, with their models.
@@ -247,6 +254,9 @@ impl State {
             skew: self.skew,
             reckoning: &self.reckoning,
             job_reads: &self.job_reads.told,
+            brake: &self.brake,
+            references: &self.references,
+            v1_workers: &self.v1_workers,
             demands: &self.demands,
             listing: self.listing.as_ref(),
             registered_once: &self.registered_once,

@@ -1,6 +1,7 @@
 //! The report as people and programs ask for it.
 
 use jiff::Timestamp;
+use rookery_fleet::brake::Waiting as Braked;
 use serde::{Deserialize, Serialize};
 
 use super::{Counts, Held, Host, Report, Wished};
@@ -40,6 +41,9 @@ pub struct Status {
     pub wishes: Vec<Wished>,
     /// Work under way.
     pub under_way: Vec<String>,
+    /// What waits for a person, since it is unusually much.
+    #[serde(default)]
+    pub braked: Vec<Braked>,
     /// Why nothing may be deleted.
     pub stopped: Option<String>,
     /// How far vCenter's clock is ahead of ours, in milliseconds.
@@ -113,6 +117,7 @@ impl Status {
             held: report.held.clone(),
             wishes: report.wishes.clone(),
             under_way: report.flights.clone(),
+            braked: report.braked.clone(),
             stopped: report.stopped.clone(),
             skew_ms: report.skew_ms.map(|skew| i64::try_from(skew).unwrap_or(i64::MAX)),
             troubles,

@@ -68,6 +68,11 @@ pub fn monitoring(
         let value = "could not be asked: it keeps nobody out".to_owned();
         lines.push(line(LineStatus::Warn, "ResourcePool", value));
     }
+    if !report.braked.is_empty() {
+        let value =
+            format!("{} wait for a person: `rookery hatchery confirm` shows them", report.braked.len());
+        lines.push(line(LineStatus::Warn, "Brake", value));
+    }
     if let Some(stop) = &report.stopped {
         lines.push(line(LineStatus::Warn, "Cleaning", stop.clone()));
     }
@@ -165,6 +170,15 @@ mod tests {
         let report = Report { held: vec![held], ..Report::default() };
         let told = ("HeldVirtualMachines".to_owned(), "1".to_owned(), LineStatus::Ok);
         assert!(lines(&report, &[]).contains(&told));
+    }
+
+    #[test]
+    fn what_waits_for_a_person_is_a_warning() {
+        let (subject, text) = (rookery_fleet::brake::Subject::Worker("w".to_owned()), || "w".to_owned());
+        let waiting = rookery_fleet::brake::Waiting { subject, name: text(), why: text() };
+        let lines = lines(&Report { braked: vec![waiting], ..Report::default() }, &[]);
+        let value = "1 wait for a person: `rookery hatchery confirm` shows them".to_owned();
+        assert!(lines.contains(&("Brake".to_owned(), value, LineStatus::Warn)), "{lines:?}");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use super::history::{asked, line, peace, requests, trouble};
 const START: &str = "2031-02-03T04:05:06Z";
 
 /// A machine of the lab's hatchery whose worker started when the stage was set.
-fn machine(name: &str, on: bool, change: impl FnOnce(&mut Value)) -> String {
+pub(super) fn machine(name: &str, on: bool, change: impl FnOnce(&mut Value)) -> String {
     let mut mark = json!({
         "hatchery_name": Lab::NAME, "worker_name": name, "vmware_model_path": "debian12",
         "created": START, "worker_start_time": START,
@@ -31,7 +31,7 @@ fn stage(machines: &[String]) -> Stage {
     Stage::set(LabOptions { model, ..options }, SigningKey::generate().expect("a key"))
 }
 
-async fn names(stage: &Stage) -> Vec<String> {
+pub(super) async fn names(stage: &Stage) -> Vec<String> {
     stage.machines_of(Lab::NAME).await.into_iter().map(|vm| vm.name).collect()
 }
 

@@ -29,6 +29,15 @@ pub static OWN: &[Metric] = &[
             }
         },
     ),
+    gauge(
+        "rookery_hatchery_braked",
+        &["what"],
+        "What waits for a person since it is unusually much: running VMs that would be deleted, workers that would be disabled, VMs that vanished from the inventory.",
+        |sight, out| {
+            let braked = sight.report.braked.iter().map(|waiting| waiting.subject.as_str());
+            out.words(words::numbers(&words::BRAKED, braked));
+        },
+    ),
     counter(
         "rookery_hatchery_claim_misses_total",
         &["reason"],

@@ -94,6 +94,72 @@ fn a_worker_without_a_machine_is_disabled_when_two_listings_say_so() {
     world.suspects = world.plan().suspects;
     world.listing.as_mut().expect("a listing").begun = at("12:01:00");
     assert_eq!(world.plan().disable, ["lost"]);
+    // Nobody can say that a machine is gone of which nobody knows which it was, and V2 workers cannot be disabled.
+    for change in [|world: &mut World| world.references.clear(), |world: &mut World| world.v1_workers.clear()]
+    {
+        let plan = world.clone().with(change).plan();
+        assert_eq!((plan.disable, plan.orphans), (vec![], vec!["lost".to_owned()]));
+    }
+}
+
+/// A world that saw these machines and now sees them no more.
+fn robbed(machines: impl IntoIterator<Item = Machine>) -> World {
+    let mut world = world(machines);
+    world.brake.look(&world.view, OWNER, &|_| false, at("11:58:00"));
+    world.view = view([template("debian")]);
+    world.brake.look(&world.view, OWNER, &|_| false, at("11:59:00"));
+    world
+}
+
+#[test]
+fn what_machines_hold_that_have_vanished_is_not_free_if_they_are_unusually_many() {
+    let with_address = |number: u32| {
+        let mut machine = pooled(&format!("provision-v2-{number}"));
+        let Notes::Mark(mark) = &mut machine.notes else { panic!("a mark") };
+        mark.ip_address = format!("10.0.0.{}", number + 2);
+        machine
+    };
+    for (count, braked) in [(2, false), (3, true)] {
+        let mut world = robbed((0..count).map(with_address));
+        world.networks = network("10.0.0.2/29");
+        world.warm = warm([(ModelRef::V2("debian".to_owned()), 3)]);
+        world.list("lost", WorkerState::Alive);
+        world.suspects = world.plan().suspects;
+        world.listing.as_mut().expect("a listing").begun = at("12:00:00");
+        let plan = world.plan();
+        assert_eq!(plan.make.len(), if braked { 0 } else { 3 }, "lost warm machines are not replaced");
+        assert_eq!(plan.braked.len(), if braked { 3 } else { 0 });
+        assert_eq!(plan.sweep.stopped.is_some(), braked);
+        assert_eq!(plan.disable.is_empty(), braked, "nobody is disabled");
+        world.demands = vec![demand(1)];
+        let Path::Clone { address, .. } = &world.plan().spawns[0].path else { panic!("a clone") };
+        let expected = Ipv4Addr::new(10, 0, 0, if braked { 5 } else { 2 });
+        assert_eq!(address.as_ref().map(|given| given.ip), Some(expected));
+        // A person says that they are gone.
+        let list: Vec<_> = plan.braked.iter().map(|waiting| waiting.subject.clone()).collect();
+        world.brake.confirm(list, at("12:00:00"));
+        assert_eq!((world.plan().sweep.stopped, world.plan().braked.len()), (None, 0));
+    }
+}
+
+#[test]
+fn workers_wait_with_machines_if_they_are_unusually_many_together() {
+    let expired = |number: u32| {
+        let mut machine = worker(&format!("w{number}"), &v2_job(number));
+        let Notes::Mark(mark) = &mut machine.notes else { panic!("a mark") };
+        mark.worker_start_time = Some(at("08:00:00"));
+        machine
+    };
+    let mut world = world([expired(0), expired(1)]);
+    ["w0", "w1", "lost"].iter().for_each(|name| world.list(name, WorkerState::Alive));
+    world.suspects = world.plan().suspects;
+    world.listing.as_mut().expect("a listing").begun = at("12:00:00");
+    let plan = world.plan();
+    assert_eq!((plan.disable.len(), plan.sweep.delete.len(), plan.braked.len()), (0, 0, 3));
+    let list: Vec<_> = plan.braked.iter().map(|waiting| waiting.subject.clone()).collect();
+    world.brake.confirm(list, at("12:00:00"));
+    let plan = world.plan();
+    assert_eq!((plan.disable.len(), plan.sweep.delete.len(), plan.braked.len()), (1, 2, 0));
 }
 
 #[test]
