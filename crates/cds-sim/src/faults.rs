@@ -69,6 +69,8 @@ pub enum Trouble {
     LostReply,
     /// The connection ends, and nothing is done.
     Dropped,
+    /// The answer is a list of nothing, and nothing is done.
+    Empty,
 }
 
 impl Trouble {
@@ -82,6 +84,7 @@ impl Trouble {
             }
             Self::Maintenance => Some(Refusal::UNAVAILABLE.reply(request_id)),
             Self::Dropped => Some(Reply::cut()),
+            Self::Empty => Some(Reply::of(200, "application/json", "[]".into())),
             Self::Slow { .. } | Self::LostReply => None,
         }
     }
@@ -93,9 +96,12 @@ impl Trouble {
     pub(crate) fn delay(&self) -> Option<SignedDuration> {
         match self {
             Self::Slow { milliseconds } => Some(SignedDuration::from_millis(i64::from(*milliseconds))),
-            Self::Error { .. } | Self::Html { .. } | Self::Maintenance | Self::LostReply | Self::Dropped => {
-                None
-            }
+            Self::Error { .. }
+            | Self::Html { .. }
+            | Self::Maintenance
+            | Self::LostReply
+            | Self::Dropped
+            | Self::Empty => None,
         }
     }
 }

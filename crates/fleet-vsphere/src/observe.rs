@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use rookery_fleet::overlay::Overlay;
 use rookery_fleet::{Hardware, Machine, MachineId, Machines, Mark, Notes, Power, Role, View};
 use rookery_vim::MoRef;
-use rookery_vim::objects::PowerState;
+use rookery_vim::objects::{ConnectionState, PowerState};
 use rookery_vim_client::{Inventory, Snapshot, Vm, VmChange};
 
 use crate::journal::Journal;
@@ -38,7 +38,8 @@ impl Observer {
         Self { inventory, last: None, book: Book::default(), journal, overlay: Overlay::default() }
     }
 
-    /// All machines as the inventory shows them, and as our acts have left them where it does not show that yet. The moment, by vCenter's clock, is noted for those that changed.
+    /// All machines as the inventory shows them, and as our acts have left them where it does not show that
+    /// yet. The moment, by our steady time, is noted for those that changed.
     pub fn view(&mut self, now: Timestamp) -> View {
         let snapshot = self.inventory.snapshot();
         self.book.read(snapshot.changes_since(self.last.as_deref()), now);
@@ -106,6 +107,7 @@ fn machine(row: &Vm) -> Machine {
         created: config.created,
         awaits_setup: config.pending_customization.is_some(),
         incarnation: Some(config.instance_uuid.clone().unwrap_or_else(|| row.id.id().to_owned())),
+        reachable: is_reachable(row.connection.as_ref()),
     }
 }
 
@@ -138,6 +140,11 @@ pub(crate) fn power(state: &PowerState) -> Option<Power> {
         PowerState::Suspended => Some(Power::Suspended),
         PowerState::Other(_) => None,
     }
+}
+
+/// While its host does not respond, or its files are gone, vCenter shows a VM as it was.
+pub(crate) fn is_reachable(connection: Option<&ConnectionState>) -> bool {
+    connection.is_none_or(|state| *state == ConnectionState::Connected)
 }
 
 pub(crate) fn hardware(cpus: Option<i32>, memory_mb: Option<i32>) -> Option<Hardware> {

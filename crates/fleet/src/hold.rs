@@ -221,6 +221,13 @@ fn open_places(wish: &Wish, now: Timestamp) -> usize {
 }
 
 impl Wish {
+    /// The same after the supplier's clock was set by that much.
+    #[must_use]
+    pub fn shifted(&self, by: SignedDuration) -> Self {
+        let until = self.until.checked_add(by).unwrap_or(self.until);
+        Self { until, ..self.clone() }
+    }
+
     fn names_a_job(&self) -> bool {
         matches!(self.of, Subject::Job(_))
     }

@@ -8,6 +8,7 @@
 //! [`address`], [`capacity`], [`claim`], [`warm`], [`sweep`] and [`hold`]; [`overlay`] says what is known beyond the rows.
 
 pub mod address;
+pub mod brake;
 pub mod capacity;
 pub mod claim;
 pub mod disks;
@@ -19,6 +20,7 @@ pub mod mark;
 pub mod names;
 pub mod origin;
 pub mod overlay;
+pub mod reckoning;
 pub mod standing;
 pub mod sweep;
 pub mod warm;

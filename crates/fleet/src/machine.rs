@@ -120,6 +120,8 @@ pub struct Machine {
     pub awaits_setup: bool,
     /// What tells it from a later machine of the same name; compared with what clones were made from.
     pub incarnation: Option<String>,
+    /// Whether the supplier reaches the host that it is on, and its files. If not, what is told of it is old.
+    pub reachable: bool,
 }
 
 impl Machine {

@@ -361,6 +361,7 @@ fn blank(id: &MachineId) -> Machine {
         created: None,
         awaits_setup: true,
         incarnation: None,
+        reachable: true,
     }
 }
 

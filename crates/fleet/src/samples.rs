@@ -33,6 +33,7 @@ pub(crate) fn vm(name: &str) -> Machine {
         created: None,
         awaits_setup: false,
         incarnation: None,
+        reachable: true,
     }
 }
 
@@ -107,19 +108,24 @@ pub(crate) fn any_machine() -> impl Strategy<Value = Machine> {
     let hardware = proptest::option::of((1..9u32, 1..9u64))
         .prop_map(|size| size.map(|(cpus, memory)| Hardware { cpus, memory_mb: memory * 1024 }));
     let addresses = proptest::collection::vec((0..16u8).prop_map(|last| Ipv4Addr::new(10, 0, 0, last)), 0..2);
-    (0..1000u32, name, role, power, notes, hardware, addresses, hour(), proptest::bool::weighted(0.1))
-        .prop_map(|(number, name, role, power, notes, hardware, addresses, created, awaits_setup)| Machine {
-            id: MachineId::new(format!("vm-{number}")),
-            name,
-            role,
-            power,
-            notes,
-            hardware,
-            addresses,
-            created,
-            awaits_setup,
-            incarnation: None,
-        })
+    let flags = (proptest::bool::weighted(0.1), proptest::bool::weighted(0.9));
+    (0..1000u32, name, role, power, notes, hardware, addresses, hour(), flags).prop_map(
+        |(number, name, role, power, notes, hardware, addresses, created, (awaits_setup, reachable))| {
+            Machine {
+                id: MachineId::new(format!("vm-{number}")),
+                name,
+                role,
+                power,
+                notes,
+                hardware,
+                addresses,
+                created,
+                awaits_setup,
+                incarnation: None,
+                reachable,
+            }
+        },
+    )
 }
 
 fn any_mark(time: impl Strategy<Value = Option<Timestamp>>) -> impl Strategy<Value = Mark> {

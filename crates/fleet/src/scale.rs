@@ -8,6 +8,7 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 
 use crate::address::{self, Network};
+use crate::brake::{Brake, Subject};
 use crate::capacity::{self, Ledger, Limits};
 use crate::claim::{self, Resizing, Wanted};
 use crate::disks::Disks;
@@ -15,8 +16,9 @@ use crate::flavor::Flavors;
 use crate::machine::{Hardware, Machine, View};
 use crate::names::Line;
 use crate::origin::Origin;
+use crate::reckoning::Reckoning;
 use crate::samples::{OWNER, at, id, view, warm, worker};
-use crate::sweep::{self, Facts, Noticed};
+use crate::sweep::{self, Facts, JobRead, Noticed};
 use crate::warm::{self, Addresses, Desired, Observed, TemplateState, Wish};
 use crate::workers::Listing;
 
@@ -83,19 +85,32 @@ fn a_sweep_looks_at_each_machine_once() {
     let view = crowd();
     let asked = Asked::none();
     let listing = Listing { begun: at("11:59:00"), workers: BTreeMap::new() };
+    // Otherwise all of them would wait.
+    let mut brake = Brake::default();
+    brake.confirm(view.iter().map(|machine| Subject::Machine(machine.id.clone())), at("12:00:00"));
     let facts = Facts {
         owner: OWNER,
         now: at("12:00:00"),
-        skew: Some(SignedDuration::ZERO),
+        ours: at("12:00:00"),
+        stop: None,
         worker_ttl: SignedDuration::from_hours(2),
         registration_ttl: SignedDuration::from_mins(10),
         grace: SignedDuration::from_mins(3),
         listing: Some(&listing),
         budget: 10,
+        brake: &brake,
+        disable: &[],
     };
-    let (doomed, events) = (BTreeMap::new(), BTreeMap::new());
-    let noticed =
-        Noticed { busy: &asked.busy(false), doomed: &doomed, changed_at: &|_| None, events: &events };
+    let (doomed, events, reckoning) = (BTreeMap::new(), BTreeMap::new(), Reckoning::default());
+    let elsewhere = JobRead { runs_here: false, at: at("12:00:00") };
+    let noticed = Noticed {
+        busy: &asked.busy(false),
+        doomed: &doomed,
+        changed_at: &|_| None,
+        events: &events,
+        reckoning: &reckoning,
+        jobs: &view.iter().map(|machine| (machine.id.clone(), elsewhere)).collect(),
+    };
     let sweep = sweep::verdicts(&view, &facts, &noticed);
     assert_eq!((sweep.delete.len(), sweep.kept.len()), (10, MANY - 10));
     assert_eq!(asked.0.get(), MANY);
@@ -118,7 +133,8 @@ fn a_plan_for_thousands_gives_each_its_address_and_looks_at_each_machine_once() 
         view: &view,
         owner: OWNER,
         now: at("12:00:00"),
-        skew: Some(SignedDuration::ZERO),
+        stop: None,
+        reckoning: &Reckoning::default(),
         making: &[],
         busy: &asked.busy(false),
         doomed: &|_| false,

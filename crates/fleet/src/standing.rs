@@ -31,7 +31,7 @@ pub enum Standing {
     Registering,
     /// Somebody else's, or nobody's.
     Foreign,
-    /// Not told yet.
+    /// Not told yet, or the owner's on a host that cannot be reached.
     Unknown,
 }
 
@@ -47,6 +47,11 @@ pub fn standing(machine: &Machine, owner: &str) -> Standing {
         return Standing::Unknown;
     }
     let Some(mark) = machine.mark_of(owner) else { return Standing::Foreign };
+    if machine.reachable { by_mark(machine, mark) } else { Standing::Unknown }
+}
+
+/// What a machine of that mark is to its owner, whether it can be reached or not.
+pub(crate) fn by_mark(machine: &Machine, mark: &Mark) -> Standing {
     if is_in_making(&machine.name, mark) {
         Standing::TemplateInMaking
     } else if mark.model {

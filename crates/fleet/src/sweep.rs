@@ -17,17 +17,22 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::brake::{self, Brake, Subject, Waiting};
 use crate::machine::{Machine, MachineId, Power, Role, View};
 use crate::mark::Mark;
+use crate::reckoning::Reckoning;
 use crate::standing::{Standing, standing};
 use crate::workers::{Listing, WorkerState};
 
 pub use reason::{Doom, Reason, Why};
-pub(crate) use stop::stop_reason;
-pub use stop::{MAX_SKEW, MAX_VIEW_AGE, Stop};
+pub use stop::{Grounds, MAX_LISTING_AGE, MAX_SKEW, MAX_VIEW_AGE, Stop, stop_reason};
 
 /// How long the making of a template may take.
 pub const TEMPLATE_MAKING: SignedDuration = SignedDuration::from_mins(15);
+/// How long what was read of a job is believed.
+const JOB_BELIEVED: SignedDuration = SignedDuration::from_secs(60);
+/// It is read again before that, or it would be too old at each second sweep.
+const JOB_REREAD: SignedDuration = SignedDuration::from_secs(30);
 
 /// What a sweep goes by.
 #[derive(Debug, Clone, Copy)]
@@ -36,8 +41,10 @@ pub struct Facts<'a> {
     pub owner: &'a str,
     /// The supplier's time.
     pub now: Timestamp,
-    /// The supplier's time less ours; `None` is not known.
-    pub skew: Option<SignedDuration>,
+    /// Our steady time.
+    pub ours: Timestamp,
+    /// Why nobody may be deleted; see [`stop_reason`].
+    pub stop: Option<Stop>,
     /// How long a registered worker may run.
     pub worker_ttl: SignedDuration,
     /// How long a worker may take to register.
@@ -48,6 +55,10 @@ pub struct Facts<'a> {
     pub listing: Option<&'a Listing>,
     /// How many machines may be deleted now.
     pub budget: usize,
+    /// What holds back those that are unusually many.
+    pub brake: &'a Brake,
+    /// Workers that are to be disabled in the same pass: they are counted together.
+    pub disable: &'a [String],
 }
 
 /// What was noticed about single machines.
@@ -57,10 +68,23 @@ pub struct Noticed<'a> {
     pub busy: &'a dyn Fn(&Machine) -> bool,
     /// Machines already given up.
     pub doomed: &'a BTreeMap<MachineId, Doom>,
-    /// When a machine was last seen to change, by our clock; `None`: never.
+    /// When a machine was last seen to change, by our steady time; `None`: never.
     pub changed_at: &'a dyn Fn(&MachineId) -> Option<Timestamp>,
     /// Events of machines, as far as they were loaded. An entry without times says that there are none.
     pub events: &'a BTreeMap<MachineId, EventTimes>,
+    /// From when ages count, if the supplier's clock was set.
+    pub reckoning: &'a Reckoning,
+    /// What was read of the jobs of machines whose workers are not listed.
+    pub jobs: &'a BTreeMap<MachineId, JobRead>,
+}
+
+/// What the server said when the job of a machine was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JobRead {
+    /// Whether the job is being built by the worker in that machine.
+    pub runs_here: bool,
+    /// When it was asked, by our steady time.
+    pub at: Timestamp,
 }
 
 impl std::fmt::Debug for Noticed<'_> {
@@ -90,6 +114,10 @@ pub struct Sweep {
     pub delete: Vec<(MachineId, Reason)>,
     /// Of whom the events are needed: their marks do not tell when they started.
     pub needs_events: Vec<MachineId>,
+    /// Whose jobs are to be read: a list of workers can be empty and yet succeed.
+    pub needs_jobs: Vec<MachineId>,
+    /// What waits for a person, of machines and of workers.
+    pub braked: Vec<brake::Waiting>,
     /// Who of the owner's machines is kept, and why.
     pub kept: Vec<(MachineId, Why)>,
     /// Why nobody may be deleted at all.
@@ -98,7 +126,7 @@ pub struct Sweep {
 
 /// Who may be deleted.
 pub fn verdicts(view: &View, facts: &Facts<'_>, noticed: &Noticed<'_>) -> Sweep {
-    let listing = match (stop_reason(view, facts.skew), facts.listing) {
+    let listing = match (facts.stop, facts.listing) {
         (None, Some(listing)) => listing,
         (stopped, _) => return Sweep { stopped: stopped.or(Some(Stop::NoListing)), ..Sweep::default() },
     };
@@ -111,6 +139,8 @@ pub fn verdicts(view: &View, facts: &Facts<'_>, noticed: &Noticed<'_>) -> Sweep 
             Some(Err(why)) => sweep.kept.push((machine.id.clone(), why)),
         }
     }
+    sweep.needs_jobs = judge.unread_jobs(&sweep);
+    judge.hold_back(&mut sweep);
     sweep.delete.sort_by_cached_key(|(id, reason)| (reason.urgency(), Reverse(reason.age()), id.clone()));
     let over = sweep.delete.split_off(facts.budget.min(sweep.delete.len()));
     sweep.kept.extend(over.into_iter().map(|(id, _)| (id, Why::Budget)));
@@ -143,7 +173,8 @@ impl Judge<'_> {
         }
         let standing = standing(machine, self.facts.owner);
         match standing {
-            Standing::Foreign | Standing::Unknown => return Err(Why::Unknown),
+            Standing::Foreign | Standing::Unknown if machine.is_unknown() => return Err(Why::Unknown),
+            Standing::Foreign | Standing::Unknown => return Err(Why::Unreachable),
             Standing::Template => return Err(Why::Template),
             Standing::TemplateInMaking
             | Standing::Pooled
@@ -157,7 +188,8 @@ impl Judge<'_> {
         if self.view.is_unsettled(&machine.id) || self.view.is_gone(&machine.id) {
             return Err(Why::Unconfirmed);
         }
-        if let Some(until) = mark.hold_until.filter(|until| *until > self.facts.now) {
+        let hold = self.noticed.reckoning.hold_until(machine, mark);
+        if let Some(until) = hold.filter(|until| *until > self.facts.now) {
             return Err(Why::Held { until });
         }
         if let Some(doom) = self.noticed.doomed.get(&machine.id) {
@@ -172,7 +204,7 @@ impl Judge<'_> {
     }
 
     fn template_in_making(&self, machine: &Machine, mark: &Mark) -> Result<Reason, Why> {
-        let age = self.age(created(machine, mark).ok_or(Why::AgeUnknown)?);
+        let age = self.age(machine, created(machine, mark).ok_or(Why::AgeUnknown)?);
         after(age, TEMPLATE_MAKING, Reason::OrphanedTemplate { age })
     }
 
@@ -184,14 +216,15 @@ impl Judge<'_> {
         };
         let facts = self.facts;
         let start = self.start(machine, mark)?;
-        let age = self.age(start.at);
+        let age = self.age(machine, start.at);
         match (power, listed) {
             (Power::Off, false) if start.only_renamed => {
                 let limit = facts.registration_ttl;
                 after(age, limit, Reason::NeverStarted { age, limit })
             }
             (Power::Off, listed) => {
-                let age = self.age(self.ended(machine).map_or(start.at, |ended| ended.max(start.at)));
+                let ended = self.ended(machine).unwrap_or(age);
+                let age = ended.min(age);
                 after(age, facts.grace, Reason::Finished { age, listed })
             }
             (Power::On | Power::Suspended, true) => {
@@ -200,9 +233,67 @@ impl Judge<'_> {
             }
             (Power::On | Power::Suspended, false) => {
                 let limit = facts.registration_ttl;
-                after(age, limit, Reason::NeverRegistered { age, limit })
+                after(age, limit, Reason::NeverRegistered { age, limit })?;
+                self.job_is_not_here(machine, mark)?;
+                Ok(Reason::NeverRegistered { age, limit })
             }
         }
+    }
+
+    /// A list of workers can be empty and yet succeed: the job itself says whether somebody is at work.
+    fn job_is_not_here(&self, machine: &Machine, mark: &Mark) -> Result<(), Why> {
+        if mark.job_id.is_empty() {
+            return Ok(());
+        }
+        match self.noticed.jobs.get(&machine.id) {
+            Some(read) if self.facts.ours.duration_since(read.at) > JOB_BELIEVED => Err(Why::JobUnread),
+            Some(read) if read.runs_here => Err(Why::JobRuns),
+            Some(_) => Ok(()),
+            None => Err(Why::JobUnread),
+        }
+    }
+
+    /// Before any budget: who deletes ten at a time deletes all of them, too.
+    fn hold_back(&self, sweep: &mut Sweep) {
+        let Facts { owner, brake, disable, .. } = *self.facts;
+        let named = |id: &MachineId| {
+            self.view.machines.get(id).map(|machine| machine.name.clone()).unwrap_or_default()
+        };
+        let counted = |(id, reason): &&(MachineId, Reason)| {
+            self.view.machines.get(id).is_some_and(|machine| brake::is_counted(machine, owner, reason))
+        };
+        let machines = sweep.delete.iter().filter(counted).map(|(id, reason)| Waiting {
+            subject: Subject::Machine(id.clone()),
+            name: named(id),
+            why: reason.to_string(),
+        });
+        let workers = disable.iter().map(|name| Waiting {
+            subject: Subject::Worker(name.clone()),
+            name: name.clone(),
+            why: "it has no machine".to_owned(),
+        });
+        let mut wanted: Vec<Waiting> = machines.chain(workers).collect();
+        let subjects = wanted.iter().map(|waiting| waiting.subject.clone()).collect();
+        let held_back = brake.hold_back(&subjects, self.view, owner);
+        wanted.retain(|waiting| held_back.contains(&waiting.subject));
+        let waits = |id: &MachineId| held_back.contains(&Subject::Machine(id.clone()));
+        let waiting = sweep.delete.extract_if(.., |(id, _)| waits(id));
+        sweep.kept.extend(waiting.map(|(id, _)| (id, Why::Braked)));
+        sweep.braked = wanted;
+    }
+
+    /// Those whose jobs have to be read, for the first time or again.
+    fn unread_jobs(&self, sweep: &Sweep) -> Vec<MachineId> {
+        let going =
+            sweep.delete.iter().filter(|(_, reason)| matches!(reason, Reason::NeverRegistered { .. }));
+        let kept = sweep.kept.iter().filter(|(_, why)| matches!(why, Why::JobUnread | Why::JobRuns));
+        let is_old = |read: &JobRead| self.facts.ours.duration_since(read.at) >= JOB_REREAD;
+        let is_due = |id: &&MachineId| {
+            let has_job = self.view.machines.get(id).and_then(|machine| machine.mark());
+            has_job.is_some_and(|mark| !mark.job_id.is_empty())
+                && self.noticed.jobs.get(*id).is_none_or(is_old)
+        };
+        going.map(|(id, _)| id).chain(kept.map(|(id, _)| id)).filter(is_due).cloned().collect()
     }
 
     fn start(&self, machine: &Machine, mark: &Mark) -> Result<Start, Why> {
@@ -221,14 +312,11 @@ impl Judge<'_> {
         }
     }
 
-    /// When the machine went off, as far as that is known.
-    fn ended(&self, machine: &Machine) -> Option<Timestamp> {
+    /// For how long the machine has been off, as far as that is known.
+    fn ended(&self, machine: &Machine) -> Option<SignedDuration> {
         let event = self.noticed.events.get(&machine.id).and_then(|events| events.powered_off);
-        let seen = || {
-            let ours = (self.noticed.changed_at)(&machine.id)?;
-            ours.checked_add(self.facts.skew.unwrap_or_default()).ok()
-        };
-        event.or_else(seen)
+        let seen = || Some(self.facts.ours.duration_since((self.noticed.changed_at)(&machine.id)?));
+        event.map(|at| self.age(machine, at)).or_else(seen)
     }
 
     /// A listing that is older than the machine's last change tells nothing about it.
@@ -241,7 +329,8 @@ impl Judge<'_> {
         }
     }
 
-    fn age(&self, since: Timestamp) -> SignedDuration {
+    fn age(&self, machine: &Machine, at: Timestamp) -> SignedDuration {
+        let since = self.noticed.reckoning.since(&machine.id, at, self.facts.now);
         self.facts.now.duration_since(since)
     }
 }

@@ -19,11 +19,12 @@ use crate::flavor::{Flavor, Flavors, Footprint, footprint};
 use crate::machine::{Hardware, Machine, MachineId, Power, View};
 use crate::names::{self, Line};
 use crate::origin::Origin;
+use crate::reckoning::Reckoning;
 use crate::sweep::Stop;
 
 use census::Census;
 
-pub use census::Count;
+pub use census::{Count, kind_of};
 pub use why::{Removal, Why};
 
 /// So many warm machines of one kind.
@@ -106,8 +107,10 @@ pub struct Observed<'a> {
     pub owner: &'a str,
     /// The supplier's time.
     pub now: Timestamp,
-    /// The supplier's time less ours; `None` is not known.
-    pub skew: Option<SignedDuration>,
+    /// Why nothing may be deleted; see [`stop_reason`](crate::sweep::stop_reason).
+    pub stop: Option<Stop>,
+    /// From when ages count, if the supplier's clock was set.
+    pub reckoning: &'a Reckoning,
     /// What is in flight.
     pub making: &'a [Making],
     /// Whether somebody is at a machine: it is claimed, started or deleted.

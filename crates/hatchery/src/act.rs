@@ -54,8 +54,8 @@ pub struct Crew {
     pub wanted: watch::Receiver<Arc<Wanted>>,
     /// The wall time.
     pub clock: Clock,
-    /// How far vCenter's clock is ahead of ours.
-    pub skew: watch::Receiver<jiff::SignedDuration>,
+    /// How far vCenter's clock is ahead of our steady time.
+    pub ahead: watch::Receiver<jiff::SignedDuration>,
     /// What names and tokens are drawn from.
     pub random: Arc<Mutex<StdRng>>,
     /// Whom to report to.
@@ -156,8 +156,8 @@ impl Crew {
 
     /// vCenter's time.
     pub(crate) fn now(&self) -> Timestamp {
-        let skew = *self.skew.borrow();
-        self.clock.now().saturating_add(skew).unwrap_or(Timestamp::MAX)
+        let ahead = *self.ahead.borrow();
+        self.clock.steady().saturating_add(ahead).unwrap_or(Timestamp::MAX)
     }
 
     /// Says which machine a piece of work is about.

@@ -10,6 +10,7 @@
 //! {"do":"hold","of":{"model":"debian12"},"count":1,"for":14400,"within":86400,"reason":"…"}
 //! {"do":"release","of":{"machine":"brave-curie"}}
 //! {"do":"adopt","model":"group/name"}
+//! {"do":"confirm","list":[{"machine":"vm-7"},{"worker":"w"},{"lost":"vm-8"}]}
 //! ```
 
 mod answer;
@@ -19,6 +20,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rookery_fleet::brake::Subject;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::UnixStream;
@@ -54,6 +56,11 @@ pub enum Request {
     Resume,
     /// Look at the queues now.
     Look,
+    /// Let through what the brake holds back, as far as it is in this list.
+    Confirm {
+        /// What.
+        list: Vec<Subject>,
+    },
     /// Keep a machine, or those of the next workers that fail.
     Hold(Order),
     /// Let a machine go, or withdraw a wish and let go whom it kept.
@@ -178,6 +185,15 @@ mod tests {
                     reason: "why".to_owned(),
                 }),
                 r#"{"do":"hold","of":{"model":"debian12"},"count":1,"for":14400,"within":86400,"reason":"why"}"#,
+            ),
+            (
+                Request::Confirm {
+                    list: vec![
+                        Subject::Worker("w".to_owned()),
+                        Subject::Lost(rookery_fleet::MachineId::new("vm-8")),
+                    ],
+                },
+                r#"{"do":"confirm","list":[{"worker":"w"},{"lost":"vm-8"}]}"#,
             ),
             (
                 Request::Release { of: Target::Machine("w".to_owned()) },

@@ -19,7 +19,7 @@ use tokio::time::{Instant, sleep_until};
 use tracing::debug;
 
 use crate::act::Crew;
-use crate::keeper::Message;
+use crate::keeper::{Message, Reading};
 use crate::queue::Protocol;
 use crate::report::Report;
 use crate::resolve::Known;
@@ -53,6 +53,7 @@ pub struct Wakes {
     workers: Arc<Notify>,
     room: Arc<Notify>,
     queues: Arc<Notify>,
+    clock: Arc<Notify>,
 }
 
 impl Wakes {
@@ -64,6 +65,11 @@ impl Wakes {
     /// Asks vCenter for the pool's room.
     pub fn room(&self) {
         self.room.notify_one();
+    }
+
+    /// Asks vCenter for its time.
+    pub fn clock(&self) {
+        self.clock.notify_one();
     }
 
     /// Asks CDS for its queues.
@@ -83,8 +89,8 @@ pub struct Feeds {
     pub wakes: Wakes,
     /// Which routines run.
     pub vitals: Vitals,
-    /// How far vCenter's clock is ahead of ours, for those who act.
-    pub skew: watch::Sender<SignedDuration>,
+    /// How far vCenter's clock is ahead of our steady time, for those who act.
+    pub ahead: watch::Sender<SignedDuration>,
 }
 
 impl Feeds {
@@ -118,9 +124,10 @@ impl Feeds {
         let asking = crew.clone();
         let wake = Some(Arc::clone(&wakes.room));
         every("hatchery-vsphere-metrics", ROOM, wake, vitals, supervisor, move || room(asking.clone()));
-        let (asking, skew) = (crew.clone(), Arc::new(self.skew));
-        every("hatchery-vsphere-kill-awol-servers", CLOCK, None, vitals, supervisor, move || {
-            clock(asking.clone(), Arc::clone(&skew))
+        let (asking, ahead) = (crew.clone(), Arc::new(self.ahead));
+        let wake = Some(Arc::clone(&wakes.clock));
+        every("hatchery-vsphere-kill-awol-servers", CLOCK, wake, vitals, supervisor, move || {
+            clock(asking.clone(), Arc::clone(&ahead))
         });
         read_disks(self.crew.clone(), self.report.clone(), supervisor);
         watch_clones(self.crew, self.report, supervisor);
@@ -128,8 +135,8 @@ impl Feeds {
 }
 
 /// Asks every source once, and nobody again.
-pub(crate) async fn once(crew: &Crew, settings: &Settings, skew: watch::Sender<SignedDuration>) {
-    clock(crew.clone(), Arc::new(skew)).await;
+pub(crate) async fn once(crew: &Crew, settings: &Settings, ahead: watch::Sender<SignedDuration>) {
+    clock(crew.clone(), Arc::new(ahead)).await;
     workers(crew.clone()).await;
     if let Some(v1) = crew.cds.v1() {
         models(v1.clone(), crew.clone()).await;
@@ -222,7 +229,7 @@ async fn poll_v2(v2: V2, os_arch: Vec<String>, crew: Crew) {
 }
 
 fn note<T, E: std::error::Error>(crew: &Crew, source: &'static str, meanwhile: &str, asked: &Result<T, E>) {
-    crew.troubles.note(source, meanwhile, crew.clock.now(), asked);
+    crew.troubles.note(source, meanwhile, crew.clock.steady(), asked);
 }
 
 async fn moment(keeper: &mpsc::Sender<Message>) -> Option<crate::queue::Moment> {
@@ -241,9 +248,14 @@ async fn models(v1: V1, crew: Crew) {
 
 /// The workers of both protocols, or no news at all: half a list would make the others look dead.
 async fn workers(crew: Crew) {
-    let begun = crew.clock.now();
+    let begun = crew.clock.steady();
     let asked = all_workers(&crew.cds).await;
-    note(&crew, "workers", "no machine that has changed since is deleted", &asked);
+    note(
+        &crew,
+        "workers",
+        "no machine that has changed since is deleted, and after a minute none at all",
+        &asked,
+    );
     if let Ok((v1, v2)) = asked {
         crew.keeper.send(Message::Workers { begun, v1, v2 }).await.ok();
     }
@@ -262,7 +274,7 @@ async fn all_workers(cds: &Cds) -> Result<(Vec<Worker>, Vec<Worker>), CdsError> 
 }
 
 pub(crate) async fn room(crew: Crew) {
-    let begun = crew.clock.now();
+    let begun = crew.clock.steady();
     let asked = crew.hands.pool_room().await;
     note(&crew, "resource pool", "it keeps nobody out meanwhile", &asked);
     crew.keeper.send(Message::Room { begun, pool: asked.unwrap_or_default() }).await.ok();
@@ -279,16 +291,16 @@ pub(crate) fn pool_room(pool: &PoolCapacity) -> PoolRoom {
     }
 }
 
-async fn clock(crew: Crew, skew: Arc<watch::Sender<SignedDuration>>) {
-    let before = crew.clock.now();
+async fn clock(crew: Crew, ahead: Arc<watch::Sender<SignedDuration>>) {
+    let (begun, wall) = (crew.clock.steady(), crew.clock.now());
     let asked = crew.hands.server_time().await;
-    note(&crew, "vCenter's clock", "it counts as before", &asked);
+    note(&crew, "vCenter's clock", "it counts as before, for five minutes", &asked);
     if let Ok(theirs) = asked {
-        // What the call took is nobody's skew: the middle of it is when vCenter looked.
-        let took = crew.clock.now().duration_since(before) / 2;
-        let found = theirs.duration_since(before).saturating_sub(took);
-        skew.send_replace(found);
-        crew.keeper.send(Message::Skew(found)).await.ok();
+        let reading = Reading { begun, wall, took: crew.clock.steady().duration_since(begun), theirs };
+        if !reading.is_vague() {
+            ahead.send_replace(reading.ahead());
+        }
+        crew.keeper.send(Message::Clock(reading)).await.ok();
     }
 }
 
@@ -350,7 +362,7 @@ fn watch_clones(crew: Crew, mut report: watch::Receiver<Arc<Report>>, supervisor
                 }
             };
             let Ok(settled) = settled else { return };
-            let begun = crew.clock.now();
+            let begun = crew.clock.steady();
             let asked = tokio::select! {
                 biased;
                 () = stop.cancelled() => return,

@@ -12,8 +12,11 @@
 mod absorb;
 mod adopting;
 mod begin;
+mod brake;
+mod clocks;
 mod doubts;
 mod holding;
+mod jobs;
 mod launches;
 mod look;
 mod message;
@@ -23,13 +26,14 @@ mod state;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use rand::rngs::StdRng;
 use rookery_daemon::Supervisor;
 use rookery_fleet_vsphere::Observer;
 use rookery_vim_client::Inventory;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
-use tracing::debug;
+use tracing::{debug, warn};
 
 use crate::act::Crew;
 use crate::feed::Wakes;
@@ -39,6 +43,7 @@ use crate::report::Report;
 use crate::vitals::Vitals;
 use crate::wanted::Wanted;
 
+pub use clocks::Reading;
 pub use holding::Reply;
 pub use message::Message;
 pub use state::{Room, State};
@@ -131,8 +136,9 @@ impl Keeper {
     }
 
     fn plan(&mut self, wanted: &Wanted) -> Plan {
-        let now = self.crew.clock.now();
+        let now = self.look_at_clocks();
         self.state.look(self.observer.view(now), now);
+        self.state.keep_watch(&wanted.name);
         self.let_launch(wanted);
         for missing in self.state.find_demands(&wanted.rules) {
             self.read_model(missing);
@@ -144,7 +150,25 @@ impl Keeper {
         let changed_at = |id: &_| observer.changed_at(id);
         let plan = plan(&self.state.observed(&changed_at), &wanted.desired(), &mut self.random);
         self.state.suspects = plan.suspects.clone();
+        self.state.stopped = plan.sweep.stopped;
+        self.state.braked.clone_from(&plan.braked);
         self.state.set_dates(&plan, wanted);
         plan
+    }
+
+    /// Our steady time. If somebody set our clock, what was asked for before is not known any more.
+    fn look_at_clocks(&mut self) -> Timestamp {
+        let (steady, wall) = (self.crew.clock.steady(), self.crew.clock.now());
+        self.state.wall = wall;
+        if let Some(by) = self.state.clocks.look(steady, wall) {
+            warn!(
+                seconds = by.as_secs(),
+                "the clock of this machine was set; nothing is deleted until workers and vCenter's clock are known again"
+            );
+            self.state.listing = None;
+            self.wakes.workers();
+            self.wakes.clock();
+        }
+        steady
     }
 }

@@ -20,13 +20,15 @@ use jiff::{SignedDuration, Timestamp};
 use rand::rngs::StdRng;
 use rookery_cds::{JobId, V1Model};
 use rookery_fleet::address::{self, Assigned, Network};
+use rookery_fleet::brake::{self, Brake};
 use rookery_fleet::capacity::{Ledger, Limits, PoolRoom, Usage, usage};
 use rookery_fleet::claim::Resizing;
 use rookery_fleet::disks::Disks;
 use rookery_fleet::flavor::Flavors;
 use rookery_fleet::hold::{Hold, Told, Wish};
 use rookery_fleet::names::Line;
-use rookery_fleet::sweep::{Doom, EventTimes, Sweep};
+use rookery_fleet::reckoning::Reckoning;
+use rookery_fleet::sweep::{Doom, EventTimes, Grounds, JobRead, Stop, Sweep, stop_reason};
 use rookery_fleet::workers::Listing;
 use rookery_fleet::{Machine, MachineId, Power, Role, View};
 
@@ -50,8 +52,14 @@ pub struct Observed<'o> {
     pub view: &'o View,
     /// The time, by vCenter's clock.
     pub now: Timestamp,
+    /// Our steady time.
+    pub ours: Timestamp,
     /// How far our clock is from vCenter's; `None` is not known.
     pub skew: Option<SignedDuration>,
+    /// From when the ages of machines count, if vCenter's clock was set.
+    pub reckoning: &'o Reckoning,
+    /// What was read of the jobs of machines whose workers CDS does not list.
+    pub job_reads: &'o BTreeMap<MachineId, JobRead>,
     /// The jobs that wait, each with the model that it runs on.
     pub demands: &'o [Demand],
     /// The workers that CDS knows, if it has told.
@@ -60,6 +68,12 @@ pub struct Observed<'o> {
     pub registered_once: &'o BTreeSet<String>,
     /// Workers that CDS knew last time and that had no machine.
     pub suspects: &'o Suspects,
+    /// What holds back those that are unusually many.
+    pub brake: &'o Brake,
+    /// The machines that workers are or were in, by name.
+    pub references: &'o BTreeMap<String, MachineId>,
+    /// The workers of V1 jobs and V1 models: only they can be disabled.
+    pub v1_workers: &'o BTreeSet<String>,
     /// The V1 models that CDS knows, if it has told.
     pub models: Option<&'o [V1Model]>,
     /// Work under way.
@@ -76,13 +90,13 @@ pub struct Observed<'o> {
     pub booked: &'o BTreeMap<String, Timestamp>,
     /// Machines that could not be claimed or changed a moment ago.
     pub avoided: &'o BTreeSet<MachineId>,
-    /// When a machine was last seen changing, by our clock.
+    /// When a machine was last seen changing, by our steady time.
     pub changed_at: &'o dyn Fn(&MachineId) -> Option<Timestamp>,
     /// Addresses that may be in use by machines that nobody can see.
     pub lingering: &'o BTreeSet<Ipv4Addr>,
     /// How much room the pool has; `None` if it could not be asked.
     pub room: Option<&'o PoolRoom>,
-    /// When the pool was asked, by our clock: it did not know then of what has started since.
+    /// When the pool was asked, by our steady time: it did not know then of what has started since.
     pub room_at: Option<Timestamp>,
     /// Until when nothing new is started, because vCenter refused something for want of room.
     pub full_until: Option<Timestamp>,
@@ -166,8 +180,12 @@ pub struct Plan {
     pub examine: Vec<MachineId>,
     /// Machines that went off, whose jobs may still wait for them.
     pub abandoned: Vec<MachineId>,
-    /// Workers that have no machine.
+    /// Workers to disable: they have no machine.
     pub disable: Vec<String>,
+    /// Workers that have no machine and are not disabled: that cannot be done, or nobody knows which machine was theirs.
+    pub orphans: Vec<String>,
+    /// What waits for a person, since it is unusually much.
+    pub braked: Vec<brake::Waiting>,
     /// Who is watched for having no machine.
     pub suspects: Suspects,
     /// Why the other jobs wait.
@@ -227,6 +245,8 @@ struct Pass<'p> {
     want: &'p Desired<'p>,
     random: &'p mut StdRng,
     busy: Busy<'p>,
+    /// Why nothing may be deleted or disabled.
+    stop: Option<Stop>,
     ledger: Ledger,
     /// Addresses that are not free.
     held: BTreeSet<Ipv4Addr>,
@@ -254,13 +274,21 @@ impl<'p> Pass<'p> {
         let held = if want.networks.is_empty() {
             BTreeSet::new()
         } else {
-            address::held(want.networks, seen.view, reserved.chain(seen.lingering.iter().copied()))
+            let hidden = seen.lingering.iter().copied().chain(seen.brake.missed_addresses());
+            address::held(want.networks, seen.view, reserved.chain(hidden))
         };
         Self {
             seen,
             want,
             random,
             busy: seen.flights.index(),
+            stop: stop_reason(&Grounds {
+                view: seen.view,
+                skew: seen.skew,
+                listing: seen.listing,
+                ours: seen.ours,
+                loss: seen.brake.loss(),
+            }),
             ledger,
             held,
             named: BTreeSet::new(),

@@ -18,6 +18,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use rookery_cds::JobId;
 use rookery_fleet::address::{self, Network};
+use rookery_fleet::brake;
 use rookery_fleet::capacity::Ledger;
 use rookery_fleet::disks::Disks;
 use rookery_fleet::hold::serves_nobody;
@@ -46,6 +47,8 @@ pub use workers::{Known, WorkerLine};
 pub struct Report {
     /// When, by our clock.
     pub at: Timestamp,
+    /// The same by our steady time.
+    pub steady: Timestamp,
     /// Whether all machines are known.
     pub complete: bool,
     /// How many machines there are, of anybody.
@@ -83,6 +86,8 @@ pub struct Report {
     pub held: Vec<Held>,
     /// Whose machines are to be kept when they fail.
     pub wishes: Vec<Wished>,
+    /// What waits for a person, since it is unusually much.
+    pub braked: Vec<brake::Waiting>,
     /// Why nothing may be deleted.
     pub stopped: Option<String>,
     /// Whether new jobs are taken.
@@ -150,7 +155,7 @@ pub struct WaitingLine {
 impl Report {
     /// What a pass saw and planned.
     pub fn new(state: &State, wanted: &Wanted, plan: &Plan) -> Self {
-        let held = held::held(&state.view, &wanted.name, state.server_now());
+        let held = held::held(&state.view, &wanted.name, state.server_now(), &state.reckoning);
         let dying = dying(state, plan);
         let mut counts = Counts::of(state, plan, &held);
         let mut started = Vec::new();
@@ -178,7 +183,8 @@ impl Report {
             (one.job.clone(), WaitingLine { reason, why: one.why.to_string(), permanent })
         });
         Self {
-            at: state.now,
+            at: state.wall,
+            steady: state.now,
             complete: state.view.complete,
             machines: state.view.machines.len(),
             workers: worker_lines(&state.workers, |name| state.is_of_v1(name), &started, &held),
@@ -205,6 +211,7 @@ impl Report {
             jobs_served,
             held,
             wishes: state.wishes.iter().map(Wished::from).collect(),
+            braked: plan.braked.clone(),
             stopped: plan.sweep.stopped.map(|stop| stop.to_string()),
             draining: state.draining,
             skew_ms: state.skew.map(|skew| skew.as_millis()),

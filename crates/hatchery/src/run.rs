@@ -289,12 +289,12 @@ pub async fn look(parts: Parts, supervisor: &Supervisor) -> Result<Planned, Star
             book: Book::new(folder.as_deref(), &settings.identity.name),
             expiries: Expiries::default(),
         };
-        let Together { keeper, board: _board, skew } = assembly.put_together(None, supervisor).await?;
+        let Together { keeper, board: _board, ahead } = assembly.put_together(None, supervisor).await?;
         let (crew, inventory) = (keeper.crew.clone(), keeper.inventory.clone());
         let sources = async {
             // One that is not complete by then is planned with as it is, which says so.
             timeout(FIRST_LOAD, inventory.until(Snapshot::is_complete)).await.ok();
-            feed::once(&crew, &settings, skew).await;
+            feed::once(&crew, &settings, ahead).await;
         };
         Ok(keeper.look(sources).await)
     };
@@ -400,12 +400,12 @@ impl Assembly {
             () = stop.cancelled() => return Err(StartError::Stopped),
             cdn = cdn(&self.cds, settings) => cdn,
         };
-        let Together { keeper, board, skew } = self.put_together(cdn.as_ref(), supervisor).await?;
+        let Together { keeper, board, ahead } = self.put_together(cdn.as_ref(), supervisor).await?;
         let (crew, vitals, wakes) = (keeper.crew.clone(), keeper.vitals.clone(), keeper.wakes.clone());
         let (news, shown) = (crew.keeper.clone(), board.report.clone());
         supervisor.spawn_essential("keeper", keeper.run());
         let settings = &self.settings;
-        Feeds { crew, report: shown, wakes: wakes.clone(), vitals, skew }.start(settings, supervisor);
+        Feeds { crew, report: shown, wakes: wakes.clone(), vitals, ahead }.start(settings, supervisor);
         let Leading { won, lease, over, lost } = leading;
         board.metrics.election(won == Won::Elected);
         door.open(board.clone());
@@ -442,7 +442,7 @@ impl Assembly {
         let (keeper, inbox) = mpsc::channel(INBOX);
         let (wanted, current) = watch::channel(Arc::new(Wanted::new(settings)));
         let (_, worker_addresses) = watch::channel(addresses(settings, cdn));
-        let (skew, skewed) = watch::channel(SignedDuration::ZERO);
+        let (ahead, acting) = watch::channel(SignedDuration::ZERO);
         let (report, shown) = watch::channel(Arc::new(Report::default()));
         let (vitals, wakes, metrics) = (Vitals::default(), Wakes::default(), Metrics::default());
         let troubles = Troubles::default();
@@ -453,7 +453,7 @@ impl Assembly {
             addresses: worker_addresses,
             wanted: current,
             clock: self.clock.clone(),
-            skew: skewed,
+            ahead: acting,
             random: Arc::new(Mutex::new(StdRng::seed_from_u64(self.random.random()))),
             keeper: keeper.clone(),
             metrics: metrics.clone(),
@@ -488,7 +488,7 @@ impl Assembly {
             supervisor: supervisor.clone(),
             book: self.book.clone(),
         };
-        Ok(Together { keeper, board, skew })
+        Ok(Together { keeper, board, ahead })
     }
 
     fn beside(&self, inventory: &Inventory, governor: Governor, supervisor: &Supervisor) -> Beside {
@@ -507,7 +507,7 @@ impl Assembly {
 struct Together {
     keeper: Keeper,
     board: Board,
-    skew: watch::Sender<SignedDuration>,
+    ahead: watch::Sender<SignedDuration>,
 }
 
 /// Where machines go, by name.

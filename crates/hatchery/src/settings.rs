@@ -4,8 +4,9 @@
 //! text → layout (hatchery.vsphere, or the top) → section (types, unknown keys) → checked parts → Settings
 //! ```
 //!
-//! - Every problem is told at once, each with the path of its key. What is merely odd is a warning; a key that nobody
-//!   knows is listed apart, since starting and checking judge it differently.
+//! - Every problem is told at once, each with the path of its key. What is merely odd is a warning. A key that nobody
+//!   knows is a problem if it is close to a known one, and else listed apart, since starting and checking judge it
+//!   differently.
 //! - Not set is not the same as 0, but for intervals, deadlines and pool sizes 0 means the default: generated files
 //!   carry zeros.
 //! - Each secret `x` can be kept in a file that `xFile` names. No secret is in any `Debug`, problem or report.
@@ -151,8 +152,10 @@ pub fn load(text: &str, origin: &Origin, read_secret: ReadSecret<'_>) -> Result<
     let log = log::log(Section::new("", log, &mut notes).section("log"));
     let settings = check(Section::new(found.at, found.ours, &mut notes), log);
     let Notes { mut problems, warnings, unknown, holds_secrets, .. } = notes;
+    // What was meant does not act: a pool whose section is misspelt would be emptied.
+    let is_slip = unknown.iter().any(|key| key.meant.is_some());
     match settings {
-        Some(settings) if problems.is_empty() => {
+        Some(settings) if problems.is_empty() && !is_slip => {
             let foreign = found.foreign.join(", ");
             let notice = format!("sections of other services are passed over: {foreign}");
             let notices = Some(notice).filter(|_| !foreign.is_empty()).into_iter().collect();

@@ -2,6 +2,7 @@
 
 mod ask;
 mod check;
+mod confirm;
 mod exit;
 mod folder;
 mod holding;
@@ -48,6 +49,12 @@ pub enum Command {
     Resume(Target),
     /// Let it look at the queues of CDS now
     Look(Target),
+    /// Show what it holds back because it is unusually much, and let exactly that through
+    ///
+    /// A hatchery that would delete or disable more than a fifth of what runs within ten minutes, or that sees so many of
+    /// its VMs vanish, has most likely been told something wrong. It waits until a person has looked. What is confirmed
+    /// may be done for ten minutes; what has come since waits on.
+    Confirm(confirm::Args),
     /// Set a template of another hatchery aside that keeps a V1 model from being registered
     ///
     /// Such a template is older than its model, and no hatchery replaces what another one made. It becomes this
@@ -85,7 +92,8 @@ impl Command {
             | Self::Drain(_)
             | Self::Resume(_)
             | Self::Look(_)
-            | Self::Adopt(_) => None,
+            | Self::Adopt(_)
+            | Self::Confirm(_) => None,
         }
     }
 }
@@ -111,6 +119,7 @@ pub(crate) async fn run(command: Command, filter: Option<Filter>, out: &mut Out)
         Command::Status(args) => ask::status(&args, out).await,
         Command::Drain(target) => ask::tell(&target, &Request::Drain, out).await,
         Command::Resume(target) => ask::tell(&target, &Request::Resume, out).await,
+        Command::Confirm(args) => confirm::run(&args, out).await,
         Command::Look(target) => ask::tell(&target, &Request::Look, out).await,
         Command::Adopt(args) => {
             ask::tell(&args.target, &Request::Adopt { model: args.model.clone() }, out).await

@@ -212,6 +212,8 @@ impl Lab {
         let cds_clock = rookery_cds_sim::Clock::wall(clock.clone());
         let world = rookery_cds_sim::World::new(config, key, cds_clock.now());
         let cds = rookery_cds_sim::Running::start(world, cds_clock, &supervisor);
+        // Each of the three machines has a clock of its own.
+        let clock = clock.apart();
         Self {
             vcenter,
             vcenter_url,

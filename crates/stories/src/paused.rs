@@ -133,6 +133,11 @@ impl Stage {
         self.lab.clock = Clock::simulated(self.lab.clock.now().saturating_add(by).expect("a time"));
     }
 
+    /// Somebody sets the clock of the machine that hatcheries run on.
+    pub fn set_clock(&self, by: SignedDuration) {
+        self.lab.clock.set(by);
+    }
+
     /// Starts a hatchery over a wire.
     pub async fn hatch(&self, wire: &Wire) -> Result<Scene, StartError> {
         let (vcenter, cds) = (self.lab.vcenter.clone(), self.lab.cds.clone());

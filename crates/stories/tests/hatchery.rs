@@ -8,6 +8,7 @@
 
 mod hatchery {
     mod addresses;
+    mod brake;
     mod capacity;
     mod cleaning;
     mod cli;
@@ -26,6 +27,7 @@ mod hatchery {
     mod lost;
     mod metrics;
     mod models;
+    mod old_news;
     mod overlay;
     mod pages;
     mod pressure;

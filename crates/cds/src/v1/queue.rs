@@ -57,6 +57,7 @@ pub struct V1Job {
 #[serde(default)]
 struct Definition {
     action: Action,
+    worker_name: String,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -69,6 +70,11 @@ impl V1Job {
     /// What its worker must have.
     pub fn requirements(&self) -> &[Requirement] {
         &self.job.action.requirements
+    }
+
+    /// The worker that has, or last had, the job; empty: none.
+    pub fn worker_name(&self) -> &str {
+        &self.job.worker_name
     }
 }
 

@@ -251,6 +251,7 @@ mod tests {
             notes: Notes::Mark(Box::new(pooled())),
             power: Some(Power::Off),
             hardware: Some(Hardware { cpus: 2, memory_mb: 4096 }),
+            reachable: true,
         };
         change(&mut fresh);
         assert_eq!(&next(&fresh, &wish()), expected, "{fresh:?}");
@@ -283,6 +284,7 @@ mod tests {
         };
         check(|fresh| fresh.role = Role::Template, &Err(Refusal::Template));
         check(|fresh| fresh.role = Role::Unknown, &Err(Refusal::Unknown));
+        check(|fresh| fresh.reachable = false, &Err(Refusal::Unreachable));
         check(|fresh| fresh.power = Some(Power::On), &Err(Refusal::NotOff));
         check(|fresh| fresh.power = None, &Err(Refusal::NotOff));
         check(|fresh| fresh.name = "mine".to_owned(), &name("mine"));

@@ -49,6 +49,7 @@ impl CloneWish {
             created: None,
             awaits_setup: true,
             incarnation: None,
+            reachable: true,
         }
     }
 }

@@ -161,7 +161,14 @@ mod tests {
             ("h1", "x", vm, some(&ours), Err(other_name.clone()), Err(Refusal::NoTemplate)),
             ("h1", "x", template, some(&model), Err(Refusal::Template), Err(other_name)),
         ] {
-            let fresh = Fresh { name: name.to_owned(), role, notes, power: Some(Power::Off), hardware: None };
+            let fresh = Fresh {
+                name: name.to_owned(),
+                role,
+                notes,
+                power: Some(Power::Off),
+                hardware: None,
+                reachable: true,
+            };
             let judged = (proof(owner).of_vm(&fresh), proof(owner).of_template(&fresh));
             assert_eq!(judged, (as_vm, as_template), "{owner:?} {fresh:?}");
         }
@@ -171,7 +178,11 @@ mod tests {
             notes: some(&model),
             power: Some(Power::Off),
             hardware: None,
+            reachable: true,
         };
+        let unreachable =
+            Fresh { name: "w".to_owned(), notes: some(&ours), reachable: false, ..unfinished.clone() };
+        assert_eq!(proof("h1").of_vm(&unreachable), Err(Refusal::Unreachable));
         let proof = Proof { owner: "h1".to_owned(), name: "w-tmp".to_owned(), now };
         assert_eq!(proof.of_vm(&unfinished), Ok(()), "it was refused, so that orphans stayed for ever");
     }

@@ -6,15 +6,16 @@ use std::time::Duration;
 use rookery_fleet::overlay::{Fact, Reading};
 use rookery_fleet::{Hardware, MachineId, Mark, Notes, Power, Role};
 use rookery_vim::inventory_name::unescape;
-use rookery_vim::objects::PowerState;
+use rookery_vim::objects::{ConnectionState, PowerState};
 use rookery_vim::{FaultKind, Node, Wire};
 use rookery_vim_client::{CallError, OperationError, TaskError, properties_of};
 
 use super::{ActError, Hands};
 use crate::observe;
 
-const PATHS: [&str; 6] = [
+const PATHS: [&str; 7] = [
     "name",
+    "runtime.connectionState",
     "config.template",
     "config.annotation",
     "runtime.powerState",
@@ -38,6 +39,7 @@ pub(super) struct Fresh {
     pub(super) notes: Notes,
     pub(super) power: Option<Power>,
     pub(super) hardware: Option<Hardware>,
+    pub(super) reachable: bool,
 }
 
 /// Why a VM is not what was meant.
@@ -46,6 +48,9 @@ pub enum Refusal {
     /// vCenter shows too little of it.
     #[error("vCenter does not show its configuration: it is in the making, or hidden from this user")]
     Unknown,
+    /// What vCenter shows of it is old.
+    #[error("vCenter does not reach its host or its files")]
+    Unreachable,
     /// It is a template.
     #[error("it is a template")]
     Template,
@@ -79,8 +84,10 @@ impl Fresh {
     fn of(properties: Vec<(String, Node)>) -> Self {
         let (mut name, mut power) = (String::new(), None);
         let (mut template, mut annotation, mut cpus, mut memory_mb) = (None, None, None, None);
+        let mut connection = None;
         for (path, value) in properties {
             match path.as_str() {
+                "runtime.connectionState" => connection = read::<ConnectionState>(value),
                 "name" => name = unescape(&read::<String>(value).unwrap_or_default()),
                 "config.template" => template = read(value),
                 "config.annotation" => annotation = read::<String>(value),
@@ -96,6 +103,7 @@ impl Fresh {
             notes: observe::notes(template, annotation.as_deref()),
             power: power.as_ref().and_then(observe::power),
             hardware: observe::hardware(cpus, memory_mb),
+            reachable: observe::is_reachable(connection.as_ref()),
         }
     }
 
@@ -110,12 +118,14 @@ impl Fresh {
         }
     }
 
-    /// Its mark, if it is this owner's and no template.
+    /// Its mark, if it is this owner's and no template, and can be reached.
     pub(super) fn vm_of(&self, owner: &str) -> Result<&Mark, Refusal> {
         match self.role {
             Role::Unknown => Err(Refusal::Unknown),
             Role::Template => Err(Refusal::Template),
-            Role::Vm => self.mark_of(owner),
+            Role::Vm => self
+                .mark_of(owner)
+                .and_then(|mark| if self.reachable { Ok(mark) } else { Err(Refusal::Unreachable) }),
         }
     }
 
@@ -130,7 +140,7 @@ impl Fresh {
 
 impl From<Fresh> for Reading {
     fn from(fresh: Fresh) -> Self {
-        let Fresh { name, role, notes, power, hardware } = fresh;
+        let Fresh { name, role, notes, power, hardware, reachable: _ } = fresh;
         Self { name, role, power, notes, hardware }
     }
 }

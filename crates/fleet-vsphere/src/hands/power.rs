@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rookery_fleet::overlay::Fact;
 use rookery_fleet::{MachineId, Power};
-use rookery_vim_client::{PowerChange, Vm, WaitError};
+use rookery_vim_client::{CallError, PowerChange, Vm, WaitError};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::fresh::Fresh;
@@ -44,6 +44,11 @@ impl Hands {
         stopped.map_err(|source| ActError::failed("stop", machine, source))?;
         self.told(machine, Fact::Power(Power::Off));
         Ok(())
+    }
+
+    /// Whether vCenter says that there is no such VM. That it cannot be asked, or does not show it, is an error.
+    pub async fn is_gone(&self, machine: &MachineId) -> Result<bool, CallError> {
+        self.look(machine).await.map(|fresh| fresh.is_none())
     }
 
     /// Whether a VM is off, or gone, as a read tells now.

@@ -74,6 +74,15 @@ fn what_is_not_told_is_unknown() {
     assert_eq!(machine(&without).notes, Notes::NoMark);
     let prose = changed(&row(1), |vm| vm.config.annotation = Some("a database".to_owned()));
     assert_eq!(machine(&prose).notes, Notes::NoMark);
+    for (connection, reachable) in [
+        (None, true),
+        (Some(ConnectionState::Connected), true),
+        (Some(ConnectionState::Disconnected), false),
+        (Some(ConnectionState::Inaccessible), false),
+    ] {
+        let row = changed(&row(1), |vm| vm.connection.clone_from(&connection));
+        assert_eq!(machine(&row).reachable, reachable, "{connection:?}");
+    }
     let odd = changed(&row(1), |vm| vm.power = Some(PowerState::Other("asleep".to_owned())));
     assert_eq!(machine(&odd).power, None);
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::flavor::Footprint;
 use crate::machine::{Machine, MachineId, Power, Role, View};
-use crate::standing::{Standing, standing};
+use crate::standing::{Standing, by_mark, standing};
 use crate::workers::{Listing, WorkerState};
 
 /// What is in use.
@@ -166,7 +166,11 @@ impl<'a> Workers<'a> {
     }
 
     fn count(&mut self, machine: &'a Machine, owner: &str, doomed: bool) {
-        let standing = standing(machine, owner);
+        let standing = match machine.mark_of(owner) {
+            // What runs on a host that cannot be reached runs on, and keeps its slot.
+            Some(mark) if !machine.is_unknown() && !machine.reachable => by_mark(machine, mark),
+            Some(_) | None => standing(machine, owner),
+        };
         let at_work = matches!(standing, Standing::Worker | Standing::Registering | Standing::HalfClaimed);
         let Some(mark) = machine.mark().filter(|_| at_work && machine.power != Some(Power::Off)) else {
             return;

@@ -275,3 +275,13 @@ proptest! {
         prop_assert!(used(&view, &[], &listing(&[])).cpus <= whole.sum());
     }
 }
+
+#[test]
+fn what_runs_on_a_host_that_cannot_be_reached_keeps_its_slot_and_its_size() {
+    let lost = |machine: Machine| Machine { reachable: false, ..machine };
+    let machines =
+        [worker("w", "08:00:00"), worker("register-w", "08:00:00"), warm("provision-v2-x", "deb", "")];
+    let reached = used(&view(machines.clone()), &[], &listing(&[]));
+    assert_eq!((reached.workers, reached.starting, reached.registering, reached.cpus), (2, 1, 1, 4));
+    assert_eq!(used(&view(machines.map(lost)), &[], &listing(&[])), reached);
+}

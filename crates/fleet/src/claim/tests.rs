@@ -46,6 +46,7 @@ fn a_machine_is_ready_by_its_state() {
         (Machine { awaits_setup: true, ..ready() }, Err(unready)),
         (Machine { role: Role::Unknown, ..ready() }, Err("no warm machine fits: 1 not known yet")),
         (Machine { notes: Notes::Unknown, ..ready() }, Err("no warm machine fits: 1 not known yet")),
+        (Machine { reachable: false, ..ready() }, Err("no warm machine fits: 1 not known yet")),
         (Machine { role: Role::Template, ..ready() }, Err(none)),
         (Machine { notes: Notes::NoMark, ..ready() }, Err(none)),
         (warm("provision-v2-a", "suse", ""), Err(none)),

@@ -12,6 +12,7 @@ fn machine(id: &str, role: Role, notes: Notes) -> Machine {
         created: None,
         awaits_setup: false,
         incarnation: None,
+        reachable: true,
     }
 }
 

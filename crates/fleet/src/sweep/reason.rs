@@ -173,6 +173,14 @@ pub enum Why {
     EndUnknown,
     /// What it is is not told yet.
     Unknown,
+    /// It is on a host that cannot be reached.
+    Unreachable,
+    /// It seems never to have registered; whether its job runs in it was not asked yet.
+    JobUnread,
+    /// Its job runs in it, although the server does not list its worker.
+    JobRuns,
+    /// Unusually many that run would go: a person has to confirm it.
+    Braked,
     /// Whether it runs is not told yet.
     PowerUnknown,
     /// Its start stands in its events alone, and they were not read yet.
@@ -203,6 +211,10 @@ impl Why {
             Self::Held { .. } => "held",
             Self::EndUnknown => "end_unknown",
             Self::Unknown => "unknown",
+            Self::Unreachable => "unreachable",
+            Self::JobUnread => "job_unread",
+            Self::JobRuns => "job_runs",
+            Self::Braked => "braked",
             Self::PowerUnknown => "power_unknown",
             Self::NeedsEvents => "needs_events",
             Self::AgeUnknown => "age_unknown",
@@ -223,6 +235,10 @@ impl fmt::Display for Why {
             Self::Held { until } => write!(f, "it is kept until {until}"),
             Self::EndUnknown => f.write_str("how its job has ended is asked first"),
             Self::Unknown => f.write_str("it is not known yet"),
+            Self::Unreachable => f.write_str("vCenter does not reach its host"),
+            Self::JobUnread => f.write_str("its worker is not listed; its job is read first"),
+            Self::JobRuns => f.write_str("its worker is not listed, but CDS says that its job runs in it"),
+            Self::Braked => f.write_str("unusually many would go: `rookery hatchery confirm` lets it"),
             Self::PowerUnknown => f.write_str("whether it runs is not known"),
             Self::NeedsEvents => f.write_str("its events were not read yet"),
             Self::AgeUnknown => f.write_str("nothing tells its age"),

@@ -3,15 +3,35 @@
 use std::fmt;
 use std::time::Duration;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
+use crate::brake::Loss;
 use crate::machine::View;
+use crate::workers::Listing;
 
 /// How old a view may be to delete by it.
 pub const MAX_VIEW_AGE: Duration = Duration::from_secs(120);
 
 /// How far the supplier's clock may be from ours.
 pub const MAX_SKEW: SignedDuration = SignedDuration::from_secs(60);
+
+/// How old a list of workers may be to delete by it, disable workers or give jobs back.
+pub const MAX_LISTING_AGE: SignedDuration = SignedDuration::from_secs(60);
+
+/// What everything is judged by that cannot be undone.
+#[derive(Debug, Clone, Copy)]
+pub struct Grounds<'a> {
+    /// The machines.
+    pub view: &'a View,
+    /// The supplier's time less ours; `None` is not known.
+    pub skew: Option<SignedDuration>,
+    /// The workers that the server lists; `None` is a listing that failed.
+    pub listing: Option<&'a Listing>,
+    /// Our steady time.
+    pub ours: Timestamp,
+    /// Whether the view has lost unusually many machines.
+    pub loss: Option<Loss>,
+}
 
 /// Why nobody may be deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,10 +52,18 @@ pub enum Stop {
     SkewUnknown,
     /// The server's workers could not be listed.
     NoListing,
+    /// They could not be listed of late.
+    OldListing {
+        /// How old the last list is.
+        age: SignedDuration,
+    },
+    /// The view has lost unusually many machines.
+    Lost(Loss),
 }
 
-/// What stops every deletion, whatever it is for.
-pub(crate) fn stop_reason(view: &View, skew: Option<SignedDuration>) -> Option<Stop> {
+/// What stops every deletion, whatever it is for, and all that is told to the server about workers.
+pub fn stop_reason(grounds: &Grounds<'_>) -> Option<Stop> {
+    let Grounds { view, skew, listing, ours, loss } = *grounds;
     if !view.complete {
         Some(Stop::Incomplete)
     } else if view.age >= MAX_VIEW_AGE {
@@ -44,9 +72,16 @@ pub(crate) fn stop_reason(view: &View, skew: Option<SignedDuration>) -> Option<S
         match skew {
             None => Some(Stop::SkewUnknown),
             Some(skew) if skew.unsigned_abs() > MAX_SKEW.unsigned_abs() => Some(Stop::Skew { skew }),
-            Some(_) => None,
+            Some(_) => loss.map(Stop::Lost).or_else(|| stale(listing, ours)),
         }
     }
+}
+
+/// What CDS said a while ago may be wrong by now: its workers come and go.
+fn stale(listing: Option<&Listing>, ours: Timestamp) -> Option<Stop> {
+    let Some(listing) = listing else { return Some(Stop::NoListing) };
+    let age = ours.duration_since(listing.begun);
+    (age > MAX_LISTING_AGE).then_some(Stop::OldListing { age })
 }
 
 impl Stop {
@@ -58,6 +93,8 @@ impl Stop {
             Self::Skew { .. } => "skew",
             Self::SkewUnknown => "skew_unknown",
             Self::NoListing => "no_listing",
+            Self::OldListing { .. } => "old_listing",
+            Self::Lost(_) => "lost",
         }
     }
 }
@@ -84,6 +121,15 @@ impl fmt::Display for Stop {
             }
             Self::SkewUnknown => f.write_str("the inventory's time is not known"),
             Self::NoListing => f.write_str("the workers could not be listed"),
+            Self::OldListing { age } => {
+                write!(
+                    f,
+                    "the list of workers is {} s old, {} s are allowed",
+                    age.as_secs(),
+                    MAX_LISTING_AGE.as_secs()
+                )
+            }
+            Self::Lost(loss) => write!(f, "{loss}; `rookery hatchery confirm` shows them"),
         }
     }
 }

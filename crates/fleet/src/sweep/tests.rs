@@ -17,6 +17,10 @@ struct World {
     doomed: BTreeMap<MachineId, Doom>,
     changed: BTreeMap<MachineId, Timestamp>,
     events: BTreeMap<MachineId, EventTimes>,
+    reckoning: Reckoning,
+    jobs: BTreeMap<MachineId, JobRead>,
+    brake: Brake,
+    disable: Vec<String>,
 }
 
 fn world() -> World {
@@ -28,6 +32,11 @@ fn world() -> World {
         doomed: BTreeMap::new(),
         changed: BTreeMap::new(),
         events: BTreeMap::new(),
+        reckoning: Reckoning::default(),
+        // Jobs are done with, unless a test says otherwise.
+        jobs: ["w", "register-w", "lost", "a", "b", "d", "f"].map(|name| (id(name), elsewhere())).into(),
+        brake: Brake::default(),
+        disable: Vec::new(),
     }
 }
 
@@ -39,21 +48,29 @@ impl World {
     }
 
     fn sweep(&self, view: &View) -> Sweep {
+        let ours = at(NOW).saturating_sub(self.skew.unwrap_or_default()).expect("a time");
+        let grounds =
+            Grounds { view, skew: self.skew, listing: self.listing.as_ref(), ours, loss: self.brake.loss() };
         let facts = Facts {
             owner: OWNER,
             now: at(NOW),
-            skew: self.skew,
+            ours,
+            stop: stop_reason(&grounds),
             worker_ttl: SignedDuration::from_mins(120),
             registration_ttl: SignedDuration::from_mins(10),
             grace: SignedDuration::from_secs(180),
             listing: self.listing.as_ref(),
             budget: self.budget,
+            brake: &self.brake,
+            disable: &self.disable,
         };
         let noticed = Noticed {
             busy: &|machine| self.busy.contains(&machine.id),
             doomed: &self.doomed,
             changed_at: &|id| self.changed.get(id).copied(),
             events: &self.events,
+            reckoning: &self.reckoning,
+            jobs: &self.jobs,
         };
         verdicts(view, &facts, &noticed)
     }
@@ -65,6 +82,10 @@ impl World {
         let kept = sweep.kept.first().map(|(_, why)| why.as_str());
         deleted.or(kept).unwrap_or("not ours")
     }
+}
+
+fn elsewhere() -> JobRead {
+    JobRead { runs_here: false, at: at("12:00:00") }
 }
 
 fn off(machine: Machine) -> Machine {
@@ -253,13 +274,130 @@ fn nothing_is_deleted_by_half_knowledge() {
     assert_eq!(world().sweep(&age(120)).stopped, Some(Stop::Outdated { age: Duration::from_secs(120) }));
     for (seconds, stopped) in [(60, None), (61, Some("skew")), (-60, None), (-61, Some("skew"))] {
         let skew = Some(SignedDuration::from_secs(seconds));
-        let sweep = World { skew, ..world() }.sweep(&machines);
+        let listing = Some(Listing { begun: at("12:00:30"), workers: BTreeMap::new() });
+        let sweep = World { skew, listing, ..world() }.sweep(&machines);
         assert_eq!(sweep.stopped.map(|stop| stop.as_str()), stopped, "{seconds}");
         assert_eq!(sweep.delete.is_empty(), stopped.is_some());
     }
     assert_eq!(World { skew: None, ..world() }.sweep(&machines).stopped, Some(Stop::SkewUnknown));
     let blind = World { listing: None, ..world() }.sweep(&machines);
     assert_eq!(blind, Sweep { stopped: Some(Stop::NoListing), ..Sweep::default() });
+}
+
+#[test]
+fn an_old_list_of_workers_deletes_nobody() {
+    let machines = view([worker("w", "01:00:00"), off(worker("o", "01:00:00"))]);
+    let old = Some("old_listing");
+    for (begun, stopped) in [("11:59:00", None), ("11:58:59", old), ("11:00:00", old)] {
+        let listing = Some(Listing { begun: at(begun), workers: BTreeMap::new() });
+        let mut world = World { listing, ..world() };
+        world.doomed.insert(id("o"), Doom::SpawnFailed);
+        let sweep = world.sweep(&machines);
+        assert_eq!(sweep.stopped.map(|stop| stop.as_str()), stopped, "{begun}");
+        assert_eq!(sweep.delete.len(), if stopped.is_some() { 0 } else { 2 }, "{begun}");
+    }
+}
+
+#[test]
+fn a_machine_that_seems_never_to_have_registered_stays_until_its_job_was_read_and_while_it_runs_there() {
+    let read = |runs_here, time: &str| Some(JobRead { runs_here, at: at(time) });
+    let with_job = || worker("w", "11:50:00");
+    let registering = || marked("register-w", |mark| mark.worker_start_time = Some(at("11:50:00")));
+    let on = |machine| Machine { power: Some(Power::On), ..machine };
+    for (machine, job, expected, asked) in [
+        (with_job(), None, "job_unread", 1),
+        (with_job(), read(true, "11:59:50"), "job_runs", 0),
+        (with_job(), read(false, "11:59:50"), "never_registered", 0),
+        // It is read again in time, and not believed for longer than a minute.
+        (with_job(), read(false, "11:59:30"), "never_registered", 1),
+        (with_job(), read(true, "11:59:30"), "job_runs", 1),
+        (with_job(), read(false, "11:58:59"), "job_unread", 1),
+        (on(registering()), None, "never_registered", 0),
+        (off(with_job()), None, "finished", 0),
+        (worker("w", "11:55:00"), None, "young", 0),
+    ] {
+        let jobs = job.map(|job| (id("w"), job)).into_iter().collect();
+        let world = World { jobs, ..world() };
+        assert_eq!(world.verdict(machine.clone()), expected, "{machine:?} {job:?}");
+        assert_eq!(world.sweep(&view([machine])).needs_jobs.len(), asked, "{job:?}");
+    }
+}
+
+#[test]
+fn a_machine_on_a_host_that_cannot_be_reached_is_not_judged() {
+    let mut world = world().listing(&[("w", WorkerState::Disabled)]);
+    world.doomed.insert(id("w"), Doom::SpawnFailed);
+    for machine in [worker("w", "01:00:00"), off(worker("w", "01:00:00")), warm("w", "deb", "")] {
+        assert_ne!(world.verdict(machine.clone()), "unreachable");
+        let lost = Machine { reachable: false, ..machine };
+        assert_eq!(world.verdict(lost.clone()), "unreachable", "{lost:?}");
+    }
+    assert_eq!(world.verdict(Machine { reachable: false, ..vm("w") }), "not ours");
+}
+
+#[test]
+fn ages_count_from_when_the_supplier_s_clock_was_set() {
+    let listed = || world().listing(&[("w", WorkerState::Alive)]);
+    let kept = marked("w", |mark| mark.hold_until = Some(at("11:30:00")));
+    let orphan = marked("deb-tmp", |mark| {
+        (mark.model, mark.worker_model_path) = (true, "group/deb".to_owned());
+        mark.created = Some(at("01:00:00"));
+    });
+    for (world, machine, before, since) in [
+        (world(), worker("w", "08:00:00"), "never_registered", "young"),
+        (listed(), worker("w", "08:00:00"), "expired", "young"),
+        (world(), off(worker("w", "08:00:00")), "finished", "young"),
+        (world(), orphan, "orphaned_template", "young"),
+        (world(), kept, "needs_events", "held"),
+    ] {
+        assert_eq!(world.verdict(machine.clone()), before, "{machine:?}");
+        let mut world = world;
+        world.reckoning.restart(
+            &view([machine.clone()]),
+            OWNER,
+            at("11:59:00"),
+            SignedDuration::from_hours(3),
+        );
+        assert_eq!(world.verdict(machine.clone()), since, "{machine:?}");
+    }
+}
+
+#[test]
+fn unusually_many_running_machines_wait_before_any_budget_and_the_others_go_on() {
+    let running: Vec<_> = (0..4).map(|number| worker(&format!("w{number}"), "09:00:00")).collect();
+    let alive = ["w0", "w1", "w2", "w3"].map(|name| (name, WorkerState::Alive));
+    let machines =
+        view(running.into_iter().chain([off(worker("over", "09:00:00")), worker("failed", "11:59:00")]));
+    let mut world = World { budget: 1, ..world().listing(&alive) };
+    world.doomed.insert(id("failed"), Doom::SpawnFailed);
+    let sweep = world.sweep(&machines);
+    let braked: Vec<_> = sweep.braked.iter().map(|waiting| waiting.name.as_str()).collect();
+    assert_eq!(braked, ["w0", "w1", "w2", "w3"]);
+    assert_eq!(sweep.braked[0].why, "its worker has run for 3h, 2h are allowed");
+    assert_eq!(sweep.delete, [(id("failed"), Reason::Doomed(Doom::SpawnFailed))]);
+    let why =
+        |name: &str| sweep.kept.iter().find(|(other, _)| *other == id(name)).map(|(_, why)| why.as_str());
+    assert_eq!([why("w0"), why("over")], [Some("braked"), Some("budget")]);
+
+    // Two are no crowd, but two and a worker that is disabled are.
+    let two = view([worker("w0", "09:00:00"), worker("w1", "09:00:00")]);
+    world.budget = 10;
+    assert_eq!(world.sweep(&two).delete.len(), 2);
+    world.disable = vec!["lost".to_owned()];
+    let sweep = world.sweep(&two);
+    assert_eq!((sweep.delete.len(), sweep.braked.len()), (0, 3));
+}
+
+#[test]
+fn a_view_that_has_lost_unusually_many_deletes_nobody() {
+    let whole = view((0..5).map(|number| off(worker(&format!("w{number}"), "09:00:00"))));
+    let mut world = world();
+    world.brake.look(&whole, OWNER, &|_| false, at("11:50:00"));
+    assert_eq!(world.sweep(&whole).delete.len(), 5);
+    let rest = view([off(worker("w0", "09:00:00"))]);
+    world.brake.look(&rest, OWNER, &|_| false, at("11:59:00"));
+    let sweep = world.sweep(&rest);
+    assert_eq!((sweep.stopped.map(|stop| stop.as_str()), sweep.delete.len()), (Some("lost"), 0));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::machine::{Machine, MachineId, Power};
 use crate::mark::Mark;
 use crate::names::{self, Line};
 use crate::standing::{Standing, standing};
-use crate::sweep::{Stop, stop_reason};
+use crate::sweep::Stop;
 
 /// What there is for one wish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -121,7 +121,7 @@ impl<'a> Census<'a> {
             return;
         }
         let settled = !observed.view.is_unsettled(&machine.id);
-        if let Some(until) = mark.hold_until {
+        if let Some(until) = observed.reckoning.hold_until(machine, mark) {
             if until <= observed.now {
                 self.unheld.extend(settled.then_some(&machine.id));
             }
@@ -140,7 +140,7 @@ impl<'a> Census<'a> {
             *unsettled += 1;
         }
         let created = machine.created.or(mark.created);
-        let outdated = outdated(machine, mark, created, wish, observed, desired);
+        let outdated = outdated(machine, created, wish, observed, desired);
         self.members.push(Member { machine, wish, ready, settled, created, outdated });
     }
 
@@ -172,8 +172,8 @@ impl<'a> Census<'a> {
         observed: &Observed<'_>,
         desired: &Desired<'_>,
     ) -> (Vec<(MachineId, Removal)>, Option<Stop>) {
-        if let Some(stop) = stop_reason(observed.view, observed.skew) {
-            return (Vec::new(), Some(stop));
+        if observed.stop.is_some() {
+            return (Vec::new(), observed.stop);
         }
         let mut out: Vec<(&'a MachineId, Removal)> =
             self.unheld.iter().map(|id| (*id, Removal::HoldEnded)).collect();
@@ -220,14 +220,14 @@ fn renewable(wish: &super::Wish, observed: &Observed<'_>) -> bool {
     matches!(wish.template, TemplateState::Ready { .. }) && !resting
 }
 
-fn kind_of(machine: &Machine, mark: &Mark) -> Option<Kind> {
+/// The kind of a machine of the pool.
+pub fn kind_of(machine: &Machine, mark: &Mark) -> Option<Kind> {
     let line = names::line_of(&machine.name)?;
     Some(Kind { line, model: model_of(mark, line).to_owned(), flavor: mark.flavor.to_lowercase() })
 }
 
 fn outdated(
     machine: &Machine,
-    mark: &Mark,
     created: Option<Timestamp>,
     wish: Option<usize>,
     observed: &Observed<'_>,
@@ -235,7 +235,7 @@ fn outdated(
 ) -> Option<Removal> {
     let wish = wish.and_then(|wish| desired.wishes.get(wish))?;
     if let TemplateState::Ready { origin, .. } = &wish.template
-        && origin.is_stale(mark)
+        && machine.mark().is_some_and(|mark| origin.is_stale(mark))
     {
         return Some(Removal::Stale);
     }
@@ -246,6 +246,6 @@ fn outdated(
         return Some(Removal::SmallDisk);
     }
     let limit = desired.max_age.filter(|limit| *limit > SignedDuration::ZERO)?;
-    let age = observed.now.duration_since(created?);
+    let age = observed.now.duration_since(observed.reckoning.since(&machine.id, created?, observed.now));
     (age > limit).then_some(Removal::TooOld { age, limit })
 }

@@ -46,7 +46,8 @@ struct World {
     max_age: Option<SignedDuration>,
     limits: Limits,
     flavors: Flavors,
-    skew: Option<SignedDuration>,
+    stop: Option<Stop>,
+    reckoning: Reckoning,
 }
 
 fn world(machines: impl IntoIterator<Item = Machine>, wishes: Vec<Wish>) -> World {
@@ -67,7 +68,8 @@ fn world(machines: impl IntoIterator<Item = Machine>, wishes: Vec<Wish>) -> Worl
         max_age: None,
         limits: OPEN,
         flavors: Flavors::default(),
-        skew: Some(SignedDuration::ZERO),
+        stop: None,
+        reckoning: Reckoning::default(),
     }
 }
 
@@ -84,7 +86,8 @@ impl World {
             view: &self.view,
             owner: OWNER,
             now: at(NOW),
-            skew: self.skew,
+            stop: self.stop,
+            reckoning: &self.reckoning,
             making: &self.making,
             busy: &|machine| self.busy.contains(&machine.id),
             doomed: &|id| self.doomed.contains(id),

@@ -1,5 +1,6 @@
 //! Deleting a machine, and what follows from it.
 
+use jiff::{SignedDuration, Timestamp};
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::MachineId;
 use rookery_fleet_vsphere::hands::Proof;
@@ -22,12 +23,15 @@ pub struct Deletion {
     pub registers: Option<String>,
     /// Whether it is a template, which stays while disks stand on its own.
     pub is_template: bool,
+    /// How much longer it is kept than its mark says, since vCenter's clock was set.
+    pub hold_shift: SignedDuration,
 }
 
 impl Crew {
     /// Deletes a machine.
     pub async fn delete(&self, deletion: &Deletion) -> Ending {
-        let (owner, now) = (self.wanted().name.clone(), self.now());
+        let owner = self.wanted().name.clone();
+        let now = self.now().saturating_sub(deletion.hold_shift).unwrap_or(Timestamp::MIN);
         let proof = Proof { owner, name: deletion.name.clone(), now };
         let deleted = if deletion.is_template {
             self.hands.delete_template(&deletion.machine, &proof).await

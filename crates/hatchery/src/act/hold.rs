@@ -105,7 +105,11 @@ impl Crew {
             match job {
                 JobId::V1(id) => {
                     let v1 = self.v1()?;
-                    if !attempt.worker.is_empty() {
+                    let is_gone = match attempt.machine {
+                        Some(machine) => self.hands.is_gone(machine).await.unwrap_or(false),
+                        None => false,
+                    };
+                    if is_gone && !attempt.worker.is_empty() {
                         self.disable_idle(v1, attempt.worker).await;
                     }
                     v1.release(*id).await?;
@@ -146,8 +150,8 @@ impl Crew {
         }
     }
 
-    /// Disables the V1 worker of a machine that serves its job no more if it signed in and never took its job: CDS lets no other worker sign
-    /// in for the job until then. One that CDS does not list has not come so far.
+    /// Disables the V1 worker of a machine that is gone if it signed in and never took its job: CDS lets no other worker
+    /// sign in for the job until then. One that CDS does not list has not come so far.
     async fn disable_idle(&self, v1: &V1, worker: &str) {
         let disabled = async {
             let mut listed = v1.workers().await?.into_iter();

@@ -27,6 +27,29 @@ impl Crew {
         read.map_or_else(|error| without_answer(job, &error), Some)
     }
 
+    /// Whether a job is being built by the worker of one of these names; none if CDS does not tell it now.
+    pub async fn builds(&self, job: &str, workers: &[String]) -> Option<bool> {
+        let read = match job.parse::<JobId>() {
+            Ok(JobId::V1(id)) => {
+                self.v1().ok()?.job(id).await.map(|job| is_built_by(&job.status, job.worker_name(), workers))
+            }
+            Ok(JobId::V2(id)) => {
+                let read = self.v2().ok()?.job(&id).await;
+                read.map(|found| is_built_by(&found.job.status, &found.job.worker_name, workers))
+            }
+            // There is no such job.
+            Err(_) => return Some(false),
+        };
+        match read {
+            Ok(builds) => Some(builds),
+            Err(error) if error.is_gone() => Some(false),
+            Err(error) => {
+                debug!(job, error = %chain(&error), "whether a job runs cannot be read yet");
+                None
+            }
+        }
+    }
+
     /// Writes into the mark of a machine until when it is kept; a time that is over lets it go.
     pub async fn keep(&self, machine: &MachineId, name: &str, hold: &Hold) -> Ending {
         match self.hands.keep(machine, &self.wanted().name, hold).await {
@@ -37,6 +60,11 @@ impl Crew {
             Err(error) => Ending::Failed(Failure { error: chain(&error), ..Failure::default() }),
         }
     }
+}
+
+/// A job that is being built, and by nobody that CDS names, may be built by anybody.
+fn is_built_by(status: &JobStatus, has_it: &str, workers: &[String]) -> bool {
+    *status == JobStatus::Building && (has_it.is_empty() || workers.iter().any(|worker| worker == has_it))
 }
 
 fn without_answer(job: &str, error: &CdsError) -> Option<Outcome> {
@@ -69,6 +97,23 @@ fn of_status(status: &JobStatus) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_job_runs_in_a_machine_while_it_is_built_by_the_worker_there() {
+        let workers = ["w".to_owned(), "provision-v2-w".to_owned()];
+        for (status, has_it, expected) in [
+            (JobStatus::Building, "w", true),
+            (JobStatus::Building, "provision-v2-w", true),
+            (JobStatus::Building, "", true),
+            (JobStatus::Building, "another", false),
+            (JobStatus::Scheduling, "", false),
+            (JobStatus::Waiting, "w", false),
+            (JobStatus::Success, "w", false),
+            (JobStatus::Stopped, "w", false),
+        ] {
+            assert_eq!(is_built_by(&status, has_it, &workers), expected, "{status:?} {has_it}");
+        }
+    }
 
     #[test]
     fn a_job_that_failed_is_told_from_one_that_lost_its_worker_or_ended_well() {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rookery_cds::{Cds, CdsError, JobId};
 use rookery_daemon::telemetry::chain;
+use rookery_fleet::brake::Subject;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
@@ -69,6 +70,7 @@ impl Desk {
                 let of = order.of.clone();
                 self.change(&of, true, |reply| Message::Hold(order, reply)).await
             }
+            Request::Confirm { list } => self.confirm(list).await,
             Request::Release { of } => {
                 let released = of.clone();
                 self.change(&of, false, |reply| Message::Release(released, reply)).await
@@ -80,6 +82,17 @@ impl Desk {
                     Err(refused) => refused,
                 }
             }
+        }
+    }
+
+    async fn confirm(&self, list: Vec<Subject>) -> Answer {
+        let (reply, answer) = oneshot::channel();
+        self.keeper.send(Message::Confirm(list, reply)).await.ok();
+        match timeout(CHANGE, answer).await {
+            Ok(Ok(Ok(told))) => Answer::Done(told),
+            Ok(Ok(Err(why))) => Answer::Refused(why),
+            Ok(Err(_)) => Answer::Refused("the hatchery is ending".to_owned()),
+            Err(_) => Answer::Refused("the hatchery has not taken it up yet; ask for its status".to_owned()),
         }
     }
 

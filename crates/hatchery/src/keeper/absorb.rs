@@ -13,7 +13,7 @@ use rookery_fleet::{Machine, MachineId, Power};
 use rookery_fleet_vsphere::hands::CloneTasks;
 use tracing::{info, warn};
 
-use super::{Keeper, Message, Room, State};
+use super::{Keeper, Message, Reading, Room, State};
 use crate::act::{Ending, Failure, Unfinished};
 use crate::feed::pool_room;
 use crate::flight::{Flight, FlightId, Work};
@@ -40,7 +40,7 @@ const AVOIDED: Duration = Duration::from_mins(1);
 
 impl Keeper {
     pub(super) fn absorb(&mut self, message: Message) {
-        let now = self.crew.clock.now();
+        let now = self.crew.clock.steady();
         let (state, metrics) = (&mut self.state, &self.crew.metrics);
         match message {
             Message::Moment(reply) => drop(reply.send(state.queue.moment())),
@@ -64,6 +64,8 @@ impl Keeper {
                 state.fetched_at.insert(model.clone(), now);
                 state.fetched.insert(model, *read);
             }
+            // Somebody set our clock since: what was asked before then is not believed.
+            Message::Workers { begun, .. } if !state.clocks.counts(begun) => self.wakes.workers(),
             Message::Workers { begun, v1, v2 } => {
                 let (cds_now, limit) = (self.crew.cds.now(), self.wanted.borrow().limits.starting);
                 for workers in [&v1, &v2] {
@@ -82,7 +84,10 @@ impl Keeper {
                 state.room = Room { told: pool.as_ref().map(pool_room), pool, at: Some(begun) };
             }
             Message::Disks(disks) => Arc::make_mut(&mut state.disks).extend(disks),
-            Message::Skew(skew) => state.skew = Some(skew),
+            Message::Clock(reading) => self.read_clock(&reading),
+            Message::JobRead { machine, runs_here, begun } => {
+                self.absorb_job_read(machine, runs_here, begun);
+            }
             Message::Events(machine, events) => drop(state.events.insert(machine, events)),
             Message::Clones { begun, listed } => state.absorb_clones(begun, &listed),
             Message::IsAbout(flight, machine) => {
@@ -107,6 +112,8 @@ impl Keeper {
                 self.wanted.send_replace(wanted);
                 state.forget_complaints();
             }
+            Message::Confirm(list, reply) => self.absorb_confirmation(&list, reply),
+            Message::Disabled(worker) => state.brake.disabled(&worker, now),
             Message::Drain(draining) => state.draining = draining,
             Message::Hold(order, reply) => self.hold(&order, reply),
             Message::Adopt(model, reply) => self.adopt(&model, reply),
@@ -132,7 +139,7 @@ impl Keeper {
     fn another_place(&mut self, id: FlightId, useless: MachineId, spawn: &Spawn) -> Option<Spawn> {
         let wanted = Arc::clone(&self.wanted.borrow());
         let flight = self.state.flights.end(id)?;
-        let now = self.crew.clock.now();
+        let now = self.crew.clock.steady();
         // What has ended since the last pass is known by its machine alone.
         self.state.look(self.observer.view(now), now);
         self.state.avoid(Some(useless), now, AVOIDED);
@@ -151,10 +158,41 @@ impl Keeper {
     }
 }
 
+impl Keeper {
+    /// Takes in what vCenter's clock shows.
+    fn read_clock(&mut self, reading: &Reading) {
+        let state = &mut self.state;
+        if !state.clocks.counts(reading.begun) {
+            return self.wakes.clock();
+        }
+        let set = state.clocks.read(reading);
+        state.skew = state.clocks.skew(reading.begun);
+        let Some(by) = set else { return };
+        let owner = self.wanted.borrow().name.clone();
+        state.clock_was_set(&owner, by);
+        warn!(
+            seconds = by.as_secs(),
+            "vCenter's clock was set; ages of machines count from now on, and holds keep what was left"
+        );
+        let wishes = self.state.wishes.iter().map(|wish| wish.shifted(by)).collect();
+        // Those in the book stay as they were if it cannot be written; it is tried again with the next change.
+        self.write_down(wishes).ok();
+    }
+}
+
 impl State {
+    /// Times of vCenter's clock move with it, and what was seen counts from now on.
+    pub(super) fn clock_was_set(&mut self, owner: &str, by: SignedDuration) {
+        let now = self.server_now();
+        self.reckoning.restart(&self.view, owner, now, by);
+        let shift = |at: &mut Timestamp| *at = at.saturating_add(by).unwrap_or(*at);
+        self.setbacks.values_mut().chain(&mut self.full_until).for_each(shift);
+        self.outcomes.values_mut().map(|told| &mut told.at).for_each(shift);
+    }
+
     pub(super) fn absorb_clones(&mut self, at: Timestamp, listed: &CloneTasks) {
         let before = self.doubts.former();
-        self.doubts.learn(at, self.skew, listed);
+        self.doubts.learn(at, self.skew.map(|_| self.clocks.ahead()), listed);
         let former = self.doubts.former();
         if former > before {
             info!(clones = former, "clones from before the start are waited for before addresses are given");

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::future::Future;
 use std::sync::Arc;
 
+use jiff::SignedDuration;
 use rookery_cds::{JobId, ModelPath};
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::capacity::Shortage;
@@ -19,7 +20,6 @@ use super::{Keeper, Message};
 use crate::act::{Attempt, Deletion, Ending};
 use crate::demand::AsCodeRef;
 use crate::flight::{Flight, FlightId, Trace, Work};
-use crate::metrics::Leak;
 use crate::plan::{Plan, Waiting, Why};
 use crate::resolve::Known;
 use crate::wanted::Wanted;
@@ -106,6 +106,7 @@ impl Keeper {
             let (name, machine) = (machine.name.clone(), machine.id.clone());
             self.fly("taking back of a machine", id, async move { crew.unclaim(machine, name, mark).await });
         }
+        self.state.note_deletions(plan, &self.crew.wanted().name);
         let swept = plan.sweep.delete.iter().map(|(id, reason)| (id, reason.as_str(), reason.to_string()));
         let removed = plan.remove.iter().map(|(id, removal)| (id, removal.as_str(), removal.to_string()));
         let replaced =
@@ -114,11 +115,14 @@ impl Keeper {
             self.delete(id, label, reason);
         }
         for name in &plan.disable {
-            self.disable(name);
+            if let Some(machine) = self.state.references.get(name).cloned() {
+                self.disable(name, &machine);
+            }
         }
         for machine in self.machines(&plan.abandoned) {
             self.free_abandoned(&machine);
         }
+        self.tell_of_orphans(plan);
         if let Some(stop) = plan.sweep.stopped {
             debug!(why = %stop, "nothing is deleted in this pass");
         }
@@ -134,10 +138,17 @@ impl Keeper {
             label,
             registers: self.unreported_registration(&machine, mark),
             is_template: machine.role == Role::Template,
+            hold_shift: self.hold_shift(&machine, mark),
         };
         let work = Work::Delete(trace(mark));
         let (crew, flight) = (self.crew.in_the_background(), self.take_off(about(&machine, work)));
         self.fly("deletion of a machine", flight, async move { crew.delete(&deletion).await });
+    }
+
+    /// How much longer a machine is kept than its mark says: vCenter's clock may have been set since it was written.
+    fn hold_shift(&self, machine: &Machine, mark: &Mark) -> SignedDuration {
+        let until = mark.hold_until.zip(self.state.reckoning.hold_until(machine, mark));
+        until.map_or(SignedDuration::ZERO, |(said, until)| until.duration_since(said))
     }
 
     /// The model whose registration ends with this machine, if nobody has told CDS how.
@@ -209,31 +220,6 @@ impl Keeper {
             || self.state.flights.jobs().contains(job)
     }
 
-    fn disable(&mut self, name: &str) {
-        let known = self.state.workers.iter().find(|worker| worker.name == name);
-        let Some(worker) = known.cloned() else { return };
-        let metrics = self.crew.metrics.clone();
-        let Some(v1) = self.crew.cds.v1().cloned().filter(|_| self.state.v1_workers.contains(name)) else {
-            // Each listing has it until CDS misses it: once is enough.
-            if self.state.missed.insert(name.to_owned()) {
-                metrics.leak_found(Leak::WorkerWithoutMachine);
-                warn!(worker = name, "V2 worker has no machine; CDS will notice that it does not answer");
-            }
-            return;
-        };
-        self.supervisor.spawn("disabling of a worker", async move {
-            match v1.disable(&worker).await {
-                Ok(()) => {
-                    metrics.leak_found(Leak::WorkerWithoutMachine);
-                    warn!(worker = %worker.name, "worker that has no machine was disabled");
-                }
-                Err(error) => {
-                    warn!(worker = %worker.name, error = %chain(&error), "worker could not be disabled");
-                }
-            }
-        });
-    }
-
     fn machines(&self, ids: &[MachineId]) -> Vec<Arc<Machine>> {
         ids.iter().filter_map(|id| self.state.view.machines.get(id).map(Arc::clone)).collect()
     }
@@ -289,6 +275,7 @@ impl Keeper {
         if plan.wants_room || (plan.waiting.iter().any(full) && has_changed()) {
             self.wakes.room();
         }
+        self.read_jobs_of(plan);
         for machine in &plan.sweep.needs_events {
             self.read_events(machine.clone());
         }

@@ -86,7 +86,7 @@ impl Keeper {
         let subject = match of.subject() {
             Err(name) => {
                 let (machine, mark) = self.own(name)?;
-                if !self.is_kept(&mark) {
+                if !self.is_kept(&machine, &mark) {
                     return Err(format!("{name} is not kept"));
                 }
                 return Ok((format!("{name} is kept no more"), vec![self.let_go(&machine, mark)]));
@@ -100,7 +100,7 @@ impl Keeper {
         let owner = self.crew.wanted().name.clone();
         let busy = self.state.flights.index();
         let kept = |(machine, mark): (&Machine, &Mark)| {
-            let is_meant = subject.is_of(mark) && self.is_kept(mark) && !busy.has(machine);
+            let is_meant = subject.is_of(mark) && self.is_kept(machine, mark) && !busy.has(machine);
             is_meant.then(|| (machine.clone(), mark.clone()))
         };
         let kept: Vec<_> = self.state.view.owned(&owner).filter_map(kept).collect();
@@ -118,8 +118,9 @@ impl Keeper {
         Ok((told, kept.into_iter().map(|(machine, mark)| self.let_go(&machine, mark)).collect()))
     }
 
-    fn is_kept(&self, mark: &Mark) -> bool {
-        mark.hold_until.is_some_and(|until| until > self.crew.now())
+    fn is_kept(&self, machine: &Machine, mark: &Mark) -> bool {
+        let until = self.state.reckoning.hold_until(machine, mark);
+        until.is_some_and(|until| until > self.crew.now())
     }
 
     /// The only own machine of that name that nobody is at.
@@ -244,7 +245,7 @@ impl Keeper {
     }
 
     /// Nothing is wished for that is not written down.
-    fn write_down(&mut self, wishes: Vec<Wish>) -> Result<(), String> {
+    pub(super) fn write_down(&mut self, wishes: Vec<Wish>) -> Result<(), String> {
         if let Err(error) = self.book.write(&wishes) {
             warn!(%error, "what is to be kept cannot be written down; it is tried again");
             return Err(format!("it could not be written down: {error}"));

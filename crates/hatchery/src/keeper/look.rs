@@ -26,6 +26,7 @@ impl Keeper {
         }
         let wanted = Arc::clone(&self.wanted.borrow());
         let (mut histories, mut settling, mut asked_room) = (BTreeSet::new(), true, false);
+        let mut asked_jobs = BTreeSet::new();
         loop {
             while let Ok(message) = self.inbox.try_recv() {
                 self.absorb(message);
@@ -39,6 +40,8 @@ impl Keeper {
                 .filter(|id| histories.insert((*id).clone()))
                 .cloned()
                 .collect();
+            let unread_jobs = plan.sweep.needs_jobs.iter().filter(|id| asked_jobs.insert((*id).clone()));
+            let unread_jobs: Vec<MachineId> = unread_jobs.cloned().collect();
             if self.state.is_reading() {
                 // Each reading ends with news, even if it fails.
                 if let Some(message) = self.inbox.recv().await {
@@ -48,6 +51,8 @@ impl Keeper {
                 self.settle().await;
             } else if !unread.is_empty() {
                 self.read_histories(unread).await;
+            } else if !unread_jobs.is_empty() {
+                self.read_jobs_now(&unread_jobs).await;
             } else if self.state.needs_room() && !std::mem::replace(&mut asked_room, true) {
                 feed::room(self.crew.clone()).await;
             } else {

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use rookery_cds::{JobId, V1Model, V2Model, Worker};
 use rookery_fleet::MachineId;
+use rookery_fleet::brake::Subject;
 use rookery_fleet::disks::Disks;
 use rookery_fleet::hold::Outcome;
 use rookery_fleet::sweep::EventTimes;
@@ -12,7 +13,7 @@ use rookery_fleet_vsphere::hands::CloneTasks;
 use rookery_vim_client::PoolCapacity;
 use tokio::sync::oneshot;
 
-use super::Reply;
+use super::{Reading, Reply};
 use crate::act::Ending;
 use crate::demand::AsCodeRef;
 use crate::flight::FlightId;
@@ -57,8 +58,17 @@ pub enum Message {
     },
     /// How large the disks of some machines are.
     Disks(Disks),
-    /// How far vCenter's clock is ahead of ours.
-    Skew(SignedDuration),
+    /// What vCenter's clock shows.
+    Clock(Reading),
+    /// Whether the worker in a machine is at work on its job; none if CDS did not say it.
+    JobRead {
+        /// Which machine.
+        machine: MachineId,
+        /// Whether it is.
+        runs_here: Option<bool>,
+        /// When it was asked for.
+        begun: Timestamp,
+    },
     /// What vCenter remembers of a machine.
     Events(MachineId, EventTimes),
     /// The clones that vCenter lists.
@@ -87,6 +97,10 @@ pub enum Message {
     Ended(FlightId, Ending),
     /// Settings were read again.
     Wanted(Arc<Wanted>),
+    /// A person has seen what the brake holds back, and lets it through.
+    Confirm(Vec<Subject>, Reply),
+    /// A worker was disabled.
+    Disabled(String),
     /// Take no new jobs, or take them again.
     Drain(bool),
     /// Keep machines.

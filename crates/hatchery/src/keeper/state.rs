@@ -7,16 +7,20 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use rookery_cds::{JobId, V1Model, Worker};
+use rookery_fleet::brake::{self, Brake};
 use rookery_fleet::capacity::PoolRoom;
 use rookery_fleet::disks::Disks;
 use rookery_fleet::hold::{Told, Wish};
 use rookery_fleet::names::Line;
-use rookery_fleet::sweep::{self, Doom, EventTimes};
+use rookery_fleet::reckoning::Reckoning;
+use rookery_fleet::sweep::{self, Doom, EventTimes, Stop};
 use rookery_fleet::workers::Listing;
 use rookery_fleet::{MachineId, View};
 use rookery_vim_client::PoolCapacity;
 
+use super::clocks::Clocks;
 use super::doubts::Doubts;
+use super::jobs::JobReads;
 use super::launches::Gate;
 use super::news::News;
 use crate::demand::{self, AsCodeRef, Rules};
@@ -42,8 +46,22 @@ const ATTEMPTS_AGE: Duration = Duration::from_hours(1);
 pub struct State {
     /// The machines. What is shown shares them.
     pub view: Arc<View>,
-    /// Our time at the last look.
+    /// Our steady time at the last look.
     pub now: Timestamp,
+    /// Our wall time at the last look, to be shown.
+    pub wall: Timestamp,
+    pub(super) clocks: Clocks,
+    /// From when the ages of machines count, if vCenter's clock was set.
+    pub reckoning: Reckoning,
+    /// Why nothing may be deleted, as of the last pass.
+    pub(super) stopped: Option<Stop>,
+    pub(super) job_reads: JobReads,
+    /// What holds back those that are unusually many.
+    pub(super) brake: Brake,
+    /// What it held back in the last pass.
+    pub braked: Vec<brake::Waiting>,
+    /// The machines that workers are or were in, by name.
+    pub(super) references: BTreeMap<String, MachineId>,
     /// The jobs that wait.
     pub queue: Queue<Known>,
     /// The jobs that wait, with their models.
@@ -159,6 +177,9 @@ impl State {
     /// Takes a new look at the machines in, and forgets what is too old.
     pub(super) fn look(&mut self, view: View, now: Timestamp) {
         self.now = now;
+        self.skew = self.clocks.skew(now);
+        self.reckoning.forget(&view);
+        self.job_reads.forget(&view, now);
         let machines = &view.machines;
         if view.complete {
             // One that has to go may not be in the inventory yet: forgotten too soon, it would stay.
@@ -202,7 +223,7 @@ impl State {
 
     /// vCenter's time.
     pub fn server_now(&self) -> Timestamp {
-        self.now.saturating_add(self.skew.unwrap_or_default()).unwrap_or(Timestamp::MAX)
+        self.now.saturating_add(self.clocks.ahead()).unwrap_or(Timestamp::MAX)
     }
 
     /// Finds what each job runs on, and returns the models that have to be read for it.
@@ -258,7 +279,13 @@ impl State {
         Observed {
             view: &self.view,
             now: self.server_now(),
+            ours: self.now,
             skew: self.skew,
+            reckoning: &self.reckoning,
+            job_reads: &self.job_reads.told,
+            brake: &self.brake,
+            references: &self.references,
+            v1_workers: &self.v1_workers,
             demands: &self.demands,
             listing: self.listing.as_ref(),
             registered_once: &self.registered_once,
@@ -306,8 +333,11 @@ impl State {
     }
 
     /// The machines that were given up and whose jobs may go back now. On account of one that the inventory has not
-    /// confirmed nothing is released.
+    /// confirmed nothing is released. Nor does old news give any back: they wait until it is known again who is at work.
     pub(super) fn take_freed(&mut self) -> Vec<(Trace, Option<MachineId>)> {
+        if self.stopped.is_some() {
+            return Vec::new();
+        }
         let view = &self.view;
         let certain = |machine: &Option<MachineId>| !machine.as_ref().is_some_and(|id| view.is_unsettled(id));
         self.freed.extract_if(.., |(_, machine)| certain(machine)).collect()

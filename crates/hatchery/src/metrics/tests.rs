@@ -44,6 +44,7 @@ fn machine(name: &str, mark: impl Into<Option<Mark>>) -> Machine {
         created: None,
         awaits_setup: false,
         incarnation: None,
+        reachable: true,
     }
 }
 

@@ -104,7 +104,11 @@ pub(super) const WAITING: [&str; 33] = [
 ];
 
 /// Why nothing may be deleted.
-pub(super) const STOPS: [&str; 6] = ["incomplete", "outdated", "skew", "skew_unknown", "no_listing", "other"];
+pub(super) const STOPS: [&str; 8] =
+    ["incomplete", "outdated", "skew", "skew_unknown", "no_listing", "old_listing", "lost", "other"];
+
+/// What waits for a person.
+pub(super) const BRAKED: [&str; 4] = ["machine", "worker", "lost", "other"];
 
 /// What is under way.
 pub(super) const WORKS: [&str; 9] =

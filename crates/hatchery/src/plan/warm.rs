@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 
 use rookery_cds::V1Model;
 use rookery_fleet::address::Assigned;
+use rookery_fleet::brake::{self, Subject};
 use rookery_fleet::flavor::{Flavor, Footprint};
 use rookery_fleet::hold;
 use rookery_fleet::names::Line;
 use rookery_fleet::origin::Origin;
 use rookery_fleet::sweep::{self, Facts, Noticed, Reason};
 use rookery_fleet::warm::{self, Addresses, Kind, Making, TemplateState, Wish};
-use rookery_fleet::{Machine, MachineId, Power};
+use rookery_fleet::{Machine, MachineId, Power, Standing, standing};
 
 use super::templates::{V1Template, v1_template};
 use super::{Pass, Why};
@@ -48,7 +49,11 @@ impl Pass<'_> {
     pub(super) fn keep_warm(&mut self) {
         let pools = &self.want.warm.pools;
         let wishes: Vec<Wish> = pools.iter().map(|pool| self.wish(pool)).collect();
-        let making: Vec<Making> = self.seen.flights.iter().filter_map(making).collect();
+        // Warm machines that the view has lost may be there: they are not replaced.
+        let missed: Vec<Making> =
+            self.seen.brake.missed().filter_map(|machine| missed(machine, self.want.owner)).collect();
+        let pool_size = self.want.warm.concurrency.map(|size| (size as usize).saturating_add(missed.len()));
+        let making: Vec<Making> = self.seen.flights.iter().filter_map(making).chain(missed).collect();
         let addresses = if self.want.networks.is_empty() {
             Addresses::Dhcp
         } else if self.seen.addresses_settled {
@@ -60,7 +65,8 @@ impl Pass<'_> {
             view: self.seen.view,
             owner: self.want.owner,
             now: self.seen.now,
-            skew: self.seen.skew,
+            stop: self.stop,
+            reckoning: self.seen.reckoning,
             making: &making,
             busy: &|machine: &Machine| self.busy.has(machine) || self.given.contains(&machine.id),
             doomed: &|id: &MachineId| self.seen.doomed.contains_key(id),
@@ -72,7 +78,7 @@ impl Pass<'_> {
         };
         let desired = warm::Desired {
             wishes: &wishes,
-            pool_size: self.want.warm.concurrency.map(|size| size as usize),
+            pool_size,
             refresh_budget: self.want.warm.refresh_budget as usize,
             max_age: self.want.warm.max_age.and_then(|age| age.try_into().ok()),
             limits: self.want.limits,
@@ -183,12 +189,15 @@ impl Pass<'_> {
         let facts = Facts {
             owner: self.want.owner,
             now: self.seen.now,
-            skew: self.seen.skew,
+            ours: self.seen.ours,
+            stop: self.stop,
             worker_ttl: signed(cleaning.worker_ttl),
             registration_ttl: signed(cleaning.registration_ttl),
             grace: signed(cleaning.grace),
             listing: self.seen.listing,
             budget: self.free_deletions(),
+            brake: self.seen.brake,
+            disable: &self.plan.disable,
         };
         // What the pool removes is on its way already.
         let removed: BTreeSet<&MachineId> = self.plan.remove.iter().map(|(id, _)| id).collect();
@@ -204,6 +213,8 @@ impl Pass<'_> {
             doomed: self.seen.doomed,
             changed_at: self.seen.changed_at,
             events: self.seen.events,
+            reckoning: self.seen.reckoning,
+            jobs: self.seen.job_reads,
         };
         let mut swept = sweep::verdicts(self.seen.view, &facts, &noticed);
         let facts = hold::Facts {
@@ -214,6 +225,16 @@ impl Pass<'_> {
             doomed: self.seen.doomed,
             busy: &busy,
         };
+        let gone = self.seen.brake.missed().map(|machine| brake::Waiting {
+            subject: Subject::Lost(machine.id.clone()),
+            name: machine.name.clone(),
+            why: "it has vanished from the inventory".to_owned(),
+        });
+        self.plan.braked = gone.chain(std::mem::take(&mut swept.braked)).collect();
+        let waits =
+            |name: &String| self.plan.braked.iter().any(|one| one.subject == Subject::Worker(name.clone()));
+        self.plan.disable =
+            std::mem::take(&mut self.plan.disable).into_iter().filter(|name| !waits(name)).collect();
         let holding = hold::decide(self.seen.view, &facts, &mut swept);
         self.plan.sweep = swept;
         (self.plan.hold, self.plan.examine) = (holding.keep, holding.ask);
@@ -249,6 +270,12 @@ fn ready(machine: &Machine, model: Option<&V1Model>) -> TemplateState {
         },
         hardware: machine.hardware,
     }
+}
+
+/// A warm machine that is not in sight, as one that is being made.
+fn missed(machine: &Machine, owner: &str) -> Option<Making> {
+    let mark = machine.mark_of(owner).filter(|_| standing(machine, owner) == Standing::Pooled)?;
+    Some(Making { kind: warm::kind_of(machine, mark)?, name: machine.name.clone(), machine: None })
 }
 
 fn making(flight: &Flight) -> Option<Making> {

@@ -107,6 +107,7 @@ mod tests {
             created: None,
             awaits_setup: false,
             incarnation: None,
+            reachable: true,
         }
     }
 

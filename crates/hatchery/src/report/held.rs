@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use rookery_fleet::hold::{Subject, Wish};
+use rookery_fleet::reckoning::Reckoning;
 use rookery_fleet::{Machine, Mark, Power, View};
 use serde::{Deserialize, Serialize};
 
@@ -60,9 +61,9 @@ impl From<&Wish> for Wished {
 }
 
 /// The owner's machines that are kept at that time, by name.
-pub(super) fn held(view: &View, owner: &str, now: Timestamp) -> Vec<Held> {
+pub(super) fn held(view: &View, owner: &str, now: Timestamp, reckoning: &Reckoning) -> Vec<Held> {
     let kept = |(machine, mark): (&Machine, &Mark)| {
-        let until = mark.hold_until.filter(|until| *until > now)?;
+        let until = reckoning.hold_until(machine, mark).filter(|until| *until > now)?;
         let power = match machine.power {
             Some(Power::On) => "on",
             Some(Power::Off) => "off",

@@ -73,7 +73,8 @@ impl Board {
     /// How the hatchery is, now.
     pub fn status(&self) -> MonitoringStatus {
         let (routines, troubles) = (self.vitals.routines(), self.troubles.all());
-        monitoring(&self.host, &self.report.borrow(), &routines, &troubles, self.clock.now())
+        let uptime = self.clock.steady().duration_since(self.host.started).unsigned_abs();
+        monitoring(&self.host, &self.report.borrow(), &routines, &troubles, self.clock.now(), uptime)
     }
 }
 
@@ -99,7 +100,7 @@ impl Board {
     /// All metrics, in Prometheus' text format.
     pub fn metrics_text(&self) -> String {
         let report = Arc::clone(&self.report.borrow());
-        Sight::new(&self.host, &report, &self.beside.live(), &self.metrics, self.clock.now()).text()
+        Sight::new(&self.host, &report, &self.beside.live(), &self.metrics, self.clock.steady()).text()
     }
 }
 

@@ -1,6 +1,7 @@
 //! The report as people and programs ask for it.
 
 use jiff::Timestamp;
+use rookery_fleet::brake::Waiting as Braked;
 use serde::{Deserialize, Serialize};
 
 use super::{Counts, Held, Host, Report, Wished};
@@ -43,6 +44,9 @@ pub struct Status {
     /// How many workers may start at once, if CDS is too slow for as many as the settings allow.
     #[serde(default)]
     pub allowed_by_cds: Option<u32>,
+    /// What waits for a person, since it is unusually much.
+    #[serde(default)]
+    pub braked: Vec<Braked>,
     /// Why nothing may be deleted.
     pub stopped: Option<String>,
     /// How far vCenter's clock is ahead of ours, in milliseconds.
@@ -117,6 +121,7 @@ impl Status {
             wishes: report.wishes.clone(),
             under_way: report.flights.clone(),
             allowed_by_cds: report.launches.reduced,
+            braked: report.braked.clone(),
             stopped: report.stopped.clone(),
             skew_ms: report.skew_ms.map(|skew| i64::try_from(skew).unwrap_or(i64::MAX)),
             troubles,

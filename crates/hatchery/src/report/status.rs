@@ -28,6 +28,7 @@ pub fn monitoring(
     routines: &[(&'static str, bool)],
     troubles: &[Trouble],
     now: Timestamp,
+    uptime: Duration,
 ) -> MonitoringStatus {
     let line = |status: LineStatus, component: &str, value: String| Line {
         status,
@@ -38,7 +39,6 @@ pub fn monitoring(
         hostname: host.hostname.clone(),
     };
     let ok = |component: &str, value: String| line(LineStatus::Ok, component, value);
-    let uptime = now.duration_since(host.started).unsigned_abs();
     let mut lines = vec![
         ok("Version", host.version.clone()),
         ok("Uptime", go_duration(uptime)),
@@ -70,6 +70,11 @@ pub fn monitoring(
     }
     if let Some(allowed) = report.launches.reduced {
         lines.push(line(LineStatus::Warn, "CDS", format!("answers slowly: {allowed} workers at once")));
+    }
+    if !report.braked.is_empty() {
+        let value =
+            format!("{} wait for a person: `rookery hatchery confirm` shows them", report.braked.len());
+        lines.push(line(LineStatus::Warn, "Brake", value));
     }
     if let Some(stop) = &report.stopped {
         lines.push(line(LineStatus::Warn, "Cleaning", stop.clone()));
@@ -122,7 +127,8 @@ mod tests {
             started: Timestamp::UNIX_EPOCH,
         };
         let now = Timestamp::from_second(3_723).expect("a time");
-        let status = monitoring(&host, report, routines, troubles, now);
+        let uptime = Duration::from_secs(3_723);
+        let status = monitoring(&host, report, routines, troubles, now, uptime);
         status.lines.into_iter().map(|line| (line.component, line.value, line.status)).collect()
     }
 
@@ -167,6 +173,15 @@ mod tests {
         let report = Report { held: vec![held], ..Report::default() };
         let told = ("HeldVirtualMachines".to_owned(), "1".to_owned(), LineStatus::Ok);
         assert!(lines(&report, &[]).contains(&told));
+    }
+
+    #[test]
+    fn what_waits_for_a_person_is_a_warning() {
+        let (subject, text) = (rookery_fleet::brake::Subject::Worker("w".to_owned()), || "w".to_owned());
+        let waiting = rookery_fleet::brake::Waiting { subject, name: text(), why: text() };
+        let lines = lines(&Report { braked: vec![waiting], ..Report::default() }, &[]);
+        let value = "1 wait for a person: `rookery hatchery confirm` shows them".to_owned();
+        assert!(lines.contains(&("Brake".to_owned(), value, LineStatus::Warn)), "{lines:?}");
     }
 
     #[test]

@@ -167,14 +167,35 @@ fn nothing_is_removed_by_half_knowledge_and_nothing_is_made_while_machines_are_m
     assert_eq!(world.waits(), [(0, 1, "incomplete")]);
     assert!(world.removes().is_empty() && world.makes().is_empty());
 
-    let mut world = base();
-    world.view.age = Duration::from_secs(120);
-    assert!(world.removes().is_empty());
-    assert_eq!(world.plan().stopped.map(|stop| stop.as_str()), Some("outdated"));
-    assert_eq!(world.makes(), "a");
+    for stop in [Stop::Outdated { age: Duration::from_secs(120) }, Stop::SkewUnknown, Stop::NoListing] {
+        let world = World { stop: Some(stop), ..base() };
+        assert!(world.removes().is_empty());
+        assert_eq!(world.plan().stopped, Some(stop));
+        assert_eq!(world.makes(), "a");
+    }
+}
 
-    let skewed = World { skew: Some(SignedDuration::from_secs(61)), ..base() };
-    assert!(skewed.removes().is_empty());
+#[test]
+fn ages_and_holds_count_from_when_the_supplier_s_clock_was_set() {
+    let old = Machine { created: Some(at("01:00:00")), ..warm("provision-v2-x", "a", "") };
+    let held = marked("provision-v2-y", |mark| {
+        (mark.provisioning, mark.hold_until) = (true, Some(at("11:00:00")));
+    });
+    let max_age = Some(SignedDuration::from_hours(1));
+    let mut world = World { max_age, ..world([old, held], vec![wish("a", 1)]) };
+    assert_eq!(labels(world.removes()), ["y hold_ended", "x too_old"]);
+    let machines = world.view.clone();
+    world.reckoning.restart(&machines, OWNER, at("11:59:00"), SignedDuration::from_hours(3));
+    assert!(world.removes().is_empty());
+}
+
+#[test]
+fn a_warm_machine_on_a_host_that_cannot_be_reached_is_neither_removed_nor_replaced() {
+    let lost = Machine { reachable: false, ..warm("provision-v2-x", "a", "") };
+    assert_eq!(world([], vec![wish("a", 1)]).makes(), "a");
+    let world = world([lost], vec![wish("a", 1)]);
+    assert!(world.removes().is_empty() && world.makes().is_empty());
+    assert_eq!(world.waits(), [(0, 1, "unknown")]);
 }
 
 #[test]

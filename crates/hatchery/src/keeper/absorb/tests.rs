@@ -125,7 +125,9 @@ fn starts_that_fail_together_are_one_failure() {
 
 #[test]
 fn rests_are_counted_by_the_clock_of_the_machines() {
-    let mut state = State { skew: Some(SignedDuration::from_secs(50)), ..State::default() };
+    let mut state = State::default();
+    let theirs = at(50);
+    state.clocks.read(&Reading { begun: at(0), wall: at(0), took: SignedDuration::ZERO, theirs });
     end(&mut state, 0, spawn(), failed(|failure| failure.blames_template = true));
     assert_eq!(state.setbacks[&model()], at(80));
 }
@@ -296,6 +298,7 @@ fn a_doomed_machine_is_remembered_until_it_is_surely_gone() {
         created: None,
         awaits_setup: false,
         incarnation: None,
+        reachable: true,
     };
     let machines = [machine].into_iter().collect();
     let shown = View { machines, complete: true, ..View::default() };
@@ -349,6 +352,7 @@ fn the_job_of_a_machine_that_is_kept_goes_back_if_the_machine_is_off() {
             created: None,
             awaits_setup: false,
             incarnation: None,
+            reachable: true,
         };
         let mut state = State::default();
         let machines = [machine].into_iter().collect();
@@ -386,4 +390,30 @@ fn the_pool_is_asked_before_anything_is_placed_and_again_after_ten_seconds_and_a
     assert!(!state.needs_room());
     look(&mut state, 11);
     assert!(state.needs_room());
+}
+
+// A rest of half a minute lasted for hours, and a hold that had hours left was over.
+#[test]
+fn times_of_vcenter_s_clock_move_with_it_when_it_is_set() {
+    let by = SignedDuration::from_hours(3);
+    let mut state = State { full_until: Some(at(20)), ..State::default() };
+    end(&mut state, 0, spawn(), failed(|failure| failure.blames_template = true));
+    let told = rookery_fleet::hold::Told { outcome: rookery_fleet::hold::Outcome::Open, at: at(5) };
+    state.outcomes.insert(MachineId::new("vm-w"), told);
+    state.clock_was_set("h", by);
+    let later = |second| at(second).saturating_add(by).expect("a time");
+    assert_eq!(state.setbacks[&model()], later(30));
+    assert_eq!(state.full_until, Some(later(20)));
+    assert_eq!(state.outcomes[&MachineId::new("vm-w")].at, later(5));
+}
+
+#[test]
+fn jobs_are_not_given_back_while_nothing_may_be_deleted() {
+    let mut state = State::default();
+    state.freed.push((Trace { job: "7".to_owned(), worker: "w".to_owned() }, None));
+    state.stopped = Some(rookery_fleet::sweep::Stop::OldListing { age: SignedDuration::from_secs(61) });
+    assert_eq!(state.take_freed(), []);
+    state.stopped = None;
+    assert_eq!(state.take_freed().len(), 1, "they wait, and are not forgotten");
+    assert_eq!(state.take_freed(), []);
 }

@@ -41,6 +41,15 @@ pub static OWN: &[Metric] = &[
             }
         },
     ),
+    gauge(
+        "rookery_hatchery_braked",
+        &["what"],
+        "What waits for a person since it is unusually much: running VMs that would be deleted, workers that would be disabled, VMs that vanished from the inventory.",
+        |sight, out| {
+            let braked = sight.report.braked.iter().map(|waiting| waiting.subject.as_str());
+            out.words(words::numbers(&words::BRAKED, braked));
+        },
+    ),
     counter(
         "rookery_hatchery_claim_misses_total",
         &["reason"],
@@ -146,7 +155,7 @@ pub static OWN: &[Metric] = &[
         "rookery_hatchery_last_pass_age_seconds",
         &[],
         "How long ago the last pass was made.",
-        |sight, out| out.value(sight.now.duration_since(sight.report.at).unsigned_abs()),
+        |sight, out| out.value(sight.now.duration_since(sight.report.steady).unsigned_abs()),
     ),
     gauge("rookery_hatchery_launches", &[], "Workers between launch and registration.", |sight, out| {
         out.value(sight.report.launches.under_way)

@@ -38,6 +38,7 @@ fn the_document_lists_every_metric() {
         ("`reason` of `rookery_hatchery_deletions_stopped`", &words::STOPS),
         ("`reason` of `rookery_hatchery_jobs_waiting`", &words::WAITING),
         ("`kind` of `rookery_hatchery_leaks_found_total`", &words::LEAKS),
+        ("`what`", &words::BRAKED),
         ("`work`", &words::WORKS),
     ] {
         made.push_str(&set(title, words));

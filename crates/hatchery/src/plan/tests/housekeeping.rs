@@ -94,6 +94,72 @@ fn a_worker_without_a_machine_is_disabled_when_two_listings_say_so() {
     world.suspects = world.plan().suspects;
     world.listing.as_mut().expect("a listing").begun = at("12:01:00");
     assert_eq!(world.plan().disable, ["lost"]);
+    // Nobody can say that a machine is gone of which nobody knows which it was, and V2 workers cannot be disabled.
+    for change in [|world: &mut World| world.references.clear(), |world: &mut World| world.v1_workers.clear()]
+    {
+        let plan = world.clone().with(change).plan();
+        assert_eq!((plan.disable, plan.orphans), (vec![], vec!["lost".to_owned()]));
+    }
+}
+
+/// A world that saw these machines and now sees them no more.
+fn robbed(machines: impl IntoIterator<Item = Machine>) -> World {
+    let mut world = world(machines);
+    world.brake.look(&world.view, OWNER, &|_| false, at("11:58:00"));
+    world.view = view([template("debian")]);
+    world.brake.look(&world.view, OWNER, &|_| false, at("11:59:00"));
+    world
+}
+
+#[test]
+fn what_machines_hold_that_have_vanished_is_not_free_if_they_are_unusually_many() {
+    let with_address = |number: u32| {
+        let mut machine = pooled(&format!("provision-v2-{number}"));
+        let Notes::Mark(mark) = &mut machine.notes else { panic!("a mark") };
+        mark.ip_address = format!("10.0.0.{}", number + 2);
+        machine
+    };
+    for (count, braked) in [(2, false), (3, true)] {
+        let mut world = robbed((0..count).map(with_address));
+        world.networks = network("10.0.0.2/29");
+        world.warm = warm([(ModelRef::V2("debian".to_owned()), 3)]);
+        world.list("lost", WorkerState::Alive);
+        world.suspects = world.plan().suspects;
+        world.listing.as_mut().expect("a listing").begun = at("12:00:00");
+        let plan = world.plan();
+        assert_eq!(plan.make.len(), if braked { 0 } else { 3 }, "lost warm machines are not replaced");
+        assert_eq!(plan.braked.len(), if braked { 3 } else { 0 });
+        assert_eq!(plan.sweep.stopped.is_some(), braked);
+        assert_eq!(plan.disable.is_empty(), braked, "nobody is disabled");
+        world.demands = vec![demand(1)];
+        let Path::Clone { address, .. } = &world.plan().spawns[0].path else { panic!("a clone") };
+        let expected = Ipv4Addr::new(10, 0, 0, if braked { 5 } else { 2 });
+        assert_eq!(address.as_ref().map(|given| given.ip), Some(expected));
+        // A person says that they are gone.
+        let list: Vec<_> = plan.braked.iter().map(|waiting| waiting.subject.clone()).collect();
+        world.brake.confirm(list, at("12:00:00"));
+        assert_eq!((world.plan().sweep.stopped, world.plan().braked.len()), (None, 0));
+    }
+}
+
+#[test]
+fn workers_wait_with_machines_if_they_are_unusually_many_together() {
+    let expired = |number: u32| {
+        let mut machine = worker(&format!("w{number}"), &v2_job(number));
+        let Notes::Mark(mark) = &mut machine.notes else { panic!("a mark") };
+        mark.worker_start_time = Some(at("08:00:00"));
+        machine
+    };
+    let mut world = world([expired(0), expired(1)]);
+    ["w0", "w1", "lost"].iter().for_each(|name| world.list(name, WorkerState::Alive));
+    world.suspects = world.plan().suspects;
+    world.listing.as_mut().expect("a listing").begun = at("12:00:00");
+    let plan = world.plan();
+    assert_eq!((plan.disable.len(), plan.sweep.delete.len(), plan.braked.len()), (0, 0, 3));
+    let list: Vec<_> = plan.braked.iter().map(|waiting| waiting.subject.clone()).collect();
+    world.brake.confirm(list, at("12:00:00"));
+    let plan = world.plan();
+    assert_eq!((plan.disable.len(), plan.sweep.delete.len(), plan.braked.len()), (1, 2, 0));
 }
 
 #[test]
@@ -104,9 +170,9 @@ fn nobody_is_disabled_by_a_view_that_is_not_whole_or_while_the_machine_is_on_its
         world.listing.as_mut().expect("a listing").begun = at(begun);
         world
     };
-    let suspects = listed("11:00:00").plan().suspects;
+    let suspects = listed("11:59:30").plan().suspects;
     let second = |change: &dyn Fn(&mut World)| {
-        let world = listed("11:59:00").with(|world| world.suspects = suspects.clone()).with(change);
+        let world = listed("11:59:50").with(|world| world.suspects = suspects.clone()).with(change);
         world.plan()
     };
     assert_eq!(second(&|_| {}).disable, ["lost"]);
@@ -116,6 +182,8 @@ fn nobody_is_disabled_by_a_view_that_is_not_whole_or_while_the_machine_is_on_its
     assert_eq!(second(&|world| world.view.age = Duration::from_mins(2)).disable, [""; 0]);
     assert_eq!(second(&|world| world.fly(flight("lost", start_of(&v2_job(1))))).disable, [""; 0]);
     assert_eq!(second(&|world| world.listing = None).disable, [""; 0]);
+    let late = |world: &mut World| world.now = at("12:00:51");
+    assert_eq!(second(&late).disable, [""; 0], "the list is too old");
 }
 
 #[test]
@@ -140,6 +208,12 @@ fn what_is_over_goes_and_what_is_in_doubt_stays() {
     };
     let never =
         Reason::NeverRegistered { age: SignedDuration::from_hours(4), limit: SignedDuration::from_mins(10) };
+    let world = |machines: [Machine; 1]| {
+        let read = JobRead { runs_here: false, at: at("11:59:50") };
+        world(machines).with(|world| {
+            world.job_reads.insert(id("old"), read);
+        })
+    };
     assert_eq!(world([old()]).plan().sweep.delete, [(id("old"), never)]);
     let stops = |change: &dyn Fn(&mut World)| {
         let sweep = world([old()]).with(change).plan().sweep;
@@ -149,6 +223,8 @@ fn what_is_over_goes_and_what_is_in_doubt_stays() {
     assert_eq!(stops(&|world| world.view.complete = false), Some(Stop::Incomplete));
     assert_eq!(stops(&|world| world.listing = None), Some(Stop::NoListing));
     assert_eq!(stops(&|world| world.skew = None), Some(Stop::SkewUnknown));
+    let old_listing = Stop::OldListing { age: SignedDuration::from_secs(61) };
+    assert_eq!(stops(&|world| world.now = at("12:01:00")), Some(old_listing));
     let kept = |change: &dyn Fn(&mut World)| {
         let sweep = world([old()]).with(change).plan().sweep;
         assert!(sweep.delete.is_empty());

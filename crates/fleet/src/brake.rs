@@ -1,0 +1,192 @@
+//! A brake on what cannot be undone: who is about to delete or disable unusually many of those that run has most likely
+//! been told something wrong, and waits for a person.
+//!
+//! Counted over ten minutes, and before any budget, are deletions of machines that run and workers that are disabled.
+//! Machines that are off, warm or given up go on. If machines vanish from the view that nobody here has deleted,
+//! unusually many of them stop everything: the view is not believed until they are back or a person says that they are
+//! gone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::address;
+use crate::machine::{Machine, MachineId, Power, Role, View};
+use crate::standing::{Standing, standing};
+use crate::sweep::Reason;
+
+/// How long what was done is counted, and how long what a person has confirmed may be done.
+pub const WINDOW: SignedDuration = SignedDuration::from_mins(10);
+/// So few are never too many.
+const FEW: usize = 2;
+/// One of so many is not too many: a fifth.
+const SHARE: usize = 5;
+
+/// What the brake is about.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Subject {
+    /// A machine that runs and would be deleted.
+    Machine(MachineId),
+    /// A worker that would be disabled, by name.
+    Worker(String),
+    /// A machine that is not in sight any more.
+    Lost(MachineId),
+}
+
+impl Subject {
+    /// A word for metrics.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Machine(_) => "machine",
+            Self::Worker(_) => "worker",
+            Self::Lost(_) => "lost",
+        }
+    }
+}
+
+/// Something that waits for a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Waiting {
+    /// What.
+    pub subject: Subject,
+    /// Its name.
+    pub name: String,
+    /// What would be done, and why.
+    pub why: String,
+}
+
+/// How many machines the view has lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Loss {
+    /// How many are not in sight any more.
+    pub lost: usize,
+    /// Of how many.
+    pub of: usize,
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {} VMs have vanished from the inventory", self.lost, self.of)
+    }
+}
+
+/// Whether so many of so many are unusually many: more than two, and more than a fifth.
+pub fn is_too_many(count: usize, of: usize) -> bool {
+    count > FEW && count.saturating_mul(SHARE) > of
+}
+
+/// Whether the deletion of a machine for that reason is counted. One that is off, warm or given up is nobody's loss; a
+/// worker that the server itself calls disabled was given up by the server.
+pub fn is_counted(machine: &Machine, owner: &str, reason: &Reason) -> bool {
+    let given_up = matches!(reason, Reason::Doomed(_) | Reason::Disabled);
+    let is_warm = matches!(standing(machine, owner), Standing::Pooled);
+    machine.power != Some(Power::Off) && !given_up && !is_warm
+}
+
+/// What was done of late, what is in sight, and what a person has confirmed.
+#[derive(Debug, Clone, Default)]
+pub struct Brake {
+    /// What was counted, and when.
+    done: BTreeMap<Subject, Timestamp>,
+    /// Machines that were deleted here, and when that began.
+    deleted: BTreeMap<MachineId, Timestamp>,
+    /// The owner's machines in the last whole view.
+    seen: BTreeMap<MachineId, Arc<Machine>>,
+    /// Machines that vanished, and when.
+    lost: BTreeMap<MachineId, (Arc<Machine>, Timestamp)>,
+    /// What a person has confirmed, and until when.
+    confirmed: BTreeMap<Subject, Timestamp>,
+}
+
+impl Brake {
+    /// Takes a new view in. `busy` says of a machine that it is being made here: a clone that fails vanishes by itself.
+    pub fn look(&mut self, view: &View, owner: &str, busy: &dyn Fn(&Machine) -> bool, now: Timestamp) {
+        let recent = |at: &Timestamp| now.duration_since(*at) < WINDOW;
+        self.done.retain(|_, at| recent(at));
+        self.confirmed.retain(|_, until| *until > now);
+        if !view.complete {
+            return;
+        }
+        for (id, machine) in std::mem::take(&mut self.seen) {
+            if !view.machines.contains(&id) && !self.deleted.contains_key(&id) && !busy(&machine) {
+                self.lost.insert(id, (machine, now));
+            }
+        }
+        self.lost.retain(|id, _| !view.machines.contains(id));
+        self.deleted.retain(|id, at| view.machines.contains(id) || recent(at));
+        let vms = view.machines.notable().filter(|machine| machine.role == Role::Vm);
+        let own = vms.filter(|machine| machine.mark_of(owner).is_some());
+        self.seen = own.map(|machine| (machine.id.clone(), Arc::clone(machine))).collect();
+        // Those that are too many are not forgotten until they are few again.
+        if self.loss().is_none() {
+            self.lost.retain(|_, (_, at)| recent(at));
+        }
+    }
+
+    /// A machine is being deleted here; `counted` as [`is_counted`] says.
+    pub fn deletes(&mut self, machine: &MachineId, counted: bool, now: Timestamp) {
+        self.deleted.insert(machine.clone(), now);
+        if counted {
+            self.done.insert(Subject::Machine(machine.clone()), now);
+        }
+    }
+
+    /// A worker was disabled here.
+    pub fn disabled(&mut self, worker: &str, now: Timestamp) {
+        self.done.insert(Subject::Worker(worker.to_owned()), now);
+    }
+
+    /// Whether the view has lost unusually many machines.
+    pub fn loss(&self) -> Option<Loss> {
+        let (lost, of) = (self.lost.len(), self.lost.len() + self.seen.len());
+        is_too_many(lost, of).then_some(Loss { lost, of })
+    }
+
+    /// The machines that the view has lost, if they are unusually many: what they hold is not free.
+    pub fn missed(&self) -> impl Iterator<Item = &Machine> {
+        let missed = self.loss().map(|_| self.lost.values().map(|(machine, _)| machine.as_ref()));
+        missed.into_iter().flatten()
+    }
+
+    /// The addresses that they hold.
+    pub fn missed_addresses(&self) -> impl Iterator<Item = Ipv4Addr> {
+        self.missed().flat_map(address::of_machine)
+    }
+
+    /// Which of these have to wait: all of them if they are too many together with what was done of late, but for what a
+    /// person has confirmed.
+    pub fn hold_back(&self, wanted: &BTreeSet<Subject>, view: &View, owner: &str) -> BTreeSet<Subject> {
+        let runs = |machine: &&Machine| machine.power != Some(Power::Off);
+        let running = view.owned(owner).map(|(machine, _)| machine).filter(runs).count();
+        let gone = self.done.keys().filter(|subject| match subject {
+            Subject::Machine(id) => view.machines.get(id).is_none_or(|machine| !runs(&machine.as_ref())),
+            Subject::Worker(_) | Subject::Lost(_) => false,
+        });
+        let of = running + gone.count();
+        let new = wanted.iter().filter(|subject| !self.done.contains_key(*subject)).count();
+        if !is_too_many(self.done.len() + new, of) {
+            return BTreeSet::new();
+        }
+        wanted.iter().filter(|subject| !self.confirmed.contains_key(*subject)).cloned().collect()
+    }
+
+    /// Lets these through for ten minutes; machines that are not in sight count as gone.
+    pub fn confirm(&mut self, subjects: impl IntoIterator<Item = Subject>, now: Timestamp) {
+        let until = now.saturating_add(WINDOW).unwrap_or(Timestamp::MAX);
+        for subject in subjects {
+            if let Subject::Lost(id) = &subject {
+                self.lost.remove(id);
+            }
+            self.confirmed.insert(subject, until);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,129 @@
+//! From when the ages of machines count after the supplier's clock was set.
+//!
+//! Marks, events and holds carry times of the supplier's clock. Once that clock was set they tell nothing about how
+//! long ago something was: a worker that started a minute ago would seem to have run for hours. So the ages of all
+//! machines that were seen before count from the moment that the clock was found to be set, and what is kept stays for
+//! as long as was left of its time.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::machine::{Machine, MachineId, View};
+use crate::mark::Mark;
+
+/// What was known of machines when the supplier's clock was set. Empty if it never was.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reckoning(BTreeMap<MachineId, Seen>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Seen {
+    /// From when ages count, by the clock as it is now.
+    from: Timestamp,
+    /// Times of the machine that were written by the clock as it was.
+    old: [Option<Timestamp>; 3],
+    /// Until when it is kept: as its mark says it, and by the clock as it is now.
+    hold: Option<(Timestamp, Timestamp)>,
+}
+
+impl Reckoning {
+    /// The supplier's clock was set by that much, and shows `now`: the ages of all machines in sight count from now on.
+    pub fn restart(&mut self, view: &View, owner: &str, now: Timestamp, by: SignedDuration) {
+        let seen = |(machine, mark): (&Machine, &Mark)| {
+            let hold = mark.hold_until.zip(self.hold_until(machine, mark));
+            let hold = hold.map(|(said, until)| (said, shifted(until, by)));
+            (machine.id.clone(), Seen { from: now, old: times(machine, mark), hold })
+        };
+        self.0 = view.owned(owner).map(seen).collect();
+    }
+
+    /// Forgets machines that are gone.
+    pub fn forget(&mut self, view: &View) {
+        if view.complete {
+            self.0.retain(|id, _| view.machines.contains(id));
+        }
+    }
+
+    /// From when the age of something counts that happened to a machine at that time.
+    pub fn since(&self, machine: &MachineId, at: Timestamp, now: Timestamp) -> Timestamp {
+        match self.0.get(machine) {
+            None => at,
+            // A time that has not come yet is one of the old clock, too.
+            Some(seen) if seen.old.contains(&Some(at)) || at > now => seen.from,
+            Some(seen) => at.max(seen.from),
+        }
+    }
+
+    /// Until when a machine is kept, if it is or was.
+    pub fn hold_until(&self, machine: &Machine, mark: &Mark) -> Option<Timestamp> {
+        let said = mark.hold_until?;
+        let known = self.0.get(&machine.id).and_then(|seen| seen.hold);
+        // Somebody may have kept it anew since then, by the clock as it is now.
+        Some(known.filter(|(old, _)| *old == said).map_or(said, |(_, until)| until))
+    }
+}
+
+fn times(machine: &Machine, mark: &Mark) -> [Option<Timestamp>; 3] {
+    [mark.worker_start_time, mark.created, machine.created]
+}
+
+fn shifted(time: Timestamp, by: SignedDuration) -> Timestamp {
+    let limit = if by.is_negative() { Timestamp::MIN } else { Timestamp::MAX };
+    time.checked_add(by).unwrap_or(limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{OWNER, at, id, marked, view, worker};
+
+    fn hours(hours: i64) -> SignedDuration {
+        SignedDuration::from_hours(hours)
+    }
+
+    #[test]
+    fn ages_of_machines_that_were_seen_count_from_when_the_clock_was_set() {
+        let machines = view([worker("w", "09:00:00")]);
+        let mut reckoning = Reckoning::default();
+        assert_eq!(reckoning.since(&id("w"), at("09:00:00"), at("09:10:00")), at("09:00:00"));
+        reckoning.restart(&machines, OWNER, at("12:10:00"), hours(3));
+        for (of, time, expected) in [
+            ("w", "09:00:00", "12:10:00"),
+            ("w", "09:05:00", "12:10:00"),
+            // What happened since is told by the new clock.
+            ("w", "12:15:00", "12:15:00"),
+            ("new", "09:00:00", "09:00:00"),
+        ] {
+            assert_eq!(reckoning.since(&id(of), at(time), at("12:20:00")), at(expected), "{of} {time}");
+        }
+        // Set back: the start lies in the future, and stays an old time when that has come.
+        reckoning.restart(&machines, OWNER, at("07:00:00"), hours(-5));
+        for now in ["08:00:00", "10:00:00"] {
+            assert_eq!(reckoning.since(&id("w"), at("09:00:00"), at(now)), at("07:00:00"), "{now}");
+        }
+        assert_eq!(reckoning.since(&id("w"), at("09:30:00"), at("08:00:00")), at("07:00:00"));
+        reckoning.forget(&View { complete: false, ..view([]) });
+        assert_ne!(reckoning, Reckoning::default());
+        reckoning.forget(&view([]));
+        assert_eq!(reckoning, Reckoning::default());
+    }
+
+    #[test]
+    fn what_is_kept_stays_for_as_long_as_was_left() {
+        let kept = |until: &str| marked("w", |mark| mark.hold_until = Some(at(until)));
+        let until = |reckoning: &Reckoning, machine: &Machine| {
+            reckoning.hold_until(machine, machine.mark().expect("a mark")).expect("a hold")
+        };
+        let machine = kept("10:00:00");
+        let machines = view([machine.clone()]);
+        let mut reckoning = Reckoning::default();
+        assert_eq!(until(&reckoning, &machine), at("10:00:00"));
+        reckoning.restart(&machines, OWNER, at("12:30:00"), hours(3));
+        assert_eq!(until(&reckoning, &machine), at("13:00:00"));
+        reckoning.restart(&machines, OWNER, at("09:31:00"), hours(-3));
+        assert_eq!(until(&reckoning, &machine), at("10:00:00"), "set right again");
+        reckoning.restart(&machines, OWNER, at("07:31:00"), hours(-2));
+        assert_eq!(until(&reckoning, &machine), at("08:00:00"));
+        assert_eq!(until(&reckoning, &kept("09:00:00")), at("09:00:00"), "it was kept anew since");
+    }
+}

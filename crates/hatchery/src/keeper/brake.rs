@@ -1,0 +1,102 @@
+//! What the brake is told, and what a person tells it.
+
+use jiff::Timestamp;
+use rookery_daemon::telemetry::chain;
+use rookery_fleet::brake::{Subject, WINDOW, is_counted};
+use rookery_fleet::{Machine, MachineId, Role};
+use tracing::{info, warn};
+
+use super::{Keeper, Message, Reply, State};
+use crate::metrics::Leak;
+use crate::plan::Plan;
+
+impl State {
+    /// Notes which machines are in sight, and which machine each worker is or was in.
+    pub(super) fn keep_watch(&mut self, owner: &str) {
+        let busy = self.flights.index();
+        self.brake.look(&self.view, owner, &|machine: &Machine| busy.has(machine), self.now);
+        let listed = self.listing.as_ref().map(|listing| &listing.workers);
+        let is_of_use = |name: &str| {
+            listed.is_none_or(|listed| listed.contains_key(name)) || self.view.named(name).next().is_some()
+        };
+        self.references.retain(|name, _| is_of_use(name));
+        for machine in self.view.notable().filter(|machine| machine.role == Role::Vm) {
+            let Some(mark) = machine.mark_of(owner) else { continue };
+            for name in [&machine.name, &mark.worker_name].into_iter().filter(|name| !name.is_empty()) {
+                self.references.insert(name.clone(), machine.id.clone());
+            }
+        }
+    }
+
+    /// Notes what is about to be deleted.
+    pub(super) fn note_deletions(&mut self, plan: &Plan, owner: &str) {
+        for (id, reason) in &plan.sweep.delete {
+            let machine = self.view.machines.get(id);
+            let counted = machine.is_some_and(|machine| is_counted(machine, owner, reason));
+            self.brake.deletes(id, counted, self.now);
+        }
+        for id in plan.remove.iter().map(|(id, _)| id).chain(&plan.retire) {
+            self.brake.deletes(id, false, self.now);
+        }
+    }
+
+    /// Lets through what a person has seen, as far as it waits.
+    pub(super) fn confirm(&mut self, list: &[Subject], now: Timestamp) -> usize {
+        let waiting = self.braked.iter().map(|waiting| &waiting.subject);
+        let confirmed: Vec<_> = waiting.filter(|subject| list.contains(subject)).cloned().collect();
+        let count = confirmed.len();
+        self.brake.confirm(confirmed, now);
+        count
+    }
+}
+
+impl Keeper {
+    pub(super) fn absorb_confirmation(&mut self, list: &[Subject], reply: Reply) {
+        let count = self.state.confirm(list, self.crew.clock.steady());
+        let answer = if count == 0 {
+            Err("nothing of this list waits any more".to_owned())
+        } else {
+            info!(count, "what the brake held back was confirmed");
+            Ok(format!("{count} of {} go on, within {} minutes", list.len(), WINDOW.as_mins()))
+        };
+        reply.send(answer).ok();
+    }
+
+    /// Tells of workers that have no machine and that cannot be disabled, or are not: each once.
+    pub(super) fn tell_of_orphans(&mut self, plan: &Plan) {
+        for name in &plan.orphans {
+            if self.state.missed.insert(name.clone()) {
+                self.crew.metrics.leak_found(Leak::WorkerWithoutMachine);
+                warn!(worker = name, "worker has no machine; CDS will notice that it does not answer");
+            }
+        }
+    }
+
+    /// Disables a V1 worker whose machine is gone, if vCenter says so when it is asked for that machine.
+    pub(super) fn disable(&mut self, name: &str, machine: &MachineId) {
+        let known = self.state.workers.iter().find(|worker| worker.name == name);
+        let (Some(worker), Some(v1)) = (known.cloned(), self.crew.cds.v1().cloned()) else { return };
+        let (crew, machine) = (self.crew.clone(), machine.clone());
+        self.ask("disabling of a worker", async move {
+            match crew.hands.is_gone(&machine).await {
+                Ok(true) => {}
+                Ok(false) => {
+                    return warn!(worker = %worker.name, moref = %machine, "worker is not disabled: its VM is there");
+                }
+                Err(error) => {
+                    return warn!(worker = %worker.name, moref = %machine, error = %chain(&error), "worker is not disabled: whether its VM is gone cannot be said");
+                }
+            }
+            match v1.disable(&worker).await {
+                Ok(()) => {
+                    crew.metrics.leak_found(Leak::WorkerWithoutMachine);
+                    warn!(worker = %worker.name, "worker that has no machine was disabled");
+                    crew.keeper.send(Message::Disabled(worker.name)).await.ok();
+                }
+                Err(error) => {
+                    warn!(worker = %worker.name, error = %chain(&error), "worker could not be disabled");
+                }
+            }
+        });
+    }
+}

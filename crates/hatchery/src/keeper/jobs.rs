@@ -1,0 +1,77 @@
+//! Reading the jobs of machines whose workers CDS does not list, before such a machine goes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rookery_fleet::sweep::JobRead;
+use rookery_fleet::{MachineId, View};
+
+use super::absorb::later;
+use super::{Keeper, Message};
+use crate::plan::Plan;
+
+/// How long CDS is left alone after a job could not be read.
+const PAUSE: Duration = Duration::from_secs(10);
+
+/// What was read of the jobs of machines.
+#[derive(Debug, Default)]
+pub(super) struct JobReads {
+    pub(super) told: BTreeMap<MachineId, JobRead>,
+    asking: BTreeSet<MachineId>,
+    ask_after: BTreeMap<MachineId, Timestamp>,
+}
+
+impl JobReads {
+    pub(super) fn forget(&mut self, view: &View, now: Timestamp) {
+        if view.complete {
+            self.told.retain(|id, _| view.machines.contains(id));
+        }
+        self.ask_after.retain(|_, until| *until > now);
+    }
+
+    fn absorb(&mut self, id: MachineId, runs_here: Option<bool>, begun: Timestamp, now: Timestamp) {
+        self.asking.remove(&id);
+        match runs_here {
+            Some(runs_here) => drop(self.told.insert(id, JobRead { runs_here, at: begun })),
+            None => drop(self.ask_after.insert(id, later(now, PAUSE))),
+        }
+    }
+}
+
+impl Keeper {
+    /// Reads the jobs of these machines, and waits for the answers.
+    pub(super) async fn read_jobs_now(&mut self, machines: &[MachineId]) {
+        for id in machines {
+            let Some(machine) = self.state.view.machines.get(id) else { continue };
+            let Some(mark) = machine.mark() else { continue };
+            let begun = self.crew.clock.steady();
+            let names = [machine.name.clone(), mark.worker_name.clone()];
+            let runs_here = self.crew.builds(&mark.job_id, &names).await;
+            self.absorb_job_read(id.clone(), runs_here, begun);
+        }
+    }
+
+    /// Reads the jobs that a sweep wants to know of.
+    pub(super) fn read_jobs_of(&mut self, plan: &Plan) {
+        for id in &plan.sweep.needs_jobs {
+            let reads = &mut self.state.job_reads;
+            let Some(machine) = self.state.view.machines.get(id) else { continue };
+            let Some(mark) = machine.mark() else { continue };
+            if reads.ask_after.contains_key(id) || !reads.asking.insert(id.clone()) {
+                continue;
+            }
+            let names = [machine.name.clone(), mark.worker_name.clone()];
+            let (job, id, begun) = (mark.job_id.clone(), id.clone(), self.crew.clock.steady());
+            let (crew, keeper) = (self.crew.in_the_background(), self.crew.keeper.clone());
+            self.ask("question whether a job runs", async move {
+                let runs_here = crew.builds(&job, &names).await;
+                keeper.send(Message::JobRead { machine: id, runs_here, begun }).await.ok();
+            });
+        }
+    }
+
+    pub(super) fn absorb_job_read(&mut self, id: MachineId, runs_here: Option<bool>, begun: Timestamp) {
+        self.state.job_reads.absorb(id, runs_here, begun, self.crew.clock.steady());
+    }
+}

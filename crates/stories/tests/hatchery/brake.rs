@@ -1,0 +1,112 @@
+//! The brake: what is unusually much waits for a person.
+
+use std::time::Duration;
+
+use rookery_cds_sim::{NewJob, SigningKey, Status};
+use rookery_fleet::brake::Waiting;
+use rookery_hatchery::control::{Answer, Request};
+use rookery_stories::{Lab, LabOptions, Scene, Stage, Wire, eventually};
+use tokio::time::sleep;
+
+use super::history::{asked, line, refuse};
+use super::old_news::{machine, names};
+use super::witness::pool;
+
+fn stage(machines: &[String], settings: &str, tables: &str) -> Stage {
+    let options = LabOptions::default();
+    let model = options.model.clone() + &machines.concat();
+    let (settings, tables) = (settings.to_owned(), tables.to_owned());
+    Stage::set(LabOptions { model, settings, tables, ..options }, SigningKey::generate().expect("a key"))
+}
+
+async fn waiting(scene: &Scene) -> Vec<Waiting> {
+    match scene.hatchery.desk().answer(Request::Status).await {
+        Answer::Status(status) => status.braked,
+        odd @ (Answer::Explained(_) | Answer::Done(_) | Answer::Refused(_)) => panic!("{odd:?}"),
+    }
+}
+
+async fn confirm(scene: &Scene, list: &[Waiting]) -> String {
+    let list = list.iter().map(|one| one.subject.clone()).collect();
+    match scene.hatchery.desk().answer(Request::Confirm { list }).await {
+        Answer::Done(told) => told,
+        odd @ (Answer::Status(_) | Answer::Explained(_) | Answer::Refused(_)) => panic!("{odd:?}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn running_machines_that_are_unusually_many_go_when_a_person_has_seen_the_list_and_no_others() {
+    // Nobody registers in them, and they have run for hours.
+    let old =
+        |name: &str, on| machine(name, on, |mark| mark["worker_start_time"] = "2031-02-03T01:05:06Z".into());
+    let stage = stage(&[old("a", true), old("b", true), old("c", true), old("over", false)], "", "");
+    let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
+    sleep(Duration::from_mins(30)).await;
+    assert_eq!(names(&stage).await, ["a", "b", "c"], "what is off goes on");
+    let list = waiting(&scene).await;
+    assert_eq!(list.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["a", "b", "c"]);
+    assert!(list[0].why.starts_with("its worker has not registered for 3h"), "{}", list[0].why);
+    let told = line(&scene, "Brake").expect("it is told");
+    assert_eq!(told, "WARN: 3 wait for a person: `rookery hatchery confirm` shows them");
+    let metrics = scene.hatchery.board.metrics_text();
+    assert!(metrics.contains("rookery_hatchery_braked{what=\"machine\"} 3\n"));
+
+    assert_eq!(confirm(&scene, &list[..2]).await, "2 of 2 go on, within 10 minutes");
+    sleep(Duration::from_mins(5)).await;
+    assert_eq!(names(&stage).await, ["c"], "exactly that list");
+    sleep(Duration::from_mins(20)).await;
+    assert_eq!(names(&stage).await, [""; 0], "it is the only one in ten minutes");
+    assert_eq!(line(&scene, "Brake"), None);
+    scene.stop().await;
+    stage.lab.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn machines_that_vanish_are_neither_replaced_nor_robbed_of_their_addresses_until_a_person_says_so() {
+    let addresses = "iprange = \"10.9.0.0/29\"\ngateway = \"10.9.0.254\"\nworkerProvisioningPoolSize = 4\n";
+    let stage = stage(&[], addresses, &pool("debian12", 4));
+    let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
+    let warm = |count| scene.hatchery.board.report.borrow().counts.warm == count;
+    stage.until("all are warm", async || warm(4)).await;
+    let mut before = names(&stage).await;
+    let kept = before.pop().expect("a machine");
+    stage
+        .witness(async |govc| {
+            for name in &before {
+                govc.run(&["vm.destroy", name]).await;
+            }
+        })
+        .await;
+    sleep(Duration::from_mins(30)).await;
+    assert_eq!(names(&stage).await, [kept], "nothing is made in their place");
+    let told = line(&scene, "Cleaning").expect("it is told");
+    assert!(told.contains("3 of 4 VMs have vanished from the inventory"), "{told}");
+    let list = waiting(&scene).await;
+    assert_eq!(list.len(), 3, "{list:?}");
+    confirm(&scene, &list).await;
+    stage.until("all are warm again", async || warm(4)).await;
+    assert_eq!((line(&scene, "Cleaning"), line(&scene, "Brake")), (None, None));
+    scene.stop().await;
+    stage.lab.close().await;
+}
+
+// Who may not see a VM any more is told that it is not there, unless it is asked for by name.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_whose_machine_cannot_be_seen_any_more_is_not_disabled() {
+    let lab = Lab::start(LabOptions::default()).await;
+    let scene = lab.hatch().await;
+    let v1 = NewJob { model: Some(format!("{}@main", Lab::DEBIAN)), ..NewJob::v1("sleep 1000") };
+    let job = lab.enqueue(v1).await;
+    eventually("the job is built", async || lab.job(&job).await.status == Status::Building).await;
+    let worker = lab.job(&job).await.worker_name;
+    lab.govc().run(&["vm.destroy", &worker]).await;
+    refuse(&lab, "RetrievePropertiesEx", None, "NoPermission").await;
+    refuse(&lab, "RetrieveProperties", None, "NoPermission").await;
+    let lists = asked(&lab, "GET", "/worker").await;
+    eventually("it was looked at", async || asked(&lab, "GET", "/worker").await > lists + 8).await;
+    assert_eq!(asked(&lab, "POST", "/disable").await, 0);
+    lab.vcenter.control(rookery_vim_sim::Control::ClearRules).await.expect("the vCenter runs");
+    eventually("it is disabled", async || asked(&lab, "POST", "/disable").await == 1).await;
+    scene.stop().await;
+    lab.close().await;
+}
