@@ -103,7 +103,7 @@ pub struct Running {
 }
 
 /// Why a hatchery that runs cannot go on.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Ended {
     /// CDS does not take its heartbeats any more.
     #[error("CDS does not take this hatchery's heartbeats any more; it must be started anew")]

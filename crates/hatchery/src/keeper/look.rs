@@ -62,7 +62,7 @@ impl Keeper {
     }
 
     async fn settle(&mut self) {
-        let begun = self.crew.clock.now();
+        let begun = self.crew.clock.steady();
         match self.crew.hands.clone_tasks().await {
             Ok(listed) => self.state.absorb_clones(begun, &listed),
             Err(error) => warn!(error = %chain(&error), "clones could not be listed"),

@@ -109,6 +109,7 @@ fn report() -> Report {
     let [first, second] = ["1", "2"].map(|id| id.parse().unwrap());
     Report {
         at: at("10:00:58"),
+        steady: at("10:00:58"),
         complete: true,
         max_cpus: Some(64),
         workers: [("worker-v2", "Building"), ("worker-v1", "Pending")]

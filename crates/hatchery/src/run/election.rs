@@ -31,7 +31,7 @@ const SENDING: Duration = Duration::from_secs(15);
 const BLIND: Duration = Duration::from_mins(2);
 
 /// Why a hatchery may not act any more.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LeadershipLost {
     /// Somebody else leads.
     #[error(

@@ -205,6 +205,7 @@ fn the_address_of_a_machine_that_has_to_go_is_held_until_the_machine_is_shown() 
 
 fn doomed_machine() -> Machine {
     Machine {
+        reachable: true,
         id: MachineId::new("vm-w"),
         name: "w".to_owned(),
         role: Role::Vm,
