@@ -68,7 +68,14 @@ mod tests {
         };
         let check = |name: &str, role: Role, mark: Mark, expected: Result<(), Refusal>| {
             let notes = Notes::Mark(Box::new(mark));
-            let fresh = Fresh { name: name.to_owned(), role, notes, power: Some(Power::Off), hardware: None };
+            let fresh = Fresh {
+                name: name.to_owned(),
+                role,
+                notes,
+                power: Some(Power::Off),
+                hardware: None,
+                reachable: true,
+            };
             assert_eq!(theirs.proven(&fresh).map(drop), expected, "{fresh:?}");
         };
         check("deb", Role::Template, mark.clone(), Ok(()));

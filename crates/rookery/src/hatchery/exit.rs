@@ -62,7 +62,8 @@ impl Cause {
     fn of_company(error: &CompanyError) -> Option<Self> {
         match error {
             CompanyError::Other { .. } | CompanyError::Locked { .. } => Some(Self::Company),
-            CompanyError::Lock { .. } => None,
+            CompanyError::Unlisted { .. } => Some(Self::Peer),
+            CompanyError::Lock { .. } | CompanyError::Unseen { .. } => None,
         }
     }
 

@@ -298,6 +298,7 @@ pub(super) mod tests {
     /// A machine that is off.
     pub(in crate::up) fn machine(id: &str, name: &str, role: Role, mark: Option<Mark>) -> Machine {
         Machine {
+            reachable: true,
             id: MachineId::new(id),
             name: name.to_owned(),
             role,

@@ -136,6 +136,7 @@ mod tests {
             dns: Vec::new(),
         };
         let machine = |name: &str, ip: &str| rookery_fleet::Machine {
+            reachable: true,
             id: rookery_fleet::MachineId::new(name),
             name: name.to_owned(),
             role: rookery_fleet::Role::Vm,
