@@ -66,7 +66,8 @@ pub struct Cdn {
 }
 
 /// Why an address is warned about.
-pub(super) const UNENCRYPTED: &str = "http:// is not encrypted: whoever is on the way reads passwords and tokens, and may change answers; use https://";
+pub(super) const UNENCRYPTED: &str =
+    "http:// is not encrypted: whoever is on the way reads credentials and may change answers; use https://";
 
 pub(super) fn identity(common: &mut Section<'_, '_>) -> Option<Identity> {
     let name = common.required("name").and_then(|name| legal_name(common, name));

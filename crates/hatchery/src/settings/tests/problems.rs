@@ -16,7 +16,7 @@ fn check_warnings(fragment: &str, expected: &[&str]) {
 
 #[test]
 fn addresses_that_are_not_encrypted_are_warned_about() {
-    let told = "http:// is not encrypted: whoever is on the way reads passwords and tokens, and may change answers; use \
+    let told = "http:// is not encrypted: whoever is on the way reads credentials and may change answers; use \
                 https://";
     check_warnings("endpoint = 'http://vc.example.com'", &[&format!("endpoint: {told}")]);
     check_warnings(
