@@ -26,13 +26,14 @@ use rookery_fleet_vsphere::Hands;
 use rookery_fleet_vsphere::hands::Fixed;
 use rookery_vim_client::Priority;
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::flight::FlightId;
 use crate::keeper::Message;
 use crate::launch::config::Addresses;
 use crate::metrics::Metrics;
-use crate::plan::Spawn;
+use crate::plan::{Spawn, Unusable};
 use crate::trouble::Troubles;
 use crate::wanted::Wanted;
 
@@ -64,6 +65,8 @@ pub struct Crew {
     pub metrics: Metrics,
     /// What could not be asked for lately.
     pub troubles: Troubles,
+    /// Cancelled when starts are given up: the process is about to end.
+    pub halt: CancellationToken,
 }
 
 /// How a piece of work has ended.
@@ -80,10 +83,10 @@ pub enum Ending {
     },
     /// It cannot be done as things are: nothing was done.
     Unprepared {
-        /// The model that cannot be used, by its [`Runs::identity`].
+        /// The project whose jobs cannot use it, and the model by its [`Runs::identity`].
         ///
         /// [`Runs::identity`]: crate::model::Runs::identity
-        model: String,
+        model: Unusable,
         /// Why.
         error: String,
     },

@@ -13,7 +13,7 @@ mod templates;
 mod waiting;
 mod warm;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::Ipv4Addr;
 
 use jiff::{SignedDuration, Timestamp};
@@ -39,7 +39,7 @@ pub use adopt::{Adoption, adoptable};
 pub use company::Suspects;
 pub use register::{Left, Registration, Remake, temporary_name};
 pub use rookery_fleet::warm::{Count, Removal};
-pub use spawn::{Demand, Path, Spawn};
+pub use spawn::{Demand, Path, Spawn, Unusable};
 pub use templates::{Taken, V1Template, retired_name, v1_template};
 pub use waiting::{Waiting, Why};
 pub use warm::Make;
@@ -82,8 +82,8 @@ pub struct Observed<'o> {
     pub attempts: &'o BTreeMap<JobId, u32>,
     /// Models that failed, and until when they are left alone.
     pub setbacks: &'o BTreeMap<(Line, String), Timestamp>,
-    /// Models that cannot be used as they are, and why.
-    pub unusable: &'o BTreeMap<String, String>,
+    /// Models that cannot be used as they are by the jobs of a project, and why.
+    pub unusable: &'o BTreeMap<Unusable, String>,
     /// Machines that have to go.
     pub doomed: &'o BTreeMap<MachineId, Doom>,
     /// V1 models whose registration is left to others for now.
@@ -124,6 +124,8 @@ pub struct Observed<'o> {
     pub sweep_is_due: bool,
     /// Whether it is time to look for models to register.
     pub registration_is_due: bool,
+    /// How many jobs have got a slot since a model did.
+    pub turns: u32,
 }
 
 /// Everything that is wanted.
@@ -160,6 +162,10 @@ pub struct Plan {
     pub give_up: Vec<JobId>,
     /// Models to register.
     pub registrations: Vec<Registration>,
+    /// Whether a model waits for a slot: it is looked at again with the next one that is free.
+    pub models_wait: bool,
+    /// How many jobs have got a slot since a model did.
+    pub turns: u32,
     /// Warm machines to make.
     pub make: Vec<Make>,
     /// Warm machines to finish.
@@ -225,7 +231,7 @@ pub fn place_again(
     random: &mut StdRng,
     spawn: &Spawn,
 ) -> Result<Spawn, Why> {
-    let placed = Pass::new(observed, desired, random).place(&spawn.job, &spawn.runs)?;
+    let placed = Pass::new(observed, desired, random).place(&spawn.job, &spawn.project, &spawn.runs)?;
     Ok(Spawn { queued: spawn.queued, ..placed })
 }
 
@@ -254,6 +260,8 @@ struct Pass<'p> {
     named: BTreeSet<String>,
     /// Machines that this pass has given away.
     given: BTreeSet<MachineId>,
+    /// Models that this pass has not looked at yet; none: it has not begun to.
+    models: Option<VecDeque<&'p V1Model>>,
     plan: Plan,
 }
 
@@ -293,7 +301,8 @@ impl<'p> Pass<'p> {
             held,
             named: BTreeSet::new(),
             given: BTreeSet::new(),
-            plan: Plan { starting, ..Plan::default() },
+            models: None,
+            plan: Plan { starting, turns: seen.turns, ..Plan::default() },
         }
     }
 

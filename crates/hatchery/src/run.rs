@@ -3,6 +3,7 @@
 mod company;
 mod election;
 mod reload;
+mod stop;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -52,8 +53,6 @@ const SIGN_IN_PAUSE: Duration = Duration::from_secs(10);
 const SIGN_IN_PATIENCE: Duration = Duration::from_mins(5);
 /// How often CDS is asked where logs go.
 const CDN_PAUSE: Duration = Duration::from_secs(2);
-/// How long workers that are being started get.
-const LANDING: Duration = Duration::from_secs(20);
 /// How long one look waits for the whole inventory.
 const FIRST_LOAD: Duration = Duration::from_mins(2);
 /// How long goodbyes may take.
@@ -100,6 +99,7 @@ pub struct Running {
     cds: Cds,
     client: Client,
     supervisor: Supervisor,
+    halt: CancellationToken,
 }
 
 /// Why a hatchery that runs cannot go on.
@@ -403,6 +403,7 @@ impl Assembly {
         let Together { keeper, board, ahead } = self.put_together(cdn.as_ref(), supervisor).await?;
         let (crew, vitals, wakes) = (keeper.crew.clone(), keeper.vitals.clone(), keeper.wakes.clone());
         let (news, shown) = (crew.keeper.clone(), board.report.clone());
+        let halt = crew.halt.clone();
         supervisor.spawn_essential("keeper", keeper.run());
         let settings = &self.settings;
         Feeds { crew, report: shown, wakes: wakes.clone(), vitals, ahead }.start(settings, supervisor);
@@ -420,6 +421,7 @@ impl Assembly {
             cds: self.cds,
             client: self.client,
             supervisor: supervisor.clone(),
+            halt,
         })
     }
 
@@ -458,6 +460,7 @@ impl Assembly {
             keeper: keeper.clone(),
             metrics: metrics.clone(),
             troubles: troubles.clone(),
+            halt: CancellationToken::new(),
         };
         let host = Host {
             service: settings.identity.name.clone(),
@@ -547,21 +550,6 @@ impl Running {
     /// Why it may not act any more, if that is so.
     pub fn leadership_lost(&self) -> Option<&LeadershipLost> {
         self.lost.get()
-    }
-
-    /// Ends it: takes nothing new, lets workers that are being started get there, stops its tasks, says goodbye. Workers
-    /// go on without it. One that may not act any more waits for nothing.
-    pub async fn stop(self) {
-        if self.lease.is_revoked() {
-            return goodbye(&self.supervisor, &self.cds, &self.client).await;
-        }
-        self.drain(true).await;
-        let mut report = self.board.report.clone();
-        let landed = report.wait_for(|report| report.draining && report.spawning == 0);
-        if tokio::time::timeout(LANDING, landed).await.is_err() {
-            warn!("some workers are still being started; their jobs are offered again");
-        }
-        goodbye(&self.supervisor, &self.cds, &self.client).await;
     }
 
     /// What answers whoever may ask.

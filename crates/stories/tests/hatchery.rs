@@ -38,6 +38,7 @@ mod hatchery {
     mod registrations;
     mod safety;
     mod simulated;
+    mod stop;
     mod takeover;
     mod up;
     mod up_real;

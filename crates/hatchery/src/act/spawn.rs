@@ -13,6 +13,7 @@
 
 use std::future::Future;
 use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use jiff::SignedDuration;
@@ -40,7 +41,10 @@ impl Crew {
     pub async fn spawn(&self, flight: FlightId, spawn: Spawn) -> Ending {
         let user = match self.user(&spawn.runs).await {
             Ok(user) => user,
-            Err(error) => return Ending::Unprepared { model: spawn.runs.identity().to_owned(), error },
+            Err(error) => {
+                let model = (spawn.project.clone(), spawn.runs.identity().to_owned());
+                return Ending::Unprepared { model, error };
+            }
         };
         let asked = Instant::now();
         let held = match self.hold(&spawn.job).await {
@@ -60,7 +64,17 @@ impl Crew {
             .as_ref()
             .map_or("template resources".to_owned(), |flavor| format!("flavor {}", flavor.name));
         self.tell_start(&held, &spawn.name, &spawn.runs, &size).await;
-        match Box::pin(self.start(flight, &spawn, &user, begun + START)).await {
+        let launched = AtomicBool::new(false);
+        let starting = Box::pin(self.start(flight, &spawn, &user, begun + START, &launched));
+        let started = tokio::select! {
+            biased;
+            started = starting => started,
+            () = self.halted(&launched) => {
+                let error = "the hatchery is being stopped".to_owned();
+                Err(Box::new(Failure { error, ..Failure::default() }))
+            }
+        };
+        match started {
             Ok(way) => {
                 // By CDS's clock, which need not be ours.
                 let after = spawn.queued.map(|queued| self.clock.now().duration_since(queued));
@@ -69,6 +83,14 @@ impl Crew {
                 Ending::Done
             }
             Err(failure) => self.undo(held, &spawn, begun, *failure).await,
+        }
+    }
+
+    /// Comes when a start is to be given up. One whose worker is being launched is not: without an answer it may run.
+    async fn halted(&self, launched: &AtomicBool) {
+        self.halt.cancelled().await;
+        if launched.load(Ordering::Relaxed) {
+            std::future::pending::<()>().await;
         }
     }
 
@@ -103,9 +125,10 @@ impl Crew {
         spawn: &Spawn,
         user: &GuestUser,
         until: Instant,
+        launched: &AtomicBool,
     ) -> Result<Way, Box<Failure>> {
         let (spawn, machine, address) = Box::pin(self.find_place(flight, spawn, until)).await?;
-        let launching = Box::pin(self.start_in(&spawn, &machine, address, user));
+        let launching = Box::pin(self.start_in(&spawn, &machine, address, user, launched));
         timeout_at(until, launching).await.unwrap_or_else(|_| Err(out_of_time(Some(machine))))
     }
 
@@ -153,6 +176,7 @@ impl Crew {
         machine: &MachineId,
         address: Option<Ipv4Addr>,
         user: &GuestUser,
+        launched: &AtomicBool,
     ) -> Result<Way, Box<Failure>> {
         let doomed = |error: String| tried(error, Some(machine.clone()));
         if let Path::Claim { .. } = spawn.path {
@@ -167,6 +191,7 @@ impl Crew {
         self.may_launch(&spawn.name).await;
         let launch = async {
             let worker = self.worker(&spawn.name, &spawn.runs, For::Job(&spawn.job)).await?;
+            launched.store(true, Ordering::Relaxed);
             self.start_worker(machine, user, &spawn.runs, &worker).await
         };
         self.timed(Stage::Launch, launch).await.map_err(&doomed)?;

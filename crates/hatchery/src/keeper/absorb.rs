@@ -18,7 +18,7 @@ use crate::act::{Ending, Failure, Unfinished};
 use crate::feed::pool_room;
 use crate::flight::{Flight, FlightId, Work};
 use crate::metrics::Leak;
-use crate::plan::{Observed, Spawn, place_again};
+use crate::plan::{Observed, Spawn, Unusable, place_again};
 use crate::queue::{Moment, Protocol};
 use crate::resolve::{Known, short_models};
 
@@ -268,7 +268,8 @@ impl State {
             }
             Ending::Unprepared { model, error } => {
                 if self.is_new_complaint(&model, &error, now) {
-                    warn!(model, error, "model cannot be used; it is tried again every minute");
+                    let (project, model) = &model;
+                    warn!(project, model, error, "model cannot be used; it is tried again every minute");
                 }
                 self.unusable_until.insert(model.clone(), later(now, UNUSABLE));
                 self.unusable.insert(model, error);
@@ -280,6 +281,11 @@ impl State {
                 return doomed;
             }
             Ending::CutOff => {
+                // A booking would keep the job from everybody for minutes. CDS queues a V2 job again by itself, and each
+                // release counts against the job.
+                if let Work::Spawn { job: job @ JobId::V1(_), .. } = &flight.work {
+                    self.cut_off.push((job.clone(), flight.name.clone()));
+                }
                 let (error, unfinished) = ("it was cut off in the middle".to_owned(), interrupted(&flight));
                 let failure = Failure { error, unfinished, ..Failure::default() };
                 self.absorb_failure(&flight, failure, now);
@@ -295,12 +301,12 @@ impl State {
         self.complaints.clear();
     }
 
-    fn is_new_complaint(&mut self, model: &str, error: &str, now: Timestamp) -> bool {
+    fn is_new_complaint(&mut self, model: &Unusable, error: &str, now: Timestamp) -> bool {
         let told = self.complaints.get(model);
         if told.is_some_and(|(told, at)| told == error && now.duration_since(*at) < COMPLAINT) {
             return false;
         }
-        self.complaints.insert(model.to_owned(), (error.to_owned(), now));
+        self.complaints.insert(model.clone(), (error.to_owned(), now));
         true
     }
 

@@ -163,6 +163,9 @@ impl Keeper {
         for (of, machine) in self.state.take_freed() {
             self.free(&of, machine.as_ref());
         }
+        for (job, worker) in std::mem::take(&mut self.state.cut_off) {
+            self.release_job(job, worker, None);
+        }
     }
 
     /// Reads the machines of which the inventory has not shown for long what was done to them.
@@ -184,8 +187,11 @@ impl Keeper {
         if self.is_served(&job, machine) {
             return;
         }
-        let (crew, worker) = (self.crew.in_the_background(), of.worker.clone());
-        let machine = machine.cloned();
+        self.release_job(job, of.worker.clone(), machine.cloned());
+    }
+
+    fn release_job(&mut self, job: JobId, worker: String, machine: Option<MachineId>) {
+        let crew = self.crew.in_the_background();
         let id = self.take_off(nameless(Work::Free { job: job.clone() }));
         self.fly("release of a job", id, async move {
             let attempt = Attempt { worker: &worker, machine: machine.as_ref() };

@@ -26,7 +26,7 @@ use super::news::News;
 use crate::demand::{self, AsCodeRef, Rules};
 use crate::flight::{FlightId, Flights, Trace};
 use crate::metrics::Leak;
-use crate::plan::{Demand, Observed, Plan, Suspects};
+use crate::plan::{Demand, Observed, Plan, Suspects, Unusable};
 use crate::pressure::Pressure;
 use crate::queue::Queue;
 use crate::resolve::{Fetched, Known, Resolved, resolve};
@@ -90,10 +90,10 @@ pub struct State {
     /// Models that failed, and until when they are left alone.
     pub setbacks: BTreeMap<(Line, String), Timestamp>,
     pub(super) failures: BTreeMap<(Line, String), u32>,
-    pub(super) unusable: BTreeMap<String, String>,
-    pub(super) unusable_until: BTreeMap<String, Timestamp>,
+    pub(super) unusable: BTreeMap<Unusable, String>,
+    pub(super) unusable_until: BTreeMap<Unusable, Timestamp>,
     /// What was logged of such models, and when: each try finds the same.
-    pub(super) complaints: BTreeMap<String, (String, Timestamp)>,
+    pub(super) complaints: BTreeMap<Unusable, (String, Timestamp)>,
     /// Machines that have to go.
     pub doomed: BTreeMap<MachineId, Doom>,
     /// V1 models whose registration is left to others for now.
@@ -127,6 +127,10 @@ pub struct State {
     pub(super) sweep_at: Timestamp,
     /// When to look next for models to register.
     pub(super) register_at: Timestamp,
+    /// How many jobs have got a slot since a model did.
+    pub(super) turns: u32,
+    /// V1 jobs whose starts were cut off, and the workers that were started for them.
+    pub(super) cut_off: Vec<(JobId, String)>,
     /// Flavors that were asked for where none are configured, by model. Each was said once.
     pub ignored_flavors: BTreeMap<String, String>,
     /// Models that are not registered until somebody changes something. Each was said once.
@@ -315,6 +319,7 @@ impl State {
             outcomes: &self.outcomes,
             sweep_is_due: self.sweep_at <= self.now,
             registration_is_due: self.register_at <= self.now,
+            turns: self.turns,
         }
     }
 
@@ -327,7 +332,9 @@ impl State {
         if self.sweep_at <= self.now && plan.sweep.stopped.is_none() && is_over {
             self.sweep_at = later(wanted.cleaning.interval);
         }
-        if self.register_at <= self.now && !plan.wants_room && self.view.complete && self.models.is_some() {
+        self.turns = plan.turns;
+        let waits = plan.wants_room || plan.models_wait;
+        if self.register_at <= self.now && !waits && self.view.complete && self.models.is_some() {
             self.register_at = later(wanted.register_every);
         }
     }

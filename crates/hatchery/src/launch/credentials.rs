@@ -117,10 +117,30 @@ pub fn resolve(
     models: &[Entry],
     guest_credentials: &[Entry],
 ) -> Result<Credentials, CredentialsError> {
-    let (name, template, own) = match *model {
-        Model::V2 { name, template, own } => (name, template, own),
-        Model::V1 { path, template, own } => (path, template, own),
+    let (name, own) = match *model {
+        Model::V2 { name, own, .. } => (name, own),
+        Model::V1 { path, own, .. } => (path, own),
     };
+    let (source, found) = match in_settings(model, models, guest_credentials) {
+        Some(written) => written,
+        None if !own.is_empty() => (Source::Model, own),
+        None => return Err(CredentialsError::Missing { model: name.to_owned() }),
+    };
+    found.check(name, source)?;
+    Ok(found.clone())
+}
+
+/// Whether the settings say who enters guests of a model: then what the model itself says does not matter.
+pub fn are_in_settings(model: &Model<'_>, models: &[Entry], guest_credentials: &[Entry]) -> bool {
+    in_settings(model, models, guest_credentials).is_some()
+}
+
+fn in_settings<'e>(
+    model: &Model<'_>,
+    models: &'e [Entry],
+    guest_credentials: &'e [Entry],
+) -> Option<(Source, &'e Credentials)> {
+    let (Model::V2 { template, .. } | Model::V1 { template, .. }) = model;
     // Generated files hold entries that are empty, and an entry of `models[]` may be there for its script alone.
     let is = |key: &str, wanted: &str| !key.is_empty() && key == wanted;
     let by_model = |entry: &&Entry| match model {
@@ -132,14 +152,8 @@ pub fn resolve(
 
     let from_models = models.iter().filter(by_template).find(written);
     let from_guests = guest_credentials.iter().filter(by_model).find(written);
-    let (source, found) = match (from_models, from_guests) {
-        (Some(entry), _) => (Source::Models, &entry.credentials),
-        (None, Some(entry)) => (Source::GuestCredentials, &entry.credentials),
-        (None, None) if !own.is_empty() => (Source::Model, own),
-        (None, None) => return Err(CredentialsError::Missing { model: name.to_owned() }),
-    };
-    found.check(name, source)?;
-    Ok(found.clone())
+    let from_models = from_models.map(|entry| (Source::Models, &entry.credentials));
+    from_models.or_else(|| from_guests.map(|entry| (Source::GuestCredentials, &entry.credentials)))
 }
 
 impl Credentials {

@@ -1,5 +1,7 @@
 //! Which V1 models are registered now: their template is made, and a worker tells CDS what it can do.
 
+use std::collections::VecDeque;
+
 use rookery_cds::V1Model;
 use rookery_fleet::address::Assigned;
 use rookery_fleet::capacity::admit_registration;
@@ -12,6 +14,8 @@ use super::{Pass, Why};
 use crate::demand::MODEL_TYPE;
 use crate::model::last_modified;
 
+/// So many jobs get a slot before a model does that waits, too.
+const JOBS_BEFORE_A_MODEL: u32 = 3;
 /// A model that failed more often in a row is left alone until somebody changes it.
 const MOST_SPAWN_ERRORS: i64 = 5;
 
@@ -59,18 +63,39 @@ struct Source {
     footprint: Footprint,
 }
 
-impl Pass<'_> {
+impl<'p> Pass<'p> {
+    /// Registers all models that there is room for.
     pub(super) fn register_models(&mut self) {
-        let (Some(models), Some(most)) = (self.seen.models, self.want.registering) else { return };
+        while self.register_next() {}
+    }
+
+    /// Registers a model if it is its turn: in a backlog jobs would take every slot for ever.
+    pub(super) fn register_in_turn(&mut self) {
+        if self.plan.turns >= JOBS_BEFORE_A_MODEL {
+            self.register_next();
+        }
+    }
+
+    /// The models in the order in which they are registered.
+    fn due(&self) -> VecDeque<&'p V1Model> {
+        let Some(models) = self.seen.models else { return VecDeque::new() };
         if self.seen.draining || !self.seen.view.complete || self.seen.listing.is_none() {
-            return;
+            return VecDeque::new();
         }
         let mut due: Vec<&V1Model> = models.iter().filter(|model| model.kind == MODEL_TYPE).collect();
         due.sort_by_key(|model| {
             let urgency = 2 * u8::from(model.need_registration) + u8::from(model.check_registration);
             (std::cmp::Reverse(urgency), model.path())
         });
-        for model in due {
+        due.into()
+    }
+
+    /// Registers the next model that can be, and says whether there was one. Each is looked at once in a pass.
+    fn register_next(&mut self) -> bool {
+        let Some(most) = self.want.registering else { return false };
+        let mut due = self.models.take().unwrap_or_else(|| self.due());
+        let mut is_registered = false;
+        while !is_registered && let Some(model) = due.pop_front() {
             let ready = match self.source(model, most) {
                 // Why nothing happens is told between two looks, too.
                 Ok(Some(_)) if !self.seen.registration_is_due => continue,
@@ -86,8 +111,10 @@ impl Pass<'_> {
                 Ok(registration) => {
                     self.ledger.take_registration(&registration.footprint);
                     self.plan.registrations.push(registration);
+                    (self.plan.turns, is_registered) = (0, true);
                 }
                 Err(why) => {
+                    self.plan.models_wait |= matches!(why, Why::Shortage(_)) && !why.is_permanent();
                     if why.is_permanent() {
                         self.plan.stuck.insert(model.path(), why.to_string());
                     }
@@ -95,6 +122,8 @@ impl Pass<'_> {
                 }
             }
         }
+        self.models = Some(due);
+        is_registered
     }
 
     /// What a model is registered from, if it has to be.

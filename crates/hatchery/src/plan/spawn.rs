@@ -32,11 +32,16 @@ pub struct Demand {
     pub names_our_model: bool,
 }
 
+/// A project, and a model as its jobs see it: two projects may have models of one name.
+pub type Unusable = (String, String);
+
 /// A worker to start for a job.
 #[derive(Debug, Clone)]
 pub struct Spawn {
     /// The job.
     pub job: JobId,
+    /// Whose it is.
+    pub project: String,
     /// What it runs on.
     pub runs: Arc<Runs>,
     /// The worker's name, and the machine's.
@@ -88,8 +93,12 @@ impl<'p> Pass<'p> {
             if in_flight.contains(&demand.job) {
                 continue;
             }
+            self.register_in_turn();
             match self.serve(demand, &served) {
-                Ok(Some(spawn)) => self.plan.spawns.push(spawn),
+                Ok(Some(spawn)) => {
+                    self.plan.turns = self.plan.turns.saturating_add(1);
+                    self.plan.spawns.push(spawn);
+                }
                 Ok(None) => self.plan.give_up.push(demand.job.clone()),
                 Err(why) => self.plan.waiting.push(Waiting { job: demand.job.clone(), why }),
             }
@@ -125,7 +134,8 @@ impl<'p> Pass<'p> {
         if self.want.attempts.is_some_and(|most| tried >= most) {
             return Ok(None);
         }
-        self.place(&demand.job, runs).map(|spawn| Some(Spawn { queued: demand.queued, ..spawn }))
+        self.place(&demand.job, &demand.project, runs)
+            .map(|spawn| Some(Spawn { queued: demand.queued, ..spawn }))
     }
 
     /// What is not known may hold the name, the slot or the address that would be given away.
@@ -137,7 +147,7 @@ impl<'p> Pass<'p> {
     }
 
     /// A worker for a job, wherever there is a place for it.
-    pub(super) fn place(&mut self, job: &JobId, runs: &Arc<Runs>) -> Result<Spawn, Why> {
+    pub(super) fn place(&mut self, job: &JobId, project: &str, runs: &Arc<Runs>) -> Result<Spawn, Why> {
         self.knows_enough()?;
         let flavor = match self.want.flavors.choose(&runs.sizes.asked(), self.want.default_flavor) {
             Choice::Flavor(flavor) => Some(flavor),
@@ -151,7 +161,8 @@ impl<'p> Pass<'p> {
                 return Err(Why::Refused(Refusal::UnknownFlavor { flavor, known }));
             }
         };
-        if let Some(reason) = self.seen.unusable.get(runs.identity()) {
+        let model = (project.to_owned(), runs.identity().to_owned());
+        if let Some(reason) = self.seen.unusable.get(&model) {
             return Err(Why::Unusable { model: runs.label.clone(), reason: reason.clone() });
         }
         if self.seen.room_is_asked {
@@ -188,8 +199,8 @@ impl<'p> Pass<'p> {
         };
         self.ledger.take(&footprint);
         let name = self.name(names::worker);
-        let (job, runs) = (job.clone(), Arc::clone(runs));
-        Ok(Spawn { job, runs, name, path, flavor, footprint, queued: None, missed })
+        let (job, project, runs) = (job.clone(), project.to_owned(), Arc::clone(runs));
+        Ok(Spawn { job, project, runs, name, path, flavor, footprint, queued: None, missed })
     }
 
     fn warm(

@@ -39,7 +39,7 @@ struct World {
     flights: Flights,
     tried: BTreeMap<JobId, u32>,
     setbacks: BTreeMap<(Line, String), Timestamp>,
-    unusable: BTreeMap<String, String>,
+    unusable: BTreeMap<Unusable, String>,
     doomed: BTreeMap<MachineId, Doom>,
     booked: BTreeMap<String, Timestamp>,
     avoided: BTreeSet<MachineId>,
@@ -57,6 +57,7 @@ struct World {
     events: BTreeMap<MachineId, EventTimes>,
     draining: bool,
     due: bool,
+    turns: u32,
     wishes: Vec<Wish>,
     outcomes: BTreeMap<MachineId, Told>,
     reckoning: Reckoning,
@@ -105,6 +106,7 @@ fn world(machines: impl IntoIterator<Item = Machine>) -> World {
         events: BTreeMap::new(),
         draining: false,
         due: true,
+        turns: 0,
         wishes: Vec::new(),
         outcomes: BTreeMap::new(),
         reckoning: Reckoning::default(),
@@ -169,6 +171,7 @@ impl World {
             took_job: &self.took_job,
             sweep_is_due: self.due,
             registration_is_due: self.due,
+            turns: self.turns,
         };
         let cleaning = Cleaning {
             interval: Duration::from_mins(1),

@@ -23,6 +23,11 @@ fn model() -> (Line, String) {
     (Line::V2, "debian".to_owned())
 }
 
+/// A project and its model.
+fn debian() -> Unusable {
+    ("P".to_owned(), "debian".to_owned())
+}
+
 fn spawn() -> Work {
     let (line, model) = model();
     Work::Spawn { job: job(), line, model }
@@ -57,7 +62,7 @@ fn only_a_start_that_was_really_tried_counts() {
     for ending in [
         Ending::Lost,
         Ending::NotHeld { error: error() },
-        Ending::Unprepared { model: error(), error: error() },
+        Ending::Unprepared { model: (error(), error()), error: error() },
         failed(|failure| failure.tried = false),
     ] {
         end(&mut state, 0, spawn(), ending);
@@ -69,6 +74,22 @@ fn only_a_start_that_was_really_tried_counts() {
     assert_eq!(state.attempts.get(&job()), Some(&2));
     end(&mut state, 3, Work::GiveUp { job: job() }, Ending::Lost);
     assert_eq!(state.attempts.get(&job()), Some(&2));
+}
+
+// A V2 job that was released after each panic was out of its five attempts, and CDS queues it again by itself.
+#[test]
+fn after_a_panic_only_the_booking_of_a_v1_job_is_released() {
+    let v2 = "00000000-0000-4000-8000-000000000001".parse::<JobId>().expect("a job");
+    for (job, released) in [(job(), 1), (v2, 0)] {
+        let (line, model) = model();
+        let mut state = State::default();
+        end(&mut state, 0, Work::Spawn { job: job.clone(), line, model }, Ending::CutOff);
+        assert_eq!(state.cut_off.len(), released, "{job}");
+        assert_eq!(state.flights.iter().count(), 0);
+    }
+    let mut state = State::default();
+    end(&mut state, 0, Work::Free { job: job() }, Ending::CutOff);
+    assert!(state.cut_off.is_empty(), "nothing was booked for it");
 }
 
 #[test]
@@ -222,13 +243,8 @@ fn doomed_machine() -> Machine {
 #[test]
 fn a_model_that_cannot_be_used_is_tried_again_after_a_minute() {
     let mut state = State::default();
-    end(
-        &mut state,
-        0,
-        spawn(),
-        Ending::Unprepared { model: "debian".to_owned(), error: "no credentials".to_owned() },
-    );
-    assert_eq!(state.unusable.get("debian").map(String::as_str), Some("no credentials"));
+    end(&mut state, 0, spawn(), Ending::Unprepared { model: debian(), error: "no credentials".to_owned() });
+    assert_eq!(state.unusable.get(&debian()).map(String::as_str), Some("no credentials"));
     look(&mut state, 59);
     assert!(!state.unusable.is_empty());
     look(&mut state, 60);
@@ -239,7 +255,7 @@ fn a_model_that_cannot_be_used_is_tried_again_after_a_minute() {
 #[test]
 fn a_model_that_cannot_be_used_is_tried_again_at_once_with_new_settings() {
     let mut state = State::default();
-    let refused = || Ending::Unprepared { model: "debian".to_owned(), error: "no credentials".to_owned() };
+    let refused = || Ending::Unprepared { model: debian(), error: "no credentials".to_owned() };
     end(&mut state, 0, spawn(), refused());
     state.forget_complaints();
     assert!(state.unusable.is_empty());
@@ -252,13 +268,14 @@ fn a_model_that_cannot_be_used_is_tried_again_at_once_with_new_settings() {
 #[test]
 fn why_a_model_cannot_be_used_is_logged_once_an_hour_or_when_it_changes() {
     let mut state = State::default();
-    let mut logged = |second, error| state.is_new_complaint("debian", error, at(second));
+    let mut logged = |second, error| state.is_new_complaint(&debian(), error, at(second));
     assert_eq!(
         [0, 60, 3599, 3600, 3660].map(|second| logged(second, "a")),
         [true, false, false, true, false]
     );
     assert!(logged(3720, "b"));
-    assert!(state.is_new_complaint("rocky", "b", at(3720)));
+    let other = ("Q".to_owned(), "debian".to_owned());
+    assert!(state.is_new_complaint(&other, "b", at(3720)));
 }
 
 #[test]

@@ -73,6 +73,19 @@ fn a_look_that_found_more_than_can_go_at_once_goes_on_until_all_have_gone() {
 }
 
 #[test]
+fn models_that_wait_for_a_slot_are_looked_at_until_they_have_one() {
+    let wanted = Wanted::new(&settings(""));
+    let waits = Plan { models_wait: true, turns: 2, ..Plan::default() };
+    let mut state = informed();
+    for second in 0..3 {
+        assert!(pass(&mut state, second, &waits, &wanted).1);
+    }
+    assert_eq!(state.turns, 2, "whose turn it is outlives the pass");
+    assert!(pass(&mut state, 3, &Plan::default(), &wanted).1);
+    assert!(!pass(&mut state, 4, &Plan::default(), &wanted).1);
+}
+
+#[test]
 fn the_first_rest_of_a_model_is_the_interval_of_provisioning() {
     for (fragment, expected) in [("", 120), ("workerProvisioningInterval = 15", 15)] {
         let mut state = informed();

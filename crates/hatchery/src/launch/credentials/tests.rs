@@ -51,6 +51,24 @@ fn guest_credentials_of_a_v1_model_are_found_by_its_path_alone() {
     assert_eq!(resolve(&v1(&own), &models, &guests).unwrap().username, "models");
 }
 
+// CDS was asked for the secrets of a model whose credentials stood in the settings, and a CDS that refused kept it unusable.
+#[test]
+fn what_the_settings_say_makes_what_the_model_says_irrelevant() {
+    let own = who("own", "{{.secrets.password}}");
+    let models = [entry("builder", "", "m", "pw")];
+    let guests = [entry("", "team/builder", "g", "pw")];
+    let empty = [entry("builder", "team/builder", "", "")];
+    for (models, guests, expected) in [
+        (&models[..], &[][..], true),
+        (&[], &guests[..], true),
+        (&[], &[], false),
+        (&empty[..], &empty[..], false),
+    ] {
+        assert_eq!(are_in_settings(&v1(&own), models, guests), expected, "{models:?} {guests:?}");
+        assert_eq!(resolve(&v1(&own), models, guests).is_ok(), expected);
+    }
+}
+
 #[test]
 fn entries_without_a_name_or_without_credentials_are_passed_over() {
     let own = who("own", "own-pw");

@@ -91,10 +91,24 @@ fn what_cannot_run_here_waits_with_its_reason() {
     let reason = "no credentials".to_owned();
     check(
         |world| {
-            world.unusable.insert("debian".to_owned(), reason.clone());
+            world.unusable.insert(("P".to_owned(), "debian".to_owned()), reason.clone());
         },
         Why::Unusable { model: "debian".to_owned(), reason: reason.clone() },
     );
+}
+
+// Two projects had a model `debian` each, and the jobs of one waited for the credentials of the other's.
+#[test]
+fn a_model_that_cannot_be_used_in_one_project_serves_the_others() {
+    let world = waiting([]).with(|world| {
+        let other = Demand { project: "Q".to_owned(), ..demand(2) };
+        world.demands.push(other);
+        world.unusable.insert(("P".to_owned(), "debian".to_owned()), "no credentials".to_owned());
+    });
+    let plan = world.plan();
+    let served: Vec<_> = plan.spawns.iter().map(|spawn| (&spawn.job, spawn.project.as_str())).collect();
+    assert_eq!(served, [(&v2_job(2), "Q")]);
+    assert_eq!(plan.waiting.len(), 1);
 }
 
 #[test]

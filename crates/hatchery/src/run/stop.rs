@@ -1,0 +1,36 @@
+//! The end of a hatchery that is told to end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::timeout;
+use tracing::warn;
+
+use super::{Running, goodbye};
+use crate::report::Report;
+
+/// How long workers that are being started get.
+const LANDING: Duration = Duration::from_secs(20);
+/// How long it may take to give the jobs of the others back.
+const GIVING_BACK: Duration = Duration::from_secs(10);
+
+impl Running {
+    /// Ends it: takes nothing new, lets workers that are being started get there for a while, gives the jobs of the others
+    /// back, stops its tasks, says goodbye. Workers go on without it. One that may not act any more waits for nothing.
+    pub async fn stop(self) {
+        if self.lease.is_revoked() {
+            return goodbye(&self.supervisor, &self.cds, &self.client).await;
+        }
+        self.drain(true).await;
+        let mut report = self.board.report.clone();
+        let has_landed = |report: &Arc<Report>| report.draining && report.spawning == 0;
+        if timeout(LANDING, report.wait_for(has_landed)).await.is_err() {
+            warn!("some workers are still being started; their jobs are given back");
+            self.halt.cancel();
+            if timeout(GIVING_BACK, report.wait_for(has_landed)).await.is_err() {
+                warn!("some jobs could not be given back; CDS offers them again by itself");
+            }
+        }
+        goodbye(&self.supervisor, &self.cds, &self.client).await;
+    }
+}

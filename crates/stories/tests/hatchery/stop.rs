@@ -1,0 +1,70 @@
+//! How a hatchery ends that is told to: what it cannot finish it gives back.
+
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use rookery_cds_sim::{NewJob, SigningKey, Status};
+use rookery_stories::{Lab, LabOptions, Stage, Wire};
+use rookery_vim_sim::{Action, Control, GuestBehaviour, Rule, Span};
+use tokio::time::Instant;
+
+/// A stop waits so long for workers that are being started, and is over soon after.
+const WAITS: Duration = Duration::from_secs(20);
+const OVER: Duration = Duration::from_secs(40);
+
+fn minutes(minutes: i64) -> Span {
+    Span::Constant(SignedDuration::from_mins(minutes))
+}
+
+/// A stage on which V1 jobs run on a model of V2, with a rule.
+async fn stage(rule: Rule) -> Stage {
+    let tables = format!("[[defaultWorkerModelsV2]]\nworkerModelV2 = \"{}@main\"\n", Lab::DEBIAN);
+    let stage =
+        Stage::set(LabOptions { tables, ..LabOptions::default() }, SigningKey::generate().expect("a key"));
+    let added = stage.lab.vcenter.control(Control::AddRule(rule)).await.expect("the vCenter runs");
+    assert_eq!(added.status, 200, "{added:?}");
+    stage
+}
+
+// Jobs that were held when a hatchery ended were offered to nobody for ten minutes.
+#[tokio::test(start_paused = true)]
+async fn a_stop_gives_back_what_has_not_been_launched_after_20_seconds() {
+    let slow = Action::Guest(GuestBehaviour::SlowBoot { by: minutes(2) });
+    let stage = stage(Rule::new(slow)).await;
+    let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
+    let v2 = stage.lab.v2_job(Lab::DEBIAN, "true").await;
+    let v1 = stage.lab.enqueue(NewJob::v1("true")).await;
+    stage
+        .until("both machines run", async || {
+            stage.machines_of(Lab::NAME).await.iter().filter(|vm| vm.on).count() == 2
+        })
+        .await;
+    let (first, second) = (stage.lab.job(&v1).await, stage.lab.job(&v2).await);
+    assert!(first.booking.is_some() && second.status == Status::Scheduling, "{first:#?} {second:#?}");
+    let begun = Instant::now();
+    scene.stop().await;
+    let took = begun.elapsed();
+    assert!((WAITS..OVER).contains(&took), "{took:?}");
+    let (first, second) = (stage.lab.job(&v1).await, stage.lab.job(&v2).await);
+    assert!(first.booking.is_none(), "{first:#?}");
+    assert_eq!((second.status, second.releases), (Status::Waiting, 1), "{second:#?}");
+    assert_eq!(stage.findings(), []);
+    stage.lab.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_launch_without_an_answer_counts_as_launched_when_the_hatchery_stops() {
+    // The first program is the one that shows whether the guest takes orders.
+    let late = Action::Delay { by: minutes(1) };
+    let method = "StartProgramInGuest".to_owned();
+    let stage = stage(Rule { method, after: 1, ..Rule::new(late) }).await;
+    let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
+    let job = stage.lab.v2_job(Lab::DEBIAN, "true").await;
+    stage.until("its worker has come", async || stage.lab.job(&job).await.status == Status::Building).await;
+    scene.stop().await;
+    stage.all_jobs_end().await;
+    let ended = stage.lab.job(&job).await;
+    assert_eq!((ended.status, ended.releases, ended.workers.len()), (Status::Success, 0, 1), "{ended:#?}");
+    assert_eq!(stage.findings(), []);
+    stage.lab.close().await;
+}
