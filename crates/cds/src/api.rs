@@ -36,7 +36,10 @@ const API_TIME: HeaderName = HeaderName::from_static("x-api-time");
 pub(crate) struct Api {
     pub(crate) address: ApiAddress,
     pub(crate) dial: Arc<dyn Dial>,
-    pub(crate) http: Http,
+    /// For reads: its connections are kept.
+    kept: Http,
+    /// For all else, and for a read whose answer was lost: each request has a connection of its own.
+    fresh: Http,
     pub(crate) clock: Clock,
     pub(crate) lease: Lease,
     pub(crate) request_timeout: Duration,
@@ -55,6 +58,15 @@ pub(crate) struct Call {
     path: String,
     body: Bytes,
     pub(crate) repeat: Repeat,
+}
+
+/// Which connection a request goes over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Kept,
+    /// A request on a connection that the server is closing may or may not have been carried out, so that whatever
+    /// changes something has its own.
+    Fresh,
 }
 
 /// Whether a request whose answer was lost may be sent again.
@@ -136,9 +148,10 @@ impl Api {
         lease: Lease,
         request_timeout: Duration,
     ) -> Self {
-        let http = Http::new(address.endpoint(), Arc::clone(&dial), user_agent);
+        let kept = Http::new(address.endpoint(), Arc::clone(&dial), user_agent);
+        let fresh = Http::without_reuse(address.endpoint(), Arc::clone(&dial), user_agent);
         let (requests, times, ahead) = (Tally::default(), CallTimes::default(), AtomicI64::default());
-        Self { address, dial, http, clock, lease, request_timeout, requests, times, ahead }
+        Self { address, dial, kept, fresh, clock, lease, request_timeout, requests, times, ahead }
     }
 
     /// What time it is by the clock of the API.
@@ -148,20 +161,39 @@ impl Api {
         now.saturating_add(ahead).unwrap_or(now)
     }
 
-    /// Sends a request once.
+    /// Sends a request once. A read goes over a connection that is kept.
     pub(crate) async fn send(&self, call: &Call, token: Option<&SecretString>) -> Result<Answer, CdsError> {
+        let way = if call.method == Method::GET { Way::Kept } else { Way::Fresh };
+        self.send_by(way, call, token).await
+    }
+
+    /// Sends a request once, over a connection of its own.
+    pub(crate) async fn send_freshly(
+        &self,
+        call: &Call,
+        token: Option<&SecretString>,
+    ) -> Result<Answer, CdsError> {
+        self.send_by(Way::Fresh, call, token).await
+    }
+
+    async fn send_by(&self, way: Way, call: &Call, token: Option<&SecretString>) -> Result<Answer, CdsError> {
         let begun = Instant::now();
-        let outcome = self.send_uncounted(call, token).await;
+        let outcome = self.send_uncounted(way, call, token).await;
         self.times.ended(begun);
         let how = outcome.as_ref().map_or_else(CdsError::as_str, |_| "done");
         self.requests.count(class(&call.method, &call.path), how);
         outcome
     }
 
-    async fn send_uncounted(&self, call: &Call, token: Option<&SecretString>) -> Result<Answer, CdsError> {
+    async fn send_uncounted(
+        &self,
+        way: Way,
+        call: &Call,
+        token: Option<&SecretString>,
+    ) -> Result<Answer, CdsError> {
         self.may_send(call).await?;
         let deadline = self.request_timeout;
-        let exchange = timeout(deadline, self.exchange(call, token)).await;
+        let exchange = timeout(deadline, self.exchange(way, call, token)).await;
         let (status, api_key, body) = exchange
             .unwrap_or(Err(HttpError::TimedOut(deadline)))
             .map_err(|error| CdsError::of_http(&call.what, error))?;
@@ -186,23 +218,29 @@ impl Api {
 
     async fn exchange(
         &self,
+        way: Way,
         call: &Call,
         token: Option<&SecretString>,
     ) -> Result<(u16, Option<String>, Bytes), HttpError> {
         let date = date(self.clock.now());
         let bearer = token.map(bearer);
-        // No Accept: for some routes JSON is what comes without it. No reuse: the API closes after every answer, and
-        // a request on a connection that is being closed may or may not have been carried out.
+        // No Accept: for some routes JSON is what comes without it.
         let mut headers = vec![
             (CONTENT_TYPE, "application/json"),
             (ACCEPT_ENCODING, "gzip"),
-            (CONNECTION, "close"),
             (DATE, date.as_str()),
             (REMOTE_TIME, date.as_str()),
         ];
+        let http = match way {
+            Way::Kept => &self.kept,
+            Way::Fresh => {
+                headers.push((CONNECTION, "close"));
+                &self.fresh
+            }
+        };
         headers.extend(bearer.as_deref().map(|bearer| (AUTHORIZATION, bearer)));
         let path = self.address.route(&call.path);
-        let response = self.http.send(call.method.clone(), &path, &headers, whole(call.body.clone())).await?;
+        let response = http.send(call.method.clone(), &path, &headers, whole(call.body.clone())).await?;
         let status = response.status().as_u16();
         let told = response.headers().get(API_TIME).and_then(|time| time.to_str().ok());
         if let Some(told) = told.and_then(|time| time.parse::<Timestamp>().ok()) {

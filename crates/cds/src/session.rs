@@ -95,7 +95,13 @@ impl<P: Protocol> Session<P> {
         let mut retries = 0;
         loop {
             let grant = self.grant(&call.what).await?;
-            let error = match self.api.send(call, Some(&grant.token)).await {
+            let sent = if retries == 0 {
+                self.api.send(call, Some(&grant.token)).await
+            } else {
+                // The connection that was kept may have been the trouble.
+                self.api.send_freshly(call, Some(&grant.token)).await
+            };
+            let error = match sent {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };

@@ -69,9 +69,19 @@ pub struct Http {
 impl Http {
     /// A client of the server that the dialer reaches; the endpoint is what it is called in requests.
     pub fn new(endpoint: &Endpoint, dial: Arc<dyn Dial>, user_agent: &str) -> Self {
+        Self::keeping(IDLE_CONNECTIONS, endpoint, dial, user_agent)
+    }
+
+    /// The same with a new connection for each request: one that the server is about to close makes it uncertain whether
+    /// a request was carried out.
+    pub fn without_reuse(endpoint: &Endpoint, dial: Arc<dyn Dial>, user_agent: &str) -> Self {
+        Self::keeping(0, endpoint, dial, user_agent)
+    }
+
+    fn keeping(idle: usize, endpoint: &Endpoint, dial: Arc<dyn Dial>, user_agent: &str) -> Self {
         let client = Client::builder(TokioExecutor::new())
             .pool_idle_timeout(IDLE_TIMEOUT)
-            .pool_max_idle_per_host(IDLE_CONNECTIONS)
+            .pool_max_idle_per_host(idle)
             .pool_timer(TokioTimer::new())
             .timer(TokioTimer::new())
             .build(Connector(dial));

@@ -70,8 +70,9 @@ pub struct Noticed<'a> {
     pub doomed: &'a BTreeMap<MachineId, Doom>,
     /// When a machine was last seen to change, by our steady time; `None`: never.
     pub changed_at: &'a dyn Fn(&MachineId) -> Option<Timestamp>,
-    /// Events of machines, as far as they were loaded. An entry without times says that there are none.
-    pub events: &'a BTreeMap<MachineId, EventTimes>,
+    /// Events of machines, as far as they were read. An entry without times says that there are none; `None` that what
+    /// was read does not reach back far enough to tell.
+    pub events: &'a BTreeMap<MachineId, Option<EventTimes>>,
     /// From when ages count, if the supplier's clock was set.
     pub reckoning: &'a Reckoning,
     /// What was read of the jobs of machines whose workers are not listed.
@@ -302,6 +303,7 @@ impl Judge<'_> {
             return Ok(at(start));
         }
         let events = self.noticed.events.get(&machine.id).ok_or(Why::NeedsEvents)?;
+        let events = events.ok_or(Why::HistoryTooShort)?;
         // A start before the renaming was the pool's, not the worker's.
         let started =
             events.started.filter(|started| events.renamed.is_none_or(|renamed| renamed <= *started));
@@ -314,7 +316,7 @@ impl Judge<'_> {
 
     /// For how long the machine has been off, as far as that is known.
     fn ended(&self, machine: &Machine) -> Option<SignedDuration> {
-        let event = self.noticed.events.get(&machine.id).and_then(|events| events.powered_off);
+        let event = self.noticed.events.get(&machine.id).and_then(|events| (*events)?.powered_off);
         let seen = || Some(self.facts.ours.duration_since((self.noticed.changed_at)(&machine.id)?));
         event.map(|at| self.age(machine, at)).or_else(seen)
     }

@@ -46,6 +46,8 @@ const DISKS: Duration = Duration::from_secs(2);
 const DISKS_TIMES: u32 = 5;
 /// Whoever is woken all the time asks no more often than this.
 const SPACING: Duration = Duration::from_millis(250);
+/// The workers of a CDS that is busy are a long list.
+const WORKERS_SPACING: Duration = Duration::from_secs(2);
 
 /// Wakes sources that are needed sooner.
 #[derive(Debug, Clone, Default)]
@@ -105,7 +107,7 @@ impl Feeds {
             );
             let (polled, asking) = (v1.clone(), crew.clone());
             let poll = move || poll_v1(polled.clone(), regions.clone(), asking.clone());
-            every("queuePolling", POLL, Some(Arc::clone(&wakes.queues)), vitals, supervisor, poll);
+            every("queuePolling", POLL, Some(Wake::by(&wakes.queues)), vitals, supervisor, poll);
             forward(v1.watch(supervisor), keeper.clone(), supervisor);
             let (asked, asking) = (v1.clone(), crew.clone());
             every("models", MODELS, None, vitals, supervisor, move || models(asked.clone(), asking.clone()));
@@ -113,19 +115,19 @@ impl Feeds {
         if let Some(v2) = crew.cds.v2().filter(|_| settings.queue.poll_v2) {
             let (polled, os_arch, asking) = (v2.clone(), settings.identity.os_arch.clone(), crew.clone());
             let poll = move || poll_v2(polled.clone(), os_arch.clone(), asking.clone());
-            every("V2QueuePolling", POLL, Some(Arc::clone(&wakes.queues)), vitals, supervisor, poll);
+            every("V2QueuePolling", POLL, Some(Wake::by(&wakes.queues)), vitals, supervisor, poll);
             forward(v2.watch(supervisor), keeper.clone(), supervisor);
         }
         let asking = crew.clone();
-        let wake = Some(Arc::clone(&wakes.workers));
+        let wake = Some(Wake { spacing: WORKERS_SPACING, ..Wake::by(&wakes.workers) });
         every("hatchery-vsphere-kill-disable-workers", WORKERS, wake, vitals, supervisor, move || {
             workers(asking.clone())
         });
         let asking = crew.clone();
-        let wake = Some(Arc::clone(&wakes.room));
+        let wake = Some(Wake::by(&wakes.room));
         every("hatchery-vsphere-metrics", ROOM, wake, vitals, supervisor, move || room(asking.clone()));
         let (asking, ahead) = (crew.clone(), Arc::new(self.ahead));
-        let wake = Some(Arc::clone(&wakes.clock));
+        let wake = Some(Wake::by(&wakes.clock));
         every("hatchery-vsphere-kill-awol-servers", CLOCK, wake, vitals, supervisor, move || {
             clock(asking.clone(), Arc::clone(&ahead))
         });
@@ -149,11 +151,24 @@ pub(crate) async fn once(crew: &Crew, settings: &Settings, ahead: watch::Sender<
     }
 }
 
+/// What makes a source ask sooner, and how long after it last did at the soonest.
+#[derive(Debug, Default)]
+struct Wake {
+    notify: Arc<Notify>,
+    spacing: Duration,
+}
+
+impl Wake {
+    fn by(notify: &Arc<Notify>) -> Self {
+        Self { notify: Arc::clone(notify), spacing: SPACING }
+    }
+}
+
 /// Does something now, then again and again, and sooner when it is woken.
 fn every<F: Future<Output = ()> + Send + 'static>(
     routine: &'static str,
     period: Duration,
-    wake: Option<Arc<Notify>>,
+    wake: Option<Wake>,
     vitals: &Vitals,
     supervisor: &Supervisor,
     mut what: impl FnMut() -> F + Send + 'static,
@@ -161,7 +176,7 @@ fn every<F: Future<Output = ()> + Send + 'static>(
     let (stop, vitals) = (supervisor.token(), vitals.clone());
     supervisor.spawn(routine, async move {
         let _alive = vitals.running(routine);
-        let wake = wake.unwrap_or_default();
+        let Wake { notify, spacing } = wake.unwrap_or_default();
         loop {
             let begun = Instant::now();
             tokio::select! {
@@ -172,13 +187,13 @@ fn every<F: Future<Output = ()> + Send + 'static>(
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
-                () = wake.notified() => {}
+                () = notify.notified() => {}
                 () = sleep_until(begun + period) => {}
             }
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
-                () = sleep_until(begun + SPACING) => {}
+                () = sleep_until(begun + spacing) => {}
             }
         }
     });

@@ -15,12 +15,14 @@ mod begin;
 mod brake;
 mod clocks;
 mod doubts;
+mod histories;
 mod holding;
 mod jobs;
 mod launches;
 mod look;
 mod message;
 mod news;
+mod politeness;
 mod state;
 
 use std::sync::Arc;

@@ -113,7 +113,7 @@ pub struct Observed<'o> {
     /// How large the disks of own machines are, as far as they were read.
     pub disks: &'o Disks,
     /// What the history says of machines whose mark tells no start.
-    pub events: &'o BTreeMap<MachineId, EventTimes>,
+    pub events: &'o BTreeMap<MachineId, Option<EventTimes>>,
     /// Whether new jobs are taken.
     pub draining: bool,
     /// Whose machines are to be kept when they fail.

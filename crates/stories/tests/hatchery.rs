@@ -30,6 +30,7 @@ mod hatchery {
     mod old_news;
     mod overlay;
     mod pages;
+    mod politeness;
     mod pressure;
     mod process;
     mod protocol;

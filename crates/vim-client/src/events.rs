@@ -1,12 +1,15 @@
 //! What happened, from vCenter's own history. History ages out: nothing may depend on it alone.
 
 use jiff::Timestamp;
-use rookery_vim::methods::{CreateCollectorForEvents, DestroyCollector, ReadNextEvents};
+use rookery_vim::methods::{
+    CreateCollectorForEvents, DestroyCollector, ReadNextEvents, ReadPreviousEvents, ResetCollector,
+};
 use rookery_vim::objects::{EventFilterSpec, EventFilterSpecByEntity, EventFilterSpecByTime};
 use rookery_vim::{MoRef, Node, Wire as _};
 
 use crate::client::Client;
 use crate::error::CallError;
+use crate::properties::properties_of;
 
 /// As many as a vCenter gives at a time.
 const PAGE: i32 = 1000;
@@ -41,22 +44,79 @@ pub struct Event {
     pub detail: Node,
 }
 
+/// The end of a history.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LatestEvents {
+    /// Newest first.
+    pub events: Vec<Event>,
+    /// Whether there are no older ones that fit.
+    pub complete: bool,
+}
+
 /// All events that fit, newest first.
 pub async fn events(client: &Client, filter: &EventFilter) -> Result<Vec<Event>, CallError> {
+    let collector = collect(client, filter).await?;
+    let read = read_all(client, &collector).await;
+    release(client, collector).await;
+    Ok(in_order(read?))
+}
+
+/// The newest events that fit: at least `most` of them if there are so many, and less than a page more.
+pub async fn latest_events(
+    client: &Client,
+    filter: &EventFilter,
+    most: usize,
+) -> Result<LatestEvents, CallError> {
+    let collector = collect(client, filter).await?;
+    let read = read_latest(client, &collector, most).await;
+    release(client, collector).await;
+    let (read, complete) = read?;
+    Ok(LatestEvents { events: in_order(read), complete })
+}
+
+async fn collect(client: &Client, filter: &EventFilter) -> Result<MoRef, CallError> {
     let manager = client.content().event_manager.clone();
     let create = CreateCollectorForEvents {
         this: manager.unwrap_or_else(|| MoRef::new("EventManager", "EventManager")),
         filter: spec(filter),
     };
-    let collector = client.call(&create).await?;
-    let read = read_all(client, &collector).await;
-    // A session may have few collectors; one that cannot be removed now goes with the session.
+    client.call(&create).await
+}
+
+/// A session may have few collectors; one that cannot be removed now goes with the session.
+async fn release(client: &Client, collector: MoRef) {
     client.call(&DestroyCollector { this: collector }).await.ok();
-    let mut found: Vec<Event> = read?.into_iter().filter_map(|node| event(&node)).collect();
+}
+
+/// Pages of a history that grows while it is read may overlap.
+fn in_order(read: Vec<Node>) -> Vec<Event> {
+    let mut found: Vec<Event> = read.into_iter().filter_map(|node| event(&node)).collect();
     found.sort_by_key(|event| std::cmp::Reverse(event.key));
-    // Pages of a history that grows while it is read may overlap.
     found.dedup_by_key(|event| event.key);
-    Ok(found)
+    found
+}
+
+/// From the newest event on; and whether the oldest one was reached.
+async fn read_latest(
+    client: &Client,
+    collector: &MoRef,
+    most: usize,
+) -> Result<(Vec<Node>, bool), CallError> {
+    // Whether a reset collector stands before or behind its latest page is told in two ways: it is read in any case.
+    let latest = properties_of(client, collector, &["latestPage"]).await?;
+    let mut all: Vec<Node> = latest.into_iter().flat_map(|(_, page)| page.children).collect();
+    client.call(&ResetCollector { this: collector.clone() }).await?;
+    let mut read = 0;
+    while read < most {
+        let previous = ReadPreviousEvents { this: collector.clone(), max_count: PAGE };
+        let mut page = client.call_within(&previous, client.deadlines().page).await?;
+        if page.is_empty() {
+            return Ok((all, true));
+        }
+        read += page.len();
+        all.append(&mut page);
+    }
+    Ok((all, false))
 }
 
 async fn read_all(client: &Client, collector: &MoRef) -> Result<Vec<Node>, CallError> {

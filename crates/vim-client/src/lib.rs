@@ -55,7 +55,7 @@ pub use datastore::{
 };
 pub use endpoint::{Endpoint, InvalidEndpoint};
 pub use error::CallError;
-pub use events::{Event, EventFilter, events};
+pub use events::{Event, EventFilter, LatestEvents, events, latest_events};
 pub use governor::{Blocked, Ceilings, Governor, Order, Permit, Priority, Site, Waiting};
 pub use guest::{GuestError, GuestFileError, GuestUser, Guests, Program, RouteError};
 pub use inventory::{

@@ -54,6 +54,8 @@ enum Delivery {
     ByteByByte,
     /// The connection ends with it, which its header says.
     Closing,
+    /// The connection seems to be kept, and ends when it is used again.
+    Stale,
 }
 
 fn recorded() -> Vec<Recorded> {
@@ -137,6 +139,9 @@ struct Replay {
     delivery: Delivery,
     tcp: Option<SocketAddr>,
     asked: Arc<Mutex<Vec<String>>>,
+    /// How many connections there were, and which request came over which.
+    connections: Arc<Mutex<usize>>,
+    by_connection: Arc<Mutex<Vec<(usize, String)>>>,
     supervisor: Supervisor,
 }
 
@@ -149,7 +154,15 @@ impl std::fmt::Debug for Replay {
 impl Replay {
     fn piped(delivery: Delivery, answers: impl Fn(&str, &str) -> Recorded + Send + Sync + 'static) -> Self {
         let (answers, supervisor) = (Arc::new(answers), Supervisor::new());
-        Self { answers, delivery, tcp: None, asked: Arc::default(), supervisor }
+        Self {
+            answers,
+            delivery,
+            tcp: None,
+            asked: Arc::default(),
+            connections: Arc::default(),
+            by_connection: Arc::default(),
+            supervisor,
+        }
     }
 
     async fn listening(
@@ -170,7 +183,12 @@ impl Replay {
 
     /// Requests are taken apart by hand: a head, and as many bytes as it says.
     async fn serve(self, mut stream: impl AsyncRead + AsyncWrite + Unpin) {
-        loop {
+        let connection = {
+            let mut connections = self.connections.lock().unwrap();
+            *connections += 1;
+            *connections
+        };
+        for served in 0.. {
             let mut request = Vec::new();
             let head = loop {
                 if let Some(at) = request.windows(4).position(|window| window == b"\r\n\r\n") {
@@ -191,6 +209,10 @@ impl Replay {
             let mut line = head.lines().next().unwrap().split(' ');
             let (method, uri) = (line.next().unwrap(), line.next().unwrap());
             self.asked.lock().unwrap().push(format!("{method} {uri}"));
+            self.by_connection.lock().unwrap().push((connection, method.to_owned()));
+            if self.delivery == Delivery::Stale && served > 0 {
+                return;
+            }
             let wire = (self.answers)(method, uri).wire(self.delivery);
             if self.deliver(&mut stream, &wire).await.is_err() || self.delivery == Delivery::Closing {
                 return;
@@ -204,7 +226,7 @@ impl Replay {
         wire: &[u8],
     ) -> Result<(), std::io::Error> {
         match self.delivery {
-            Delivery::AtOnce | Delivery::Closing => stream.write_all(wire).await,
+            Delivery::AtOnce | Delivery::Closing | Delivery::Stale => stream.write_all(wire).await,
             Delivery::Late => {
                 sleep(LATE).await;
                 stream.write_all(wire).await
@@ -370,6 +392,40 @@ async fn a_whole_conversation_goes_well_with_the_recorded_answers() {
 #[tokio::test(start_paused = true)]
 async fn a_whole_conversation_goes_well_with_answers_that_are_late() {
     converse(&Replay::piped(Delivery::Late, success).cds()).await.unwrap();
+}
+
+#[tokio::test]
+async fn reads_share_a_connection_and_what_changes_something_has_its_own() {
+    let replay = Replay::listening(Delivery::AtOnce, success).await;
+    let cds = replay.cds();
+    let status: MonitoringStatus = serde_json::from_value(json!({"now": NOW, "lines": []})).unwrap();
+    for _ in 0..20 {
+        cds.v2().unwrap().workers().await.unwrap();
+        cds.v2().unwrap().queue(&[]).await.unwrap();
+        cds.v2().unwrap().heartbeat(&status).await.unwrap();
+    }
+    let all = replay.by_connection.lock().unwrap().clone();
+    let of = |method: &str| all.iter().filter(|(_, by)| by == method).map(|(at, _)| *at).collect::<Vec<_>>();
+    let (reads, mut changes) = (of("GET"), of("POST"));
+    assert_eq!((reads.len(), changes.len()), (40, 21));
+    assert!(reads.iter().all(|connection| connection == &reads[0]), "{reads:?}");
+    changes.dedup();
+    assert!(changes.len() == 21 && !changes.contains(&reads[0]), "{changes:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kept_connection_that_has_ended_loses_no_answer_and_no_change_is_sent_over_one() {
+    let replay = Replay::piped(Delivery::Stale, success);
+    let cds = replay.cds();
+    let status: MonitoringStatus = serde_json::from_value(json!({"now": NOW, "lines": []})).unwrap();
+    for _ in 0..5 {
+        assert!(cds.v2().unwrap().workers().await.unwrap().is_empty());
+        cds.v2().unwrap().heartbeat(&status).await.unwrap();
+    }
+    let asked = replay.asked.lock().unwrap().clone();
+    assert_eq!(asked.iter().filter(|asked| asked.starts_with("POST")).count(), 6, "{asked:?}");
+    // Every second read finds that its connection has ended.
+    assert_eq!(asked.iter().filter(|asked| asked.starts_with("GET")).count(), 7, "{asked:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -185,6 +185,8 @@ pub enum Why {
     PowerUnknown,
     /// Its start stands in its events alone, and they were not read yet.
     NeedsEvents,
+    /// Its start stands in its events alone, and what was read of them does not reach back to it.
+    HistoryTooShort,
     /// Nothing tells how old it is.
     AgeUnknown,
     /// Its time has not come.
@@ -217,6 +219,7 @@ impl Why {
             Self::Braked => "braked",
             Self::PowerUnknown => "power_unknown",
             Self::NeedsEvents => "needs_events",
+            Self::HistoryTooShort => "history_too_short",
             Self::AgeUnknown => "age_unknown",
             Self::Young { .. } => "young",
             Self::ChangedSince => "changed_since",
@@ -241,6 +244,7 @@ impl fmt::Display for Why {
             Self::Braked => f.write_str("unusually many would go: `rookery hatchery confirm` lets it"),
             Self::PowerUnknown => f.write_str("whether it runs is not known"),
             Self::NeedsEvents => f.write_str("its events were not read yet"),
+            Self::HistoryTooShort => f.write_str("vCenter's events do not reach back to its start"),
             Self::AgeUnknown => f.write_str("nothing tells its age"),
             Self::Young { age, limit } => {
                 write!(f, "{} of {} have passed", short(*age), short(*limit))

@@ -16,7 +16,7 @@ struct World {
     busy: Vec<MachineId>,
     doomed: BTreeMap<MachineId, Doom>,
     changed: BTreeMap<MachineId, Timestamp>,
-    events: BTreeMap<MachineId, EventTimes>,
+    events: BTreeMap<MachineId, Option<EventTimes>>,
     reckoning: Reckoning,
     jobs: BTreeMap<MachineId, JobRead>,
     brake: Brake,
@@ -143,7 +143,8 @@ fn the_grace_period_begins_when_the_machine_goes_off_and_not_when_it_started() {
     seen.changed.insert(id("w"), at("11:57:30"));
     seen.skew = Some(SignedDuration::from_secs(-30));
     assert_eq!(seen.verdict(off(worker("w", "08:00:00"))), "finished");
-    seen.events.insert(id("w"), EventTimes { powered_off: Some(at("11:58:00")), ..EventTimes::default() });
+    let went_off = EventTimes { powered_off: Some(at("11:58:00")), ..EventTimes::default() };
+    seen.events.insert(id("w"), Some(went_off));
     assert_eq!(seen.verdict(off(worker("w", "08:00:00"))), "young");
 }
 
@@ -225,10 +226,24 @@ fn without_a_start_in_the_mark_events_decide_and_then_the_age_of_the_machine() {
         (world(), on(None), times(None, None), "age_unknown"),
     ] {
         let mut world = world;
-        world.events.extend(events.map(|events| (id("w"), events)));
+        world.events.extend(events.map(|events| (id("w"), Some(events))));
         assert_eq!(world.verdict(machine.clone()), expected, "{machine:?} {events:?}");
         let asked = world.sweep(&view([machine])).needs_events;
         assert_eq!(asked.len(), usize::from(expected == "needs_events"));
+    }
+}
+
+#[test]
+fn a_machine_whose_history_does_not_reach_back_is_unknown_and_kept() {
+    let old = Machine { created: Some(at("01:00:00")), ..warm("w", "deb", "") };
+    for power in [Power::On, Power::Off, Power::Suspended] {
+        for listed in [&[][..], &[("w", WorkerState::Alive)]] {
+            let mut world = world().listing(listed);
+            world.events.insert(id("w"), None);
+            let machine = Machine { power: Some(power), ..old.clone() };
+            assert_eq!(world.verdict(machine.clone()), "history_too_short", "{power:?}");
+            assert!(world.sweep(&view([machine])).needs_events.is_empty(), "it is not asked for again");
+        }
     }
 }
 
@@ -435,7 +450,7 @@ proptest! {
         let mut world = World { budget, ..world().listing(&[("worker-a", WorkerState::Disabled), ("worker-b", WorkerState::Alive)]) };
         world.doomed = doomed.iter().map(|n| (MachineId::new(format!("vm-{n}")), Doom::Asked)).collect();
         world.busy.push(MachineId::new(format!("vm-{busy}")));
-        world.events = view.iter().map(|machine| &machine.id).step_by(2).map(|id| (id.clone(), EventTimes::default())).collect();
+        world.events = view.iter().map(|machine| &machine.id).step_by(2).map(|id| (id.clone(), Some(EventTimes::default()))).collect();
         let sweep = world.sweep(&view);
         prop_assert_eq!(&sweep, &world.sweep(&view.clone()));
         prop_assert!(sweep.delete.len() <= budget);

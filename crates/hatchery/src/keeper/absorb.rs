@@ -11,6 +11,7 @@ use rookery_fleet::sweep::Doom;
 use rookery_fleet::workers::{Listing, WorkerState};
 use rookery_fleet::{Machine, MachineId, Power};
 use rookery_fleet_vsphere::hands::CloneTasks;
+use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::{Keeper, Message, Reading, Room, State};
@@ -88,7 +89,10 @@ impl Keeper {
             Message::JobRead { machine, runs_here, begun } => {
                 self.absorb_job_read(machine, runs_here, begun);
             }
-            Message::Events(machine, events) => drop(state.events.insert(machine, events)),
+            Message::Histories(told) => {
+                state.histories.ended(told.is_some(), Instant::now());
+                state.events.extend(told.unwrap_or_default());
+            }
             Message::Clones { begun, listed } => state.absorb_clones(begun, &listed),
             Message::IsAbout(flight, machine) => {
                 if let Some(flight) = state.flights.get_mut(flight) {
@@ -101,6 +105,7 @@ impl Keeper {
             Message::ReadyToLaunch(worker, reply) => state.gate.add(worker, reply),
             Message::Ended(flight, ending) => {
                 state.note_launch(flight, &ending);
+                state.act_ended = Some(now);
                 if state.absorb_ending(flight, ending, now) {
                     self.wakes.workers();
                 }

@@ -1,22 +1,24 @@
 //! Beginning what a pass planned, and asking for what the next one needs.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::sync::Arc;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use rookery_cds::{JobId, ModelPath};
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::capacity::Shortage;
 use rookery_fleet::flavor::Footprint;
 use rookery_fleet::hold::serves_nobody;
 use rookery_fleet::standing::{Standing, standing};
-use rookery_fleet::sweep::{Doom, EventTimes};
+use rookery_fleet::sweep::Doom;
 use rookery_fleet::{Machine, MachineId, Mark, Role, names};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
-use super::{Keeper, Message};
+use super::{Keeper, Message, histories};
 use crate::act::{Attempt, Deletion, Ending};
 use crate::demand::AsCodeRef;
 use crate::flight::{Flight, FlightId, Trace, Work};
@@ -258,15 +260,7 @@ impl Keeper {
 
     /// Asks for what the next pass needs.
     pub(super) fn wake(&mut self, plan: &Plan) {
-        let short = |one: &Waiting| {
-            matches!(
-                one.why,
-                Why::Shortage(Shortage::Workers { .. } | Shortage::Starting { .. })
-                    | Why::SlowCds { .. }
-                    | Why::WorkersUnknown
-            )
-        };
-        if plan.waiting.iter().any(short) {
+        if self.workers_are_due(plan) {
             self.wakes.workers();
         }
         let full = |one: &Waiting| {
@@ -282,8 +276,9 @@ impl Keeper {
             self.wakes.room();
         }
         self.read_jobs_of(plan);
-        for machine in &plan.sweep.needs_events {
-            self.read_events(machine.clone());
+        let unread = self.state.histories.due(&plan.sweep.needs_events, Instant::now());
+        if !unread.is_empty() {
+            self.read_histories(unread);
         }
         self.tell_waiting(plan);
     }
@@ -344,19 +339,22 @@ impl Keeper {
         });
     }
 
-    fn read_events(&self, machine: MachineId) {
+    fn read_histories(&self, machines: Vec<MachineId>) {
         let (hands, keeper) = (self.crew.hands.clone(), self.crew.keeper.clone());
-        self.ask("reading of a machine's history", async move {
-            match hands.events(&machine).await {
-                Ok(history) => {
-                    let (started, powered_off, renamed) =
-                        (history.started, history.powered_off, history.renamed);
-                    let events = EventTimes { started, powered_off, renamed };
-                    keeper.send(Message::Events(machine, events)).await.ok();
-                }
-                Err(error) => debug!(moref = %machine, error = %chain(&error), "history could not be read"),
+        let created = self.created(machines);
+        self.ask("reading of history", async move {
+            let told = histories::read(&hands, &created).await;
+            if let Err(error) = &told {
+                warn!(machines = created.len(), error = %chain(error), "history could not be read; machines without a start time are kept");
             }
+            keeper.send(Message::Histories(told.ok())).await.ok();
         });
+    }
+
+    /// When machines were made, by vCenter's clock.
+    pub(super) fn created(&self, machines: Vec<MachineId>) -> BTreeMap<MachineId, Option<Timestamp>> {
+        let created = |id: &MachineId| self.state.view.machines.get(id).and_then(|machine| machine.created);
+        machines.into_iter().map(|id| (id.clone(), created(&id))).collect()
     }
 
     pub(super) fn ask(&self, what: &'static str, question: impl Future<Output = ()> + Send + 'static) {

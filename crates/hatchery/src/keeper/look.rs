@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::MachineId;
-use rookery_fleet::sweep::EventTimes;
 use tracing::warn;
 
-use super::Keeper;
+use super::{Keeper, histories};
 use crate::feed;
 use crate::report::{Planned, Report};
 
@@ -50,7 +49,7 @@ impl Keeper {
             } else if std::mem::take(&mut settling) {
                 self.settle().await;
             } else if !unread.is_empty() {
-                self.read_histories(unread).await;
+                self.look_back(unread).await;
             } else if !unread_jobs.is_empty() {
                 self.read_jobs_now(&unread_jobs).await;
             } else if self.state.needs_room() && !std::mem::replace(&mut asked_room, true) {
@@ -69,16 +68,10 @@ impl Keeper {
         }
     }
 
-    async fn read_histories(&mut self, machines: Vec<MachineId>) {
-        for machine in machines {
-            match self.crew.hands.events(&machine).await {
-                Ok(history) => {
-                    let (started, powered_off, renamed) =
-                        (history.started, history.powered_off, history.renamed);
-                    self.state.events.insert(machine, EventTimes { started, powered_off, renamed });
-                }
-                Err(error) => warn!(moref = %machine, error = %chain(&error), "history could not be read"),
-            }
+    async fn look_back(&mut self, machines: Vec<MachineId>) {
+        match histories::read(&self.crew.hands, &self.created(machines)).await {
+            Ok(told) => self.state.events.extend(told),
+            Err(error) => warn!(error = %chain(&error), "history could not be read"),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! News for the keeper.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -69,8 +70,8 @@ pub enum Message {
         /// When it was asked for.
         begun: Timestamp,
     },
-    /// What vCenter remembers of a machine.
-    Events(MachineId, EventTimes),
+    /// What vCenter remembers of machines, as far back as it was asked; nothing if it could not be asked.
+    Histories(Option<BTreeMap<MachineId, Option<EventTimes>>>),
     /// The clones that vCenter lists.
     Clones {
         /// When they were asked for, by our clock.

@@ -20,6 +20,7 @@ use rookery_vim_client::PoolCapacity;
 
 use super::clocks::Clocks;
 use super::doubts::Doubts;
+use super::histories::Histories;
 use super::jobs::JobReads;
 use super::launches::Gate;
 use super::news::News;
@@ -112,7 +113,10 @@ pub struct State {
     /// How large the disks of own machines are, as far as they were read.
     pub disks: Arc<Disks>,
     pub(super) addresses_settled: bool,
-    pub(super) events: BTreeMap<MachineId, EventTimes>,
+    pub(super) events: BTreeMap<MachineId, Option<EventTimes>>,
+    pub(super) histories: Histories,
+    /// When an act last ended.
+    pub(super) act_ended: Option<Timestamp>,
     /// Whether new jobs are taken.
     pub draining: bool,
     /// How far vCenter's clock is ahead of ours.

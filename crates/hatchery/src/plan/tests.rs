@@ -54,7 +54,7 @@ struct World {
     room_is_asked: bool,
     addresses_settled: bool,
     disks: Disks,
-    events: BTreeMap<MachineId, EventTimes>,
+    events: BTreeMap<MachineId, Option<EventTimes>>,
     draining: bool,
     due: bool,
     turns: u32,

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use rookery_stories::{Govc, Vcsim, VcsimOptions, connect};
 use rookery_vim::MoRef;
-use rookery_vim_client::{EventFilter, PowerChange, events};
+use rookery_vim_client::{EventFilter, PowerChange, events, latest_events};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -28,6 +28,15 @@ async fn history_is_read_to_its_end_newest_first() {
     let sequence: Vec<_> = found.iter().map(|e| e.kind.as_str()).collect();
     assert_eq!(sequence, ["VmStartingEvent", "VmPoweredOffEvent"].repeat(8));
     assert!(found.iter().all(|e| e.vm.as_ref() == Some(&vm) && e.message.is_some() && e.user.is_some()));
+
+    // The end of it, and whether that is all.
+    let told = |most: usize| latest_events(&ours.client, &filter, most);
+    let latest = told(usize::MAX).await.expect("a history");
+    let keys =
+        |events: &[rookery_vim_client::Event]| events.iter().map(|event| event.key).collect::<Vec<_>>();
+    assert_eq!((keys(&latest.events), latest.complete), (keys(&found), true));
+    let latest = told(1).await.expect("a history");
+    assert!(!latest.complete && keys(&latest.events).starts_with(&[found[0].key]), "{latest:?}");
 
     // All of it, about everything, is what govc shows; its own login comes on top.
     let all = EventFilter { about: MoRef::new("Folder", "group-d1"), kinds: Vec::new(), since: None };

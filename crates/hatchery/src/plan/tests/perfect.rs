@@ -61,7 +61,7 @@ impl World {
             next.doomed.remove(id);
         }
         for id in &plan.sweep.needs_events {
-            next.events.insert(id.clone(), EventTimes::default());
+            next.events.insert(id.clone(), Some(EventTimes::default()));
         }
         for name in &plan.disable {
             next.list(name, WorkerState::Disabled);

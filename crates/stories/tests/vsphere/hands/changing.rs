@@ -241,7 +241,9 @@ async fn a_vm_is_started_and_stopped_and_its_end_is_waited_for() {
     off.expect("it went off");
 
     let now = world.hands.server_time().await.expect("vCenter's time");
-    let history = world.hands.events(&vm).await.expect("a history");
+    let about = std::collections::BTreeMap::from([(vm.clone(), None)]);
+    let history = world.hands.histories(&about).await.expect("a history").remove(&vm).flatten();
+    let history = history.expect("all of it was read");
     let (started, off) = (history.started.expect("a start"), history.powered_off.expect("an end"));
     assert!(started <= off && off <= now, "{history:?}, now {now}");
 

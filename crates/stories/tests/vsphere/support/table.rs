@@ -192,7 +192,7 @@ pub(super) const TABLE: &[Row] = &[
     // History.
     Row {
         operation: "read events",
-        calls: &["events::events"],
+        calls: &["events::events", "events::latest_events"],
         shown: In(&["history::history_is_read_to_its_end_newest_first"]),
     },
     Row { operation: "read that a VM was renamed", calls: &[], shown: CannotBe("rename in history") },
@@ -288,7 +288,7 @@ pub(super) const TABLE: &[Row] = &[
             "hands::power::stop",
             "hands::power::is_off",
             "hands::power::wait_off",
-            "hands::history::events",
+            "hands::history::histories",
             "hands::server_time",
         ],
         shown: In(&[

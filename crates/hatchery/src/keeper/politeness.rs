@@ -1,0 +1,96 @@
+//! When CDS is asked for its workers before it is time: only if jobs wait for one of them to go or to register, and only
+//! if something has happened since that makes it likely.
+
+use jiff::{SignedDuration, Timestamp};
+use rookery_fleet::Power;
+use rookery_fleet::capacity::Shortage;
+
+use super::Keeper;
+use crate::plan::{Plan, Waiting, Why};
+
+/// So long after the end of an act the worker that it launched is expected to register.
+const REGISTERING: SignedDuration = SignedDuration::from_secs(30);
+
+/// What jobs wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Need {
+    /// That a worker goes, or that the list comes at all.
+    Places,
+    /// That workers register which were launched.
+    Registrations,
+}
+
+/// What has happened.
+#[derive(Debug, Clone, Copy, Default)]
+struct Happened {
+    /// The last list was asked for.
+    listed: Option<Timestamp>,
+    /// An own VM was last seen to have gone off.
+    went_off: Option<Timestamp>,
+    /// An act last ended.
+    act_ended: Option<Timestamp>,
+}
+
+impl Keeper {
+    pub(super) fn workers_are_due(&self, plan: &Plan) -> bool {
+        let Some(need) = plan.waiting.iter().filter_map(need).max() else { return false };
+        let wanted = self.crew.wanted();
+        let off =
+            self.state.view.owned(&wanted.name).filter(|(machine, _)| machine.power == Some(Power::Off));
+        let happened = Happened {
+            listed: self.state.listing.as_ref().map(|listing| listing.begun),
+            went_off: off.filter_map(|(machine, _)| self.observer.changed_at(&machine.id)).max(),
+            act_ended: self.state.act_ended,
+        };
+        is_due(need, happened, self.state.now)
+    }
+}
+
+fn need(waiting: &Waiting) -> Option<Need> {
+    let places = matches!(waiting.why, Why::Shortage(Shortage::Workers { .. }) | Why::WorkersUnknown);
+    if matches!(waiting.why, Why::Shortage(Shortage::Starting { .. }) | Why::SlowCds { .. }) {
+        Some(Need::Registrations)
+    } else {
+        places.then_some(Need::Places)
+    }
+}
+
+/// Before the first list there is nothing to be sooner than.
+fn is_due(need: Need, happened: Happened, now: Timestamp) -> bool {
+    let Happened { listed: Some(listed), went_off, act_ended } = happened else { return false };
+    let news = went_off.max(act_ended).is_some_and(|at| at >= listed);
+    let expected = act_ended.is_some_and(|at| now.duration_since(at) < REGISTERING);
+    news || (need == Need::Registrations && expected)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_are_asked_for_after_a_machine_went_off_or_an_act_ended_and_not_otherwise() {
+        let at = |second: i64| Timestamp::from_second(second).ok();
+        let now = Timestamp::from_second(1000).unwrap();
+        for (need, listed, went_off, act_ended, expected) in [
+            (Need::Places, None, None, None, false),
+            (Need::Places, None, Some(999), None, false),
+            (Need::Places, Some(995), None, None, false),
+            (Need::Places, Some(995), Some(994), Some(994), false),
+            (Need::Places, Some(995), Some(995), None, true),
+            (Need::Places, Some(995), None, Some(996), true),
+            // One that was launched a moment ago will register soon; one that was launched long ago is waited for.
+            (Need::Registrations, Some(995), None, Some(990), true),
+            (Need::Registrations, Some(995), None, Some(971), true),
+            (Need::Registrations, Some(995), None, Some(970), false),
+            (Need::Registrations, Some(995), None, None, false),
+            (Need::Registrations, Some(995), Some(996), Some(900), true),
+        ] {
+            let happened = Happened {
+                listed: listed.and_then(at),
+                went_off: went_off.and_then(at),
+                act_ended: act_ended.and_then(at),
+            };
+            assert_eq!(is_due(need, happened, now), expected, "{need:?} {happened:?}");
+        }
+    }
+}
