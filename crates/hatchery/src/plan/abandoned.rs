@@ -16,7 +16,8 @@ impl Pass<'_> {
     /// Finds workers of V2 jobs that are off and were never seen at work. Whether the job still waits for them is read before
     /// it is released, so one look at each is enough.
     pub(super) fn find_abandoned(&mut self) {
-        if !self.seen.view.complete {
+        // Old news release nothing.
+        if self.stop.is_some() {
             return;
         }
         let reads = self.seen.flights.iter().filter(|flight| matches!(flight.work, Work::Free { .. }));
@@ -32,6 +33,8 @@ impl Pass<'_> {
             && matches!(mark.job_id.parse(), Ok(JobId::V2(_)))
             && !self.seen.took_job.contains(&machine.name)
             && !self.seen.off_duty.contains(&machine.id)
+            // On account of what the inventory has not confirmed nothing is released.
+            && !self.seen.view.is_unsettled(&machine.id)
             && !serves_nobody(machine, mark)
             && !self.is_busy(machine)
     }

@@ -72,6 +72,15 @@ async fn change(stage: &Stage, job: &str, change: impl FnOnce(&mut Value)) {
     assert_eq!(loaded.status, 200, "{loaded:?}");
 }
 
+/// A worker of somebody else's has run the job.
+fn succeed(job: &mut Value) {
+    let now = job["history"].as_array().and_then(|history| history.last()).expect("a history")[0].clone();
+    job["status"] = json!("Success");
+    for status in ["Building", "Success"] {
+        job["history"].as_array_mut().expect("a list").push(json!([now, status]));
+    }
+}
+
 // The booking of another hatchery was released, and a job that was over ran again.
 #[tokio::test(start_paused = true)]
 async fn a_failed_start_gives_back_only_what_is_still_ours() {
@@ -96,13 +105,14 @@ async fn a_failed_start_gives_back_only_what_is_still_ours() {
         job["booking"]["until"] = json!("2031-12-31T00:00:00Z");
     })
     .await;
-    change(&stage, &taken, |job| job["status"] = json!("Building")).await;
-    change(&stage, &over, |job| job["status"] = json!("Success")).await;
+    for job in [&taken, &over] {
+        change(&stage, job, succeed).await;
+    }
     stage.until("a start has failed", async || lab.job(&ours).await.releases > 0).await;
     sleep(Duration::from_mins(2)).await;
     for (which, id, status) in [
         ("that another one has booked", &booked, Status::Waiting),
-        ("that somebody works on", &taken, Status::Building),
+        ("that somebody else has run", &taken, Status::Success),
         ("that is over", &over, Status::Success),
     ] {
         let job = lab.job(id).await;

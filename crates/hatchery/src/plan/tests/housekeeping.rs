@@ -412,6 +412,7 @@ fn the_job_of_a_worker_that_went_off_before_it_was_seen_at_work_is_looked_at_onc
     let doomed = |world: &mut World| world.doomed = BTreeMap::from([(id("w"), Doom::SpawnFailed)]);
     assert_eq!(found(off("w"), &doomed), []);
     assert_eq!(found(off("w"), &|world| world.view.complete = false), []);
+    assert_eq!(found(off("w"), &|world| world.listing = None), [], "old news release nothing");
     let busy = |world: &mut World| world.fly(flight("w", Work::Free { job: v2_job(2) }));
     assert_eq!(found(off("w"), &busy), [], "somebody is at work on it");
     let theirs = Machine {
