@@ -51,6 +51,7 @@ struct World {
     allowed_by_cds: Option<u32>,
     off_duty: BTreeSet<MachineId>,
     took_job: BTreeSet<String>,
+    load: Load,
     room_is_asked: bool,
     addresses_settled: bool,
     disks: Disks,
@@ -99,6 +100,7 @@ fn world(machines: impl IntoIterator<Item = Machine>) -> World {
         allowed_by_cds: None,
         off_duty: BTreeSet::new(),
         took_job: BTreeSet::new(),
+        load: Load::default(),
         room_is_asked: false,
         addresses_settled: true,
         disks: Disks::new(),
@@ -167,6 +169,7 @@ impl World {
             allowed_by_cds: self.allowed_by_cds,
             off_duty: &self.off_duty,
             took_job: &self.took_job,
+            load: &self.load,
             sweep_is_due: self.due,
             registration_is_due: self.due,
         };
