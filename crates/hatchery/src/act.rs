@@ -38,6 +38,7 @@ use crate::trouble::Troubles;
 use crate::wanted::Wanted;
 
 pub use delete::Deletion;
+pub(crate) use hold::START;
 pub use hold::{Attempt, Held};
 
 /// All that acts need. Clones share it.

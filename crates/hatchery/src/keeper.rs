@@ -32,7 +32,7 @@ use jiff::Timestamp;
 use rand::rngs::StdRng;
 use rookery_daemon::Supervisor;
 use rookery_fleet_vsphere::Observer;
-use rookery_vim_client::Inventory;
+use rookery_vim_client::{Governor, Inventory};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
 use tracing::{debug, warn};
@@ -70,6 +70,8 @@ pub struct Keeper {
     pub observer: Observer,
     /// Who acts.
     pub crew: Crew,
+    /// How much vCenter is asked to do at once.
+    pub governor: Governor,
     /// What is wanted; it is replaced when settings are read again.
     pub wanted: watch::Sender<Arc<Wanted>>,
     /// News.
@@ -142,6 +144,7 @@ impl Keeper {
         self.state.look(self.observer.view(now), now);
         self.state.keep_watch(&wanted.name);
         self.let_launch(wanted);
+        self.state.load = self.governor.load(&self.crew.hands.clone_site());
         for missing in self.state.find_demands(&wanted.rules) {
             self.read_model(missing);
         }

@@ -6,6 +6,7 @@
 
 mod abandoned;
 mod adopt;
+mod busy;
 mod company;
 mod register;
 mod spawn;
@@ -31,6 +32,7 @@ use rookery_fleet::reckoning::Reckoning;
 use rookery_fleet::sweep::{Doom, EventTimes, Grounds, JobRead, Stop, Sweep, stop_reason};
 use rookery_fleet::workers::Listing;
 use rookery_fleet::{Machine, MachineId, Power, Role, View};
+use rookery_vim_client::Load;
 
 use crate::flight::{Busy, Flights};
 use crate::settings::{Cleaning, Warm};
@@ -106,6 +108,8 @@ pub struct Observed<'o> {
     pub took_job: &'o BTreeSet<String>,
     /// How many workers may be starting at once, if CDS bears fewer than the settings allow.
     pub allowed_by_cds: Option<u32>,
+    /// What vCenter is asked to do already.
+    pub load: &'o Load,
     /// Whether the pool is being asked: what wants room waits for the answer.
     pub room_is_asked: bool,
     /// Whether clones from before our start have ended or shown their marks.

@@ -20,7 +20,7 @@ use rookery_fleet_vsphere::readiness::TimeOuts;
 use rookery_fleet_vsphere::{Hands, Journal, Observer, Site, SiteError, SiteNames};
 use rookery_vim::Limits;
 use rookery_vim_client::{
-    CallError, Ceilings, Client, Deadlines, Dial, Governor, Inventory, Machines, Options, Snapshot, Tasks,
+    CallError, Client, Deadlines, Dial, Governor, Inventory, Machines, Options, Snapshot, Tasks,
 };
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
@@ -435,7 +435,7 @@ impl Assembly {
         let site = Site::find(&self.client, &site_names(settings)).await?;
         let inventory = Inventory::start(self.client.clone(), site.datacenter.clone(), supervisor);
         let tasks = Tasks::start(self.client.clone(), supervisor);
-        let governor = Governor::new(Ceilings::default());
+        let governor = Governor::new(settings.vcenter.ceilings);
         let machines = Machines::new(self.client.clone(), tasks, governor.clone());
         let journal = Journal::default();
         let hands = Hands::new(self.client.clone(), machines, inventory.clone(), site, TimeOuts::default())
@@ -475,7 +475,7 @@ impl Assembly {
             troubles,
             clock: self.clock.clone(),
             metrics,
-            beside: self.beside(&inventory, governor, supervisor),
+            beside: self.beside(&inventory, governor.clone(), supervisor),
         };
         let keeper = Keeper {
             state: State::new(self.book.read()),
@@ -483,6 +483,7 @@ impl Assembly {
             inventory: inventory.clone(),
             observer: Observer::beside(inventory, journal),
             crew,
+            governor,
             wanted,
             inbox,
             wakes,

@@ -9,6 +9,7 @@
 mod hatchery {
     mod addresses;
     mod brake;
+    mod busy;
     mod capacity;
     mod cleaning;
     mod cli;

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-pub use queue::{Blocked, Ceilings, Order, Priority, Site, Waiting};
+pub use queue::{Blocked, Ceilings, Gate, Load, Order, Priority, Site, Waiting};
 use queue::{Queue, Ticket};
 
 /// Admits operations. Clones share the limits.
@@ -68,6 +68,11 @@ impl Governor {
         self.0.state().queue.waiting(Instant::now())
     }
 
+    /// What is before an order of demand that is for this site and joins now.
+    pub fn load(&self, site: &Site) -> Load {
+        self.0.state().queue.load(site)
+    }
+
     /// How many operations run.
     pub fn running(&self) -> usize {
         self.0.state().queue.running()
@@ -94,7 +99,7 @@ impl Drop for Permit {
     fn drop(&mut self) {
         {
             let mut state = self.shared.state();
-            state.queue.leave(self.ticket);
+            state.queue.leave(self.ticket, Instant::now());
             state.doors.remove(&self.ticket);
         }
         self.shared.admit_next();

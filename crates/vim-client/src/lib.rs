@@ -56,7 +56,7 @@ pub use datastore::{
 pub use endpoint::{Endpoint, InvalidEndpoint};
 pub use error::CallError;
 pub use events::{Event, EventFilter, LatestEvents, events, latest_events};
-pub use governor::{Blocked, Ceilings, Governor, Order, Permit, Priority, Site, Waiting};
+pub use governor::{Blocked, Ceilings, Gate, Governor, Load, Order, Permit, Priority, Site, Waiting};
 pub use guest::{GuestError, GuestFileError, GuestUser, Guests, Program, RouteError};
 pub use inventory::{
     Completeness, Config, Guest, Inventory, Nic, Snapshot, Vm, VmChange, WATCHED_PATHS, WaitError,

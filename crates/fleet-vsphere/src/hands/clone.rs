@@ -6,7 +6,7 @@ use rookery_fleet::flavor::Flavor;
 use rookery_fleet::overlay::Fact;
 use rookery_fleet::{Hardware, Machine, MachineId, Mark, Notes, Power, Role};
 use rookery_vim::{Fault, FaultKind, MoRef};
-use rookery_vim_client::{Change, CloneError, CloneOrder, DiskMove, FixedAddress, GuestSetup};
+use rookery_vim_client::{Change, CloneError, CloneOrder, DiskMove, FixedAddress, GuestSetup, Site};
 use tokio::time::Instant;
 
 use super::{CLONE, Hands, may_pass};
@@ -222,6 +222,12 @@ impl Hands {
             self.told(machine, Fact::Made(Box::new(wish.made(machine, power))));
         }
         made
+    }
+
+    /// Where clones make work, as far as it is known beforehand: in a cluster of datastores vCenter chooses one.
+    pub fn clone_site(&self) -> Site {
+        let datastore = self.site.datastore.clone().filter(|datastore| datastore.kind() == "Datastore");
+        Site { host: None, datastore }
     }
 
     fn order(&self, wish: &CloneWish) -> CloneOrder {

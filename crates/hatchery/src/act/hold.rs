@@ -16,7 +16,7 @@ use super::{Crew, Ending, Failure};
 use crate::model::{Guest, Runs};
 
 /// How long a start may take in all. CDS gives a V2 job to somebody else after ten minutes.
-pub(super) const START: Duration = Duration::from_secs(9 * 60 + 30);
+pub(crate) const START: Duration = Duration::from_secs(9 * 60 + 30);
 /// A V1 booking must outlast the start, or the job is offered again while its worker boots.
 const BOOKING: Duration = Duration::from_secs(11 * 60);
 

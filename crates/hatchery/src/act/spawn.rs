@@ -26,9 +26,8 @@ use rookery_vim_client::GuestUser;
 use tokio::time::{Instant, timeout_at};
 use tracing::{error, info, warn};
 
-use super::hold::START;
 use super::launching::For;
-use super::{Crew, Ending, Failure, Held, Unfinished, fixed};
+use super::{Crew, Ending, Failure, Held, START, Unfinished, fixed};
 use crate::flight::FlightId;
 use crate::metrics::{Stage, Way};
 use crate::model::Runs;

@@ -11,6 +11,7 @@ use rookery_fleet::sweep::Doom;
 use rookery_fleet::workers::{Listing, WorkerState};
 use rookery_fleet::{Machine, MachineId, Power};
 use rookery_fleet_vsphere::hands::CloneTasks;
+use rookery_vim_client::Load;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
@@ -150,9 +151,9 @@ impl Keeper {
         self.state.avoid(Some(useless), now, AVOIDED);
         let observer = &self.observer;
         let changed_at = |id: &_| observer.changed_at(id);
-        // The job is held: what the pool said last has to do, and CDS is asked to bear it at the launch.
-        let seen =
-            Observed { room_is_asked: false, allowed_by_cds: None, ..self.state.observed(&changed_at) };
+        // The job is held: what the pool said last has to do, CDS is asked to bear it at the launch, and it queues anywhere.
+        let (room_is_asked, allowed_by_cds, load) = (false, None, &Load::default());
+        let seen = Observed { room_is_asked, allowed_by_cds, load, ..self.state.observed(&changed_at) };
         let placed = place_again(&seen, &wanted.desired(), &mut self.random, spawn);
         let next = match &placed {
             Ok(placed) => Flight::of_spawn(placed),

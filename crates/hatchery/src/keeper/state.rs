@@ -16,7 +16,7 @@ use rookery_fleet::reckoning::Reckoning;
 use rookery_fleet::sweep::{self, Doom, EventTimes, Stop};
 use rookery_fleet::workers::Listing;
 use rookery_fleet::{MachineId, View};
-use rookery_vim_client::PoolCapacity;
+use rookery_vim_client::{Load, PoolCapacity};
 
 use super::clocks::Clocks;
 use super::doubts::Doubts;
@@ -110,6 +110,8 @@ pub struct State {
     /// Until when nothing new is started because vCenter had no room, and how often that was so in a row.
     pub(super) full_until: Option<Timestamp>,
     pub(super) full_times: u32,
+    /// What vCenter is asked to do already.
+    pub(super) load: Load,
     /// How large the disks of own machines are, as far as they were read.
     pub disks: Arc<Disks>,
     pub(super) addresses_settled: bool,
@@ -314,6 +316,7 @@ impl State {
             allowed_by_cds: self.allowed_by_cds,
             off_duty: &self.off_duty,
             took_job: &self.took_job,
+            load: &self.load,
             room_is_asked: self.needs_room(),
             addresses_settled: self.addresses_settled,
             disks: &self.disks,

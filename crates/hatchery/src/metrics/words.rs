@@ -67,12 +67,13 @@ pub(super) const LEAKS: [&str; 7] = [
 ];
 
 /// Why a job waits.
-pub(super) const WAITING: [&str; 33] = [
+pub(super) const WAITING: [&str; 34] = [
     "capacity",
     "slow_cds",
     "address",
     "template",
     "back-off",
+    "vcenter_busy",
     "served",
     "model",
     "unknown",

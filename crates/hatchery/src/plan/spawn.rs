@@ -184,6 +184,7 @@ impl<'p> Pass<'p> {
         let (limits, flavors) = (self.want.limits, self.want.flavors);
         admit(&self.ledger, limits, self.seen.room, &footprint, flavor.as_ref(), flavors)
             .map_err(Why::Shortage)?;
+        self.begins_in_time()?;
         let path = match warm {
             Some((machine, fit)) => {
                 let resize = match fit {

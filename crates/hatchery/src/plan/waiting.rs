@@ -102,6 +102,11 @@ pub enum Why {
         /// Why.
         reason: String,
     },
+    /// vCenter has so much to do that its clone or start would not begin in time.
+    Busy {
+        /// How many orders are before it.
+        ahead: usize,
+    },
     /// vCenter is being asked how much room there is.
     RoomIsAsked,
     /// A machine of this job is there already.
@@ -133,6 +138,7 @@ impl Why {
             | Self::TemplateOfAnotherHatchery { .. }
             | Self::InTheWay { .. } => "template",
             Self::BackOff { .. } => "back-off",
+            Self::Busy { .. } => "vcenter_busy",
             Self::Served { .. } => "served",
             Self::Unusable { .. } => "model",
             Self::InventoryIncomplete | Self::WorkersUnknown | Self::RoomIsAsked => "unknown",
@@ -159,6 +165,7 @@ impl Why {
             | Self::TemplateBeingMade { .. }
             | Self::InTheWay { owner: Some(_), .. }
             | Self::BackOff { .. }
+            | Self::Busy { .. }
             | Self::RoomIsAsked
             | Self::Served { .. }
             | Self::InventoryIncomplete
@@ -216,6 +223,7 @@ impl fmt::Display for Why {
                 write!(f, "the template {template:?} failed lately and is tried again at {until:.0}")
             }
             Self::Unusable { model, reason } => write!(f, "the model {model:?} cannot be used: {reason}"),
+            Self::Busy { ahead } => write!(f, "vCenter is busy: {ahead} before this one"),
             Self::RoomIsAsked => f.write_str("vCenter is being asked how much room there is"),
             Self::Served { machine } => write!(f, "the machine {machine:?} is there for it already"),
             Self::InventoryIncomplete => f.write_str("vCenter has not shown all its machines yet"),

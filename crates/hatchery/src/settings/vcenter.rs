@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use rookery_vim_client::{DiskMove, Endpoint, Thumbprint, Trust};
+use rookery_vim_client::{Ceilings, DiskMove, Endpoint, Thumbprint, Trust};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::common::{UNENCRYPTED, required_secret};
@@ -48,6 +48,8 @@ pub struct VCenter {
     pub card_class: Option<String>,
     /// How the disks of a clone come about.
     pub disk_move: DiskMove,
+    /// How much it is asked to do at once.
+    pub ceilings: Ceilings,
 }
 
 pub(super) fn vcenter(section: &mut Section<'_, '_>) -> Option<VCenter> {
@@ -63,6 +65,7 @@ pub(super) fn vcenter(section: &mut Section<'_, '_>) -> Option<VCenter> {
     let network = section.text("networkString");
     let resource_pool = section.text("resourcePool");
     let folder = section.text("folder");
+    let ceilings = ceilings(section);
     let card_name = section.text("cardName").unwrap_or_else(|| "e1000".to_owned());
     Some(VCenter {
         endpoint: endpoint?,
@@ -78,7 +81,21 @@ pub(super) fn vcenter(section: &mut Section<'_, '_>) -> Option<VCenter> {
         card_name,
         card_class,
         disk_move,
+        ceilings,
     })
+}
+
+fn ceilings(section: &mut Section<'_, '_>) -> Ceilings {
+    let Ceilings { total, per_host, per_datastore } = Ceilings::default();
+    let mut most = |name: &str, default: usize| {
+        let default = u32::try_from(default).unwrap_or(u32::MAX);
+        usize::try_from(section.natural_or(name, default)).unwrap_or(usize::MAX)
+    };
+    Ceilings {
+        total: most("maxOperations", total),
+        per_host: most("maxOperationsPerHost", per_host),
+        per_datastore: most("maxOperationsPerDatastore", per_datastore),
+    }
 }
 
 fn endpoint(section: &mut Section<'_, '_>, address: &str) -> Option<Endpoint> {

@@ -1,6 +1,6 @@
 //! Who may run now. Pure: the moment is an argument.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use rookery_vim::MoRef;
@@ -8,6 +8,10 @@ use tokio::time::Instant;
 
 /// After this long in the queue an order goes with the next higher priority: nobody waits for ever.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// So many permits go to others while housekeeping waits; the next one goes to the housekeeping that waits longest.
+const OTHERS_FIRST: usize = 3;
+/// How many durations are remembered.
+const MEASURED: usize = 20;
 
 /// How much may run at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +69,8 @@ pub struct Order {
     pub priority: Priority,
     /// Where it makes work.
     pub site: Site,
+    /// Whether it tells how long what takes long takes: how long a queue takes is reckoned from such.
+    pub measured: bool,
 }
 
 /// An order that waits.
@@ -91,6 +97,26 @@ pub enum Blocked {
     Nothing,
 }
 
+/// What is before an order that somebody would join the queue with now.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Load {
+    /// Each ceiling that the order would have to keep to, and who is before it there.
+    pub gates: Vec<Gate>,
+    /// The median of the last durations of what was measured; none if nothing was yet.
+    pub median: Option<Duration>,
+}
+
+/// One ceiling, and who is before an order there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gate {
+    /// How much may run at once.
+    pub ceiling: usize,
+    /// Orders of demand, running or waiting.
+    pub demand: usize,
+    /// Other orders that run.
+    pub others: usize,
+}
+
 /// A place in the queue, then the right to run. Never used twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Ticket(u64);
@@ -100,8 +126,12 @@ pub(super) struct Ticket(u64);
 pub(super) struct Queue {
     ceilings: Ceilings,
     waiting: BTreeMap<Ticket, (Order, Instant)>,
-    running: BTreeMap<Ticket, Site>,
+    running: BTreeMap<Ticket, (Order, Instant)>,
     next: u64,
+    /// How many permits others got while housekeeping waited.
+    others: usize,
+    /// How long the last ones ran that are measured, newest last.
+    durations: VecDeque<Duration>,
 }
 
 impl Queue {
@@ -112,7 +142,14 @@ impl Queue {
             per_host: ceilings.per_host.max(1),
             per_datastore: ceilings.per_datastore.max(1),
         };
-        Self { ceilings, waiting: BTreeMap::new(), running: BTreeMap::new(), next: 0 }
+        Self {
+            ceilings,
+            waiting: BTreeMap::new(),
+            running: BTreeMap::new(),
+            next: 0,
+            others: 0,
+            durations: VecDeque::with_capacity(MEASURED),
+        }
     }
 
     /// Takes a place at the end.
@@ -124,28 +161,69 @@ impl Queue {
     }
 
     /// Ends an operation, or gives up waiting for it.
-    pub(super) fn leave(&mut self, ticket: Ticket) {
+    pub(super) fn leave(&mut self, ticket: Ticket, now: Instant) {
         self.waiting.remove(&ticket);
-        self.running.remove(&ticket);
+        if let Some((order, since)) = self.running.remove(&ticket)
+            && order.measured
+        {
+            if self.durations.len() == MEASURED {
+                self.durations.pop_front();
+            }
+            self.durations.push_back(now.saturating_duration_since(since));
+        }
     }
 
     /// Lets everybody run who may. An order whose host or datastore is busy does not hold up those behind it.
     pub(super) fn admit(&mut self, now: Instant) -> Vec<Ticket> {
         let mut admitted = Vec::new();
-        for ticket in self.turns(now) {
-            let Some((order, _)) = self.waiting.get(&ticket) else { continue };
-            match self.blocked(&order.site) {
-                Blocked::Total => break,
-                Blocked::Host(_) | Blocked::Datastore(_) => {}
-                Blocked::Nothing => {
-                    let site = order.site.clone();
-                    self.waiting.remove(&ticket);
-                    self.running.insert(ticket, site);
-                    admitted.push(ticket);
-                }
-            }
+        while let Some(ticket) = self.next_turn(now) {
+            let Some((order, _)) = self.waiting.remove(&ticket) else { continue };
+            let tidies = |order: &Order| order.priority == Priority::Housekeeping;
+            let kept_waiting = self.waiting.values().any(|(order, _)| tidies(order));
+            self.others = if tidies(&order) || !kept_waiting { 0 } else { self.others + 1 };
+            self.running.insert(ticket, (order, now));
+            admitted.push(ticket);
         }
         admitted
+    }
+
+    /// Who is let in next, if anybody can be.
+    fn next_turn(&self, now: Instant) -> Option<Ticket> {
+        let tidies = |ticket: &Ticket| {
+            self.waiting.get(ticket).is_some_and(|(order, _)| order.priority == Priority::Housekeeping)
+        };
+        let can_run = |ticket: &Ticket| {
+            self.waiting.get(ticket).is_some_and(|(order, _)| self.blocked(&order.site) == Blocked::Nothing)
+        };
+        // Tickets are in the order of arrival.
+        let mut tidying = self.waiting.keys().copied().filter(tidies).filter(can_run);
+        let due = if self.others >= OTHERS_FIRST { tidying.next() } else { None };
+        due.or_else(|| self.turns(now).into_iter().find(can_run))
+    }
+
+    /// What is before an order of demand that is for this site and joins now.
+    pub(super) fn load(&self, site: &Site) -> Load {
+        let gate = |ceiling: usize, counts: &dyn Fn(&Site) -> bool| {
+            let here = |order: &Order| counts(&order.site);
+            let is_demand = |order: &Order| order.priority == Priority::Demand;
+            let running = || self.running.values().map(|(order, _)| order).filter(|order| here(order));
+            let waiting = self.waiting.values().map(|(order, _)| order).filter(|order| here(order));
+            let demand = running().chain(waiting).filter(|order| is_demand(order)).count();
+            Gate { ceiling, demand, others: running().filter(|order| !is_demand(order)).count() }
+        };
+        let mut gates = vec![gate(self.ceilings.total, &|_| true)];
+        let host = site.host.as_ref();
+        gates.extend(host.map(|host| gate(self.ceilings.per_host, &|site| site.host.as_ref() == Some(host))));
+        gates.extend(site.datastore.as_ref().map(|datastore| {
+            gate(self.ceilings.per_datastore, &|site| site.datastore.as_ref() == Some(datastore))
+        }));
+        Load { gates, median: self.median() }
+    }
+
+    fn median(&self) -> Option<Duration> {
+        let mut sorted: Vec<Duration> = self.durations.iter().copied().collect();
+        sorted.sort_unstable();
+        sorted.get(sorted.len() / 2).copied()
     }
 
     pub(super) fn waiting(&self, now: Instant) -> Vec<Waiting> {
@@ -179,7 +257,7 @@ impl Queue {
         }
         let busy = |here: fn(&Site) -> Option<&MoRef>, limit| {
             let wanted = here(site)?;
-            (self.running.values().filter(|p| here(p) == Some(wanted)).count() >= limit)
+            (self.running.values().filter(|(order, _)| here(&order.site) == Some(wanted)).count() >= limit)
                 .then(|| wanted.clone())
         };
         if let Some(host) = busy(|p| p.host.as_ref(), self.ceilings.per_host) {

@@ -11,7 +11,8 @@ fn host(number: usize) -> MoRef {
 }
 
 fn order(what: &str, priority: Priority, on_host: Option<usize>) -> Order {
-    Order { what: what.to_owned(), priority, site: Site { host: on_host.map(host), datastore: None } }
+    let site = Site { host: on_host.map(host), datastore: None };
+    Order { what: what.to_owned(), priority, site, measured: true }
 }
 
 fn named(waiting: &[Waiting]) -> Vec<&str> {
@@ -99,6 +100,114 @@ async fn housekeeping_is_not_put_off_for_ever() {
     drop(young.await);
 }
 
+// Deletions waited behind a backlog of jobs until they had grown old, one by one.
+#[test]
+fn every_fourth_permit_goes_to_the_housekeeping_that_waits_longest() {
+    let now = Instant::now();
+    let mut queue = Queue::new(Ceilings { total: 1, ..Ceilings::default() });
+    let names = ["tidy 1", "job 1", "job 2", "tidy 2", "job 3", "job 4", "stock", "job 5", "job 6", "tidy 3"];
+    let mut tickets = BTreeMap::new();
+    for name in names {
+        let priority = match &name[..3] {
+            "job" => Priority::Demand,
+            "sto" => Priority::Stock,
+            _ => Priority::Housekeeping,
+        };
+        tickets.insert(queue.join(order(name, priority, None), now), name);
+    }
+    let mut turns = Vec::new();
+    while let Some(ticket) = queue.admit(now).first().copied() {
+        turns.push(tickets[&ticket]);
+        queue.leave(ticket, now);
+    }
+    let expected =
+        ["job 1", "job 2", "job 3", "tidy 1", "job 4", "job 5", "job 6", "tidy 2", "stock", "tidy 3"];
+    assert_eq!(turns, expected);
+}
+
+#[test]
+fn housekeeping_for_a_busy_host_lets_others_pass() {
+    let now = Instant::now();
+    let mut queue = Queue::new(Ceilings { total: 2, per_host: 1, per_datastore: 1 });
+    queue.join(order("busy", Priority::Housekeeping, Some(1)), now);
+    assert_eq!(queue.admit(now).len(), 1);
+    let tidy = queue.join(order("tidy", Priority::Housekeeping, Some(1)), now);
+    for _ in 0..5 {
+        let job = queue.join(order("job", Priority::Demand, None), now);
+        assert_eq!(queue.admit(now), [job]);
+        queue.leave(job, now);
+    }
+    assert_eq!(queue.waiting(now).len(), 1, "{tidy:?}");
+}
+
+#[test]
+fn the_load_before_an_order_is_counted_by_each_ceiling_that_it_has_to_keep_to() {
+    let now = Instant::now();
+    let mut queue = Queue::new(Ceilings { total: 3, per_host: 9, per_datastore: 2 });
+    let on = |datastore: Option<&str>| Site {
+        host: None,
+        datastore: datastore.map(|datastore| MoRef::new("Datastore", datastore)),
+    };
+    let clone = |priority, datastore| Order {
+        what: "clone".to_owned(),
+        priority,
+        site: on(datastore),
+        measured: true,
+    };
+    for (priority, datastore) in [
+        (Priority::Demand, Some("a")),
+        (Priority::Housekeeping, Some("a")),
+        (Priority::Demand, Some("b")),
+        (Priority::Demand, Some("a")),
+        (Priority::Housekeeping, None),
+    ] {
+        queue.join(clone(priority, datastore), now);
+    }
+    // Jobs first: two of them, and then one that tidies, since the third job's datastore would be full.
+    assert_eq!(queue.admit(now).len(), 3);
+    let gate = |ceiling, demand, others| Gate { ceiling, demand, others };
+    assert_eq!(queue.load(&on(None)).gates, [gate(3, 3, 0)]);
+    assert_eq!(queue.load(&on(Some("a"))).gates, [gate(3, 3, 0), gate(2, 2, 0)]);
+    assert_eq!(queue.load(&on(Some("c"))).gates, [gate(3, 3, 0), gate(2, 0, 0)]);
+}
+
+#[test]
+fn the_median_is_that_of_the_last_twenty_that_are_measured() {
+    let begun = Instant::now();
+    let mut queue = Queue::new(Ceilings::default());
+    let mut ran = |seconds: u64, measured: bool| {
+        let order = Order { measured, ..order("clone", Priority::Demand, None) };
+        let ticket = queue.join(order, begun);
+        queue.admit(begun);
+        queue.leave(ticket, begun + Duration::from_secs(seconds));
+        queue.load(&Site::default()).median
+    };
+    assert_eq!(ran(5, false), None);
+    assert_eq!(ran(60, true), Some(Duration::from_secs(60)));
+    assert_eq!(ran(5, false), Some(Duration::from_secs(60)));
+    ran(20, true);
+    assert_eq!(ran(30, true), Some(Duration::from_secs(30)));
+    for _ in 0..20 {
+        ran(300, true);
+    }
+    assert_eq!(ran(1, true), Some(Duration::from_mins(5)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_never_ran_is_not_measured() {
+    let governor = Governor::new(Ceilings { total: 1, ..Ceilings::default() });
+    let running = governor.admit(order("running", Priority::Demand, None)).await;
+    {
+        let impatient = governor.admit(order("impatient", Priority::Demand, None));
+        tokio::pin!(impatient);
+        assert!(futures_util::poll!(impatient.as_mut()).is_pending());
+        tokio::time::sleep(Duration::from_secs(7)).await;
+    }
+    assert_eq!(governor.load(&Site::default()).median, None);
+    drop(running);
+    assert_eq!(governor.load(&Site::default()).median, Some(Duration::from_secs(7)));
+}
+
 proptest! {
     /// Whatever comes and goes in whatever order: no limit is passed, nobody is forgotten, and the queue runs dry.
     #[test]
@@ -121,7 +230,7 @@ proptest! {
                 host: (on_host > 0).then(|| host(on_host)),
                 datastore: (on_datastore > 0).then(|| MoRef::new("Datastore", &on_datastore.to_string())),
             };
-            sites.insert(queue.join(Order { what: String::new(), priority, site: site.clone() }, now), site);
+            sites.insert(queue.join(Order { what: String::new(), priority, site: site.clone(), measured: true }, now), site);
         }
         let mut leavings = leavings.into_iter();
         loop {
@@ -139,7 +248,7 @@ proptest! {
                 break;
             }
             let at = leavings.next().map_or(0, |index| index.index(running.len()));
-            queue.leave(running.swap_remove(at));
+            queue.leave(running.swap_remove(at), now);
         }
         prop_assert_eq!(served, count);
         prop_assert!(queue.waiting(now).is_empty());

@@ -1,6 +1,7 @@
 //! Which jobs get a worker, how, and why the others wait.
 
 use rookery_fleet::capacity::Shortage;
+use rookery_vim_client::Gate;
 
 use super::*;
 use crate::demand::Refusal;
@@ -450,4 +451,24 @@ fn another_place_is_found_by_the_same_rules() {
     assert_eq!(again(&|world| world.listing = None), Err(Why::WorkersUnknown));
     let full = Why::Shortage(Shortage::Workers { used: 0, max: 0 });
     assert_eq!(again(&|world| world.limits.workers = Some(0)), Err(full));
+}
+
+// Sixty jobs were taken for six places on a datastore; most of them were given back after ten minutes.
+#[test]
+fn a_job_waits_while_vcenter_is_busy() {
+    let gate = |ceiling, demand| Gate { ceiling, demand, others: 0 };
+    let median = Some(std::time::Duration::from_mins(5));
+    let with = |demand: usize| {
+        world([]).with(|world| {
+            world.demands = vec![super::demand(1), super::demand(2), super::demand(3)];
+            world.load = Load { gates: vec![gate(32, demand), gate(6, demand)], median };
+        })
+    };
+    assert_eq!(with(3).why(), None);
+    assert_eq!(with(6).why(), Some(Why::Busy { ahead: 6 }));
+    // Those of one pass count for each other.
+    let plan = with(4).plan();
+    assert_eq!((plan.spawns.len(), plan.waiting.len()), (2, 1));
+    assert_eq!(plan.waiting[0].why.to_string(), "vCenter is busy: 6 before this one");
+    assert_eq!(plan.waiting[0].why.as_str(), "vcenter_busy");
 }

@@ -67,6 +67,18 @@ pub(super) const KEYS: &[Key] = &[
             })
         },
     ),
+    key("maxOperations", "32", "heavy operations, such as clones, that vCenter is asked for at once", |s| {
+        open(s.vcenter.ceilings.total)
+    }),
+    key("maxOperationsPerHost", "6", "how many of them on one host, where it is known beforehand", |s| {
+        open(s.vcenter.ceilings.per_host)
+    }),
+    key(
+        "maxOperationsPerDatastore",
+        "6",
+        "how many of them on one datastore, where it is known beforehand",
+        |s| open(s.vcenter.ceilings.per_datastore),
+    ),
     key(
         "iprange",
         "",

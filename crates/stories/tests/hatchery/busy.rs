@@ -1,0 +1,52 @@
+//! A vCenter that is asked for more than it can do at once: jobs wait in the queue of CDS, not in ours.
+
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use rookery_cds_sim::{NewJob, SigningKey, Status};
+use rookery_stories::{Lab, LabOptions, Stage, Wire};
+use rookery_vim_sim::{Change, Control, Durations, Span};
+use tokio::time::sleep;
+
+use super::witness::clones_run;
+
+const JOBS: usize = 12;
+
+// All were taken at once; the last ones spent their time in a queue, were given back, and tried again.
+#[tokio::test(start_paused = true)]
+async fn a_job_is_taken_only_when_its_clone_can_begin_in_time() {
+    let options = LabOptions {
+        settings: "maxOperations = 2\n".to_owned(),
+        tables: "[commonConfiguration.provision]\nmaxWorker = 40\nmaxConcurrentProvisioning = 40\n"
+            .to_owned(),
+        ..LabOptions::default()
+    };
+    let stage = Stage::set(options, SigningKey::generate().expect("a key"));
+    let clone = Span::Constant(SignedDuration::from_mins(4));
+    let change = Change { durations: Some(Durations { clone, ..Durations::default() }), ..Change::default() };
+    stage.lab.vcenter.control(Control::Set(Box::new(change))).await.expect("the vCenter runs");
+    let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
+    let mut jobs = Vec::new();
+    for _ in 0..JOBS {
+        jobs.push(stage.lab.enqueue(NewJob::v2("true", Lab::DEBIAN, "default")).await);
+    }
+    // Nothing was measured yet: two run, and as many wait.
+    sleep(Duration::from_secs(60)).await;
+    {
+        let report = scene.hatchery.board.report.borrow();
+        let why = report.waiting.values().map(|line| (line.reason, line.why.as_str()));
+        let busy = why.filter(|why| *why == ("vcenter_busy", "vCenter is busy: 4 before this one"));
+        assert_eq!((report.spawning, busy.count()), (4, JOBS - 4), "{:?}", report.waiting);
+    }
+    let text = scene.hatchery.board.metrics_text();
+    let sample = format!("rookery_hatchery_jobs_waiting{{reason=\"vcenter_busy\"}} {}", JOBS - 4);
+    assert!(text.contains(&sample), "{text}");
+    assert_eq!(clones_run(&stage.lab).await, 2);
+    stage.all_jobs_end().await;
+    for job in jobs {
+        let job = stage.lab.job(&job).await;
+        assert_eq!((job.status, job.attempts.len()), (Status::Success, 1), "{job:#?}");
+    }
+    scene.stop().await;
+    stage.lab.close().await;
+}
