@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use rookery_cds_sim::SigningKey;
 use rookery_stories::{Lab, LabOptions, Stage, Wire};
-use rookery_vim_sim::{Change, Control, Durations, GuestTimes, Span};
+use rookery_vim_sim::{Change, Control, Durations, GuestTimes, Settings, Span};
 use tokio::time::sleep;
 
 const JOBS_A_MINUTE: usize = 20;
@@ -17,7 +17,10 @@ const MOST_DEAD: usize = (3 + 1) * JOBS_A_MINUTE + 10;
 // Ten machines went in a minute, and twenty came: their addresses were gone in half an hour.
 #[tokio::test(start_paused = true)]
 async fn two_hours_of_twenty_jobs_a_minute_leave_no_more_dead_machines_than_the_grace_period_explains() {
-    let stage = Stage::set(LabOptions::default(), SigningKey::generate().expect("a key"));
+    let options = LabOptions::default();
+    // Each look at the vCenter takes its whole history along.
+    let vcenter = Settings { events: 500, ..options.vcenter.clone() };
+    let stage = Stage::set(LabOptions { vcenter, ..options }, SigningKey::generate().expect("a key"));
     // Workers come and go fast enough for ten at once, as many as there are without settings.
     let change = Change {
         durations: Some(Durations {
