@@ -67,7 +67,7 @@ const fn useful(on: On, privilege: &'static str, purpose: &'static str) -> Need 
 
 /// All of them. `docs/cli.md` shows the same list.
 pub const NEEDS: &[Need] = &[
-    useful(On::Root, "Sessions.TerminateSession", "one hatchery of a name, and `hatchery run --standby`"),
+    useful(On::Root, "Sessions.TerminateSession", "one hatchery of a name, and another one that stands by"),
     needed(On::Datacenter, "System.View", "seeing anything at all"),
     needed(On::Datacenter, "System.Read", "reading what VMs are like"),
     useful(On::Datacenter, "InventoryService.Tagging.CreateCategory", "making categories of tags"),
