@@ -186,7 +186,7 @@ pub async fn start(parts: Parts, supervisor: &Supervisor) -> Result<Running, Sta
         let won = election.win(policy, &stop).await?;
         if won == Won::Elected {
             let kept = election.keep(Arc::clone(&lost), over.clone(), stop.clone());
-            supervisor.spawn("election", kept);
+            supervisor.spawn_essential("election", kept);
         }
         tokio::select! {
             biased;

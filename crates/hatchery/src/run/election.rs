@@ -204,7 +204,8 @@ impl Election {
             error!(why = %why, "this hatchery does not lead any more");
             lost.set(why).ok();
             over.cancel();
-            return;
+            // A task that ends by itself is one that has broken.
+            return stop.cancelled().await;
         }
     }
 

@@ -493,7 +493,7 @@ async fn what_cds_does_not_answer_is_shown_and_logged_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_daemon_that_was_killed_starts_again_at_once() {
+async fn a_daemon_that_was_killed_starts_again() {
     let lab = Lab::start(LabOptions::default()).await;
     let desk = Desk::of(&lab);
     let killed = desk.started().await;
