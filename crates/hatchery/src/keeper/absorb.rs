@@ -65,18 +65,7 @@ impl Keeper {
                 state.fetched_at.insert(model.clone(), now);
                 state.fetched.insert(model, *read);
             }
-            // Somebody set our clock since: what was asked before then is not believed.
-            Message::Workers { begun, .. } if !state.clocks.counts(begun) => self.wakes.workers(),
-            Message::Workers { begun, v1, v2 } => {
-                let (cds_now, limit) = (self.crew.cds.now(), self.wanted.borrow().limits.starting);
-                for workers in [&v1, &v2] {
-                    state.note_registrations(workers, cds_now, limit);
-                }
-                state.v1_workers = v1.iter().map(|worker| worker.name.clone()).collect();
-                state.absorb_workers(begun, v1.into_iter().chain(v2).collect());
-                let known = &state.workers;
-                state.missed.retain(|name| known.iter().any(|worker| worker.name == *name));
-            }
+            Message::Workers { begun, v1, v2 } => self.absorb_lists(begun, v1, v2),
             Message::Models(models) => {
                 state.short_models = short_models(&models);
                 state.models = Some(models);
@@ -164,6 +153,22 @@ impl Keeper {
 }
 
 impl Keeper {
+    /// Takes in all workers that CDS knows. What was asked before somebody set our clock is not believed.
+    fn absorb_lists(&mut self, begun: Timestamp, v1: Vec<Worker>, v2: Vec<Worker>) {
+        let state = &mut self.state;
+        if !state.clocks.counts(begun) {
+            return self.wakes.workers();
+        }
+        let (cds_now, limit) = (self.crew.cds.now(), self.wanted.borrow().limits.starting);
+        for workers in [&v1, &v2] {
+            state.note_registrations(workers, cds_now, limit);
+        }
+        state.v1_workers = v1.iter().map(|worker| worker.name.clone()).collect();
+        state.absorb_workers(begun, v1.into_iter().chain(v2).collect());
+        let known = &state.workers;
+        state.missed.retain(|name| known.iter().any(|worker| worker.name == *name));
+    }
+
     /// Takes in what vCenter's clock shows.
     fn read_clock(&mut self, reading: &Reading) {
         let state = &mut self.state;

@@ -14,6 +14,9 @@ use crate::plan::Plan;
 /// How long CDS is left alone after a job could not be read.
 const PAUSE: Duration = Duration::from_secs(10);
 
+/// How many jobs are read at once; the others are read with the next passes.
+const AT_ONCE: usize = 8;
+
 /// What was read of the jobs of machines.
 #[derive(Debug, Default)]
 pub(super) struct JobReads {
@@ -58,6 +61,9 @@ impl Keeper {
             let reads = &mut self.state.job_reads;
             let Some(machine) = self.state.view.machines.get(id) else { continue };
             let Some(mark) = machine.mark() else { continue };
+            if reads.asking.len() >= AT_ONCE {
+                break;
+            }
             if reads.ask_after.contains_key(id) || !reads.asking.insert(id.clone()) {
                 continue;
             }

@@ -49,11 +49,7 @@ impl Pass<'_> {
     pub(super) fn keep_warm(&mut self) {
         let pools = &self.want.warm.pools;
         let wishes: Vec<Wish> = pools.iter().map(|pool| self.wish(pool)).collect();
-        // Warm machines that the view has lost may be there: they are not replaced.
-        let missed: Vec<Making> =
-            self.seen.brake.missed().filter_map(|machine| missed(machine, self.want.owner)).collect();
-        let pool_size = self.want.warm.concurrency.map(|size| (size as usize).saturating_add(missed.len()));
-        let making: Vec<Making> = self.seen.flights.iter().filter_map(making).chain(missed).collect();
+        let (making, pool_size) = self.making();
         let addresses = if self.want.networks.is_empty() {
             Addresses::Dhcp
         } else if self.seen.addresses_settled {
@@ -132,6 +128,16 @@ impl Pass<'_> {
                 });
             }
         }
+    }
+
+    /// What is being made, and how much may be at once. Warm machines that the view has lost may be there: they count as if
+    /// they were being made, so that they are not replaced, and take no place.
+    fn making(&self) -> (Vec<Making>, Option<usize>) {
+        let missed = self.seen.brake.missed().filter_map(|machine| missed(machine, self.want.owner));
+        let missed: Vec<Making> = missed.collect();
+        let pool_size = self.want.warm.concurrency.map(|size| (size as usize).saturating_add(missed.len()));
+        let making = self.seen.flights.iter().filter_map(making).chain(missed).collect();
+        (making, pool_size)
     }
 
     fn resting(&self) -> std::collections::BTreeMap<(Line, String), jiff::Timestamp> {

@@ -43,8 +43,7 @@ fn lines(waiting: &[Waiting]) -> String {
     if waiting.is_empty() {
         return "nothing waits to be confirmed".to_owned();
     }
-    let rows =
-        waiting.iter().map(|one| [one.subject.as_str(), &one.name, &one.why].map(|text| printable(text)));
+    let rows = waiting.iter().map(|one| [one.subject.as_str(), &one.name, &one.why].map(printable));
     table(["WHAT", "NAME", "WHY"], rows)
 }
 

@@ -151,7 +151,9 @@ fn workers_wait_with_machines_if_they_are_unusually_many_together() {
         machine
     };
     let mut world = world([expired(0), expired(1)]);
-    ["w0", "w1", "lost"].iter().for_each(|name| world.list(name, WorkerState::Alive));
+    for name in ["w0", "w1", "lost"] {
+        world.list(name, WorkerState::Alive);
+    }
     world.suspects = world.plan().suspects;
     world.listing.as_mut().expect("a listing").begun = at("12:00:00");
     let plan = world.plan();
