@@ -12,7 +12,6 @@ use rookery_fleet::workers::{Listing, WorkerState};
 use rookery_fleet::{Machine, MachineId, Power};
 use rookery_fleet_vsphere::hands::CloneTasks;
 use rookery_vim_client::Load;
-use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::{Keeper, Message, Reading, Room, State};
@@ -79,10 +78,7 @@ impl Keeper {
             Message::JobRead { machine, runs_here, begun } => {
                 self.absorb_job_read(machine, runs_here, begun);
             }
-            Message::Histories(told) => {
-                state.histories.ended(told.is_some(), Instant::now());
-                state.events.extend(told.unwrap_or_default());
-            }
+            Message::Histories(told) => state.absorb_histories(told),
             Message::Clones { begun, listed } => state.absorb_clones(begun, &listed),
             Message::IsAbout(flight, machine) => {
                 if let Some(flight) = state.flights.get_mut(flight) {

@@ -11,6 +11,8 @@ use rookery_fleet_vsphere::Hands;
 use rookery_vim_client::CallError;
 use tokio::time::Instant;
 
+use super::State;
+
 /// After a query. Machines that are found without a start time meanwhile are asked for together.
 const REST: Duration = Duration::from_mins(1);
 /// After failures in a row the rest doubles, but not beyond this.
@@ -47,12 +49,21 @@ impl Histories {
     }
 }
 
+impl State {
+    /// Takes in what a query brought; nothing if it failed.
+    pub(super) fn absorb_histories(&mut self, told: Option<BTreeMap<MachineId, Option<EventTimes>>>) {
+        self.histories.ended(told.is_some(), Instant::now());
+        self.events.extend(told.unwrap_or_default());
+    }
+}
+
 /// What vCenter remembers of these machines, which were made then.
 pub(super) async fn read(
     hands: &Hands,
     machines: &BTreeMap<MachineId, Option<Timestamp>>,
 ) -> Result<BTreeMap<MachineId, Option<EventTimes>>, CallError> {
-    let told = hands.histories(machines).await?;
+    // On the heap: it would make whoever waits for it large.
+    let told = Box::pin(hands.histories(machines)).await?;
     let times = |history: rookery_fleet_vsphere::History| EventTimes {
         started: history.started,
         powered_off: history.powered_off,
