@@ -296,7 +296,7 @@ pub async fn look(parts: Parts, supervisor: &Supervisor) -> Result<Planned, Star
             timeout(FIRST_LOAD, inventory.until(Snapshot::is_complete)).await.ok();
             feed::once(&crew, &settings, ahead).await;
         };
-        Ok(keeper.look(sources).await)
+        Ok(Box::pin(keeper.look(sources)).await)
     };
     let stop = supervisor.token();
     let looked = tokio::select! {

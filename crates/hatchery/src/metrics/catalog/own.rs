@@ -158,7 +158,7 @@ pub static OWN: &[Metric] = &[
         |sight, out| out.value(sight.now.duration_since(sight.report.steady).unsigned_abs()),
     ),
     gauge("rookery_hatchery_launches", &[], "Workers between launch and registration.", |sight, out| {
-        out.value(sight.report.launches.under_way)
+        out.value(sight.report.launches.under_way);
     }),
     gauge(
         "rookery_hatchery_launches_allowed",
