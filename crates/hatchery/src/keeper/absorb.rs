@@ -137,8 +137,10 @@ impl Keeper {
         let observer = &self.observer;
         let changed_at = |id: &_| observer.changed_at(id);
         // The job is held: what the pool said last has to do, CDS is asked to bear it at the launch, and it queues anywhere.
-        let (room_is_asked, allowed_by_cds, load) = (false, None, &Load::default());
-        let seen = Observed { room_is_asked, allowed_by_cds, load, ..self.state.observed(&changed_at) };
+        let load = Load::default();
+        let seen =
+            Observed { room_is_asked: false, allowed_by_cds: None, ..self.state.observed(&changed_at) };
+        let seen = Observed { load: &load, ..seen };
         let placed = place_again(&seen, &wanted.desired(), &mut self.random, spawn);
         let next = match &placed {
             Ok(placed) => Flight::of_spawn(placed),
