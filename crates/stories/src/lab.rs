@@ -189,7 +189,9 @@ impl Lab {
         let supervisor = Supervisor::new();
         let files = TempDir::new().expect("a folder for files");
         let model: Model = toml::from_str(&options.model).expect("a model");
-        let vcenter_clock = rookery_vim_sim::Clock::real(clock.clone());
+        // Each of the three machines has a clock of its own.
+        let (own_clock, theirs) = (clock.apart(), clock.apart());
+        let vcenter_clock = rookery_vim_sim::Clock::real(theirs);
         let made = vcenter_clock.now().checked_sub(options.age).expect("a time");
         let world = model.build(options.vcenter.clone(), made).expect("a vCenter");
         let blobs = Blobs::in_folder(files.path()).expect("a folder for files");
@@ -209,17 +211,15 @@ impl Lab {
         });
         config.code_models.push(CodeModel::vsphere(Self::DEBIAN, "debian12"));
         config.code_models.push(CodeModel::vsphere(Self::ROCKY, "rocky9"));
-        let cds_clock = rookery_cds_sim::Clock::wall(clock.clone());
+        let cds_clock = rookery_cds_sim::Clock::wall(clock);
         let world = rookery_cds_sim::World::new(config, key, cds_clock.now());
         let cds = rookery_cds_sim::Running::start(world, cds_clock, &supervisor);
-        // Each of the three machines has a clock of its own.
-        let clock = clock.apart();
         Self {
             vcenter,
             vcenter_url,
             cds,
             cds_url,
-            clock,
+            clock: own_clock,
             supervisor,
             findings: Findings::default(),
             options,

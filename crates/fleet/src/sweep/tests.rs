@@ -290,7 +290,7 @@ fn nothing_is_deleted_by_half_knowledge() {
     for (seconds, stopped) in [(60, None), (61, Some("skew")), (-60, None), (-61, Some("skew"))] {
         let skew = Some(SignedDuration::from_secs(seconds));
         let listing = Some(Listing { begun: at("12:00:30"), workers: BTreeMap::new() });
-        let sweep = World { skew, listing, ..world() }.sweep(&machines);
+        let sweep = World { listing, skew, ..world() }.sweep(&machines);
         assert_eq!(sweep.stopped.map(|stop| stop.as_str()), stopped, "{seconds}");
         assert_eq!(sweep.delete.is_empty(), stopped.is_some());
     }
