@@ -58,16 +58,15 @@ async fn fifty_jobs(capacity: Option<Capacity>, limit: u32, adapts: bool) -> Out
     outcome
 }
 
-fn slow() -> Option<Capacity> {
-    Some(Capacity { service_milliseconds: 250, worker_patience_milliseconds: 10_000 })
-}
+const SLOW: Option<Capacity> =
+    Some(Capacity { service_milliseconds: 250, worker_patience_milliseconds: 10_000 });
 
 // Of fifty jobs that were started as fast as vCenter could, a third was lost.
 #[tokio::test(start_paused = true)]
 async fn no_job_is_lost_on_a_slow_server_and_it_takes_little_longer_than_with_the_best_limit() {
     let mut fixed = Vec::new();
     for limit in [4, 8, 12, 50] {
-        fixed.push(fifty_jobs(slow(), limit, false).await);
+        fixed.push(fifty_jobs(SLOW, limit, false).await);
     }
     assert!(
         fixed.last().is_some_and(|all_at_once| all_at_once.lost > 0),
@@ -75,7 +74,7 @@ async fn no_job_is_lost_on_a_slow_server_and_it_takes_little_longer_than_with_th
     );
     let best = fixed.iter().filter(|one| one.lost == 0).map(|one| one.took).min().expect("a limit that does");
     for limit in [50, 10] {
-        let adapting = fifty_jobs(slow(), limit, true).await;
+        let adapting = fifty_jobs(SLOW, limit, true).await;
         assert_eq!(adapting.lost, 0, "{adapting:?}");
         assert!(adapting.took <= best.mul_f64(1.5), "{adapting:?} where {best:?} is possible: {fixed:?}");
         assert!(adapting.fewest < limit && adapting.explained, "it was felt, and told: {adapting:?}");
