@@ -26,9 +26,9 @@ fn told(verdict: Option<Verdict>) -> String {
         None => "hidden".to_owned(),
         Some(Verdict::Follows { leader }) => format!("follows {}", leader.key.0),
         Some(Verdict::Leads { end, contested, rivals }) => {
-            let ends: String = end.iter().map(|key| format!(", ends {}", key.0)).collect();
+            let ended: Vec<_> = end.iter().map(|key| format!(", ends {}", key.0)).collect();
             let over = if rivals { " over rivals" } else { "" };
-            format!("leads{}{over}{ends}", if contested { "" } else { " alone" })
+            format!("leads{}{over}{}", if contested { "" } else { " alone" }, ended.concat())
         }
     }
 }
@@ -88,6 +88,7 @@ fn a_list_without_the_own_session_elects_nobody() {
 
 #[test]
 fn who_was_not_alone_leads_after_two_looks_half_a_minute_apart() {
+    use Standing::{Follows, Leads, Waits};
     let alone = Verdict::Leads { end: Vec::new(), contested: false, rivals: false };
     let contested = Verdict::Leads { end: vec![Hidden("k".to_owned())], contested: true, rivals: false };
     let rivals = Verdict::Leads { end: Vec::new(), contested: true, rivals: true };
@@ -99,7 +100,6 @@ fn who_was_not_alone_leads_after_two_looks_half_a_minute_apart() {
         };
         assert_eq!(looks.iter().map(look).collect::<Vec<_>>(), expected, "{looks:?}");
     };
-    use Standing::{Follows, Leads, Waits};
     check(&[(1, 0, &alone), (1, 30, &contested)], &[Leads, Leads]);
     check(
         &[(1, 0, &contested), (1, 10, &alone), (1, 29, &alone), (1, 30, &alone)],
