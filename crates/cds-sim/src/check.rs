@@ -28,8 +28,11 @@ impl World {
             if job.history.last().map(|(_, status)| *status) != Some(job.status) {
                 findings.push(format!("the history of job {id} does not end with {}", job.status));
             }
+            // A worker whose machine was cut off counts as building until it was silent for long enough.
+            let since = job.scheduled.unwrap_or(job.queued);
             let builders = workers.values().filter(|worker| {
-                worker.status == workers::Status::Building && worker.job.as_ref() == Some(id)
+                let builds = worker.status == workers::Status::Building && worker.job.as_ref() == Some(id);
+                builds && worker.last_beat >= since
             });
             let builders: Vec<_> = builders.map(|worker| worker.name.as_str()).collect();
             if builders.len() > 1 {

@@ -10,7 +10,7 @@ use rookery_vim_client::{Change, CloneError, CloneOrder, DiskMove, FixedAddress,
 use tokio::time::Instant;
 
 use super::{CLONE, Hands, may_pass};
-use crate::observe::vm;
+use crate::observe::{hardware, vm};
 
 /// A VM as it is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,10 +34,12 @@ pub struct CloneWish {
 }
 
 impl CloneWish {
-    /// The VM as it is known before the inventory shows it.
-    fn made(&self, id: &MachineId, power: Option<Power>) -> Machine {
-        let size =
-            self.resize.and_then(|size| Some(Hardware { cpus: size.cpus?, memory_mb: size.memory_mb? }));
+    /// The VM as it is known before the inventory shows it. What it is not given it has of its template.
+    fn made(&self, id: &MachineId, power: Option<Power>, template: Option<Hardware>) -> Machine {
+        let (cpus, memory_mb) = self.resize.map_or((None, None), |size| (size.cpus, size.memory_mb));
+        let cpus = cpus.or(template.map(|size| size.cpus));
+        let memory_mb = memory_mb.or(template.map(|size| size.memory_mb));
+        let size = cpus.zip(memory_mb).map(|(cpus, memory_mb)| Hardware { cpus, memory_mb });
         Machine {
             id: id.clone(),
             name: self.name.clone(),
@@ -219,7 +221,10 @@ impl Hands {
             Err(failure) => (failure.left_behind.as_ref(), None),
         };
         if let Some(machine) = there {
-            self.told(machine, Fact::Made(Box::new(wish.made(machine, power))));
+            let snapshot = self.inventory.snapshot();
+            let row = snapshot.get(&vm(&wish.template));
+            let template = row.and_then(|row| hardware(row.config.cpus, row.config.memory_mb));
+            self.told(machine, Fact::Made(Box::new(wish.made(machine, power, template))));
         }
         made
     }

@@ -12,6 +12,9 @@ use rookery_hatchery::metrics::{Kind, catalog};
 use rookery_stories::{Lab, LabOptions, Scene, eventually, read_page, workspace};
 use serde_json::Value;
 
+/// Only where there is TLS, or a token that says when it ends: the story of trust shows it with the real program.
+const ABSENT: &str = "rookery_hatchery_expiry_timestamp_seconds";
+
 /// With a pool, and addresses of its own.
 fn options() -> LabOptions {
     LabOptions {
@@ -99,7 +102,7 @@ async fn each_metric_of_dashboard_alerts_and_catalog_is_in_a_live_scrape() {
     let scraped = scrape(&scene).await;
     let names = scraped.names();
 
-    for metric in catalog() {
+    for metric in catalog().filter(|metric| metric.name != ABSENT) {
         assert_eq!(scraped.kinds.get(metric.name).map(String::as_str), Some(metric.kind.as_str()));
         let sample = match metric.kind {
             Kind::Histogram => format!("{}_bucket", metric.name),
@@ -114,7 +117,7 @@ async fn each_metric_of_dashboard_alerts_and_catalog_is_in_a_live_scrape() {
         targets.map(|target| target["expr"].as_str().expect("a query").to_owned()).collect();
     assert!(queries.len() > 40, "{queries:?}");
     for text in queries.iter().chain([&deployed("prometheus/rookery-alerts.yaml")]) {
-        for name in named_in(text) {
+        for name in named_in(text).into_iter().filter(|name| *name != ABSENT) {
             assert!(names.contains(name), "{name} is not in a scrape: {text}");
         }
     }
