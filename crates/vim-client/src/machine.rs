@@ -24,7 +24,7 @@ use crate::tasks::{TaskError, Tasks};
 #[derive(Debug, Clone)]
 pub struct Machines {
     pub(crate) client: Client,
-    pub(crate) tasks: Tasks,
+    tasks: Tasks,
     governor: Governor,
     priority: Priority,
     /// Where it is noted how far the order of a clone has come.

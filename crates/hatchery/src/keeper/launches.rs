@@ -13,6 +13,7 @@ use super::{Keeper, State};
 use crate::act::Ending;
 use crate::flight::{FlightId, Work};
 use crate::plan::Why;
+use crate::pressure::Pressure;
 use crate::wanted::Wanted;
 
 /// Workers whose machines are ready, and that wait to be launched, in their order.
@@ -29,6 +30,16 @@ struct Ready {
 impl Gate {
     pub(super) fn add(&mut self, worker: String, reply: oneshot::Sender<()>) {
         self.0.push_back(Ready { worker, reply });
+    }
+
+    /// Lets workers be launched, in their order, as long as CDS bears another one; without a limit all of them.
+    fn open(&mut self, pressure: &mut Pressure, limit: Option<u32>) {
+        while limit.is_none_or(|limit| pressure.may_launch(limit)) {
+            let Some(Ready { worker, reply }) = self.0.pop_front() else { return };
+            if reply.send(()).is_ok() {
+                pressure.launches(&worker);
+            }
+        }
     }
 
     /// Whether a worker waits here.
@@ -58,12 +69,7 @@ impl Keeper {
         // Whoever does not wait any more has run out of time.
         state.gate.0.retain(|ready| !ready.reply.is_closed());
         state.allowed_by_cds = state.pressure.reduced(limit);
-        while !wanted.adapts_to_cds || state.pressure.may_launch(limit) {
-            let Some(Ready { worker, reply }) = state.gate.0.pop_front() else { return };
-            if reply.send(()).is_ok() {
-                state.pressure.launches(&worker);
-            }
-        }
+        state.gate.open(&mut state.pressure, wanted.adapts_to_cds.then_some(limit));
     }
 }
 
@@ -101,5 +107,48 @@ impl State {
                 self.took_job.insert(worker.name.clone());
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Workers that are ready, each with how it hears that it may be launched.
+    fn ready(gate: &mut Gate, workers: &[&str]) -> Vec<oneshot::Receiver<()>> {
+        let wait = |worker: &&str| {
+            let (reply, answer) = oneshot::channel();
+            gate.add((*worker).to_owned(), reply);
+            answer
+        };
+        workers.iter().map(wait).collect()
+    }
+
+    fn launched(answers: &mut [oneshot::Receiver<()>]) -> Vec<bool> {
+        answers.iter_mut().map(|answer| answer.try_recv().is_ok()).collect()
+    }
+
+    #[test]
+    fn ready_workers_wait_in_their_order_until_one_before_them_has_registered() {
+        let (mut gate, mut pressure) = (Gate::default(), Pressure::default());
+        let mut answers = ready(&mut gate, &["a", "b", "c", "d"]);
+        gate.open(&mut pressure, Some(2));
+        assert_eq!(launched(&mut answers), [true, true, false, false]);
+        assert!(gate.has("c") && !gate.has("a"));
+        pressure.launched("b", Instant::now());
+        pressure.registered("b", Instant::now(), Duration::ZERO, 2);
+        gate.open(&mut pressure, Some(2));
+        assert_eq!(launched(&mut answers[2..]), [true, false]);
+        gate.open(&mut pressure, None);
+        assert_eq!(launched(&mut answers[3..]), [true], "without a limit nobody waits");
+    }
+
+    #[test]
+    fn whoever_does_not_wait_any_more_takes_no_place() {
+        let (mut gate, mut pressure) = (Gate::default(), Pressure::default());
+        drop(ready(&mut gate, &["a"]));
+        let mut answers = ready(&mut gate, &["b"]);
+        gate.open(&mut pressure, Some(1));
+        assert_eq!((launched(&mut answers), pressure.launching()), (vec![true], 1));
     }
 }

@@ -22,7 +22,11 @@ async fn fifty_jobs(capacity: Option<Capacity>, limit: u32, adapts: bool) -> Out
     let options = LabOptions {
         v1: false,
         cds: Config { capacity, ..Config::default() },
-        settings: format!("adaptToCDS = {adapts}\n"),
+        // CDS is to be what is short, not vCenter.
+        settings: format!(
+            "adaptToCDS = {adapts}\nmaxOperations = 200\nmaxOperationsPerHost = 200\n\
+             maxOperationsPerDatastore = 200\n"
+        ),
         tables: format!(
             "[commonConfiguration.provision]\nmaxWorker = 0\nmaxConcurrentProvisioning = {limit}\n"
         ),

@@ -10,12 +10,14 @@
 //!                   is there a VM of that name? ──► that is left, or nothing
 //! ```
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rookery_vim::methods::CancelTask;
-use rookery_vim::{MoRef, Wire as _};
-use tokio::time::{Instant, timeout, timeout_at};
+use rookery_vim::objects::TaskState;
+use rookery_vim::{MoRef, Node, Wire as _};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tracing::debug;
 
 use super::{CloneError, CloneOrder};
@@ -23,10 +25,11 @@ use crate::error::CallError;
 use crate::machine::Machines;
 use crate::made::child;
 use crate::properties::properties_of;
-use crate::tasks::TaskError;
 
 /// How long a cancelled task may take to end.
 const CANCELLED: Duration = Duration::from_secs(10);
+/// How often it is looked whether it has.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// How long giving up may take in all: whoever is out of time has little left to clean up.
 const GIVING_UP: Duration = Duration::from_secs(20);
 
@@ -134,12 +137,35 @@ impl Machines {
         if let Err(error) = self.client.call(&CancelTask { this: task.clone() }).await {
             debug!(%task, error = %rookery_daemon::telemetry::chain(&error), "task could not be cancelled");
         }
-        match self.tasks.finish(task.clone(), CANCELLED).await {
-            Ok(result) => (result.and_then(|node| MoRef::from_node(node).ok()), None),
-            Err(TaskError::Failed(_)) => (None, None),
-            Err(TaskError::Unknown { .. } | TaskError::TimedOut { .. } | TaskError::Stopped) => {
-                (None, Some(UnfinishedClone { task: Some(task) }))
+        match timeout(CANCELLED, self.end_of(&task)).await {
+            Ok(Some(made)) => (made, None),
+            // vCenter has forgotten it, or works on.
+            Ok(None) | Err(_) => (None, Some(UnfinishedClone { task: Some(task) })),
+        }
+    }
+
+    /// Waits until a task has ended, and returns what it made; none if nobody knows the task any more. It is read by
+    /// itself: whoever waits for tasks was told of its end already, perhaps, and is not told twice.
+    async fn end_of(&self, task: &MoRef) -> Option<Option<MoRef>> {
+        loop {
+            match properties_of(&self.client, task, &["info.state", "info.result"]).await {
+                Ok(found) => {
+                    let mut found: BTreeMap<String, Node> = found.into_iter().collect();
+                    let state = found.remove("info.state").and_then(|node| TaskState::from_node(node).ok());
+                    match state {
+                        Some(TaskState::Success) => {
+                            let made = found.remove("info.result");
+                            return Some(made.and_then(|node| MoRef::from_node(node).ok()));
+                        }
+                        Some(TaskState::Error) => return Some(None),
+                        Some(TaskState::Queued | TaskState::Running | TaskState::Other(_)) | None => {}
+                    }
+                }
+                Err(error) if error.is_not_found() => return None,
+                // It is not over until somebody says so.
+                Err(_) => {}
             }
+            sleep(LOOK_AGAIN).await;
         }
     }
 }

@@ -81,7 +81,6 @@ async fn clones_are_listed_whatever_they_are_made_from() {
         eventually("the clone is listed", async || !open().await.is_empty()).await;
         let seen = open().await;
         assert!(seen.len() == 1 && seen[0].queued.is_some(), "{seen:?}");
-        assert_eq!(seen[0].ours, only_on_vcsim(), "vcsim says that it ordered all tasks itself");
     };
     let (cloned, ()) = tokio::join!(world.hands.clone_vm(&wish), watching);
     let made = cloned.expect("cloned");
