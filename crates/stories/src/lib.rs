@@ -41,5 +41,5 @@ pub use sim::Sim;
 pub use terminal::Terminal;
 pub use tools::{resident, tool, workspace};
 pub use tripwire::Tripwire;
-pub use vcsim::{Vcsim, VcsimOptions, only_on_vcsim};
+pub use vcsim::{Vcsim, VcsimOptions, on_our_simulator, only_on_vcsim};
 pub use world::{Connected, connect, connect_over, eventually, options};

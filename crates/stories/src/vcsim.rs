@@ -47,6 +47,11 @@ enum Guests {
     Boxed,
 }
 
+/// Whether the simulator is ours.
+pub fn on_our_simulator() -> bool {
+    ours::is_wanted()
+}
+
 /// Whether a story is left out here, since it is about the ways of vcsim: `tests/simulator.rs` says why of each. The
 /// test command counts it as skipped.
 pub fn only_on_vcsim() -> bool {

@@ -26,6 +26,7 @@ async fn a_session_ended_by_another_client_during_the_long_poll_is_renewed_and_n
     let vm = snapshot.named("DC0_H0_VM1").next().expect("it is there").id.clone();
     for round in 0..3 {
         let key = ours.client.session_key().expect("logged in");
+        let (login, _) = ours.client.login().expect("logged in");
         govc.run(&["session.rm", &key]).await;
         let change = if round % 2 == 0 { "-off" } else { "-on" };
         govc.run(&["vm.power", change, "DC0_H0_VM1"]).await;
@@ -35,6 +36,7 @@ async fn a_session_ended_by_another_client_during_the_long_poll_is_renewed_and_n
             (vm.power == Some(if round % 2 == 0 { PowerState::Off } else { PowerState::On })).then_some(())
         };
         ours.inventory.wait_for(&vm, PATIENCE, seen).await.expect("the change arrives");
+        ours.client.logs_in_again(login).await;
         assert_ne!(ours.client.session_key(), Some(key));
     }
     assert_eq!(govc.sessions().await.len(), 1, "one login at a time");

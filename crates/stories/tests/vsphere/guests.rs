@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use rookery_daemon::Supervisor;
 use rookery_daemon::telemetry::chain;
-use rookery_stories::{Connected, Govc, Proxy, Vcsim, VcsimOptions, connect, eventually, only_on_vcsim};
+use rookery_stories::{
+    Connected, Govc, Proxy, Vcsim, VcsimOptions, connect, eventually, on_our_simulator, only_on_vcsim,
+};
 use rookery_vim::{Fault, FaultKind, MoRef};
 use rookery_vim_client::{
     GuestError, GuestFileError, GuestUser, Guests, PowerChange, Program, TransferError,
@@ -194,7 +196,7 @@ async fn a_file_that_becomes_shorter_on_its_way_is_told_and_the_next_one_arrives
 
     let missing = world.download(&world.in_guest("missing")).await.expect_err("there is none");
     // vcsim says it only to whoever wants the content.
-    let reason = ["is there such a file", "there is no such file"][usize::from(only_on_vcsim())];
+    let reason = ["is there such a file", "there is no such file"][usize::from(on_our_simulator())];
     assert!(chain(&missing).contains(reason), "{}", chain(&missing));
     assert!(!format!("{missing:?}").contains("token"), "{missing:?}");
     world.ours.close().await;

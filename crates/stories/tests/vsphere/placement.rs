@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rookery_stories::{Connected, Govc, Vcsim, VcsimOptions, connect, only_on_vcsim};
+use rookery_stories::{Connected, Govc, Vcsim, VcsimOptions, connect, on_our_simulator};
 use rookery_vim::MoRef;
 use rookery_vim_client::{
     Change, CloneError, CloneOrder, CreateError, CreateOrder, DiskMove, Firmware, GuestSetup, Kind, NewDisk,
@@ -107,7 +107,7 @@ async fn in_a_datastore_cluster_a_new_vm_goes_where_vcenter_recommends_or_else_t
     let order = create_order(&ours, "advised", disks).await;
     let vm = ours.machines.create_vm(&order, PATIENCE, None).await.expect("made");
     assert_eq!(home(&govc, &vm).await, advised);
-    assert!(only_on_vcsim() || advised == "LocalDS_1", "vcsim's advice is not what has the most room");
+    assert!(on_our_simulator() || advised == "LocalDS_1", "vcsim's advice is not what has the most room");
     let order = create_order(&ours, "alone", Vec::new()).await;
     let vm = ours.machines.create_vm(&order, PATIENCE, None).await.expect("made");
     assert_eq!(home(&govc, &vm).await, "LocalDS_2");

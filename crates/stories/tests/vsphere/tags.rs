@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use rookery_daemon::Supervisor;
-use rookery_stories::{Connected, Govc, Proxy, Vcsim, VcsimOptions, connect, eventually, only_on_vcsim};
+use rookery_stories::{Connected, Govc, Proxy, Vcsim, VcsimOptions, connect, eventually, on_our_simulator};
 use rookery_vim::MoRef;
 use rookery_vim_client::{CallError, Cardinality, NewCategory, TagError, Tags};
 use serde_json::Value;
@@ -161,7 +161,7 @@ async fn what_was_made_although_the_answer_was_lost_is_found_and_not_made_twice(
 #[tokio::test]
 async fn many_objects_are_tagged_in_few_requests() {
     // vcsim is slow to make so many, and does not ask whether they exist.
-    let they_exist = only_on_vcsim();
+    let they_exist = on_our_simulator();
     let vcsim = Vcsim::start(VcsimOptions::plain(if they_exist { 1100 } else { 0 })).await;
     let govc = Govc::new(&vcsim);
     let supervisor = Supervisor::new();

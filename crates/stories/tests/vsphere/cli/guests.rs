@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use rookery_stories::{
-    Govc, Outcome, Program, Terminal, Vcsim, VcsimOptions, eventually, only_on_vcsim, rookery, start_rookery,
+    Govc, Outcome, Program, Terminal, Vcsim, VcsimOptions, eventually, on_our_simulator, rookery,
+    start_rookery,
 };
 use tempfile::TempDir;
 
@@ -155,7 +156,7 @@ async fn files_are_copied_into_the_guest_and_out_of_it() {
     let download = |from: &Path| as_worker(&vcsim, &["vm", "download", VM, text(from), text(&back)]);
     let missing = download(&vcsim.guest_folder().join("missing")).run().await;
     // vcsim says it only to whoever wants the content.
-    let reason = ["is there such a file", "there is no such file"][usize::from(only_on_vcsim())];
+    let reason = ["is there such a file", "there is no such file"][usize::from(on_our_simulator())];
     refused(missing, 1, &["error: DC0_H0_VM0: cannot read ", reason]);
     assert_eq!(fs::read_to_string(&back).expect("it is there"), "something older");
     let told = printed(download(&remote).run().await);

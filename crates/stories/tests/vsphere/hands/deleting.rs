@@ -15,7 +15,9 @@ async fn a_vm_is_deleted_with_its_proof_even_if_no_answer_comes() {
     world.govc.run(&["vm.power", "-on", POOLED]).await;
     world.proxy.lose("PowerOffVM_Task");
     world.proxy.lose("Destroy_Task");
+    assert!(!world.hands.is_gone(&vm).await.expect("told"));
     world.hands.delete(&vm, &proof(POOLED)).await.expect("deleted");
+    assert!(world.hands.is_gone(&vm).await.expect("told"));
     world.hands.delete(&vm, &proof(POOLED)).await.expect("gone already");
     assert_eq!((world.asked("PowerOffVM_Task"), world.asked("Destroy_Task")), (1, 1));
     let left = world.govc.run(&["find", "/", "-type", "m"]).await;

@@ -1,6 +1,7 @@
 use rookery_fleet::{MachineId, Mark};
+use rookery_fleet_vsphere::hands::Theirs;
 use rookery_fleet_vsphere::{ActError, Hanging, Proof};
-use rookery_stories::{VcsimOptions, eventually, only_on_vcsim};
+use rookery_stories::{VcsimOptions, eventually, on_our_simulator};
 
 use super::{OWNER, POOLED, World, pooled, wish};
 
@@ -19,13 +20,26 @@ async fn a_template_is_made_once_and_goes_when_nothing_stands_on_its_disks() {
     let tree = world.govc.run(&["snapshot.tree", "-vm", "DC0_H0_VM0"]).await;
     assert_eq!((tree.matches("base").count(), world.asked("CreateSnapshot_Task")), (1, 1), "{tree}");
 
+    let theirs = |owner: &str| Theirs {
+        owner: owner.to_owned(),
+        name: "DC0_H0_VM0".to_owned(),
+        model: mark.worker_model_path.clone(),
+    };
+    let refused = world.hands.adopt_template(&template, "h2", &theirs("h3")).await;
+    assert!(matches!(refused, Err(ActError::Refused { .. })), "{refused:?}");
+    for (from, to) in [(OWNER, "h2"), ("h2", OWNER)] {
+        world.hands.adopt_template(&template, to, &theirs(from)).await.expect("adopted");
+        let notes = world.property(&template, "config.annotation").await;
+        assert!(notes.contains(to), "{notes}");
+    }
+
     assert_eq!(world.hands.hangs_on(&template).await, Hanging::Nothing);
     let proof =
         Proof { owner: OWNER.to_owned(), name: "DC0_H0_VM0".to_owned(), now: jiff::Timestamp::UNIX_EPOCH };
     let child = world.hands.clone_vm(&wish(template.clone(), POOLED, pooled())).await.expect("cloned");
     let disks = world.govc.json(&["device.info", "-vm", POOLED, "disk-*"]).await;
     let linked = disks["devices"][0]["backing"]["parent"].is_object();
-    assert_eq!(linked, only_on_vcsim(), "vcsim gives clones a disk of their own, and ours does not");
+    assert_eq!(linked, on_our_simulator(), "vcsim gives clones a disk of their own, and ours does not");
     if linked {
         assert_eq!(world.hands.hangs_on(&template).await, Hanging::By(child.clone()));
         let before = world.everything().await;

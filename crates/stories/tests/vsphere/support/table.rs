@@ -62,7 +62,7 @@ pub(super) const TABLE: &[Row] = &[
     },
     Row {
         operation: "log in, renew, log in as somebody else, log out",
-        calls: &["client::connect", "client::change_login", "client::close"],
+        calls: &["client::connect", "client::change_login", "client::logs_in_again", "client::close"],
         shown: In(&[
             "faults::another_login_takes_over_and_one_that_is_refused_changes_nothing",
             "faults::a_session_ended_by_another_client_during_the_long_poll_is_renewed_and_nothing_is_missed",
@@ -298,7 +298,7 @@ pub(super) const TABLE: &[Row] = &[
     },
     Row {
         operation: "delete with a proof",
-        calls: &["hands::delete::delete"],
+        calls: &["hands::delete::delete", "hands::power::is_gone"],
         shown: In(&[
             "hands::deleting::a_vm_is_deleted_with_its_proof_even_if_no_answer_comes",
             "hands::deleting::what_is_not_ours_not_named_so_or_a_template_is_not_deleted_nor_stopped",
@@ -309,6 +309,7 @@ pub(super) const TABLE: &[Row] = &[
         operation: "make and remove templates, see who clones them and whose disks stand on them",
         calls: &[
             "hands::template::make_template",
+            "hands::adopt::adopt_template",
             "hands::delete::delete_template",
             "hands::template::hangs_on",
             "hands::template::running_clones",
