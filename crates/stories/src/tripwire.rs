@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::{DefaultGuard, set_default};
-use tracing::{Event, Metadata, Subscriber};
+use tracing::{Dispatch, Event, Metadata, Subscriber};
 
 /// Lets a task of the product panic in the middle of its work: whichever logs a certain line next. For tests whose tasks
 /// all run on their own thread.
@@ -12,6 +12,8 @@ use tracing::{Event, Metadata, Subscriber};
 pub struct Tripwire {
     wire: Wire,
     _set: DefaultGuard,
+    // With a single one, a line that another thread logs first would never be told to this thread's.
+    _second: Dispatch,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -21,7 +23,7 @@ impl Tripwire {
     /// Sets one for this thread. Nothing happens yet.
     pub fn set() -> Self {
         let wire = Wire::default();
-        Self { _set: set_default(wire.clone()), wire }
+        Self { _set: set_default(wire.clone()), _second: Dispatch::new(wire.clone()), wire }
     }
 
     /// Whoever next logs this message, with this text in one of its fields, panics.

@@ -47,7 +47,7 @@ async fn a_simulated_cds_serves_alone() {
 async fn command(address: &str, method: &str, path: &str, body: &str) -> Option<(u16, Value)> {
     let mut stream = tokio::net::TcpStream::connect(address).await.expect("it serves");
     let request = format!(
-        "{method} {path} HTTP/1.1\r\nhost: cds\r\nauthorization: Bearer open\r\ncontent-length: {}\r\n\
+        "{method} {path} HTTP/1.0\r\nhost: cds\r\nauthorization: Bearer open\r\ncontent-length: {}\r\n\
          connection: close\r\n\r\n{body}",
         body.len()
     );

@@ -141,7 +141,7 @@ async fn workers_of_the_go_hatchery_are_cleaned_whatever_their_notes_look_like()
         (
             "calm-curie".to_owned(),
             format!(
-                "{{{own},\"worker_name\":\"calm-curie\",\"vmware_model_path\":\"debian12\",{at},\"job_id\":\"1\"}}"
+                "{{{own},\"worker_name\":\"calm-curie\",\"vmware_model_path\":\"debian12\",{at},\"job_id\":\"b5b12a13-27f8-496b-b950-90325de33ede\"}}"
             ),
             true,
         ),
