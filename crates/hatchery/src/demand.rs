@@ -10,7 +10,7 @@ mod v2;
 
 pub use reference::AsCodeRef;
 pub use refusal::Refusal;
-pub use v1::{V1Choice, can_spawn, decide_v1, fetched_model_fits, v1_names_our_model};
+pub use v1::{V1Choice, can_spawn, decide_v1, fetched_model_fits, v1_names_our_model, v1_reference};
 pub use v2::{decide_v2, v2_names_our_model};
 
 /// The only type of model that this hatchery runs.

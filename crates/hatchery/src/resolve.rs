@@ -8,7 +8,7 @@ use rookery_cds::{JobDetail, JobId, JobStatus, RequirementKind, V1Job, V1Model, 
 
 use crate::demand::{
     self, AsCodeRef, Refusal, Requirement, Rules, V1Choice, decide_v1, decide_v2, fetched_model_fits,
-    v1_names_our_model, v2_names_our_model,
+    v1_names_our_model, v1_reference, v2_names_our_model,
 };
 use crate::model::Runs;
 use crate::plan::Demand;
@@ -51,7 +51,15 @@ pub fn resolve(
         Known::V1(v1) => match v1_runs(v1, rules, models, short, fetched) {
             Ok(Ok(runs)) => Ok(runs),
             Ok(Err(fetch)) => return Resolved::Fetch(fetch),
-            Err(refusal) => Err(refusal),
+            Err(refusal) => {
+                // Whose the job is decides whether its user is told, and that its model says.
+                let named = v1_reference(&short_job(v1)).filter(|named| !fetched.contains_key(named));
+                let asked = named.filter(|_| rules.reads_v2_models && !refusal.is_of_others());
+                match asked {
+                    Some(named) => return Resolved::Fetch(named),
+                    None => Err(refusal),
+                }
+            }
         },
         Known::V2(detail) => v2_runs(detail, rules),
     };

@@ -65,6 +65,11 @@ pub fn v1_names_our_model(job: &V1Job, models: &[V1Model], is_ours: &dyn Fn(&AsC
     })
 }
 
+/// The model in a repository that a V1 job names.
+pub fn v1_reference(job: &V1Job) -> Option<AsCodeRef> {
+    values(job, &RequirementKind::Model).find_map(|required| AsCodeRef::required(required).ok().flatten())
+}
+
 /// The default model of a job that names none: the first, or where it needs programs the first that has one of them.
 fn default_model<'r>(job: &V1Job, rules: &'r Rules) -> Option<&'r str> {
     if !rules.reads_v2_models || requires(job, &RequirementKind::Model) {
