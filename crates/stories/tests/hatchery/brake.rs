@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use rookery_cds_sim::SigningKey;
+use rookery_cds_sim::{NewJob, SigningKey, Status};
 use rookery_fleet::brake::Waiting;
 use rookery_hatchery::control::{Answer, Request};
-use rookery_stories::{LabOptions, Scene, Stage, Wire};
+use rookery_stories::{Finding, Lab, LabOptions, Scene, Stage, Wire};
+use rookery_vim_sim::Control;
 use tokio::time::sleep;
 
-use super::history::line;
+use super::history::{asked, line, refuse};
 use super::old_news::{machine, names};
 use super::witness::pool;
 
@@ -89,4 +90,30 @@ async fn machines_that_vanish_are_neither_replaced_nor_robbed_of_their_addresses
     assert_eq!((line(&scene, "Cleaning"), line(&scene, "Brake")), (None, None));
     scene.stop().await;
     stage.lab.close().await;
+}
+
+// Who may not read a VM any more is shown an inventory without it, and told so only when asked for that very VM.
+#[tokio::test(start_paused = true)]
+async fn a_worker_is_not_disabled_until_vcenter_says_that_its_machine_is_gone() {
+    let mut stage = stage(&[], "", "");
+    let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
+    let v1 = NewJob { model: Some(format!("{}@main", Lab::DEBIAN)), ..NewJob::v1("true") };
+    let job = stage.lab.enqueue(v1).await;
+    let listed =
+        || scene.hatchery.board.report.borrow().workers.iter().any(|worker| worker.status == "Building");
+    while stage.lab.job(&job).await.status != Status::Building || !listed() {
+        sleep(Duration::from_secs(1)).await;
+    }
+    let worker = stage.lab.job(&job).await.worker_name;
+    stage.witness(async |govc| govc.run(&["vm.destroy", &worker]).await).await;
+    refuse(&stage.lab, "RetrieveProperties*", None, "NoPermission").await;
+    // Not for much longer: who cannot see the sessions of vCenter ends.
+    sleep(Duration::from_secs(50)).await;
+    assert_eq!(asked(&stage.lab, "POST", "/disable").await, 0);
+    stage.lab.vcenter.control(Control::ClearRules).await.expect("the vCenter runs");
+    sleep(Duration::from_secs(30)).await;
+    assert_eq!(asked(&stage.lab, "POST", "/disable").await, 1);
+    scene.stop().await;
+    assert!(matches!(stage.lab.findings()[..], [Finding::CutDown { .. }]), "{:?}", stage.lab.findings());
+    stage.lab.close_with_findings().await;
 }
