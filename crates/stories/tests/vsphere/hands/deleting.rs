@@ -1,5 +1,5 @@
 use rookery_fleet::Mark;
-use rookery_fleet_vsphere::{ActError, Proof, Refusal};
+use rookery_fleet_vsphere::{ActError, Journal, Observer, Proof, Refusal};
 use rookery_stories::VcsimOptions;
 
 use super::{OWNER, POOLED, World, pooled};
@@ -18,6 +18,13 @@ async fn a_vm_is_deleted_with_its_proof_even_if_no_answer_comes() {
     assert!(!world.hands.is_gone(&vm).await.expect("told"));
     world.hands.delete(&vm, &proof(POOLED)).await.expect("deleted");
     assert!(world.hands.is_gone(&vm).await.expect("told"));
+    // Reading it for the journal finds the same.
+    let journal = Journal::default();
+    let hands = world.hands.clone().with_journal(journal.clone());
+    hands.read_back(&vm).await.expect("read");
+    let mut observer = Observer::beside(world.ours.inventory.clone(), journal);
+    let view = observer.view(jiff::Timestamp::UNIX_EPOCH);
+    assert!(view.is_gone(&vm) || !view.machines.contains(&vm));
     world.hands.delete(&vm, &proof(POOLED)).await.expect("gone already");
     assert_eq!((world.asked("PowerOffVM_Task"), world.asked("Destroy_Task")), (1, 1));
     let left = world.govc.run(&["find", "/", "-type", "m"]).await;

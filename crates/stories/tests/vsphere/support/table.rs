@@ -298,7 +298,7 @@ pub(super) const TABLE: &[Row] = &[
     },
     Row {
         operation: "delete with a proof",
-        calls: &["hands::delete::delete", "hands::power::is_gone"],
+        calls: &["hands::delete::delete", "hands::power::is_gone", "hands::read_back"],
         shown: In(&[
             "hands::deleting::a_vm_is_deleted_with_its_proof_even_if_no_answer_comes",
             "hands::deleting::what_is_not_ours_not_named_so_or_a_template_is_not_deleted_nor_stopped",
