@@ -38,7 +38,7 @@ use crate::flight::{Busy, Flights};
 use crate::settings::{Cleaning, Warm};
 
 pub use adopt::{Adoption, adoptable};
-pub use company::Suspects;
+pub use company::{References, Suspects};
 pub use register::{Left, Registration, Remake, temporary_name};
 pub use rookery_fleet::warm::{Count, Removal};
 pub use spawn::{Demand, Path, Spawn, Unusable};
@@ -73,7 +73,7 @@ pub struct Observed<'o> {
     /// What holds back those that are unusually many.
     pub brake: &'o Brake,
     /// The machines that workers are or were in, by name.
-    pub references: &'o BTreeMap<String, MachineId>,
+    pub references: &'o References,
     /// The workers of V1 jobs and V1 models: only they can be disabled.
     pub v1_workers: &'o BTreeSet<String>,
     /// The V1 models that CDS knows, if it has told.

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::brake::{Subject, WINDOW, is_counted};
-use rookery_fleet::{Machine, MachineId, Role};
+use rookery_fleet::{Machine, MachineId};
 use tracing::{info, warn};
 
 use super::{Keeper, Message, Reply, State};
@@ -15,17 +15,7 @@ impl State {
     pub(super) fn keep_watch(&mut self, owner: &str) {
         let busy = self.flights.index();
         self.brake.look(&self.view, owner, &|machine: &Machine| busy.has(machine), self.now);
-        let listed = self.listing.as_ref().map(|listing| &listing.workers);
-        let is_of_use = |name: &str| {
-            listed.is_none_or(|listed| listed.contains_key(name)) || self.view.named(name).next().is_some()
-        };
-        self.references.retain(|name, _| is_of_use(name));
-        for machine in self.view.notable().filter(|machine| machine.role == Role::Vm) {
-            let Some(mark) = machine.mark_of(owner) else { continue };
-            for name in [&machine.name, &mark.worker_name].into_iter().filter(|name| !name.is_empty()) {
-                self.references.insert(name.clone(), machine.id.clone());
-            }
-        }
+        self.references.look(&self.view, owner, self.listing.as_ref(), self.now);
     }
 
     /// Notes what is about to be deleted.

@@ -27,7 +27,7 @@ use super::news::News;
 use crate::demand::{self, AsCodeRef, Rules};
 use crate::flight::{FlightId, Flights, Trace};
 use crate::metrics::Leak;
-use crate::plan::{Demand, Observed, Plan, Suspects, Unusable};
+use crate::plan::{Demand, Observed, Plan, References, Suspects, Unusable};
 use crate::pressure::Pressure;
 use crate::queue::Queue;
 use crate::resolve::{Fetched, Known, Resolved, resolve};
@@ -62,7 +62,7 @@ pub struct State {
     /// What it held back in the last pass.
     pub braked: Vec<brake::Waiting>,
     /// The machines that workers are or were in, by name.
-    pub(super) references: BTreeMap<String, MachineId>,
+    pub(super) references: References,
     /// The jobs that wait.
     pub queue: Queue<Known>,
     /// The jobs that wait, with their models.

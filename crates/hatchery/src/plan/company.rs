@@ -1,10 +1,11 @@
 //! Workers that CDS knows and that have no machine. One look proves nothing: a listing and a view are never of the same
 //! moment.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use rookery_fleet::workers::without_machine;
+use rookery_fleet::workers::{Listing, without_machine};
+use rookery_fleet::{MachineId, View};
 
 use super::Pass;
 
@@ -13,6 +14,43 @@ use super::Pass;
 pub struct Suspects {
     names: BTreeSet<String>,
     listed: Option<Timestamp>,
+}
+
+/// The machines that workers are or were in, by the names of the workers.
+#[derive(Debug, Clone, Default)]
+pub struct References(BTreeMap<String, LastSeen>);
+
+#[derive(Debug, Clone)]
+struct LastSeen {
+    machine: MachineId,
+    at: Timestamp,
+}
+
+impl References {
+    /// Takes a new view in. A worker whose machine is gone is forgotten when a list that was asked for afterwards does not
+    /// have it: an older list may be from before it registered.
+    pub fn look(&mut self, view: &View, owner: &str, listing: Option<&Listing>, now: Timestamp) {
+        for (machine, mark) in view.owned(owner) {
+            for name in [&machine.name, &mark.worker_name].into_iter().filter(|name| !name.is_empty()) {
+                self.0.insert(name.clone(), LastSeen { machine: machine.id.clone(), at: now });
+            }
+        }
+        let has_ended = |name: &String, last: &LastSeen| {
+            let newer = listing.filter(|listing| listing.begun > last.at);
+            newer.is_some_and(|listing| !listing.workers.contains_key(name))
+        };
+        self.0.retain(|name, last| !has_ended(name, last));
+    }
+
+    /// The machine that this worker is in, or was in last.
+    pub fn get(&self, worker: &str) -> Option<&MachineId> {
+        self.0.get(worker).map(|last| &last.machine)
+    }
+
+    #[cfg(test)]
+    pub(super) fn of(worker: &str, machine: MachineId) -> Self {
+        Self(BTreeMap::from([(worker.to_owned(), LastSeen { machine, at: Timestamp::MIN })]))
+    }
 }
 
 impl Pass<'_> {
@@ -32,9 +70,53 @@ impl Pass<'_> {
         let Some(mut lost) = without_machine(self.seen.view, listing) else { return };
         lost.retain(|name| !self.busy.has_name(name));
         let (v1, references) = (self.seen.v1_workers, self.seen.references);
-        let can_be = |name: &String| v1.contains(name) && references.contains_key(name);
+        let can_be = |name: &String| v1.contains(name) && references.get(name).is_some();
         let twice = lost.intersection(&before.names).cloned();
         (self.plan.disable, self.plan.orphans) = twice.partition(can_be);
         self.plan.suspects = Suspects { names: lost, listed: Some(listing.begun) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+    use rookery_fleet::workers::WorkerState;
+    use rookery_fleet::{Machine, Machines, Mark, Notes, Power, Role};
+
+    use super::*;
+
+    #[test]
+    fn a_lost_machine_is_remembered_until_a_later_list_is_without_its_worker() {
+        let at = |second: i64| Timestamp::UNIX_EPOCH + SignedDuration::from_secs(second);
+        let mark = Mark { hatchery_name: "ours".to_owned(), worker_name: "w".to_owned(), ..Mark::default() };
+        let machine = Machine {
+            id: MachineId::new("vm-1"),
+            name: "w".to_owned(),
+            role: Role::Vm,
+            power: Some(Power::On),
+            notes: Notes::Mark(Box::new(mark)),
+            hardware: None,
+            addresses: Vec::new(),
+            created: None,
+            awaits_setup: false,
+            incarnation: None,
+            reachable: true,
+        };
+        let there = View { machines: Machines::from_iter([machine]), complete: true, ..View::default() };
+        let gone = View { complete: true, ..View::default() };
+        let listing = |begun: i64, names: &[&str]| Listing {
+            begun: at(begun),
+            workers: names.iter().map(|name| ((*name).to_owned(), WorkerState::Alive)).collect(),
+        };
+        let mut references = References::default();
+        let mut knows = |view: &View, listing: Option<Listing>, now: i64| {
+            references.look(view, "ours", listing.as_ref(), at(now));
+            references.get("w").is_some()
+        };
+        assert!(knows(&there, None, 10));
+        assert!(knows(&there, Some(listing(5, &[])), 11), "it registered after the list");
+        assert!(knows(&gone, Some(listing(5, &[])), 12), "the list is older than its end");
+        assert!(knows(&gone, Some(listing(13, &["w"])), 14), "it is listed");
+        assert!(!knows(&gone, Some(listing(15, &[])), 16));
     }
 }

@@ -95,8 +95,10 @@ fn a_worker_without_a_machine_is_disabled_when_two_listings_say_so() {
     world.listing.as_mut().expect("a listing").begun = at("12:01:00");
     assert_eq!(world.plan().disable, ["lost"]);
     // Nobody can say that a machine is gone of which nobody knows which it was, and V2 workers cannot be disabled.
-    for change in [|world: &mut World| world.references.clear(), |world: &mut World| world.v1_workers.clear()]
-    {
+    for change in [
+        |world: &mut World| world.references = References::default(),
+        |world: &mut World| world.v1_workers.clear(),
+    ] {
         let plan = world.clone().with(change).plan();
         assert_eq!((plan.disable, plan.orphans), (vec![], vec!["lost".to_owned()]));
     }
