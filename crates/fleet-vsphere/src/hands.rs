@@ -146,6 +146,12 @@ impl Hands {
         Self { journal: Some(journal), ..self }
     }
 
+    /// The same hands when their turn has come, which lasts as long as they do: what is read now is not minutes old when
+    /// something follows from it.
+    async fn in_turn(&self, action: &'static str, machine: &MachineId) -> Self {
+        Self { machines: self.machines.in_turn(format!("{action} {machine}")).await, ..self.clone() }
+    }
+
     /// Writes down what is true of a VM from now on.
     fn told(&self, machine: &MachineId, fact: Fact) {
         if let Some(journal) = &self.journal {

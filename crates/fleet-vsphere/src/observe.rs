@@ -15,6 +15,7 @@ use rookery_vim::objects::{ConnectionState, PowerState};
 use rookery_vim_client::{Inventory, Snapshot, Vm, VmChange};
 
 use crate::journal::Journal;
+use crate::site::Bounds;
 
 /// Looks at the inventory of one vCenter.
 #[derive(Debug)]
@@ -30,12 +31,14 @@ pub struct Observer {
 impl Observer {
     /// Nothing is read yet.
     pub fn new(inventory: Inventory) -> Self {
-        Self::beside(inventory, Journal::default())
+        Self::beside(inventory, Bounds::default(), Journal::default())
     }
 
-    /// One that lays over the inventory what the hands with this journal were told.
-    pub fn beside(inventory: Inventory, journal: Journal) -> Self {
-        Self { inventory, last: None, book: Book::default(), journal, overlay: Overlay::default() }
+    /// One that lays over the inventory what the hands with this journal were told, and tells machines apart that are
+    /// beyond the bounds.
+    pub fn beside(inventory: Inventory, bounds: Bounds, journal: Journal) -> Self {
+        let book = Book { bounds, ..Book::default() };
+        Self { inventory, last: None, book, journal, overlay: Overlay::default() }
     }
 
     /// All machines as the inventory shows them, and as our acts have left them where it does not show that
@@ -49,6 +52,7 @@ impl Observer {
             }
         }
         let (machines, overlaid) = self.overlay.over(&self.book.machines);
+        let machines = machines.with_disputed();
         let view = View { machines, complete: snapshot.is_complete(), age: snapshot.age(), overlaid };
         self.last = Some(snapshot);
         view
@@ -68,6 +72,7 @@ impl Observer {
 /// What was read so far.
 #[derive(Debug, Default)]
 struct Book {
+    bounds: Bounds,
     machines: Machines,
     /// When each was first seen as it is.
     changed: BTreeMap<MachineId, Timestamp>,
@@ -78,7 +83,7 @@ impl Book {
         for change in changes {
             match change {
                 VmChange::Is(row) => {
-                    let machine = machine(row);
+                    let machine = machine(row, &self.bounds);
                     self.changed.insert(machine.id.clone(), now);
                     self.machines.insert(Arc::new(machine));
                 }
@@ -93,22 +98,33 @@ impl Book {
 }
 
 /// A machine as its row shows it.
-fn machine(row: &Vm) -> Machine {
+fn machine(row: &Vm, bounds: &Bounds) -> Machine {
     let config = &row.config;
+    let identity = Identity { instance: config.instance_uuid.as_deref(), created: config.created };
     let hidden = row.unreadable.contains("config.annotation");
     Machine {
         id: MachineId::new(row.id.id()),
         name: row.name.clone(),
         role: role(config.template),
         power: row.power.as_ref().and_then(power),
-        notes: notes(config.template.filter(|_| !hidden), config.annotation.as_deref()),
+        notes: notes(config.template.filter(|_| !hidden), config.annotation.as_deref(), &identity),
         hardware: hardware(config.cpus, config.memory_mb),
         addresses: row.guest.addresses().iter().filter_map(ipv4).collect(),
         created: config.created,
         awaits_setup: config.pending_customization.is_some(),
         incarnation: Some(config.instance_uuid.clone().unwrap_or_else(|| row.id.id().to_owned())),
         reachable: is_reachable(row.connection.as_ref()),
+        // Of what nothing is told it is not known where it is, either.
+        is_outside: config.template.is_some_and(|is_template| {
+            bounds.exclude(row.parent.as_ref(), row.resource_pool.as_ref(), is_template)
+        }),
     }
+}
+
+/// What tells a VM from its copies.
+pub(crate) struct Identity<'v> {
+    pub(crate) instance: Option<&'v str>,
+    pub(crate) created: Option<Timestamp>,
 }
 
 /// The reference of a machine on vCenter.
@@ -125,11 +141,11 @@ pub(crate) fn role(template: Option<bool>) -> Role {
 }
 
 /// Whether a VM is a template is told with any configuration: without that, its notes are not known either.
-pub(crate) fn notes(template: Option<bool>, annotation: Option<&str>) -> Notes {
+pub(crate) fn notes(template: Option<bool>, annotation: Option<&str>, vm: &Identity<'_>) -> Notes {
     match (template, annotation.and_then(Mark::read)) {
         (None, _) => Notes::Unknown,
         (Some(_), None) => Notes::NoMark,
-        (Some(_), Some(mark)) => Notes::Mark(Box::new(mark)),
+        (Some(_), Some(mark)) => Notes::of(mark, vm.instance, vm.created),
     }
 }
 

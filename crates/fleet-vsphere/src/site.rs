@@ -33,6 +33,26 @@ pub struct Site {
     pub datastore: Option<MoRef>,
     /// What their first card is connected to; as their template's if there is none to be seen.
     pub network: Option<NetworkBacking>,
+    /// Which of these places VMs must be in to be touched.
+    pub bounds: Bounds,
+}
+
+/// The folder and the resource pool that the settings name: a VM elsewhere was moved there by somebody. What they do not
+/// name binds nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Bounds {
+    /// Where VMs and templates are filed.
+    pub folder: Option<MoRef>,
+    /// What VMs run in; templates are in no pool.
+    pub pool: Option<MoRef>,
+}
+
+impl Bounds {
+    /// Whether a VM or template there is outside. One of which it is not told is.
+    pub fn exclude(&self, folder: Option<&MoRef>, pool: Option<&MoRef>, is_template: bool) -> bool {
+        let misses = |bound: &Option<MoRef>, place| bound.is_some() && bound.as_ref() != place;
+        misses(&self.folder, folder) || (!is_template && misses(&self.pool, pool))
+    }
 }
 
 /// Why there is no site.
@@ -71,7 +91,11 @@ impl Site {
             None => None,
         };
         let Found { datacenter, folder, pool, datastore, .. } = found;
-        Ok(Self { datacenter, folder, pool, datastore, network })
+        let bounds = Bounds {
+            folder: names.folder.as_ref().filter(|name| !name.is_empty()).map(|_| folder.clone()),
+            pool: names.resource_pool.as_ref().filter(|name| !name.is_empty()).map(|_| pool.clone()),
+        };
+        Ok(Self { datacenter, folder, pool, datastore, network, bounds })
     }
 }
 
@@ -121,5 +145,25 @@ fn found(places: &Places, root: &MoRef, names: &SiteNames) -> Result<Found, Vec<
             Ok(Found { datacenter, folder, pool, datastore, network })
         }
         _ => Err(problems),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_where_the_settings_say_is_outside() {
+        let (folder, pool) = (MoRef::new("Folder", "group-v1"), MoRef::new("ResourcePool", "resgroup-1"));
+        let other = MoRef::new("Folder", "group-v2");
+        let both = Bounds { folder: Some(folder.clone()), pool: Some(pool.clone()) };
+        assert!(!both.exclude(Some(&folder), Some(&pool), false));
+        assert!(both.exclude(Some(&other), Some(&pool), false), "another folder");
+        assert!(both.exclude(Some(&folder), Some(&other), false), "another pool");
+        assert!(both.exclude(None, Some(&pool), false), "nobody tells where it is");
+        assert!(!both.exclude(Some(&folder), None, true), "a template is in no pool");
+        assert!(both.exclude(Some(&other), None, true));
+        let neither = Bounds::default();
+        assert!(!neither.exclude(Some(&other), None, false), "the settings name no place");
     }
 }

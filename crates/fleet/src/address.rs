@@ -73,7 +73,7 @@ fn seen_in(networks: &[Network], view: &View) -> impl Iterator<Item = Ipv4Addr> 
 
 /// The addresses that one machine holds by its mark, its cards and its name.
 pub fn of_machine(machine: &Machine) -> impl Iterator<Item = Ipv4Addr> {
-    let marked = machine.mark().and_then(Mark::address);
+    let marked = machine.any_mark().and_then(Mark::address);
     let named = names::address_in(&machine.name);
     machine.addresses.iter().copied().chain(marked).chain(named)
 }

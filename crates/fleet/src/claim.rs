@@ -101,7 +101,7 @@ fn weigh<'v>(
     }
     let standing = standing(machine, wanted.owner);
     if standing == Standing::Unknown {
-        return Some(Err(Miss::Unknown));
+        return (!machine.is_set_apart()).then_some(Err(Miss::Unknown));
     }
     let mark = machine.mark_of(wanted.owner).filter(|mark| model_of(mark, wanted.line) == wanted.model)?;
     if standing != Standing::Pooled {

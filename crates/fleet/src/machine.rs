@@ -86,6 +86,23 @@ pub enum Notes {
     NoMark,
     /// A mark. It may be somebody else's: any tool that writes a JSON object into notes seems to have written one.
     Mark(Box<Mark>),
+    /// A mark that was written for another machine: this one is a copy. It is nobody's, and holds what the mark names.
+    Copied(Box<Mark>),
+    /// A mark that may have been written for another machine: which of two is the copy cannot be told. Neither is touched.
+    Disputed(Box<Mark>),
+}
+
+impl Notes {
+    /// What a mark is to the machine that it stands on.
+    pub fn of(mark: Mark, instance: Option<&str>, created: Option<Timestamp>) -> Self {
+        let mark = Box::new(mark);
+        match mark.is_of(instance, created) {
+            _ if mark.hatchery_name.is_empty() => Self::Mark(mark),
+            Some(true) => Self::Mark(mark),
+            Some(false) => Self::Copied(mark),
+            None => Self::Disputed(mark),
+        }
+    }
 }
 
 /// The size of a machine.
@@ -122,6 +139,8 @@ pub struct Machine {
     pub incarnation: Option<String>,
     /// Whether the supplier reaches the host that it is on, and its files. If not, what is told of it is old.
     pub reachable: bool,
+    /// Whether it is not where the owner's machines are: somebody has moved it, and it is not touched.
+    pub is_outside: bool,
 }
 
 impl Machine {
@@ -129,8 +148,30 @@ impl Machine {
     pub fn mark(&self) -> Option<&Mark> {
         match &self.notes {
             Notes::Mark(mark) => Some(mark),
+            Notes::Unknown | Notes::NoMark | Notes::Copied(_) | Notes::Disputed(_) => None,
+        }
+    }
+
+    /// The mark in its notes, whichever machine it was written for: it holds what that one names.
+    pub fn any_mark(&self) -> Option<&Mark> {
+        match &self.notes {
+            Notes::Mark(mark) | Notes::Copied(mark) | Notes::Disputed(mark) => Some(mark),
             Notes::Unknown | Notes::NoMark => None,
         }
+    }
+
+    /// The mark of this owner, unless it is certain that it was written for another machine: what it takes is taken.
+    pub fn possible_mark_of(&self, owner: &str) -> Option<&Mark> {
+        let mark = match &self.notes {
+            Notes::Mark(mark) | Notes::Disputed(mark) => Some(&**mark),
+            Notes::Unknown | Notes::NoMark | Notes::Copied(_) => None,
+        };
+        mark.filter(|mark| !owner.is_empty() && mark.hatchery_name == owner)
+    }
+
+    /// Whether it stays as it is until somebody has looked at it: it was moved, or is one of several with the same mark.
+    pub fn is_set_apart(&self) -> bool {
+        self.is_outside || matches!(&self.notes, Notes::Disputed(mark) if mark.instance.is_empty())
     }
 
     /// Its mark, if this owner wrote it.

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use imbl::OrdMap;
+use imbl::{OrdMap, OrdSet};
 
 use crate::address;
 use crate::machine::{Machine, MachineId, Notes, Role};
@@ -20,7 +20,14 @@ pub struct Machines {
     by_name: OrdMap<Arc<str>, Vec<MachineId>>,
     /// All addresses that machines hold, and how often they are seen to.
     addresses: OrdMap<Ipv4Addr, usize>,
+    /// The VMs of each worker that a mark names: it is in one of them.
+    by_worker: OrdMap<Worker, Vec<MachineId>>,
+    /// Those of which there are several.
+    shared: OrdSet<Worker>,
 }
+
+/// An owner, and the name of a worker in a mark of it.
+type Worker = (Arc<str>, Arc<str>);
 
 impl Machines {
     /// Takes one in, and gives the earlier one of the same reference.
@@ -35,6 +42,13 @@ impl Machines {
         for ip in address::of_machine(&machine) {
             *self.addresses.entry(ip).or_default() += 1;
         }
+        if let Some(worker) = worker_of(&machine) {
+            let same = self.by_worker.entry(worker.clone()).or_default();
+            same.push(id.clone());
+            if same.len() > 1 {
+                self.shared.insert(worker);
+            }
+        }
         self.all.insert(id, machine);
         earlier
     }
@@ -45,7 +59,33 @@ impl Machines {
         self.notable.remove(id);
         self.forget_name(&gone);
         self.forget_addresses(&gone);
+        self.forget_worker(&gone);
         Some(gone)
+    }
+
+    fn forget_worker(&mut self, machine: &Machine) {
+        let Some(worker) = worker_of(machine) else { return };
+        let Some(same) = self.by_worker.get_mut(&worker) else { return };
+        same.retain(|id| *id != machine.id);
+        let left = same.len();
+        if left < 2 {
+            self.shared.remove(&worker);
+        }
+        if left == 0 {
+            self.by_worker.remove(&worker);
+        }
+    }
+
+    /// The same machines; of several with the mark of one worker those are disputed whose mark does not tell which of them
+    /// it was written for.
+    #[must_use]
+    pub fn with_disputed(mut self) -> Self {
+        let shared = self.shared.iter().filter_map(|worker| self.by_worker.get(worker)).flatten();
+        let disputed: Vec<_> = shared.filter_map(|id| disputed(self.all.get(id)?)).collect();
+        for machine in disputed {
+            self.insert(Arc::new(machine));
+        }
+        self
     }
 
     fn forget_name(&mut self, machine: &Machine) {
@@ -106,6 +146,18 @@ impl Machines {
     }
 }
 
+fn worker_of(machine: &Machine) -> Option<Worker> {
+    let mark = machine.mark().filter(|_| machine.role == Role::Vm)?;
+    let is_named = !mark.hatchery_name.is_empty() && !mark.worker_name.is_empty();
+    is_named.then(|| (mark.hatchery_name.as_str().into(), mark.worker_name.as_str().into()))
+}
+
+/// The machine as one of several with its mark, unless that tells that it was written for this one.
+fn disputed(machine: &Machine) -> Option<Machine> {
+    let mark = machine.mark().filter(|mark| mark.instance.is_empty())?;
+    Some(Machine { notes: Notes::Disputed(Box::new(mark.clone())), ..machine.clone() })
+}
+
 /// A VM without a mark is nobody's: it holds its name and its addresses, and nothing else follows from it.
 fn is_notable(machine: &Machine) -> bool {
     machine.role != Role::Vm || machine.notes != Notes::NoMark
@@ -133,11 +185,45 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::mark::Mark;
     use crate::samples::{OWNER, any_machine};
     use crate::standing::{Standing, standing};
 
     fn shown<'m>(machines: impl Iterator<Item = &'m Arc<Machine>>) -> Vec<&'m Machine> {
         machines.map(AsRef::as_ref).collect()
+    }
+
+    #[test]
+    fn of_several_with_the_mark_of_one_worker_those_that_do_not_tell_are_disputed() {
+        let vm = |id: &str, worker: &str, instance: &str| {
+            let mark = Mark {
+                hatchery_name: OWNER.to_owned(),
+                worker_name: worker.to_owned(),
+                instance: instance.to_owned(),
+                ..Mark::default()
+            };
+            Arc::new(Machine {
+                id: MachineId::new(id),
+                notes: Notes::Mark(Box::new(mark)),
+                ..crate::samples::vm(id)
+            })
+        };
+        let disputed = |machines: &Machines| {
+            let all = machines.clone().with_disputed();
+            let notes = |machine: &&Arc<Machine>| matches!(machine.notes, Notes::Disputed(_));
+            all.iter().filter(notes).map(|machine| machine.id.to_string()).collect::<Vec<_>>()
+        };
+        let mut machines: Machines =
+            [vm("vm-1", "a", ""), vm("vm-2", "b", ""), vm("vm-3", "", ""), vm("vm-4", "", "")]
+                .into_iter()
+                .collect();
+        assert!(disputed(&machines).is_empty(), "each is alone, and no name is nobody's");
+        machines.insert(vm("vm-5", "a", ""));
+        assert_eq!(disputed(&machines), ["vm-1", "vm-5"]);
+        machines.insert(vm("vm-5", "a", "50"));
+        assert_eq!(disputed(&machines), ["vm-1"], "the other one tells that it is itself");
+        machines.remove(&MachineId::new("vm-5"));
+        assert!(disputed(&machines).is_empty());
     }
 
     proptest! {
@@ -195,6 +281,8 @@ mod tests {
                 prop_assert_eq!(machines.addresses_in(from..=to).collect::<Vec<_>>(), some);
                 prop_assert_eq!(machines.addresses.len(), held.len(), "no address stays behind");
                 prop_assert!(!machines.contains(&MachineId::new("vm-2000")));
+                let workers: BTreeSet<_> = model.values().filter_map(worker_of).collect();
+                prop_assert_eq!(machines.by_worker.len(), workers.len(), "no worker stays behind");
             }
         }
     }

@@ -5,8 +5,12 @@
 
 use std::net::Ipv4Addr;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// How much later than its mark a machine may have been made. A mark is written with the order of a clone; clones take
+/// minutes, and clocks differ.
+const MADE_AFTER_MARK: SignedDuration = SignedDuration::from_hours(1);
 
 /// The notes of one machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,6 +62,13 @@ pub struct Mark {
         deserialize_with = "text"
     )]
     pub template_incarnation: String,
+    /// The UUID of the machine that it was written for: whoever copies a machine copies its notes. Ours.
+    #[serde(
+        rename = "rookery_instance",
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "text"
+    )]
+    pub instance: String,
     /// Until when it is kept for somebody to look at. Ours.
     #[serde(
         rename = "rookery_hold_until",
@@ -92,6 +103,20 @@ impl Mark {
     pub fn write(&self) -> String {
         // Only a map with keys that are no text could fail.
         serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Whether a machine with this UUID, made at that time by the supplier's clock, is the one that the mark was written
+    /// for; `None`: it cannot be told.
+    pub fn is_of(&self, instance: Option<&str>, created: Option<Timestamp>) -> Option<bool> {
+        if self.instance.is_empty() {
+            // Somebody else's mark: only one that is older than its machine tells.
+            let written = self.created.max(self.worker_start_time);
+            let is_older = written
+                .zip(created)
+                .is_some_and(|(written, created)| created.duration_since(written) > MADE_AFTER_MARK);
+            return Some(!is_older);
+        }
+        instance.map(|instance| instance.eq_ignore_ascii_case(&self.instance))
     }
 
     /// The address that was given to the machine.

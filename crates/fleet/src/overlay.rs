@@ -362,6 +362,7 @@ fn blank(id: &MachineId) -> Machine {
         awaits_setup: true,
         incarnation: None,
         reachable: true,
+        is_outside: false,
     }
 }
 

@@ -34,6 +34,7 @@ pub(crate) fn vm(name: &str) -> Machine {
         awaits_setup: false,
         incarnation: None,
         reachable: true,
+        is_outside: false,
     }
 }
 
@@ -104,13 +105,26 @@ pub(crate) fn any_machine() -> impl Strategy<Value = Machine> {
         1 => Just(Notes::Unknown),
         1 => Just(Notes::NoMark),
         8 => any_mark(hour()).prop_map(|mark| Notes::Mark(Box::new(mark))),
+        1 => any_mark(hour()).prop_map(|mark| Notes::Copied(Box::new(mark))),
+        1 => any_mark(hour()).prop_map(|mark| Notes::Disputed(Box::new(mark))),
     ];
     let hardware = proptest::option::of((1..9u32, 1..9u64))
         .prop_map(|size| size.map(|(cpus, memory)| Hardware { cpus, memory_mb: memory * 1024 }));
     let addresses = proptest::collection::vec((0..16u8).prop_map(|last| Ipv4Addr::new(10, 0, 0, last)), 0..2);
-    let flags = (proptest::bool::weighted(0.1), proptest::bool::weighted(0.9));
+    let rare = || proptest::bool::weighted(0.1);
+    let flags = (rare(), proptest::bool::weighted(0.9), rare());
     (0..1000u32, name, role, power, notes, hardware, addresses, hour(), flags).prop_map(
-        |(number, name, role, power, notes, hardware, addresses, created, (awaits_setup, reachable))| {
+        |(
+            number,
+            name,
+            role,
+            power,
+            notes,
+            hardware,
+            addresses,
+            created,
+            (awaits_setup, reachable, is_outside),
+        )| {
             Machine {
                 id: MachineId::new(format!("vm-{number}")),
                 name,
@@ -123,6 +137,7 @@ pub(crate) fn any_machine() -> impl Strategy<Value = Machine> {
                 awaits_setup,
                 incarnation: None,
                 reachable,
+                is_outside,
             }
         },
     )

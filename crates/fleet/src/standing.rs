@@ -31,7 +31,8 @@ pub enum Standing {
     Registering,
     /// Somebody else's, or nobody's.
     Foreign,
-    /// Not told yet, or the owner's on a host that cannot be reached.
+    /// Not told yet, or the owner's on a host that cannot be reached, in another place than the owner's are in, or perhaps a
+    /// copy.
     Unknown,
 }
 
@@ -40,14 +41,19 @@ pub fn standing(machine: &Machine, owner: &str) -> Standing {
     if machine.role == Role::Template {
         // One that has not got its name yet: the hatchery that made it died on the last step.
         let unfinished =
-            machine.mark_of(owner).is_some_and(|mark| mark.model && is_in_making(&machine.name, mark));
+            machine.mark_of(owner).is_some_and(|mark| mark.model && is_in_making(&machine.name, mark))
+                && !machine.is_outside;
         return if unfinished { Standing::TemplateInMaking } else { Standing::Template };
     }
     if machine.is_unknown() {
         return Standing::Unknown;
     }
-    let Some(mark) = machine.mark_of(owner) else { return Standing::Foreign };
-    if machine.reachable { by_mark(machine, mark) } else { Standing::Unknown }
+    match machine.mark_of(owner) {
+        Some(mark) if machine.reachable && !machine.is_outside => by_mark(machine, mark),
+        Some(_) => Standing::Unknown,
+        None if machine.possible_mark_of(owner).is_some() => Standing::Unknown,
+        None => Standing::Foreign,
+    }
 }
 
 /// What a machine of that mark is to its owner, whether it can be reached or not.

@@ -175,6 +175,7 @@ impl Judge<'_> {
         let standing = standing(machine, self.facts.owner);
         match standing {
             Standing::Foreign | Standing::Unknown if machine.is_unknown() => return Err(Why::Unknown),
+            Standing::Foreign | Standing::Unknown if machine.is_outside => return Err(Why::Outside),
             Standing::Foreign | Standing::Unknown => return Err(Why::Unreachable),
             Standing::Template => return Err(Why::Template),
             Standing::TemplateInMaking

@@ -51,7 +51,7 @@ pub fn without_machine(view: &View, listing: &Listing) -> Option<BTreeSet<String
     let mut missing: BTreeSet<&str> = alive.map(|(name, _)| name.as_str()).collect();
     missing.retain(|name| !view.is_taken(name));
     let rows = view.overlaid.values().filter_map(|overlaid| overlaid.row.as_deref());
-    for mark in view.notable().chain(rows).filter_map(Machine::mark) {
+    for mark in view.notable().chain(rows).filter_map(Machine::any_mark) {
         missing.remove(mark.worker_name.as_str());
     }
     Some(missing.into_iter().map(str::to_owned).collect())

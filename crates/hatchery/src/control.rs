@@ -10,6 +10,7 @@
 //! {"do":"hold","of":{"model":"debian12"},"count":1,"for":14400,"within":86400,"reason":"…"}
 //! {"do":"release","of":{"machine":"brave-curie"}}
 //! {"do":"adopt","model":"group/name"}
+//! {"do":"adopt-vm","vm":"vm-63"}   {"do":"unmark","vm":"vm-63"}
 //! {"do":"confirm","list":[{"machine":"vm-7"},{"worker":"w"},{"lost":"vm-8"}]}
 //! ```
 
@@ -72,6 +73,16 @@ pub enum Request {
     Adopt {
         /// The path of the V1 model.
         model: String,
+    },
+    /// Make a copy of a machine of ours ours.
+    AdoptVm {
+        /// Its reference or its name.
+        vm: String,
+    },
+    /// Make a copy of a machine of ours nobody's.
+    Unmark {
+        /// Its reference or its name.
+        vm: String,
     },
 }
 
@@ -200,6 +211,8 @@ mod tests {
                 r#"{"do":"release","of":{"machine":"w"}}"#,
             ),
             (Request::Adopt { model: "g/m".to_owned() }, r#"{"do":"adopt","model":"g/m"}"#),
+            (Request::AdoptVm { vm: "vm-63".to_owned() }, r#"{"do":"adopt-vm","vm":"vm-63"}"#),
+            (Request::Unmark { vm: "vm-63".to_owned() }, r#"{"do":"unmark","vm":"vm-63"}"#),
         ] {
             assert_eq!(serde_json::to_string(&request).unwrap(), text);
             assert_eq!(serde_json::from_str::<Request>(text).unwrap(), request);

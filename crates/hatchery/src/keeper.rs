@@ -11,6 +11,7 @@
 
 mod absorb;
 mod adopting;
+mod apart;
 mod begin;
 mod brake;
 mod clocks;

@@ -6,6 +6,7 @@
 
 mod abandoned;
 mod adopt;
+mod apart;
 mod busy;
 mod company;
 mod register;
@@ -38,6 +39,7 @@ use crate::flight::{Busy, Flights};
 use crate::settings::{Cleaning, Warm};
 
 pub use adopt::{Adoption, adoptable};
+pub use apart::{Apart, WhyApart, adoptable_copy, apart, copy_named};
 pub use company::{References, Suspects};
 pub use register::{Left, Registration, Remake, temporary_name};
 pub use rookery_fleet::warm::{Count, Removal};

@@ -29,7 +29,7 @@ use serde::Serialize;
 
 use crate::flight::{Flight, Work};
 use crate::keeper::State;
-use crate::plan::Plan;
+use crate::plan::{Apart, Plan, apart};
 use crate::wanted::Wanted;
 
 pub use counts::Counts;
@@ -88,6 +88,8 @@ pub struct Report {
     pub wishes: Vec<Wished>,
     /// What waits for a person, since it is unusually much.
     pub braked: Vec<brake::Waiting>,
+    /// Machines with our mark that are left alone until somebody has looked at them.
+    pub apart: Vec<Apart>,
     /// Why nothing may be deleted.
     pub stopped: Option<String>,
     /// Whether new jobs are taken.
@@ -212,6 +214,7 @@ impl Report {
             held,
             wishes: state.wishes.iter().map(Wished::from).collect(),
             braked: plan.braked.clone(),
+            apart: apart(&state.view, &wanted.name),
             stopped: plan.sweep.stopped.map(|stop| stop.to_string()),
             draining: state.draining,
             skew_ms: state.skew.map(|skew| skew.as_millis()),

@@ -481,7 +481,7 @@ impl Assembly {
             state: State::new(self.book.read()),
             random: StdRng::seed_from_u64(self.random.random()),
             inventory: inventory.clone(),
-            observer: Observer::beside(inventory, journal),
+            observer: Observer::beside(inventory, crew.hands.site().bounds.clone(), journal),
             crew,
             governor,
             wanted,

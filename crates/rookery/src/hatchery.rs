@@ -60,6 +60,23 @@ pub enum Command {
     /// Such a template is older than its model, and no hatchery replaces what another one made. It becomes this
     /// hatchery's and gets another name; a new one is made in its place. The old one is deleted when nothing hangs on it.
     Adopt(Adopt),
+    /// Make a copy of a VM of the hatchery the hatchery's
+    ///
+    /// Whoever copies a VM copies its notes, and with them whose it is. A hatchery leaves copies alone, and `status` lists
+    /// them. One whose original is gone, such as a VM that was restored from a backup, can take its place.
+    AdoptVm(Copied),
+    /// Make a copy of a VM of the hatchery nobody's: it keeps neither a name nor an address from others any more
+    Unmark(Copied),
+}
+
+/// The arguments of `hatchery adopt-vm` and `hatchery unmark`.
+#[derive(Debug, clap::Args)]
+pub struct Copied {
+    /// The copy, by its name or its id such as vm-63
+    #[arg(value_name = "VM")]
+    vm: String,
+    #[command(flatten)]
+    target: Target,
 }
 
 /// The arguments of `hatchery adopt`.
@@ -93,6 +110,8 @@ impl Command {
             | Self::Resume(_)
             | Self::Look(_)
             | Self::Adopt(_)
+            | Self::AdoptVm(_)
+            | Self::Unmark(_)
             | Self::Confirm(_) => None,
         }
     }
@@ -124,6 +143,8 @@ pub(crate) async fn run(command: Command, filter: Option<Filter>, out: &mut Out)
         Command::Adopt(args) => {
             ask::tell(&args.target, &Request::Adopt { model: args.model.clone() }, out).await
         }
+        Command::AdoptVm(Copied { vm, target }) => ask::tell(&target, &Request::AdoptVm { vm }, out).await,
+        Command::Unmark(Copied { vm, target }) => ask::tell(&target, &Request::Unmark { vm }, out).await,
     }
 }
 

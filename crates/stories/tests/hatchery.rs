@@ -14,6 +14,7 @@ mod hatchery {
     mod cleaning;
     mod cli;
     mod company;
+    mod copies;
     mod crash;
     mod credentials;
     mod election;

@@ -34,6 +34,7 @@ use crate::http::{self, Exchange};
 use crate::rate::Rate;
 use crate::rest::{self, RestSession};
 use crate::session::{Credentials, LoginAs, Session};
+use crate::uuid::Uuid;
 use crate::version::negotiate;
 
 /// Repeatable calls are tried this often beyond the first time.
@@ -349,6 +350,11 @@ impl Client {
         let Inner { wire, session, rest, .. } = &*self.0;
         let (soap, rest) = tokio::join!(session.close(wire), rest.close(wire));
         soap.and(rest)
+    }
+
+    /// A UUID for a new VM.
+    pub fn random_uuid(&self) -> Uuid {
+        Uuid::random(&mut self.fork_random())
     }
 
     /// A generator of its own for one series of delays.

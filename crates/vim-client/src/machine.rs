@@ -1,5 +1,6 @@
 //! Operations that change a VM.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use rookery_vim::inventory_name::{escape, unescape};
@@ -19,6 +20,7 @@ use crate::error::CallError;
 use crate::governor::{Governor, Order, Permit, Priority, Site};
 use crate::properties::properties_of;
 use crate::tasks::{TaskError, Tasks};
+use crate::uuid::Uuid;
 
 /// Changes VMs through one client. Clones share it.
 #[derive(Debug, Clone)]
@@ -27,6 +29,8 @@ pub struct Machines {
     tasks: Tasks,
     governor: Governor,
     priority: Priority,
+    /// The turn that operations use, if it was waited for already.
+    turn: Option<Arc<Permit>>,
     /// Where it is noted how far the order of a clone has come.
     pub(crate) ordered: Option<Ordered>,
 }
@@ -83,7 +87,7 @@ impl OperationError {
 impl Machines {
     /// Operations over this client; their tasks are waited for by `tasks`, and run as the governor admits them.
     pub fn new(client: Client, tasks: Tasks, governor: Governor) -> Self {
-        Self { client, tasks, governor, priority: Priority::Demand, ordered: None }
+        Self { client, tasks, governor, priority: Priority::Demand, turn: None, ordered: None }
     }
 
     /// The same operations on behalf of somebody more or less urgent. A handle that nobody says this of is for people.
@@ -116,7 +120,10 @@ impl Machines {
         // Clones take longest: how long a queue takes is reckoned from them.
         let measured = M::NAME == CloneVmTask::NAME;
         let order = Order { what, priority: self.priority, site, measured };
-        let _permit = self.governor.admit(order).await;
+        let _turn = match &self.turn {
+            Some(turn) => Arc::clone(turn),
+            None => Arc::new(self.governor.admit(order).await),
+        };
         ordered.sent();
         let task = match self.client.call(call).await {
             Ok(task) => task,
@@ -133,6 +140,13 @@ impl Machines {
             ordered.over();
         }
         Ok((task, result?))
+    }
+
+    /// The same operations in one turn, which has come when this returns and lasts until the handle is dropped: what is
+    /// read now is not minutes old when something follows from it.
+    pub async fn in_turn(&self, what: String) -> Self {
+        let turn = self.admit(what, Site::default()).await;
+        Self { turn: Some(Arc::new(turn)), ..self.clone() }
     }
 
     /// The same operations; it is noted how far the order of a clone has come.
@@ -270,6 +284,8 @@ pub struct Change {
     pub name: Option<String>,
     /// Its notes.
     pub annotation: Option<String>,
+    /// UUID of a new VM; vCenter gives another one if it is taken. Notes that name it are corrected then.
+    pub instance_uuid: Option<Uuid>,
     /// Virtual CPUs; the VM must be off.
     pub cpus: Option<i32>,
     /// Memory; the VM must be off.
@@ -285,6 +301,7 @@ impl Change {
         VirtualMachineConfigSpec {
             name: self.name.map(|name| escape(&name)),
             annotation: self.annotation,
+            instance_uuid: self.instance_uuid.map(|uuid| uuid.to_string()),
             cpus: self.cpus,
             memory_mb: self.memory_mb,
             extra_config: self.extra_config.into_iter().map(setting).collect(),

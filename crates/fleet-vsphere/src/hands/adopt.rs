@@ -1,9 +1,11 @@
-//! Taking over what another hatchery made. Only templates, and only because somebody asked for it.
+//! Taking over what another hatchery made, or what was copied of ours, because somebody asked for it.
 
-use rookery_fleet::{MachineId, Mark, Role};
+use rookery_fleet::{MachineId, Mark, Notes, Role};
+use rookery_vim_client::Change;
 
 use super::fresh::Fresh;
-use super::{ActError, Hands, Refusal};
+use super::{ActError, Hands, LIGHT, Refusal};
+use crate::observe::vm;
 
 /// What must be true of a template of somebody else at the moment when it is taken over.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,13 +49,42 @@ impl Hands {
         let refused = |why| ActError::Refused { action, machine: machine.clone(), why };
         let mark = theirs.proven(&fresh).map_err(refused)?;
         let mark = Mark { hatchery_name: owner.to_owned(), ..mark.clone() };
-        self.marked(machine, &mark).await.map_err(|source| ActError::failed(action, machine, source))
+        self.marked(machine, &fresh, &mark).await.map_err(|source| ActError::failed(action, machine, source))
+    }
+}
+
+impl Hands {
+    /// Makes a copy of a machine of this owner the owner's: its mark is written for it.
+    pub async fn adopt_copy(&self, machine: &MachineId, owner: &str) -> Result<(), ActError> {
+        let action = "adopt";
+        let fresh = self.fresh(action, machine).await?;
+        let refused = |why| ActError::Refused { action, machine: machine.clone(), why };
+        let mark = fresh.copied_mark(owner).map_err(refused)?;
+        if fresh.instance.is_none() {
+            return Err(refused(Refusal::Unknown));
+        }
+        self.marked(machine, &fresh, mark).await.map_err(|source| ActError::failed(action, machine, source))
+    }
+
+    /// Makes a copy of a machine of this owner nobody's.
+    pub async fn unmark(&self, machine: &MachineId, owner: &str) -> Result<(), ActError> {
+        let action = "unmark";
+        let fresh = self.fresh(action, machine).await?;
+        let refused = |why| ActError::Refused { action, machine: machine.clone(), why };
+        fresh.copied_mark(owner).map_err(refused)?;
+        // Some servers keep notes that are to become empty.
+        let notes = format!("once a copy of a machine of the hatchery {owner}");
+        let change = Change { annotation: Some(notes), ..Change::default() };
+        let ordered = self.machines.reconfigure(&vm(machine), change, LIGHT).await;
+        let is_nobodys = |fresh: Option<&Fresh>| fresh.is_none_or(|fresh| fresh.notes == Notes::NoMark);
+        let unmarked = self.outcome(machine, ordered, is_nobodys).await;
+        unmarked.map_err(|source| ActError::failed(action, machine, source))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use rookery_fleet::{Notes, Power};
+    use rookery_fleet::Power;
 
     use super::*;
 
@@ -75,6 +106,8 @@ mod tests {
                 power: Some(Power::Off),
                 hardware: None,
                 reachable: true,
+                instance: None,
+                is_outside: false,
             };
             assert_eq!(theirs.proven(&fresh).map(drop), expected, "{fresh:?}");
         };

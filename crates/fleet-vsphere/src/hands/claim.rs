@@ -100,8 +100,9 @@ enum Next {
 fn next(fresh: &Fresh, wish: &ClaimWish) -> Result<Next, Refusal> {
     let mark = fresh.vm_of(&wish.owner)?;
     fresh.is_off()?;
+    let wished = fresh.signed(&wish.mark);
     let misnamed = || Refusal::Name { expected: wish.was.clone(), found: fresh.name.clone() };
-    if *mark == wish.mark {
+    if *mark == wished {
         let fits = wish.resize.is_none_or(|size| fresh.hardware == Some(size));
         return match fresh.name.as_str() {
             _ if !fits => Ok(Next::Mark),
@@ -128,21 +129,23 @@ impl Hands {
     /// Gives a warm VM its job's mark, size and name.
     pub async fn claim(&self, wish: &ClaimWish) -> Result<(), ClaimError> {
         let machine = &wish.machine;
-        let fresh = match self.look(machine).await {
+        let hands = self.in_turn("claim", machine).await;
+        let fresh = match hands.look(machine).await {
             Ok(Some(fresh)) => fresh,
             Ok(None) => return Err(ClaimError::Gone { machine: machine.clone() }),
             Err(source) => return Err(ClaimError::Unread { machine: machine.clone(), source }),
         };
         let next = next(&fresh, wish).map_err(|why| ClaimError::Changed { machine: machine.clone(), why })?;
+        let mark = fresh.signed(&wish.mark);
         if next == Next::Nothing {
-            self.told(machine, Fact::Mark(Box::new(wish.mark.clone())));
+            self.told(machine, Fact::Mark(Box::new(mark)));
             self.told(machine, Fact::Name(wish.name.clone()));
             return Ok(());
         }
         if next == Next::Mark {
-            self.mark_for_job(wish).await?;
+            hands.mark_for_job(wish, &mark).await?;
         }
-        self.renamed(machine, &wish.name).await.map_err(|source| {
+        hands.renamed(machine, &wish.name).await.map_err(|source| {
             let machine = machine.clone();
             match source.fault().map(rookery_vim::Fault::kind) {
                 Some(FaultKind::DuplicateName) => {
@@ -153,21 +156,21 @@ impl Hands {
         })
     }
 
-    async fn mark_for_job(&self, wish: &ClaimWish) -> Result<(), ClaimError> {
+    async fn mark_for_job(&self, wish: &ClaimWish, mark: &Mark) -> Result<(), ClaimError> {
         let machine = &wish.machine;
         let size = wish.resize.map(|size| Resize {
             cpus: Some(size.cpus),
             memory_mb: Some(size.memory_mb),
             first_disk_kb: None,
         });
-        let change = size.unwrap_or_default().change(&wish.mark);
+        let change = size.unwrap_or_default().change(mark);
         let ordered = self.machines.reconfigure(&vm(machine), change, LIGHT).await;
-        let done = |fresh: Option<&Fresh>| fresh.is_some_and(|fresh| fresh.has_mark(&wish.mark));
+        let done = |fresh: Option<&Fresh>| fresh.is_some_and(|fresh| fresh.has_mark(mark));
         self.outcome(machine, ordered, done).await.map_err(|source| {
             let half = if source.may_have_happened() { Half::MayBeMarked } else { Half::Pooled };
             ClaimError::Failed { machine: machine.clone(), half, source }
         })?;
-        self.told(machine, Fact::Mark(Box::new(wish.mark.clone())));
+        self.told(machine, Fact::Mark(Box::new(mark.clone())));
         if let Some(size) = wish.resize {
             self.told(machine, Fact::Hardware(size));
         }
@@ -177,19 +180,16 @@ impl Hands {
     /// Takes a claim back of a VM that is off: it gets the pooled mark, and the name in it.
     pub async fn unclaim(&self, machine: &MachineId, owner: &str, pooled: &Mark) -> Result<(), ActError> {
         let action = "take back";
-        let fresh = self.fresh(action, machine).await?;
+        let hands = self.in_turn(action, machine).await;
+        let fresh = hands.fresh(action, machine).await?;
         let refused = |why| ActError::Refused { action, machine: machine.clone(), why };
         fresh.vm_of(owner).and_then(|_| fresh.is_off()).map_err(refused)?;
         let failed = |source| ActError::failed(action, machine, source);
         // In this order no half of it looks like a VM of the pool under a worker's name.
         if fresh.name != pooled.worker_name {
-            self.renamed(machine, &pooled.worker_name).await.map_err(failed)?;
+            hands.renamed(machine, &pooled.worker_name).await.map_err(failed)?;
         }
-        if fresh.has_mark(pooled) {
-            self.told(machine, Fact::Mark(Box::new(pooled.clone())));
-            return Ok(());
-        }
-        self.marked(machine, pooled).await.map_err(failed)
+        hands.marked(machine, &fresh, pooled).await.map_err(failed)
     }
 
     /// Renames; that it has the name already is a success.
@@ -200,12 +200,20 @@ impl Hands {
         Ok(())
     }
 
-    /// Writes a mark.
-    pub(super) async fn marked(&self, machine: &MachineId, mark: &Mark) -> Result<(), OperationError> {
-        let change = Change { annotation: Some(mark.write()), ..Change::default() };
-        let ordered = self.machines.reconfigure(&vm(machine), change, LIGHT).await;
-        self.outcome(machine, ordered, |fresh| fresh.is_some_and(|fresh| fresh.has_mark(mark))).await?;
-        self.told(machine, Fact::Mark(Box::new(mark.clone())));
+    /// Writes a mark for the VM as it was read. That it carries it is a success.
+    pub(super) async fn marked(
+        &self,
+        machine: &MachineId,
+        fresh: &Fresh,
+        mark: &Mark,
+    ) -> Result<(), OperationError> {
+        let mark = fresh.signed(mark);
+        if !fresh.has_mark(&mark) {
+            let change = Change { annotation: Some(mark.write()), ..Change::default() };
+            let ordered = self.machines.reconfigure(&vm(machine), change, LIGHT).await;
+            self.outcome(machine, ordered, |fresh| fresh.is_some_and(|fresh| fresh.has_mark(&mark))).await?;
+        }
+        self.told(machine, Fact::Mark(Box::new(mark)));
         Ok(())
     }
 }
@@ -252,6 +260,8 @@ mod tests {
             power: Some(Power::Off),
             hardware: Some(Hardware { cpus: 2, memory_mb: 4096 }),
             reachable: true,
+            instance: None,
+            is_outside: false,
         };
         change(&mut fresh);
         assert_eq!(&next(&fresh, &wish()), expected, "{fresh:?}");

@@ -52,6 +52,7 @@ impl CloneWish {
             awaits_setup: true,
             incarnation: None,
             reachable: true,
+            is_outside: false,
         }
     }
 }
@@ -203,7 +204,12 @@ impl Hands {
         until: Option<Instant>,
     ) -> Result<MachineId, CloneFailure> {
         let machine = |vm: &MoRef| MachineId::new(vm.id());
-        let cloned = self.machines.clone_or_give_up(&self.order(wish), CLONE, until).await;
+        let instance = self.client.random_uuid();
+        let mark = Mark { instance: instance.to_string(), ..wish.mark.clone() };
+        let wish = &CloneWish { mark, ..wish.clone() };
+        let mut order = self.order(wish);
+        order.change.instance_uuid = Some(instance);
+        let cloned = self.machines.clone_or_give_up(&order, CLONE, until).await;
         let made = cloned.as_ref().map(machine).map_err(|given_up| CloneFailure {
             template: wish.template.clone(),
             name: wish.name.clone(),

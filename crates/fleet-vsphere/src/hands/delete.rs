@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use rookery_fleet::overlay::Fact;
 use rookery_fleet::standing::is_in_making;
-use rookery_fleet::{MachineId, Role};
+use rookery_fleet::{MachineId, Power, Role};
 use rookery_vim::FaultKind;
 
 use super::fresh::Fresh;
@@ -20,6 +20,8 @@ pub struct Proof {
     pub name: String,
     /// Nobody keeps it for longer than until now, by vCenter's clock.
     pub now: Timestamp,
+    /// It still has the power that is the reason for it, if that is one.
+    pub power: Option<Power>,
 }
 
 impl Proof {
@@ -28,9 +30,12 @@ impl Proof {
         if let Some(until) = mark.hold_until.filter(|until| *until > self.now) {
             return Err(Refusal::Held { until });
         }
+        if self.power.is_some() && self.power != fresh.power {
+            return Err(Refusal::Power);
+        }
         // Nobody clones a template that is not finished.
         let is_model = mark.model && !is_in_making(&fresh.name, mark);
-        if is_model { Err(Refusal::Model) } else { self.of_name(fresh) }
+        if is_model { Err(Refusal::Model) } else { fresh.is_named(&self.name) }
     }
 
     fn of_template(&self, fresh: &Fresh) -> Result<(), Refusal> {
@@ -39,16 +44,9 @@ impl Proof {
             Role::Vm => return Err(Refusal::NoTemplate),
             Role::Template => {}
         }
-        let mark = fresh.mark_of(&self.owner)?;
+        let mark = fresh.own(&self.owner)?;
         // Whoever marked it so made it: a template that a person made for clones is not ours to remove.
-        if mark.model { self.of_name(fresh) } else { Err(Refusal::Template) }
-    }
-
-    fn of_name(&self, fresh: &Fresh) -> Result<(), Refusal> {
-        if fresh.name == self.name {
-            return Ok(());
-        }
-        Err(Refusal::Name { expected: self.name.clone(), found: fresh.name.clone() })
+        if mark.model { fresh.is_named(&self.name) } else { Err(Refusal::Template) }
     }
 }
 
@@ -57,34 +55,37 @@ impl Hands {
     /// success. The inventory may show it for a while.
     pub async fn delete(&self, machine: &MachineId, proof: &Proof) -> Result<(), ActError> {
         let action = "delete";
-        let Some(fresh) = self.proven(action, machine, |fresh| proof.of_vm(fresh)).await? else {
+        let hands = self.in_turn(action, machine).await;
+        let Some(fresh) = hands.proven(action, machine, |fresh| proof.of_vm(fresh)).await? else {
             return Ok(());
         };
         if fresh.is_off().is_err() {
-            self.stop(machine).await?;
-            // It may have taken minutes.
-            if self.proven(action, machine, |fresh| proof.of_vm(fresh)).await?.is_none() {
+            hands.turn_off(action, machine).await?;
+            // It may have taken minutes. Off is what it is now.
+            let proof = Proof { power: None, ..proof.clone() };
+            if hands.proven(action, machine, |fresh| proof.of_vm(fresh)).await?.is_none() {
                 return Ok(());
             }
         }
-        self.destroy(action, machine).await
+        hands.destroy(action, machine).await
     }
 
     /// Removes a template that its owner made, if the proof holds and nothing stands on its disks.
     pub async fn delete_template(&self, machine: &MachineId, proof: &Proof) -> Result<(), ActError> {
         let action = "delete the template";
-        if self.proven(action, machine, |fresh| proof.of_template(fresh)).await?.is_none() {
+        let hands = self.in_turn(action, machine).await;
+        if hands.proven(action, machine, |fresh| proof.of_template(fresh)).await?.is_none() {
             return Ok(());
         }
-        match self.hangs_on(machine).await {
+        match hands.hangs_on(machine).await {
             Hanging::Nothing => {}
             why @ (Hanging::By(_) | Hanging::BySome | Hanging::Unknown(_)) => {
                 return Err(ActError::StillParent { action, machine: machine.clone(), why });
             }
         }
         // Looking at all disks took a while.
-        match self.proven(action, machine, |fresh| proof.of_template(fresh)).await? {
-            Some(_) => self.destroy(action, machine).await,
+        match hands.proven(action, machine, |fresh| proof.of_template(fresh)).await? {
+            Some(_) => hands.destroy(action, machine).await,
             None => Ok(()),
         }
     }
@@ -138,7 +139,7 @@ mod tests {
         let held = |until: &str| Mark { hold_until: Some(until.parse().expect("a time")), ..ours.clone() };
         let (kept, let_go) = (held("2026-11-15T12:00:01Z"), held("2026-11-15T12:00:00Z"));
         let until = kept.hold_until.expect("a time");
-        let proof = |owner: &str| Proof { owner: owner.to_owned(), name: "w".to_owned(), now };
+        let proof = |owner: &str| Proof { owner: owner.to_owned(), name: "w".to_owned(), now, power: None };
         let foreign = |owner: &str, found: Option<&str>| {
             Err(Refusal::Foreign { owner: owner.to_owned(), found: found.map(str::to_owned) })
         };
@@ -168,6 +169,8 @@ mod tests {
                 power: Some(Power::Off),
                 hardware: None,
                 reachable: true,
+                instance: None,
+                is_outside: false,
             };
             let judged = (proof(owner).of_vm(&fresh), proof(owner).of_template(&fresh));
             assert_eq!(judged, (as_vm, as_template), "{owner:?} {fresh:?}");
@@ -179,11 +182,28 @@ mod tests {
             power: Some(Power::Off),
             hardware: None,
             reachable: true,
+            instance: None,
+            is_outside: false,
         };
         let unreachable =
             Fresh { name: "w".to_owned(), notes: some(&ours), reachable: false, ..unfinished.clone() };
         assert_eq!(proof("h1").of_vm(&unreachable), Err(Refusal::Unreachable));
-        let proof = Proof { owner: "h1".to_owned(), name: "w-tmp".to_owned(), now };
+        let here = Fresh { reachable: true, ..unreachable };
+        let off = Proof { power: Some(Power::Off), ..proof("h1") };
+        assert_eq!((off.of_vm(&here), proof("h1").of_vm(&here)), (Ok(()), Ok(())));
+        for power in [Some(Power::On), None] {
+            let started = Fresh { power, ..here.clone() };
+            assert_eq!(off.of_vm(&started), Err(Refusal::Power), "{power:?}");
+        }
+        let moved = Fresh { is_outside: true, ..here.clone() };
+        assert_eq!(proof("h1").of_vm(&moved), Err(Refusal::Outside));
+        let moved = Fresh { role: template, notes: some(&model), ..moved };
+        assert_eq!(proof("h1").of_template(&moved), Err(Refusal::Outside));
+        let copy = Fresh { notes: Notes::Copied(Box::new(ours.clone())), ..here.clone() };
+        assert_eq!(proof("h1").of_vm(&copy), Err(Refusal::Copy));
+        let disputed = Fresh { notes: Notes::Disputed(Box::new(ours.clone())), ..here };
+        assert_eq!(proof("h1").of_vm(&disputed), Err(Refusal::Disputed));
+        let proof = Proof { owner: "h1".to_owned(), name: "w-tmp".to_owned(), now, power: None };
         assert_eq!(proof.of_vm(&unfinished), Ok(()), "it was refused, so that orphans stayed for ever");
     }
 }

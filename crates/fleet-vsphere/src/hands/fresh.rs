@@ -3,17 +3,19 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use rookery_fleet::overlay::{Fact, Reading};
 use rookery_fleet::{Hardware, MachineId, Mark, Notes, Power, Role};
 use rookery_vim::inventory_name::unescape;
 use rookery_vim::objects::{ConnectionState, PowerState};
-use rookery_vim::{FaultKind, Node, Wire};
+use rookery_vim::{FaultKind, MoRef, Node, Wire};
 use rookery_vim_client::{CallError, OperationError, TaskError, properties_of};
 
 use super::{ActError, Hands};
 use crate::observe;
+use crate::site::Bounds;
 
-const PATHS: [&str; 7] = [
+const PATHS: [&str; 11] = [
     "name",
     "runtime.connectionState",
     "config.template",
@@ -21,6 +23,10 @@ const PATHS: [&str; 7] = [
     "runtime.powerState",
     "config.hardware.numCPU",
     "config.hardware.memoryMB",
+    "config.instanceUuid",
+    "config.createDate",
+    "parent",
+    "resourcePool",
 ];
 /// How long to look for the effect of an order whose answer was lost: it may still be on its way.
 const LOOKS: [Duration; 5] = [
@@ -40,6 +46,10 @@ pub(super) struct Fresh {
     pub(super) power: Option<Power>,
     pub(super) hardware: Option<Hardware>,
     pub(super) reachable: bool,
+    /// Its UUID, which marks carry.
+    pub(super) instance: Option<String>,
+    /// Whether it is elsewhere than the settings say.
+    pub(super) is_outside: bool,
 }
 
 /// Why a VM is not what was meant.
@@ -60,12 +70,24 @@ pub enum Refusal {
     /// Somebody else's mark is on it, or none.
     #[error("its notes do not name {owner:?} as its owner, but {}", found.as_deref().map_or_else(|| "nobody".to_owned(), |found| format!("{found:?}")))]
     Foreign { owner: String, found: Option<String> },
+    /// Its mark was written for another VM.
+    #[error("it is a copy: its notes were written for another VM")]
+    Copy,
+    /// Its mark may have been written for another VM.
+    #[error("it cannot be told whether its notes were written for it or for another VM")]
+    Disputed,
+    /// Its mark was written for it.
+    #[error("its notes were written for it: it is no copy")]
+    NoCopy,
+    /// Somebody has moved it.
+    #[error("it is in another folder or resource pool than the settings name")]
+    Outside,
     /// Its mark says that it is to be kept.
     #[error("its notes say that it is a model, to be kept")]
     Model,
     /// Somebody keeps it.
     #[error("its notes say that it is kept until {until}")]
-    Held { until: jiff::Timestamp },
+    Held { until: Timestamp },
     /// It has another name than was thought.
     #[error("its name is {found:?}, not {expected:?}")]
     Name { expected: String, found: String },
@@ -78,11 +100,15 @@ pub enum Refusal {
     /// It runs.
     #[error("it is not off")]
     NotOff,
+    /// It was to go for its power, which is another one now.
+    #[error("it is not on, or off, as it was when that was decided")]
+    Power,
 }
 
 impl Fresh {
-    fn of(properties: Vec<(String, Node)>) -> Self {
+    fn of(properties: Vec<(String, Node)>, bounds: &Bounds) -> Self {
         let (mut name, mut power) = (String::new(), None);
+        let (mut instance, mut created, mut folder, mut pool) = (None, None, None, None);
         let (mut template, mut annotation, mut cpus, mut memory_mb) = (None, None, None, None);
         let mut connection = None;
         for (path, value) in properties {
@@ -94,16 +120,23 @@ impl Fresh {
                 "runtime.powerState" => power = read::<PowerState>(value),
                 "config.hardware.numCPU" => cpus = read(value),
                 "config.hardware.memoryMB" => memory_mb = read(value),
+                "config.instanceUuid" => instance = read::<String>(value),
+                "config.createDate" => created = read::<Timestamp>(value),
+                "parent" => folder = read::<MoRef>(value),
+                "resourcePool" => pool = read::<MoRef>(value),
                 _ => {}
             }
         }
+        let identity = observe::Identity { instance: instance.as_deref(), created };
         Self {
             name,
             role: observe::role(template),
-            notes: observe::notes(template, annotation.as_deref()),
+            notes: observe::notes(template, annotation.as_deref(), &identity),
             power: power.as_ref().and_then(observe::power),
             hardware: observe::hardware(cpus, memory_mb),
             reachable: observe::is_reachable(connection.as_ref()),
+            is_outside: bounds.exclude(folder.as_ref(), pool.as_ref(), template == Some(true)),
+            instance,
         }
     }
 
@@ -114,8 +147,38 @@ impl Fresh {
             Notes::Unknown => Err(Refusal::Unknown),
             Notes::NoMark => Err(foreign(None)),
             Notes::Mark(mark) if !owner.is_empty() && mark.hatchery_name == owner => Ok(mark),
-            Notes::Mark(mark) => Err(foreign(Some(mark.hatchery_name.clone()))),
+            Notes::Copied(mark) if mark.hatchery_name == owner => Err(Refusal::Copy),
+            Notes::Disputed(mark) if mark.hatchery_name == owner => Err(Refusal::Disputed),
+            Notes::Mark(mark) | Notes::Copied(mark) | Notes::Disputed(mark) => {
+                Err(foreign(Some(mark.hatchery_name.clone())))
+            }
         }
+    }
+
+    /// Its mark, if it is this owner's, where the owner's are.
+    pub(super) fn own(&self, owner: &str) -> Result<&Mark, Refusal> {
+        let mark = self.mark_of(owner)?;
+        if self.is_outside { Err(Refusal::Outside) } else { Ok(mark) }
+    }
+
+    /// The mark of this owner on a VM that it was, or may have been, not written for.
+    pub(super) fn copied_mark(&self, owner: &str) -> Result<&Mark, Refusal> {
+        match &self.notes {
+            Notes::Copied(mark) | Notes::Disputed(mark) if mark.hatchery_name == owner => Ok(mark),
+            // That there is another one with the same mark, this VM does not tell.
+            Notes::Mark(mark) if mark.hatchery_name == owner && mark.instance.is_empty() => Ok(mark),
+            Notes::Mark(mark) if mark.hatchery_name == owner => Err(Refusal::NoCopy),
+            Notes::Unknown => Err(Refusal::Unknown),
+            Notes::Mark(mark) | Notes::Copied(mark) | Notes::Disputed(mark) => {
+                Err(Refusal::Foreign { owner: owner.to_owned(), found: Some(mark.hatchery_name.clone()) })
+            }
+            Notes::NoMark => Err(Refusal::Foreign { owner: owner.to_owned(), found: None }),
+        }
+    }
+
+    /// A mark for this VM.
+    pub(super) fn signed(&self, mark: &Mark) -> Mark {
+        Mark { instance: self.instance.clone().unwrap_or_default(), ..mark.clone() }
     }
 
     /// Its mark, if it is this owner's and no template, and can be reached.
@@ -124,9 +187,21 @@ impl Fresh {
             Role::Unknown => Err(Refusal::Unknown),
             Role::Template => Err(Refusal::Template),
             Role::Vm => self
-                .mark_of(owner)
+                .own(owner)
                 .and_then(|mark| if self.reachable { Ok(mark) } else { Err(Refusal::Unreachable) }),
         }
+    }
+
+    /// Whether it is the VM of this owner with this name.
+    pub(super) fn is(&self, owner: &str, name: &str) -> Result<(), Refusal> {
+        self.vm_of(owner).and_then(|_| self.is_named(name))
+    }
+
+    pub(super) fn is_named(&self, name: &str) -> Result<(), Refusal> {
+        if self.name == name {
+            return Ok(());
+        }
+        Err(Refusal::Name { expected: name.to_owned(), found: self.name.clone() })
     }
 
     pub(super) fn is_off(&self) -> Result<(), Refusal> {
@@ -140,7 +215,7 @@ impl Fresh {
 
 impl From<Fresh> for Reading {
     fn from(fresh: Fresh) -> Self {
-        let Fresh { name, role, notes, power, hardware, reachable: _ } = fresh;
+        let Fresh { name, role, notes, power, hardware, reachable: _, instance: _, is_outside: _ } = fresh;
         Self { name, role, power, notes, hardware }
     }
 }
@@ -153,7 +228,7 @@ impl Hands {
     /// The VM; none if it is gone.
     pub(super) async fn look(&self, machine: &MachineId) -> Result<Option<Fresh>, CallError> {
         match properties_of(&self.client, &observe::vm(machine), &PATHS).await {
-            Ok(properties) => Ok(Some(Fresh::of(properties))),
+            Ok(properties) => Ok(Some(Fresh::of(properties, &self.site.bounds))),
             Err(error) if error.is(FaultKind::ManagedObjectNotFound) => {
                 self.told(machine, Fact::Gone);
                 Ok(None)

@@ -12,11 +12,8 @@ impl Hands {
         let action = "mark";
         let fresh = self.fresh(action, machine).await?;
         let refused = |why| ActError::Refused { action, machine: machine.clone(), why };
-        if *fresh.mark_of(owner).map_err(refused)? == *mark {
-            self.told(machine, Fact::Mark(Box::new(mark.clone())));
-            return Ok(());
-        }
-        self.marked(machine, mark).await.map_err(|source| ActError::failed(action, machine, source))
+        fresh.own(owner).map_err(refused)?;
+        self.marked(machine, &fresh, mark).await.map_err(|source| ActError::failed(action, machine, source))
     }
 
     /// Writes into the mark of a VM of this owner until when and why it is kept. All else in the mark stays as it is now.
@@ -31,11 +28,7 @@ impl Hands {
             hold_wish: hold.wish.clone(),
             ..was.clone()
         };
-        if *was == mark {
-            self.told(machine, Fact::Mark(Box::new(mark)));
-            return Ok(());
-        }
-        self.marked(machine, &mark).await.map_err(|source| ActError::failed(action, machine, source))
+        self.marked(machine, &fresh, &mark).await.map_err(|source| ActError::failed(action, machine, source))
     }
 
     /// Renames a VM or template that carries this owner's mark. That it has the name is a success.
@@ -43,7 +36,7 @@ impl Hands {
         let action = "rename";
         let fresh = self.fresh(action, machine).await?;
         let refused = |why| ActError::Refused { action, machine: machine.clone(), why };
-        fresh.mark_of(owner).map_err(refused)?;
+        fresh.own(owner).map_err(refused)?;
         if fresh.name == name {
             self.told(machine, Fact::Name(name.to_owned()));
             return Ok(());

@@ -19,29 +19,53 @@ const STARTING: Duration = Duration::from_mins(3);
 const PAUSE: Duration = Duration::from_secs(2);
 
 impl Hands {
-    /// Starts a VM; what may pass is waited out for a minute. That it runs is a success.
-    pub async fn start(&self, machine: &MachineId) -> Result<(), ActError> {
+    /// Starts a VM of this owner with this name; what may pass is waited out for a minute. That it runs is a success.
+    pub async fn start(&self, machine: &MachineId, owner: &str, name: &str) -> Result<(), ActError> {
+        let action = "start";
         let deadline = Instant::now() + START;
         let runs = |fresh: Option<&Fresh>| fresh.is_some_and(|fresh| fresh.power == Some(Power::On));
         loop {
-            let ordered = self.machines.power(&observe::vm(machine), PowerChange::On, STARTING).await;
-            match self.outcome(machine, ordered, runs).await {
+            let hands = self.in_turn(action, machine).await;
+            let fresh = hands.fresh(action, machine).await?;
+            let refused = |why| ActError::Refused { action, machine: machine.clone(), why };
+            fresh.is(owner, name).map_err(refused)?;
+            let ordered = hands.machines.power(&observe::vm(machine), PowerChange::On, STARTING).await;
+            let outcome = hands.outcome(machine, ordered, runs).await;
+            // Others may go first while it waits.
+            drop(hands);
+            match outcome {
                 Err(error) if may_pass(&error) && Instant::now() + PAUSE < deadline => sleep(PAUSE).await,
                 Ok(()) => {
                     self.told(machine, Fact::Power(Power::On));
                     return Ok(());
                 }
-                Err(source) => return Err(ActError::failed("start", machine, source)),
+                Err(source) => return Err(ActError::failed(action, machine, source)),
             }
         }
     }
 
-    /// Stops a VM at once. That it is off, or gone, is a success.
-    pub async fn stop(&self, machine: &MachineId) -> Result<(), ActError> {
+    /// Stops a VM of this owner with this name at once. That it is off, or gone, is a success.
+    pub async fn stop(&self, machine: &MachineId, owner: &str, name: &str) -> Result<(), ActError> {
+        let action = "stop";
+        let hands = self.in_turn(action, machine).await;
+        let fresh = match hands.fresh(action, machine).await {
+            Ok(fresh) => fresh,
+            Err(ActError::Gone { .. }) => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        if fresh.is_off().is_err() {
+            let refused = |why| ActError::Refused { action, machine: machine.clone(), why };
+            fresh.is(owner, name).map_err(refused)?;
+        }
+        hands.turn_off(action, machine).await
+    }
+
+    /// Stops a VM that was proven. That it is off, or gone, is a success.
+    pub(super) async fn turn_off(&self, action: &'static str, machine: &MachineId) -> Result<(), ActError> {
         let ordered = self.machines.power(&observe::vm(machine), PowerChange::Off, HEAVY).await;
         let is_off = |fresh: Option<&Fresh>| fresh.is_none_or(|fresh| fresh.power == Some(Power::Off));
         let stopped = self.outcome(machine, ordered, is_off).await;
-        stopped.map_err(|source| ActError::failed("stop", machine, source))?;
+        stopped.map_err(|source| ActError::failed(action, machine, source))?;
         self.told(machine, Fact::Power(Power::Off));
         Ok(())
     }

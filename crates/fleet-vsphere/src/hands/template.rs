@@ -62,7 +62,7 @@ impl Hands {
         let action = "make a template of";
         let fresh = self.fresh(action, machine).await?;
         let refused = |why| ActError::Refused { action, machine: machine.clone(), why };
-        fresh.mark_of(owner).and_then(|_| fresh.is_off()).map_err(refused)?;
+        fresh.own(owner).and_then(|_| fresh.is_off()).map_err(refused)?;
         let failed = |source| ActError::failed(action, machine, source);
         let id = vm(machine);
         match self.machines.snapshot(&id, snapshot, HEAVY).await {

@@ -32,6 +32,11 @@ fn changed(row: &Arc<Vm>, change: impl FnOnce(&mut Vm)) -> Arc<Vm> {
     Arc::new(vm)
 }
 
+/// A row's machine, where the settings name no place.
+fn seen(row: &Vm) -> Machine {
+    machine(row, &Bounds::default())
+}
+
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
 }
@@ -60,7 +65,7 @@ fn the_book_tells_when_a_machine_was_first_seen_as_it_is() {
 
 #[test]
 fn what_is_not_told_is_unknown() {
-    let bare = machine(&changed(&row(1), |vm| vm.config = Config::default()));
+    let bare = seen(&changed(&row(1), |vm| vm.config = Config::default()));
     assert_eq!((bare.role, &bare.notes, bare.hardware), (Role::Unknown, &Notes::Unknown, None));
     assert!(bare.is_unknown());
     assert_eq!(bare.incarnation.as_deref(), Some("vm-1"));
@@ -69,11 +74,11 @@ fn what_is_not_told_is_unknown() {
         vm.config.annotation = None;
         vm.unreadable.insert("config.annotation".to_owned());
     });
-    assert_eq!(machine(&hidden).notes, Notes::Unknown, "notes that may not be read are not empty ones");
+    assert_eq!(seen(&hidden).notes, Notes::Unknown, "notes that may not be read are not empty ones");
     let without = changed(&row(1), |vm| vm.config.annotation = None);
-    assert_eq!(machine(&without).notes, Notes::NoMark);
+    assert_eq!(seen(&without).notes, Notes::NoMark);
     let prose = changed(&row(1), |vm| vm.config.annotation = Some("a database".to_owned()));
-    assert_eq!(machine(&prose).notes, Notes::NoMark);
+    assert_eq!(seen(&prose).notes, Notes::NoMark);
     for (connection, reachable) in [
         (None, true),
         (Some(ConnectionState::Connected), true),
@@ -81,10 +86,10 @@ fn what_is_not_told_is_unknown() {
         (Some(ConnectionState::Inaccessible), false),
     ] {
         let row = changed(&row(1), |vm| vm.connection.clone_from(&connection));
-        assert_eq!(machine(&row).reachable, reachable, "{connection:?}");
+        assert_eq!(seen(&row).reachable, reachable, "{connection:?}");
     }
     let odd = changed(&row(1), |vm| vm.power = Some(PowerState::Other("asleep".to_owned())));
-    assert_eq!(machine(&odd).power, None);
+    assert_eq!(seen(&odd).power, None);
 }
 
 #[test]
@@ -102,11 +107,34 @@ fn a_machine_is_what_its_row_says() {
         vm.config.created = Some(at(9));
         vm.guest.nics = vec![nic(-1, "172.17.0.1"), nic(4000, "192.0.2.7")];
     });
-    let seen = machine(&full);
-    assert_eq!(seen.role, Role::Template);
-    assert_eq!(seen.mark_of("h1").map(|mark| mark.worker_name.as_str()), Some("worker-1"));
-    assert_eq!(seen.hardware, Some(Hardware { cpus: 2, memory_mb: 4096 }));
-    assert_eq!(seen.addresses, ["192.0.2.7".parse::<Ipv4Addr>().unwrap()]);
-    assert_eq!((seen.created, seen.awaits_setup), (Some(at(9)), true));
-    assert_eq!(seen.incarnation.as_deref(), Some("5010"));
+    let full = seen(&full);
+    assert_eq!(full.role, Role::Template);
+    assert_eq!(full.mark_of("h1").map(|mark| mark.worker_name.as_str()), Some("worker-1"));
+    assert_eq!(full.hardware, Some(Hardware { cpus: 2, memory_mb: 4096 }));
+    assert_eq!(full.addresses, ["192.0.2.7".parse::<Ipv4Addr>().unwrap()]);
+    assert_eq!((full.created, full.awaits_setup), (Some(at(9)), true));
+    assert_eq!(full.incarnation.as_deref(), Some("5010"));
+}
+
+#[test]
+fn a_mark_is_told_from_its_copy_and_a_machine_in_its_place_from_one_that_was_moved() {
+    let signed = |instance: &str, row: &str| {
+        let notes = format!("{{\"hatchery_name\":\"h1\",\"rookery_instance\":\"{instance}\"}}");
+        let row = changed(&self::row(1), |vm| {
+            (vm.config.annotation, vm.config.instance_uuid) = (Some(notes), Some(row.to_owned()));
+        });
+        seen(&row).notes
+    };
+    assert!(matches!(signed("5010", "5010"), Notes::Mark(_)));
+    assert!(matches!(signed("5010", "5011"), Notes::Copied(_)));
+
+    let (folder, pool) = (MoRef::new("Folder", "group-v1"), MoRef::new("ResourcePool", "resgroup-1"));
+    let bounds = Bounds { folder: Some(folder.clone()), pool: Some(pool.clone()) };
+    let here = changed(&row(1), |vm| (vm.parent, vm.resource_pool) = (Some(folder), Some(pool)));
+    assert!(!machine(&here, &bounds).is_outside);
+    assert!(machine(&row(1), &bounds).is_outside, "nobody tells where it is");
+    let bare = changed(&row(1), |vm| vm.config = Config::default());
+    assert!(!machine(&bare, &bounds).is_outside, "nothing is told of it: it may be ours");
+    let template = changed(&here, |vm| (vm.config.template, vm.resource_pool) = (Some(true), None));
+    assert!(!machine(&template, &bounds).is_outside, "a template is in no pool");
 }

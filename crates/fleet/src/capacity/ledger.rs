@@ -108,7 +108,7 @@ pub fn usage<'v>(
             waiting.remove(flight.name.as_str());
             ledger.count(machine, Some(&flight.footprint));
             workers.fly(flight, Some(&machine.id));
-        } else if machine.mark_of(owner).is_some() {
+        } else if machine.possible_mark_of(owner).is_some() {
             ledger.count(machine, None);
             workers.count(machine, owner, doomed(&machine.id));
         }
@@ -125,7 +125,7 @@ pub fn usage<'v>(
 
 /// Ours, or not told yet: a foreign machine of the same name is no flight of ours.
 fn concerns(machine: &Machine, owner: &str) -> bool {
-    machine.role != Role::Template && (machine.is_unknown() || machine.mark_of(owner).is_some())
+    machine.role != Role::Template && (machine.is_unknown() || machine.possible_mark_of(owner).is_some())
 }
 
 impl Ledger {
@@ -166,15 +166,14 @@ impl<'a> Workers<'a> {
     }
 
     fn count(&mut self, machine: &'a Machine, owner: &str, doomed: bool) {
-        let standing = match machine.mark_of(owner) {
-            // What runs on a host that cannot be reached runs on, and keeps its slot.
-            Some(mark) if !machine.is_unknown() && !machine.reachable => by_mark(machine, mark),
-            Some(_) | None => standing(machine, owner),
-        };
+        let Some(mark) = machine.possible_mark_of(owner) else { return };
+        // What runs where it cannot be reached, or is not touched, runs on and keeps its slot.
+        let standing =
+            if machine.role == Role::Vm { by_mark(machine, mark) } else { standing(machine, owner) };
         let at_work = matches!(standing, Standing::Worker | Standing::Registering | Standing::HalfClaimed);
-        let Some(mark) = machine.mark().filter(|_| at_work && machine.power != Some(Power::Off)) else {
+        if !at_work || machine.power == Some(Power::Off) {
             return;
-        };
+        }
         let name = self.listing.name_of(machine, mark);
         // One that is kept for somebody to look at will never register.
         let hopeless = doomed || mark.hold_until.is_some();

@@ -267,7 +267,7 @@ proptest! {
     #[test]
     fn what_is_not_ours_is_never_counted(view in any_view(20)) {
         let ours = View {
-            machines: view.machines.iter().filter(|machine| machine.mark_of(OWNER).is_some()).cloned().collect(),
+            machines: view.machines.iter().filter(|machine| machine.possible_mark_of(OWNER).is_some()).cloned().collect(),
             ..view.clone()
         };
         prop_assert_eq!(used(&view, &[], &listing(&[])), used(&ours, &[], &listing(&[])));

@@ -13,6 +13,7 @@ fn machine(id: &str, role: Role, notes: Notes) -> Machine {
         awaits_setup: false,
         incarnation: None,
         reachable: true,
+        is_outside: false,
     }
 }
 

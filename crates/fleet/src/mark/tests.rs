@@ -52,11 +52,33 @@ fn our_own_keys_come_last_and_only_when_they_say_something() {
         hold_reason: "broken build".to_owned(),
         hold_wish: "7f".to_owned(),
         template_incarnation: "50-1".to_owned(),
+        instance: "50-2".to_owned(),
         ..Mark::read(WORKING).expect("a mark")
     };
     let notes = mark.write();
     assert!(notes.ends_with(
-        r#""rookery_template":"50-1","rookery_hold_until":"2026-11-15T12:00:00Z","rookery_hold_reason":"broken build","rookery_hold_wish":"7f"}"#
+        r#""rookery_template":"50-1","rookery_instance":"50-2","rookery_hold_until":"2026-11-15T12:00:00Z","rookery_hold_reason":"broken build","rookery_hold_wish":"7f"}"#
     ));
     assert_eq!(Mark::read(&notes), Some(mark));
+}
+
+#[test]
+fn a_mark_tells_which_machine_it_was_written_for() {
+    let at = |text: &str| Some(text.parse().expect("a time"));
+    let signed = Mark { instance: "50-A".to_owned(), ..Mark::read(WORKING).expect("a mark") };
+    let late = at("2027-01-01T00:00:00Z");
+    for (instance, expected) in [(Some("50-a"), Some(true)), (Some("51-a"), Some(false)), (None, None)] {
+        assert_eq!(signed.is_of(instance, late), expected, "{instance:?}");
+    }
+    // Somebody else's: it was started at 08:16:04.9, and an hour is what clones and clocks may take.
+    let plain = Mark::read(WORKING).expect("a mark");
+    for (created, expected) in [
+        (None, true),
+        (at("2026-11-15T08:15:00Z"), true),
+        (at("2026-11-15T09:16:04Z"), true),
+        (at("2026-11-15T09:16:05Z"), false),
+    ] {
+        assert_eq!(plain.is_of(Some("50-a"), created), Some(expected), "{created:?}");
+    }
+    assert_eq!(Mark::default().is_of(None, late), Some(true), "it tells no time");
 }

@@ -44,6 +44,27 @@ fn only_the_unfinished_template_of_a_model_is_one_in_the_making() {
     }
 }
 
+#[test]
+fn a_copy_is_nobodys_and_what_may_be_one_or_was_moved_is_left_alone() {
+    let warm = marked("provision-v2-a", |mark| mark.provisioning = true);
+    let noted = |notes: fn(Box<Mark>) -> Notes| Machine {
+        notes: notes(Box::new(warm.mark().expect("a mark").clone())),
+        ..warm.clone()
+    };
+    let unfinished = marked("deb-tmp", |mark| {
+        (mark.model, mark.worker_model_path) = (true, "group/deb".to_owned());
+    });
+    for (machine, expected) in [
+        (warm.clone(), Standing::Pooled),
+        (noted(Notes::Copied), Standing::Foreign),
+        (noted(Notes::Disputed), Standing::Unknown),
+        (Machine { is_outside: true, ..warm.clone() }, Standing::Unknown),
+        (Machine { is_outside: true, role: Role::Template, ..unfinished }, Standing::Template),
+    ] {
+        assert_eq!(standing(&machine, OWNER), expected, "{machine:?}");
+    }
+}
+
 proptest! {
     #[test]
     fn nothing_is_ours_without_our_mark(machine in any_machine()) {

@@ -100,6 +100,17 @@ impl Reason {
         }
     }
 
+    /// Whether it follows from the power that the machine was seen with.
+    pub fn is_by_power(&self) -> bool {
+        match self {
+            Self::Doomed(_) | Self::Disabled | Self::OrphanedTemplate { .. } => false,
+            Self::Finished { .. }
+            | Self::NeverStarted { .. }
+            | Self::NeverRegistered { .. }
+            | Self::Expired { .. } => true,
+        }
+    }
+
     /// The most certain ones come first when not all can be deleted.
     pub(super) fn urgency(&self) -> u8 {
         match self {
@@ -175,6 +186,8 @@ pub enum Why {
     Unknown,
     /// It is on a host that cannot be reached.
     Unreachable,
+    /// It is not where the owner's machines are.
+    Outside,
     /// It seems never to have registered; whether its job runs in it was not asked yet.
     JobUnread,
     /// Its job runs in it, although the server does not list its worker.
@@ -214,6 +227,7 @@ impl Why {
             Self::EndUnknown => "end_unknown",
             Self::Unknown => "unknown",
             Self::Unreachable => "unreachable",
+            Self::Outside => "outside",
             Self::JobUnread => "job_unread",
             Self::JobRuns => "job_runs",
             Self::Braked => "braked",
@@ -239,6 +253,7 @@ impl fmt::Display for Why {
             Self::EndUnknown => f.write_str("how its job has ended is asked first"),
             Self::Unknown => f.write_str("it is not known yet"),
             Self::Unreachable => f.write_str("vCenter does not reach its host"),
+            Self::Outside => f.write_str("it is in another folder or resource pool than the settings name"),
             Self::JobUnread => f.write_str("its worker is not listed; its job is read first"),
             Self::JobRuns => f.write_str("its worker is not listed, but CDS says that its job runs in it"),
             Self::Braked => f.write_str("unusually many would go: `rookery hatchery confirm` lets it"),

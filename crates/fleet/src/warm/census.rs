@@ -102,7 +102,8 @@ impl<'a> Census<'a> {
         observed: &Observed<'_>,
         desired: &Desired<'_>,
     ) {
-        if observed.view.is_gone(&machine.id) {
+        // What waits for somebody to look at it is of no use, and is replaced.
+        if observed.view.is_gone(&machine.id) || machine.is_set_apart() {
             return;
         }
         if standing == Standing::Unknown {

@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use rookery_daemon::telemetry::chain;
-use rookery_fleet::MachineId;
+use rookery_fleet::{MachineId, Power};
 use rookery_fleet_vsphere::hands::Proof;
 use tracing::info;
 
@@ -23,6 +23,8 @@ pub struct Deletion {
     pub registers: Option<String>,
     /// Whether it is a template, which stays while disks stand on its own.
     pub is_template: bool,
+    /// The power that it goes for, if that is the reason.
+    pub power: Option<Power>,
     /// How much longer it is kept than its mark says, since vCenter's clock was set.
     pub hold_shift: SignedDuration,
 }
@@ -32,7 +34,7 @@ impl Crew {
     pub async fn delete(&self, deletion: &Deletion) -> Ending {
         let owner = self.wanted().name.clone();
         let now = self.now().saturating_sub(deletion.hold_shift).unwrap_or(Timestamp::MIN);
-        let proof = Proof { owner, name: deletion.name.clone(), now };
+        let proof = Proof { owner, name: deletion.name.clone(), now, power: deletion.power };
         let deleted = if deletion.is_template {
             self.hands.delete_template(&deletion.machine, &proof).await
         } else {

@@ -3,7 +3,7 @@
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::names::Line;
 use rookery_fleet::sweep::Doom;
-use rookery_fleet::{MachineId, Mark, Power};
+use rookery_fleet::{Machine, MachineId, Mark, Power};
 use rookery_fleet_vsphere::hands::{CloneWish, Resize};
 use tracing::info;
 
@@ -51,7 +51,8 @@ impl Crew {
             }
         };
         self.is_about(flight, &machine).await;
-        let ended = self.settle(&machine, make.address.as_ref().map(|assigned| assigned.ip)).await;
+        let ended =
+            self.settle(&machine, &make.name, make.address.as_ref().map(|assigned| assigned.ip)).await;
         if let Ending::Done = ended {
             info!(vm = %make.name, "warm machine made");
         }
@@ -59,26 +60,22 @@ impl Crew {
     }
 
     /// Finishes a warm machine that was left half-made.
-    pub async fn finish(
-        &self,
-        machine: MachineId,
-        address: Option<std::net::Ipv4Addr>,
-        power: Option<Power>,
-    ) -> Ending {
-        if power != Some(Power::On)
-            && let Err(error) = self.hands.start(&machine).await
+    pub async fn finish(&self, machine: &Machine, address: Option<std::net::Ipv4Addr>) -> Ending {
+        let (id, name) = (&machine.id, &machine.name);
+        if machine.power != Some(Power::On)
+            && let Err(error) = self.hands.start(id, &self.wanted().name, name).await
         {
-            return failed(chain(&error), machine);
+            return failed(chain(&error), id.clone());
         }
-        self.settle(&machine, address).await
+        self.settle(id, name, address).await
     }
 
     /// Waits until the guest has its address, which is when it has been set up, and stops it.
-    async fn settle(&self, machine: &MachineId, address: Option<std::net::Ipv4Addr>) -> Ending {
+    async fn settle(&self, machine: &MachineId, name: &str, address: Option<std::net::Ipv4Addr>) -> Ending {
         if let Err(error) = self.hands.addressed(machine, address).await {
             return failed(chain(&error), machine.clone());
         }
-        if let Err(error) = self.hands.stop(machine).await {
+        if let Err(error) = self.hands.stop(machine, &self.wanted().name, name).await {
             return failed(chain(&error), machine.clone());
         }
         Ending::Done

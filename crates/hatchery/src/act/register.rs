@@ -54,7 +54,7 @@ impl Crew {
         }
         let user = match self.user(&runs).await {
             Ok(user) => user,
-            Err(error) => return self.not_registered(&runs, *tried(error, None)).await,
+            Err(error) => return self.not_registered(&runs, "", *tried(error, None)).await,
         };
         match v1.book_model(&model.group.name, &model.name).await {
             Ok(()) => {}
@@ -72,29 +72,31 @@ impl Crew {
             (None, Some(template)) => Ok(template.clone()),
             (None, None) => Err(tried("there is no template to clone".to_owned(), None)),
         };
-        let registered = match template {
+        let (registered, name) = match template {
             Ok(template) => {
                 let until = Instant::now() + STARTING;
                 let run = self.run_registration(flight, &registration, &runs, &user, &template, until);
-                timeout_at(until + GIVING_UP, Box::pin(run))
+                let run = timeout_at(until + GIVING_UP, Box::pin(run))
                     .await
-                    .unwrap_or_else(|_| Err(tried("the worker was not started in time".to_owned(), None)))
+                    .unwrap_or_else(|_| Err(tried("the worker was not started in time".to_owned(), None)));
+                (run, registration.name.clone())
             }
-            Err(failure) => Err(failure),
+            Err(failure) => (Err(failure), temporary_name(&model.name)),
         };
         match registered {
             Ok(()) => {
                 info!(model = %runs.model, vm = %registration.name, "registration worker started");
                 Ending::Done
             }
-            Err(failure) => self.not_registered(&runs, *failure).await,
+            Err(failure) => self.not_registered(&runs, &name, *failure).await,
         }
     }
 
-    async fn not_registered(&self, runs: &Runs, failure: Failure) -> Ending {
+    /// Stops the machine of that name, and tells CDS.
+    async fn not_registered(&self, runs: &Runs, name: &str, failure: Failure) -> Ending {
         warn!(model = %runs.model, error = %failure.error, "model could not be registered");
         if let Some((machine, _)) = &failure.doomed {
-            self.hands.stop(machine).await.ok();
+            self.hands.stop(machine, &self.wanted().name, name).await.ok();
         }
         let told = match (self.v1(), runs.model.rsplit_once('/')) {
             (Ok(v1), Some((group, name))) => v1.model_error(group, name, &failure.error, &[]).await,
@@ -198,7 +200,7 @@ impl Crew {
             let off = self.hands.wait_off(&machine, GOING_OFF).await;
             off.map_err(|error| doomed(format!("its post command did not turn it off: {}", chain(&error))))?;
         } else {
-            self.hands.stop(&machine).await.map_err(|error| doomed(chain(&error)))?;
+            self.hands.stop(&machine, &owner, &temporary).await.map_err(|error| doomed(chain(&error)))?;
         }
         // Its address is free again: clones get their own.
         let mark = Mark { ip_address: String::new(), ..mark };
@@ -215,7 +217,8 @@ impl Crew {
 
     /// Removes a template that has been replaced, unless something stands on its disks.
     pub async fn retire(&self, old: &MachineId, owner: &str, name: &str) {
-        let proof = Proof { owner: owner.to_owned(), name: retired_name(name, old), now: self.now() };
+        let (name, now) = (retired_name(name, old), self.now());
+        let proof = Proof { owner: owner.to_owned(), name, now, power: None };
         match self.hands.delete_template(old, &proof).await {
             Ok(()) => info!(template = %proof.name, "replaced template deleted"),
             Err(error) => {

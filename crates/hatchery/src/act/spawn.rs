@@ -109,7 +109,7 @@ impl Crew {
         warn!(job = %spawn.job, vm = %spawn.name, error = %failure.error, "worker could not be started");
         let machine = failure.doomed.as_ref().map(|(machine, _)| machine);
         if let Some(machine) = machine
-            && let Err(error) = self.hands.stop(machine).await
+            && let Err(error) = self.hands.stop(machine, &self.wanted().name, &spawn.name).await
         {
             warn!(vm = %spawn.name, error = %chain(&error), "machine of a failed start could not be stopped");
         }
@@ -179,7 +179,10 @@ impl Crew {
     ) -> Result<Way, Box<Failure>> {
         let doomed = |error: String| tried(error, Some(machine.clone()));
         if let Path::Claim { .. } = spawn.path {
-            let started = self.timed(Stage::Start, self.hands.start(machine)).await;
+            let started = {
+                let owner = &self.wanted().name;
+                self.timed(Stage::Start, self.hands.start(machine, owner, &spawn.name)).await
+            };
             started.map_err(|error| {
                 let crowded = error.is_want_of_room();
                 Box::new(Failure { crowded, tried: !crowded, ..*doomed(chain(&error)) })

@@ -75,13 +75,16 @@ impl Desk {
                 let released = of.clone();
                 self.change(&of, false, |reply| Message::Release(released, reply)).await
             }
-            Request::Adopt { model } => {
-                let late = "it is not done yet; ask for the status";
-                match self.told(late, |reply| Message::Adopt(model, reply)).await {
-                    Ok(told) => Answer::Done(told),
-                    Err(refused) => refused,
-                }
-            }
+            Request::Adopt { model } => self.done(|reply| Message::Adopt(model, reply)).await,
+            Request::AdoptVm { vm } => self.done(|reply| Message::AdoptVm(vm, reply)).await,
+            Request::Unmark { vm } => self.done(|reply| Message::Unmark(vm, reply)).await,
+        }
+    }
+
+    async fn done(&self, message: impl FnOnce(Reply) -> Message) -> Answer {
+        match self.told("it is not done yet; ask for the status", message).await {
+            Ok(told) => Answer::Done(told),
+            Err(refused) => refused,
         }
     }
 

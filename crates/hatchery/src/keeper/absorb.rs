@@ -108,6 +108,8 @@ impl Keeper {
             Message::Drain(draining) => state.draining = draining,
             Message::Hold(order, reply) => self.hold(&order, reply),
             Message::Adopt(model, reply) => self.adopt(&model, reply),
+            Message::AdoptVm(vm, reply) => self.adopt_copy(&vm, reply),
+            Message::Unmark(vm, reply) => self.unmark(&vm, reply),
             Message::Release(of, reply) => self.release(&of, reply),
             Message::Outcome(machine, outcome) => self.absorb_outcome(machine, outcome),
         }

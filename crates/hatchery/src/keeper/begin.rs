@@ -92,13 +92,8 @@ impl Keeper {
             let flavor = Some(mark.flavor.clone()).filter(|flavor| !flavor.is_empty());
             let flight = about(&machine, Work::Finish { line, model, flavor });
             let (crew, id) = (self.crew.in_the_background(), self.take_off(flight));
-            let (address, power) = (mark.address(), machine.power);
-            let machine = machine.id.clone();
-            self.fly(
-                "finishing of a warm machine",
-                id,
-                async move { crew.finish(machine, address, power).await },
-            );
+            let address = mark.address();
+            self.fly("finishing of a warm machine", id, async move { crew.finish(&machine, address).await });
         }
         for machine in self.machines(&plan.unclaim) {
             let Some(mark) = machine.mark().cloned() else { continue };
@@ -109,12 +104,14 @@ impl Keeper {
             self.fly("taking back of a machine", id, async move { crew.unclaim(machine, name, mark).await });
         }
         self.state.note_deletions(plan, &self.crew.wanted().name);
-        let swept = plan.sweep.delete.iter().map(|(id, reason)| (id, reason.as_str(), reason.to_string()));
-        let removed = plan.remove.iter().map(|(id, removal)| (id, removal.as_str(), removal.to_string()));
-        let replaced =
-            plan.retire.iter().map(|id| (id, "replaced", "its model has a newer template".to_owned()));
-        for (id, label, reason) in swept.chain(removed).chain(replaced).collect::<Vec<_>>() {
-            self.delete(id, label, reason);
+        for (id, reason) in &plan.sweep.delete {
+            self.delete(id, reason.as_str(), reason.to_string(), reason.is_by_power());
+        }
+        for (id, removal) in &plan.remove {
+            self.delete(id, removal.as_str(), removal.to_string(), true);
+        }
+        for id in &plan.retire {
+            self.delete(id, "replaced", "its model has a newer template".to_owned(), false);
         }
         for name in &plan.disable {
             if let Some(machine) = self.state.references.get(name).cloned() {
@@ -125,12 +122,13 @@ impl Keeper {
             self.free_abandoned(&machine);
         }
         self.tell_of_orphans(plan);
+        self.tell_of_apart();
         if let Some(stop) = plan.sweep.stopped {
             debug!(why = %stop, "nothing is deleted in this pass");
         }
     }
 
-    fn delete(&mut self, id: &MachineId, label: &'static str, reason: String) {
+    fn delete(&mut self, id: &MachineId, label: &'static str, reason: String, is_by_power: bool) {
         let Some(machine) = self.state.view.machines.get(id).map(Arc::clone) else { return };
         let Some(mark) = machine.mark() else { return };
         let deletion = Deletion {
@@ -140,6 +138,7 @@ impl Keeper {
             label,
             registers: self.unreported_registration(&machine, mark),
             is_template: machine.role == Role::Template,
+            power: machine.power.filter(|_| is_by_power),
             hold_shift: self.hold_shift(&machine, mark),
         };
         let work = Work::Delete(trace(mark));

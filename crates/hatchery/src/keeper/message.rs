@@ -110,6 +110,10 @@ pub enum Message {
     Release(Target, Reply),
     /// Take over the template of another hatchery that stands in the way of a model.
     Adopt(String, Reply),
+    /// Make a copy of a machine of ours ours.
+    AdoptVm(String, Reply),
+    /// Make a copy of a machine of ours nobody's.
+    Unmark(String, Reply),
     /// How the job of a machine has ended; none if CDS did not say it.
     Outcome(MachineId, Option<Outcome>),
 }

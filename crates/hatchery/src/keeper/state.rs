@@ -80,6 +80,8 @@ pub struct State {
     pub(super) suspects: Suspects,
     /// Workers without a machine that somebody was told of.
     pub(super) missed: BTreeSet<String>,
+    /// Machines that were told of, since they are left alone.
+    pub(super) told_apart: BTreeSet<MachineId>,
     /// The V1 models that CDS knows.
     pub models: Option<Vec<V1Model>>,
     pub(super) short_models: Vec<demand::V1Model>,

@@ -151,7 +151,7 @@ fn addresses(report: &Report) -> Option<Addresses> {
     }
     let view = &report.view;
     let active = view.iter().flat_map(|machine| machine.addresses.iter().copied()).collect();
-    let marked = view.notable().filter_map(|machine| machine.mark()?.address()).collect();
+    let marked = view.notable().filter_map(|machine| machine.any_mark()?.address()).collect();
     Some(Addresses {
         active: address::count_in(networks, &active),
         marked: address::count_in(networks, &marked),

@@ -45,6 +45,7 @@ fn machine(name: &str, mark: impl Into<Option<Mark>>) -> Machine {
         awaits_setup: false,
         incarnation: None,
         reachable: true,
+        is_outside: false,
     }
 }
 

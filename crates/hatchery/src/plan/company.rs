@@ -101,6 +101,7 @@ mod tests {
             awaits_setup: false,
             incarnation: None,
             reachable: true,
+            is_outside: false,
         };
         let there = View { machines: Machines::from_iter([machine]), complete: true, ..View::default() };
         let gone = View { complete: true, ..View::default() };

@@ -110,7 +110,7 @@ impl<'p> Pass<'p> {
                 .any(|(_, mark)| Some(mark.template_incarnation.as_str()) == incarnation)
         };
         let retired = |machine: &'p Machine| {
-            let mark = machine.mark_of(self.want.owner)?;
+            let mark = machine.mark_of(self.want.owner).filter(|_| !machine.is_outside)?;
             let name = mark.worker_model_path.rsplit('/').next().unwrap_or_default();
             let set_aside = machine.role == Role::Template && mark.model && !name.is_empty();
             let is_retired = set_aside && machine.name == retired_name(name, &machine.id);

@@ -250,6 +250,7 @@ fn vm(name: &str) -> Machine {
         awaits_setup: false,
         incarnation: None,
         reachable: true,
+        is_outside: false,
     }
 }
 

@@ -108,6 +108,7 @@ mod tests {
             awaits_setup: false,
             incarnation: None,
             reachable: true,
+            is_outside: false,
         }
     }
 

@@ -5,6 +5,7 @@ use rookery_fleet::brake::Waiting as Braked;
 use serde::{Deserialize, Serialize};
 
 use super::{Counts, Held, Host, Report, Wished};
+use crate::plan::Apart;
 use crate::trouble::Trouble;
 
 /// How a hatchery is.
@@ -47,6 +48,9 @@ pub struct Status {
     /// What waits for a person, since it is unusually much.
     #[serde(default)]
     pub braked: Vec<Braked>,
+    /// Machines with our mark that are left alone until somebody has looked at them.
+    #[serde(default)]
+    pub apart: Vec<Apart>,
     /// Why nothing may be deleted.
     pub stopped: Option<String>,
     /// How far vCenter's clock is ahead of ours, in milliseconds.
@@ -122,6 +126,7 @@ impl Status {
             under_way: report.flights.clone(),
             allowed_by_cds: report.launches.reduced,
             braked: report.braked.clone(),
+            apart: report.apart.clone(),
             stopped: report.stopped.clone(),
             skew_ms: report.skew_ms.map(|skew| i64::try_from(skew).unwrap_or(i64::MAX)),
             troubles,

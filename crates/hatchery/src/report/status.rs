@@ -76,6 +76,10 @@ pub fn monitoring(
             format!("{} wait for a person: `rookery hatchery confirm` shows them", report.braked.len());
         lines.push(line(LineStatus::Warn, "Brake", value));
     }
+    if !report.apart.is_empty() {
+        let value = format!("{} are left alone: `rookery hatchery status` tells why", report.apart.len());
+        lines.push(line(LineStatus::Warn, "SetApart", value));
+    }
     if let Some(stop) = &report.stopped {
         lines.push(line(LineStatus::Warn, "Cleaning", stop.clone()));
     }

@@ -143,6 +143,13 @@ fn lines(status: &Status) -> String {
         let rows = status.warm_waiting.iter().map(|one| [&one.model, &one.why].map(|text| printable(text)));
         parts.push(table(["WAITING MODEL", "WHY"], rows));
     }
+    if !status.apart.is_empty() {
+        let rows = status.apart.iter().map(|one| {
+            let why = format!("{}; {}", one.why, one.why.remedy());
+            [one.name.as_str(), one.machine.as_str(), &why].map(printable)
+        });
+        parts.push(table(["LEFT ALONE", "VM", "WHY"], rows));
+    }
     parts.extend(tables(&status.held, &status.wishes));
     parts.join("\n\n")
 }

@@ -163,7 +163,7 @@ impl Claim {
         let hands = &Hands::new(client, machines, inventory, site, TimeOuts::default());
         let delete = async |machine: &Machine| {
             let (owner, name) = (self.settings.identity.name.clone(), machine.name.clone());
-            let proof = Proof { owner, name, now: Clock::system().now() };
+            let proof = Proof { owner, name, now: Clock::system().now(), power: None };
             hands.delete(&machine.id, &proof).await
         };
         let mut deleting: FuturesUnordered<_> = doomed.iter().map(|machine| delete(machine)).collect();
@@ -299,6 +299,7 @@ pub(super) mod tests {
     pub(in crate::up) fn machine(id: &str, name: &str, role: Role, mark: Option<Mark>) -> Machine {
         Machine {
             reachable: true,
+            is_outside: false,
             id: MachineId::new(id),
             name: name.to_owned(),
             role,

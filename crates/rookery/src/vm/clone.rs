@@ -7,6 +7,7 @@ use anyhow::Context as _;
 use clap::ValueEnum;
 use clap::builder::NonEmptyStringValueParser;
 use rookery_daemon::settings::{Problems, duration};
+use rookery_fleet::Mark;
 use rookery_vim::MoRef;
 use rookery_vim_client::{
     Change, CloneOrder, DiskMove, GuestSetup, NetworkBacking, Places, Vm, network_backing,
@@ -40,7 +41,7 @@ pub struct Args {
     /// Memory, such as 8GiB [default: as the source]
     #[arg(long, value_name = "SIZE")]
     memory: Option<String>,
-    /// Its notes [default: the source's]
+    /// Its notes [default: the source's, unless those make that a machine of a hatchery]
     #[arg(long, value_name = "TEXT")]
     annotation: Option<String>,
     /// A setting such as guestinfo.nest=twigs; may be given several times
@@ -116,6 +117,7 @@ impl Args {
         let change = Change {
             name: None,
             annotation: self.annotation.clone(),
+            instance_uuid: None,
             cpus: cpus.flatten(),
             memory_mb: memory.flatten(),
             extra_config: settings.into_iter().flatten().collect(),
@@ -194,6 +196,10 @@ async fn order(fleet: &Fleet, source: &Vm, wanted: &Wanted) -> anyhow::Result<Cl
         Some(id) => Some(backing(fleet, &id).await?),
         None => None,
     };
+    let mut change = wanted.change.clone();
+    if change.annotation.is_none() {
+        change.annotation = unmarked(&source.name, source.config.annotation.as_deref());
+    }
     Ok(CloneOrder {
         source: source.id.clone(),
         name: wanted.name.clone(),
@@ -205,10 +211,17 @@ async fn order(fleet: &Fleet, source: &Vm, wanted: &Wanted) -> anyhow::Result<Cl
         network,
         card_class: None,
         first_disk_kb: None,
-        change: wanted.change.clone(),
+        change,
         guest: wanted.guest.clone(),
         power_on: wanted.on,
     })
+}
+
+/// The notes of a clone, if those of its source say whose machine that is: the clone is nobody's.
+fn unmarked(source: &str, notes: Option<&str>) -> Option<String> {
+    let mark = Mark::read(notes?)?;
+    let hatchery = Some(&mark.hatchery_name).filter(|name| !name.is_empty())?;
+    Some(format!("copy of {source}, a machine of the hatchery {hatchery}"))
 }
 
 /// What a card must be told to be in a network.
@@ -251,6 +264,7 @@ mod tests {
         let change = Change {
             name: None,
             annotation: Some("a".to_owned()),
+            instance_uuid: None,
             cpus: Some(4),
             memory_mb: Some(8192),
             extra_config: vec![pair("b", "c"), pair("d", "")],
@@ -268,6 +282,15 @@ mod tests {
         assert_eq!((wanted.disks, wanted.on), (DiskMove::ChildMost, true));
         let guest = checked(&["--dhcp"]).expect("it is right").guest;
         assert_eq!(guest, GuestSetup::Linux { address: None, dns: Vec::new(), domain: String::new() });
+    }
+
+    #[test]
+    fn the_clone_of_a_machine_of_a_hatchery_is_nobodys() {
+        let notes = unmarked("w", Some(r#"{"hatchery_name":"h1","worker_name":"w"}"#)).expect("other notes");
+        assert_eq!((notes.as_str(), Mark::read(&notes)), ("copy of w, a machine of the hatchery h1", None));
+        for others in [None, Some(""), Some("a database"), Some(r#"{"backup":"daily"}"#)] {
+            assert_eq!(unmarked("w", others), None, "they are copied as they are: {others:?}");
+        }
     }
 
     #[test]

@@ -37,16 +37,16 @@ async fn confirm(scene: &Scene, list: &[Waiting]) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn running_machines_that_are_unusually_many_go_when_a_person_has_seen_the_list_and_no_others() {
-    // Nobody registers in them, and they have run for hours.
+    // Nobody registers in them, and they have run for an hour.
     let old =
-        |name: &str, on| machine(name, on, |mark| mark["worker_start_time"] = "2031-02-03T01:05:06Z".into());
+        |name: &str, on| machine(name, on, |mark| mark["worker_start_time"] = "2031-02-03T03:06:06Z".into());
     let stage = stage(&[old("a", true), old("b", true), old("c", true), old("over", false)], "", "");
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     sleep(Duration::from_mins(30)).await;
     assert_eq!(names(&stage).await, ["a", "b", "c"], "what is off goes on");
     let list = waiting(&scene).await;
     assert_eq!(list.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["a", "b", "c"]);
-    assert!(list[0].why.starts_with("its worker has not registered for 3h"), "{}", list[0].why);
+    assert!(list[0].why.starts_with("its worker has not registered for 1h"), "{}", list[0].why);
     let told = line(&scene, "Brake").expect("it is told");
     assert_eq!(told, "WARN: 3 wait for a person: `rookery hatchery confirm` shows them");
     let metrics = scene.hatchery.board.metrics_text();

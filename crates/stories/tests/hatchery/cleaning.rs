@@ -263,7 +263,7 @@ async fn marks_that_tell_no_start_are_judged_by_events_then_by_age_and_held_or_f
 /// A stage with a machine whose worker has finished long ago.
 fn with_a_finished_machine() -> Stage {
     let options = LabOptions::default();
-    let mark = r#"{"hatchery_name":"hatchery-lab","worker_name":"finished","vmware_model_path":"debian12","created":"2031-02-03T01:00:00Z","worker_start_time":"2031-02-03T01:00:00Z"}"#;
+    let mark = r#"{"hatchery_name":"hatchery-lab","worker_name":"finished","vmware_model_path":"debian12","created":"2031-02-03T03:30:00Z","worker_start_time":"2031-02-03T03:30:00Z"}"#;
     let finished = format!("\n[[datacenter.vm]]\nname = \"finished\"\nannotation = '{mark}'\n");
     let model = options.model.clone() + &finished;
     Stage::set(LabOptions { model, ..options }, SigningKey::generate().expect("a key"))

@@ -84,7 +84,7 @@ const ORPHANS: &str = r#"
 name = "lost-worker"
 compute = "C1"
 orphaned = true
-annotation = '{"hatchery_name":"hatchery-lab","worker_name":"lost-worker","vmware_model_path":"debian12","created":"2020-01-01T00:00:00Z","worker_start_time":"2020-01-01T00:00:00Z"}'
+annotation = '{"hatchery_name":"hatchery-lab","worker_name":"lost-worker","vmware_model_path":"debian12","created":"2031-02-03T03:30:00Z","worker_start_time":"2031-02-03T03:30:00Z"}'
 
 [[datacenter.vm]]
 name = "provision-v2-ip-10-9-0-1-lost"

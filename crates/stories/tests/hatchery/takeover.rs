@@ -33,11 +33,12 @@ async fn hatch(stage: &Stage) -> Scene {
     stage.hatch_with(&Wire::default(), &changes).await
 }
 
-/// A machine of the fixture: its name, its notes.
+/// A machine of the fixture: its name, its notes. They are written shortly before the story: a VM that is much younger than
+/// its notes is a copy.
 fn found(nth: usize) -> (String, String) {
     let all: Value = serde_json::from_str(FOUND).expect("JSON");
     let text = |key: &str| all[nth][key].as_str().expect("text").to_owned();
-    (text("name"), text("annotation"))
+    (text("name"), text("annotation").replace("2026-11-15T08:", "2031-02-03T03:"))
 }
 
 /// Makes a machine as the Go hatchery left it.
@@ -81,7 +82,7 @@ async fn a_warm_machine_of_the_go_hatchery_is_counted_and_claimed() {
     // As the Go hatchery would have written it.
     let (_, worker) = found(2);
     assert_eq!(shape(&claimed.notes), shape(&worker));
-    assert_eq!(claimed.mark()["created"], "2026-11-15T08:15:10.032247556Z");
+    assert_eq!(claimed.mark()["created"], "2031-02-03T03:15:10.032247556Z");
     assert_eq!(claimed.mark()["ip_address"], "10.99.0.1");
     stage.all_jobs_end().await;
     stage.until("it is gone", async || !stage.vms().await.contains_key(&id)).await;
@@ -102,7 +103,7 @@ async fn what_we_write_reads_like_what_the_go_hatchery_writes() {
     let text = |key: &str| mark[key].as_str().expect("text").to_owned();
     let expected = notes
         .replace(&name, &warm.name)
-        .replace("2026-11-15T08:15:10.032247556Z", &text("created"))
+        .replace("2031-02-03T03:15:10.032247556Z", &text("created"))
         .replace("10.99.0.1", &text("ip_address"));
     // Ours stand at the end, and the Go hatchery does not mind them.
     assert!(warm.notes.starts_with(expected.trim_end_matches('}')), "{}\n{expected}", warm.notes);
@@ -126,7 +127,7 @@ async fn workers_of_the_go_hatchery_are_cleaned_whatever_their_notes_look_like()
     let own = "\"hatchery_name\":\"rig-vsphere\"";
     let (name, notes) = found(2);
     let cases = [
-        // As found: it started long ago.
+        // As found: it started some time ago.
         (name.clone(), notes.clone(), true),
         (name, notes, false),
         // Claimed by an older one, which left the mark of a warm machine.
@@ -182,7 +183,7 @@ async fn workers_of_the_go_hatchery_are_cleaned_whatever_their_notes_look_like()
 async fn a_worker_that_the_go_hatchery_has_just_started_is_left_alone_and_counted() {
     let stage = stage(0);
     let (name, notes) = found(2);
-    let notes = notes.replace("2026-11-15T08:16:04.901653732Z", "2031-02-03T04:05:06Z");
+    let notes = notes.replace("2031-02-03T03:16:04.901653732Z", "2031-02-03T04:05:06Z");
     put(&stage, &name, &notes, true).await;
     let scene = hatch(&stage).await;
     sleep(Duration::from_mins(5)).await;

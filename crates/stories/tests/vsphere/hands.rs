@@ -2,6 +2,7 @@
 
 mod changing;
 mod company;
+mod copies;
 mod deleting;
 mod guests;
 mod seeing;
@@ -37,10 +38,14 @@ impl World {
     }
 
     async fn over(vcsim: Vcsim) -> Self {
+        Self::at(vcsim, &names()).await
+    }
+
+    async fn at(vcsim: Vcsim, names: &SiteNames) -> Self {
         let proxy = Proxy::start(vcsim.socket(), &Supervisor::new()).await;
         let ours = connect(proxy.address()).await;
         ours.inventory.complete().await.expect("it loads");
-        let site = Site::find(&ours.client, &names()).await.expect("a site");
+        let site = Site::find(&ours.client, names).await.expect("a site");
         let (client, machines) = (ours.client.clone(), ours.machines.clone());
         let hands = Hands::new(client, machines, ours.inventory.clone(), site, TimeOuts::default());
         Self { govc: Govc::new(&vcsim), _vcsim: vcsim, proxy, ours, hands }
@@ -49,6 +54,13 @@ impl World {
     fn named(&self, name: &str) -> MachineId {
         let snapshot = self.ours.inventory.snapshot();
         MachineId::new(snapshot.named(name).next().expect(name).id.id())
+    }
+
+    /// Marks a VM as ours, in the words of the Go hatchery.
+    async fn own(&self, name: &str) -> MachineId {
+        let mark = Mark { hatchery_name: OWNER.to_owned(), ..Mark::default() };
+        self.govc.run(&["vm.change", "-vm", name, "-annotation", &mark.write()]).await;
+        self.named(name)
     }
 
     /// Makes the first VM a template.
@@ -69,8 +81,12 @@ impl World {
         self.govc.property(&format!("VirtualMachine:{machine}"), path).await
     }
 
+    /// Its mark, which was written for it.
     async fn mark(&self, machine: &MachineId) -> Mark {
-        Mark::read(&self.property(machine, "config.annotation").await).expect("a mark")
+        let mark = Mark::read(&self.property(machine, "config.annotation").await).expect("a mark");
+        let instance = self.property(machine, "config.instanceUuid").await;
+        assert_eq!(mark.instance, instance, "it is the mark of another VM");
+        Mark { instance: String::new(), ..mark }
     }
 
     /// All that is compared of every VM.
@@ -94,7 +110,6 @@ fn pooled() -> Mark {
         worker_name: POOLED.to_owned(),
         provisioning: true,
         vmware_model_path: "DC0_H0_VM0".to_owned(),
-        created: "2026-06-23T09:00:00Z".parse().ok(),
         ..Mark::default()
     }
 }

@@ -127,6 +127,7 @@ async fn a_vm_is_reconfigured_made_a_template_and_destroyed() {
     let change = Change {
         name: Some("a/b 100%".to_owned()),
         annotation: Some("{\"a\": \"<&>\"}\r\nline two".to_owned()),
+        instance_uuid: None,
         cpus: Some(5),
         memory_mb: Some(2048),
         extra_config: vec![("guestinfo.nest".to_owned(), "twigs & <moss>".to_owned())],

@@ -17,6 +17,7 @@ use crate::made::{child_after, configured};
 use crate::placement::{self, PlacementError};
 use crate::properties::properties_of;
 use crate::tasks::TaskError;
+use crate::uuid::Uuid;
 
 /// How often it is looked whether a clone is still in the making.
 const STILL_MADE: Duration = Duration::from_secs(2);
@@ -199,7 +200,8 @@ impl Machines {
         Ok(())
     }
 
-    /// Some servers do not take the notes from a clone's order. Without its mark the VM would be nobody's.
+    /// Some servers do not take the notes, or the UUID, from a clone's order. Without its mark the VM would be nobody's,
+    /// and with another UUID than its mark names it would pass for a copy.
     async fn ensure_mark(
         &self,
         vm: &MoRef,
@@ -207,12 +209,21 @@ impl Machines {
         deadline: Duration,
     ) -> Result<(), OperationError> {
         let Some(wanted) = &order.change.annotation else { return Ok(()) };
-        let found = properties_of(&self.client, vm, &["config.annotation"]).await?;
-        let annotation = found.into_iter().next().and_then(|(_, node)| String::from_node(node).ok());
-        if annotation.as_deref() == Some(wanted) {
+        let mut found =
+            properties_of(&self.client, vm, &["config.annotation", "config.instanceUuid"]).await?;
+        let mut text = |path: &str| {
+            let at = found.iter().position(|(name, _)| name == path)?;
+            String::from_node(found.swap_remove(at).1).ok()
+        };
+        let given = text("config.instanceUuid").and_then(|uuid| uuid.parse::<Uuid>().ok());
+        let wanted = match (order.change.instance_uuid, given) {
+            (Some(asked), Some(given)) => wanted.replace(&asked.to_string(), &given.to_string()),
+            (_, None) | (None, _) => wanted.clone(),
+        };
+        if text("config.annotation").as_ref() == Some(&wanted) {
             return Ok(());
         }
-        let change = Change { annotation: Some(wanted.clone()), ..Change::default() };
+        let change = Change { annotation: Some(wanted), ..Change::default() };
         self.reconfigure(vm, change, deadline).await
     }
 }

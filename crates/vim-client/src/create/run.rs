@@ -62,7 +62,7 @@ impl Machines {
         if !contradictions.is_empty() {
             return Err(CreateError::Impossible { name: order.name.clone(), contradictions });
         }
-        let uuid = order.bios_uuid.unwrap_or_else(|| Uuid::random(&mut self.client.fork_random()));
+        let uuid = order.bios_uuid.unwrap_or_else(|| self.client.random_uuid());
         let unreadable = |source| CreateError::Unreadable { name: order.name.clone(), source };
         // Not every server refuses a name that is taken.
         let vm = match child(&self.client, &order.folder, &order.name).await.map_err(unreadable)? {

@@ -68,6 +68,7 @@ pub(super) fn config(
     let change = Change {
         name: Some(order.name.clone()),
         annotation: order.annotation.clone(),
+        instance_uuid: order.instance_uuid,
         cpus: Some(order.cpus),
         memory_mb: Some(order.memory_mb),
         extra_config: order.extra_config.clone(),
@@ -79,7 +80,6 @@ pub(super) fn config(
     let keys = |first: i32, count: usize| -> Vec<i32> { (0..count).map(|at| key(first, at)).collect() };
     Ok(VirtualMachineConfigSpec {
         uuid: Some(uuid.to_string()),
-        instance_uuid: order.instance_uuid.map(|uuid| uuid.to_string()),
         guest_id: Some(order.guest_id.clone()),
         files: datastore.map(|name| VirtualMachineFileInfo { vm_path_name: Some(format!("[{name}]")) }),
         cores_per_socket: order.cores_per_socket,

@@ -227,6 +227,7 @@ fn the_address_of_a_machine_that_has_to_go_is_held_until_the_machine_is_shown() 
 fn doomed_machine() -> Machine {
     Machine {
         reachable: true,
+        is_outside: false,
         id: MachineId::new("vm-w"),
         name: "w".to_owned(),
         role: Role::Vm,
@@ -317,6 +318,7 @@ fn a_doomed_machine_is_remembered_until_it_is_surely_gone() {
         awaits_setup: false,
         incarnation: None,
         reachable: true,
+        is_outside: false,
     };
     let machines = [machine].into_iter().collect();
     let shown = View { machines, complete: true, ..View::default() };
@@ -371,6 +373,7 @@ fn the_job_of_a_machine_that_is_kept_goes_back_if_the_machine_is_off() {
             awaits_setup: false,
             incarnation: None,
             reachable: true,
+            is_outside: false,
         };
         let mut state = State::default();
         let machines = [machine].into_iter().collect();

@@ -182,6 +182,7 @@ fn no_address_is_given_until_the_clones_of_a_former_life_have_ended() {
 fn machine(notes: Notes) -> Machine {
     Machine {
         reachable: true,
+        is_outside: false,
         id: MachineId::new("vm-9"),
         name: "w".to_owned(),
         role: Role::Vm,

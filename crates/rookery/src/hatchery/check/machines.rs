@@ -137,6 +137,7 @@ mod tests {
         };
         let machine = |name: &str, ip: &str| rookery_fleet::Machine {
             reachable: true,
+            is_outside: false,
             id: rookery_fleet::MachineId::new(name),
             name: name.to_owned(),
             role: rookery_fleet::Role::Vm,

@@ -18,10 +18,21 @@ fn captured(prefix: &str, power: &str) -> Value {
     all.into_iter().find(fits).expect("it was captured")
 }
 
-/// Puts a VM of the capture into the vCenter; its name. Only the name of the hatchery is another.
+/// Notes of the capture. The name of the hatchery is another, and they are half an hour old: a VM that is much younger than
+/// its notes is a copy.
+fn notes(vm: &Value) -> String {
+    let minutes_ago = |minutes: i64| {
+        let then = jiff::Timestamp::now() - jiff::SignedDuration::from_mins(minutes);
+        then.strftime("%Y-%m-%dT%H:%M:").to_string()
+    };
+    let notes = vm["annotation"].as_str().expect("notes").replace("rig-vsphere", Lab::NAME);
+    notes.replace("2026-11-15T08:15:", &minutes_ago(30)).replace("2026-11-15T08:16:", &minutes_ago(29))
+}
+
+/// Puts a VM of the capture into the vCenter; its name.
 async fn load(nest: &Nest, vm: &Value) -> String {
     let name = vm["name"].as_str().expect("a name").to_owned();
-    let notes = vm["annotation"].as_str().expect("notes").replace("rig-vsphere", Lab::NAME);
+    let notes = notes(vm);
     let govc = &nest.govc;
     govc.run(&["vm.clone", "-vm", "debian12", "-on=false", &name]).await;
     let settings = ["-e", "RUN.container=box", "-e", "RUN.mountdmi=false"];

@@ -31,13 +31,13 @@ async fn a_clone_has_its_mark_size_and_address_whether_or_not_the_answer_came() 
     let vm = world.hands.clone_vm(&fixed).await.expect("cloned");
     for (path, expected) in [
         ("name", WORKER),
-        ("config.annotation", mark.write().as_str()),
         ("config.hardware.numCPU", "3"),
         ("config.hardware.memoryMB", "512"),
         ("runtime.powerState", "poweredOn"),
     ] {
         assert_eq!(world.property(&vm, path).await, expected, "{path}");
     }
+    assert_eq!(world.mark(&vm).await, mark);
     let its_address = async || world.property(&vm, "guest.ipAddress").await == "192.0.2.17";
     eventually("the guest is set up", its_address).await;
 
@@ -77,13 +77,13 @@ async fn a_claim_marks_sizes_and_renames_and_can_be_taken_back() {
         let size = claim.resize.expect("a size");
         for (path, expected) in [
             ("name", WORKER),
-            ("config.annotation", claim.mark.write().as_str()),
             ("config.hardware.numCPU", size.cpus.to_string().as_str()),
             ("config.hardware.memoryMB", size.memory_mb.to_string().as_str()),
             ("runtime.powerState", "poweredOff"),
         ] {
             assert_eq!(world.property(&vm, path).await, expected, "{path}");
         }
+        assert_eq!(world.mark(&vm).await, claim.mark);
         world.proxy.lose(lost);
         world.hands.unclaim(&vm, OWNER, &pooled()).await.expect("taken back");
         world.hands.unclaim(&vm, OWNER, &pooled()).await.expect("it is back already");
@@ -174,7 +174,7 @@ async fn a_vm_that_is_kept_says_so_and_keeps_the_rest_of_its_mark() {
     let kept = Mark { hold_until: Some(until), hold_reason: reason, hold_wish: wish, ..edited };
     assert_eq!((world.mark(&vm).await, world.asked("ReconfigVM_Task")), (kept, before + 1));
     let now = "2126-11-15T11:59:59Z".parse().expect("a time");
-    let proof = Proof { owner: OWNER.to_owned(), name: POOLED.to_owned(), now };
+    let proof = Proof { owner: OWNER.to_owned(), name: POOLED.to_owned(), now, power: None };
     let refused = world.hands.delete(&vm, &proof).await;
     assert!(matches!(&refused, Err(ActError::Refused { why: Refusal::Held { .. }, .. })), "{refused:?}");
     world.hands.delete(&vm, &Proof { now: until, ..proof }).await.expect("deleted");
@@ -220,14 +220,14 @@ async fn marks_and_names_of_others_stay_as_they_are() {
 #[tokio::test]
 async fn a_vm_is_started_and_stopped_and_its_end_is_waited_for() {
     let world = World::start(VcsimOptions::plain(1).with("-autostart=false")).await;
-    let vm = world.named("DC0_H0_VM0");
+    let vm = world.own("DC0_H0_VM0").await;
     world.proxy.lose("PowerOnVM_Task");
-    world.hands.start(&vm).await.expect("started");
-    world.hands.start(&vm).await.expect("it runs already");
+    world.hands.start(&vm, OWNER, "DC0_H0_VM0").await.expect("started");
+    world.hands.start(&vm, OWNER, "DC0_H0_VM0").await.expect("it runs already");
     assert_eq!(world.property(&vm, "runtime.powerState").await, "poweredOn");
 
     // Its end is waited for although the inventory shows it off.
-    world.hands.stop(&vm).await.expect("stopped");
+    world.hands.stop(&vm, OWNER, "DC0_H0_VM0").await.expect("stopped");
     world.hands.wait_off(&vm, PATIENCE).await.expect("it is off");
     world.proxy.hold_answers("WaitForUpdatesEx");
     world.govc.run(&["vm.power", "-on", "DC0_H0_VM0"]).await;
@@ -247,14 +247,14 @@ async fn a_vm_is_started_and_stopped_and_its_end_is_waited_for() {
     let (started, off) = (history.started.expect("a start"), history.powered_off.expect("an end"));
     assert!(started <= off && off <= now, "{history:?}, now {now}");
 
-    world.hands.start(&vm).await.expect("started");
+    world.hands.start(&vm, OWNER, "DC0_H0_VM0").await.expect("started");
     world.proxy.lose("PowerOffVM_Task");
-    world.hands.stop(&vm).await.expect("stopped");
-    world.hands.stop(&vm).await.expect("it is off already");
+    world.hands.stop(&vm, OWNER, "DC0_H0_VM0").await.expect("stopped");
+    world.hands.stop(&vm, OWNER, "DC0_H0_VM0").await.expect("it is off already");
     assert!(world.hands.is_off(&vm).await.expect("it can be read"));
     world.govc.run(&["vm.destroy", "DC0_H0_VM0"]).await;
-    world.hands.stop(&vm).await.expect("what is gone does not run");
-    let gone = world.hands.start(&vm).await;
+    world.hands.stop(&vm, OWNER, "DC0_H0_VM0").await.expect("what is gone does not run");
+    let gone = world.hands.start(&vm, OWNER, "DC0_H0_VM0").await;
     assert!(matches!(gone, Err(ActError::Gone { .. })), "{gone:?}");
     let gone = world.hands.wait_off(&vm, PATIENCE).await;
     assert!(matches!(gone, Err(WaitError::Gone { .. })), "{gone:?}");
@@ -264,9 +264,9 @@ async fn a_vm_is_started_and_stopped_and_its_end_is_waited_for() {
 #[tokio::test]
 async fn a_start_waits_until_vcenter_is_back() {
     let world = World::start(VcsimOptions::plain(1).with("-autostart=false")).await;
-    let vm = world.named("DC0_H0_VM0");
+    let vm = world.own("DC0_H0_VM0").await;
     world.proxy.refuse("PowerOnVM_Task", hyper::StatusCode::SERVICE_UNAVAILABLE);
-    world.hands.start(&vm).await.expect("started, at the second try");
+    world.hands.start(&vm, OWNER, "DC0_H0_VM0").await.expect("started, at the second try");
     assert_eq!(world.property(&vm, "runtime.powerState").await, "poweredOn");
     assert_eq!(world.asked("PowerOnVM_Task"), 2);
     world.ours.close().await;

@@ -1,11 +1,11 @@
 use rookery_fleet::Mark;
-use rookery_fleet_vsphere::{ActError, Journal, Observer, Proof, Refusal};
+use rookery_fleet_vsphere::{ActError, Bounds, Journal, Observer, Proof, Refusal};
 use rookery_stories::VcsimOptions;
 
 use super::{OWNER, POOLED, World, pooled};
 
 fn proof(name: &str) -> Proof {
-    Proof { owner: OWNER.to_owned(), name: name.to_owned(), now: jiff::Timestamp::UNIX_EPOCH }
+    Proof { owner: OWNER.to_owned(), name: name.to_owned(), now: jiff::Timestamp::UNIX_EPOCH, power: None }
 }
 
 #[tokio::test]
@@ -22,7 +22,7 @@ async fn a_vm_is_deleted_with_its_proof_even_if_no_answer_comes() {
     let journal = Journal::default();
     let hands = world.hands.clone().with_journal(journal.clone());
     hands.read_back(&vm).await.expect("read");
-    let mut observer = Observer::beside(world.ours.inventory.clone(), journal);
+    let mut observer = Observer::beside(world.ours.inventory.clone(), Bounds::default(), journal);
     let view = observer.view(jiff::Timestamp::UNIX_EPOCH);
     assert!(view.is_gone(&vm) || !view.machines.contains(&vm));
     world.hands.delete(&vm, &proof(POOLED)).await.expect("gone already");

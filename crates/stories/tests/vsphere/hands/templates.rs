@@ -34,8 +34,12 @@ async fn a_template_is_made_once_and_goes_when_nothing_stands_on_its_disks() {
     }
 
     assert_eq!(world.hands.hangs_on(&template).await, Hanging::Nothing);
-    let proof =
-        Proof { owner: OWNER.to_owned(), name: "DC0_H0_VM0".to_owned(), now: jiff::Timestamp::UNIX_EPOCH };
+    let proof = Proof {
+        owner: OWNER.to_owned(),
+        name: "DC0_H0_VM0".to_owned(),
+        now: jiff::Timestamp::UNIX_EPOCH,
+        power: None,
+    };
     let child = world.hands.clone_vm(&wish(template.clone(), POOLED, pooled())).await.expect("cloned");
     let disks = world.govc.json(&["device.info", "-vm", POOLED, "disk-*"]).await;
     let linked = disks["devices"][0]["backing"]["parent"].is_object();

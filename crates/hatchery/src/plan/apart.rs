@@ -1,0 +1,190 @@
+//! Machines that carry our mark and are not touched until somebody has looked at them: copies of ours, and ours that
+//! somebody has moved.
+
+use std::fmt;
+
+use rookery_fleet::{Machine, MachineId, Mark, Notes, View};
+use serde::{Deserialize, Serialize};
+
+/// A machine that is left alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Apart {
+    /// Its reference.
+    pub machine: MachineId,
+    /// Its name.
+    pub name: String,
+    /// Why.
+    pub why: WhyApart,
+}
+
+/// Why a machine with our mark is left alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WhyApart {
+    /// Its mark was written for another machine.
+    Copy,
+    /// Its mark may have been written for another machine.
+    Disputed,
+    /// It is not where the settings say.
+    Outside,
+}
+
+impl WhyApart {
+    /// What can be done about it.
+    pub fn remedy(self) -> &'static str {
+        match self {
+            Self::Copy | Self::Disputed => {
+                "`rookery hatchery adopt-vm` makes it this hatchery's, `rookery hatchery unmark` nobody's"
+            }
+            Self::Outside => "move it back, or name its place in the settings",
+        }
+    }
+}
+
+impl fmt::Display for WhyApart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Copy => "its notes were written for another VM: it is a copy",
+            Self::Disputed => "other VMs carry the same notes: which of them is the copy cannot be told",
+            Self::Outside => "it is in another folder or resource pool than the settings name",
+        })
+    }
+}
+
+/// The machines with this owner's mark that are left alone, by reference.
+pub fn apart(view: &View, owner: &str) -> Vec<Apart> {
+    let found = view.notable().filter_map(|machine| {
+        let (why, _) = why(machine, owner)?;
+        Some(Apart { machine: machine.id.clone(), name: machine.name.clone(), why })
+    });
+    found.collect()
+}
+
+fn why<'m>(machine: &'m Machine, owner: &str) -> Option<(WhyApart, &'m Mark)> {
+    let mark = machine.any_mark().filter(|mark| !owner.is_empty() && mark.hatchery_name == owner)?;
+    match &machine.notes {
+        Notes::Copied(_) => Some((WhyApart::Copy, mark)),
+        Notes::Disputed(_) if mark.instance.is_empty() => Some((WhyApart::Disputed, mark)),
+        _ if machine.is_outside => Some((WhyApart::Outside, mark)),
+        Notes::Unknown | Notes::NoMark | Notes::Mark(_) | Notes::Disputed(_) => None,
+    }
+}
+
+/// The copy that somebody names by its reference or its name, or why it is none.
+pub fn copy_named(view: &View, owner: &str, which: &str) -> Result<Apart, String> {
+    if !view.complete {
+        return Err("vCenter has not shown all its machines yet; try again in a moment".to_owned());
+    }
+    let mut copies: Vec<_> = apart(view, owner);
+    copies.retain(|one| one.why != WhyApart::Outside && (one.machine.as_str() == which || one.name == which));
+    match copies.len() {
+        0 => Err(format!("{which:?} is no copy of a machine of this hatchery")),
+        1 => Ok(copies.remove(0)),
+        _ => Err(format!("{} copies are called {which:?}; name one by its id, such as vm-63", copies.len())),
+    }
+}
+
+/// The copy that becomes this owner's. One whose original is there does not: both would have its name, its address and its
+/// job.
+pub fn adoptable_copy(view: &View, owner: &str, which: &str) -> Result<Apart, String> {
+    let copy = copy_named(view, owner, which)?;
+    let Some((WhyApart::Copy, mark)) = view.machines.get(&copy.machine).and_then(|one| why(one, owner))
+    else {
+        return Ok(copy);
+    };
+    let is_original = |other: &&Machine| {
+        let same_worker =
+            |theirs: &Mark| !theirs.worker_name.is_empty() && theirs.worker_name == mark.worker_name;
+        let is_named =
+            !mark.instance.is_empty() && other.incarnation.as_deref() == Some(mark.instance.as_str());
+        other.id != copy.machine && (is_named || other.mark_of(owner).is_some_and(same_worker))
+    };
+    match view.notable().find(is_original) {
+        None => Ok(copy),
+        Some(original) => Err(format!(
+            "the VM that its notes were written for is there: {} ({}); `rookery hatchery unmark` makes the copy nobody's",
+            original.name, original.id
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rookery_fleet::{Power, Role};
+
+    use super::*;
+
+    const OWNER: &str = "h1";
+
+    fn vm(id: &str, notes: Notes) -> Machine {
+        Machine {
+            id: MachineId::new(id),
+            name: format!("name-of-{id}"),
+            role: Role::Vm,
+            power: Some(Power::Off),
+            notes,
+            hardware: None,
+            addresses: Vec::new(),
+            created: None,
+            awaits_setup: false,
+            incarnation: Some(format!("uuid-of-{id}")),
+            reachable: true,
+            is_outside: false,
+        }
+    }
+
+    fn mark(owner: &str, worker: &str, instance: &str) -> Box<Mark> {
+        let [hatchery_name, worker_name, instance] = [owner, worker, instance].map(str::to_owned);
+        Box::new(Mark { hatchery_name, worker_name, instance, ..Mark::default() })
+    }
+
+    fn view(machines: Vec<Machine>) -> View {
+        View { machines: machines.into_iter().collect(), complete: true, ..View::default() }
+    }
+
+    #[test]
+    fn copies_and_machines_that_were_moved_are_told_and_those_of_others_are_not() {
+        let view = view(vec![
+            vm("vm-1", Notes::Mark(mark(OWNER, "a", ""))),
+            vm("vm-2", Notes::Copied(mark(OWNER, "a", "uuid-of-vm-1"))),
+            vm("vm-3", Notes::Disputed(mark(OWNER, "b", ""))),
+            Machine { is_outside: true, ..vm("vm-4", Notes::Mark(mark(OWNER, "c", ""))) },
+            vm("vm-5", Notes::Copied(mark("h2", "a", "uuid-of-vm-9"))),
+            Machine { is_outside: true, ..vm("vm-6", Notes::NoMark) },
+            vm("vm-7", Notes::Disputed(mark(OWNER, "d", "not told yet"))),
+        ]);
+        let found: Vec<_> =
+            apart(&view, OWNER).into_iter().map(|one| (one.machine.to_string(), one.why)).collect();
+        let expected = [("vm-2", WhyApart::Copy), ("vm-3", WhyApart::Disputed), ("vm-4", WhyApart::Outside)];
+        assert_eq!(found, expected.map(|(id, why)| (id.to_owned(), why)));
+        assert!(apart(&view, "").is_empty());
+        assert!(copy_named(&view, OWNER, "vm-2").is_ok() && copy_named(&view, OWNER, "name-of-vm-3").is_ok());
+        for ours in ["vm-1", "vm-4", "vm-5", "vm-6", "vm-99"] {
+            assert!(copy_named(&view, OWNER, ours).is_err(), "{ours} would lose its mark");
+        }
+    }
+
+    #[test]
+    fn a_copy_is_adopted_only_if_its_original_is_gone() {
+        let by_instance = vm("vm-2", Notes::Copied(mark(OWNER, "", "uuid-of-vm-1")));
+        let by_worker = vm("vm-3", Notes::Copied(mark(OWNER, "a", "")));
+        let original = vm("vm-1", Notes::Mark(mark(OWNER, "a", "")));
+        for copy in [by_instance, by_worker] {
+            let id = copy.id.to_string();
+            let both = view(vec![original.clone(), copy.clone()]);
+            let refused = adoptable_copy(&both, OWNER, &id).expect_err("the original is there");
+            assert!(refused.contains("name-of-vm-1 (vm-1)"), "{refused}");
+            let alone = view(vec![copy.clone(), vm("vm-9", Notes::Mark(mark(OWNER, "z", "")))]);
+            assert!(adoptable_copy(&alone, OWNER, &id).is_ok());
+            let unknown = View { complete: false, ..alone };
+            assert!(adoptable_copy(&unknown, OWNER, &id).is_err(), "what is not shown may be there");
+        }
+        // Of two that nobody can tell apart, a person can.
+        let pair = view(vec![
+            vm("vm-4", Notes::Disputed(mark(OWNER, "b", ""))),
+            vm("vm-5", Notes::Disputed(mark(OWNER, "b", ""))),
+        ]);
+        assert!(adoptable_copy(&pair, OWNER, "vm-5").is_ok());
+    }
+}
