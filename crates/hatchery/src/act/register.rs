@@ -130,6 +130,8 @@ impl Crew {
         let doomed = |error: String| tried(error, Some(machine.clone()));
         let ready = self.hands.ready(&machine, address.map(|assigned| assigned.ip), user).await;
         ready.map_err(|error| doomed(chain(&error)))?;
+        let borne = timeout_at(until, self.may_launch(&registration.name)).await;
+        borne.map_err(|_| doomed("CDS answered too slowly for it to be launched in time".to_owned()))?;
         let worker = self.worker(&registration.name, runs, For::Registration).await.map_err(&doomed)?;
         self.start_worker(&machine, user, runs, &worker).await.map_err(&doomed)
     }

@@ -12,6 +12,7 @@ use rookery_fleet::workers::{Listing, WorkerState};
 use rookery_fleet::{Machine, MachineId, Power};
 use rookery_fleet_vsphere::hands::CloneTasks;
 use rookery_vim_client::Load;
+use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::{Keeper, Message, Reading, Room, State};
@@ -144,8 +145,12 @@ impl Keeper {
         let placed = place_again(&seen, &wanted.desired(), &mut self.random, spawn);
         let next = match &placed {
             Ok(placed) => Flight::of_spawn(placed),
-            Err(_) => flight,
+            Err(_) => flight.clone(),
         };
+        if next.name != flight.name {
+            self.state.pressure.gave_up(&flight.name);
+            self.state.pressure.begins(&next.name, Instant::now());
+        }
         self.state.flights.begin(id, next);
         placed.map_err(|why| info!(job = %spawn.job, %why, "no other place for the worker")).ok()
     }

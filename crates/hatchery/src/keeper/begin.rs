@@ -31,6 +31,7 @@ impl Keeper {
         for spawn in &plan.spawns {
             let (crew, spawn) = (self.crew.clone(), spawn.clone());
             self.crew.metrics.start_begun(spawn.missed);
+            self.state.pressure.begins(&spawn.name, Instant::now());
             let id = self.take_off(Flight::of_spawn(&spawn));
             self.fly("start of a worker", id, async move { crew.spawn(id, spawn).await });
         }
@@ -43,6 +44,7 @@ impl Keeper {
         }
         for registration in &plan.registrations {
             let (crew, registration) = (self.crew.in_the_background(), registration.clone());
+            self.state.pressure.begins(&registration.name, Instant::now());
             let id = self.take_off(Flight {
                 name: registration.name.clone(),
                 address: registration.address.as_ref().map(|assigned| assigned.ip),

@@ -151,7 +151,7 @@ pub struct State {
     pub(super) news: News,
     /// How CDS is doing.
     pub pressure: Pressure,
-    /// How many workers may be starting, if CDS bears fewer than the settings allow.
+    /// How many workers may turn to CDS, if it bears fewer than the settings allow.
     pub allowed_by_cds: Option<u32>,
     pub(super) gate: Gate,
     /// Machines that are off and whose jobs were given back, if they still waited for them.
@@ -314,6 +314,7 @@ impl State {
             room_at: self.room.at,
             full_until: self.full_until,
             allowed_by_cds: self.allowed_by_cds,
+            on_their_way: self.on_their_way(),
             off_duty: &self.off_duty,
             took_job: &self.took_job,
             load: &self.load,
