@@ -95,6 +95,11 @@ impl ActError {
         matches!(self, Self::Failed { source, .. } if source.fault().is_some_and(Fault::is_capacity))
     }
 
+    /// Whether it is known that disks of other VMs stand on its disks.
+    pub fn is_of_a_parent(&self) -> bool {
+        matches!(self, Self::StillParent { why: Hanging::By(_) | Hanging::BySome, .. })
+    }
+
     /// Whether the same may succeed later.
     pub fn is_transient(&self) -> bool {
         match self {

@@ -112,6 +112,8 @@ pub struct Failure {
     pub crowded: bool,
     /// Whether a start was really tried.
     pub tried: bool,
+    /// Whether disks of other machines stand on the one that was to go.
+    pub is_parent: bool,
 }
 
 /// A clone that was given up and that vCenter was not seen to end.

@@ -92,6 +92,8 @@ pub struct Observed<'o> {
     pub booked: &'o BTreeMap<String, Timestamp>,
     /// Machines that could not be claimed or changed a moment ago.
     pub avoided: &'o BTreeSet<MachineId>,
+    /// How often in a row machines could not be changed.
+    pub stubborn: &'o BTreeMap<MachineId, u32>,
     /// When a machine was last seen changing, by our steady time.
     pub changed_at: &'o dyn Fn(&MachineId) -> Option<Timestamp>,
     /// Addresses that may be in use by machines that nobody can see.
@@ -132,6 +134,13 @@ pub struct Observed<'o> {
     pub registration_is_due: bool,
     /// How many jobs have got a slot since a model did.
     pub turns: u32,
+}
+
+impl Observed<'_> {
+    /// How often in a row a machine could not be changed: whoever is deleted for the first time goes first.
+    fn failures(&self, machine: &MachineId) -> u32 {
+        self.stubborn.get(machine).copied().unwrap_or_default()
+    }
 }
 
 /// Everything that is wanted.

@@ -273,6 +273,7 @@ impl Crew {
                 crowded: failed.is_want_of_room(),
                 // That there is no room is not the job's fault.
                 tried: !failed.is_want_of_room(),
+                is_parent: false,
             })
         })
     }

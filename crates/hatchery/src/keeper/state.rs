@@ -102,6 +102,8 @@ pub struct State {
     pub(super) doomed_at: BTreeMap<MachineId, Timestamp>,
     pub(super) avoided: BTreeSet<MachineId>,
     pub(super) avoided_until: BTreeMap<MachineId, Timestamp>,
+    /// How often in a row machines could not be changed.
+    pub(super) stubborn: BTreeMap<MachineId, u32>,
     /// Addresses that may be in use by machines that nobody can see.
     pub lingering: BTreeSet<Ipv4Addr>,
     pub(super) doubts: Doubts,
@@ -199,6 +201,7 @@ impl State {
             self.events.retain(|id, _| machines.contains(id));
             self.outcomes.retain(|id, _| machines.contains(id));
             self.off_duty.retain(|id| machines.contains(id));
+            self.stubborn.retain(|id, _| machines.contains(id));
             self.took_job.retain(|name| view.named(name).next().is_some());
             if self.disks.keys().any(|id| !machines.contains(id)) {
                 Arc::make_mut(&mut self.disks).retain(|id, _| machines.contains(id));
@@ -308,6 +311,7 @@ impl State {
             doomed: &self.doomed,
             booked: &self.booked_until,
             avoided: &self.avoided,
+            stubborn: &self.stubborn,
             changed_at,
             lingering: &self.lingering,
             room: self.room.told.as_ref(),

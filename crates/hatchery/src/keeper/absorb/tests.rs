@@ -278,14 +278,46 @@ fn why_a_model_cannot_be_used_is_logged_once_an_hour_or_when_it_changes() {
     assert!(state.is_new_complaint(&other, "b", at(3720)));
 }
 
+/// How long the machine rests after each of these failures to change it.
+fn rests(state: &mut State, work: &Work, failures: impl IntoIterator<Item = Failure>) -> Vec<i64> {
+    let rest = |failure| {
+        let id = state.next_flight();
+        let (name, machine) = ("w".to_owned(), Some(MachineId::new("vm-w")));
+        let (work, footprint) = (work.clone(), Footprint::default());
+        state.flights.begin(id, Flight { work, name, machine, address: None, footprint });
+        state.absorb_ending(id, Ending::Failed(failure), at(0));
+        let rests = |second: &i64| {
+            let mut machines = rookery_fleet::Machines::default();
+            machines.insert(Arc::new(doomed_machine()));
+            state.look(View { machines, complete: true, ..View::default() }, at(*second));
+            state.avoided.is_empty()
+        };
+        (0..=3600).find(rests).expect("it is tried again")
+    };
+    failures.into_iter().map(rest).collect()
+}
+
+// Machines that could not be deleted were tried again every five seconds, for ever.
 #[test]
-fn a_machine_that_could_not_be_changed_is_avoided_for_a_moment() {
+fn the_rests_of_a_machine_that_could_not_be_changed_double_up_to_ten_minutes() {
     for work in [Work::Delete(Trace::default()), Work::Unclaim(Trace::default())] {
         let mut state = State::default();
-        end(&mut state, 0, work, failed(|_| {}));
-        assert!(state.avoided.contains(&MachineId::new("vm-w")));
-        look(&mut state, 5);
-        assert!(state.avoided.is_empty());
+        let failed = || Failure::default();
+        assert_eq!(
+            rests(&mut state, &work, [(); 9].map(|()| failed())),
+            [5, 10, 20, 40, 80, 160, 320, 600, 600]
+        );
+        assert_eq!(state.stubborn.get(&MachineId::new("vm-w")), Some(&9));
+        end(&mut state, 0, work.clone(), Ending::Done);
+        assert_eq!(
+            rests(&mut state, &work, [failed(), failed()]),
+            [5, 10],
+            "what has worked once is forgotten"
+        );
+        look(&mut state, 0);
+        assert!(state.stubborn.is_empty(), "it is gone");
+        let parent = Failure { is_parent: true, ..failed() };
+        assert_eq!(rests(&mut state, &work, [parent]), [600], "others stand on it, and not for a moment");
     }
 }
 
