@@ -17,7 +17,7 @@ use std::time::Duration;
 use rookery_vim::methods::CancelTask;
 use rookery_vim::objects::TaskState;
 use rookery_vim::{MoRef, Node, Wire as _};
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::time::{sleep, timeout};
 use tracing::debug;
 
 use super::{CloneError, CloneOrder};
@@ -81,22 +81,21 @@ impl Ordered {
 }
 
 impl Machines {
-    /// Makes a clone, as [`Machines::clone_vm`] does. One that fails, or that is not made at `until`, is given up.
+    /// Makes a clone, as [`Machines::clone_vm`] does. One that fails, or that is not made when `until` comes, is given up.
     pub async fn clone_or_give_up(
         &self,
         order: &CloneOrder,
         deadline: Duration,
-        until: Option<Instant>,
+        until: impl Future<Output = ()>,
     ) -> Result<MoRef, Box<GivenUp>> {
         let ordered = Ordered::default();
         let tracked = self.tracked(&ordered);
         let making = Box::pin(tracked.clone_vm(order, deadline, None));
-        let made = match until {
-            Some(until) => match timeout_at(until, making).await {
-                Ok(made) => made,
-                Err(_) => Err(CloneError::OutOfTime { name: order.name.clone() }),
-            },
-            None => making.await,
+        let made = tokio::select! {
+            biased;
+            // First: nothing is ordered any more.
+            () = until => Err(CloneError::OutOfTime { name: order.name.clone() }),
+            made = making => made,
         };
         match made {
             Ok(vm) => Ok(vm),

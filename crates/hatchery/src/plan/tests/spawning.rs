@@ -41,6 +41,20 @@ fn a_job_that_has_a_machine_gets_no_second_one() {
     assert_eq!(waiting([half]).why(), Some(Why::Served { machine: "provision-v2-x".to_owned() }));
 }
 
+// After a stop and a start a V1 job waited for ten minutes for a machine that would never have a worker.
+#[test]
+fn a_v1_job_that_is_offered_is_not_served_by_a_machine_that_is_off() {
+    let job = v1_job(7);
+    for (power, served) in
+        [(Some(Power::Off), false), (Some(Power::On), true), (Some(Power::Suspended), true), (None, true)]
+    {
+        let machine = Machine { power, ..worker("there", &job) };
+        let world = world([machine]).with(|world| world.demands = vec![wants(job.clone(), runs("debian"))]);
+        let expected = served.then(|| Why::Served { machine: "there".to_owned() });
+        assert_eq!(world.why(), expected, "{power:?}");
+    }
+}
+
 #[test]
 fn a_job_is_served_by_machines_of_ours_alone() {
     let of_others = marked("theirs", |mark| {
