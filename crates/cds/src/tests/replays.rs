@@ -479,3 +479,27 @@ async fn an_error_whose_body_cannot_be_unpacked_keeps_its_status_and_another_enc
     let error = asked(made(200, "gzip", b"whatever")).await;
     assert!(matches!(error, CdsError::Lost { .. }), "{error:?}");
 }
+
+// The refusal of a session whose text broke off was a lost answer, and nobody signed in again.
+#[tokio::test(start_paused = true)]
+async fn an_error_whose_body_breaks_off_keeps_its_status() {
+    let asked = async |status: u16, encoding: &str| {
+        let mut answer = made(status, encoding, &gzip("no"));
+        for (_, length) in answer.headers.iter_mut().filter(|(name, _)| name == "Content-Length") {
+            length.push('0');
+        }
+        let replay = Replay::piped(Delivery::Closing, move |_, _| answer.clone());
+        let call = Call::get("list the V2 workers", "/v2/worker");
+        replay.api().send(&call, None).await.unwrap_err()
+    };
+    for (status, encoding) in [(401, "gzip"), (403, "identity"), (404, "gzip"), (502, "identity")] {
+        let error = asked(status, encoding).await;
+        assert!(
+            matches!(error, CdsError::Unavailable { status: kept, .. } if kept == status),
+            "{status} {encoding}: {error:?}"
+        );
+        assert_eq!(error.is_unauthorized(), status == 401);
+    }
+    let error = asked(200, "gzip").await;
+    assert!(matches!(error, CdsError::Lost { .. }), "{error:?}");
+}
