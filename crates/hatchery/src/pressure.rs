@@ -131,9 +131,8 @@ impl Pressure {
 
     /// CDS lists a worker, and heard of it last so long before `now`.
     pub fn registered(&mut self, worker: &str, now: Instant, heard: Duration, limit: u32) {
-        let Some(launch) = self.launches.remove(worker) else { return };
-        // It was faster than the answer to its launch.
-        let launched = launch.unwrap_or(now);
+        // How long one took that was faster than the answer to its launch nobody knows, and it tells nothing.
+        let Some(Some(launched)) = self.launches.remove(worker) else { return };
         let took = now.saturating_duration_since(launched).saturating_sub(heard);
         let late = took > REGISTRATION && self.usual().is_some_and(|usual| took > usual * 2);
         push(&mut self.registrations, took, USUAL);

@@ -174,6 +174,23 @@ fn a_worker_is_on_its_way_from_when_its_job_is_taken_and_for_two_minutes_at_most
     assert_eq!(on_their_way(&pressure, &[]), 0);
 }
 
+// It counted as one that took no time at all: what is usual became 0 s, and each allowed one more.
+#[test]
+fn a_worker_that_registers_before_its_launch_is_answered_tells_nothing() {
+    let (mut pressure, at) = (Pressure::default(), Instant::now());
+    for _ in 0..20 {
+        registers(&mut pressure, at, 10);
+    }
+    let cut = calls(&mut pressure, at, [1_500; 10]);
+    for _ in 0..20 {
+        pressure.launches("w");
+        pressure.registered("w", cut, seconds(0), LIMIT);
+    }
+    assert_eq!((pressure.reduced(LIMIT), pressure.launching()), (Some(5), 0));
+    registers(&mut pressure, cut, 20);
+    assert_eq!(pressure.reduced(LIMIT), Some(6), "20 s are not late where 10 s are usual");
+}
+
 #[test]
 fn what_was_cut_can_be_lifted() {
     let mut pressure = Pressure::default();
