@@ -116,7 +116,7 @@ impl Machines {
         // Clones take longest: how long a queue takes is reckoned from them.
         let measured = M::NAME == CloneVmTask::NAME;
         let order = Order { what, priority: self.priority, site, measured };
-        let _permit = self.governor.admit(order).await;
+        let permit = self.governor.admit(order).await;
         ordered.sent();
         let task = match self.client.call(call).await {
             Ok(task) => task,
@@ -131,6 +131,9 @@ impl Machines {
         let result = self.tasks.finish_showing(task.clone(), deadline, progress).await;
         if matches!(result, Ok(_) | Err(TaskError::Failed(_))) {
             ordered.over();
+        }
+        if result.is_ok() {
+            permit.succeeded();
         }
         Ok((task, result?))
     }
