@@ -42,6 +42,11 @@ impl Gate {
         }
     }
 
+    /// Whether anybody waits here.
+    pub(super) fn is_waited_at(&self) -> bool {
+        !self.0.is_empty()
+    }
+
     /// Who waits here.
     fn workers(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|ready| ready.worker.as_str())
@@ -148,13 +153,14 @@ mod tests {
         let mut answers = ready(&mut gate, &["a", "b", "c", "d"]);
         gate.open(&mut pressure, Some(2));
         assert_eq!(launched(&mut answers), [true, true, false, false]);
-        assert!(gate.has("c") && !gate.has("a"));
+        assert!(gate.has("c") && !gate.has("a") && gate.is_waited_at());
         pressure.launched("b", Instant::now());
         pressure.registered("b", Instant::now(), Duration::ZERO, 2);
         gate.open(&mut pressure, Some(2));
         assert_eq!(launched(&mut answers[2..]), [true, false]);
         gate.open(&mut pressure, None);
         assert_eq!(launched(&mut answers[3..]), [true], "without a limit nobody waits");
+        assert!(!gate.is_waited_at());
     }
 
     #[test]
