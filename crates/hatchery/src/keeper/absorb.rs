@@ -18,7 +18,7 @@ use tracing::{info, warn};
 use super::{Keeper, Message, Reading, Room, State};
 use crate::act::{Ending, Failure, Unfinished};
 use crate::feed::pool_room;
-use crate::flight::{Flight, FlightId, Work};
+use crate::flight::{Flight, FlightId, Trace, Work};
 use crate::metrics::Leak;
 use crate::plan::{Observed, Spawn, Unusable, place_again};
 use crate::queue::{Moment, Protocol};
@@ -301,7 +301,8 @@ impl State {
                 // A booking would keep the job from everybody for minutes. CDS queues a V2 job again by itself, and each
                 // release counts against the job.
                 if let Work::Spawn { job: job @ JobId::V1(_), .. } = &flight.work {
-                    self.cut_off.push((job.clone(), flight.name.clone()));
+                    let of = Trace { job: job.to_string(), worker: flight.name.clone() };
+                    self.freed.push((of, flight.machine.clone()));
                 }
                 let (error, unfinished) = ("it was cut off in the middle".to_owned(), interrupted(&flight));
                 let failure = Failure { error, unfinished, ..Failure::default() };

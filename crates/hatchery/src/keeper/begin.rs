@@ -10,7 +10,6 @@ use rookery_cds::{JobId, ModelPath};
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::capacity::Shortage;
 use rookery_fleet::flavor::Footprint;
-use rookery_fleet::hold::serves_nobody;
 use rookery_fleet::standing::{Standing, standing};
 use rookery_fleet::sweep::Doom;
 use rookery_fleet::{Machine, MachineId, Mark, Role, names};
@@ -167,9 +166,6 @@ impl Keeper {
         for (of, machine) in self.state.take_freed() {
             self.free(&of, machine.as_ref());
         }
-        for (job, worker) in std::mem::take(&mut self.state.cut_off) {
-            self.release_job(job, worker, None);
-        }
     }
 
     /// Reads the machines of which the inventory has not shown for long what was done to them.
@@ -188,13 +184,10 @@ impl Keeper {
     /// been released and taken by us again meanwhile.
     fn free(&mut self, of: &Trace, machine: Option<&MachineId>) {
         let Ok(job) = of.job.parse::<JobId>() else { return };
-        if self.is_served(&job, machine) {
+        if self.state.is_served(&job, machine) {
             return;
         }
-        self.release_job(job, of.worker.clone(), machine.cloned());
-    }
-
-    fn release_job(&mut self, job: JobId, worker: String, machine: Option<MachineId>) {
+        let (worker, machine) = (of.worker.clone(), machine.cloned());
         let crew = self.crew.in_the_background();
         let id = self.take_off(nameless(Work::Free { job: job.clone() }));
         self.fly("release of a job", id, async move {
@@ -207,7 +200,7 @@ impl Keeper {
     fn free_abandoned(&mut self, machine: &Machine) {
         let Some(mark) = machine.mark() else { return };
         let Ok(job) = mark.job_id.parse::<JobId>() else { return };
-        if self.is_served(&job, Some(&machine.id)) {
+        if self.state.is_served(&job, Some(&machine.id)) {
             self.state.off_duty.insert(machine.id.clone());
             return;
         }
@@ -217,17 +210,6 @@ impl Keeper {
         self.fly("release of an abandoned job", id, async move {
             crew.free_abandoned(&job, &worker, &machine).await
         });
-    }
-
-    /// Whether somebody is at work for a job, beside that machine.
-    fn is_served(&self, job: &JobId, beside: Option<&MachineId>) -> bool {
-        let text = job.to_string();
-        let serves = |other: &Machine| {
-            let is_for = |mark: &Mark| mark.job_id == text && !serves_nobody(other, mark);
-            other.mark().is_some_and(is_for) && !self.state.off_duty.contains(&other.id)
-        };
-        self.state.view.notable().any(|other| Some(&other.id) != beside && serves(other))
-            || self.state.flights.jobs().contains(job)
     }
 
     fn machines(&self, ids: &[MachineId]) -> Vec<Arc<Machine>> {

@@ -10,12 +10,12 @@ use rookery_cds::{JobId, V1Model, Worker};
 use rookery_fleet::brake::{self, Brake};
 use rookery_fleet::capacity::PoolRoom;
 use rookery_fleet::disks::Disks;
-use rookery_fleet::hold::{Told, Wish};
+use rookery_fleet::hold::{Told, Wish, serves_nobody};
 use rookery_fleet::names::Line;
 use rookery_fleet::reckoning::Reckoning;
 use rookery_fleet::sweep::{self, Doom, EventTimes, Stop};
 use rookery_fleet::workers::Listing;
-use rookery_fleet::{MachineId, View};
+use rookery_fleet::{Machine, MachineId, Mark, View};
 use rookery_vim_client::{Load, PoolCapacity};
 
 use super::clocks::Clocks;
@@ -127,7 +127,7 @@ pub struct State {
     pub skew: Option<SignedDuration>,
     /// What was found that somebody had lost.
     pub(super) leaks: Vec<Leak>,
-    /// Machines that were given up, whose jobs may go back.
+    /// Machines that were given up, and starts that were cut off, whose jobs may go back.
     pub(super) freed: Vec<(Trace, Option<MachineId>)>,
     /// How long a model rests after its first failure.
     pub(super) first_rest: Option<Duration>,
@@ -137,8 +137,6 @@ pub struct State {
     pub(super) register_at: Timestamp,
     /// How many jobs have got a slot since a model did.
     pub(super) turns: u32,
-    /// V1 jobs whose starts were cut off, and the workers that were started for them.
-    pub(super) cut_off: Vec<(JobId, String)>,
     /// Flavors that were asked for where none are configured, by model. Each was said once.
     pub ignored_flavors: BTreeMap<String, String>,
     /// Models that are not registered until somebody changes something. Each was said once.
@@ -360,6 +358,17 @@ impl State {
         let view = &self.view;
         let certain = |machine: &Option<MachineId>| !machine.as_ref().is_some_and(|id| view.is_unsettled(id));
         self.freed.extract_if(.., |(_, machine)| certain(machine)).collect()
+    }
+
+    /// Whether somebody is at work for a job, beside that machine.
+    pub(super) fn is_served(&self, job: &JobId, beside: Option<&MachineId>) -> bool {
+        let text = job.to_string();
+        let serves = |other: &Machine| {
+            let is_for = |mark: &Mark| mark.job_id == text && !serves_nobody(other, mark);
+            other.mark().is_some_and(is_for) && !self.off_duty.contains(&other.id)
+        };
+        self.view.notable().any(|other| Some(&other.id) != beside && serves(other))
+            || self.flights.jobs().contains(job)
     }
 
     pub(super) fn next_flight(&mut self) -> FlightId {
