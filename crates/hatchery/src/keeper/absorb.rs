@@ -100,6 +100,8 @@ impl Keeper {
                     self.crew.metrics.leak_found(leak);
                 }
             }
+            // It wakes: who was cut off stands elsewhere.
+            Message::Wrecked => {}
             Message::Wanted(wanted) => {
                 self.wanted.send_replace(wanted);
                 state.forget_complaints();

@@ -13,10 +13,10 @@ use rookery_fleet::flavor::Footprint;
 use rookery_fleet::standing::{Standing, standing};
 use rookery_fleet::sweep::Doom;
 use rookery_fleet::{Machine, MachineId, Mark, Role, names};
-use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
+use super::landing::Landing;
 use super::{Keeper, Message, histories};
 use crate::act::{Attempt, Deletion, Ending};
 use crate::demand::AsCodeRef;
@@ -229,16 +229,15 @@ impl Keeper {
         id: FlightId,
         act: impl Future<Output = Ending> + Send + 'static,
     ) {
-        let mut landing = Landing { keeper: self.crew.keeper.clone(), id, ending: None };
+        let landing = Landing::of(id, self.crew.keeper.clone(), self.wrecks.clone());
         let stop = self.supervisor.token();
         self.supervisor.spawn(what, async move {
             tokio::select! {
                 biased;
                 // What is half done now is recognised at the next start.
                 () = stop.cancelled() => {}
-                ending = act => landing.ending = Some(ending),
+                ending = act => landing.report(ending).await,
             }
-            landing.report().await;
         });
     }
 
@@ -350,31 +349,6 @@ impl Keeper {
                 () = question => {}
             }
         });
-    }
-}
-
-/// Reports the ending of an act, whatever that is.
-struct Landing {
-    keeper: mpsc::Sender<Message>,
-    id: FlightId,
-    ending: Option<Ending>,
-}
-
-impl Landing {
-    async fn report(mut self) {
-        if let Some(ending) = self.ending.take() {
-            self.keeper.send(Message::Ended(self.id, ending)).await.ok();
-            self.id = FlightId(0);
-        }
-    }
-}
-
-impl Drop for Landing {
-    fn drop(&mut self) {
-        if self.id != FlightId(0) {
-            // If nobody listens or the queue is full, the process is ending.
-            self.keeper.try_send(Message::Ended(self.id, Ending::CutOff)).ok();
-        }
     }
 }
 
