@@ -38,6 +38,7 @@ use rookery_vim_client::{
 };
 
 use crate::journal::Journal;
+use crate::observe::vm;
 use crate::readiness::{Readiness, TimeOuts};
 use crate::site::Site;
 
@@ -149,6 +150,12 @@ impl Hands {
     #[must_use]
     pub fn with_journal(self, journal: Journal) -> Self {
         Self { journal: Some(journal), ..self }
+    }
+
+    /// Operations on a VM, as one of those on its host. Which one that is the inventory says; it may have moved since.
+    fn machines_at(&self, machine: &MachineId) -> Machines {
+        let snapshot = self.inventory.snapshot();
+        self.machines.on(snapshot.get(&vm(machine)).and_then(|row| row.host.clone()))
     }
 
     /// Writes down what is true of a VM from now on.

@@ -108,7 +108,7 @@ impl Hands {
     }
 
     async fn destroy(&self, action: &'static str, machine: &MachineId) -> Result<(), ActError> {
-        let ordered = self.machines.destroy(&vm(machine), HEAVY).await;
+        let ordered = self.machines_at(machine).destroy(&vm(machine), HEAVY).await;
         self.outcome(machine, ordered, |fresh| fresh.is_none()).await.map_err(|source| {
             match source.fault().map(rookery_vim::Fault::kind) {
                 Some(FaultKind::ResourceInUse) => {

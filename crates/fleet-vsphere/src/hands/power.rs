@@ -24,7 +24,8 @@ impl Hands {
         let deadline = Instant::now() + START;
         let runs = |fresh: Option<&Fresh>| fresh.is_some_and(|fresh| fresh.power == Some(Power::On));
         loop {
-            let ordered = self.machines.power(&observe::vm(machine), PowerChange::On, STARTING).await;
+            let ordered =
+                self.machines_at(machine).power(&observe::vm(machine), PowerChange::On, STARTING).await;
             match self.outcome(machine, ordered, runs).await {
                 Err(error) if may_pass(&error) && Instant::now() + PAUSE < deadline => sleep(PAUSE).await,
                 Ok(()) => {
@@ -38,7 +39,7 @@ impl Hands {
 
     /// Stops a VM at once. That it is off, or gone, is a success.
     pub async fn stop(&self, machine: &MachineId) -> Result<(), ActError> {
-        let ordered = self.machines.power(&observe::vm(machine), PowerChange::Off, HEAVY).await;
+        let ordered = self.machines_at(machine).power(&observe::vm(machine), PowerChange::Off, HEAVY).await;
         let is_off = |fresh: Option<&Fresh>| fresh.is_none_or(|fresh| fresh.power == Some(Power::Off));
         let stopped = self.outcome(machine, ordered, is_off).await;
         stopped.map_err(|source| ActError::failed("stop", machine, source))?;

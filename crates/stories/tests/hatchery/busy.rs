@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use rookery_cds_sim::{NewJob, SigningKey, Status};
 use rookery_stories::{Lab, LabOptions, Stage, Wire};
-use rookery_vim_client::Site;
+use rookery_vim_client::{Blocked, Site};
 use rookery_vim_sim::{Action, Change, Control, Durations, FaultSpec, Remains, Rule, Span};
 use tokio::time::sleep;
 
@@ -13,10 +13,14 @@ use super::witness::clones_run;
 
 const JOBS: usize = 12;
 
+async fn operations_take(stage: &Stage, durations: Durations) {
+    let change = Change { durations: Some(durations), ..Change::default() };
+    stage.lab.vcenter.control(Control::Set(Box::new(change))).await.expect("the vCenter runs");
+}
+
 async fn clones_take_four_minutes(stage: &Stage) {
     let clone = Span::Constant(SignedDuration::from_mins(4));
-    let change = Change { durations: Some(Durations { clone, ..Durations::default() }), ..Change::default() };
-    stage.lab.vcenter.control(Control::Set(Box::new(change))).await.expect("the vCenter runs");
+    operations_take(stage, Durations { clone, ..Durations::default() }).await;
 }
 
 // All were taken at once; the last ones spent their time in a queue, were given back, and tried again.
@@ -73,6 +77,29 @@ async fn only_clones_that_succeed_tell_how_long_clones_take() {
     stage.all_jobs_end().await;
     let measured = median().expect("a clone has succeeded");
     assert!(measured >= Duration::from_mins(4), "{measured:?}");
+    scene.stop().await;
+    stage.lab.close().await;
+}
+
+// The setting had no effect: no order said which host it was for.
+#[tokio::test(start_paused = true)]
+async fn one_host_is_asked_for_no_more_at_once_than_the_settings_say() {
+    let options = LabOptions { settings: "maxOperationsPerHost = 1\n".to_owned(), ..LabOptions::default() };
+    let stage = Stage::set(options, SigningKey::generate().expect("a key"));
+    let destroy = Span::Constant(SignedDuration::from_mins(1));
+    operations_take(&stage, Durations { destroy, ..Durations::default() }).await;
+    let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
+    for _ in 0..4 {
+        stage.lab.enqueue(NewJob::v2("true", Lab::DEBIAN, "default")).await;
+    }
+    stage.all_jobs_end().await;
+    let (governor, mut waited) = (&scene.hatchery.board.beside.governor, false);
+    while !stage.machines_of(Lab::NAME).await.is_empty() {
+        assert!(governor.running() <= 1, "there is one host, and its machines are deleted one by one");
+        waited |= governor.waiting().iter().any(|one| matches!(one.blocked, Blocked::Host(_)));
+        sleep(Duration::from_secs(1)).await;
+    }
+    assert!(waited, "they are deleted together, but for that");
     scene.stop().await;
     stage.lab.close().await;
 }
