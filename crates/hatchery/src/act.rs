@@ -98,6 +98,7 @@ pub enum Ending {
 }
 
 /// What is left of work that failed.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Debug, Default)]
 pub struct Failure {
     /// Why it failed.
