@@ -177,9 +177,7 @@ impl Api {
     }
 
     async fn send_by(&self, way: Way, call: &Call, token: Option<&SecretString>) -> Result<Answer, CdsError> {
-        let begun = Instant::now();
         let outcome = self.send_uncounted(way, call, token).await;
-        self.times.ended(begun);
         let how = outcome.as_ref().map_or_else(CdsError::as_str, |_| "done");
         self.requests.count(class(&call.method, &call.path), how);
         outcome
@@ -193,7 +191,10 @@ impl Api {
     ) -> Result<Answer, CdsError> {
         self.may_send(call).await?;
         let deadline = self.request_timeout;
+        // What we waited for before is not how CDS is doing.
+        let begun = Instant::now();
         let exchange = timeout(deadline, self.exchange(way, call, token)).await;
+        self.times.ended(begun);
         let (status, api_key, body) = exchange
             .unwrap_or(Err(HttpError::TimedOut(deadline)))
             .map_err(|error| CdsError::of_http(&call.what, error))?;

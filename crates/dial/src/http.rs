@@ -128,11 +128,12 @@ fn classify(error: &hyper_util::client::legacy::Error) -> HttpError {
     HttpError::Broken(innermost)
 }
 
-/// The body of an answer, decompressed. That of an error is empty if it cannot be decompressed or kept.
+/// The body of an answer, decompressed. That of an error is empty if it breaks off, or cannot be decompressed or kept: its
+/// status says more.
 pub async fn read_whole(response: Response<Incoming>, limit: usize) -> Result<Bytes, HttpError> {
     let (head, body) = response.into_parts();
     let body = match collect(body, limit).await {
-        Err(HttpError::TooLarge { .. }) if !head.status.is_success() => return Ok(Bytes::new()),
+        Err(_) if !head.status.is_success() => return Ok(Bytes::new()),
         collected => collected?,
     };
     unpack(head.status, &head.headers, body, limit)

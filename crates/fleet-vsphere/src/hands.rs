@@ -38,6 +38,7 @@ use rookery_vim_client::{
 };
 
 use crate::journal::Journal;
+use crate::observe::vm;
 use crate::readiness::{Readiness, TimeOuts};
 use crate::site::Site;
 
@@ -95,6 +96,11 @@ impl ActError {
         matches!(self, Self::Failed { source, .. } if source.fault().is_some_and(Fault::is_capacity))
     }
 
+    /// Whether it is known that disks of other VMs stand on its disks.
+    pub fn is_of_a_parent(&self) -> bool {
+        matches!(self, Self::StillParent { why: Hanging::By(_) | Hanging::BySome, .. })
+    }
+
     /// Whether the same may succeed later.
     pub fn is_transient(&self) -> bool {
         match self {
@@ -147,9 +153,12 @@ impl Hands {
     }
 
     /// The same hands when their turn has come, which lasts as long as they do: what is read now is not minutes old when
-    /// something follows from it.
+    /// something follows from it. It is one of the turns on the VM's host; which one that is the inventory says, and it may
+    /// have moved since.
     async fn in_turn(&self, action: &'static str, machine: &MachineId) -> Self {
-        Self { machines: self.machines.in_turn(format!("{action} {machine}")).await, ..self.clone() }
+        let host = self.inventory.snapshot().get(&vm(machine)).and_then(|row| row.host.clone());
+        let machines = self.machines.on(host).in_turn(format!("{action} {machine}")).await;
+        Self { machines, ..self.clone() }
     }
 
     /// Writes down what is true of a VM from now on.

@@ -110,6 +110,7 @@ fn a_sweep_looks_at_each_machine_once() {
         events: &events,
         reckoning: &reckoning,
         jobs: &view.iter().map(|machine| (machine.id.clone(), elsewhere)).collect(),
+        stubborn: &BTreeMap::new(),
     };
     let sweep = sweep::verdicts(&view, &facts, &noticed);
     assert_eq!((sweep.delete.len(), sweep.kept.len()), (10, MANY - 10));

@@ -77,6 +77,8 @@ pub struct Noticed<'a> {
     pub reckoning: &'a Reckoning,
     /// What was read of the jobs of machines whose workers are not listed.
     pub jobs: &'a BTreeMap<MachineId, JobRead>,
+    /// How often in a row machines could not be changed.
+    pub stubborn: &'a BTreeMap<MachineId, u32>,
 }
 
 /// What the server said when the job of a machine was read.
@@ -142,7 +144,11 @@ pub fn verdicts(view: &View, facts: &Facts<'_>, noticed: &Noticed<'_>) -> Sweep 
     }
     sweep.needs_jobs = judge.unread_jobs(&sweep);
     judge.hold_back(&mut sweep);
-    sweep.delete.sort_by_cached_key(|(id, reason)| (reason.urgency(), Reverse(reason.age()), id.clone()));
+    // Those that cannot be deleted would take every place for ever.
+    let failures = |id: &MachineId| noticed.stubborn.get(id).copied().unwrap_or_default();
+    sweep.delete.sort_by_cached_key(|(id, reason)| {
+        (failures(id), reason.urgency(), Reverse(reason.age()), id.clone())
+    });
     let over = sweep.delete.split_off(facts.budget.min(sweep.delete.len()));
     sweep.kept.extend(over.into_iter().map(|(id, _)| (id, Why::Budget)));
     sweep.kept.sort_by(|(one, _), (other, _)| one.cmp(other));

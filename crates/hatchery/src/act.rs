@@ -98,6 +98,7 @@ pub enum Ending {
 }
 
 /// What is left of work that failed.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Debug, Default)]
 pub struct Failure {
     /// Why it failed.
@@ -112,6 +113,8 @@ pub struct Failure {
     pub crowded: bool,
     /// Whether a start was really tried.
     pub tried: bool,
+    /// Whether disks of other machines stand on the one that was to go.
+    pub is_parent: bool,
 }
 
 /// A clone that was given up and that vCenter was not seen to end.

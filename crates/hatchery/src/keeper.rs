@@ -19,6 +19,7 @@ mod doubts;
 mod histories;
 mod holding;
 mod jobs;
+mod landing;
 mod launches;
 mod look;
 mod message;
@@ -38,7 +39,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
 use tracing::{debug, warn};
 
-use crate::act::Crew;
+use crate::act::{Crew, Ending};
 use crate::feed::Wakes;
 use crate::holds::Book;
 use crate::plan::{Plan, plan};
@@ -48,6 +49,7 @@ use crate::wanted::Wanted;
 
 pub use clocks::Reading;
 pub use holding::Reply;
+pub use landing::Wrecks;
 pub use message::Message;
 pub use state::{Room, State};
 
@@ -85,6 +87,8 @@ pub struct Keeper {
     pub vitals: Vitals,
     /// Who runs acts.
     pub supervisor: Supervisor,
+    /// Acts that were cut off.
+    pub wrecks: Wrecks,
     /// Where it is written down what is to be kept.
     pub book: Book,
 }
@@ -114,6 +118,9 @@ impl Keeper {
             for _ in 0..AT_ONCE {
                 let Ok(message) = self.inbox.try_recv() else { break };
                 self.absorb(message);
+            }
+            for wrecked in self.wrecks.take() {
+                self.absorb(Message::Ended(wrecked, Ending::CutOff));
             }
             self.pass();
         }

@@ -94,6 +94,8 @@ pub struct Observed<'o> {
     pub booked: &'o BTreeMap<String, Timestamp>,
     /// Machines that could not be claimed or changed a moment ago.
     pub avoided: &'o BTreeSet<MachineId>,
+    /// How often in a row machines could not be changed.
+    pub stubborn: &'o BTreeMap<MachineId, u32>,
     /// When a machine was last seen changing, by our steady time.
     pub changed_at: &'o dyn Fn(&MachineId) -> Option<Timestamp>,
     /// Addresses that may be in use by machines that nobody can see.
@@ -108,8 +110,10 @@ pub struct Observed<'o> {
     pub off_duty: &'o BTreeSet<MachineId>,
     /// Workers that CDS has shown at work.
     pub took_job: &'o BTreeSet<String>,
-    /// How many workers may be starting at once, if CDS bears fewer than the settings allow.
+    /// How many workers may turn to CDS at once, if it bears fewer than the settings allow.
     pub allowed_by_cds: Option<u32>,
+    /// How many workers turn to CDS now or soon.
+    pub on_their_way: u32,
     /// What vCenter is asked to do already.
     pub load: &'o Load,
     /// Whether the pool is being asked: what wants room waits for the answer.
@@ -132,6 +136,13 @@ pub struct Observed<'o> {
     pub registration_is_due: bool,
     /// How many jobs have got a slot since a model did.
     pub turns: u32,
+}
+
+impl Observed<'_> {
+    /// How often in a row a machine could not be changed: whoever is deleted for the first time goes first.
+    fn failures(&self, machine: &MachineId) -> u32 {
+        self.stubborn.get(machine).copied().unwrap_or_default()
+    }
 }
 
 /// Everything that is wanted.
@@ -321,9 +332,11 @@ impl<'p> Pass<'p> {
             || self.seen.view.is_gone(&machine.id)
     }
 
-    /// Whether CDS bears another worker that starts.
+    /// Whether CDS bears another worker. Who does not register for long does not burden it, and may never come.
     fn is_borne_by_cds(&self) -> Result<(), Why> {
-        let allowed = self.seen.allowed_by_cds.filter(|allowed| self.ledger.starting >= *allowed);
+        let planned = u32::try_from(self.plan.spawns.len() + self.plan.registrations.len());
+        let turning = self.seen.on_their_way.saturating_add(planned.unwrap_or(u32::MAX));
+        let allowed = self.seen.allowed_by_cds.filter(|allowed| turning >= *allowed);
         allowed.map_or(Ok(()), |allowed| Err(Why::SlowCds { allowed }))
     }
 

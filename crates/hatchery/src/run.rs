@@ -33,7 +33,7 @@ use crate::control::{Desk, Socket};
 use crate::expiry::Expiries;
 use crate::feed::{Feeds, Wakes};
 use crate::holds::Book;
-use crate::keeper::{Keeper, Message, State};
+use crate::keeper::{Keeper, Message, State, Wrecks};
 use crate::metrics::Metrics;
 use crate::report::{Beside, Board, Host, Planned, Report};
 use crate::settings::{Settings, reported};
@@ -490,6 +490,7 @@ impl Assembly {
             report,
             vitals,
             supervisor: supervisor.clone(),
+            wrecks: Wrecks::default(),
             book: self.book.clone(),
         };
         Ok(Together { keeper, board, ahead })

@@ -95,11 +95,18 @@ impl Shared {
     }
 }
 
+impl Permit {
+    /// What it was for has succeeded: how long it took counts. One that failed or was cancelled tells nothing of that.
+    pub(crate) fn succeeded(&self) {
+        self.shared.state().queue.measure(self.ticket, Instant::now());
+    }
+}
+
 impl Drop for Permit {
     fn drop(&mut self) {
         {
             let mut state = self.shared.state();
-            state.queue.leave(self.ticket, Instant::now());
+            state.queue.leave(self.ticket);
             state.doors.remove(&self.ticket);
         }
         self.shared.admit_next();

@@ -31,6 +31,8 @@ pub struct Machines {
     priority: Priority,
     /// The turn that operations use, if it was waited for already.
     turn: Option<Arc<Permit>>,
+    /// Where VMs are that are there already, as far as it is known.
+    site: Site,
     /// Where it is noted how far the order of a clone has come.
     pub(crate) ordered: Option<Ordered>,
 }
@@ -87,13 +89,20 @@ impl OperationError {
 impl Machines {
     /// Operations over this client; their tasks are waited for by `tasks`, and run as the governor admits them.
     pub fn new(client: Client, tasks: Tasks, governor: Governor) -> Self {
-        Self { client, tasks, governor, priority: Priority::Demand, turn: None, ordered: None }
+        let (priority, site) = (Priority::Demand, Site::default());
+        Self { client, tasks, governor, priority, site, turn: None, ordered: None }
     }
 
     /// The same operations on behalf of somebody more or less urgent. A handle that nobody says this of is for people.
     #[must_use]
     pub fn with_priority(&self, priority: Priority) -> Self {
         Self { priority, ..self.clone() }
+    }
+
+    /// The same operations on a VM of this host, if it is known: how much runs on one is limited.
+    #[must_use]
+    pub fn on(&self, host: Option<MoRef>) -> Self {
+        Self { site: Site { host, datastore: None }, ..self.clone() }
     }
 
     /// Orders a task when its turn comes and waits for its end; the deadline counts from then on.
@@ -120,7 +129,7 @@ impl Machines {
         // Clones take longest: how long a queue takes is reckoned from them.
         let measured = M::NAME == CloneVmTask::NAME;
         let order = Order { what, priority: self.priority, site, measured };
-        let _turn = match &self.turn {
+        let permit = match &self.turn {
             Some(turn) => Arc::clone(turn),
             None => Arc::new(self.governor.admit(order).await),
         };
@@ -139,13 +148,16 @@ impl Machines {
         if matches!(result, Ok(_) | Err(TaskError::Failed(_))) {
             ordered.over();
         }
+        if result.is_ok() {
+            permit.succeeded();
+        }
         Ok((task, result?))
     }
 
     /// The same operations in one turn, which has come when this returns and lasts until the handle is dropped: what is
     /// read now is not minutes old when something follows from it.
     pub async fn in_turn(&self, what: String) -> Self {
-        let turn = self.admit(what, Site::default()).await;
+        let turn = self.admit(what, self.site.clone()).await;
         Self { turn: Some(Arc::new(turn)), ..self.clone() }
     }
 
@@ -159,12 +171,12 @@ impl Machines {
         self.governor.admit(Order { what, priority: self.priority, site, measured: false }).await
     }
 
-    async fn run_anywhere(
+    async fn run_here(
         &self,
         call: &impl Method<Output = MoRef>,
         deadline: Duration,
     ) -> Result<(MoRef, Option<Node>), OperationError> {
-        self.run(call, Site::default(), deadline, None).await
+        self.run(call, self.site.clone(), deadline, None).await
     }
 
     /// Changes the power of a VM. That it is in the wanted state already is a success.
@@ -188,10 +200,10 @@ impl Machines {
     ) -> Result<(), OperationError> {
         let client = &self.client;
         match change {
-            PowerChange::On => self.run_anywhere(&PowerOnVmTask { this, host: None }, deadline).await?,
-            PowerChange::Off => self.run_anywhere(&PowerOffVmTask { this }, deadline).await?,
-            PowerChange::Reset => self.run_anywhere(&ResetVmTask { this }, deadline).await?,
-            PowerChange::Suspend => self.run_anywhere(&SuspendVmTask { this }, deadline).await?,
+            PowerChange::On => self.run_here(&PowerOnVmTask { this, host: None }, deadline).await?,
+            PowerChange::Off => self.run_here(&PowerOffVmTask { this }, deadline).await?,
+            PowerChange::Reset => self.run_here(&ResetVmTask { this }, deadline).await?,
+            PowerChange::Suspend => self.run_here(&SuspendVmTask { this }, deadline).await?,
             PowerChange::ShutdownGuest => return Ok(client.call(&ShutdownGuest { this }).await?),
             PowerChange::RebootGuest => return Ok(client.call(&RebootGuest { this }).await?),
         };
@@ -206,7 +218,7 @@ impl Machines {
         deadline: Duration,
     ) -> Result<(), OperationError> {
         let spec = change.into_spec();
-        self.run_anywhere(&ReconfigVmTask { this: vm.clone(), spec }, deadline).await?;
+        self.run_here(&ReconfigVmTask { this: vm.clone(), spec }, deadline).await?;
         Ok(())
     }
 
@@ -229,7 +241,7 @@ impl Machines {
             memory: false,
             quiesce: false,
         };
-        let (task, result) = self.run_anywhere(&snapshot, deadline).await?;
+        let (task, result) = self.run_here(&snapshot, deadline).await?;
         result.and_then(|node| MoRef::from_node(node).ok()).ok_or_else(|| {
             TaskError::Unknown { task, why: "vCenter did not say which snapshot it made".to_owned() }.into()
         })
@@ -248,7 +260,7 @@ impl Machines {
     ///
     /// Whoever calls this has made sure that it is the right VM: there is no way back.
     pub async fn destroy(&self, vm: &MoRef, deadline: Duration) -> Result<(), OperationError> {
-        match self.run_anywhere(&DestroyTask { this: vm.clone() }, deadline).await {
+        match self.run_here(&DestroyTask { this: vm.clone() }, deadline).await {
             Err(OperationError::Call(error)) if error.is(FaultKind::ManagedObjectNotFound) => Ok(()),
             result => result.map(drop),
         }
@@ -261,7 +273,7 @@ impl Machines {
 
     /// Renames a VM. The name is as people write it. That it has this name already is a success.
     pub async fn rename(&self, vm: &MoRef, name: &str, deadline: Duration) -> Result<(), OperationError> {
-        match self.run_anywhere(&RenameTask { this: vm.clone(), new_name: escape(name) }, deadline).await {
+        match self.run_here(&RenameTask { this: vm.clone(), new_name: escape(name) }, deadline).await {
             // A repeat after a lost answer is refused because the name is taken, by this very VM.
             Err(OperationError::Task(TaskError::Failed(fault))) if self.name_of(vm).await? != name => {
                 Err(OperationError::Task(TaskError::Failed(fault)))

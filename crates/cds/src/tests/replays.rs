@@ -242,9 +242,13 @@ impl Replay {
     }
 
     fn api(&self) -> Api {
+        self.api_by(Lease::unlimited())
+    }
+
+    fn api_by(&self, lease: Lease) -> Api {
         let address = ApiAddress::parse("http://cds.example.org:8081").unwrap();
         let clock = Clock::simulated(NOW.parse().unwrap());
-        Api::new(address, Arc::new(self.clone()), "rookery-test", clock, Lease::unlimited(), REQUEST_TIMEOUT)
+        Api::new(address, Arc::new(self.clone()), "rookery-test", clock, lease, REQUEST_TIMEOUT)
     }
 
     fn cds(&self) -> Cds {
@@ -478,4 +482,48 @@ async fn an_error_whose_body_cannot_be_unpacked_keeps_its_status_and_another_enc
     assert!(error.may_have_happened() && !error.is_transient());
     let error = asked(made(200, "gzip", b"whatever")).await;
     assert!(matches!(error, CdsError::Lost { .. }), "{error:?}");
+}
+
+// The refusal of a session whose text broke off was a lost answer, and nobody signed in again.
+#[tokio::test(start_paused = true)]
+async fn an_error_whose_body_breaks_off_keeps_its_status() {
+    let asked = async |status: u16, encoding: &str| {
+        let mut answer = made(status, encoding, &gzip("no"));
+        for (_, length) in answer.headers.iter_mut().filter(|(name, _)| name == "Content-Length") {
+            length.push('0');
+        }
+        let replay = Replay::piped(Delivery::Closing, move |_, _| answer.clone());
+        let call = Call::get("list the V2 workers", "/v2/worker");
+        replay.api().send(&call, None).await.unwrap_err()
+    };
+    for (status, encoding) in [(401, "gzip"), (403, "identity"), (404, "gzip"), (502, "identity")] {
+        let error = asked(status, encoding).await;
+        assert!(
+            matches!(error, CdsError::Unavailable { status: kept, .. } if kept == status),
+            "{status} {encoding}: {error:?}"
+        );
+        assert_eq!(error.is_unauthorized(), status == 401);
+    }
+    let error = asked(200, "gzip").await;
+    assert!(matches!(error, CdsError::Lost { .. }), "{error:?}");
+}
+
+// What a request waited for in this process counted as CDS's slowness.
+#[tokio::test(start_paused = true)]
+async fn a_call_is_measured_from_when_it_is_sent() {
+    let replay = Replay::piped(Delivery::AtOnce, |_, _| made(200, "identity", b"{}"));
+    let lease = Lease::new(Clock::simulated(NOW.parse().unwrap()));
+    let api = replay.api_by(lease.clone());
+    let call = Call::new("release a job", Method::DELETE, "/v2/queue/default/job", Repeat::Never);
+    let granting = async {
+        sleep(Duration::from_secs(5)).await;
+        lease.lift();
+    };
+    let (sent, ()) = tokio::join!(api.send(&call, None), granting);
+    sent.unwrap();
+    let took: Vec<Duration> = api.times.take().into_iter().map(|time| time.took).collect();
+    assert!(matches!(&*took, [took] if *took < Duration::from_secs(1)), "{took:?}");
+    lease.suspend();
+    api.send(&call, None).await.unwrap_err();
+    assert_eq!(api.times.take(), [], "it was not sent");
 }

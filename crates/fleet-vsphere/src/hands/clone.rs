@@ -7,7 +7,6 @@ use rookery_fleet::overlay::Fact;
 use rookery_fleet::{Hardware, Machine, MachineId, Mark, Notes, Power, Role};
 use rookery_vim::{Fault, FaultKind, MoRef};
 use rookery_vim_client::{Change, CloneError, CloneOrder, DiskMove, FixedAddress, GuestSetup, Site};
-use tokio::time::Instant;
 
 use super::{CLONE, Hands, may_pass};
 use crate::observe::{hardware, vm};
@@ -194,14 +193,14 @@ fn blames_template(fault: &Fault) -> bool {
 impl Hands {
     /// Makes a VM; its mark is in place then.
     pub async fn clone_vm(&self, wish: &CloneWish) -> Result<MachineId, CloneFailure> {
-        self.clone_vm_by(wish, None).await
+        self.clone_vm_by(wish, std::future::pending()).await
     }
 
-    /// Makes a VM. One that is not made at that moment is given up, as one that failed is: its task is cancelled.
+    /// Makes a VM. One that is not made when `until` comes is given up, as one that failed is: its task is cancelled.
     pub async fn clone_vm_by(
         &self,
         wish: &CloneWish,
-        until: Option<Instant>,
+        until: impl Future<Output = ()>,
     ) -> Result<MachineId, CloneFailure> {
         let machine = |vm: &MoRef| MachineId::new(vm.id());
         let instance = self.client.random_uuid();

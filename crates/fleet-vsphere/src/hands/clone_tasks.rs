@@ -31,6 +31,8 @@ pub struct CloneTask {
     pub queued: Option<Timestamp>,
     /// Whether it has ended; one in a state that nobody knows has not.
     pub ended: bool,
+    /// When it ended, by vCenter's clock.
+    pub completed: Option<Timestamp>,
     /// What it made, once it has.
     pub made: Option<MachineId>,
 }
@@ -86,17 +88,19 @@ fn clone_task(object: ObjectContent, user: Option<&str>) -> Option<CloneTask> {
     let task = object.obj.id().to_owned();
     let Some(info) = property(object, "info") else {
         // It may be anything.
-        return Some(CloneTask { task, ours: true, queued: None, ended: false, made: None });
+        let (queued, completed, made) = (None, None, None);
+        return Some(CloneTask { task, ours: true, queued, ended: false, completed, made });
     };
     let by = info.child("reason").and_then(|reason| reason.child_text("userName"));
     let others = by.zip(user).is_some_and(|(by, user)| account(by) != account(user));
-    let queued = info.child("queueTime").and_then(|time| Timestamp::from_node(time.clone()).ok());
+    let time = |name: &str| info.child(name).and_then(|time| Timestamp::from_node(time.clone()).ok());
     let result = info.child("result").and_then(|result| MoRef::from_node(result.clone()).ok());
     is_clone(&info).then(|| CloneTask {
         task,
         ours: !others,
-        queued,
+        queued: time("queueTime"),
         ended: has_ended(&info),
+        completed: time("completeTime"),
         made: result.map(|vm| MachineId::new(vm.id())),
     })
 }
@@ -178,6 +182,10 @@ mod tests {
             ("untold", true, false),
         ];
         assert_eq!(found, expected);
+        let mut done = task("done", CLONE, "success", None);
+        done.prop_set[0].val.children.push(text("completeTime", "2031-02-03T04:06:07Z"));
+        let completed = read(vec![done]).clones.first().and_then(|clone| clone.completed);
+        assert_eq!(completed, "2031-02-03T04:06:07Z".parse().ok());
         // Without our own name nobody can be told from us.
         let listed = read(vec![task("another's", CLONE, "running", Some("VSPHERE.LOCAL\\jane"))]);
         assert!(listed.clones.iter().all(|clone| clone.ours), "{listed:?}");

@@ -19,6 +19,7 @@ struct World {
     events: BTreeMap<MachineId, Option<EventTimes>>,
     reckoning: Reckoning,
     jobs: BTreeMap<MachineId, JobRead>,
+    stubborn: BTreeMap<MachineId, u32>,
     brake: Brake,
     disable: Vec<String>,
 }
@@ -35,6 +36,7 @@ fn world() -> World {
         reckoning: Reckoning::default(),
         // Jobs are done with, unless a test says otherwise.
         jobs: ["w", "register-w", "lost", "a", "b", "d", "f"].map(|name| (id(name), elsewhere())).into(),
+        stubborn: BTreeMap::new(),
         brake: Brake::default(),
         disable: Vec::new(),
     }
@@ -71,6 +73,7 @@ impl World {
             events: &self.events,
             reckoning: &self.reckoning,
             jobs: &self.jobs,
+            stubborn: &self.stubborn,
         };
         verdicts(view, &facts, &noticed)
     }
@@ -374,6 +377,25 @@ fn ages_count_from_when_the_supplier_s_clock_was_set() {
             SignedDuration::from_hours(3),
         );
         assert_eq!(world.verdict(machine.clone()), since, "{machine:?}");
+    }
+}
+
+// Ten machines that could not be deleted took all ten places for ever, since they were the oldest.
+#[test]
+fn those_that_could_not_be_deleted_go_after_all_others_and_by_turns() {
+    let names = ["a", "b", "c"];
+    let machines = view(names.map(|name| off(worker(name, "11:00:00"))));
+    for (failures, expected) in
+        [([0, 0, 0], "abc"), ([1, 0, 0], "bca"), ([1, 7, 0], "cab"), ([3, 2, 1], "cba")]
+    {
+        let stubborn: BTreeMap<_, _> = names.into_iter().map(id).zip(failures).collect();
+        let expected: Vec<_> = expected.chars().map(|name| id(&name.to_string())).collect();
+        let order = |budget| {
+            let swept = World { stubborn: stubborn.clone(), budget, ..world() }.sweep(&machines);
+            swept.delete.into_iter().map(|(id, _)| id).collect::<Vec<_>>()
+        };
+        assert_eq!(order(3), expected, "{failures:?}");
+        assert_eq!(order(1), expected[..1], "{failures:?}");
     }
 }
 

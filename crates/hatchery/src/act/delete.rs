@@ -42,7 +42,8 @@ impl Crew {
         };
         if let Err(error) = deleted {
             self.metrics.not_deleted(deletion.label);
-            return Ending::Failed(Failure { error: chain(&error), ..Failure::default() });
+            let is_parent = error.is_of_a_parent();
+            return Ending::Failed(Failure { error: chain(&error), is_parent, ..Failure::default() });
         }
         self.metrics.deleted(deletion.label);
         info!(vm = %deletion.name, moref = %deletion.machine, reason = %deletion.reason, "machine deleted");

@@ -7,7 +7,6 @@ use rookery_fleet::{Machine, MachineId, Mark, Power};
 use rookery_fleet_vsphere::hands::{CloneWish, Resize};
 use tracing::info;
 
-use super::spawn::Limit;
 use super::{Crew, Ending, Failure, fixed};
 use crate::flight::FlightId;
 use crate::plan::Make;
@@ -43,7 +42,7 @@ impl Crew {
             disk_move: self.wanted().disk_move,
             card_class: self.wanted().card_class.clone(),
         };
-        let machine = match self.clone_as(&wish, Limit { until: None, doom: None }).await {
+        let machine = match self.clone_as(&wish, None, std::future::pending()).await {
             Ok(machine) => machine,
             Err(failure) => {
                 let doomed = failure.doomed.map(|(machine, _)| (machine, Doom::ProvisionFailed));

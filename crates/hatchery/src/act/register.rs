@@ -15,11 +15,11 @@ use rookery_daemon::telemetry::chain;
 use rookery_fleet::sweep::Doom;
 use rookery_fleet::{MachineId, Mark};
 use rookery_fleet_vsphere::hands::{CloneWish, Proof, Theirs};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout_at};
 use tracing::{info, warn};
 
 use super::launching::For;
-use super::spawn::{Limit, tried};
+use super::spawn::tried;
 use super::{Crew, Ending, Failure, fixed};
 use crate::flight::FlightId;
 use crate::keeper::Message;
@@ -126,12 +126,13 @@ impl Crew {
             ..self.mark(runs, &registration.name, None)
         };
         let wish = self.clone_wish(template, &registration.name, mark, address.map(fixed));
-        let limit = Limit { until: Some(until), doom: Some(Doom::RegistrationEnded) };
-        let machine = self.clone_as(&wish, limit).await?;
+        let machine = self.clone_as(&wish, Some(Doom::RegistrationEnded), sleep_until(until)).await?;
         self.is_about(flight, &machine).await;
         let doomed = |error: String| tried(error, Some(machine.clone()));
         let ready = self.hands.ready(&machine, address.map(|assigned| assigned.ip), user).await;
         ready.map_err(|error| doomed(chain(&error)))?;
+        let borne = timeout_at(until, self.may_launch(&registration.name)).await;
+        borne.map_err(|_| doomed("CDS answered too slowly for it to be launched in time".to_owned()))?;
         let worker = self.worker(&registration.name, runs, For::Registration).await.map_err(&doomed)?;
         self.start_worker(&machine, user, runs, &worker).await.map_err(&doomed)
     }
@@ -190,7 +191,7 @@ impl Crew {
             ..Mark::default()
         };
         let wish = self.clone_wish(&remake.image, &temporary, mark.clone(), address.map(fixed));
-        let machine = self.clone_as(&wish, Limit { until: Some(until), doom: None }).await?;
+        let machine = self.clone_as(&wish, None, sleep_until(until)).await?;
         self.is_about(flight, &machine).await;
         let doomed = |error: String| tried(error, Some(machine.clone()));
         let ready = self.hands.ready(&machine, address.map(|assigned| assigned.ip), user).await;

@@ -23,7 +23,7 @@ use rookery_fleet::sweep::Doom;
 use rookery_fleet::{MachineId, Mark};
 use rookery_fleet_vsphere::hands::{ClaimWish, CloneWish, Resize};
 use rookery_vim_client::GuestUser;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep_until};
 use tracing::{error, info, warn};
 
 use super::launching::For;
@@ -64,14 +64,11 @@ impl Crew {
             .map_or("template resources".to_owned(), |flavor| format!("flavor {}", flavor.name));
         self.tell_start(&held, &spawn.name, &spawn.runs, &size).await;
         let launched = AtomicBool::new(false);
-        let starting = Box::pin(self.start(flight, &spawn, &user, begun + START, &launched));
+        let mut starting = Box::pin(self.start(flight, &spawn, &user, begun + START, &launched));
         let started = tokio::select! {
             biased;
-            started = starting => started,
-            () = self.halted(&launched) => {
-                let error = "the hatchery is being stopped".to_owned();
-                Err(Box::new(Failure { error, ..Failure::default() }))
-            }
+            () = self.halted(&launched) => return self.abandon(held, &spawn, begun, starting).await,
+            started = &mut starting => started,
         };
         match started {
             Ok(way) => {
@@ -93,6 +90,45 @@ impl Crew {
         }
     }
 
+    /// Gives a start up because the hatchery is being stopped. No worker was launched, so that nobody can take the job: it
+    /// goes back while vCenter ends what was begun, and each takes as long as it takes.
+    async fn abandon(
+        &self,
+        held: Held,
+        spawn: &Spawn,
+        begun: Instant,
+        starting: impl Future<Output = Result<Way, Box<Failure>>>,
+    ) -> Ending {
+        let error = "the hatchery is being stopped";
+        let cleaning_up = async {
+            // It gives itself up by now, as it would at the end of its time.
+            let left = starting.await.err().map(|left| *left).unwrap_or_default();
+            self.stop_failed(spawn, &left).await;
+            left
+        };
+        let giving_back = self.give_back(held, &spawn.name, None, &spawn.runs, begun.elapsed(), error);
+        let (left, ()) = tokio::join!(cleaning_up, giving_back);
+        self.metrics.start_failed();
+        Ending::Failed(Failure { error: error.to_owned(), tried: false, ..left })
+    }
+
+    /// Comes when a start has to be given up: its time is over, or the hatchery is being stopped.
+    async fn given_up(&self, until: Instant, launched: &AtomicBool) {
+        tokio::select! {
+            biased;
+            () = self.halted(launched) => {}
+            () = sleep_until(until) => {}
+        }
+    }
+
+    async fn stop_failed(&self, spawn: &Spawn, failure: &Failure) {
+        if let Some((machine, _)) = &failure.doomed
+            && let Err(error) = self.hands.stop(machine, &self.wanted().name, &spawn.name).await
+        {
+            warn!(vm = %spawn.name, error = %chain(&error), "machine of a failed start could not be stopped");
+        }
+    }
+
     fn log_start(&self, spawn: &Spawn, begun: Instant) {
         let (job, vm, took) = (&spawn.job, &spawn.name, begun.elapsed());
         let elapsed_ms = took.as_millis();
@@ -107,12 +143,8 @@ impl Crew {
     async fn undo(&self, held: Held, spawn: &Spawn, begun: Instant, failure: Failure) -> Ending {
         self.metrics.start_failed();
         warn!(job = %spawn.job, vm = %spawn.name, error = %failure.error, "worker could not be started");
+        self.stop_failed(spawn, &failure).await;
         let machine = failure.doomed.as_ref().map(|(machine, _)| machine);
-        if let Some(machine) = machine
-            && let Err(error) = self.hands.stop(machine, &self.wanted().name, &spawn.name).await
-        {
-            warn!(vm = %spawn.name, error = %chain(&error), "machine of a failed start could not be stopped");
-        }
         let after = begun.elapsed();
         self.give_back(held, &spawn.name, machine, &spawn.runs, after, &failure.error).await;
         Ending::Failed(failure)
@@ -126,9 +158,13 @@ impl Crew {
         until: Instant,
         launched: &AtomicBool,
     ) -> Result<Way, Box<Failure>> {
-        let (spawn, machine, address) = Box::pin(self.find_place(flight, spawn, until)).await?;
+        let (spawn, machine, address) = Box::pin(self.find_place(flight, spawn, until, launched)).await?;
         let launching = Box::pin(self.start_in(&spawn, &machine, address, user, launched));
-        timeout_at(until, launching).await.unwrap_or_else(|_| Err(out_of_time(Some(machine))))
+        tokio::select! {
+            biased;
+            () = self.given_up(until, launched) => Err(out_of_time(Some(machine.clone()))),
+            started = launching => started,
+        }
     }
 
     /// The machine for a worker, and its address. A clone sees to the end of its time by itself: what would just be dropped
@@ -138,13 +174,14 @@ impl Crew {
         flight: FlightId,
         spawn: &Spawn,
         until: Instant,
+        launched: &AtomicBool,
     ) -> Result<(Spawn, MachineId, Option<Ipv4Addr>), Box<Failure>> {
         let mut spawn = spawn.clone();
         loop {
             match &spawn.path {
                 Path::Clone { address, .. } => {
                     let address = address.as_ref().map(|assigned| assigned.ip);
-                    let cloning = Box::pin(self.clone_worker(&spawn, until));
+                    let cloning = Box::pin(self.clone_worker(&spawn, self.given_up(until, launched)));
                     let machine = self.timed(Stage::Clone, cloning).await?;
                     self.is_about(flight, &machine).await;
                     return Ok((spawn, machine, address));
@@ -152,7 +189,12 @@ impl Crew {
                 Path::Claim { machine, mark, .. } => {
                     let (found, address) = (machine.clone(), mark.address());
                     let claiming = Box::pin(self.timed(Stage::Claim, self.claim_worker(&spawn)));
-                    match timeout_at(until, claiming).await.map_err(|_| out_of_time(None))? {
+                    let claimed = tokio::select! {
+                        biased;
+                        () = self.given_up(until, launched) => return Err(out_of_time(None)),
+                        claimed = claiming => claimed,
+                    };
+                    match claimed {
                         Ok(()) => return Ok((spawn, found, address)),
                         Err(error) => {
                             info!(job = %spawn.job, vm = %machine, %error, "warm machine was of no use; looking for another place");
@@ -234,7 +276,11 @@ impl Crew {
         })
     }
 
-    async fn clone_worker(&self, spawn: &Spawn, until: Instant) -> Result<MachineId, Box<Failure>> {
+    async fn clone_worker(
+        &self,
+        spawn: &Spawn,
+        until: impl Future<Output = ()>,
+    ) -> Result<MachineId, Box<Failure>> {
         let Path::Clone { template, incarnation, address } = &spawn.path else {
             return Err(tried("there is nothing to clone".to_owned(), None));
         };
@@ -256,17 +302,23 @@ impl Crew {
             disk_move: self.wanted().disk_move,
             card_class: self.wanted().card_class.clone(),
         };
-        self.clone_as(&wish, Limit { until: Some(until), doom: Some(Doom::SpawnFailed) }).await
+        self.clone_as(&wish, Some(Doom::SpawnFailed), until).await
     }
 
-    /// Makes a clone, and says what is left of one that failed.
-    pub(super) async fn clone_as(&self, wish: &CloneWish, limit: Limit) -> Result<MachineId, Box<Failure>> {
-        self.hands.clone_vm_by(wish, limit.until).await.map_err(|failed| {
+    /// Makes a clone, and says what is left of one that failed, or that was given up when `until` came. The doom is that of
+    /// its machine if it appears after that.
+    pub(super) async fn clone_as(
+        &self,
+        wish: &CloneWish,
+        doom: Option<Doom>,
+        until: impl Future<Output = ()>,
+    ) -> Result<MachineId, Box<Failure>> {
+        self.hands.clone_vm_by(wish, until).await.map_err(|failed| {
             let unfinished = failed.unfinished.as_ref().map(|unfinished| Unfinished {
                 name: wish.name.clone(),
                 address: wish.address.as_ref().map(|fixed| fixed.ip),
                 task: unfinished.task.clone(),
-                doom: limit.doom,
+                doom,
             });
             Box::new(Failure {
                 error: chain(&failed),
@@ -276,6 +328,7 @@ impl Crew {
                 crowded: failed.is_want_of_room(),
                 // That there is no room is not the job's fault.
                 tried: !failed.is_want_of_room(),
+                is_parent: false,
             })
         })
     }
@@ -310,15 +363,6 @@ pub(super) fn tried(error: String, machine: Option<MachineId>) -> Box<Failure> {
 #[expect(clippy::unnecessary_box_returns, reason = "it is an error, and large")]
 fn out_of_time(machine: Option<MachineId>) -> Box<Failure> {
     tried(format!("the worker was not started within {} s", START.as_secs()), machine)
-}
-
-/// What a clone has to keep to.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Limit {
-    /// When it is given up; none: when it has failed.
-    pub(super) until: Option<Instant>,
-    /// Why its machine has to go if it appears after that.
-    pub(super) doom: Option<Doom>,
 }
 
 #[derive(Debug, PartialEq, Eq)]

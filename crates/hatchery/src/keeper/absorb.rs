@@ -12,12 +12,13 @@ use rookery_fleet::workers::{Listing, WorkerState};
 use rookery_fleet::{Machine, MachineId, Power};
 use rookery_fleet_vsphere::hands::CloneTasks;
 use rookery_vim_client::Load;
+use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::{Keeper, Message, Reading, Room, State};
 use crate::act::{Ending, Failure, Unfinished};
 use crate::feed::pool_room;
-use crate::flight::{Flight, FlightId, Work};
+use crate::flight::{Flight, FlightId, Trace, Work};
 use crate::metrics::Leak;
 use crate::plan::{Observed, Spawn, Unusable, place_again};
 use crate::queue::{Moment, Protocol};
@@ -25,8 +26,8 @@ use crate::resolve::{Known, short_models};
 
 /// How long a model rests after its first failure, until the settings have been looked at.
 const FIRST_REST: Duration = Duration::from_secs(30);
-/// How long a model rests at most. After its first failure it rests for the interval of provisioning; each further one
-/// doubles that.
+/// How long anything rests at most. A model rests for the interval of provisioning after its first failure; each further
+/// one doubles that.
 const LONGEST_REST: Duration = Duration::from_mins(10);
 /// How long a model counts as unusable, until it is tried again.
 const UNUSABLE: Duration = Duration::from_mins(1);
@@ -34,7 +35,7 @@ const UNUSABLE: Duration = Duration::from_mins(1);
 const COMPLAINT: SignedDuration = SignedDuration::from_hours(1);
 /// How long a model is left alone that somebody else registers.
 const BOOKED: Duration = Duration::from_mins(1);
-/// How long a machine is left alone that could not be deleted or taken back.
+/// How long a machine is left alone that could not be deleted or taken back. Each further failure doubles that.
 const UNCHANGED: Duration = Duration::from_secs(5);
 /// How long a machine is left alone that could not be claimed.
 const AVOIDED: Duration = Duration::from_mins(1);
@@ -99,6 +100,8 @@ impl Keeper {
                     self.crew.metrics.leak_found(leak);
                 }
             }
+            // It wakes: who was cut off stands elsewhere.
+            Message::Wrecked => {}
             Message::Wanted(wanted) => {
                 self.wanted.send_replace(wanted);
                 state.forget_complaints();
@@ -146,8 +149,12 @@ impl Keeper {
         let placed = place_again(&seen, &wanted.desired(), &mut self.random, spawn);
         let next = match &placed {
             Ok(placed) => Flight::of_spawn(placed),
-            Err(_) => flight,
+            Err(_) => flight.clone(),
         };
+        if next.name != flight.name {
+            self.state.pressure.gave_up(&flight.name);
+            self.state.pressure.begins(&next.name, Instant::now());
+        }
         self.state.flights.begin(id, next);
         placed.map_err(|why| info!(job = %spawn.job, %why, "no other place for the worker")).ok()
     }
@@ -238,6 +245,9 @@ impl State {
                 if let Some(model) = model {
                     self.failures.remove(&model);
                 }
+                if let Some(machine) = &flight.machine {
+                    self.stubborn.remove(machine);
+                }
                 match (&flight.work, &flight.machine) {
                     (Work::Spawn { job, .. }, _) => {
                         self.count(job, now);
@@ -295,7 +305,8 @@ impl State {
                 // A booking would keep the job from everybody for minutes. CDS queues a V2 job again by itself, and each
                 // release counts against the job.
                 if let Work::Spawn { job: job @ JobId::V1(_), .. } = &flight.work {
-                    self.cut_off.push((job.clone(), flight.name.clone()));
+                    let of = Trace { job: job.to_string(), worker: flight.name.clone() };
+                    self.freed.push((of, flight.machine.clone()));
                 }
                 let (error, unfinished) = ("it was cut off in the middle".to_owned(), interrupted(&flight));
                 let failure = Failure { error, unfinished, ..Failure::default() };
@@ -322,7 +333,7 @@ impl State {
     }
 
     fn absorb_failure(&mut self, flight: &Flight, failure: Failure, now: Timestamp) {
-        let Failure { error, doomed, unfinished, blames_template, crowded, tried } = failure;
+        let Failure { error, doomed, unfinished, blames_template, crowded, tried, is_parent } = failure;
         let server_now = self.server_now();
         // Those that fail together fail for one reason.
         if crowded && self.full_until.is_none_or(|until| until <= server_now) {
@@ -333,7 +344,7 @@ impl State {
             (Work::Adopt { model }, _) => warn!(model, error, "template could not be adopted"),
             (Work::Delete(_) | Work::Unclaim(_) | Work::Keep(_), _) => {
                 warn!(vm = %flight.name, error, "machine could not be changed; it is tried again after a while");
-                self.avoid(flight.machine.clone(), now, UNCHANGED);
+                self.rest(flight.machine.clone(), now, is_parent);
             }
             (Work::Free { .. }, _) => self.avoid(flight.machine.clone(), now, UNCHANGED),
             (_, Some(job)) if tried => self.count(&job.clone(), now),
@@ -372,6 +383,16 @@ impl State {
         if let Work::Register { model } = &flight.work {
             self.booked_until.insert(model.clone(), later(now, BOOKED));
         }
+    }
+
+    /// A machine that could not be changed rests, longer each time: vCenter would be asked all the time for what it refuses.
+    /// One that others stand on rests for long at once.
+    fn rest(&mut self, machine: Option<MachineId>, now: Timestamp, is_parent: bool) {
+        let Some(id) = machine.clone() else { return };
+        let failures = self.stubborn.entry(id).or_default();
+        let rest = if is_parent { LONGEST_REST } else { rest_after(UNCHANGED, *failures) };
+        *failures = failures.saturating_add(1);
+        self.avoid(machine, now, rest);
     }
 
     fn avoid(&mut self, machine: Option<MachineId>, now: Timestamp, time: Duration) {

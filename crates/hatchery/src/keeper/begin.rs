@@ -10,14 +10,13 @@ use rookery_cds::{JobId, ModelPath};
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::capacity::Shortage;
 use rookery_fleet::flavor::Footprint;
-use rookery_fleet::hold::serves_nobody;
 use rookery_fleet::standing::{Standing, standing};
 use rookery_fleet::sweep::Doom;
 use rookery_fleet::{Machine, MachineId, Mark, Role, names};
-use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
+use super::landing::Landing;
 use super::{Keeper, Message, histories};
 use crate::act::{Attempt, Deletion, Ending};
 use crate::demand::AsCodeRef;
@@ -31,6 +30,7 @@ impl Keeper {
         for spawn in &plan.spawns {
             let (crew, spawn) = (self.crew.clone(), spawn.clone());
             self.crew.metrics.start_begun(spawn.missed);
+            self.state.pressure.begins(&spawn.name, Instant::now());
             let id = self.take_off(Flight::of_spawn(&spawn));
             self.fly("start of a worker", id, async move { crew.spawn(id, spawn).await });
         }
@@ -43,6 +43,7 @@ impl Keeper {
         }
         for registration in &plan.registrations {
             let (crew, registration) = (self.crew.in_the_background(), registration.clone());
+            self.state.pressure.begins(&registration.name, Instant::now());
             let id = self.take_off(Flight {
                 name: registration.name.clone(),
                 address: registration.address.as_ref().map(|assigned| assigned.ip),
@@ -164,9 +165,6 @@ impl Keeper {
         for (of, machine) in self.state.take_freed() {
             self.free(&of, machine.as_ref());
         }
-        for (job, worker) in std::mem::take(&mut self.state.cut_off) {
-            self.release_job(job, worker, None);
-        }
     }
 
     /// Reads the machines of which the inventory has not shown for long what was done to them.
@@ -185,13 +183,10 @@ impl Keeper {
     /// been released and taken by us again meanwhile.
     fn free(&mut self, of: &Trace, machine: Option<&MachineId>) {
         let Ok(job) = of.job.parse::<JobId>() else { return };
-        if self.is_served(&job, machine) {
+        if self.state.is_served(&job, machine) {
             return;
         }
-        self.release_job(job, of.worker.clone(), machine.cloned());
-    }
-
-    fn release_job(&mut self, job: JobId, worker: String, machine: Option<MachineId>) {
+        let (worker, machine) = (of.worker.clone(), machine.cloned());
         let crew = self.crew.in_the_background();
         let id = self.take_off(nameless(Work::Free { job: job.clone() }));
         self.fly("release of a job", id, async move {
@@ -204,7 +199,7 @@ impl Keeper {
     fn free_abandoned(&mut self, machine: &Machine) {
         let Some(mark) = machine.mark() else { return };
         let Ok(job) = mark.job_id.parse::<JobId>() else { return };
-        if self.is_served(&job, Some(&machine.id)) {
+        if self.state.is_served(&job, Some(&machine.id)) {
             self.state.off_duty.insert(machine.id.clone());
             return;
         }
@@ -214,17 +209,6 @@ impl Keeper {
         self.fly("release of an abandoned job", id, async move {
             crew.free_abandoned(&job, &worker, &machine).await
         });
-    }
-
-    /// Whether somebody is at work for a job, beside that machine.
-    fn is_served(&self, job: &JobId, beside: Option<&MachineId>) -> bool {
-        let text = job.to_string();
-        let serves = |other: &Machine| {
-            let is_for = |mark: &Mark| mark.job_id == text && !serves_nobody(other, mark);
-            other.mark().is_some_and(is_for) && !self.state.off_duty.contains(&other.id)
-        };
-        self.state.view.notable().any(|other| Some(&other.id) != beside && serves(other))
-            || self.state.flights.jobs().contains(job)
     }
 
     fn machines(&self, ids: &[MachineId]) -> Vec<Arc<Machine>> {
@@ -244,16 +228,15 @@ impl Keeper {
         id: FlightId,
         act: impl Future<Output = Ending> + Send + 'static,
     ) {
-        let mut landing = Landing { keeper: self.crew.keeper.clone(), id, ending: None };
+        let landing = Landing::of(id, self.crew.keeper.clone(), self.wrecks.clone());
         let stop = self.supervisor.token();
         self.supervisor.spawn(what, async move {
             tokio::select! {
                 biased;
                 // What is half done now is recognised at the next start.
                 () = stop.cancelled() => {}
-                ending = act => landing.ending = Some(ending),
+                ending = act => landing.report(ending).await,
             }
-            landing.report().await;
         });
     }
 
@@ -365,31 +348,6 @@ impl Keeper {
                 () = question => {}
             }
         });
-    }
-}
-
-/// Reports the ending of an act, whatever that is.
-struct Landing {
-    keeper: mpsc::Sender<Message>,
-    id: FlightId,
-    ending: Option<Ending>,
-}
-
-impl Landing {
-    async fn report(mut self) {
-        if let Some(ending) = self.ending.take() {
-            self.keeper.send(Message::Ended(self.id, ending)).await.ok();
-            self.id = FlightId(0);
-        }
-    }
-}
-
-impl Drop for Landing {
-    fn drop(&mut self) {
-        if self.id != FlightId(0) {
-            // If nobody listens or the queue is full, the process is ending.
-            self.keeper.try_send(Message::Ended(self.id, Ending::CutOff)).ok();
-        }
     }
 }
 

@@ -99,15 +99,8 @@ impl Doubts {
     /// Learns which clones were listed at a time, by a vCenter whose clock is so far ahead.
     pub(super) fn learn(&mut self, at: Timestamp, skew: Option<SignedDuration>, listed: &CloneTasks) {
         if !std::mem::replace(&mut self.start_is_known, true) {
-            let former = listed.clones.iter().filter(|clone| clone.ours && !clone.ended);
-            self.all.extend(former.map(|clone| Doubt {
-                reserved: Reserved::All,
-                task: Some(clone.task.clone()),
-                since: at,
-                condemned: None,
-                sight: Sight::Untold,
-                seen: at,
-            }));
+            let ours = listed.clones.iter().filter(|clone| clone.ours);
+            self.all.extend(ours.filter_map(|clone| Doubt::of_former_life(clone, at, skew)));
         }
         for doubt in &mut self.all {
             doubt.learn(at, skew, listed);
@@ -170,6 +163,21 @@ impl Doubts {
 }
 
 impl Doubt {
+    /// A clone that was ordered before our start, unless what it made has been seen by now: it may have ended a moment ago.
+    fn of_former_life(clone: &CloneTask, at: Timestamp, skew: Option<SignedDuration>) -> Option<Self> {
+        let ended_long_ago = clone
+            .completed
+            .zip(skew)
+            .is_some_and(|(completed, skew)| later(at, skew).duration_since(completed) >= SHOWN);
+        let sight = match (clone.ended, ended_long_ago) {
+            (false, _) => Sight::Untold,
+            (true, false) => Sight::Over(at, clone.made.clone()),
+            (true, true) => return None,
+        };
+        let task = Some(clone.task.clone());
+        Some(Self { reserved: Reserved::All, task, since: at, condemned: None, sight, seen: at })
+    }
+
     fn learn(&mut self, at: Timestamp, skew: Option<SignedDuration>, listed: &CloneTasks) {
         if matches!(self.sight, Sight::Over(_, Some(_))) {
             return;

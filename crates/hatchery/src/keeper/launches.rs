@@ -42,9 +42,19 @@ impl Gate {
         }
     }
 
+    /// Whether anybody waits here.
+    pub(super) fn is_waited_at(&self) -> bool {
+        !self.0.is_empty()
+    }
+
+    /// Who waits here.
+    fn workers(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|ready| ready.worker.as_str())
+    }
+
     /// Whether a worker waits here.
     pub(super) fn has(&self, worker: &str) -> bool {
-        self.0.iter().any(|ready| ready.worker == worker)
+        self.workers().any(|ready| ready == worker)
     }
 }
 
@@ -65,7 +75,7 @@ impl Keeper {
             let mut named = view.named(worker).peekable();
             named.peek().is_some() && named.all(|machine| machine.power == Some(Power::Off))
         };
-        state.pressure.pass(now, &is_off);
+        state.pressure.pass(now, &is_off, limit);
         // Whoever does not wait any more has run out of time.
         state.gate.0.retain(|ready| !ready.reply.is_closed());
         state.allowed_by_cds = state.pressure.reduced(limit);
@@ -77,7 +87,7 @@ impl State {
     /// How the start of a worker has ended: it was launched, or never will be.
     pub(super) fn note_launch(&mut self, id: FlightId, ending: &Ending) {
         let Some(flight) = self.flights.get_mut(id) else { return };
-        if !matches!(flight.work, Work::Spawn { .. }) {
+        if !matches!(flight.work, Work::Spawn { .. } | Work::Register { .. }) {
             return;
         }
         match ending {
@@ -88,6 +98,11 @@ impl State {
             | Ending::Failed(_)
             | Ending::CutOff => self.pressure.gave_up(&flight.name),
         }
+    }
+
+    /// How many workers turn to CDS now or soon.
+    pub(super) fn on_their_way(&self) -> u32 {
+        self.pressure.on_their_way(self.gate.workers())
     }
 
     /// Why a worker is not launched although its machine is ready.
@@ -112,7 +127,11 @@ impl State {
 
 #[cfg(test)]
 mod tests {
+    use rookery_fleet::flavor::Footprint;
+    use rookery_fleet::names::Line;
+
     use super::*;
+    use crate::flight::Flight;
 
     /// Workers that are ready, each with how it hears that it may be launched.
     fn ready(gate: &mut Gate, workers: &[&str]) -> Vec<oneshot::Receiver<()>> {
@@ -134,13 +153,34 @@ mod tests {
         let mut answers = ready(&mut gate, &["a", "b", "c", "d"]);
         gate.open(&mut pressure, Some(2));
         assert_eq!(launched(&mut answers), [true, true, false, false]);
-        assert!(gate.has("c") && !gate.has("a"));
+        assert!(gate.has("c") && !gate.has("a") && gate.is_waited_at());
         pressure.launched("b", Instant::now());
         pressure.registered("b", Instant::now(), Duration::ZERO, 2);
         gate.open(&mut pressure, Some(2));
         assert_eq!(launched(&mut answers[2..]), [true, false]);
         gate.open(&mut pressure, None);
         assert_eq!(launched(&mut answers[3..]), [true], "without a limit nobody waits");
+        assert!(!gate.is_waited_at());
+    }
+
+    #[test]
+    fn whoever_could_not_be_launched_burdens_nobody_whatever_it_was_for() {
+        let job = "7".parse().expect("a job");
+        let model = || "g/m".to_owned();
+        for work in [Work::Spawn { job, line: Line::V1, model: model() }, Work::Register { model: model() }] {
+            let mut state = State::default();
+            let id = state.next_flight();
+            let (machine, address, footprint) = (None, None, Footprint::default());
+            state.flights.begin(id, Flight { work, name: "w".to_owned(), machine, address, footprint });
+            state.pressure.begins("w", Instant::now());
+            drop(ready(&mut state.gate, &["w", "x"]));
+            assert_eq!(state.on_their_way(), 2, "who is ready will turn to CDS next");
+            state.pressure.launches("w");
+            state.gate = Gate::default();
+            assert_eq!(state.on_their_way(), 1);
+            state.note_launch(id, &Ending::Lost);
+            assert_eq!(state.on_their_way(), 0);
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! When CDS is asked for its workers before it is time: only if jobs wait for one of them to go or to register, and only
-//! if something has happened since that makes it likely.
+//! if something has happened since that makes it likely. While workers are ready and CDS bears no more, each registration
+//! lets the next one be launched: then it is asked as often as is polite.
 
 use jiff::{SignedDuration, Timestamp};
 use rookery_fleet::Power;
@@ -18,6 +19,8 @@ enum Need {
     Places,
     /// That workers register which were launched.
     Registrations,
+    /// The same, and others are ready to be launched then.
+    Launches,
 }
 
 /// What has happened.
@@ -33,7 +36,7 @@ struct Happened {
 
 impl Keeper {
     pub(super) fn workers_are_due(&self, plan: &Plan) -> bool {
-        let Some(need) = plan.waiting.iter().filter_map(need).max() else { return false };
+        let Some(need) = greatest(&plan.waiting, self.state.gate.is_waited_at()) else { return false };
         let wanted = self.crew.wanted();
         let off =
             self.state.view.owned(&wanted.name).filter(|(machine, _)| machine.power == Some(Power::Off));
@@ -44,6 +47,11 @@ impl Keeper {
         };
         is_due(need, happened, self.state.now)
     }
+}
+
+/// What is needed most, by jobs that wait and by workers that are ready, if there are any.
+fn greatest(waiting: &[Waiting], ready: bool) -> Option<Need> {
+    waiting.iter().filter_map(need).chain(ready.then_some(Need::Launches)).max()
 }
 
 fn need(waiting: &Waiting) -> Option<Need> {
@@ -60,12 +68,34 @@ fn is_due(need: Need, happened: Happened, now: Timestamp) -> bool {
     let Happened { listed: Some(listed), went_off, act_ended } = happened else { return false };
     let news = went_off.max(act_ended).is_some_and(|at| at >= listed);
     let expected = act_ended.is_some_and(|at| now.duration_since(at) < REGISTERING);
-    news || (need == Need::Registrations && expected)
+    match need {
+        Need::Places => news,
+        Need::Registrations => news || expected,
+        Need::Launches => true,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn workers_that_are_ready_need_a_registration_most_and_jobs_before_the_gate_one_at_all() {
+        let job = || "7".parse().expect("a job");
+        let slow = || Waiting { job: job(), why: Why::SlowCds { allowed: 1 } };
+        let unknown = || Waiting { job: job(), why: Why::WorkersUnknown };
+        let drained = || Waiting { job: job(), why: Why::Draining };
+        for (waiting, ready, expected) in [
+            (vec![], false, None),
+            (vec![drained()], false, None),
+            (vec![unknown(), drained()], false, Some(Need::Places)),
+            (vec![unknown(), slow()], false, Some(Need::Registrations)),
+            (vec![unknown(), slow()], true, Some(Need::Launches)),
+            (vec![], true, Some(Need::Launches)),
+        ] {
+            assert_eq!(greatest(&waiting, ready), expected, "{waiting:?} {ready}");
+        }
+    }
 
     #[test]
     fn workers_are_asked_for_after_a_machine_went_off_or_an_act_ended_and_not_otherwise() {
@@ -84,6 +114,10 @@ mod tests {
             (Need::Registrations, Some(995), None, Some(970), false),
             (Need::Registrations, Some(995), None, None, false),
             (Need::Registrations, Some(995), Some(996), Some(900), true),
+            // A registration that nobody has asked for keeps the next worker from being launched.
+            (Need::Launches, Some(995), None, Some(900), true),
+            (Need::Launches, Some(995), None, None, true),
+            (Need::Launches, None, None, None, false),
         ] {
             let happened = Happened {
                 listed: listed.and_then(at),

@@ -10,12 +10,12 @@ use rookery_cds::{JobId, V1Model, Worker};
 use rookery_fleet::brake::{self, Brake};
 use rookery_fleet::capacity::PoolRoom;
 use rookery_fleet::disks::Disks;
-use rookery_fleet::hold::{Told, Wish};
+use rookery_fleet::hold::{Told, Wish, serves_nobody};
 use rookery_fleet::names::Line;
 use rookery_fleet::reckoning::Reckoning;
 use rookery_fleet::sweep::{self, Doom, EventTimes, Stop};
 use rookery_fleet::workers::Listing;
-use rookery_fleet::{MachineId, View};
+use rookery_fleet::{Machine, MachineId, Mark, View};
 use rookery_vim_client::{Load, PoolCapacity};
 
 use super::clocks::Clocks;
@@ -104,6 +104,8 @@ pub struct State {
     pub(super) doomed_at: BTreeMap<MachineId, Timestamp>,
     pub(super) avoided: BTreeSet<MachineId>,
     pub(super) avoided_until: BTreeMap<MachineId, Timestamp>,
+    /// How often in a row machines could not be changed.
+    pub(super) stubborn: BTreeMap<MachineId, u32>,
     /// Addresses that may be in use by machines that nobody can see.
     pub lingering: BTreeSet<Ipv4Addr>,
     pub(super) doubts: Doubts,
@@ -127,7 +129,7 @@ pub struct State {
     pub skew: Option<SignedDuration>,
     /// What was found that somebody had lost.
     pub(super) leaks: Vec<Leak>,
-    /// Machines that were given up, whose jobs may go back.
+    /// Machines that were given up, and starts that were cut off, whose jobs may go back.
     pub(super) freed: Vec<(Trace, Option<MachineId>)>,
     /// How long a model rests after its first failure.
     pub(super) first_rest: Option<Duration>,
@@ -137,8 +139,6 @@ pub struct State {
     pub(super) register_at: Timestamp,
     /// How many jobs have got a slot since a model did.
     pub(super) turns: u32,
-    /// V1 jobs whose starts were cut off, and the workers that were started for them.
-    pub(super) cut_off: Vec<(JobId, String)>,
     /// Flavors that were asked for where none are configured, by model. Each was said once.
     pub ignored_flavors: BTreeMap<String, String>,
     /// Models that are not registered until somebody changes something. Each was said once.
@@ -153,7 +153,7 @@ pub struct State {
     pub(super) news: News,
     /// How CDS is doing.
     pub pressure: Pressure,
-    /// How many workers may be starting, if CDS bears fewer than the settings allow.
+    /// How many workers may turn to CDS, if it bears fewer than the settings allow.
     pub allowed_by_cds: Option<u32>,
     pub(super) gate: Gate,
     /// Machines that are off and whose jobs were given back, if they still waited for them.
@@ -201,6 +201,7 @@ impl State {
             self.events.retain(|id, _| machines.contains(id));
             self.outcomes.retain(|id, _| machines.contains(id));
             self.off_duty.retain(|id| machines.contains(id));
+            self.stubborn.retain(|id, _| machines.contains(id));
             self.took_job.retain(|name| view.named(name).next().is_some());
             if self.disks.keys().any(|id| !machines.contains(id)) {
                 Arc::make_mut(&mut self.disks).retain(|id, _| machines.contains(id));
@@ -310,12 +311,14 @@ impl State {
             doomed: &self.doomed,
             booked: &self.booked_until,
             avoided: &self.avoided,
+            stubborn: &self.stubborn,
             changed_at,
             lingering: &self.lingering,
             room: self.room.told.as_ref(),
             room_at: self.room.at,
             full_until: self.full_until,
             allowed_by_cds: self.allowed_by_cds,
+            on_their_way: self.on_their_way(),
             off_duty: &self.off_duty,
             took_job: &self.took_job,
             load: &self.load,
@@ -357,6 +360,17 @@ impl State {
         let view = &self.view;
         let certain = |machine: &Option<MachineId>| !machine.as_ref().is_some_and(|id| view.is_unsettled(id));
         self.freed.extract_if(.., |(_, machine)| certain(machine)).collect()
+    }
+
+    /// Whether somebody is at work for a job, beside that machine.
+    pub(super) fn is_served(&self, job: &JobId, beside: Option<&MachineId>) -> bool {
+        let text = job.to_string();
+        let serves = |other: &Machine| {
+            let is_for = |mark: &Mark| mark.job_id == text && !serves_nobody(other, mark);
+            other.mark().is_some_and(is_for) && !self.off_duty.contains(&other.id)
+        };
+        self.view.notable().any(|other| Some(&other.id) != beside && serves(other))
+            || self.flights.jobs().contains(job)
     }
 
     pub(super) fn next_flight(&mut self) -> FlightId {

@@ -106,16 +106,18 @@ impl<'p> Pass<'p> {
     }
 
     /// The jobs that have a machine, by the machines' marks. One that was given up and is off serves nobody any more, nor
-    /// does one that is kept after its worker failed.
+    /// does one that is kept after its worker failed. A V1 job that is offered has no worker, and one that is off will not
+    /// have any: a hatchery that was stopped left it. Those of V2 jobs are off duty once their jobs were read.
     fn served(&self) -> BTreeMap<String, String> {
-        let over = |machine: &Machine| {
+        let over = |machine: &Machine, mark: &Mark| {
             let given_up =
                 self.seen.doomed.contains_key(&machine.id) || self.seen.off_duty.contains(&machine.id);
-            machine.power == Some(Power::Off) && given_up
+            let of_v1 = matches!(mark.job_id.parse(), Ok(JobId::V1(_)));
+            machine.power == Some(Power::Off) && (given_up || of_v1)
         };
         let owned = self.seen.view.owned(self.want.owner);
         let owned = owned.filter(|(machine, mark)| {
-            !mark.job_id.is_empty() && !over(machine) && !serves_nobody(machine, mark)
+            !mark.job_id.is_empty() && !over(machine, mark) && !serves_nobody(machine, mark)
         });
         owned.map(|(machine, mark)| (mark.job_id.clone(), machine.name.clone())).collect()
     }

@@ -125,7 +125,10 @@ impl<'p> Pass<'p> {
             goes.then(|| machine.id.clone())
         };
         let left = self.free_deletions().saturating_sub(self.plan.remove.len());
-        self.plan.retire = view.notable().filter_map(retired).take(left).collect();
+        let mut retired: Vec<_> = view.notable().filter_map(retired).collect();
+        retired.sort_by_key(|id| self.seen.failures(id));
+        retired.truncate(left);
+        self.plan.retire = retired;
     }
 
     /// The machine that is cloned for a job.

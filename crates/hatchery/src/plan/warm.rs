@@ -221,6 +221,7 @@ impl Pass<'_> {
             events: self.seen.events,
             reckoning: self.seen.reckoning,
             jobs: self.seen.job_reads,
+            stubborn: self.seen.stubborn,
         };
         let mut swept = sweep::verdicts(self.seen.view, &facts, &noticed);
         let facts = hold::Facts {
@@ -248,6 +249,7 @@ impl Pass<'_> {
             self.plan.sweep.delete.retain(|(_, reason)| matches!(reason, Reason::Doomed(_)));
         }
         let left = self.free_deletions();
+        self.plan.remove.sort_by_key(|(id, _)| self.seen.failures(id));
         self.plan.remove.truncate(left);
     }
 

@@ -127,14 +127,68 @@ fn workers_count_from_their_launch_until_they_register_or_cannot_any_more() {
         pressure.launched(worker, at);
     }
     assert_eq!(pressure.launching(), 3, "one that gave up is not launched any more");
-    pressure.pass(at + seconds(5), &|worker| worker == "b" || worker == "d");
+    pressure.pass(at + seconds(5), &|worker| worker == "b" || worker == "d", LIMIT);
     assert_eq!(pressure.launching(), 2, "whoever is being launched is not off");
     pressure.registered("c", at + seconds(5), seconds(0), 4);
     pressure.registered("somebody", at + seconds(5), seconds(0), 4);
     assert_eq!(pressure.launching(), 1);
     pressure.launched("d", at);
-    pressure.pass(at + PATIENCE, &|_| false);
+    pressure.pass(at + PATIENCE, &|_| false, LIMIT);
     assert_eq!(pressure.launching(), 0, "a worker that never comes blocks nobody for ever");
+}
+
+// Allowed was one, and stayed one for ever where the one that was let never registered.
+#[test]
+fn each_minute_without_a_cut_allows_one_more_up_to_the_limit() {
+    let mut pressure = Pressure::default();
+    let cut = calls(&mut pressure, Instant::now(), [1_500; 30]);
+    let allowed = |pressure: &mut Pressure, second: u64| {
+        pressure.pass(cut + seconds(second), &|_| false, LIMIT);
+        pressure.reduced(LIMIT)
+    };
+    let seen = [0, 59, 60, 61, 119, 120, 300].map(|second| allowed(&mut pressure, second));
+    assert_eq!(seen, [1, 1, 2, 2, 2, 3, 6].map(Some));
+    // A cut starts the time anew.
+    calls(&mut pressure, cut + seconds(300), [1_500; 10]);
+    let seen = [360, 374, 375].map(|second| allowed(&mut pressure, second));
+    assert_eq!(seen, [3, 3, 4].map(Some));
+    assert_eq!(allowed(&mut pressure, 100_000), None);
+    calls(&mut pressure, cut + seconds(100_001), [1_500; 10]);
+    assert_eq!(allowed(&mut pressure, 100_017), Some(5), "what was good before allows nothing after");
+}
+
+#[test]
+fn a_worker_is_on_its_way_from_when_its_job_is_taken_and_for_two_minutes_at_most_until_it_is_launched() {
+    let (mut pressure, at) = (Pressure::default(), Instant::now());
+    let on_their_way = |pressure: &Pressure, ready: &[&str]| pressure.on_their_way(ready.iter().copied());
+    for worker in ["a", "b", "c", "d"] {
+        pressure.begins(worker, at);
+    }
+    pressure.gave_up("b");
+    pressure.launches("c");
+    pressure.launched("c", at + seconds(60));
+    assert_eq!(on_their_way(&pressure, &["d"]), 3, "who is ready is counted once");
+    pressure.pass(at + PATIENCE, &|_| false, LIMIT);
+    assert_eq!(on_their_way(&pressure, &["d"]), 2, "one that boots for ever blocks nobody for ever");
+    pressure.pass(at + seconds(60) + PATIENCE, &|_| false, LIMIT);
+    assert_eq!(on_their_way(&pressure, &[]), 0);
+}
+
+// It counted as one that took no time at all: what is usual became 0 s, and each allowed one more.
+#[test]
+fn a_worker_that_registers_before_its_launch_is_answered_tells_nothing() {
+    let (mut pressure, at) = (Pressure::default(), Instant::now());
+    for _ in 0..20 {
+        registers(&mut pressure, at, 10);
+    }
+    let cut = calls(&mut pressure, at, [1_500; 10]);
+    for _ in 0..20 {
+        pressure.launches("w");
+        pressure.registered("w", cut, seconds(0), LIMIT);
+    }
+    assert_eq!((pressure.reduced(LIMIT), pressure.launching()), (Some(5), 0));
+    registers(&mut pressure, cut, 20);
+    assert_eq!(pressure.reduced(LIMIT), Some(6), "20 s are not late where 10 s are usual");
 }
 
 #[test]

@@ -349,7 +349,7 @@ async fn a_worker_without_a_machine_is_disabled_after_two_looks_where_cds_can_do
 #[tokio::test(flavor = "multi_thread")]
 async fn a_machine_that_cannot_be_destroyed_is_tried_again() {
     let lab = Lab::start(quick()).await;
-    refuse(&lab, "Destroy_Task", Some(3), "SystemError").await;
+    refuse(&lab, "Destroy_Task", Some(2), "SystemError").await;
     plant(&lab.govc(), "stubborn", false, &worker("stubborn", 600)).await;
     let scene = lab.hatch().await;
     goes(&lab, "stubborn").await;

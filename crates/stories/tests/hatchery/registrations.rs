@@ -1,10 +1,13 @@
 //! What CDS is told of registrations that fail: the truth, and each failure once. It leaves a model alone that has failed
 //! more than five times in a row.
 
+use std::time::Duration;
+
 use rookery_cds_sim::{Config, Control as Cds, Entry, Fault, Model, SigningKey, Trouble};
 use rookery_hatchery::control::{Answer, Request};
 use rookery_stories::{Govc, Lab, LabOptions, Stage, Wire};
 use rookery_vim_sim::{Action, Control, FaultSpec, Rule};
+use tokio::time::timeout;
 
 fn stage() -> Stage {
     stage_with("")
@@ -192,6 +195,20 @@ async fn an_old_template_of_another_hatchery_stays_until_somebody_adopts_it_and_
     stage.witness(async |govc: &Govc| govc.run(&["vm.destroy", "leftover"]).await).await;
     stage.until("it goes when nothing hangs on it", async || named(aside).await.is_none()).await;
     assert!(named("deb").await.is_some());
+    scene.stop().await;
+    stage.lab.close().await;
+}
+
+// A slow CDS was told by nobody that the workers of models turn to it, too.
+#[tokio::test(start_paused = true)]
+async fn a_worker_that_registers_a_model_counts_between_its_launch_and_its_registration() {
+    let stage = stage();
+    let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
+    let mut report = scene.hatchery.board.report.clone();
+    let launched = report.wait_for(|report| report.launches.under_way == 1);
+    timeout(Duration::from_hours(1), launched).await.expect("it was counted").expect("the hatchery runs");
+    is_registered(&stage).await;
+    assert_eq!(report.borrow().launches.under_way, 0);
     scene.stop().await;
     stage.lab.close().await;
 }

@@ -5,8 +5,10 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use rookery_cds_sim::{NewJob, SigningKey, Status};
 use rookery_stories::{Lab, LabOptions, Stage, Wire};
-use rookery_vim_sim::{Action, Control, GuestBehaviour, Rule, Span};
+use rookery_vim_sim::{Action, Change, Control, Durations, GuestBehaviour, Rule, Span};
 use tokio::time::Instant;
+
+use super::witness::clones_run;
 
 /// A stop waits so long for workers that are being started, and is over soon after.
 const WAITS: Duration = Duration::from_secs(20);
@@ -48,6 +50,39 @@ async fn a_stop_gives_back_what_has_not_been_launched_after_20_seconds() {
     let (first, second) = (stage.lab.job(&v1).await, stage.lab.job(&v2).await);
     assert!(first.booking.is_none(), "{first:#?}");
     assert_eq!((second.status, second.releases), (Status::Waiting, 1), "{second:#?}");
+    assert!(!stage.machines_of(Lab::NAME).await.iter().any(|vm| vm.on), "nobody needs them any more");
+    // The next hatchery does not wait for what this one has left.
+    let begun = Instant::now();
+    let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
+    stage.all_jobs_end().await;
+    let took = begun.elapsed();
+    assert!(took < Duration::from_mins(5), "{took:?}");
+    for job in [&v1, &v2] {
+        assert_eq!(stage.lab.job(job).await.status, Status::Success);
+    }
+    assert_eq!(stage.findings(), []);
+    scene.stop().await;
+    stage.lab.close().await;
+}
+
+// It went on in vCenter, for nobody and with nobody's address.
+#[tokio::test(start_paused = true)]
+async fn a_stop_in_the_middle_of_a_clone_cancels_the_clone() {
+    let stage = Stage::set(LabOptions::default(), SigningKey::generate().expect("a key"));
+    let durations = Durations { clone: minutes(20), ..Durations::default() };
+    let change = Change { durations: Some(durations), ..Change::default() };
+    stage.lab.vcenter.control(Control::Set(Box::new(change))).await.expect("the vCenter runs");
+    let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
+    let job = stage.lab.v2_job(Lab::DEBIAN, "true").await;
+    stage.until("a clone runs", async || clones_run(&stage.lab).await == 1).await;
+    let begun = Instant::now();
+    scene.stop().await;
+    let took = begun.elapsed();
+    assert!((WAITS..OVER).contains(&took), "{took:?}");
+    assert_eq!(clones_run(&stage.lab).await, 0);
+    assert!(stage.machines_of(Lab::NAME).await.is_empty());
+    let job = stage.lab.job(&job).await;
+    assert_eq!((job.status, job.releases), (Status::Waiting, 1), "{job:#?}");
     assert_eq!(stage.findings(), []);
     stage.lab.close().await;
 }

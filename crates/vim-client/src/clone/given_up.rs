@@ -7,7 +7,10 @@
 //!                   cancel its task, wait for its end ──not seen to end──► it may still appear
 //!                                   │ ended
 //!                                   ▼
-//!                   is there a VM of that name? ──► that is left, or nothing
+//!                   is there a VM of that name? ──cannot be seen──► it may still appear
+//!                                   │
+//!                                   ▼
+//!                          that is left, or nothing
 //! ```
 
 use std::collections::BTreeMap;
@@ -17,7 +20,7 @@ use std::time::Duration;
 use rookery_vim::methods::CancelTask;
 use rookery_vim::objects::TaskState;
 use rookery_vim::{MoRef, Node, Wire as _};
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::time::{sleep, timeout};
 use tracing::debug;
 
 use super::{CloneError, CloneOrder};
@@ -80,23 +83,46 @@ impl Ordered {
     }
 }
 
+/// What has the name of a clone that was given up.
+#[derive(Debug)]
+enum Child {
+    /// The clone.
+    Ours(MoRef),
+    /// Nothing, or something else.
+    None,
+    /// It cannot be seen what.
+    Unseen,
+}
+
+/// What is left of a clone that was ordered, and whether it may still appear. What cannot be seen may be there.
+fn left(
+    child: Child,
+    unfinished: Option<UnfinishedClone>,
+    ordered: Option<UnfinishedClone>,
+) -> (Option<MoRef>, Option<UnfinishedClone>) {
+    match child {
+        Child::Ours(vm) => (Some(vm), unfinished),
+        Child::None => (None, unfinished),
+        Child::Unseen => (None, unfinished.or(ordered).or(Some(UnfinishedClone { task: None }))),
+    }
+}
+
 impl Machines {
-    /// Makes a clone, as [`Machines::clone_vm`] does. One that fails, or that is not made at `until`, is given up.
+    /// Makes a clone, as [`Machines::clone_vm`] does. One that fails, or that is not made when `until` comes, is given up.
     pub async fn clone_or_give_up(
         &self,
         order: &CloneOrder,
         deadline: Duration,
-        until: Option<Instant>,
+        until: impl Future<Output = ()>,
     ) -> Result<MoRef, Box<GivenUp>> {
         let ordered = Ordered::default();
         let tracked = self.tracked(&ordered);
         let making = Box::pin(tracked.clone_vm(order, deadline, None));
-        let made = match until {
-            Some(until) => match timeout_at(until, making).await {
-                Ok(made) => made,
-                Err(_) => Err(CloneError::OutOfTime { name: order.name.clone() }),
-            },
-            None => making.await,
+        let made = tokio::select! {
+            biased;
+            // First: nothing is ordered any more.
+            () = until => Err(CloneError::OutOfTime { name: order.name.clone() }),
+            made = making => made,
         };
         match made {
             Ok(vm) => Ok(vm),
@@ -113,22 +139,35 @@ impl Machines {
                 Some(UnfinishedClone { task: Some(task) }) => self.cancel_clone(task).await,
                 unanswered => (None, unanswered),
             };
-            let mut vm = known.clone().or(made);
-            if vm.is_none() && was_ordered {
-                vm = self.marked_child(order).await.unwrap_or_default();
+            let vm = known.clone().or(made);
+            if vm.is_some() || !was_ordered {
+                return (vm, unfinished);
             }
-            (vm, unfinished)
+            left(self.marked_child(order).await, unfinished, pending.clone())
         };
-        let (vm, unfinished) = timeout(GIVING_UP, rest).await.unwrap_or((known.clone(), pending.clone()));
+        let (vm, unfinished) = timeout(GIVING_UP, rest).await.unwrap_or_else(|_| match &known {
+            None if was_ordered => left(Child::Unseen, None, pending.clone()),
+            known => (known.clone(), pending.clone()),
+        });
         GivenUp { reason, vm, unfinished }
     }
 
     /// The VM of that name, if it carries the mark that was ordered: another one is nobody's to judge.
-    async fn marked_child(&self, order: &CloneOrder) -> Result<Option<MoRef>, CallError> {
-        let Some(vm) = child(&self.client, &order.folder, &order.name).await? else { return Ok(None) };
-        let found = properties_of(&self.client, &vm, &["config.annotation"]).await?;
-        let notes = found.into_iter().next().and_then(|(_, node)| String::from_node(node).ok());
-        Ok((notes.is_some() && notes == order.change.annotation).then_some(vm))
+    async fn marked_child(&self, order: &CloneOrder) -> Child {
+        let look = async {
+            let Some(vm) = child(&self.client, &order.folder, &order.name).await? else {
+                return Ok::<_, CallError>(Child::None);
+            };
+            let found = properties_of(&self.client, &vm, &["config.annotation"]).await?;
+            let notes = found.into_iter().next().and_then(|(_, node)| String::from_node(node).ok());
+            Ok(match notes {
+                // One that is in the making does not show its notes yet.
+                None => Child::Unseen,
+                notes if notes == order.change.annotation => Child::Ours(vm),
+                Some(_) => Child::None,
+            })
+        };
+        look.await.unwrap_or(Child::Unseen)
     }
 
     /// Cancels a task that clones. What it made all the same, and whether it was not seen to end.
@@ -166,6 +205,31 @@ impl Machines {
                 Err(_) => {}
             }
             sleep(LOOK_AGAIN).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // A look that failed was taken for one that found nothing: the address was given to the next one.
+    #[test]
+    fn a_clone_that_cannot_be_looked_for_may_still_appear() {
+        let vm = || MoRef::new("VirtualMachine", "vm-1");
+        let task = |id: Option<&str>| UnfinishedClone { task: id.map(|id| MoRef::new("Task", id)) };
+        let known = || Some(task(Some("task-1")));
+        for (child, unfinished, ordered, expected) in [
+            (Child::Ours(vm()), None, known(), (Some(vm()), None)),
+            (Child::Ours(vm()), known(), known(), (Some(vm()), known())),
+            (Child::None, None, known(), (None, None)),
+            (Child::None, known(), known(), (None, known())),
+            (Child::Unseen, None, known(), (None, known())),
+            (Child::Unseen, known(), known(), (None, known())),
+            (Child::Unseen, None, None, (None, Some(task(None)))),
+        ] {
+            let shown = format!("{child:?} {unfinished:?} {ordered:?}");
+            assert_eq!(left(child, unfinished, ordered), expected, "{shown}");
         }
     }
 }

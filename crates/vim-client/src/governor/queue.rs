@@ -130,7 +130,7 @@ pub(super) struct Queue {
     next: u64,
     /// How many permits others got while housekeeping waited.
     others: usize,
-    /// How long the last ones ran that are measured, newest last.
+    /// How long the last ones took that are measured and succeeded, newest last.
     durations: VecDeque<Duration>,
 }
 
@@ -161,16 +161,18 @@ impl Queue {
     }
 
     /// Ends an operation, or gives up waiting for it.
-    pub(super) fn leave(&mut self, ticket: Ticket, now: Instant) {
+    pub(super) fn leave(&mut self, ticket: Ticket) {
         self.waiting.remove(&ticket);
-        if let Some((order, since)) = self.running.remove(&ticket)
-            && order.measured
-        {
-            if self.durations.len() == MEASURED {
-                self.durations.pop_front();
-            }
-            self.durations.push_back(now.saturating_duration_since(since));
+        self.running.remove(&ticket);
+    }
+
+    /// Remembers how long an operation took that has succeeded.
+    pub(super) fn measure(&mut self, ticket: Ticket, now: Instant) {
+        let Some((_, since)) = self.running.get(&ticket).filter(|(order, _)| order.measured) else { return };
+        if self.durations.len() == MEASURED {
+            self.durations.pop_front();
         }
+        self.durations.push_back(now.saturating_duration_since(*since));
     }
 
     /// Lets everybody run who may. An order whose host or datastore is busy does not hold up those behind it.

@@ -118,7 +118,7 @@ fn every_fourth_permit_goes_to_the_housekeeping_that_waits_longest() {
     let mut turns = Vec::new();
     while let Some(ticket) = queue.admit(now).first().copied() {
         turns.push(tickets[&ticket]);
-        queue.leave(ticket, now);
+        queue.leave(ticket);
     }
     let expected =
         ["job 1", "job 2", "job 3", "tidy 1", "job 4", "job 5", "job 6", "tidy 2", "stock", "tidy 3"];
@@ -135,7 +135,7 @@ fn housekeeping_for_a_busy_host_lets_others_pass() {
     for _ in 0..5 {
         let job = queue.join(order("job", Priority::Demand, None), now);
         assert_eq!(queue.admit(now), [job]);
-        queue.leave(job, now);
+        queue.leave(job);
     }
     assert_eq!(queue.waiting(now).len(), 1, "{tidy:?}");
 }
@@ -172,16 +172,22 @@ fn the_load_before_an_order_is_counted_by_each_ceiling_that_it_has_to_keep_to() 
 }
 
 #[test]
-fn the_median_is_that_of_the_last_twenty_that_are_measured() {
+fn the_median_is_that_of_the_last_twenty_that_are_measured_and_succeeded() {
     let begun = Instant::now();
     let mut queue = Queue::new(Ceilings::default());
-    let mut ran = |seconds: u64, measured: bool| {
+    let mut ran = |seconds: u64, measured: bool, succeeded: bool| {
         let order = Order { measured, ..order("clone", Priority::Demand, None) };
         let ticket = queue.join(order, begun);
         queue.admit(begun);
-        queue.leave(ticket, begun + Duration::from_secs(seconds));
+        if succeeded {
+            queue.measure(ticket, begun + Duration::from_secs(seconds));
+        }
+        queue.leave(ticket);
         queue.load(&Site::default()).median
     };
+    // Ten clones that were refused at once made the queue look short.
+    assert_eq!(ran(1, true, false), None);
+    let mut ran = |seconds, measured| ran(seconds, measured, true);
     assert_eq!(ran(5, false), None);
     assert_eq!(ran(60, true), Some(Duration::from_secs(60)));
     assert_eq!(ran(5, false), Some(Duration::from_secs(60)));
@@ -204,6 +210,7 @@ async fn what_never_ran_is_not_measured() {
         tokio::time::sleep(Duration::from_secs(7)).await;
     }
     assert_eq!(governor.load(&Site::default()).median, None);
+    running.succeeded();
     drop(running);
     assert_eq!(governor.load(&Site::default()).median, Some(Duration::from_secs(7)));
 }
@@ -248,7 +255,7 @@ proptest! {
                 break;
             }
             let at = leavings.next().map_or(0, |index| index.index(running.len()));
-            queue.leave(running.swap_remove(at), now);
+            queue.leave(running.swap_remove(at));
         }
         prop_assert_eq!(served, count);
         prop_assert!(queue.waiting(now).is_empty());

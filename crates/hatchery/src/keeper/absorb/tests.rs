@@ -84,12 +84,12 @@ fn after_a_panic_only_the_booking_of_a_v1_job_is_released() {
         let (line, model) = model();
         let mut state = State::default();
         end(&mut state, 0, Work::Spawn { job: job.clone(), line, model }, Ending::CutOff);
-        assert_eq!(state.cut_off.len(), released, "{job}");
+        assert_eq!(state.freed.len(), released, "{job}");
         assert_eq!(state.flights.iter().count(), 0);
     }
     let mut state = State::default();
     end(&mut state, 0, Work::Free { job: job() }, Ending::CutOff);
-    assert!(state.cut_off.is_empty(), "nothing was booked for it");
+    assert!(state.freed.is_empty(), "nothing was booked for it");
 }
 
 #[test]
@@ -279,14 +279,46 @@ fn why_a_model_cannot_be_used_is_logged_once_an_hour_or_when_it_changes() {
     assert!(state.is_new_complaint(&other, "b", at(3720)));
 }
 
+/// How long the machine rests after each of these failures to change it.
+fn rests(state: &mut State, work: &Work, failures: impl IntoIterator<Item = Failure>) -> Vec<i64> {
+    let rest = |failure| {
+        let id = state.next_flight();
+        let (name, machine) = ("w".to_owned(), Some(MachineId::new("vm-w")));
+        let (work, footprint) = (work.clone(), Footprint::default());
+        state.flights.begin(id, Flight { work, name, machine, address: None, footprint });
+        state.absorb_ending(id, Ending::Failed(failure), at(0));
+        let rests = |second: &i64| {
+            let mut machines = rookery_fleet::Machines::default();
+            machines.insert(Arc::new(doomed_machine()));
+            state.look(View { machines, complete: true, ..View::default() }, at(*second));
+            state.avoided.is_empty()
+        };
+        (0..=3600).find(rests).expect("it is tried again")
+    };
+    failures.into_iter().map(rest).collect()
+}
+
+// Machines that could not be deleted were tried again every five seconds, for ever.
 #[test]
-fn a_machine_that_could_not_be_changed_is_avoided_for_a_moment() {
+fn the_rests_of_a_machine_that_could_not_be_changed_double_up_to_ten_minutes() {
     for work in [Work::Delete(Trace::default()), Work::Unclaim(Trace::default())] {
         let mut state = State::default();
-        end(&mut state, 0, work, failed(|_| {}));
-        assert!(state.avoided.contains(&MachineId::new("vm-w")));
-        look(&mut state, 5);
-        assert!(state.avoided.is_empty());
+        let failed = || Failure::default();
+        assert_eq!(
+            rests(&mut state, &work, [(); 9].map(|()| failed())),
+            [5, 10, 20, 40, 80, 160, 320, 600, 600]
+        );
+        assert_eq!(state.stubborn.get(&MachineId::new("vm-w")), Some(&9));
+        end(&mut state, 0, work.clone(), Ending::Done);
+        assert_eq!(
+            rests(&mut state, &work, [failed(), failed()]),
+            [5, 10],
+            "what has worked once is forgotten"
+        );
+        look(&mut state, 0);
+        assert!(state.stubborn.is_empty(), "it is gone");
+        let parent = Failure { is_parent: true, ..failed() };
+        assert_eq!(rests(&mut state, &work, [parent]), [600], "others stand on it, and not for a moment");
     }
 }
 
@@ -437,4 +469,29 @@ fn jobs_are_not_given_back_while_nothing_may_be_deleted() {
     state.stopped = None;
     assert_eq!(state.take_freed().len(), 1, "they wait, and are not forgotten");
     assert_eq!(state.take_freed(), []);
+}
+
+// The booking of a start that was cut off was ended although another worker had been started for the job.
+#[test]
+fn a_job_whose_start_was_cut_off_is_served_if_another_machine_or_work_under_way_is_for_it() {
+    let mut state = State::default();
+    end(&mut state, 0, spawn(), Ending::CutOff);
+    state.stopped = Some(rookery_fleet::sweep::Stop::NoListing);
+    assert_eq!(state.take_freed(), [], "old news releases nothing");
+    state.stopped = None;
+    let own = MachineId::new("vm-w");
+    let [(of, Some(machine))] = &*state.take_freed() else { panic!("its booking is to be ended") };
+    assert_eq!((of.job.as_str(), machine), ("7", &own));
+    assert!(!state.is_served(&job(), Some(&own)));
+    let mark = rookery_fleet::Mark { job_id: "7".to_owned(), ..rookery_fleet::Mark::default() };
+    let mut machines = rookery_fleet::Machines::default();
+    machines.insert(Arc::new(Machine { notes: Notes::Mark(Box::new(mark)), ..doomed_machine() }));
+    state.look(View { machines, complete: true, ..View::default() }, at(1));
+    assert!(!state.is_served(&job(), Some(&own)), "nobody knows how far its own machine came");
+    assert!(state.is_served(&job(), None));
+    look(&mut state, 2);
+    let (id, footprint) = (state.next_flight(), Footprint::default());
+    let (name, machine, address) = ("w2".to_owned(), None, None);
+    state.flights.begin(id, Flight { work: spawn(), name, machine, address, footprint });
+    assert!(state.is_served(&job(), Some(&own)));
 }

@@ -31,6 +31,7 @@ fn listed(session: i64, clones: &[(&str, i64, bool)]) -> CloneTasks {
         ours: !task.starts_with("others"),
         queued: Some(at(queued + SKEW)),
         ended: *ended,
+        completed: ended.then(|| at(queued + SKEW + 10)),
         made: None,
     };
     CloneTasks { session_since: Some(at(session + SKEW)), clones: clones.iter().map(clone).collect() }
@@ -176,6 +177,45 @@ fn no_address_is_given_until_the_clones_of_a_former_life_have_ended() {
         }
         assert_eq!(doubts.start_is_settled(), *expected, "{looks:?}");
         assert!(doubts.addresses().is_empty());
+    }
+}
+
+// A machine whose clone ended a moment before our start was not in sight yet, and its address was given away.
+#[test]
+fn no_address_is_given_until_what_was_just_made_before_the_start_is_in_sight() {
+    let skew = SignedDuration::from_secs(SKEW);
+    let ended = |second: Option<i64>, made: bool| CloneTasks {
+        session_since: None,
+        clones: vec![CloneTask {
+            task: "former".to_owned(),
+            ours: true,
+            queued: None,
+            ended: true,
+            completed: second.map(|second| at(second + SKEW)),
+            made: made.then(|| MachineId::new("vm-9")),
+        }],
+    };
+    let nothing = || View { complete: true, ..View::default() };
+    let shown = || showing(machine(Notes::NoMark));
+    let untold = || showing(machine(Notes::Unknown));
+    for (completed, made, skew, view, second, settled) in [
+        (Some(-1), true, Some(skew), nothing(), 59, false),
+        (Some(-1), true, Some(skew), nothing(), 60, true),
+        (Some(-1), true, Some(skew), untold(), 59, false),
+        (Some(-1), true, Some(skew), shown(), 1, true),
+        (Some(-59), true, Some(skew), nothing(), 1, false),
+        (Some(-60), true, Some(skew), nothing(), 1, true),
+        // Nobody knows how long ago that was.
+        (Some(-60), true, None, nothing(), 1, false),
+        (None, true, Some(skew), nothing(), 1, false),
+        // One that failed may have left something, too.
+        (Some(-1), false, Some(skew), nothing(), 14, false),
+        (Some(-1), false, Some(skew), nothing(), 15, true),
+    ] {
+        let mut doubts = Doubts::default();
+        doubts.learn(at(0), skew, &ended(completed, made));
+        doubts.pass(at(second), &view);
+        assert_eq!(doubts.start_is_settled(), settled, "{completed:?} {made} {skew:?} {second}");
     }
 }
 

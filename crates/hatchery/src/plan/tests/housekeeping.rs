@@ -350,6 +350,29 @@ fn what_the_pool_removes_and_templates_that_were_replaced_wait_for_the_same_plac
     assert_eq!([0, 9, 10].map(|ended| retired(ended).retire.len()), [2, 1, 0]);
 }
 
+#[test]
+fn whoever_could_not_be_deleted_lets_the_others_go_first() {
+    let heir = template_of(&model("buster"), OWNER);
+    let old = |number| {
+        let id = id(&format!("old{number}"));
+        Machine { name: retired_name("buster", &id), id, ..heir.clone() }
+    };
+    let unwanted = |number| pooled(&format!("provision-v2-{number:02}"));
+    let stubborn = |world: &mut World| {
+        world.stubborn = ["old1", "w01", "provision-v2-00"].map(|name| (id(name), 1)).into();
+    };
+    let plan = world(finished(9).into_iter().chain([heir.clone(), old(1), old(2)])).with(stubborn).plan();
+    assert_eq!(plan.retire, [id("old2")]);
+    let plan = world(finished(11)).with(stubborn).plan();
+    assert!(!plan.sweep.delete.iter().any(|(machine, _)| *machine == id("w01")), "{:?}", plan.sweep.delete);
+    let plan = world(finished(9).into_iter().chain((0..2).map(unwanted))).with(stubborn).plan();
+    assert!(
+        matches!(&*plan.remove, [(machine, _)] if *machine == id("provision-v2-01")),
+        "{:?}",
+        plan.remove
+    );
+}
+
 fn wish(count: u32) -> Wish {
     Wish {
         id: "7f".to_owned(),

@@ -6,6 +6,10 @@ use rookery_vim_client::Gate;
 use super::*;
 use crate::demand::Refusal;
 
+fn needed(name: &str) -> V1Model {
+    V1Model { need_registration: true, ..model(name) }
+}
+
 /// One job that runs on `debian`, in a world of these machines.
 fn waiting(machines: impl IntoIterator<Item = Machine>) -> World {
     world(machines).with(|world| world.demands = vec![demand(1)])
@@ -35,6 +39,20 @@ fn a_job_that_has_a_machine_gets_no_second_one() {
     assert_eq!(waiting([off]).why(), Some(served));
     let half = Machine { name: "provision-v2-x".to_owned(), ..worker("there", &v2_job(1)) };
     assert_eq!(waiting([half]).why(), Some(Why::Served { machine: "provision-v2-x".to_owned() }));
+}
+
+// After a stop and a start a V1 job waited for ten minutes for a machine that would never have a worker.
+#[test]
+fn a_v1_job_that_is_offered_is_not_served_by_a_machine_that_is_off() {
+    let job = v1_job(7);
+    for (power, served) in
+        [(Some(Power::Off), false), (Some(Power::On), true), (Some(Power::Suspended), true), (None, true)]
+    {
+        let machine = Machine { power, ..worker("there", &job) };
+        let world = world([machine]).with(|world| world.demands = vec![wants(job.clone(), runs("debian"))]);
+        let expected = served.then(|| Why::Served { machine: "there".to_owned() });
+        assert_eq!(world.why(), expected, "{power:?}");
+    }
 }
 
 #[test]
@@ -160,26 +178,20 @@ fn a_vcenter_that_refused_for_want_of_room_is_left_alone_for_a_while() {
 
 #[test]
 fn no_more_workers_start_than_a_slow_cds_bears() {
-    let slow = |allowed: u32, starting: u32| {
-        let world = waiting([]).with(|world| {
-            world.allowed_by_cds = Some(allowed);
-            for number in 0..starting {
-                let work =
-                    Work::Spawn { job: v2_job(100 + number), line: Line::V2, model: "debian".to_owned() };
-                world.fly(flight(&format!("w{number}"), work));
-            }
-        });
-        world.why()
+    let slow = |allowed: u32, on_their_way: u32| {
+        waiting([])
+            .with(|world| (world.allowed_by_cds, world.on_their_way) = (Some(allowed), on_their_way))
+            .why()
     };
-    for (allowed, starting, expected) in [
+    for (allowed, on_their_way, expected) in [
         (4, 3, None),
         (4, 4, Some("CDS answers slowly: 4 workers at once")),
         (4, 9, Some("CDS answers slowly: 4 workers at once")),
         (1, 0, None),
         (1, 1, Some("CDS answers slowly: 1 worker at once")),
     ] {
-        let why = slow(allowed, starting).map(|why| why.to_string());
-        assert_eq!(why.as_deref(), expected, "{starting} of {allowed}");
+        let why = slow(allowed, on_their_way).map(|why| why.to_string());
+        assert_eq!(why.as_deref(), expected, "{on_their_way} of {allowed}");
     }
     let many = world([]).with(|world| {
         world.demands = (1..=6).map(demand).collect();
@@ -187,6 +199,23 @@ fn no_more_workers_start_than_a_slow_cds_bears() {
     });
     let plan = many.plan();
     assert_eq!((plan.spawns.len(), plan.waiting.len()), (4, 2), "those of one pass count, too");
+    let models = world([]).with(|world| {
+        world.models = Some(["a", "b", "c"].map(needed).into());
+        (world.demands, world.allowed_by_cds) = (vec![demand(1)], Some(2));
+    });
+    let plan = models.plan();
+    assert_eq!((plan.spawns.len(), plan.registrations.len()), (1, 1), "workers of models count as well");
+}
+
+// With one worker allowed at once, a machine that never registered kept every job waiting for ten minutes.
+#[test]
+fn machines_whose_workers_do_not_register_for_long_do_not_hold_up_the_others() {
+    let world = waiting([worker("w", &v2_job(9))]).with(|world| {
+        world.allowed_by_cds = Some(1);
+        world.fly(flight("boots", start_of(&v2_job(8))));
+    });
+    assert_eq!(world.plan().ledger.starting, 3);
+    assert_eq!(world.why(), None);
 }
 
 #[test]

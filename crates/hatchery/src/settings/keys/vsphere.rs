@@ -70,9 +70,12 @@ pub(super) const KEYS: &[Key] = &[
     key("maxOperations", "32", "heavy operations, such as clones, that vCenter is asked for at once", |s| {
         open(s.vcenter.ceilings.total)
     }),
-    key("maxOperationsPerHost", "6", "how many of them on one host, where it is known beforehand", |s| {
-        open(s.vcenter.ceilings.per_host)
-    }),
+    key(
+        "maxOperationsPerHost",
+        "6",
+        "how many of them on one host: starts, stops and deletions; where a clone will be is not known",
+        |s| open(s.vcenter.ceilings.per_host),
+    ),
     key(
         "maxOperationsPerDatastore",
         "6",
