@@ -3,7 +3,7 @@
 //! Notes, names and addresses are parsed when a row changes, and not again: among ten thousand VMs a pass reads the few
 //! that changed since the last one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
@@ -26,6 +26,8 @@ pub struct Observer {
     book: Book,
     journal: Journal,
     overlay: Overlay,
+    /// Machines that were once one of several with the same mark.
+    disputed: BTreeSet<MachineId>,
 }
 
 impl Observer {
@@ -38,7 +40,8 @@ impl Observer {
     /// beyond the bounds.
     pub fn beside(inventory: Inventory, bounds: Bounds, journal: Journal) -> Self {
         let book = Book { bounds, ..Book::default() };
-        Self { inventory, last: None, book, journal, overlay: Overlay::default() }
+        let (overlay, disputed) = Default::default();
+        Self { inventory, last: None, book, journal, overlay, disputed }
     }
 
     /// All machines as the inventory shows them, and as our acts have left them where it does not show that
@@ -52,7 +55,7 @@ impl Observer {
             }
         }
         let (machines, overlaid) = self.overlay.over(&self.book.machines);
-        let machines = machines.with_disputed();
+        let machines = machines.with_disputed(&mut self.disputed);
         let view = View { machines, complete: snapshot.is_complete(), age: snapshot.age(), overlaid };
         self.last = Some(snapshot);
         view

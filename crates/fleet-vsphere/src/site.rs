@@ -92,7 +92,10 @@ impl Site {
         };
         let Found { datacenter, folder, pool, datastore, .. } = found;
         let bounds = Bounds {
-            folder: names.folder.as_ref().filter(|name| !name.is_empty()).map(|_| folder.clone()),
+            // What is in a vApp is in no folder.
+            folder: (names.folder.as_ref())
+                .filter(|name| !name.is_empty() && pool.kind() != "VirtualApp")
+                .map(|_| folder.clone()),
             pool: names.resource_pool.as_ref().filter(|name| !name.is_empty()).map(|_| pool.clone()),
         };
         Ok(Self { datacenter, folder, pool, datastore, network, bounds })

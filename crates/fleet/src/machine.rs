@@ -160,18 +160,24 @@ impl Machine {
         }
     }
 
-    /// The mark of this owner, unless it is certain that it was written for another machine: what it takes is taken.
-    pub fn possible_mark_of(&self, owner: &str) -> Option<&Mark> {
-        let mark = match &self.notes {
-            Notes::Mark(mark) | Notes::Disputed(mark) => Some(&**mark),
+    /// Its mark, unless it is certain that it was written for another machine: what it takes is taken.
+    pub fn possible_mark(&self) -> Option<&Mark> {
+        match &self.notes {
+            Notes::Mark(mark) | Notes::Disputed(mark) => Some(mark),
             Notes::Unknown | Notes::NoMark | Notes::Copied(_) => None,
-        };
-        mark.filter(|mark| !owner.is_empty() && mark.hatchery_name == owner)
+        }
+    }
+
+    /// The same, if this owner wrote it.
+    pub fn possible_mark_of(&self, owner: &str) -> Option<&Mark> {
+        self.possible_mark().filter(|mark| !owner.is_empty() && mark.hatchery_name == owner)
     }
 
     /// Whether it stays as it is until somebody has looked at it: it was moved, or is one of several with the same mark.
     pub fn is_set_apart(&self) -> bool {
-        self.is_outside || matches!(&self.notes, Notes::Disputed(mark) if mark.instance.is_empty())
+        let is_disputed = matches!(&self.notes, Notes::Disputed(mark) if mark.instance.is_empty());
+        // Of one that cannot be reached it is old news where it is.
+        !self.is_unknown() && self.reachable && (self.is_outside || is_disputed)
     }
 
     /// Its mark, if this owner wrote it.

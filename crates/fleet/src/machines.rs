@@ -1,6 +1,7 @@
 //! All machines of one moment. A copy shares all that has not changed since with the original: among a hundred thousand
 //! machines a pass pays for those that changed, and most rules look only at those that anybody has marked.
 
+use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -77,14 +78,18 @@ impl Machines {
     }
 
     /// The same machines; of several with the mark of one worker those are disputed whose mark does not tell which of them
-    /// it was written for.
+    /// it was written for. They stay so when the others are gone: the one that is left may be the copy.
     #[must_use]
-    pub fn with_disputed(mut self) -> Self {
+    pub fn with_disputed(mut self, once: &mut BTreeSet<MachineId>) -> Self {
         let shared = self.shared.iter().filter_map(|worker| self.by_worker.get(worker)).flatten();
-        let disputed: Vec<_> = shared.filter_map(|id| disputed(self.all.get(id)?)).collect();
-        for machine in disputed {
-            self.insert(Arc::new(machine));
-        }
+        once.extend(shared.cloned());
+        once.retain(|id| match self.all.get(id).and_then(|machine| disputed(machine)) {
+            Some(machine) => {
+                self.insert(Arc::new(machine));
+                true
+            }
+            None => false,
+        });
         self
     }
 
@@ -179,7 +184,7 @@ impl FromIterator<Arc<Machine>> for Machines {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::{BTreeMap, BTreeSet};
+    use std::collections::BTreeMap;
 
     use proptest::collection::vec;
     use proptest::prelude::*;
@@ -208,8 +213,9 @@ mod tests {
                 ..crate::samples::vm(id)
             })
         };
-        let disputed = |machines: &Machines| {
-            let all = machines.clone().with_disputed();
+        let mut once = BTreeSet::new();
+        let mut disputed = |machines: &Machines| {
+            let all = machines.clone().with_disputed(&mut once);
             let notes = |machine: &&Arc<Machine>| matches!(machine.notes, Notes::Disputed(_));
             all.iter().filter(notes).map(|machine| machine.id.to_string()).collect::<Vec<_>>()
         };
@@ -223,6 +229,10 @@ mod tests {
         machines.insert(vm("vm-5", "a", "50"));
         assert_eq!(disputed(&machines), ["vm-1"], "the other one tells that it is itself");
         machines.remove(&MachineId::new("vm-5"));
+        assert_eq!(disputed(&machines), ["vm-1"], "it may be the copy, though its original has gone");
+        machines.insert(vm("vm-1", "a", "49"));
+        assert!(disputed(&machines).is_empty(), "somebody has said that it is the one");
+        machines.insert(vm("vm-1", "a", ""));
         assert!(disputed(&machines).is_empty());
     }
 

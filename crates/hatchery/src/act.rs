@@ -105,6 +105,8 @@ pub struct Failure {
     pub error: String,
     /// The machine that has to go.
     pub doomed: Option<(MachineId, Doom)>,
+    /// The name of the worker that it was to be, if that is another one than was planned first.
+    pub worker: Option<String>,
     /// A clone that may still appear.
     pub unfinished: Option<Unfinished>,
     /// Whether another clone of the template would fail as well.

@@ -25,7 +25,7 @@ impl Theirs {
             Role::Vm => return Err(Refusal::NoTemplate),
             Role::Template => {}
         }
-        let mark = fresh.mark_of(&self.owner)?;
+        let mark = fresh.own(&self.owner)?;
         if !mark.model || mark.worker_model_path != self.model {
             return Err(Refusal::Edited);
         }

@@ -53,10 +53,12 @@ impl Hands {
             Err(ActError::Gone { .. }) => return Ok(()),
             Err(error) => return Err(error),
         };
-        if fresh.is_off().is_err() {
-            let refused = |why| ActError::Refused { action, machine: machine.clone(), why };
-            fresh.is(owner, name).map_err(refused)?;
+        if fresh.is_off().is_ok() {
+            self.told(machine, Fact::Power(Power::Off));
+            return Ok(());
         }
+        let refused = |why| ActError::Refused { action, machine: machine.clone(), why };
+        fresh.is(owner, name).map_err(refused)?;
         hands.turn_off(action, machine).await
     }
 

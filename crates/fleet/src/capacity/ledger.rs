@@ -175,8 +175,8 @@ impl<'a> Workers<'a> {
             return;
         }
         let name = self.listing.name_of(machine, mark);
-        // One that is kept for somebody to look at will never register.
-        let hopeless = doomed || mark.hold_until.is_some();
+        // One that is kept for somebody to look at, or waits for that, will never register.
+        let hopeless = doomed || mark.hold_until.is_some() || machine.is_set_apart();
         let registers = standing == Standing::Registering;
         self.enlist(name, Some(&machine.id), registers, hopeless);
     }

@@ -39,6 +39,8 @@ pub(super) struct Census<'a> {
     removed: BTreeSet<&'a MachineId>,
     /// How many of each wish the inventory has not confirmed yet.
     unsettled: Vec<u32>,
+    /// How many of each wish wait for somebody to look at them.
+    apart: Vec<u32>,
     /// Those whose hold has ended.
     unheld: Vec<&'a MachineId>,
 }
@@ -72,6 +74,7 @@ impl<'a> Census<'a> {
             members: Vec::new(),
             removed: BTreeSet::new(),
             unsettled: vec![0; desired.wishes.len()],
+            apart: vec![0; desired.wishes.len()],
             unheld: Vec::new(),
         };
         let mut names = BTreeSet::new();
@@ -102,9 +105,13 @@ impl<'a> Census<'a> {
         observed: &Observed<'_>,
         desired: &Desired<'_>,
     ) {
-        // What waits for somebody to look at it is of no use, and is replaced.
-        if observed.view.is_gone(&machine.id) || machine.is_set_apart() {
+        if observed.view.is_gone(&machine.id) {
             return;
+        }
+        if machine.is_set_apart() {
+            let mark = machine.any_mark().filter(|mark| mark.hatchery_name == observed.owner);
+            let kind = mark.and_then(|mark| kind_of(machine, mark));
+            return self.set_apart(kind.and_then(|kind| wishes.get(&kind).copied()));
         }
         if standing == Standing::Unknown {
             if let Some(line) = names::line_of(&machine.name) {
@@ -145,6 +152,14 @@ impl<'a> Census<'a> {
         self.members.push(Member { machine, wish, ready, settled, created, outdated });
     }
 
+    /// What waits for somebody to look at it is of no use, and is replaced. As many as are wished for, and no more: whoever
+    /// moves each of them away would be made new ones for ever.
+    fn set_apart(&mut self, wish: Option<usize>) {
+        if let Some(apart) = wish.and_then(|wish| self.apart.get_mut(wish)) {
+            *apart += 1;
+        }
+    }
+
     fn count(&mut self, wish: Option<usize>, change: impl FnOnce(&mut Count)) {
         if let Some(count) = wish.and_then(|wish| self.counts.get_mut(wish)) {
             change(count);
@@ -153,8 +168,11 @@ impl<'a> Census<'a> {
 
     /// How many each wish lacks. What goes in this pass is replaced in the next one.
     pub(super) fn missing(&self) -> Vec<u32> {
-        let pairs = self.numbers.iter().zip(&self.counts);
-        pairs.map(|(number, count)| number.saturating_sub(count.alive())).collect()
+        let wishes = self.numbers.iter().zip(&self.counts).zip(&self.apart);
+        let missing = wishes.map(|((number, count), apart)| {
+            number.saturating_sub(count.alive()).saturating_sub(apart.saturating_sub(*number))
+        });
+        missing.collect()
     }
 
     /// Those to finish: nobody is at them, and they are not ready.

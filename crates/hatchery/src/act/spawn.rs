@@ -122,10 +122,11 @@ impl Crew {
     }
 
     async fn stop_failed(&self, spawn: &Spawn, failure: &Failure) {
+        let name = failure.worker.as_ref().unwrap_or(&spawn.name);
         if let Some((machine, _)) = &failure.doomed
-            && let Err(error) = self.hands.stop(machine, &self.wanted().name, &spawn.name).await
+            && let Err(error) = self.hands.stop(machine, &self.wanted().name, name).await
         {
-            warn!(vm = %spawn.name, error = %chain(&error), "machine of a failed start could not be stopped");
+            warn!(vm = %name, error = %chain(&error), "machine of a failed start could not be stopped");
         }
     }
 
@@ -146,7 +147,8 @@ impl Crew {
         self.stop_failed(spawn, &failure).await;
         let machine = failure.doomed.as_ref().map(|(machine, _)| machine);
         let after = begun.elapsed();
-        self.give_back(held, &spawn.name, machine, &spawn.runs, after, &failure.error).await;
+        let name = failure.worker.as_ref().unwrap_or(&spawn.name);
+        self.give_back(held, name, machine, &spawn.runs, after, &failure.error).await;
         Ending::Failed(failure)
     }
 
@@ -160,11 +162,12 @@ impl Crew {
     ) -> Result<Way, Box<Failure>> {
         let (spawn, machine, address) = Box::pin(self.find_place(flight, spawn, until, launched)).await?;
         let launching = Box::pin(self.start_in(&spawn, &machine, address, user, launched));
-        tokio::select! {
+        let started = tokio::select! {
             biased;
             () = self.given_up(until, launched) => Err(out_of_time(Some(machine.clone()))),
             started = launching => started,
-        }
+        };
+        started.map_err(|failure| as_worker(failure, &spawn))
     }
 
     /// The machine for a worker, and its address. A clone sees to the end of its time by itself: what would just be dropped
@@ -182,7 +185,8 @@ impl Crew {
                 Path::Clone { address, .. } => {
                     let address = address.as_ref().map(|assigned| assigned.ip);
                     let cloning = Box::pin(self.clone_worker(&spawn, self.given_up(until, launched)));
-                    let machine = self.timed(Stage::Clone, cloning).await?;
+                    let cloned = self.timed(Stage::Clone, cloning).await;
+                    let machine = cloned.map_err(|failure| as_worker(failure, &spawn))?;
                     self.is_about(flight, &machine).await;
                     return Ok((spawn, machine, address));
                 }
@@ -329,6 +333,7 @@ impl Crew {
                 // That there is no room is not the job's fault.
                 tried: !failed.is_want_of_room(),
                 is_parent: false,
+                worker: None,
             })
         })
     }
@@ -380,6 +385,11 @@ fn pace(took: Duration, slow: &SlowSpawn) -> Pace {
     } else {
         Pace::Usual
     }
+}
+
+/// Another place has another name: what is left there goes by that one.
+fn as_worker(failure: Box<Failure>, spawn: &Spawn) -> Box<Failure> {
+    Box::new(Failure { worker: Some(spawn.name.clone()), ..*failure })
 }
 
 #[cfg(test)]

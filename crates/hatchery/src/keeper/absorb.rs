@@ -333,7 +333,8 @@ impl State {
     }
 
     fn absorb_failure(&mut self, flight: &Flight, failure: Failure, now: Timestamp) {
-        let Failure { error, doomed, unfinished, blames_template, crowded, tried, is_parent } = failure;
+        let Failure { error, doomed, unfinished, blames_template, crowded, tried, is_parent, worker: _ } =
+            failure;
         let server_now = self.server_now();
         // Those that fail together fail for one reason.
         if crowded && self.full_until.is_none_or(|until| until <= server_now) {

@@ -14,8 +14,8 @@ impl Keeper {
     pub(super) fn tell_of_apart(&mut self) {
         let found = apart(&self.state.view, &self.crew.wanted().name);
         for one in found.iter().filter(|one| !self.state.told_apart.contains(&one.machine)) {
-            let (why, remedy) = (one.why, one.why.remedy());
-            warn!(vm = %one.name, moref = %one.machine, %why, remedy, "machine is left alone");
+            let (why, remedy) = (one.why, one.remedy());
+            warn!(vm = %one.name, moref = %one.machine, %why, %remedy, "machine is left alone");
         }
         let told: BTreeSet<MachineId> = found.into_iter().map(|one| one.machine).collect();
         self.state.told_apart = told;

@@ -132,6 +132,10 @@ impl Keeper {
     fn delete(&mut self, id: &MachineId, label: &'static str, reason: String, is_by_power: bool) {
         let Some(machine) = self.state.view.machines.get(id).map(Arc::clone) else { return };
         let Some(mark) = machine.mark() else { return };
+        // What goes for its power goes only if that is known.
+        if is_by_power && machine.power.is_none() {
+            return;
+        }
         let deletion = Deletion {
             machine: id.clone(),
             name: machine.name.clone(),

@@ -367,7 +367,7 @@ impl State {
         let text = job.to_string();
         let serves = |other: &Machine| {
             let is_for = |mark: &Mark| mark.job_id == text && !serves_nobody(other, mark);
-            other.mark().is_some_and(is_for) && !self.off_duty.contains(&other.id)
+            other.possible_mark().is_some_and(is_for) && !self.off_duty.contains(&other.id)
         };
         self.view.notable().any(|other| Some(&other.id) != beside && serves(other))
             || self.flights.jobs().contains(job)

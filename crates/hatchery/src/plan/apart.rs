@@ -30,14 +30,16 @@ pub enum WhyApart {
     Outside,
 }
 
-impl WhyApart {
+impl Apart {
     /// What can be done about it.
-    pub fn remedy(self) -> &'static str {
-        match self {
-            Self::Copy | Self::Disputed => {
-                "`rookery hatchery adopt-vm` makes it this hatchery's, `rookery hatchery unmark` nobody's"
-            }
-            Self::Outside => "move it back, or name its place in the settings",
+    pub fn remedy(&self) -> String {
+        let id = &self.machine;
+        match self.why {
+            WhyApart::Copy | WhyApart::Disputed => format!(
+                "`rookery hatchery unmark {id}` makes it nobody's, `rookery hatchery adopt-vm {id}` this hatchery's if its \
+                 original is gone"
+            ),
+            WhyApart::Outside => "move it back, or name its place in the settings".to_owned(),
         }
     }
 }
@@ -46,7 +48,7 @@ impl fmt::Display for WhyApart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Copy => "its notes were written for another VM: it is a copy",
-            Self::Disputed => "other VMs carry the same notes: which of them is the copy cannot be told",
+            Self::Disputed => "whether its notes were written for it or for another VM cannot be told",
             Self::Outside => "it is in another folder or resource pool than the settings name",
         })
     }
@@ -55,19 +57,20 @@ impl fmt::Display for WhyApart {
 /// The machines with this owner's mark that are left alone, by reference.
 pub fn apart(view: &View, owner: &str) -> Vec<Apart> {
     let found = view.notable().filter_map(|machine| {
-        let (why, _) = why(machine, owner)?;
+        let why = why_apart(machine, owner)?;
         Some(Apart { machine: machine.id.clone(), name: machine.name.clone(), why })
     });
     found.collect()
 }
 
-fn why<'m>(machine: &'m Machine, owner: &str) -> Option<(WhyApart, &'m Mark)> {
-    let mark = machine.any_mark().filter(|mark| !owner.is_empty() && mark.hatchery_name == owner)?;
+/// Why a machine with this owner's mark is left alone.
+pub(super) fn why_apart(machine: &Machine, owner: &str) -> Option<WhyApart> {
+    machine.any_mark().filter(|mark| !owner.is_empty() && mark.hatchery_name == owner)?;
     match &machine.notes {
-        Notes::Copied(_) => Some((WhyApart::Copy, mark)),
-        Notes::Disputed(_) if mark.instance.is_empty() => Some((WhyApart::Disputed, mark)),
-        _ if machine.is_outside => Some((WhyApart::Outside, mark)),
-        Notes::Unknown | Notes::NoMark | Notes::Mark(_) | Notes::Disputed(_) => None,
+        Notes::Copied(_) => Some(WhyApart::Copy),
+        Notes::Disputed(_) => Some(WhyApart::Disputed),
+        Notes::Mark(_) => machine.is_outside.then_some(WhyApart::Outside),
+        Notes::Unknown | Notes::NoMark => None,
     }
 }
 
@@ -89,16 +92,16 @@ pub fn copy_named(view: &View, owner: &str, which: &str) -> Result<Apart, String
 /// job.
 pub fn adoptable_copy(view: &View, owner: &str, which: &str) -> Result<Apart, String> {
     let copy = copy_named(view, owner, which)?;
-    let Some((WhyApart::Copy, mark)) = view.machines.get(&copy.machine).and_then(|one| why(one, owner))
-    else {
-        return Ok(copy);
-    };
+    let Some(mark) = view.machines.get(&copy.machine).and_then(|one| one.any_mark()) else { return Ok(copy) };
     let is_original = |other: &&Machine| {
-        let same_worker =
+        let is_same =
             |theirs: &Mark| !theirs.worker_name.is_empty() && theirs.worker_name == mark.worker_name;
-        let is_named =
-            !mark.instance.is_empty() && other.incarnation.as_deref() == Some(mark.instance.as_str());
-        other.id != copy.machine && (is_named || other.mark_of(owner).is_some_and(same_worker))
+        // Of two that nobody can tell apart a person can.
+        let is_told = |theirs: &Mark| copy.why == WhyApart::Copy || !theirs.instance.is_empty();
+        let is_named = !mark.instance.is_empty()
+            && other.incarnation.as_ref().is_some_and(|theirs| theirs.eq_ignore_ascii_case(&mark.instance));
+        let is_like_it = other.mark_of(owner).is_some_and(|theirs| is_same(theirs) && is_told(theirs));
+        other.id != copy.machine && (is_named || is_like_it)
     };
     match view.notable().find(is_original) {
         None => Ok(copy),
@@ -152,11 +155,16 @@ mod tests {
             Machine { is_outside: true, ..vm("vm-4", Notes::Mark(mark(OWNER, "c", ""))) },
             vm("vm-5", Notes::Copied(mark("h2", "a", "uuid-of-vm-9"))),
             Machine { is_outside: true, ..vm("vm-6", Notes::NoMark) },
-            vm("vm-7", Notes::Disputed(mark(OWNER, "d", "not told yet"))),
+            vm("vm-7", Notes::Disputed(mark(OWNER, "d", "never told"))),
         ]);
         let found: Vec<_> =
             apart(&view, OWNER).into_iter().map(|one| (one.machine.to_string(), one.why)).collect();
-        let expected = [("vm-2", WhyApart::Copy), ("vm-3", WhyApart::Disputed), ("vm-4", WhyApart::Outside)];
+        let expected = [
+            ("vm-2", WhyApart::Copy),
+            ("vm-3", WhyApart::Disputed),
+            ("vm-4", WhyApart::Outside),
+            ("vm-7", WhyApart::Disputed),
+        ];
         assert_eq!(found, expected.map(|(id, why)| (id.to_owned(), why)));
         assert!(apart(&view, "").is_empty());
         assert!(copy_named(&view, OWNER, "vm-2").is_ok() && copy_named(&view, OWNER, "name-of-vm-3").is_ok());
@@ -186,5 +194,11 @@ mod tests {
             vm("vm-5", Notes::Disputed(mark(OWNER, "b", ""))),
         ]);
         assert!(adoptable_copy(&pair, OWNER, "vm-5").is_ok());
+        let signed = vm("vm-4", Notes::Mark(mark(OWNER, "b", "uuid-of-vm-4")));
+        let decided = view(vec![signed, vm("vm-5", Notes::Disputed(mark(OWNER, "b", "")))]);
+        assert!(
+            adoptable_copy(&decided, OWNER, "vm-5").is_err(),
+            "somebody has said that it is the other one"
+        );
     }
 }

@@ -176,7 +176,7 @@ impl<'p> Pass<'p> {
     /// Whether a template carries our mark; another hatchery's is used, and never replaced.
     fn is_ours(&self, template: &MachineId) -> bool {
         let template = self.seen.view.machines.get(template);
-        template.is_some_and(|template| template.mark_of(self.want.owner).is_some())
+        template.is_some_and(|template| template.mark_of(self.want.owner).is_some() && !template.is_outside)
     }
 
     /// Whether somebody registers this model, which is told by marks, not by names.
@@ -203,7 +203,7 @@ impl<'p> Pass<'p> {
         let name = temporary_name(&model.name);
         let theirs = |machine: &&Machine| !machine.is_unknown() && machine.mark_of(self.want.owner).is_none();
         let found = self.seen.view.named(&name).find(theirs)?;
-        let owner = found.mark().map(|mark| mark.hatchery_name.clone()).filter(|owner| !owner.is_empty());
+        let owner = found.any_mark().map(|mark| mark.hatchery_name.clone()).filter(|owner| !owner.is_empty());
         Some(Why::InTheWay { name, owner })
     }
 

@@ -11,7 +11,7 @@ use rookery_fleet::claim::{self, Fit, Misses, Wanted};
 use rookery_fleet::flavor::{Choice, Flavor, Footprint, footprint};
 use rookery_fleet::hold::serves_nobody;
 use rookery_fleet::origin::Origin;
-use rookery_fleet::{Hardware, Machine, MachineId, Mark, Power, names};
+use rookery_fleet::{Hardware, Machine, MachineId, Mark, Power, Role, names};
 
 use super::{Pass, Waiting, Why};
 use crate::demand::Refusal;
@@ -115,7 +115,8 @@ impl<'p> Pass<'p> {
             let of_v1 = matches!(mark.job_id.parse(), Ok(JobId::V1(_)));
             machine.power == Some(Power::Off) && (given_up || of_v1)
         };
-        let owned = self.seen.view.owned(self.want.owner);
+        let vms = self.seen.view.notable().filter(|machine| machine.role == Role::Vm);
+        let owned = vms.filter_map(|machine| Some((machine, machine.possible_mark_of(self.want.owner)?)));
         let owned = owned.filter(|(machine, mark)| {
             !mark.job_id.is_empty() && !over(machine, mark) && !serves_nobody(machine, mark)
         });

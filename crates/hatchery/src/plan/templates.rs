@@ -5,6 +5,7 @@ use rookery_fleet::names::Line;
 use rookery_fleet::standing::{Standing, standing};
 use rookery_fleet::{Machine, MachineId, Role, View};
 
+use super::apart::{WhyApart, why_apart};
 use super::{Pass, Why};
 use crate::model::{Runs, last_modified};
 
@@ -45,6 +46,11 @@ pub enum Taken {
         /// The template.
         template: MachineId,
     },
+    /// A template of ours, older than the model, that is left alone.
+    LeftAlone {
+        /// Why.
+        why: WhyApart,
+    },
 }
 
 impl Taken {
@@ -58,6 +64,7 @@ impl Taken {
             Self::ByHatchery { hatchery, .. } => {
                 Why::TemplateOfAnotherHatchery { template, model: model.path(), hatchery }
             }
+            Self::LeftAlone { why } => Why::TemplateLeftAlone { template, model: model.path(), why },
         }
     }
 }
@@ -74,7 +81,8 @@ pub fn v1_template(view: &View, owner: &str, model: &V1Model) -> V1Template {
     if machine.is_unknown() {
         return V1Template::Unknown;
     }
-    let Some(mark) = machine.mark().filter(|mark| machine.role == Role::Template && mark.model) else {
+    // A copy can be cloned as well as its original.
+    let Some(mark) = machine.any_mark().filter(|mark| machine.role == Role::Template && mark.model) else {
         return V1Template::Taken(Taken::ByMachine);
     };
     if mark.worker_model_path != model.path() {
@@ -83,7 +91,9 @@ pub fn v1_template(view: &View, owner: &str, model: &V1Model) -> V1Template {
     if mark.worker_model_last_modified == last_modified(model) {
         return V1Template::Current(machine.id.clone());
     }
-    if mark.hatchery_name == owner {
+    if let Some(why) = why_apart(machine, owner) {
+        V1Template::Taken(Taken::LeftAlone { why })
+    } else if mark.hatchery_name == owner {
         V1Template::Outdated(machine.id.clone())
     } else {
         let hatchery = mark.hatchery_name.clone();

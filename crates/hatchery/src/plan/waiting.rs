@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use rookery_cds::JobId;
 use rookery_fleet::capacity::Shortage;
 
+use super::apart::WhyApart;
 use crate::demand::Refusal;
 
 /// A job that is not served now.
@@ -81,6 +82,15 @@ pub enum Why {
         /// The hatchery that made it.
         hatchery: String,
     },
+    /// The template is older than its model, and is left alone until somebody has looked at it.
+    TemplateLeftAlone {
+        /// Its name.
+        template: String,
+        /// The model.
+        model: String,
+        /// Why.
+        why: WhyApart,
+    },
     /// Something that is not ours has the name that the template has while it is made.
     InTheWay {
         /// The name.
@@ -136,6 +146,7 @@ impl Why {
             | Self::TemplateOfAnotherModel { .. }
             | Self::NameOfTemplateTaken { .. }
             | Self::TemplateOfAnotherHatchery { .. }
+            | Self::TemplateLeftAlone { .. }
             | Self::InTheWay { .. } => "template",
             Self::BackOff { .. } => "back-off",
             Self::Busy { .. } => "vcenter_busy",
@@ -156,6 +167,7 @@ impl Why {
             | Self::TemplateOfAnotherModel { .. }
             | Self::NameOfTemplateTaken { .. }
             | Self::TemplateOfAnotherHatchery { .. }
+            | Self::TemplateLeftAlone { .. }
             | Self::InTheWay { owner: None, .. }
             | Self::Unusable { .. } => true,
             Self::Full { .. }
@@ -206,6 +218,11 @@ impl fmt::Display for Why {
                 f,
                 "the machine {name:?} has the name of the template of the model {model:?} but is no template of a \
                  model: rename the machine or the model"
+            ),
+            Self::TemplateLeftAlone { template, model, why } => write!(
+                f,
+                "the template {template:?} is older than the model {model:?} and is left alone: {why}; `rookery hatchery \
+                 status` tells what to do"
             ),
             Self::TemplateOfAnotherHatchery { template, model, hatchery } => write!(
                 f,

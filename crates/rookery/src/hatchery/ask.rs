@@ -145,7 +145,7 @@ fn lines(status: &Status) -> String {
     }
     if !status.apart.is_empty() {
         let rows = status.apart.iter().map(|one| {
-            let why = format!("{}; {}", one.why, one.why.remedy());
+            let why = format!("{}; {}", one.why, one.remedy());
             [one.name.as_str(), one.machine.as_str(), &why].map(printable)
         });
         parts.push(table(["LEFT ALONE", "VM", "WHY"], rows));

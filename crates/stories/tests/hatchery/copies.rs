@@ -150,6 +150,7 @@ async fn what_is_older_than_itself_or_there_twice_is_left_alone() {
     stage
         .until("the worker that is over goes", async || named(&stage, "swift-noether").await.is_none())
         .await;
+    sleep(Duration::from_hours(2)).await;
     for name in ["restored", "swift-noether-2"] {
         assert!(named(&stage, name).await.is_some(), "{name}");
     }

@@ -168,7 +168,7 @@ impl Machines {
                 Err(CloneError::LeftBehind { vm, source: error })
             }
             (Some(vm), OperationError::Call(_) | OperationError::Task(_)) => {
-                self.see_through(vm, order, deadline).await
+                self.see_through(vm, order, error, deadline).await
             }
         }
     }
@@ -178,12 +178,14 @@ impl Machines {
         &self,
         vm: MoRef,
         order: &CloneOrder,
+        lost: OperationError,
         deadline: Duration,
     ) -> Result<MoRef, CloneError> {
         let until = Instant::now() + deadline;
         loop {
             match self.finish(&vm, order).await {
-                Ok(()) => return Ok(vm),
+                Ok(true) => return Ok(vm),
+                Ok(false) => return Err(CloneError::NameTaken { name: order.name.clone(), source: lost }),
                 Err(error) if is_in_the_making(&error) && Instant::now() < until => {
                     sleep(STILL_MADE).await;
                 }
@@ -192,12 +194,31 @@ impl Machines {
         }
     }
 
-    async fn finish(&self, vm: &MoRef, order: &CloneOrder) -> Result<(), OperationError> {
+    /// Starts what was found, if it is to run; `false`: it is not what was ordered, and stays as it is.
+    async fn finish(&self, vm: &MoRef, order: &CloneOrder) -> Result<bool, OperationError> {
         configured(&self.client, vm, "config.template").await?;
+        if let Some(asked) = order.change.instance_uuid {
+            let (annotation, given) = self.identity(vm).await?;
+            if given.is_some_and(|given| given != asked) && annotation != order.change.annotation {
+                return Ok(false);
+            }
+        }
         if order.power_on {
             self.power(vm, PowerChange::On, Duration::from_secs(60)).await?;
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// The notes and the UUID of a VM.
+    async fn identity(&self, vm: &MoRef) -> Result<(Option<String>, Option<Uuid>), OperationError> {
+        let mut found =
+            properties_of(&self.client, vm, &["config.annotation", "config.instanceUuid"]).await?;
+        let mut text = |path: &str| {
+            let at = found.iter().position(|(name, _)| name == path)?;
+            String::from_node(found.swap_remove(at).1).ok()
+        };
+        let uuid = text("config.instanceUuid").and_then(|uuid| uuid.parse().ok());
+        Ok((text("config.annotation"), uuid))
     }
 
     /// Some servers do not take the notes, or the UUID, from a clone's order. Without its mark the VM would be nobody's,
@@ -209,18 +230,12 @@ impl Machines {
         deadline: Duration,
     ) -> Result<(), OperationError> {
         let Some(wanted) = &order.change.annotation else { return Ok(()) };
-        let mut found =
-            properties_of(&self.client, vm, &["config.annotation", "config.instanceUuid"]).await?;
-        let mut text = |path: &str| {
-            let at = found.iter().position(|(name, _)| name == path)?;
-            String::from_node(found.swap_remove(at).1).ok()
-        };
-        let given = text("config.instanceUuid").and_then(|uuid| uuid.parse::<Uuid>().ok());
+        let (annotation, given) = self.identity(vm).await?;
         let wanted = match (order.change.instance_uuid, given) {
             (Some(asked), Some(given)) => wanted.replace(&asked.to_string(), &given.to_string()),
             (_, None) | (None, _) => wanted.clone(),
         };
-        if text("config.annotation").as_ref() == Some(&wanted) {
+        if annotation.as_ref() == Some(&wanted) {
             return Ok(());
         }
         let change = Change { annotation: Some(wanted), ..Change::default() };
