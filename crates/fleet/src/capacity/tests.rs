@@ -285,3 +285,10 @@ fn what_runs_on_a_host_that_cannot_be_reached_keeps_its_slot_and_its_size() {
     assert_eq!((reached.workers, reached.starting, reached.registering, reached.cpus), (2, 1, 1, 4));
     assert_eq!(used(&view(machines.map(lost)), &[], &listing(&[])), reached);
 }
+
+#[test]
+fn a_worker_that_somebody_has_moved_keeps_its_slot_and_holds_up_no_start() {
+    let moved = |machine: Machine| Machine { is_outside: true, ..machine };
+    let used = used(&view([moved(worker("w", "08:00:00"))]), &[], &listing(&[]));
+    assert_eq!((used.workers, used.starting, used.cpus), (1, 0, 2));
+}

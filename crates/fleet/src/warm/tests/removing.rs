@@ -199,6 +199,19 @@ fn a_warm_machine_on_a_host_that_cannot_be_reached_is_neither_removed_nor_replac
 }
 
 #[test]
+fn a_warm_machine_that_was_moved_or_may_be_a_copy_is_replaced_as_often_as_machines_are_wished_for() {
+    let moved = |name: &str| Machine { is_outside: true, ..warm(name, "a", "") };
+    let once = world([moved("provision-v2-x")], vec![wish("a", 1)]);
+    assert!(once.removes().is_empty(), "it is left alone");
+    assert_eq!(once.makes(), "a");
+    let twice = world([moved("provision-v2-x"), moved("provision-v2-y")], vec![wish("a", 1)]);
+    assert_eq!(twice.makes(), "", "whoever moves them all would be made new ones for ever");
+    assert_eq!(world([moved("provision-v2-x"), moved("provision-v2-y")], vec![wish("a", 2)]).makes(), "a a");
+    let unreachable = Machine { reachable: false, ..moved("provision-v2-x") };
+    assert_eq!(world([unreachable], vec![wish("a", 1)]).makes(), "", "where it is was told long ago");
+}
+
+#[test]
 fn a_machine_goes_whose_flavor_was_given_a_larger_disk_unless_its_disk_is_not_known() {
     use crate::disks::{DiskSizes, KB_PER_GB};
     let roomy = Flavor { disk_gb: 40, ..crate::flavor::tests::flavor("roomy", 2, 4096) };

@@ -1,7 +1,8 @@
 //! Templates of other hatcheries: what somebody may take over, and what becomes of it.
 
 use super::*;
-use crate::plan::{Adoption, adoptable, retired_name};
+use crate::plan::templates::{Taken, V1Template, v1_template};
+use crate::plan::{Adoption, WhyApart, adoptable, retired_name};
 
 fn older(name: &str) -> V1Model {
     V1Model { user_last_modified: Some(at("01:00:00")), ..model(name) }
@@ -44,6 +45,26 @@ fn only_an_older_template_of_another_hatchery_can_be_adopted() {
     assert!(none(&theirs, Some(&models), "g/other"));
     assert!(none(&theirs, None, "g/buster"));
     assert!(none(&View { complete: false, ..theirs }, Some(&models), "g/buster"), "there may be another one");
+}
+
+#[test]
+fn a_template_that_is_left_alone_is_used_while_it_is_current_and_never_replaced() {
+    let copied = |template: Machine| {
+        let mark = Box::new(template.mark().expect("a mark").clone());
+        Machine { notes: Notes::Copied(mark), ..template }
+    };
+    let moved = |template: Machine| Machine { is_outside: true, ..template };
+    let found = |template: Machine| v1_template(&view([template]), OWNER, &model("buster"));
+    for template in [template_of(&model("buster"), OWNER), template_of(&model("buster"), "theirs")] {
+        let current = V1Template::Current(id("buster"));
+        assert_eq!(found(copied(template.clone())), current, "it can be cloned as well as its original");
+        assert_eq!(found(moved(template)), current);
+    }
+    let old = || template_of(&older("buster"), OWNER);
+    assert_eq!(found(old()), V1Template::Outdated(id("buster")));
+    for (template, why) in [(copied(old()), WhyApart::Copy), (moved(old()), WhyApart::Outside)] {
+        assert_eq!(found(template), V1Template::Taken(Taken::LeftAlone { why }));
+    }
 }
 
 #[test]

@@ -53,7 +53,23 @@ async fn a_copy_that_somebody_makes_of_our_vm_is_nobodys_and_the_vm_stays_ours()
     let view = observer.view(jiff::Timestamp::UNIX_EPOCH);
     assert!(view.machines.get(&vm).is_some_and(|machine| machine.mark_of(OWNER).is_some()));
     untouchable(&world, &copy, "copy", Refusal::Copy).await;
+    world.hands.stop(&copy, OWNER, "copy").await.expect("it is off");
+    assert_eq!(world.asked("PowerOffVM_Task"), 0, "nobody tells a copy to go off");
     world.hands.claim(&claim(&vm)).await.expect("the original is claimed");
+    world.ours.close().await;
+}
+
+#[tokio::test]
+async fn what_has_the_name_of_a_lost_clone_and_is_another_vm_is_left_alone() {
+    let world = World::start(VcsimOptions::plain(2).with("-autostart=false")).await;
+    let template = world.template().await;
+    let before = world.everything().await;
+    // It never arrives, and somebody has given the name away.
+    world.proxy.refuse("CloneVM_Task", hyper::StatusCode::SERVICE_UNAVAILABLE);
+    let lost = CloneWish { power_on: true, ..wish(template, "DC0_H0_VM1", pooled()) };
+    let failure = world.hands.clone_vm(&lost).await.expect_err("it was not made");
+    assert_eq!((&failure.left_behind, failure.unfinished.is_some()), (&None, false), "{failure:?}");
+    assert_eq!(before, world.everything().await, "it was started, or marked as ours");
     world.ours.close().await;
 }
 
