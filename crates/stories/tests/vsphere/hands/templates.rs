@@ -109,7 +109,7 @@ async fn a_clone_that_is_not_made_in_time_is_cancelled() {
     let world = World::start(VcsimOptions::plain(1).with("-task-delay=CloneVm:3000")).await;
     let template = world.template().await;
     let wish = wish(template, POOLED, pooled());
-    let until = Some(tokio::time::Instant::now() + std::time::Duration::from_millis(500));
+    let until = tokio::time::sleep(std::time::Duration::from_millis(500));
     let failed = world.hands.clone_vm_by(&wish, until).await.expect_err("there was no time");
     assert!(failed.is_transient() && world.asked("CancelTask") == 1, "{failed:?}");
     assert_eq!((&failed.left_behind, &failed.unfinished), (&None, &None), "its task has ended");
