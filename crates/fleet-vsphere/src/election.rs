@@ -53,6 +53,8 @@ pub struct Me<'a> {
     pub key: &'a str,
     /// When this process logged in for the first time, by vCenter's clock; not known before the first look.
     pub first_login: Option<Timestamp>,
+    /// The keys of all sessions that this process has had. One may be listed until its logout has come through.
+    pub held: &'a [String],
 }
 
 /// What a list of sessions says.
@@ -60,7 +62,8 @@ pub struct Me<'a> {
 pub enum Verdict {
     /// This process is the first.
     Leads {
-        /// Sessions to end before it acts: of leaders that are silent, and of its own instance before it was started.
+        /// Sessions to end before it acts: of leaders that are silent, of its own instance before it was started, and its
+        /// own that it has no use for any more.
         end: Vec<Hidden>,
         /// Whether there is, or was, anybody else.
         contested: bool,
@@ -80,8 +83,10 @@ pub fn elect(listed: &[Candidate], me: Me<'_>, now: Timestamp) -> Option<Verdict
     let own = listed.iter().find(|session| session.key.0 == me.key)?;
     let first_login = me.first_login.or(own.login);
     let others = listed.iter().filter(|session| session.key != own.key);
-    let (left_behind, others): (Vec<_>, Vec<_>) =
-        others.partition(|session| session.instance == me.instance && is_left_behind(session, first_login));
+    let (former, others): (Vec<_>, Vec<_>) = others.partition(|session| me.held.contains(&session.key.0));
+    let (left_behind, others): (Vec<_>, Vec<_>) = others
+        .into_iter()
+        .partition(|session| session.instance == me.instance && is_left_behind(session, first_login));
     let ahead = others.iter().copied().filter(|session| rank(session) < rank(own));
     let (live, silent): (Vec<_>, Vec<_>) = ahead.partition(|session| is_live(session, now));
     if let Some(leader) = live.into_iter().min_by_key(|session| rank(session)) {
@@ -89,7 +94,8 @@ pub fn elect(listed: &[Candidate], me: Me<'_>, now: Timestamp) -> Option<Verdict
     }
     let contested = !others.is_empty() || !left_behind.is_empty();
     let rivals = others.iter().any(|session| is_live(session, now));
-    let end = left_behind.into_iter().chain(silent).map(|session| session.key.clone()).collect();
+    let end =
+        former.into_iter().chain(left_behind).chain(silent).map(|session| session.key.clone()).collect();
     Some(Verdict::Leads { end, contested, rivals })
 }
 

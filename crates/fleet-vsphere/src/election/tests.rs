@@ -39,7 +39,7 @@ fn the_first_of_the_live_sessions_leads_then_the_one_with_the_smaller_key() {
     let check = |others: &[Candidate], expected: &str| {
         let mut listed = vec![session("a", "m", 500, NOW)];
         listed.extend_from_slice(others);
-        let me = Me { instance: "a", key: "m", first_login: Some(at(500)) };
+        let me = Me { instance: "a", key: "m", first_login: Some(at(500)), held: &[] };
         assert_eq!(told(elect(&listed, me, at(NOW))), expected, "{others:#?}");
         listed.reverse();
         assert_eq!(told(elect(&listed, me, at(NOW))), expected, "the order of the list is irrelevant");
@@ -66,7 +66,7 @@ fn sessions_of_the_own_instance_are_ended_unless_another_process_has_the_same_na
     // Of instance `a`, whose process logged in at 500 for the first time and has had session `m` since 700.
     let check = |other: Candidate, expected: &str| {
         let listed = [other, session("a", "m", 700, NOW)];
-        let me = Me { instance: "a", key: "m", first_login: Some(at(500)) };
+        let me = Me { instance: "a", key: "m", first_login: Some(at(500)), held: &[] };
         assert_eq!(told(elect(&listed, me, at(NOW))), expected, "{listed:#?}");
     };
     // A process that was killed a moment ago.
@@ -79,9 +79,24 @@ fn sessions_of_the_own_instance_are_ended_unless_another_process_has_the_same_na
     check(session("a", "k", 600, NOW - 181), "leads, ends k");
 }
 
+// A process that logs in with other credentials is listed twice until its logout has come through. Its own earlier session
+// was taken for another leader: it gave way to itself.
+#[test]
+fn nobody_follows_a_session_of_its_own() {
+    let held = ["k".to_owned(), "m".to_owned()];
+    let check = |others: &[Candidate], expected: &str| {
+        let listed = [others, &[session("a", "m", 700, NOW)]].concat();
+        let me = Me { instance: "a", key: "m", first_login: Some(at(500)), held: &held };
+        assert_eq!(told(elect(&listed, me, at(NOW))), expected, "{listed:#?}");
+    };
+    check(&[session("a", "k", 500, NOW)], "leads alone, ends k");
+    check(&[session("a", "k", 500, NOW), session("b", "l", 600, NOW)], "follows l");
+    check(&[session("a", "k", 500, NOW), session("b", "l", 800, NOW)], "leads over rivals, ends k");
+}
+
 #[test]
 fn a_list_without_the_own_session_elects_nobody() {
-    let me = Me { instance: "a", key: "m", first_login: None };
+    let me = Me { instance: "a", key: "m", first_login: None, held: &[] };
     assert_eq!(told(elect(&[session("b", "k", 1, 1)], me, at(NOW))), "hidden");
     assert_eq!(told(elect(&[], me, at(NOW))), "hidden");
 }
@@ -137,7 +152,7 @@ proptest! {
             .collect();
         let live = listed.iter().filter(|one| is_live(one, at(NOW)));
         let leads = |one: &&Candidate| {
-            let me = Me { instance: &one.instance, key: &one.key.0, first_login: one.login };
+            let me = Me { instance: &one.instance, key: &one.key.0, first_login: one.login, held: &[] };
             matches!(elect(&listed, me, at(NOW)), Some(Verdict::Leads { .. }))
         };
         let live: Vec<_> = live.collect();

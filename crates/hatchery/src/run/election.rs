@@ -238,7 +238,9 @@ impl Election {
         let listing = company::list(&self.client, &self.name).await?;
         let own = listing.hatcheries.iter().find(|session| session.key == listing.key);
         self.first_login = self.first_login.or(own.and_then(|session| session.login));
-        let me = Me { instance: &self.instance, key: &listing.key.0, first_login: self.first_login };
+        let held = self.client.held_session_keys();
+        let me =
+            Me { instance: &self.instance, key: &listing.key.0, first_login: self.first_login, held: &held };
         let verdict = elect(&listing.hatcheries, me, listing.now).ok_or(ListError::Hidden)?;
         if let Verdict::Leads { end, .. } = &verdict {
             for session in end {
