@@ -71,9 +71,9 @@ pub struct Elected {
     pub verdict: Verdict,
     /// Sessions that no process uses any more, to be ended by us whoever leads: our own from before the current one, and
     /// those of our instance from before this process was started.
-    pub left_behind: Vec<Hidden>,
-    /// Sessions of leaders that are silent. Unless they are over, we do not lead.
-    pub silent: Vec<Hidden>,
+    pub left_behind: Vec<Candidate>,
+    /// Sessions of leaders that are silent, to be ended by us before we lead.
+    pub silent: Vec<Candidate>,
 }
 
 /// Who leads.
@@ -122,10 +122,10 @@ pub fn elect(listed: &[Candidate], me: Me<'_>, now: Timestamp, quiet: &BTreeSet<
         let relation = relation(session, me, first_login);
         contested |= matches!(relation, Relation::Crashed | Relation::Other);
         match relation {
-            Relation::Former | Relation::Crashed => left_behind.push(session.key.clone()),
+            Relation::Former | Relation::Crashed => left_behind.push(session.clone()),
             // Whoever waits for the answer to its login would have to log in again.
             Relation::Unused if !quiet.contains(&session.key) => {}
-            Relation::Unused => left_behind.push(session.key.clone()),
+            Relation::Unused => left_behind.push(session.clone()),
             Relation::Other => others.push(session),
         }
     }
@@ -139,7 +139,7 @@ pub fn elect(listed: &[Candidate], me: Me<'_>, now: Timestamp, quiet: &BTreeSet<
         (None, None) => Verdict::Leads { contested },
     };
     let leads = matches!(verdict, Verdict::Leads { .. });
-    let silent = silent.into_iter().filter(|_| leads).map(|session| session.key.clone()).collect();
+    let silent = silent.into_iter().filter(|_| leads).cloned().collect();
     Some(Elected { verdict, left_behind, silent })
 }
 
@@ -213,6 +213,7 @@ impl Candidacy {
         };
         self.met |= contested;
         if !elected.silent.is_empty() {
+            // Also while one cannot be ended: its process may only be paused.
             self.since = None;
         }
         let since = *self.since.get_or_insert(look.done);

@@ -29,8 +29,8 @@ fn told(elected: Option<Elected>) -> String {
         Verdict::Leads { contested: true } => "leads".to_owned(),
         Verdict::Leads { contested: false } => "leads alone".to_owned(),
     };
-    let cleared = left_behind.iter().map(|key| format!(", clears {}", key.0));
-    let ended = silent.iter().map(|key| format!(", ends {}", key.0));
+    let cleared = left_behind.iter().map(|session| format!(", clears {}", session.key.0));
+    let ended = silent.iter().map(|session| format!(", ends {}", session.key.0));
     cleared.chain(ended).fold(verdict, |told, more| told + &more)
 }
 
@@ -138,7 +138,7 @@ fn who_was_not_alone_leads_after_two_looks_half_a_minute_apart() {
     let somebody = || Box::new(session("b", "k", 1, 1));
     let alone = of(Verdict::Leads { contested: false });
     let contested = of(Verdict::Leads { contested: true });
-    let ends = Elected { silent: vec![Hidden("k".to_owned())], ..contested.clone() };
+    let ends = Elected { silent: vec![session("b", "k", 1, 1)], ..contested.clone() };
     let doubts = of(Verdict::Waits { ahead: somebody() });
     let follows = of(Verdict::Follows { leader: somebody() });
     // The login, when the list was asked for and when the look was done, and what it said.
@@ -168,6 +168,8 @@ fn who_was_not_alone_leads_after_two_looks_half_a_minute_apart() {
             &[Waits, standing, Waits, Leads],
         );
     }
+    // Who cannot end a session finds it again and again.
+    check(&[(1, 0, 0, &ends), (1, 30, 30, &ends), (1, 60, 60, &ends)], &[Waits, Waits, Waits]);
     // And so does whoever has another session.
     check(
         &[(1, 0, 0, &alone), (2, 30, 30, &contested), (2, 59, 59, &contested), (2, 60, 60, &contested)],

@@ -82,6 +82,8 @@ pub(super) struct Election {
     /// Whether any look succeeded.
     has_looked: bool,
     warned_of_go: bool,
+    /// Why a session could not be ended, as it was told.
+    told_of_end: Option<String>,
 }
 
 impl Election {
@@ -100,18 +102,22 @@ impl Election {
             looked,
             has_looked: false,
             warned_of_go: false,
+            told_of_end: None,
         }
     }
 
     /// Waits until this hatchery leads, or may not know who does.
     pub(super) async fn win(&mut self, policy: Policy, stop: &CancellationToken) -> Result<Won, StartError> {
-        let mut told = None;
+        let (mut told, mut was_hidden) = (None, false);
         loop {
             let looked = tokio::select! {
                 biased;
                 () = stop.cancelled() => return Err(StartError::Stopped),
                 looked = self.look() => looked,
             };
+            let is_hidden = matches!(looked, Err(ListError::Hidden)) && !self.has_looked;
+            // Once may be a vCenter that is starting, and without the list nobody is elected any more.
+            let stays_hidden = std::mem::replace(&mut was_hidden, is_hidden) && is_hidden;
             match looked {
                 Ok((Standing::Leads, _)) => return Ok(Won::Elected),
                 Ok((_, Verdict::Follows { leader })) => self.stand_behind(*leader, policy, &mut told)?,
@@ -121,7 +127,7 @@ impl Election {
                 Ok((_, Verdict::Leads { .. })) => {
                     info!("first in line; leading as soon as another look confirms it");
                 }
-                Err(ListError::Hidden) if !self.has_looked => return self.unseen(policy),
+                Err(_) if stays_hidden => return self.unseen(policy),
                 Err(error) if self.is_blind() => {
                     return Err(
                         CompanyError::Unlisted { name: self.name.clone(), source: Box::new(error) }.into()
@@ -228,8 +234,7 @@ impl Election {
         let elected = self.elect(&listing, asked)?;
         (self.looked, self.has_looked) = (asked, true);
         self.warn_of_go(&listing);
-        let ended = timeout(LOOK_TIME, self.end(&listing, &elected)).await;
-        ended.unwrap_or(Err(ListError::TimedOut(LOOK_TIME)))?;
+        self.clear(&elected).await;
         let look = Look { login: listing.login, asked, done: self.clock.since_boot() };
         let standing = self.candidacy.look(look, &elected);
         match standing {
@@ -245,18 +250,29 @@ impl Election {
         self.first_login = self.first_login.or(own.and_then(|session| session.login));
         let (instance, key, held) = (&self.instance, &listing.key.0, self.client.held_session_keys());
         let me = Me { instance, key, first_login: self.first_login, held: &held };
-        elect(&listing.hatcheries, me, listing.now, &quiet).ok_or(ListError::Hidden)
+        elect(&listing.hatcheries, me, listing.now, &quiet).ok_or(ListError::Incomplete)
     }
 
-    /// Ends what must be over before this one acts, and what is of no use to anybody.
-    async fn end(&self, listing: &Listing, elected: &Elected) -> Result<(), ListError> {
-        for session in elected.left_behind.iter().chain(&elected.silent) {
-            let of = listing.hatcheries.iter().find(|candidate| candidate.key == *session);
-            let instance = of.map_or("", |candidate| candidate.instance.as_str());
-            info!(instance, "ending the session of an earlier hatchery of this name");
-            company::end(&self.client, session).await?;
+    /// Ends sessions that no process uses any more, and those of silent leaders. Who cannot end these stands by.
+    async fn clear(&mut self, elected: &Elected) {
+        let left_behind = self.end(&elected.left_behind).await;
+        let silent = self.end(&elected.silent).await;
+        let why = left_behind.and(silent).err().map(|error| chain(&error));
+        if let Some(error) = why.as_ref().filter(|_| why != self.told_of_end) {
+            warn!(error, "an earlier session of this name stays until vCenter ends it");
         }
-        Ok(())
+        self.told_of_end = why;
+    }
+
+    async fn end(&self, sessions: &[Candidate]) -> Result<(), ListError> {
+        let ended = async {
+            for session in sessions {
+                info!(instance = %session.instance, "ending an earlier session of this name");
+                company::end(&self.client, &session.key).await?;
+            }
+            Ok(())
+        };
+        timeout(LOOK_TIME, ended).await.unwrap_or(Err(ListError::EndTimedOut(LOOK_TIME)))
     }
 
     /// A Go hatchery does not tell its name, and does not look for others.

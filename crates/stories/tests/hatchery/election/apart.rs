@@ -53,3 +53,26 @@ async fn after_several_kills_in_a_row_the_last_one_takes_over_within_four_minute
     last.scene.stop().await;
     all_is_well(stage).await;
 }
+
+// One that stood by had to wait until the session of the killed one was silent, though its successor knew that it was over.
+#[tokio::test(start_paused = true)]
+async fn a_killed_one_that_starts_again_lets_whoever_stands_by_take_over_at_once() {
+    for policy in [Policy::Standby, Policy::Refuse] {
+        let stage = stage();
+        let first = Hatchery::start(&stage, 1, Policy::Refuse).leads().await;
+        let second = Hatchery::start(&stage, 2, Policy::Standby);
+        sleep(Duration::from_mins(5)).await;
+        first.scene.crash().await;
+        let killed = Instant::now();
+        let mut again = Hatchery::start(&stage, 1, policy);
+        let second = second.leads().await;
+        assert!(killed.elapsed() <= Duration::from_mins(1), "{:?}", killed.elapsed());
+        assert_eq!(again.start.waits(), policy == Policy::Standby);
+        runs_a_job(&stage).await;
+        second.scene.stop().await;
+        if policy == Policy::Standby {
+            again.leads().await.scene.stop().await;
+        }
+        all_is_well(stage).await;
+    }
+}
