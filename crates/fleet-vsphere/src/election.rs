@@ -122,10 +122,9 @@ pub fn elect(listed: &[Candidate], me: Me<'_>, now: Timestamp, quiet: &BTreeSet<
         let relation = relation(session, me, first_login);
         contested |= matches!(relation, Relation::Crashed | Relation::Other);
         match relation {
-            Relation::Former | Relation::Crashed => left_behind.push(session.clone()),
             // Whoever waits for the answer to its login would have to log in again.
             Relation::Unused if !quiet.contains(&session.key) => {}
-            Relation::Unused => left_behind.push(session.clone()),
+            Relation::Former | Relation::Crashed | Relation::Unused => left_behind.push(session.clone()),
             Relation::Other => others.push(session),
         }
     }
