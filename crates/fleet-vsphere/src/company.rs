@@ -8,9 +8,9 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use rookery_vim::envelope::service_instance;
 use rookery_vim::methods::{CurrentTime, TerminateSession};
-use rookery_vim::objects::UserSession;
-use rookery_vim::{DecodeError, FaultKind, Hidden, MoRef, Node};
-use rookery_vim_client::{CallError, Client, properties_of};
+use rookery_vim::objects::{ObjectContent, ObjectSpec, PropertyFilterSpec, PropertySpec, UserSession};
+use rookery_vim::{DecodeError, Fault, FaultKind, Hidden, MoRef, Node};
+use rookery_vim_client::{CallError, Client, retrieve};
 use tokio::time::Instant;
 
 use crate::election::{Candidate, SILENCE};
@@ -19,6 +19,8 @@ use crate::election::{Candidate, SILENCE};
 const PRODUCT: &str = "rookery-hatchery/";
 /// How the user agents of programs in Go begin that do not name themselves, as the Go hatchery.
 const GO: [&str; 2] = ["Go-http-client/", "govmomi"];
+/// The property of the session manager that lists all sessions.
+const SESSION_LIST: &str = "sessionList";
 /// How often the list is asked for, if the session is renewed in between.
 const TRIES: usize = 3;
 
@@ -59,12 +61,24 @@ pub enum CompanyError {
          the sessions of others, which takes the privilege Sessions.TerminateSession on the root folder"
     )]
     Hidden,
+    /// The list is not one of all sessions, or there is none, and nobody says why.
+    #[error("vCenter's list of sessions does not show our own, or not with our user agent")]
+    Incomplete,
+    /// A session that must be over cannot be ended.
+    #[error(
+        "the session of an earlier hatchery of this name cannot be ended, which takes the privilege \
+         Sessions.TerminateSession on the root folder"
+    )]
+    MayNotEnd(#[source] CallError),
     /// The session was renewed each time that the list was asked for.
     #[error("vCenter's list of sessions is not current: our own session was renewed again and again")]
     Unsettled,
     /// vCenter took too long.
     #[error("vCenter did not list its sessions within {} s", .0.as_secs())]
     TimedOut(Duration),
+    /// vCenter took too long to end a session.
+    #[error("vCenter did not end a session within {} s", .0.as_secs())]
+    EndTimedOut(Duration),
     /// Nobody looked for so long that others may have acted.
     #[error("vCenter's sessions were not listed for too long")]
     Overdue,
@@ -92,14 +106,13 @@ pub async fn list(client: &Client, hatchery: &str) -> Result<Listing, CompanyErr
         let before = client.login();
         let asked = Instant::now();
         let sessions = sessions(client).await?;
-        let Some((login, key)) = client.login() else { return Err(CompanyError::Hidden) };
+        let Some((login, key)) = client.login() else { return Err(CompanyError::Unsettled) };
         if before.is_none_or(|(before, _)| before != login) {
             // A list from before our login says nothing about us.
             continue;
         }
-        // A list without our own session is not one of all sessions.
         let own = sessions.iter().find(|session| session.key.0 == key);
-        let own = own.ok_or(CompanyError::Hidden)?;
+        let own = own.ok_or(CompanyError::Incomplete)?;
         let mut go: Vec<_> =
             sessions.iter().filter_map(|session| go_session(session, &own.user_name)).collect();
         let of_name = |session: &UserSession| candidate(session, hatchery);
@@ -117,8 +130,10 @@ pub async fn list(client: &Client, hatchery: &str) -> Result<Listing, CompanyErr
 pub async fn end(client: &Client, session: &Hidden) -> Result<(), CompanyError> {
     let end = TerminateSession { this: manager(client), session_id: vec![session.0.clone()] };
     match client.call(&end).await {
-        Err(error) if !error.is(FaultKind::NotFound) => Err(error.into()),
-        Ok(()) | Err(_) => Ok(()),
+        Ok(()) => Ok(()),
+        Err(error) if error.is(FaultKind::NotFound) => Ok(()),
+        Err(error) if error.is(FaultKind::NoPermission) => Err(CompanyError::MayNotEnd(error)),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -133,9 +148,35 @@ fn manager(client: &Client) -> MoRef {
 }
 
 async fn sessions(client: &Client) -> Result<Vec<UserSession>, CompanyError> {
-    let found = properties_of(client, &manager(client), &["sessionList"]).await?;
-    let listed = found.into_iter().find(|(name, _)| name == "sessionList");
-    Ok(listed.map(|(_, list)| Node::items(list)).transpose()?.unwrap_or_default())
+    let this = manager(client);
+    let spec = PropertyFilterSpec {
+        prop_set: vec![PropertySpec {
+            kind: this.kind().to_owned(),
+            all: None,
+            path_set: vec![SESSION_LIST.to_owned()],
+        }],
+        object_set: vec![ObjectSpec { obj: this, skip: None, select_set: Vec::new() }],
+        report_missing_objects: None,
+    };
+    read(retrieve(client, spec).await)
+}
+
+/// The sessions in an answer. Only a refusal, or an answer about the manager without its list, says that our user may not see
+/// them: all else may be better the next time.
+fn read(answer: Result<Vec<ObjectContent>, CallError>) -> Result<Vec<UserSession>, CompanyError> {
+    let found = match answer {
+        Err(error) if error.is(FaultKind::NoPermission) => return Err(CompanyError::Hidden),
+        found => found?,
+    };
+    let manager = found.into_iter().next().ok_or(CompanyError::Incomplete)?;
+    let listed = manager.prop_set.into_iter().find(|property| property.name == SESSION_LIST);
+    if let Some(list) = listed {
+        return Ok(Node::items(list.val)?);
+    }
+    let reasons = manager.missing_set.into_iter().filter(|missing| missing.path == SESSION_LIST);
+    let mut kinds = reasons.map(|missing| Fault::new(missing.fault.fault, String::new()).kind());
+    let is_hidden = kinds.all(|kind| kind == FaultKind::NoPermission);
+    Err(if is_hidden { CompanyError::Hidden } else { CompanyError::Incomplete })
 }
 
 /// vCenter's time when the list was asked for, or a little before: nobody is silent for as long as its answer took.
@@ -187,6 +228,8 @@ fn plain(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use rookery_vim::objects::{DynamicProperty, LocalizedMethodFault, MissingProperty};
+
     use super::*;
 
     #[test]
@@ -206,6 +249,35 @@ mod tests {
             check(foreign, None);
         }
         assert!(user_agent("1.0", "größe\n", "b").is_ascii());
+    }
+
+    // The first list that was odd was taken for a refusal, and nobody was elected any more.
+    #[test]
+    fn only_a_refusal_says_that_the_sessions_are_hidden() {
+        let check = |answer: Result<Vec<ObjectContent>, CallError>, expected: &str| {
+            let read = read(answer).map(|sessions| sessions.len());
+            assert_eq!(format!("{read:?}"), expected);
+        };
+        let manager = |prop_set, missing_set| {
+            Ok(vec![ObjectContent { obj: MoRef::new("SessionManager", "it"), prop_set, missing_set }])
+        };
+        let fault = |class: &str| Node::leaf("fault", class, "");
+        let missing = |class: &str| MissingProperty {
+            path: SESSION_LIST.to_owned(),
+            fault: LocalizedMethodFault { fault: Some(fault(class)), localized_message: None },
+        };
+        let refused = |class: &str| CallError::Fault {
+            method: "RetrievePropertiesEx",
+            source: Fault::new(Some(fault(class)), String::new()),
+        };
+        check(Err(refused("NoPermission")), "Err(Hidden)");
+        check(manager(Vec::new(), vec![missing("NoPermission")]), "Err(Hidden)");
+        check(manager(Vec::new(), Vec::new()), "Err(Hidden)");
+        check(manager(Vec::new(), vec![missing("SystemError")]), "Err(Incomplete)");
+        check(Ok(Vec::new()), "Err(Incomplete)");
+        let none = DynamicProperty { name: SESSION_LIST.to_owned(), val: Node::new("val") };
+        check(manager(vec![none], Vec::new()), "Ok(0)");
+        assert!(matches!(read(Err(refused("SystemError"))), Err(CompanyError::Call(_))));
     }
 
     #[test]

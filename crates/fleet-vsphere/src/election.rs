@@ -1,31 +1,38 @@
 //! Who leads, of several hatcheries of one name: decided from vCenter's list of sessions. Pure: no clock, no I/O.
 //!
 //! ```text
-//!                 leads, nobody else was there
+//!                 leads, nobody else was ever there
 //!            ┌──────────────────────────────────────┐
 //!            │   leads                30 s later    ▼
 //!   looks ───┴───────────► candidate ───────────► leader
 //!     ▲                        │                    │
 //!     └────────────────────────┴────────────────────┘
-//!             follows, or has another session
+//!         follows, waits, or has another session
 //! ```
 //!
 //! Login times never change, so all who look at the same list agree. A session that was silent for too long does not
 //! count, but its process may only be paused: whoever leads instead ends that session first. Then vCenter itself refuses
-//! whatever the old leader still sends, and its next session is behind that of the new one.
+//! whatever the old leader still sends, and its next session is behind that of the new one. CDS refuses nothing: there
+//! time alone keeps the two apart. A list lets its leader act for [`LIST_AGE`], and nobody else acts before that is over.
 
+mod quiet;
+
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use rookery_vim::Hidden;
 
-/// A hatchery that has not been heard of for longer than this does not count.
+pub use quiet::Sightings;
+
+/// A hatchery that has not been heard of for longer than this, by vCenter's clock, does not count.
 pub const SILENCE: SignedDuration = SignedDuration::from_mins(3);
-/// Who was not alone acts only after having led for this long.
-pub const PROBATION: Duration = Duration::from_secs(30);
-/// For how long a list lets a leader act. Whoever comes before a live session that was there first, because both logged in
-/// at the same moment or vCenter's clock was set back, waits for so long: until then that one may believe that it leads.
-pub const LIST_AGE: Duration = Duration::from_secs(60);
+/// For how long, since it was asked for, a list lets a leader act.
+pub const LIST_AGE: Duration = Duration::from_secs(30);
+/// How long a call may take from the question whether it may be sent until it is: connecting takes no longer.
+pub const SENDING: Duration = Duration::from_secs(10);
+/// Who was ever not alone acts only after having led for this long: by then nobody acts on a list from before.
+pub const PROBATION: Duration = LIST_AGE;
 
 /// A session of a hatchery of our name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,19 +60,34 @@ pub struct Me<'a> {
     pub key: &'a str,
     /// When this process logged in for the first time, by vCenter's clock; not known before the first look.
     pub first_login: Option<Timestamp>,
+    /// The keys of all sessions that this process has had. One may be listed until its logout has come through.
+    pub held: &'a [String],
 }
 
-/// What a list of sessions says.
+/// What a list of sessions says, and what is to be done about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Elected {
+    /// Who leads.
+    pub verdict: Verdict,
+    /// Sessions that no process uses any more, to be ended by us whoever leads: our own from before the current one, and
+    /// those of our instance from before this process was started.
+    pub left_behind: Vec<Candidate>,
+    /// Sessions of leaders that are silent, to be ended by us before we lead.
+    pub silent: Vec<Candidate>,
+}
+
+/// Who leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// This process is the first.
     Leads {
-        /// Sessions to end before it acts: of leaders that are silent, and of its own instance before it was started.
-        end: Vec<Hidden>,
         /// Whether there is, or was, anybody else.
         contested: bool,
-        /// Whether somebody else is live, who comes after us.
-        rivals: bool,
+    },
+    /// It would be, but for a session that may not be over.
+    Waits {
+        /// Whose that is.
+        ahead: Box<Candidate>,
     },
     /// Somebody else is.
     Follows {
@@ -74,23 +96,66 @@ pub enum Verdict {
     },
 }
 
+/// What a listed session is to us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Relation {
+    /// Our own, before the current one.
+    Former,
+    /// Of an earlier process of our instance. The lock of the machine, or the promise of `--instance`, says that it is gone.
+    Crashed,
+    /// Of our instance, and nobody has ever used it: the answer to a login was lost, or is on its way.
+    Unused,
+    /// Anybody else's; also of another process that was given our instance later.
+    Other,
+}
+
 /// Who leads: of the live sessions the first to log in, then the one with the smaller key. Nothing if our own session is
-/// not listed: such a list is not one of all sessions.
-pub fn elect(listed: &[Candidate], me: Me<'_>, now: Timestamp) -> Option<Verdict> {
+/// not listed: such a list is not one of all sessions. `quiet` are the sessions that nobody heard of by our own clock
+/// either ([`Sightings`]).
+pub fn elect(listed: &[Candidate], me: Me<'_>, now: Timestamp, quiet: &BTreeSet<Hidden>) -> Option<Elected> {
     let own = listed.iter().find(|session| session.key.0 == me.key)?;
     let first_login = me.first_login.or(own.login);
-    let others = listed.iter().filter(|session| session.key != own.key);
-    let (left_behind, others): (Vec<_>, Vec<_>) =
-        others.partition(|session| session.instance == me.instance && is_left_behind(session, first_login));
-    let ahead = others.iter().copied().filter(|session| rank(session) < rank(own));
-    let (live, silent): (Vec<_>, Vec<_>) = ahead.partition(|session| is_live(session, now));
-    if let Some(leader) = live.into_iter().min_by_key(|session| rank(session)) {
-        return Some(Verdict::Follows { leader: Box::new(leader.clone()) });
+    let mut left_behind = Vec::new();
+    let mut others = Vec::new();
+    let mut contested = false;
+    for session in listed.iter().filter(|session| session.key != own.key) {
+        let relation = relation(session, me, first_login);
+        contested |= matches!(relation, Relation::Crashed | Relation::Other);
+        match relation {
+            // Whoever waits for the answer to its login would have to log in again.
+            Relation::Unused if !quiet.contains(&session.key) => {}
+            Relation::Former | Relation::Crashed | Relation::Unused => left_behind.push(session.clone()),
+            Relation::Other => others.push(session),
+        }
     }
-    let contested = !others.is_empty() || !left_behind.is_empty();
-    let rivals = others.iter().any(|session| is_live(session, now));
-    let end = left_behind.into_iter().chain(silent).map(|session| session.key.clone()).collect();
-    Some(Verdict::Leads { end, contested, rivals })
+    let ahead = others.into_iter().filter(|session| rank(session) < rank(own));
+    let (live, silent): (Vec<_>, Vec<_>) = ahead.partition(|session| is_live(session, now));
+    // If vCenter's clock was set, everybody looks silent.
+    let doubtful = silent.iter().find(|session| !quiet.contains(&session.key));
+    let verdict = match (live.into_iter().min_by_key(|session| rank(session)), doubtful) {
+        (Some(leader), _) => Verdict::Follows { leader: Box::new(leader.clone()) },
+        (None, Some(ahead)) => Verdict::Waits { ahead: Box::new((*ahead).clone()) },
+        (None, None) => Verdict::Leads { contested },
+    };
+    let leads = matches!(verdict, Verdict::Leads { .. });
+    let silent = silent.into_iter().filter(|_| leads).cloned().collect();
+    Some(Elected { verdict, left_behind, silent })
+}
+
+fn relation(session: &Candidate, me: Me<'_>, first_login: Option<Timestamp>) -> Relation {
+    if me.held.contains(&session.key.0) {
+        return Relation::Former;
+    }
+    let Some(login) = session.login.filter(|_| session.instance == me.instance) else {
+        return Relation::Other;
+    };
+    if first_login.is_some_and(|first| login < first) {
+        Relation::Crashed
+    } else if session.last_active.is_some_and(|last| last <= login) {
+        Relation::Unused
+    } else {
+        Relation::Other
+    }
 }
 
 fn rank(session: &Candidate) -> (Timestamp, &Hidden) {
@@ -102,21 +167,25 @@ pub fn is_live(session: &Candidate, now: Timestamp) -> bool {
     session.last_active.is_none_or(|last| now.duration_since(last) <= SILENCE)
 }
 
-/// Whether a session of our own instance is of an earlier process, or was never used because the answer to its login was
-/// lost. Otherwise another process was given the same instance, and is one like any other.
-fn is_left_behind(session: &Candidate, first_login: Option<Timestamp>) -> bool {
-    let Some(login) = session.login else { return false };
-    let never_used = session.last_active.is_some_and(|last| last <= login);
-    never_used || first_login.is_some_and(|first| login < first)
-}
-
 /// How far a process has come on its way to lead.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Candidacy {
     login: u64,
     since: Option<Duration>,
-    probation: Duration,
+    /// Whether this process has ever seen anybody else, who may be gone from the list and still act.
+    met: bool,
     leads: bool,
+}
+
+/// When somebody looked. Times are since boot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look {
+    /// The login whose session it was made with.
+    pub login: u64,
+    /// When the list was asked for.
+    pub asked: Duration,
+    /// When it had been answered, and sessions ended. Whoever is not in it may have asked for a list until then.
+    pub done: Duration,
 }
 
 /// What a look means to the process that looked.
@@ -131,25 +200,30 @@ pub enum Standing {
 }
 
 impl Candidacy {
-    /// Takes in a look with the session of that login, asked for at that time since boot.
-    pub fn look(&mut self, login: u64, asked: Duration, verdict: &Verdict) -> Standing {
-        if self.login != login {
-            // Who is there at our first look was there before us.
-            let rivals = matches!(verdict, Verdict::Leads { rivals: true, .. });
-            *self = Self { login, probation: if rivals { LIST_AGE } else { PROBATION }, ..Self::default() };
+    /// Takes in a look.
+    pub fn look(&mut self, look: Look, elected: &Elected) -> Standing {
+        if self.login != look.login {
+            *self = Self { login: look.login, met: self.met, ..Self::default() };
         }
-        let Verdict::Leads { contested, .. } = verdict else {
-            (self.since, self.leads) = (None, false);
-            return Standing::Follows;
+        let Verdict::Leads { contested } = elected.verdict else {
+            (self.since, self.met, self.leads) = (None, true, false);
+            let waits = matches!(elected.verdict, Verdict::Waits { .. });
+            return if waits { Standing::Waits } else { Standing::Follows };
         };
-        if *contested || self.since.is_some() {
-            let since = *self.since.get_or_insert(asked);
-            self.leads |= asked.saturating_sub(since) >= self.probation;
-        } else {
-            self.leads = true;
+        self.met |= contested;
+        if !elected.silent.is_empty() {
+            // Also while one cannot be ended: its process may only be paused.
+            self.since = None;
         }
+        let since = *self.since.get_or_insert(look.done);
+        self.leads |= !self.met || look.asked.saturating_sub(since) >= PROBATION;
         if self.leads { Standing::Leads } else { Standing::Waits }
     }
+}
+
+/// Until when a leader may ask to send something, by a list that was asked for then.
+pub fn lease_end(asked: Duration) -> Duration {
+    asked + LIST_AGE.saturating_sub(SENDING)
 }
 
 #[cfg(test)]

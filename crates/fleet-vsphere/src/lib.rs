@@ -14,7 +14,7 @@ pub mod readiness;
 pub mod site;
 
 pub use company::{CompanyError, Listing};
-pub use election::{Candidacy, Candidate, Me, Standing, Verdict, elect};
+pub use election::Candidate;
 pub use hands::{
     ActError, ClaimError, ClaimWish, CloneFailure, CloneTask, CloneTasks, CloneWish, Fixed, Hands, Hanging,
     History, Proof, Refusal, Resize, RunningClone,

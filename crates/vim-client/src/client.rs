@@ -176,6 +176,11 @@ impl Client {
         current.token.map(|token| (current.generation, token.key.clone()))
     }
 
+    /// The keys of all sessions that this client has had lately, also of those that are over: vCenter may still list them.
+    pub fn held_session_keys(&self) -> Vec<String> {
+        self.0.session.held()
+    }
+
     /// Waits until another login has taken the place of this one.
     pub async fn logs_in_again(&self, login: u64) {
         self.0.session.is_replaced(login).await;

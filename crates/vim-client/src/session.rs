@@ -1,5 +1,6 @@
 //! The SOAP session, and who logs in.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -45,11 +46,22 @@ impl LoginAs {
     }
 }
 
+/// So many keys of sessions are remembered. One that is forgotten and still listed is nobody's that we know.
+const REMEMBERED: usize = 64;
+
 /// The session of a client.
-#[derive(Debug)]
 pub(crate) struct Session {
     manager: MoRef,
     login: Renewal<Arc<Token>>,
+    /// The keys of this session and of those before: vCenter lists one for a while after its successor has begun.
+    held: Mutex<VecDeque<String>>,
+}
+
+impl fmt::Debug for Session {
+    /// A key opens its session to anybody.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").field("login", &self.login).finish_non_exhaustive()
+    }
 }
 
 /// What identifies the session: in calls, and in vCenter's session list.
@@ -68,12 +80,17 @@ impl fmt::Debug for Token {
 
 impl Session {
     pub(crate) fn new(manager: MoRef) -> Self {
-        Self { manager, login: Renewal::default() }
+        Self { manager, login: Renewal::default(), held: Mutex::default() }
     }
 
     /// The login to use for the next call.
     pub(crate) fn current(&self) -> Current<Arc<Token>> {
         self.login.current()
+    }
+
+    /// The keys of all sessions that this client has had lately, also of those that are over.
+    pub(crate) fn held(&self) -> Vec<String> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
     /// Waits until another login has taken the place of this one.
@@ -145,6 +162,15 @@ impl Session {
         info!(user = %credentials.user, "logged in to vCenter");
         // Without a cookie the key itself is what identifies the session.
         let cookie = cookie.unwrap_or_else(|| format!("vmware_soap_session={}", session.key.0));
+        self.hold(session.key.0.clone());
         Ok(Arc::new(Token { cookie, key: session.key.0 }))
+    }
+
+    fn hold(&self, key: String) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if held.len() == REMEMBERED {
+            held.pop_front();
+        }
+        held.push_back(key);
     }
 }

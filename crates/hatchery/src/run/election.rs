@@ -8,25 +8,23 @@ use std::time::Duration;
 use jiff::Timestamp;
 use rookery_daemon::telemetry::chain;
 use rookery_daemon::{Clock, Lease};
+use rookery_fleet_vsphere::CompanyError as ListError;
 use rookery_fleet_vsphere::company::{self, Listing};
-use rookery_fleet_vsphere::election::LIST_AGE;
-use rookery_fleet_vsphere::{Candidacy, Candidate, CompanyError as ListError, Me, Standing, Verdict, elect};
+use rookery_fleet_vsphere::election::{
+    Candidacy, Candidate, Elected, Look, Me, Sightings, Standing, Verdict, elect, lease_end,
+};
 use rookery_vim_client::Client;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 use super::StartError;
 use super::company::{CompanyError, Policy};
 
-/// How often a leader looks.
-const LOOK: Duration = Duration::from_secs(30);
-/// How often the others look, and a leader after a look that failed.
-const LOOK_AGAIN: Duration = Duration::from_secs(10);
-/// How long a look may take.
+/// How often everybody looks.
+const LOOK: Duration = Duration::from_secs(10);
+/// How long a look may take, and how long ending sessions after it.
 const LOOK_TIME: Duration = Duration::from_secs(15);
-/// How long a call may take from the question whether it may be sent until it is.
-const SENDING: Duration = Duration::from_secs(15);
 /// Whoever could not look for this long ends: others may believe by now that it is gone.
 const BLIND: Duration = Duration::from_mins(2);
 
@@ -75,6 +73,7 @@ pub(super) struct Election {
     name: String,
     instance: String,
     candidacy: Candidacy,
+    sightings: Sightings,
     first_login: Option<Timestamp>,
     /// The login that the last look was made with.
     login: u64,
@@ -83,6 +82,8 @@ pub(super) struct Election {
     /// Whether any look succeeded.
     has_looked: bool,
     warned_of_go: bool,
+    /// Why a session could not be ended, as it was told.
+    told_of_end: Option<String>,
 }
 
 impl Election {
@@ -95,34 +96,38 @@ impl Election {
             name: name.to_owned(),
             instance: company::listed_instance(instance),
             candidacy: Candidacy::default(),
+            sightings: Sightings::default(),
             first_login: None,
             login: 0,
             looked,
             has_looked: false,
             warned_of_go: false,
+            told_of_end: None,
         }
     }
 
     /// Waits until this hatchery leads, or may not know who does.
     pub(super) async fn win(&mut self, policy: Policy, stop: &CancellationToken) -> Result<Won, StartError> {
-        let mut told = None;
+        let (mut told, mut was_hidden) = (None, false);
         loop {
             let looked = tokio::select! {
                 biased;
                 () = stop.cancelled() => return Err(StartError::Stopped),
                 looked = self.look() => looked,
             };
+            let is_hidden = matches!(looked, Err(ListError::Hidden)) && !self.has_looked;
+            // Once may be a vCenter that is starting, and without the list nobody is elected any more.
+            let stays_hidden = std::mem::replace(&mut was_hidden, is_hidden) && is_hidden;
             match looked {
                 Ok((Standing::Leads, _)) => return Ok(Won::Elected),
-                Ok((Standing::Waits, _)) => {
+                Ok((_, Verdict::Follows { leader })) => self.stand_behind(*leader, policy, &mut told)?,
+                Ok((_, Verdict::Waits { ahead })) => {
+                    info!(before = %ahead.instance, "first in line but for one that is silent; looking again");
+                }
+                Ok((_, Verdict::Leads { .. })) => {
                     info!("first in line; leading as soon as another look confirms it");
                 }
-                Ok((Standing::Follows, verdict)) => {
-                    if let Verdict::Follows { leader } = verdict {
-                        self.stand_behind(*leader, policy, &mut told)?;
-                    }
-                }
-                Err(ListError::Hidden) if !self.has_looked => return self.unseen(policy),
+                Err(_) if stays_hidden => return self.unseen(policy),
                 Err(error) if self.is_blind() => {
                     return Err(
                         CompanyError::Unlisted { name: self.name.clone(), source: Box::new(error) }.into()
@@ -135,7 +140,7 @@ impl Election {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return Err(StartError::Stopped),
-                () = sleep(LOOK_AGAIN) => {}
+                () = sleep(LOOK) => {}
             }
         }
     }
@@ -174,23 +179,24 @@ impl Election {
 
     /// Looks again and again, and ends when this hatchery may not act any more; `over` is cancelled then.
     pub(super) async fn keep(mut self, lost: Lost, over: CancellationToken, stop: CancellationToken) {
-        let mut pause = LOOK;
+        let mut next = Instant::now() + LOOK;
         loop {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
                 () = self.client.logs_in_again(self.login) => {}
-                () = sleep(pause) => {}
+                () = sleep_until(next) => {}
             }
+            // From when it was asked: that is when the lease begins, however long the answer takes.
+            next = Instant::now() + LOOK;
             let looked = tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
                 looked = self.look() => looked,
             };
-            pause = if matches!(looked, Ok((Standing::Leads, _))) { LOOK } else { LOOK_AGAIN };
             let why = match looked {
                 Ok((_, Verdict::Follows { leader })) => LeadershipLost::Follows { leader },
-                Ok((Standing::Leads | Standing::Waits | Standing::Follows, _)) => continue,
+                Ok((_, Verdict::Leads { .. } | Verdict::Waits { .. })) => continue,
                 Err(error) if self.is_blind() => {
                     error!(error = %chain(&error), "vCenter's sessions cannot be listed for too long");
                     LeadershipLost::Unlisted { since: self.clock.since_boot().saturating_sub(self.looked) }
@@ -220,35 +226,53 @@ impl Election {
         if self.has_looked && self.is_blind() {
             return Err(ListError::Overdue);
         }
-        let looked = timeout(LOOK_TIME, self.ask()).await.unwrap_or(Err(ListError::TimedOut(LOOK_TIME)));
+        let listed = timeout(LOOK_TIME, company::list(&self.client, &self.name)).await;
+        let listed = listed.unwrap_or(Err(ListError::TimedOut(LOOK_TIME)));
         let current = self.client.login().map_or(self.login, |(login, _)| login);
-        self.login = looked.as_ref().map_or(current, |(listing, _)| listing.login);
-        let (listing, verdict) = looked?;
-        self.warn_of_go(&listing);
+        self.login = listed.as_ref().map_or(current, |listing| listing.login);
+        let listing = listed?;
+        let elected = self.elect(&listing, asked)?;
         (self.looked, self.has_looked) = (asked, true);
-        let standing = self.candidacy.look(listing.login, asked, &verdict);
+        self.warn_of_go(&listing);
+        self.clear(&elected).await;
+        let look = Look { login: listing.login, asked, done: self.clock.since_boot() };
+        let standing = self.candidacy.look(look, &elected);
         match standing {
-            Standing::Leads => self.lease.grant(listing.login, asked + LIST_AGE.saturating_sub(SENDING)),
+            Standing::Leads => self.lease.grant(listing.login, lease_end(asked)),
             Standing::Waits | Standing::Follows => self.lease.suspend(),
         }
-        Ok((standing, verdict))
+        Ok((standing, elected.verdict))
     }
 
-    async fn ask(&mut self) -> Result<(Listing, Verdict), ListError> {
-        let listing = company::list(&self.client, &self.name).await?;
+    fn elect(&mut self, listing: &Listing, asked: Duration) -> Result<Elected, ListError> {
+        let quiet = self.sightings.look(&listing.hatcheries, asked, self.clock.since_boot());
         let own = listing.hatcheries.iter().find(|session| session.key == listing.key);
         self.first_login = self.first_login.or(own.and_then(|session| session.login));
-        let me = Me { instance: &self.instance, key: &listing.key.0, first_login: self.first_login };
-        let verdict = elect(&listing.hatcheries, me, listing.now).ok_or(ListError::Hidden)?;
-        if let Verdict::Leads { end, .. } = &verdict {
-            for session in end {
-                let of = listing.hatcheries.iter().find(|candidate| candidate.key == *session);
-                let instance = of.map_or("", |candidate| candidate.instance.as_str());
-                info!(instance, "ending the session of an earlier hatchery of this name");
-                company::end(&self.client, session).await?;
-            }
+        let (instance, key, held) = (&self.instance, &listing.key.0, self.client.held_session_keys());
+        let me = Me { instance, key, first_login: self.first_login, held: &held };
+        elect(&listing.hatcheries, me, listing.now, &quiet).ok_or(ListError::Incomplete)
+    }
+
+    /// Ends sessions that no process uses any more, and those of silent leaders. Who cannot end these stands by.
+    async fn clear(&mut self, elected: &Elected) {
+        let left_behind = self.end(&elected.left_behind).await;
+        let silent = self.end(&elected.silent).await;
+        let why = left_behind.and(silent).err().map(|error| chain(&error));
+        if let Some(error) = why.as_ref().filter(|_| why != self.told_of_end) {
+            warn!(error, "an earlier session of this name stays until vCenter ends it");
         }
-        Ok((listing, verdict))
+        self.told_of_end = why;
+    }
+
+    async fn end(&self, sessions: &[Candidate]) -> Result<(), ListError> {
+        let ended = async {
+            for session in sessions {
+                info!(instance = %session.instance, "ending an earlier session of this name");
+                company::end(&self.client, &session.key).await?;
+            }
+            Ok(())
+        };
+        timeout(LOOK_TIME, ended).await.unwrap_or(Err(ListError::EndTimedOut(LOOK_TIME)))
     }
 
     /// A Go hatchery does not tell its name, and does not look for others.

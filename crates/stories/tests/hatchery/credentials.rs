@@ -105,6 +105,9 @@ async fn a_hangup_brings_other_credentials_for_both_servers_and_those_that_are_r
     .await;
     let new = tokens(&old, "new").replace(&ours, &login(OTHER_USER, OTHER_PASSWORD));
     desk.write(&new);
+    // Its session before is still listed when it looks who leads.
+    let lost = Rule::new(Action::Status { code: 503 });
+    rule(&lab, Rule { method: "Logout".to_owned(), count: Some(1), ..lost }).await;
     daemon.signal("HUP");
     let told = remarks(&mut daemon, "settings read again", 1).await.concat();
     for key in ["user", "password", "commonConfiguration.api.token,", "commonConfiguration.api.tokenV2"] {

@@ -1,6 +1,7 @@
 //! The same hatchery on VMware's own simulator, which knows nothing of ours. `govc` tells what became of its VMs.
 
 mod go;
+mod kills;
 mod limits;
 mod models;
 mod nest;
