@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use rookery_daemon::telemetry::chain;
-use rookery_fleet::brake::{Subject, WINDOW, is_counted};
+use rookery_fleet::brake::{Subject, WINDOW, Weight, weight};
 use rookery_fleet::{Machine, MachineId};
 use tracing::{info, warn};
 
@@ -22,11 +22,11 @@ impl State {
     pub(super) fn note_deletions(&mut self, plan: &Plan, owner: &str) {
         for (id, reason) in &plan.sweep.delete {
             let machine = self.view.machines.get(id);
-            let counted = machine.is_some_and(|machine| is_counted(machine, owner, reason));
-            self.brake.deletes(id, counted, self.now);
+            let weight = machine.map_or(Weight::None, |machine| weight(machine, owner, reason));
+            self.brake.deletes(id, weight, self.now);
         }
         for id in plan.remove.iter().map(|(id, _)| id).chain(&plan.retire) {
-            self.brake.deletes(id, false, self.now);
+            self.brake.deletes(id, Weight::None, self.now);
         }
     }
 
