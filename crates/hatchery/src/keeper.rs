@@ -141,8 +141,7 @@ impl Keeper {
 
     fn plan(&mut self, wanted: &Wanted) -> Plan {
         let now = self.look_at_clocks();
-        self.state.look(self.observer.view(now), now);
-        self.state.keep_watch(&wanted.name);
+        self.state.look(self.observer.view(now), &wanted.name, now);
         self.let_launch(wanted);
         self.state.load = self.governor.load(&self.crew.hands.clone_site());
         for missing in self.state.find_demands(&wanted.rules) {

@@ -11,8 +11,9 @@ use crate::metrics::Leak;
 use crate::plan::Plan;
 
 impl State {
-    /// Notes which machines are in sight, and which machine each worker is or was in.
+    /// Notes which machines are in sight, since when, and which machine each worker is or was in.
     pub(super) fn keep_watch(&mut self, owner: &str) {
+        self.reckoning.look(&self.view, owner, self.server_now());
         let busy = self.flights.index();
         self.brake.look(&self.view, owner, &|machine: &Machine| busy.has(machine), self.now);
         self.references.look(&self.view, owner, self.listing.as_ref(), self.now);

@@ -185,10 +185,9 @@ impl State {
     }
 
     /// Takes a new look at the machines in, and forgets what is too old.
-    pub(super) fn look(&mut self, view: View, now: Timestamp) {
+    pub(super) fn look(&mut self, view: View, owner: &str, now: Timestamp) {
         self.now = now;
         self.skew = self.clocks.skew(now);
-        self.reckoning.forget(&view);
         self.job_reads.forget(&view, now);
         let machines = &view.machines;
         if view.complete {
@@ -212,6 +211,7 @@ impl State {
         self.lingering = self.doubts.addresses();
         self.addresses_settled = self.doubts.start_is_settled();
         self.view = Arc::new(view);
+        self.keep_watch(owner);
         let server_now = self.server_now();
         self.setbacks.retain(|_, until| *until > server_now);
         self.unusable_until.retain(|_, until| *until > now);
