@@ -11,6 +11,7 @@
 
 mod absorb;
 mod adopting;
+mod ask;
 mod begin;
 mod brake;
 mod clocks;
