@@ -23,6 +23,7 @@ mod launches;
 mod look;
 mod message;
 mod news;
+mod out_of_reach;
 mod politeness;
 mod state;
 

@@ -88,6 +88,8 @@ pub struct Report {
     pub wishes: Vec<Wished>,
     /// What waits for a person, since it is unusually much.
     pub braked: Vec<brake::Waiting>,
+    /// Own machines that vCenter does not reach for long, by name.
+    pub out_of_reach: Vec<String>,
     /// Why nothing may be deleted.
     pub stopped: Option<String>,
     /// Whether new jobs are taken.
@@ -212,6 +214,7 @@ impl Report {
             held,
             wishes: state.wishes.iter().map(Wished::from).collect(),
             braked: plan.braked.clone(),
+            out_of_reach: state.out_of_reach(),
             stopped: plan.sweep.stopped.map(|stop| stop.to_string()),
             draining: state.draining,
             skew_ms: state.skew.map(|skew| skew.as_millis()),

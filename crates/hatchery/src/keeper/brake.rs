@@ -17,6 +17,12 @@ impl State {
         let busy = self.flights.index();
         self.brake.look(&self.view, owner, &|machine: &Machine| busy.has(machine), self.now);
         self.references.look(&self.view, owner, self.listing.as_ref(), self.now);
+        for vm in self.out_of_reach.look(&self.view, owner, self.now) {
+            warn!(
+                vm,
+                "vCenter has not reached this VM for an hour; it keeps its slot and its address until somebody repairs or removes it"
+            );
+        }
     }
 
     /// Notes what is about to be deleted.

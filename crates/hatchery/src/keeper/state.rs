@@ -24,6 +24,7 @@ use super::histories::Histories;
 use super::jobs::JobReads;
 use super::launches::Gate;
 use super::news::News;
+use super::out_of_reach::OutOfReach;
 use crate::demand::{self, AsCodeRef, Rules};
 use crate::flight::{FlightId, Flights, Trace};
 use crate::metrics::Leak;
@@ -63,6 +64,7 @@ pub struct State {
     pub braked: Vec<brake::Waiting>,
     /// The machines that workers are or were in, by name.
     pub(super) references: References,
+    pub(super) out_of_reach: OutOfReach,
     /// The jobs that wait.
     pub queue: Queue<Known>,
     /// The jobs that wait, with their models.
@@ -269,6 +271,11 @@ impl State {
     /// Whether clones from before our start have ended: until then no address is given.
     pub fn addresses_are_settled(&self) -> bool {
         self.addresses_settled
+    }
+
+    /// The names of own machines that vCenter does not reach for long.
+    pub fn out_of_reach(&self) -> Vec<String> {
+        self.out_of_reach.names(&self.view, self.now)
     }
 
     /// Whether a job or a model is being read, or still has to be.
