@@ -81,12 +81,31 @@ pub fn is_too_many(count: usize, of: usize) -> bool {
     count > FEW && count.saturating_mul(SHARE) > of
 }
 
-/// Whether the deletion of a machine for that reason is counted. One that is off, warm or given up is nobody's loss; a
-/// worker that the server itself calls disabled was given up by the server.
-pub fn is_counted(machine: &Machine, owner: &str, reason: &Reason) -> bool {
-    let given_up = matches!(reason, Reason::Doomed(_) | Reason::Disabled);
+/// How the deletion of a machine is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Weight {
+    /// Not at all: it is off, warm or given up, and nobody's loss.
+    None,
+    /// With all that would go at the same time. Workers are disabled all day long, each when it signs out, and their
+    /// machines go off a moment later; that many are disabled while their machines run is what is unusual.
+    AtOnce,
+    /// For ten minutes.
+    Lasting,
+}
+
+/// How the deletion of a machine for that reason is counted.
+pub fn weight(machine: &Machine, owner: &str, reason: &Reason) -> Weight {
     let is_warm = matches!(standing(machine, owner), Standing::Pooled);
-    machine.power != Some(Power::Off) && !given_up && !is_warm
+    match reason {
+        _ if is_warm || machine.power == Some(Power::Off) => Weight::None,
+        Reason::Doomed(_) => Weight::None,
+        Reason::Disabled => Weight::AtOnce,
+        Reason::Finished { .. }
+        | Reason::NeverStarted { .. }
+        | Reason::NeverRegistered { .. }
+        | Reason::OrphanedTemplate { .. }
+        | Reason::Expired { .. } => Weight::Lasting,
+    }
 }
 
 /// What was done of late, what is in sight, and what a person has confirmed.
@@ -129,10 +148,10 @@ impl Brake {
         }
     }
 
-    /// A machine is being deleted here; `counted` as [`is_counted`] says.
-    pub fn deletes(&mut self, machine: &MachineId, counted: bool, now: Timestamp) {
+    /// A machine is being deleted here.
+    pub fn deletes(&mut self, machine: &MachineId, weight: Weight, now: Timestamp) {
         self.deleted.insert(machine.clone(), now);
-        if counted {
+        if weight == Weight::Lasting {
             self.done.insert(Subject::Machine(machine.clone()), now);
         }
     }

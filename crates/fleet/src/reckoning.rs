@@ -3,7 +3,7 @@
 //! Marks, events and holds carry times of the supplier's clock. Once that clock was set they tell nothing about how
 //! long ago something was: a worker that started a minute ago would seem to have run for hours. So the ages of all
 //! machines that were seen before count from the moment that the clock was found to be set, and what is kept stays for
-//! as long as was left of its time.
+//! as long as was left of its time. A clone that was ordered before and appears afterwards counts from its first sight.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,11 @@ use crate::mark::Mark;
 
 /// What was known of machines when the supplier's clock was set. Empty if it never was.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Reckoning(BTreeMap<MachineId, Seen>);
+pub struct Reckoning {
+    /// When the clock was found to be set, by the clock as it is now.
+    set: Option<Timestamp>,
+    machines: BTreeMap<MachineId, Seen>,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Seen {
@@ -34,19 +38,29 @@ impl Reckoning {
             let hold = hold.map(|(said, until)| (said, shifted(until, by)));
             (machine.id.clone(), Seen { from: now, old: times(machine, mark), hold })
         };
-        self.0 = view.owned(owner).map(seen).collect();
+        self.machines = view.owned(owner).map(seen).collect();
+        self.set = Some(now);
     }
 
-    /// Forgets machines that are gone.
-    pub fn forget(&mut self, view: &View) {
+    /// Takes a new view in. Machines that are gone are forgotten. The age of one that is seen for the first time counts from
+    /// now on if its times are not of the clock as it is: they lie before it was set, or have not come yet.
+    pub fn look(&mut self, view: &View, owner: &str, now: Timestamp) {
         if view.complete {
-            self.0.retain(|id, _| view.machines.contains(id));
+            self.machines.retain(|id, _| view.machines.contains(id));
+        }
+        let Some(set) = self.set else { return };
+        for (machine, mark) in view.owned(owner) {
+            let old = times(machine, mark);
+            let is_old = old.iter().flatten().any(|at| *at < set || *at > now);
+            if is_old && !self.machines.contains_key(&machine.id) {
+                self.machines.insert(machine.id.clone(), Seen { from: now, old, hold: None });
+            }
         }
     }
 
     /// From when the age of something counts that happened to a machine at that time.
     pub fn since(&self, machine: &MachineId, at: Timestamp, now: Timestamp) -> Timestamp {
-        match self.0.get(machine) {
+        match self.machines.get(machine) {
             None => at,
             // A time that has not come yet is one of the old clock, too.
             Some(seen) if seen.old.contains(&Some(at)) || at > now => seen.from,
@@ -57,7 +71,7 @@ impl Reckoning {
     /// Until when a machine is kept, if it is or was.
     pub fn hold_until(&self, machine: &Machine, mark: &Mark) -> Option<Timestamp> {
         let said = mark.hold_until?;
-        let known = self.0.get(&machine.id).and_then(|seen| seen.hold);
+        let known = self.machines.get(&machine.id).and_then(|seen| seen.hold);
         // Somebody may have kept it anew since then, by the clock as it is now.
         Some(known.filter(|(old, _)| *old == said).map_or(said, |(_, until)| until))
     }
@@ -102,10 +116,39 @@ mod tests {
             assert_eq!(reckoning.since(&id("w"), at("09:00:00"), at(now)), at("07:00:00"), "{now}");
         }
         assert_eq!(reckoning.since(&id("w"), at("09:30:00"), at("08:00:00")), at("07:00:00"));
-        reckoning.forget(&View { complete: false, ..view([]) });
-        assert_ne!(reckoning, Reckoning::default());
-        reckoning.forget(&view([]));
-        assert_eq!(reckoning, Reckoning::default());
+        let knows = |reckoning: &Reckoning| reckoning.machines.contains_key(&id("w"));
+        reckoning.look(&View { complete: false, ..view([]) }, OWNER, at("08:00:00"));
+        assert!(knows(&reckoning));
+        reckoning.look(&view([]), OWNER, at("08:00:00"));
+        assert!(!knows(&reckoning));
+    }
+
+    // A clone that was under way when the clock was set looked hours old as soon as it appeared, and was deleted.
+    #[test]
+    fn a_clone_that_was_ordered_before_the_clock_was_set_counts_from_its_first_sight() {
+        for (set, by, ordered, seen) in [
+            ("12:10:00", 3, "09:09:00", "12:11:00"),
+            ("12:10:00", 3, "09:09:00", "12:59:00"),
+            ("04:10:00", -5, "09:09:00", "04:11:00"),
+        ] {
+            let mut reckoning = Reckoning::default();
+            reckoning.restart(&view([]), OWNER, at(set), hours(by));
+            let clone = view([worker("w", ordered)]);
+            for now in [seen, "23:00:00"] {
+                reckoning.look(&clone, OWNER, at(now));
+                assert_eq!(reckoning.since(&id("w"), at(ordered), at(now)), at(seen), "{by} h, {now}");
+            }
+        }
+        let mut reckoning = Reckoning::default();
+        reckoning.look(&view([worker("w", "08:00:00")]), OWNER, at("09:00:00"));
+        assert_eq!(reckoning, Reckoning::default(), "nobody set the clock");
+        reckoning.restart(&view([]), OWNER, at("12:10:00"), hours(3));
+        reckoning.look(&view([worker("w", "12:11:00")]), OWNER, at("12:12:00"));
+        assert_eq!(
+            reckoning.since(&id("w"), at("12:11:00"), at("12:20:00")),
+            at("12:11:00"),
+            "ordered since"
+        );
     }
 
     #[test]

@@ -14,10 +14,11 @@ mod stop;
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::brake::{self, Brake, Subject, Waiting};
+use crate::brake::{self, Brake, Subject, Waiting, Weight};
 use crate::machine::{Machine, MachineId, Power, Role, View};
 use crate::mark::Mark;
 use crate::reckoning::Reckoning;
@@ -268,7 +269,8 @@ impl Judge<'_> {
             self.view.machines.get(id).map(|machine| machine.name.clone()).unwrap_or_default()
         };
         let counted = |(id, reason): &&(MachineId, Reason)| {
-            self.view.machines.get(id).is_some_and(|machine| brake::is_counted(machine, owner, reason))
+            let weight = |machine: &Arc<Machine>| brake::weight(machine, owner, reason);
+            self.view.machines.get(id).is_some_and(|machine| weight(machine) != Weight::None)
         };
         let machines = sweep.delete.iter().filter(counted).map(|(id, reason)| Waiting {
             subject: Subject::Machine(id.clone()),

@@ -4,6 +4,7 @@
 //! it, it stops and says so.
 
 mod delete;
+mod halt;
 mod hold;
 mod launching;
 mod make;
@@ -26,7 +27,6 @@ use rookery_fleet_vsphere::Hands;
 use rookery_fleet_vsphere::hands::Fixed;
 use rookery_vim_client::Priority;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::flight::FlightId;
@@ -38,6 +38,7 @@ use crate::trouble::Troubles;
 use crate::wanted::Wanted;
 
 pub use delete::Deletion;
+pub use halt::Halt;
 pub(crate) use hold::START;
 pub use hold::{Attempt, Held};
 
@@ -66,8 +67,8 @@ pub struct Crew {
     pub metrics: Metrics,
     /// What could not be asked for lately.
     pub troubles: Troubles,
-    /// Cancelled when starts are given up: the process is about to end.
-    pub halt: CancellationToken,
+    /// What starts are told when they are given up: the process is about to end.
+    pub halt: Halt,
 }
 
 /// How a piece of work has ended.

@@ -12,6 +12,7 @@
 mod absorb;
 mod adopting;
 mod apart;
+mod ask;
 mod begin;
 mod brake;
 mod clocks;
@@ -24,6 +25,7 @@ mod launches;
 mod look;
 mod message;
 mod news;
+mod out_of_reach;
 mod politeness;
 mod state;
 
@@ -149,8 +151,7 @@ impl Keeper {
 
     fn plan(&mut self, wanted: &Wanted) -> Plan {
         let now = self.look_at_clocks();
-        self.state.look(self.observer.view(now), now);
-        self.state.keep_watch(&wanted.name);
+        self.state.look(self.observer.view(now), &wanted.name, now);
         self.let_launch(wanted);
         self.state.load = self.governor.load(&self.crew.hands.clone_site());
         for missing in self.state.find_demands(&wanted.rules) {

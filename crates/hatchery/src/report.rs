@@ -90,6 +90,8 @@ pub struct Report {
     pub braked: Vec<brake::Waiting>,
     /// Machines with our mark that are left alone until somebody has looked at them.
     pub apart: Vec<Apart>,
+    /// Own machines that vCenter does not reach for long, by name.
+    pub out_of_reach: Vec<String>,
     /// Why nothing may be deleted.
     pub stopped: Option<String>,
     /// Whether new jobs are taken.
@@ -215,6 +217,7 @@ impl Report {
             wishes: state.wishes.iter().map(Wished::from).collect(),
             braked: plan.braked.clone(),
             apart: apart(&state.view, &wanted.name),
+            out_of_reach: state.out_of_reach(),
             stopped: plan.sweep.stopped.map(|stop| stop.to_string()),
             draining: state.draining,
             skew_ms: state.skew.map(|skew| skew.as_millis()),

@@ -28,7 +28,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::act::Crew;
+use crate::act::{Crew, Halt};
 use crate::control::{Desk, Socket};
 use crate::expiry::Expiries;
 use crate::feed::{Feeds, Wakes};
@@ -99,7 +99,7 @@ pub struct Running {
     cds: Cds,
     client: Client,
     supervisor: Supervisor,
-    halt: CancellationToken,
+    halt: Halt,
 }
 
 /// Why a hatchery that runs cannot go on.
@@ -460,7 +460,7 @@ impl Assembly {
             keeper: keeper.clone(),
             metrics: metrics.clone(),
             troubles: troubles.clone(),
-            halt: CancellationToken::new(),
+            halt: Halt::default(),
         };
         let host = Host {
             service: settings.identity.name.clone(),

@@ -52,22 +52,23 @@ fn more_than_two_and_more_than_a_fifth_are_too_many() {
 }
 
 #[test]
-fn only_running_machines_that_nobody_gave_up_are_counted() {
+fn only_running_machines_that_we_did_not_give_up_are_counted() {
     let age = SignedDuration::from_hours(3);
     let expired = Reason::Expired { age, limit: age };
     let never = Reason::NeverRegistered { age, limit: age };
     let power = |power| Machine { power, ..worker("w", "08:00:00") };
     let warm = Machine { power: Some(Power::On), ..warm("provision-v2-x", "deb", "") };
     for (machine, reason, expected) in [
-        (power(Some(Power::On)), expired, true),
-        (power(Some(Power::On)), never, true),
-        (power(Some(Power::Suspended)), never, true),
-        (power(Some(Power::Off)), never, false),
-        (power(Some(Power::On)), Reason::Doomed(Doom::SpawnFailed), false),
-        (power(Some(Power::On)), Reason::Disabled, false),
-        (warm, never, false),
+        (power(Some(Power::On)), expired, Weight::Lasting),
+        (power(Some(Power::On)), never, Weight::Lasting),
+        (power(Some(Power::Suspended)), never, Weight::Lasting),
+        (power(Some(Power::Off)), never, Weight::None),
+        (power(Some(Power::On)), Reason::Doomed(Doom::SpawnFailed), Weight::None),
+        (power(Some(Power::On)), Reason::Disabled, Weight::AtOnce),
+        (power(Some(Power::Off)), Reason::Disabled, Weight::None),
+        (warm, never, Weight::None),
     ] {
-        assert_eq!(is_counted(&machine, OWNER, &reason), expected, "{:?} {reason:?}", machine.power);
+        assert_eq!(weight(&machine, OWNER, &reason), expected, "{:?} {reason:?}", machine.power);
     }
 }
 
@@ -89,7 +90,7 @@ fn what_is_too_much_waits_as_a_whole() {
 fn what_was_done_counts_for_ten_minutes() {
     let (mut brake, view) = brake(10);
     for number in 0..2 {
-        brake.deletes(&id(&format!("w{number}")), true, minute(0));
+        brake.deletes(&id(&format!("w{number}")), Weight::Lasting, minute(0));
     }
     let rest = without(&view, 2);
     let waits = |brake: &mut Brake, minute| {
@@ -100,7 +101,7 @@ fn what_was_done_counts_for_ten_minutes() {
     assert_eq!(waits(&mut brake, minute(10)), machines([]));
     // Of fifty that ran ten may go, and not only eight when ten are gone.
     let (mut brake, view) = self::brake(50);
-    (0..9).for_each(|number| brake.deletes(&id(&format!("w{number}")), true, minute(0)));
+    (0..9).for_each(|number| brake.deletes(&id(&format!("w{number}")), Weight::Lasting, minute(0)));
     brake.look(&without(&view, 9), OWNER, &idle, minute(1));
     assert_eq!(brake.hold_back(&machines([9]), &without(&view, 9), OWNER), machines([]));
     assert_eq!(brake.hold_back(&machines([9, 10]), &without(&view, 9), OWNER), machines([9, 10]));
@@ -141,7 +142,7 @@ fn a_view_that_loses_unusually_many_is_not_believed() {
 #[test]
 fn own_deletions_and_clones_that_fail_are_no_loss() {
     let (mut brake, whole) = brake(10);
-    (0..5).for_each(|number| brake.deletes(&id(&format!("w{number}")), false, minute(0)));
+    (0..5).for_each(|number| brake.deletes(&id(&format!("w{number}")), Weight::None, minute(0)));
     brake.look(&without(&whole, 5), OWNER, &idle, minute(1));
     assert_eq!(brake.loss(), None);
     brake.look(&without(&whole, 9), OWNER, &|machine| machine.name != "w9", minute(2));

@@ -425,6 +425,21 @@ fn unusually_many_running_machines_wait_before_any_budget_and_the_others_go_on()
     assert_eq!((sweep.delete.len(), sweep.braked.len()), (0, 3));
 }
 
+// After an outage CDS called all workers disabled that had not been able to reach it, and all their machines went.
+#[test]
+fn machines_that_run_wait_if_unusually_many_workers_are_disabled_at_once() {
+    let disabled = ["w0", "w1", "w2"].map(|name| (name, WorkerState::Disabled));
+    let world = world().listing(&disabled);
+    let swept = |machines: Vec<Machine>| {
+        let sweep = world.sweep(&view(machines));
+        (sweep.delete.len(), sweep.braked.len())
+    };
+    let workers = |count| (0..count).map(|number| worker(&format!("w{number}"), "11:59:00"));
+    assert_eq!(swept(workers(3).collect()), (0, 3));
+    assert_eq!(swept(workers(2).collect()), (2, 0));
+    assert_eq!(swept(workers(3).map(off).collect()), (3, 0), "they have ended");
+}
+
 #[test]
 fn a_view_that_has_lost_unusually_many_deletes_nobody() {
     let whole = view((0..5).map(|number| off(worker(&format!("w{number}"), "09:00:00"))));

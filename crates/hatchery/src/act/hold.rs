@@ -200,6 +200,9 @@ impl Crew {
         error: &str,
     ) {
         let job = &held.job;
+        if !self.halt.gives_back(job) {
+            return info!(%job, worker, "job of a start that was broken off is left to CDS, which offers it again");
+        }
         let attempt = Attempt { worker, machine };
         match self.surely_release(job, &attempt, self.tell_failure(job, runs, after, error)).await {
             Some(true) => {}

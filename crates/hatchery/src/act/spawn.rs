@@ -38,6 +38,7 @@ use rookery_fleet::names::Line;
 impl Crew {
     /// Starts a worker for a job.
     pub async fn spawn(&self, flight: FlightId, spawn: Spawn) -> Ending {
+        let _under_way = self.halt.start();
         let user = match self.user(&spawn.runs).await {
             Ok(user) => user,
             Err(error) => {
@@ -84,7 +85,7 @@ impl Crew {
 
     /// Comes when a start is to be given up. One whose worker is being launched is not: without an answer it may run.
     async fn halted(&self, launched: &AtomicBool) {
-        self.halt.cancelled().await;
+        self.halt.halted().await;
         if launched.load(Ordering::Relaxed) {
             std::future::pending::<()>().await;
         }

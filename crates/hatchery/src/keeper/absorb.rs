@@ -134,10 +134,10 @@ impl Keeper {
     /// Finds another place for a worker. The machine that was of no use is left alone for this job.
     fn another_place(&mut self, id: FlightId, useless: MachineId, spawn: &Spawn) -> Option<Spawn> {
         let wanted = Arc::clone(&self.wanted.borrow());
-        let flight = self.state.flights.end(id)?;
         let now = self.crew.clock.steady();
         // What has ended since the last pass is known by its machine alone.
-        self.state.look(self.observer.view(now), now);
+        self.state.look(self.observer.view(now), &wanted.name, now);
+        let flight = self.state.flights.end(id)?;
         self.state.avoid(Some(useless), now, AVOIDED);
         let observer = &self.observer;
         let changed_at = |id: &_| observer.changed_at(id);

@@ -283,33 +283,33 @@ impl Keeper {
     }
 
     pub(super) fn read_job(&self, job: JobId) {
-        let (cds, keeper) = (self.crew.cds.clone(), self.crew.keeper.clone());
-        self.ask("reading of a job", async move {
+        let cds = self.crew.cds.clone();
+        self.ask_for("reading of a job", Message::Gone(job.clone()), async move {
             let read = match &job {
                 JobId::V1(id) => match cds.v1() {
                     Some(v1) => v1.job(*id).await.map(|job| Known::V1(Box::new(job))),
-                    None => return keeper.send(Message::Gone(job)).await.unwrap_or_default(),
+                    None => return Message::Gone(job),
                 },
                 JobId::V2(id) => match cds.v2() {
                     Some(v2) => v2.job(id).await.map(|detail| Known::V2(Box::new(detail))),
-                    None => return keeper.send(Message::Gone(job)).await.unwrap_or_default(),
+                    None => return Message::Gone(job),
                 },
             };
-            let news = match read {
+            match read {
                 Ok(known) => Message::Read(job, Box::new(known)),
                 Err(error) if error.is_gone() => Message::Gone(job),
                 Err(error) => {
                     warn!(%job, error = %chain(&error), "job could not be read; it is read again when CDS offers it");
                     Message::Gone(job)
                 }
-            };
-            keeper.send(news).await.ok();
+            }
         });
     }
 
     pub(super) fn read_model(&self, model: AsCodeRef) {
-        let (cds, keeper) = (self.crew.cds.clone(), self.crew.keeper.clone());
-        self.ask("reading of a model", async move {
+        let cds = self.crew.cds.clone();
+        let cut_off = Message::Model(model.clone(), Box::new(Err("its reading was cut off".to_owned())));
+        self.ask_for("reading of a model", cut_off, async move {
             let path = ModelPath {
                 project: model.project.clone(),
                 vcs: model.vcs.clone(),
@@ -321,19 +321,19 @@ impl Keeper {
                 Some(v2) => v2.model(&path).await.map_err(|error| chain(&error)),
                 None => Err("there is no V2 session".to_owned()),
             };
-            keeper.send(Message::Model(model, Box::new(read))).await.ok();
+            Message::Model(model, Box::new(read))
         });
     }
 
     fn read_histories(&self, machines: Vec<MachineId>) {
-        let (hands, keeper) = (self.crew.hands.clone(), self.crew.keeper.clone());
+        let hands = self.crew.hands.clone();
         let created = self.created(machines);
-        self.ask("reading of history", async move {
+        self.ask_for("reading of history", Message::Histories(None), async move {
             let told = histories::read(&hands, &created).await;
             if let Err(error) = &told {
                 warn!(machines = created.len(), error = %chain(error), "history could not be read; machines without a start time are kept");
             }
-            keeper.send(Message::Histories(told.ok())).await.ok();
+            Message::Histories(told.ok())
         });
     }
 
@@ -341,17 +341,6 @@ impl Keeper {
     pub(super) fn created(&self, machines: Vec<MachineId>) -> BTreeMap<MachineId, Option<Timestamp>> {
         let created = |id: &MachineId| self.state.view.machines.get(id).and_then(|machine| machine.created);
         machines.into_iter().map(|id| (id.clone(), created(&id))).collect()
-    }
-
-    pub(super) fn ask(&self, what: &'static str, question: impl Future<Output = ()> + Send + 'static) {
-        let stop = self.supervisor.token();
-        self.supervisor.spawn(what, async move {
-            tokio::select! {
-                biased;
-                () = stop.cancelled() => {}
-                () = question => {}
-            }
-        });
     }
 }
 

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use rookery_daemon::telemetry::chain;
-use rookery_fleet::brake::{Subject, WINDOW, is_counted};
+use rookery_fleet::brake::{Subject, WINDOW, Weight, weight};
 use rookery_fleet::{Machine, MachineId};
 use tracing::{info, warn};
 
@@ -11,22 +11,29 @@ use crate::metrics::Leak;
 use crate::plan::Plan;
 
 impl State {
-    /// Notes which machines are in sight, and which machine each worker is or was in.
+    /// Notes which machines are in sight, since when, and which machine each worker is or was in.
     pub(super) fn keep_watch(&mut self, owner: &str) {
+        self.reckoning.look(&self.view, owner, self.server_now());
         let busy = self.flights.index();
         self.brake.look(&self.view, owner, &|machine: &Machine| busy.has(machine), self.now);
         self.references.look(&self.view, owner, self.listing.as_ref(), self.now);
+        for vm in self.out_of_reach.look(&self.view, owner, self.now) {
+            warn!(
+                vm,
+                "vCenter has not reached this VM for an hour; it keeps its slot and its address until somebody repairs or removes it"
+            );
+        }
     }
 
     /// Notes what is about to be deleted.
     pub(super) fn note_deletions(&mut self, plan: &Plan, owner: &str) {
         for (id, reason) in &plan.sweep.delete {
             let machine = self.view.machines.get(id);
-            let counted = machine.is_some_and(|machine| is_counted(machine, owner, reason));
-            self.brake.deletes(id, counted, self.now);
+            let weight = machine.map_or(Weight::None, |machine| weight(machine, owner, reason));
+            self.brake.deletes(id, weight, self.now);
         }
         for id in plan.remove.iter().map(|(id, _)| id).chain(&plan.retire) {
-            self.brake.deletes(id, false, self.now);
+            self.brake.deletes(id, Weight::None, self.now);
         }
     }
 

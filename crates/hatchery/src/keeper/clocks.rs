@@ -52,7 +52,8 @@ pub(super) struct Clocks {
     ahead: SignedDuration,
     /// vCenter's time less ours, and when it was read.
     skew: Option<(SignedDuration, Timestamp)>,
-    was_read: bool,
+    /// How far vCenter's clock was ahead when ages last counted anew. It may be set in small steps, which add up.
+    reckoned: Option<SignedDuration>,
     was_outside: bool,
 }
 
@@ -81,11 +82,15 @@ impl Clocks {
         }
         let (ahead, skew) = (reading.ahead(), reading.skew());
         let is_outside = skew.abs() > MAX_SKEW;
-        let by = if self.was_read { ahead.saturating_sub(self.ahead) } else { SignedDuration::ZERO };
+        let by = ahead.saturating_sub(*self.reckoned.get_or_insert(ahead));
         let is_back = self.was_outside && !is_outside;
         (self.ahead, self.skew) = (ahead, Some((skew, reading.begun)));
-        (self.was_read, self.was_outside) = (true, is_outside);
-        (by.abs() > STEP || is_back).then_some(by)
+        self.was_outside = is_outside;
+        if by.abs() <= STEP && !is_back {
+            return None;
+        }
+        self.reckoned = Some(ahead);
+        Some(by)
     }
 
     /// vCenter's time less ours, if that was read of late.
@@ -157,6 +162,16 @@ mod tests {
             assert_eq!(clocks.read(&reading(0, 0, first)), None, "nobody knows what was before");
             assert_eq!(clocks.read(&reading(60, 0, second)), expected.map(secs), "{first} {second}");
         }
+    }
+
+    // A clock that was moved by a few seconds a minute made every machine older, and nobody noticed.
+    #[test]
+    fn small_steps_of_vcenter_s_clock_add_up() {
+        let mut clocks = Clocks::default();
+        let told = [0, 2, 4, 6, 8, 10, 12, 13].map(|theirs| clocks.read(&reading(60 * theirs, 0, theirs)));
+        let six = Some(secs(6));
+        assert_eq!(told, [None, None, None, six, None, None, six, None]);
+        assert_eq!(clocks.ahead(), secs(13), "each reading tells the time");
     }
 
     #[test]

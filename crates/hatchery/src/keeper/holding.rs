@@ -215,11 +215,11 @@ impl Keeper {
         if state.ask_after.get(id).is_some_and(|until| *until > now) || !state.asking.insert(id.clone()) {
             return;
         }
-        let (crew, keeper) = (self.crew.in_the_background(), self.crew.keeper.clone());
+        let crew = self.crew.in_the_background();
         let (worker, id) = (machine.name.clone(), id.clone());
-        self.ask("question how a job has ended", async move {
+        self.ask_for("question how a job has ended", Message::Outcome(id.clone(), None), async move {
             let outcome = crew.outcome(&job, &worker).await;
-            keeper.send(Message::Outcome(id, outcome)).await.ok();
+            Message::Outcome(id, outcome)
         });
     }
 

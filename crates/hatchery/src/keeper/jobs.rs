@@ -69,10 +69,11 @@ impl Keeper {
             }
             let names = [machine.name.clone(), mark.worker_name.clone()];
             let (job, id, begun) = (mark.job_id.clone(), id.clone(), self.crew.clock.steady());
-            let (crew, keeper) = (self.crew.in_the_background(), self.crew.keeper.clone());
-            self.ask("question whether a job runs", async move {
+            let crew = self.crew.in_the_background();
+            let cut_off = Message::JobRead { machine: id.clone(), runs_here: None, begun };
+            self.ask_for("question whether a job runs", cut_off, async move {
                 let runs_here = crew.builds(&job, &names).await;
-                keeper.send(Message::JobRead { machine: id, runs_here, begun }).await.ok();
+                Message::JobRead { machine: id, runs_here, begun }
             });
         }
     }

@@ -35,7 +35,9 @@ impl News {
         now: Timestamp,
     ) -> Vec<&'w Waiting> {
         let mut due = Vec::new();
-        let mut seen = BTreeSet::new();
+        // The pool is asked every few seconds while somebody waits for room: meanwhile a job waits for what it waited for.
+        let asking = waiting.iter().filter(|one| matches!(one.why, Why::RoomIsAsked));
+        let mut seen: BTreeSet<&JobId> = asking.map(|one| &one.job).collect();
         let ours = |job: &JobId| named.contains(job);
         for one in waiting.iter().filter(|one| ours(&one.job) && concerns(&one.why)) {
             let word = one.why.as_str();
@@ -114,6 +116,13 @@ mod tests {
         assert_eq!(told(interrupted), [], "it waits for this reason since a moment");
         let served = [(0, Some(no_address())), (3, None), (5, Some(no_address())), (9, Some(no_address()))];
         assert_eq!(told(served), []);
+    }
+
+    // The users of a job that waited for room in the pool were never told: each question to the pool began its wait anew.
+    #[test]
+    fn a_question_to_the_pool_does_not_begin_the_wait_anew() {
+        let asking = |minute| if minute % 2 == 0 { no_address() } else { Why::RoomIsAsked };
+        assert_eq!(told((0..20).map(|minute| (minute, Some(asking(minute))))), [(6, "address")]);
     }
 
     // A job that waited by turns for two reasons got an info at each turn.

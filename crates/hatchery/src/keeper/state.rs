@@ -24,6 +24,7 @@ use super::histories::Histories;
 use super::jobs::JobReads;
 use super::launches::Gate;
 use super::news::News;
+use super::out_of_reach::OutOfReach;
 use crate::demand::{self, AsCodeRef, Rules};
 use crate::flight::{FlightId, Flights, Trace};
 use crate::metrics::Leak;
@@ -63,6 +64,7 @@ pub struct State {
     pub braked: Vec<brake::Waiting>,
     /// The machines that workers are or were in, by name.
     pub(super) references: References,
+    pub(super) out_of_reach: OutOfReach,
     /// The jobs that wait.
     pub queue: Queue<Known>,
     /// The jobs that wait, with their models.
@@ -187,10 +189,9 @@ impl State {
     }
 
     /// Takes a new look at the machines in, and forgets what is too old.
-    pub(super) fn look(&mut self, view: View, now: Timestamp) {
+    pub(super) fn look(&mut self, view: View, owner: &str, now: Timestamp) {
         self.now = now;
         self.skew = self.clocks.skew(now);
-        self.reckoning.forget(&view);
         self.job_reads.forget(&view, now);
         let machines = &view.machines;
         if view.complete {
@@ -215,6 +216,7 @@ impl State {
         self.lingering = self.doubts.addresses();
         self.addresses_settled = self.doubts.start_is_settled();
         self.view = Arc::new(view);
+        self.keep_watch(owner);
         let server_now = self.server_now();
         self.setbacks.retain(|_, until| *until > server_now);
         self.unusable_until.retain(|_, until| *until > now);
@@ -272,6 +274,11 @@ impl State {
     /// Whether clones from before our start have ended: until then no address is given.
     pub fn addresses_are_settled(&self) -> bool {
         self.addresses_settled
+    }
+
+    /// The names of own machines that vCenter does not reach for long.
+    pub fn out_of_reach(&self) -> Vec<String> {
+        self.out_of_reach.names(&self.view, self.now)
     }
 
     /// Whether a job or a model is being read, or still has to be.

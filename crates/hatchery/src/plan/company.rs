@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
+use rookery_fleet::brake::Subject;
 use rookery_fleet::workers::{Listing, without_machine};
 use rookery_fleet::{MachineId, View};
 
@@ -14,6 +15,9 @@ use super::Pass;
 pub struct Suspects {
     names: BTreeSet<String>,
     listed: Option<Timestamp>,
+    /// Those who had none by the listing before, too, and wait for a person: the same listing is looked at again when that
+    /// person has spoken.
+    braked: BTreeSet<String>,
 }
 
 /// The machines that workers are or were in, by the names of the workers.
@@ -63,17 +67,28 @@ impl Pass<'_> {
             return;
         }
         let Some(listing) = self.seen.listing else { return };
-        if before.listed == Some(listing.begun) {
-            self.plan.suspects = before.clone();
-            return;
-        }
         let Some(mut lost) = without_machine(self.seen.view, listing) else { return };
         lost.retain(|name| !self.busy.has_name(name));
+        // The same listing proves nothing new, and whom it had disabled is not disabled twice.
+        let is_new = before.listed != Some(listing.begun);
+        if !is_new {
+            lost.retain(|name| before.names.contains(name));
+        }
         let (v1, references) = (self.seen.v1_workers, self.seen.references);
         let can_be = |name: &String| v1.contains(name) && references.get(name).is_some();
-        let twice = lost.intersection(&before.names).cloned();
+        let twice = lost.intersection(if is_new { &before.names } else { &before.braked }).cloned();
         (self.plan.disable, self.plan.orphans) = twice.partition(can_be);
-        self.plan.suspects = Suspects { names: lost, listed: Some(listing.begun) };
+        self.plan.suspects = Suspects { names: lost, listed: Some(listing.begun), braked: BTreeSet::new() };
+    }
+
+    /// Takes those out of the plan who have to wait for a person.
+    pub(super) fn hold_workers_back(&mut self) {
+        let waits =
+            |name: &String| self.plan.braked.iter().any(|one| one.subject == Subject::Worker(name.clone()));
+        let disable = std::mem::take(&mut self.plan.disable).into_iter();
+        let (braked, disable): (Vec<_>, Vec<_>) = disable.partition(waits);
+        self.plan.suspects.braked = braked.into_iter().collect();
+        self.plan.disable = disable;
     }
 }
 

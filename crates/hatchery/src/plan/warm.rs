@@ -238,13 +238,10 @@ impl Pass<'_> {
             why: "it has vanished from the inventory".to_owned(),
         });
         self.plan.braked = gone.chain(std::mem::take(&mut swept.braked)).collect();
-        let waits =
-            |name: &String| self.plan.braked.iter().any(|one| one.subject == Subject::Worker(name.clone()));
-        self.plan.disable =
-            std::mem::take(&mut self.plan.disable).into_iter().filter(|name| !waits(name)).collect();
         let holding = hold::decide(self.seen.view, &facts, &mut swept);
         self.plan.sweep = swept;
         (self.plan.hold, self.plan.examine) = (holding.keep, holding.ask);
+        self.hold_workers_back();
         if !self.seen.sweep_is_due {
             self.plan.sweep.delete.retain(|(_, reason)| matches!(reason, Reason::Doomed(_)));
         }

@@ -64,6 +64,10 @@ pub fn monitoring(
     if !report.held.is_empty() {
         lines.push(ok("HeldVirtualMachines", report.held.len().to_string()));
     }
+    if !report.out_of_reach.is_empty() {
+        let value = format!("not reached by vCenter for an hour: {}", report.out_of_reach.join(", "));
+        lines.push(line(LineStatus::Warn, "UnreachableVirtualMachines", value));
+    }
     if report.room_unknown {
         let value = "could not be asked: it keeps nobody out".to_owned();
         lines.push(line(LineStatus::Warn, "ResourcePool", value));
@@ -176,6 +180,14 @@ mod tests {
         };
         let report = Report { held: vec![held], ..Report::default() };
         let told = ("HeldVirtualMachines".to_owned(), "1".to_owned(), LineStatus::Ok);
+        assert!(lines(&report, &[]).contains(&told));
+    }
+
+    #[test]
+    fn machines_that_are_out_of_reach_for_long_are_a_warning() {
+        let report = Report { out_of_reach: vec!["a".to_owned(), "b".to_owned()], ..Report::default() };
+        let value = "not reached by vCenter for an hour: a, b".to_owned();
+        let told = ("UnreachableVirtualMachines".to_owned(), value, LineStatus::Warn);
         assert!(lines(&report, &[]).contains(&told));
     }
 

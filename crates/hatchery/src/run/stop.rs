@@ -16,21 +16,37 @@ const GIVING_BACK: Duration = Duration::from_secs(10);
 
 impl Running {
     /// Ends it: takes nothing new, lets workers that are being started get there for a while, gives the jobs of the others
-    /// back, stops its tasks, says goodbye. Workers go on without it. One that may not act any more waits for nothing.
+    /// back, stops its tasks, says goodbye. Workers go on without it. One that may not act any more waits for nothing, and
+    /// one that has lost a part only for the end of its bookings.
     pub async fn stop(self) {
-        if self.lease.is_revoked() {
-            return goodbye(&self.supervisor, &self.cds, &self.client).await;
+        if !self.lease.is_revoked() {
+            tokio::select! {
+                biased;
+                _ = self.supervisor.essential_ended() => self.break_off().await,
+                () = self.land() => {}
+            }
         }
+        goodbye(&self.supervisor, &self.cds, &self.client).await;
+    }
+
+    async fn land(&self) {
         self.drain(true).await;
         let mut report = self.board.report.clone();
         let has_landed = |report: &Arc<Report>| report.draining && report.spawning == 0;
         if timeout(LANDING, report.wait_for(has_landed)).await.is_err() {
             warn!("some workers are still being started; their jobs are given back");
-            self.halt.cancel();
+            self.halt.give_up();
             if timeout(GIVING_BACK, report.wait_for(has_landed)).await.is_err() {
                 warn!("some jobs could not be given back; CDS offers them again by itself");
             }
         }
-        goodbye(&self.supervisor, &self.cds, &self.client).await;
+    }
+
+    /// Whoever would report that starts have ended may be gone: they are waited for themselves.
+    async fn break_off(&self) {
+        self.halt.break_off();
+        if timeout(GIVING_BACK, self.halt.landed()).await.is_err() {
+            warn!("some bookings could not be ended; CDS offers their jobs again by itself");
+        }
     }
 }

@@ -73,9 +73,10 @@ fn day(hours: u64, vms: u64) -> usize {
 fn set(vms: u64) -> Stage {
     let options = LabOptions::default();
     let foreign = format!("\n[[datacenter.vm]]\nname = \"theirs-#\"\ncount = {vms}\non = true\n");
+    let host = "\"64TiB\"\ncores = 20000";
     let cards = "snapshots = [\"base\"]\nnetworks = [\"VM Network\"]";
     let options = LabOptions {
-        model: options.model.replace("snapshots = [\"base\"]", cards).replace("512GiB", "64TiB") + &foreign,
+        model: options.model.replace("snapshots = [\"base\"]", cards).replace("\"512GiB\"", host) + &foreign,
         settings: "iprange = \"10.9.0.0/24\"\ngateway = \"10.9.0.254\"\n".to_owned(),
         tables: format!(
             "[commonConfiguration.provision]\nmaxWorker = 100\n\

@@ -5,7 +5,8 @@ use std::time::Duration;
 use rookery_cds_sim::{NewJob, SigningKey, Status};
 use rookery_fleet::brake::Waiting;
 use rookery_hatchery::control::{Answer, Request};
-use rookery_stories::{Finding, Lab, LabOptions, Scene, Stage, Wire};
+use rookery_hatchery::run::Policy;
+use rookery_stories::{Cable, Finding, Lab, LabOptions, Scene, Stage, Vm, Wire};
 use rookery_vim_sim::Control;
 use tokio::time::sleep;
 
@@ -62,27 +63,49 @@ async fn running_machines_that_are_unusually_many_go_when_a_person_has_seen_the_
     stage.lab.close().await;
 }
 
+fn address(machine: &Vm) -> String {
+    machine.mark()["ip_address"].as_str().unwrap_or_default().to_owned()
+}
+
 #[tokio::test(start_paused = true)]
 async fn machines_that_vanish_are_neither_replaced_nor_robbed_of_their_addresses_until_a_person_says_so() {
     let addresses = "iprange = \"10.9.0.0/29\"\ngateway = \"10.9.0.254\"\nworkerProvisioningPoolSize = 4\n";
-    let stage = stage(&[], addresses, &pool("debian12", 4));
-    let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
+    let foreign = "[[datacenter.vm]]\nname = \"foreign\"\n".to_owned();
+    let stage = stage(&[foreign], addresses, &pool("debian12", 4));
+    let (vcenter, cds) = (Cable::default(), Cable::default());
+    let start = stage.hatch_on(1, Policy::Refuse, &vcenter, &cds);
+    let scene = start.acts().await.expect("the hatchery starts");
     let warm = |count| scene.hatchery.board.report.borrow().counts.warm == count;
     stage.until("all are warm", async || warm(4)).await;
-    let mut before = names(&stage).await;
-    before.truncate(3);
+    let mut before = stage.machines_of(Lab::NAME).await;
+    let left = before.pop().expect("there are four");
+    // One by one they would not be many yet. The first change answers the wait that is under way; those that follow come
+    // in one piece.
+    vcenter.cut();
     stage
         .witness(async |govc| {
-            for name in &before {
-                govc.run(&["vm.destroy", name]).await;
+            govc.run(&["vm.change", "-vm", "foreign", "-annotation", "something else"]).await;
+            for machine in &before {
+                govc.run(&["vm.destroy", &machine.name]).await;
             }
         })
         .await;
+    vcenter.mend();
     sleep(Duration::from_mins(30)).await;
-    // They vanish one by one, and the first two are not many yet.
-    assert!(names(&stage).await.len() < 4, "nothing more is made in their place");
+    assert_eq!(names(&stage).await, [left.name], "nothing is made in their place");
     let told = line(&scene, "Cleaning").expect("it is told");
     assert!(told.contains("VMs have vanished from the inventory"), "{told}");
+
+    // One takes the warm machine that is left, the other one is cloned.
+    let jobs = [stage.lab.v2_job(Lab::DEBIAN, "true").await, stage.lab.v2_job(Lab::DEBIAN, "true").await];
+    stage.all_jobs_end().await;
+    for job in &jobs {
+        assert_eq!(stage.lab.job(job).await.status, Status::Success);
+    }
+    let theirs: Vec<_> = before.iter().map(address).collect();
+    let given: Vec<_> = stage.machines_of(Lab::NAME).await.iter().map(address).collect();
+    assert!(given.len() > 1 && given.iter().all(|address| !theirs.contains(address)), "{given:?} {theirs:?}");
+
     let list = waiting(&scene).await;
     assert_eq!(list.len(), 3, "{list:?}");
     confirm(&scene, &list).await;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use rookery_cds_sim::{NewJob, SigningKey, Status};
-use rookery_stories::{Lab, LabOptions, Stage, Wire};
+use rookery_stories::{Lab, LabOptions, Stage, Tripwire, Wire};
 use rookery_vim_sim::{Action, Change, Control, Durations, GuestBehaviour, Rule, Span};
 use tokio::time::Instant;
 
@@ -102,4 +102,30 @@ async fn a_launch_without_an_answer_counts_as_launched_when_the_hatchery_stops()
     assert_eq!((ended.status, ended.releases, ended.workers.len()), (Status::Success, 0, 1), "{ended:#?}");
     assert_eq!(stage.findings(), []);
     stage.lab.close().await;
+}
+
+// It waited for a report that nobody made any more, and the booked job was offered to nobody for eleven minutes.
+#[tokio::test(start_paused = true)]
+async fn after_a_panic_bookings_are_ended_and_v2_jobs_are_left_to_cds() {
+    for (message, about) in [("pass planned", ""), ("called vCenter", "WaitForUpdatesEx")] {
+        let slow = Action::Guest(GuestBehaviour::SlowBoot { by: minutes(2) });
+        let stage = stage(Rule::new(slow)).await;
+        let tripwire = Tripwire::set();
+        let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
+        let v2 = stage.lab.v2_job(Lab::DEBIAN, "true").await;
+        let v1 = stage.lab.enqueue(NewJob::v1("true")).await;
+        stage
+            .until("both machines run", async || {
+                stage.machines_of(Lab::NAME).await.iter().filter(|vm| vm.on).count() == 2
+            })
+            .await;
+        tripwire.panic_at(message, about);
+        scene.hatchery.ended().await;
+        scene.stop_after_panics(1).await;
+        let (first, second) = (stage.lab.job(&v1).await, stage.lab.job(&v2).await);
+        assert!(first.booking.is_none(), "{first:#?}");
+        assert_eq!((second.status, second.releases), (Status::Scheduling, 0), "{second:#?}");
+        assert_eq!(stage.findings(), []);
+        stage.lab.close().await;
+    }
 }

@@ -11,6 +11,8 @@ use crate::flight::Trace;
 
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 7);
 
+const OWNER: &str = "ours";
+
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(1_800_000_000 + second).expect("a time")
 }
@@ -52,7 +54,7 @@ fn end(state: &mut State, second: i64, work: Work, ending: Ending) -> bool {
 }
 
 fn look(state: &mut State, second: i64) {
-    state.look(View { complete: true, ..View::default() }, at(second));
+    state.look(View { complete: true, ..View::default() }, OWNER, at(second));
 }
 
 #[test]
@@ -220,7 +222,7 @@ fn the_address_of_a_machine_that_has_to_go_is_held_until_the_machine_is_shown() 
     assert!(state.lingering.contains(&ADDRESS));
     let mut machines = rookery_fleet::Machines::default();
     machines.insert(Arc::new(doomed_machine()));
-    state.look(View { machines, complete: true, ..View::default() }, at(5));
+    state.look(View { machines, complete: true, ..View::default() }, OWNER, at(5));
     assert!(state.lingering.is_empty());
 }
 
@@ -290,7 +292,7 @@ fn rests(state: &mut State, work: &Work, failures: impl IntoIterator<Item = Fail
         let rests = |second: &i64| {
             let mut machines = rookery_fleet::Machines::default();
             machines.insert(Arc::new(doomed_machine()));
-            state.look(View { machines, complete: true, ..View::default() }, at(*second));
+            state.look(View { machines, complete: true, ..View::default() }, "ours", at(*second));
             state.avoided.is_empty()
         };
         (0..=3600).find(rests).expect("it is tried again")
@@ -354,7 +356,7 @@ fn a_doomed_machine_is_remembered_until_it_is_surely_gone() {
     };
     let machines = [machine].into_iter().collect();
     let shown = View { machines, complete: true, ..View::default() };
-    state.look(shown, at(0));
+    state.look(shown, OWNER, at(0));
     let id = state.next_flight();
     let (name, footprint) = ("w".to_owned(), Footprint::default());
     state.flights.begin(id, Flight { work: spawn(), name, machine: None, address: None, footprint });
@@ -362,7 +364,7 @@ fn a_doomed_machine_is_remembered_until_it_is_surely_gone() {
     state.absorb_ending(id, failed(|failure| failure.doomed = doom), at(0));
     look(&mut state, 2);
     assert_eq!(state.doomed.len(), 1, "the inventory may not show it yet");
-    state.look(View::default(), at(3600));
+    state.look(View::default(), OWNER, at(3600));
     assert_eq!(state.doomed.len(), 1, "a view that is not whole shows no absence");
     look(&mut state, 3601);
     assert!(state.doomed.is_empty());
@@ -409,7 +411,7 @@ fn the_job_of_a_machine_that_is_kept_goes_back_if_the_machine_is_off() {
         };
         let mut state = State::default();
         let machines = [machine].into_iter().collect();
-        state.look(View { machines, complete: true, ..View::default() }, at(0));
+        state.look(View { machines, complete: true, ..View::default() }, OWNER, at(0));
         end(&mut state, 0, Work::Keep(Trace::default()), Ending::Done);
         assert_eq!(state.freed.len(), freed, "{power:?}");
     }
@@ -425,9 +427,9 @@ fn no_job_is_released_on_account_of_a_machine_that_the_inventory_has_not_confirm
         let overlaid = [(MachineId::new("vm-w"), overlaid)].into();
         View { complete: true, overlaid, ..View::default() }
     };
-    state.look(overlaid(false), at(1));
+    state.look(overlaid(false), OWNER, at(1));
     assert_eq!(state.take_freed().len(), 0);
-    state.look(overlaid(true), at(2));
+    state.look(overlaid(true), OWNER, at(2));
     assert_eq!(state.take_freed().len(), 1);
     assert_eq!(state.take_freed().len(), 0, "once");
 }
@@ -486,7 +488,7 @@ fn a_job_whose_start_was_cut_off_is_served_if_another_machine_or_work_under_way_
     let mark = rookery_fleet::Mark { job_id: "7".to_owned(), ..rookery_fleet::Mark::default() };
     let mut machines = rookery_fleet::Machines::default();
     machines.insert(Arc::new(Machine { notes: Notes::Mark(Box::new(mark)), ..doomed_machine() }));
-    state.look(View { machines, complete: true, ..View::default() }, at(1));
+    state.look(View { machines, complete: true, ..View::default() }, "ours", at(1));
     assert!(!state.is_served(&job(), Some(&own)), "nobody knows how far its own machine came");
     assert!(state.is_served(&job(), None));
     look(&mut state, 2);

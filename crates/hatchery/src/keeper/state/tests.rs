@@ -2,6 +2,8 @@ use super::*;
 use crate::settings::tests::settings;
 use rookery_fleet::sweep::{Stop, Sweep};
 
+const OWNER: &str = "ours";
+
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(1_800_000_000 + second).expect("a time")
 }
@@ -13,7 +15,7 @@ fn informed() -> State {
 
 /// Makes a pass with this plan at that second, and says what was due in it: the sweep, registrations.
 fn pass(state: &mut State, second: i64, plan: &Plan, wanted: &Wanted) -> (bool, bool) {
-    state.look(View { complete: true, ..View::default() }, at(second));
+    state.look(View { complete: true, ..View::default() }, OWNER, at(second));
     let nobody = |_: &MachineId| None;
     let observed = state.observed(&nobody);
     let due = (observed.sweep_is_due, observed.registration_is_due);
@@ -92,4 +94,37 @@ fn the_first_rest_of_a_model_is_the_interval_of_provisioning() {
         pass(&mut state, 0, &Plan::default(), &Wanted::new(&settings(fragment)));
         assert_eq!(state.first_rest, Some(Duration::from_secs(expected)));
     }
+}
+
+// Another place for a worker was looked for in a new view without asking what that had lost: it could be the address of a
+// machine that had vanished.
+#[test]
+fn each_look_notes_which_machines_have_vanished() {
+    let machine = |number: u8| {
+        let (hatchery_name, ip_address) = (OWNER.to_owned(), format!("10.0.0.{number}"));
+        let mark = rookery_fleet::Mark { hatchery_name, ip_address, ..rookery_fleet::Mark::default() };
+        rookery_fleet::Machine {
+            id: MachineId::new(format!("vm-{number}")),
+            name: format!("w{number}"),
+            role: rookery_fleet::Role::Vm,
+            power: Some(rookery_fleet::Power::On),
+            notes: rookery_fleet::Notes::Mark(Box::new(mark)),
+            hardware: None,
+            addresses: Vec::new(),
+            created: None,
+            awaits_setup: false,
+            incarnation: None,
+            reachable: true,
+            is_outside: false,
+        }
+    };
+    let seen = |numbers: std::ops::Range<u8>| {
+        let machines = numbers.map(machine).collect();
+        View { machines, complete: true, ..View::default() }
+    };
+    let mut state = State::default();
+    state.look(seen(2..6), OWNER, at(0));
+    state.look(seen(5..6), OWNER, at(1));
+    let missed: Vec<_> = state.brake.missed_addresses().collect();
+    assert_eq!(missed, [2, 3, 4].map(|number| Ipv4Addr::new(10, 0, 0, number)));
 }
