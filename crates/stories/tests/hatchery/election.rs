@@ -11,11 +11,13 @@ use rookery_cds_sim::{SigningKey, Status};
 use rookery_daemon::{Clock, Lease, Supervisor};
 use rookery_fleet_vsphere::company;
 use rookery_hatchery::run::{LeadershipLost, Policy};
-use rookery_stories::{Cable, Lab, LabOptions, Proxy, Scene, Stage, Standby, connect_over, options};
+use rookery_stories::{
+    Cable, Lab, LabOptions, Proxy, Scene, Stage, Standby, connect_over, eventually, options,
+};
 use rookery_vim::MoRef;
 use rookery_vim::methods::ShutdownGuest;
 use rookery_vim_client::{CallError, Client, Dial, Options, TcpDial, Trust};
-use rookery_vim_sim::{Body, Control};
+use rookery_vim_sim::{Action, Body, Control, FaultSpec, Rule};
 use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -64,16 +66,18 @@ impl Leader {
 }
 
 fn acts_since(vcenter: &Cable, cds: &Cable, moment: Instant) -> Vec<String> {
-    let changes_vm = |words: &String| {
-        words.ends_with("_Task") || words.starts_with("MarkAs") || words.starts_with("StartProgram")
-    };
-    let changes_job = |words: &String| {
-        let about_us = ["signin", "signout", "heartbeat"].iter().any(|end| words.ends_with(end));
-        !words.starts_with("GET ") && !about_us
-    };
-    let mut acts: Vec<_> = vcenter.sent_since(moment).into_iter().filter(changes_vm).collect();
-    acts.extend(cds.sent_since(moment).into_iter().filter(changes_job));
+    let mut acts: Vec<_> = vcenter.sent_since(moment).into_iter().filter(|words| changes_vm(words)).collect();
+    acts.extend(cds.sent_since(moment).into_iter().filter(|words| changes_job(words)));
     acts
+}
+
+fn changes_vm(words: &str) -> bool {
+    words.ends_with("_Task") || words.starts_with("MarkAs") || words.starts_with("StartProgram")
+}
+
+fn changes_job(words: &str) -> bool {
+    let about_us = ["signin", "signout", "heartbeat"].iter().any(|end| words.ends_with(end));
+    ["POST ", "PUT ", "DELETE "].iter().any(|verb| words.starts_with(verb)) && !about_us
 }
 
 fn stage() -> Stage {
@@ -390,36 +394,57 @@ async fn a_go_program_of_our_user_is_warned_about() {
     lab.close().await;
 }
 
-/// The real program, stopped in the middle and woken up when another one leads.
+/// The real program, stopped in the middle of a start and woken up when another one leads.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_leader_that_was_paused_wakes_up_without_any_right_to_act() {
     let lab = Lab::start(LabOptions::default()).await;
     let supervisor = Supervisor::new();
-    let upstream = lab.vcenter_url.strip_prefix("http://").expect("an address").to_owned();
-    let proxy = Proxy::start(&upstream, &supervisor).await;
-    let first = Desk::with(&lab.settings_text().replace(&lab.vcenter_url, proxy.address()));
-    let first = first.started().await;
-    let second = Desk::with(&lab.settings_text());
+    let behind = async |url: &str| {
+        let upstream = url.strip_prefix("http://").expect("an address").to_owned();
+        Proxy::start(&upstream, &supervisor).await
+    };
+    let (vcenter, cds) = (behind(&lab.vcenter_url).await, behind(&lab.cds_url).await);
+    let text = lab.settings_text();
+    let first = text.replace(&lab.vcenter_url, vcenter.address()).replace(&lab.cds_url, cds.address());
+    let first = Desk::with(&first).started().await;
+    let second = Desk::with(&text);
     let mut second = second.run().and(&["--standby", "--instance", "elsewhere"]).start();
     while !second.remark().await.contains("standing by") {}
 
+    // It is about to try its guest again: that is the next thing it would do.
+    let refused = FaultSpec {
+        class: "InvalidGuestLogin".to_owned(),
+        message: "Failed to authenticate with the guest operating system.".to_owned(),
+        members: Vec::new(),
+    };
+    let rule = Rule { method: "StartProgramInGuest".to_owned(), ..Rule::new(Action::Fault(refused)) };
+    lab.vcenter.control(Control::AddRule(rule)).await.expect("the vCenter runs");
+    lab.v2_job(Lab::DEBIAN, "true").await;
+    eventually("the leader is at work in a guest", async || !acts(&vcenter).is_empty()).await;
     first.signal("STOP");
-    let job = lab.v2_job(Lab::DEBIAN, "true").await;
+    lab.vcenter.control(Control::ClearRules).await.expect("the vCenter runs");
     let silence = Control::Advance(SignedDuration::from_secs(185));
     lab.vcenter.control(silence).await.expect("the vCenter runs");
+    while !second.remark().await.contains("signed in to CDS") {}
     assert!(second.line().await.contains("serves"));
+    let job = lab.v2_job(Lab::DEBIAN, "true").await;
     assert_eq!(lab.ended(&job).await.status, Status::Success);
     assert_eq!(lab.job(&job).await.workers.len(), 1);
 
-    let before = proxy.exchanges().len();
+    let before = (acts(&vcenter).len(), acts(&cds).len());
     first.signal("CONT");
     let outcome = first.end().await;
     assert_ne!(outcome.code, Some(0));
     assert!(outcome.stderr.contains("may lead") || outcome.stderr.contains("leads"), "{}", outcome.stderr);
-    let methods: Vec<_> = proxy.exchanges().split_off(before).into_iter().map(|one| one.method).collect();
-    let changing = |method: &&String| method.ends_with("_Task") || method.starts_with("StartProgram");
-    assert_eq!(methods.iter().find(changing), None, "{methods:?}");
+    let (in_vcenter, in_cds) = (acts(&vcenter), acts(&cds));
+    assert_eq!((in_vcenter.len(), in_cds.len()), before, "{in_vcenter:?} {in_cds:?}");
     second.signal("TERM");
     assert_eq!(second.end().await.code, Some(0));
     lab.close().await;
+}
+
+/// What was changed through a proxy, or tried to.
+fn acts(proxy: &Proxy) -> Vec<String> {
+    let methods = proxy.exchanges().into_iter().map(|exchange| exchange.method);
+    methods.filter(|method| changes_vm(method) || changes_job(method)).collect()
 }
