@@ -360,13 +360,11 @@ impl Crew {
     }
 }
 
-#[expect(clippy::unnecessary_box_returns, reason = "it is an error, and large")]
 pub(super) fn tried(error: String, machine: Option<MachineId>) -> Box<Failure> {
     let doomed = machine.map(|machine| (machine, Doom::SpawnFailed));
     Box::new(Failure { error, doomed, tried: true, ..Failure::default() })
 }
 
-#[expect(clippy::unnecessary_box_returns, reason = "it is an error, and large")]
 fn out_of_time(machine: Option<MachineId>) -> Box<Failure> {
     tried(format!("the worker was not started within {} s", START.as_secs()), machine)
 }
@@ -389,8 +387,9 @@ fn pace(took: Duration, slow: &SlowSpawn) -> Pace {
 }
 
 /// Another place has another name: what is left there goes by that one.
-fn as_worker(failure: Box<Failure>, spawn: &Spawn) -> Box<Failure> {
-    Box::new(Failure { worker: Some(spawn.name.clone()), ..*failure })
+fn as_worker(mut failure: Box<Failure>, spawn: &Spawn) -> Box<Failure> {
+    failure.worker = Some(spawn.name.clone());
+    failure
 }
 
 #[cfg(test)]

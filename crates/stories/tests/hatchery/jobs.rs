@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use super::witness::{machines, named, nonce, pool, probe, ran, reported, warm, was_told, with_cards};
 
 /// The keys that the Go hatchery writes, in its order, and ours behind them.
-const KEYS: [&str; 8] = [
+const KEYS: [&str; 9] = [
     "hatchery_name",
     "worker_name",
     "vmware_model_path",
@@ -20,6 +20,7 @@ const KEYS: [&str; 8] = [
     "job_id",
     "ip_address",
     "rookery_template",
+    "rookery_instance",
 ];
 
 #[tokio::test(flavor = "multi_thread")]
@@ -49,7 +50,7 @@ async fn warm_machines_of_two_models_are_claimed_for_v2_jobs() {
         assert_eq!(after.id, before.id, "the warm machine was taken");
         assert_eq!(after.keys(), KEYS, "{}", after.notes);
         assert_eq!(after.given(), address);
-        for kept in ["created", "vmware_model_path", "rookery_template"] {
+        for kept in ["created", "vmware_model_path", "rookery_template", "rookery_instance"] {
             assert_eq!(after.mark(kept), before.mark(kept), "{kept}");
         }
         let started = after.mark("worker_start_time");

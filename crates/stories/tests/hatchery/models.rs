@@ -121,6 +121,7 @@ async fn a_warm_machine_of_a_v1_model_is_claimed_for_its_job() {
         "worker_start_time",
         "job_id",
         "rookery_template",
+        "rookery_instance",
     ];
     assert_eq!(after.keys(), keys, "{}", after.notes);
     assert_eq!(after.mark("worker_model_path"), "shared.infra/deb");

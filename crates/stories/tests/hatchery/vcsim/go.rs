@@ -22,7 +22,7 @@ fn captured(prefix: &str, power: &str) -> Value {
 /// its notes is a copy.
 fn notes(vm: &Value) -> String {
     let minutes_ago = |minutes: i64| {
-        let then = jiff::Timestamp::now() - jiff::SignedDuration::from_mins(minutes);
+        let then = rookery_daemon::Clock::system().now() - jiff::SignedDuration::from_mins(minutes);
         then.strftime("%Y-%m-%dT%H:%M:").to_string()
     };
     let notes = vm["annotation"].as_str().expect("notes").replace("rig-vsphere", Lab::NAME);
