@@ -1,4 +1,4 @@
-//! A day of a hatchery beside 5,000 machines of others, in some minutes on paused time: jobs come all the time, the
+//! A day of a hatchery beside 5,000 machines of others, on paused time: jobs come all the time, the
 //! inventory is late, and both servers restart every hour. Nothing may leak, nothing may be given twice, every job must
 //! end, and the hatchery must hold as much memory after a day as after two hours. Run it with `cargo xtask bench day`.
 #![expect(
