@@ -205,11 +205,11 @@ fn an_overlay_frees_no_name_no_address_and_no_slot() {
 
 #[test]
 fn no_worker_is_disabled_whose_machine_has_a_row() {
-    let (_, row) = claimed();
+    // It carried the worker's mark under its name in the pool.
+    let (_, claimed) = claimed();
+    let row = Machine { name: POOLED.to_owned(), ..claimed };
     let (rows, mut overlay) = (rows([row.clone()]), Overlay::default());
-    for fact in [Fact::Name(POOLED.to_owned()), mark(&warm(POOLED, "debian", ""))] {
-        tell(&mut overlay, &rows, &row, fact);
-    }
+    tell(&mut overlay, &rows, &row, mark(&warm(POOLED, "debian", "")));
     let workers = ["busy-curie", "nobody"].map(|name| (name.to_owned(), WorkerState::Alive)).into();
     let listing = Listing { begun: at(NOON), workers };
     let lost = without_machine(&view(&mut overlay, &rows), &listing).expect("a whole view");

@@ -188,6 +188,7 @@ async fn work(
                 biased;
                 ended = jobs => ended,
                 () = trouble::make(nest, StdRng::seed_from_u64(args.seed)) => Ok(()),
+                () = trouble::confirm(nest) => Ok(()),
             }
         } else {
             jobs.await
@@ -200,6 +201,12 @@ async fn work(
         // What is left there is looked at when all has ended.
         drop(follower.screen.take());
         follower.judge(Vec::new(), "", out).await
+    } else if args.faults {
+        tokio::select! {
+            biased;
+            settled = follower.settle(out) => settled,
+            () = trouble::confirm(nest) => Ok(Ending::Done),
+        }
     } else {
         follower.settle(out).await
     }

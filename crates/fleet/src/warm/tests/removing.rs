@@ -46,7 +46,7 @@ fn nobody_goes_for_one_that_the_inventory_has_not_confirmed_and_nobody_counts_wh
     let mut world = world(machines(), vec![wish("a", 1)]);
     assert_eq!(world.removes().len(), 2);
     let all = world.view.clone();
-    for (unconfirmed, removed) in [(&names[..1], 1), (&names[..2], 0), (&names[..], 0)] {
+    for (unconfirmed, removed) in [(&names[2..], 1), (&names[1..], 0), (&names[..], 0)] {
         world.view = unsettled(&all, unconfirmed);
         let gone = world.removes();
         assert_eq!(gone.len(), removed, "{unconfirmed:?}");

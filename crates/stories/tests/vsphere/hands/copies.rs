@@ -3,6 +3,7 @@
 use rookery_fleet::{Notes, Power};
 use rookery_fleet_vsphere::{ActError, ClaimError, ClaimWish, Journal, Observer, Proof, Refusal};
 use rookery_stories::{Vcsim, VcsimOptions};
+use rookery_vim_client::{Ceilings, Governor, Machines, Tasks};
 
 use super::*;
 
@@ -56,20 +57,64 @@ async fn a_copy_that_somebody_makes_of_our_vm_is_nobodys_and_the_vm_stays_ours()
     world.hands.stop(&copy, OWNER, "copy").await.expect("it is off");
     assert_eq!(world.asked("PowerOffVM_Task"), 0, "nobody tells a copy to go off");
     world.hands.claim(&claim(&vm)).await.expect("the original is claimed");
+
+    // Both because somebody says so, and only what is a copy.
+    let unmarked = world.hands.unmark(&vm, OWNER).await;
+    let is_ours =
+        |act: &Result<(), ActError>| matches!(act, Err(ActError::Refused { why: Refusal::NoCopy, .. }));
+    assert!(is_ours(&unmarked), "{unmarked:?}");
+    world.proxy.lose("ReconfigVM_Task");
+    world.hands.adopt_copy(&copy, OWNER).await.expect("adopted");
+    assert_eq!(world.mark(&copy).await, pooled(), "it is written for the copy now");
+    assert!(is_ours(&world.hands.adopt_copy(&copy, OWNER).await), "it is ours already");
+    world.govc.run(&["vm.change", "-vm", "copy", "-annotation", &notes]).await;
+    world.proxy.lose("ReconfigVM_Task");
+    world.hands.unmark(&copy, OWNER).await.expect("unmarked");
+    assert_eq!(
+        world.property(&copy, "config.annotation").await,
+        "once a copy of a machine of the hatchery h1"
+    );
     world.ours.close().await;
 }
 
 #[tokio::test]
 async fn what_has_the_name_of_a_lost_clone_and_is_another_vm_is_left_alone() {
-    let world = World::start(VcsimOptions::plain(2).with("-autostart=false")).await;
+    let world = World::start(VcsimOptions::plain(2)).await;
     let template = world.template().await;
+    world.govc.run(&["vm.power", "-off", "DC0_H0_VM1"]).await;
     let before = world.everything().await;
     // It never arrives, and somebody has given the name away.
     world.proxy.refuse("CloneVM_Task", hyper::StatusCode::SERVICE_UNAVAILABLE);
     let lost = CloneWish { power_on: true, ..wish(template, "DC0_H0_VM1", pooled()) };
     let failure = world.hands.clone_vm(&lost).await.expect_err("it was not made");
-    assert_eq!((&failure.left_behind, failure.unfinished.is_some()), (&None, false), "{failure:?}");
+    assert!(failure.left_behind.is_none(), "{failure:?}");
+    assert!(failure.unfinished.is_some(), "its own may still come: {failure:?}");
     assert_eq!(before, world.everything().await, "it was started, or marked as ours");
+    world.ours.close().await;
+}
+
+#[tokio::test]
+async fn what_was_changed_while_a_deletion_waited_for_its_turn_is_not_deleted() {
+    let world = World::start(VcsimOptions::plain(1)).await;
+    let vm = world.pooled().await;
+    let governor = Governor::new(Ceilings { total: 1, ..Ceilings::default() });
+    let tasks = Tasks::start(world.ours.client.clone(), &world.ours.supervisor);
+    let machines = Machines::new(world.ours.client.clone(), tasks, governor.clone());
+    let site = world.hands.site().clone();
+    let (client, inventory) = (world.ours.client.clone(), world.ours.inventory.clone());
+    let hands = Hands::new(client, machines.clone(), inventory, site, TimeOuts::default());
+    let turn = machines.in_turn("something else".to_owned()).await;
+    let name = proof(POOLED);
+    let meanwhile = async {
+        let waits = || std::future::ready(governor.waiting().len() == 1);
+        rookery_stories::eventually("the deletion waits", waits).await;
+        world.govc.run(&["vm.change", "-vm", POOLED, "-annotation", "keep this one!"]).await;
+        drop(turn);
+    };
+    let (deleted, ()) = tokio::join!(hands.delete(&vm, &name), meanwhile);
+    let refused = matches!(&deleted, Err(ActError::Refused { why: Refusal::Foreign { .. }, .. }));
+    assert!(refused, "{deleted:?}");
+    assert_eq!(world.property(&vm, "name").await, POOLED);
     world.ours.close().await;
 }
 

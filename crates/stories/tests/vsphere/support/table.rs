@@ -103,6 +103,11 @@ pub(super) const TABLE: &[Row] = &[
         calls: &["governor::admit"],
         shown: In(&["governor::a_vcenter_is_not_asked_for_more_tasks_at_once_than_allowed"]),
     },
+    Row {
+        operation: "wait for a turn before something is read",
+        calls: &["machine::in_turn"],
+        shown: In(&["hands::copies::what_was_changed_while_a_deletion_waited_for_its_turn_is_not_deleted"]),
+    },
     // Clones.
     Row {
         operation: "clone: name, folder, pool, hardware, notes, settings, power",
@@ -304,6 +309,11 @@ pub(super) const TABLE: &[Row] = &[
             "hands::deleting::what_is_not_ours_not_named_so_or_a_template_is_not_deleted_nor_stopped",
             "hands::deleting::a_vm_that_becomes_another_while_it_is_stopped_is_not_deleted",
         ]),
+    },
+    Row {
+        operation: "adopt and unmark copies of VMs",
+        calls: &["hands::adopt::adopt_copy", "hands::adopt::unmark"],
+        shown: In(&["hands::copies::a_copy_that_somebody_makes_of_our_vm_is_nobodys_and_the_vm_stays_ours"]),
     },
     Row {
         operation: "make and remove templates, see who clones them and whose disks stand on them",
