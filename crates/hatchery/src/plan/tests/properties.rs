@@ -14,10 +14,12 @@ proptest! {
     #[test]
     fn a_job_has_one_machine_at_most(world in any_world()) {
         let plan = world.plan();
-        // A machine that was given up and is off cannot run anything any more, nor one that is kept after a failure.
+        // A machine that was given up and is off cannot run anything any more, nor one that is kept after a failure, nor one
+        // that is off whose V1 job is offered.
         let over = |machine: &Machine, mark: &Mark| {
-            let given_up = machine.power == Some(Power::Off) && world.doomed.contains_key(&machine.id);
-            given_up || serves_nobody(machine, mark)
+            let of_v1 = matches!(mark.job_id.parse(), Ok(JobId::V1(_)));
+            let is_off = machine.power == Some(Power::Off);
+            (is_off && (of_v1 || world.doomed.contains_key(&machine.id))) || serves_nobody(machine, mark)
         };
         let serving = world.view.owned(OWNER).filter(|(machine, mark)| !over(machine, mark));
         let served: BTreeSet<_> = serving.map(|(_, mark)| mark.job_id.clone()).collect();
