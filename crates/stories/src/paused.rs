@@ -350,7 +350,7 @@ impl Guests {
                     findings: Arc::clone(&self.findings),
                     supervisor: self.supervisor.clone(),
                 },
-                vm: String::from(vm),
+                vm,
                 name,
                 registers: arguments.contains(" register "),
                 config,
@@ -378,7 +378,7 @@ impl Guests {
 
 struct Worker {
     guests: Guests,
-    vm: String,
+    vm: Id,
     name: String,
     registers: bool,
     config: Value,
@@ -409,8 +409,9 @@ impl Worker {
         if !self.registers {
             self.post(&session, &take, "").await?;
             sleep(WORK).await;
-            let machines = vms(&self.guests.vcenter).await;
-            if machines.get(&self.vm).is_none_or(|vm| !vm.on || vm.name != self.name) {
+            let running = ask(&self.guests.vcenter, Control::Running(self.vm)).await;
+            let running: Value = serde_json::from_str(&running).expect("an answer is JSON");
+            if running["name"] != self.name.as_str() {
                 self.guests.find(Finding::CutDown { vm: self.name.clone(), job });
                 return None;
             }

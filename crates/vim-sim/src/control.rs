@@ -69,6 +69,8 @@ pub enum Control {
     Digest,
     /// How often anything in the inventory has changed, which is known at once. Not over HTTP, either.
     Revision,
+    /// The name of the VM that runs under this reference; null if none does. Not over HTTP: a dump has more, and costs more.
+    Running(Id),
     /// This inventory from now on. Sessions end, and what runs is dropped.
     Load(String),
 }
@@ -130,6 +132,10 @@ pub(crate) fn handle(world: &mut World, control: Control) -> Reply {
         },
         Control::Digest => answer(&json!({ "digest": world.digest() })),
         Control::Revision => answer(&json!({ "revision": world.store.log.revision() })),
+        Control::Running(id) => {
+            let runs = world.store.vms.get(&id).is_some_and(crate::store::Vm::is_on);
+            answer(&json!({ "name": runs.then(|| world.store.name(id)) }))
+        }
         Control::Load(text) => match dump::load(world, &text) {
             Ok(()) => answer(&json!({ "vms": world.store.vms.len() })),
             Err(error) => refuse(400, &error.to_string()),
