@@ -23,6 +23,8 @@ pub mod queue;
 pub mod report;
 pub mod resolve;
 pub mod run;
+#[cfg(test)]
+mod samples;
 pub mod settings;
 pub mod trouble;
 pub mod vitals;

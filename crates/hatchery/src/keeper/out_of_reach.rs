@@ -50,26 +50,14 @@ impl OutOfReach {
 
 #[cfg(test)]
 mod tests {
-    use rookery_fleet::{Machine, Mark, Notes, Power, Role};
+    use rookery_fleet::{Machine, Mark, Notes};
 
     use super::*;
+    use crate::samples::vm;
 
     fn machine(name: &str, reachable: bool) -> Machine {
         let mark = Mark { hatchery_name: "ours".to_owned(), worker_name: name.to_owned(), ..Mark::default() };
-        Machine {
-            id: MachineId::new(name),
-            name: name.to_owned(),
-            role: Role::Vm,
-            power: Some(Power::On),
-            notes: Notes::Mark(Box::new(mark)),
-            hardware: None,
-            addresses: Vec::new(),
-            created: None,
-            awaits_setup: false,
-            incarnation: None,
-            reachable,
-            is_outside: false,
-        }
+        Machine { reachable, ..vm(name, name, Notes::Mark(Box::new(mark))) }
     }
 
     #[test]

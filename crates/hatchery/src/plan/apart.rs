@@ -114,27 +114,13 @@ pub fn adoptable_copy(view: &View, owner: &str, which: &str) -> Result<Apart, St
 
 #[cfg(test)]
 mod tests {
-    use rookery_fleet::{Power, Role};
-
     use super::*;
 
     const OWNER: &str = "h1";
 
     fn vm(id: &str, notes: Notes) -> Machine {
-        Machine {
-            id: MachineId::new(id),
-            name: format!("name-of-{id}"),
-            role: Role::Vm,
-            power: Some(Power::Off),
-            notes,
-            hardware: None,
-            addresses: Vec::new(),
-            created: None,
-            awaits_setup: false,
-            incarnation: Some(format!("uuid-of-{id}")),
-            reachable: true,
-            is_outside: false,
-        }
+        let vm = crate::samples::vm(id, &format!("name-of-{id}"), notes);
+        Machine { incarnation: Some(format!("uuid-of-{id}")), ..vm }
     }
 
     fn mark(owner: &str, worker: &str, instance: &str) -> Box<Mark> {

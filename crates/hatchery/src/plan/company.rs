@@ -96,7 +96,7 @@ impl Pass<'_> {
 mod tests {
     use jiff::SignedDuration;
     use rookery_fleet::workers::WorkerState;
-    use rookery_fleet::{Machine, Machines, Mark, Notes, Power, Role};
+    use rookery_fleet::{Machines, Mark, Notes};
 
     use super::*;
 
@@ -104,20 +104,7 @@ mod tests {
     fn a_lost_machine_is_remembered_until_a_later_list_is_without_its_worker() {
         let at = |second: i64| Timestamp::UNIX_EPOCH + SignedDuration::from_secs(second);
         let mark = Mark { hatchery_name: "ours".to_owned(), worker_name: "w".to_owned(), ..Mark::default() };
-        let machine = Machine {
-            id: MachineId::new("vm-1"),
-            name: "w".to_owned(),
-            role: Role::Vm,
-            power: Some(Power::On),
-            notes: Notes::Mark(Box::new(mark)),
-            hardware: None,
-            addresses: Vec::new(),
-            created: None,
-            awaits_setup: false,
-            incarnation: None,
-            reachable: true,
-            is_outside: false,
-        };
+        let machine = crate::samples::vm("vm-1", "w", Notes::Mark(Box::new(mark)));
         let there = View { machines: Machines::from_iter([machine]), complete: true, ..View::default() };
         let gone = View { complete: true, ..View::default() };
         let listing = |begun: i64, names: &[&str]| Listing {

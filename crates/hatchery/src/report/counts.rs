@@ -89,27 +89,15 @@ mod tests {
     use rookery_fleet::names::Line;
     use rookery_fleet::standing::standing;
     use rookery_fleet::workers::{Listing, WorkerState};
-    use rookery_fleet::{Mark, Notes, Role, View};
+    use rookery_fleet::{Mark, Notes, View};
 
     use super::*;
     use crate::flight::{FlightId, Trace};
 
     fn machine(name: &str, power: Power, mark: Mark) -> Machine {
         let mark = Mark { hatchery_name: "nest".to_owned(), ..mark };
-        Machine {
-            id: MachineId::new(name),
-            name: name.to_owned(),
-            role: Role::Vm,
-            power: Some(power),
-            notes: Notes::Mark(Box::new(mark)),
-            hardware: None,
-            addresses: vec![],
-            created: None,
-            awaits_setup: false,
-            incarnation: None,
-            reachable: true,
-            is_outside: false,
-        }
+        let notes = Notes::Mark(Box::new(mark));
+        Machine { power: Some(power), ..crate::samples::vm(name, name, notes) }
     }
 
     fn warm(name: &str, power: Power) -> Machine {

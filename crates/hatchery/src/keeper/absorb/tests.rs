@@ -4,10 +4,11 @@ use jiff::SignedDuration;
 use rookery_fleet::flavor::Footprint;
 use rookery_fleet::overlay::Overlaid;
 use rookery_fleet::sweep::Doom;
-use rookery_fleet::{Machine, Notes, Power, Role, View};
+use rookery_fleet::{Machine, Notes, Power, View};
 
 use super::*;
 use crate::flight::Trace;
+use crate::samples::vm;
 
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 7);
 
@@ -227,20 +228,7 @@ fn the_address_of_a_machine_that_has_to_go_is_held_until_the_machine_is_shown() 
 }
 
 fn doomed_machine() -> Machine {
-    Machine {
-        reachable: true,
-        is_outside: false,
-        id: MachineId::new("vm-w"),
-        name: "w".to_owned(),
-        role: Role::Vm,
-        power: Some(Power::On),
-        notes: Notes::NoMark,
-        hardware: None,
-        addresses: Vec::new(),
-        created: None,
-        awaits_setup: false,
-        incarnation: None,
-    }
+    vm("vm-w", "w", Notes::NoMark)
 }
 
 #[test]
@@ -340,21 +328,7 @@ fn a_model_that_somebody_else_registers_is_left_to_them_for_a_minute() {
 #[test]
 fn a_doomed_machine_is_remembered_until_it_is_surely_gone() {
     let mut state = State::default();
-    let machine = Machine {
-        id: MachineId::new("vm-w"),
-        name: "w".to_owned(),
-        role: Role::Vm,
-        power: Some(Power::On),
-        notes: Notes::NoMark,
-        hardware: None,
-        addresses: Vec::new(),
-        created: None,
-        awaits_setup: false,
-        incarnation: None,
-        reachable: true,
-        is_outside: false,
-    };
-    let machines = [machine].into_iter().collect();
+    let machines = [doomed_machine()].into_iter().collect();
     let shown = View { machines, complete: true, ..View::default() };
     state.look(shown, OWNER, at(0));
     let id = state.next_flight();
@@ -395,20 +369,7 @@ fn a_worker_that_was_listed_once_stays_registered_while_its_machine_is_there() {
 #[test]
 fn the_job_of_a_machine_that_is_kept_goes_back_if_the_machine_is_off() {
     for (power, freed) in [(Power::Off, 1), (Power::On, 0)] {
-        let machine = Machine {
-            id: MachineId::new("vm-w"),
-            name: "w".to_owned(),
-            role: Role::Vm,
-            power: Some(power),
-            notes: Notes::NoMark,
-            hardware: None,
-            addresses: Vec::new(),
-            created: None,
-            awaits_setup: false,
-            incarnation: None,
-            reachable: true,
-            is_outside: false,
-        };
+        let machine = Machine { power: Some(power), ..doomed_machine() };
         let mut state = State::default();
         let machines = [machine].into_iter().collect();
         state.look(View { machines, complete: true, ..View::default() }, OWNER, at(0));

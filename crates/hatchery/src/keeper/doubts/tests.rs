@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use rookery_fleet::{Machine, Machines, Mark, Notes, Power, Role};
+use rookery_fleet::{Machine, Machines, Mark, Notes};
 
 use super::*;
 
@@ -220,20 +220,7 @@ fn no_address_is_given_until_what_was_just_made_before_the_start_is_in_sight() {
 }
 
 fn machine(notes: Notes) -> Machine {
-    Machine {
-        reachable: true,
-        is_outside: false,
-        id: MachineId::new("vm-9"),
-        name: "w".to_owned(),
-        role: Role::Vm,
-        power: Some(Power::On),
-        notes,
-        hardware: None,
-        addresses: Vec::new(),
-        created: None,
-        awaits_setup: false,
-        incarnation: None,
-    }
+    crate::samples::vm("vm-9", "w", notes)
 }
 
 fn showing(machine: Machine) -> View {

@@ -103,20 +103,8 @@ fn each_look_notes_which_machines_have_vanished() {
     let machine = |number: u8| {
         let (hatchery_name, ip_address) = (OWNER.to_owned(), format!("10.0.0.{number}"));
         let mark = rookery_fleet::Mark { hatchery_name, ip_address, ..rookery_fleet::Mark::default() };
-        rookery_fleet::Machine {
-            id: MachineId::new(format!("vm-{number}")),
-            name: format!("w{number}"),
-            role: rookery_fleet::Role::Vm,
-            power: Some(rookery_fleet::Power::On),
-            notes: rookery_fleet::Notes::Mark(Box::new(mark)),
-            hardware: None,
-            addresses: Vec::new(),
-            created: None,
-            awaits_setup: false,
-            incarnation: None,
-            reachable: true,
-            is_outside: false,
-        }
+        let notes = rookery_fleet::Notes::Mark(Box::new(mark));
+        crate::samples::vm(&format!("vm-{number}"), &format!("w{number}"), notes)
     };
     let seen = |numbers: std::ops::Range<u8>| {
         let machines = numbers.map(machine).collect();
