@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use rookery_cds_sim::{Control, Fault, NewJob, SigningKey, Status, Trouble};
+use rookery_cds_sim::{Control, Fault, NewJob, Protocol, SigningKey, Status, Trouble};
 use rookery_daemon::Clock;
 use rookery_stories::{Govc, Lab, LabOptions, Scene, Stage, Wire, eventually, read_page};
 use rookery_vim_sim::Span;
@@ -159,6 +159,11 @@ async fn a_job_whose_worker_never_heard_that_it_was_let_in_runs_elsewhere() {
         let ended = lab.ended(&job).await;
         assert_eq!((ended.status, ended.releases), (Status::Success, 1), "{ended:#?}");
         assert_eq!(lives(&lab).await.len(), 2);
+        if ended.asked.protocol == Protocol::V1 {
+            let workers = lab.cds.workers().await.expect("the CDS runs");
+            let first = workers.iter().filter_map(|worker| worker.disabled_at).min();
+            assert!(first.is_some_and(|first| first < ended.attempts[1].at), "{ended:#?} {workers:#?}");
+        }
         scene.stop().await;
         lab.close().await;
     }
