@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::Method;
-use hyper::header::{ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_TYPE, DATE, HeaderName};
+use hyper::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, DATE, HeaderName};
 use jiff::{SignedDuration, Timestamp};
 use rookery_daemon::{Clock, Lease, Tally};
 use rookery_dial::{Dial, Http, HttpError, read_whole, whole};
@@ -36,10 +36,7 @@ const API_TIME: HeaderName = HeaderName::from_static("x-api-time");
 pub(crate) struct Api {
     pub(crate) address: ApiAddress,
     pub(crate) dial: Arc<dyn Dial>,
-    /// For reads: its connections are kept.
-    kept: Http,
-    /// For all else, and for a read whose answer was lost: each request has a connection of its own.
-    fresh: Http,
+    http: Http,
     pub(crate) clock: Clock,
     pub(crate) lease: Lease,
     pub(crate) request_timeout: Duration,
@@ -148,10 +145,9 @@ impl Api {
         lease: Lease,
         request_timeout: Duration,
     ) -> Self {
-        let kept = Http::new(address.endpoint(), Arc::clone(&dial), user_agent);
-        let fresh = Http::without_reuse(address.endpoint(), Arc::clone(&dial), user_agent);
+        let http = Http::new(address.endpoint(), Arc::clone(&dial), user_agent);
         let (requests, times, ahead) = (Tally::default(), CallTimes::default(), AtomicI64::default());
-        Self { address, dial, kept, fresh, clock, lease, request_timeout, requests, times, ahead }
+        Self { address, dial, http, clock, lease, request_timeout, requests, times, ahead }
     }
 
     /// What time it is by the clock of the API.
@@ -206,9 +202,13 @@ impl Api {
         }
     }
 
+    fn is_allowed(&self, call: &Call) -> bool {
+        !changes_something(&call.method, &call.path) || self.lease.is_held(None)
+    }
+
     /// Waits for the lease that a request which changes something needs.
     async fn may_send(&self, call: &Call) -> Result<(), CdsError> {
-        if !changes_something(&call.method, &call.path) || self.lease.is_held(None) {
+        if self.is_allowed(call) {
             return Ok(());
         }
         match timeout(self.request_timeout, self.lease.held(None)).await {
@@ -232,16 +232,14 @@ impl Api {
             (DATE, date.as_str()),
             (REMOTE_TIME, date.as_str()),
         ];
-        let http = match way {
-            Way::Kept => &self.kept,
-            Way::Fresh => {
-                headers.push((CONNECTION, "close"));
-                &self.fresh
-            }
-        };
         headers.extend(bearer.as_deref().map(|bearer| (AUTHORIZATION, bearer)));
         let path = self.address.route(&call.path);
-        let response = http.send(call.method.clone(), &path, &headers, whole(call.body.clone())).await?;
+        let (method, body) = (call.method.clone(), whole(call.body.clone()));
+        let may_send = || self.is_allowed(call);
+        let response = match way {
+            Way::Kept => self.http.send(method, &path, &headers, body).await?,
+            Way::Fresh => self.http.send_alone(method, &path, &headers, body, may_send).await?,
+        };
         let status = response.status().as_u16();
         let told = response.headers().get(API_TIME).and_then(|time| time.to_str().ok());
         if let Some(told) = told.and_then(|time| time.parse::<Timestamp>().ok()) {

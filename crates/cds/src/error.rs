@@ -188,6 +188,7 @@ impl CdsError {
         let what = what.to_owned();
         match error {
             HttpError::Dial(source) => Self::Unreachable { what, source },
+            HttpError::Withheld => Self::NoLease { what },
             source @ (HttpError::TimedOut(_)
             | HttpError::Broken(_)
             | HttpError::TooLarge { .. }

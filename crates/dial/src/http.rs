@@ -11,8 +11,9 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use hyper::header::{HeaderName, HeaderValue, USER_AGENT};
-use hyper::rt::ReadBufCursor;
+use hyper::client::conn::http1;
+use hyper::header::{CONNECTION, HOST, HeaderName, HeaderValue, USER_AGENT};
+use hyper::rt::{Executor as _, ReadBufCursor};
 use hyper::{Method, Request, Response, Uri};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::{Connected, Connection};
@@ -33,6 +34,9 @@ pub enum HttpError {
     /// The request was never sent.
     #[error(transparent)]
     Dial(DialError),
+    /// The request was never sent: by the time that there was a connection, it must not be any more.
+    #[error("it was too late to send the request once the connection stood")]
+    Withheld,
     /// The request may have been carried out.
     #[error("no answer within {} s", .0.as_secs())]
     TimedOut(Duration),
@@ -62,33 +66,22 @@ pub fn whole(content: impl Into<Bytes>) -> Body {
 #[derive(Debug, Clone)]
 pub struct Http {
     client: Client<Connector, Body>,
-    base: String,
+    dial: Arc<dyn Dial>,
+    authority: String,
     user_agent: HeaderValue,
 }
 
 impl Http {
     /// A client of the server that the dialer reaches; the endpoint is what it is called in requests.
     pub fn new(endpoint: &Endpoint, dial: Arc<dyn Dial>, user_agent: &str) -> Self {
-        Self::keeping(IDLE_CONNECTIONS, endpoint, dial, user_agent)
-    }
-
-    /// The same with a new connection for each request: one that the server is about to close makes it uncertain whether
-    /// a request was carried out.
-    pub fn without_reuse(endpoint: &Endpoint, dial: Arc<dyn Dial>, user_agent: &str) -> Self {
-        Self::keeping(0, endpoint, dial, user_agent)
-    }
-
-    fn keeping(idle: usize, endpoint: &Endpoint, dial: Arc<dyn Dial>, user_agent: &str) -> Self {
         let client = Client::builder(TokioExecutor::new())
             .pool_idle_timeout(IDLE_TIMEOUT)
-            .pool_max_idle_per_host(idle)
+            .pool_max_idle_per_host(IDLE_CONNECTIONS)
             .pool_timer(TokioTimer::new())
             .timer(TokioTimer::new())
-            .build(Connector(dial));
-        // TLS happens inside the dialer: to this layer every server speaks plain HTTP.
-        let base = format!("http://{}", endpoint.authority());
+            .build(Connector(Arc::clone(&dial)));
         let user_agent = HeaderValue::from_str(user_agent).unwrap_or(HeaderValue::from_static("rookery"));
-        Self { client, base, user_agent }
+        Self { client, dial, authority: endpoint.authority(), user_agent }
     }
 
     /// Sends one request and gives its answer, the body of which is still to be read. No deadline: whoever asks knows
@@ -100,14 +93,55 @@ impl Http {
         headers: &[(HeaderName, &str)],
         body: Body,
     ) -> Result<Response<Incoming>, HttpError> {
-        let uri: Uri = format!("{}{path}", self.base).parse().map_err(|_| never("the address"))?;
+        // TLS happens inside the dialer: to this layer every server speaks plain HTTP.
+        let request = self.request(method, &format!("http://{}{path}", self.authority), headers, body)?;
+        self.client.request(request).await.map_err(|error| classify(&error))
+    }
+
+    /// The same over a connection of its own, since one that the server is about to close makes it uncertain whether a
+    /// request was carried out. Whether it may be sent is asked when the connection stands: a process that was paused
+    /// while it dialed must not go on as if nothing had been.
+    pub async fn send_alone(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(HeaderName, &str)],
+        body: Body,
+        may_send: impl Fn() -> bool,
+    ) -> Result<Response<Incoming>, HttpError> {
+        let mut request = self.request(method, path, headers, body)?;
+        let host = HeaderValue::from_str(&self.authority).map_err(|_| never("the address"))?;
+        request.headers_mut().insert(HOST, host);
+        request.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        let stream = self.dial.dial().await.map_err(HttpError::Dial)?;
+        let (mut sender, connection) =
+            http1::handshake(TokioIo::new(stream)).await.map_err(|error| broken(&error))?;
+        if !may_send() {
+            return Err(HttpError::Withheld);
+        }
+        // Ends with the answer, or with whoever waits for it; how it broke is told there.
+        TokioExecutor::new().execute(async move { connection.await.ok() });
+        sender.send_request(request).await.map_err(|error| broken(&error))
+    }
+
+    fn request(
+        &self,
+        method: Method,
+        uri: &str,
+        headers: &[(HeaderName, &str)],
+        body: Body,
+    ) -> Result<Request<Body>, HttpError> {
+        let uri: Uri = uri.parse().map_err(|_| never("the address"))?;
         let mut request = Request::builder().method(method).uri(uri).header(USER_AGENT, &self.user_agent);
         for (name, value) in headers {
             request = request.header(name, *value);
         }
-        let request = request.body(body).map_err(|_| never("a header"))?;
-        self.client.request(request).await.map_err(|error| classify(&error))
+        request.body(body).map_err(|_| never("a header"))
     }
+}
+
+fn broken(error: &hyper::Error) -> HttpError {
+    HttpError::Broken(error.source().map_or_else(|| error.to_string(), ToString::to_string))
 }
 
 /// A request that cannot be put together was not sent.

@@ -39,6 +39,7 @@ impl CallError {
     pub(crate) fn of_http(endpoint: &Endpoint, method: &'static str, error: HttpError) -> Self {
         match error {
             HttpError::Dial(source) => Self::Unreachable { endpoint: endpoint.to_string(), source },
+            HttpError::Withheld => Self::NoLease { method },
             source @ (HttpError::TimedOut(_)
             | HttpError::Broken(_)
             | HttpError::TooLarge { .. }

@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -526,4 +527,41 @@ async fn a_call_is_measured_from_when_it_is_sent() {
     lease.suspend();
     api.send(&call, None).await.unwrap_err();
     assert_eq!(api.times.take(), [], "it was not sent");
+}
+
+/// A connection that takes so long that the lease is over when it stands.
+#[derive(Debug)]
+struct SlowDial(Replay, Lease);
+
+impl Dial for SlowDial {
+    fn dial(&self) -> Dialing {
+        self.1.suspend();
+        self.0.dial()
+    }
+}
+
+// A process that is paused while it connects must not send what it was about to when it wakes up.
+#[tokio::test(start_paused = true)]
+async fn a_request_whose_lease_ends_while_it_connects_is_not_sent() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::clone(&asked);
+    let replay = Replay::piped(Delivery::AtOnce, move |_, _| {
+        seen.fetch_add(1, Ordering::Relaxed);
+        made(200, "identity", b"{}")
+    });
+    let clock = Clock::simulated(NOW.parse().unwrap());
+    let lease = Lease::new(clock.clone());
+    let address = ApiAddress::parse("http://cds.example.org:8081").unwrap();
+    let dial = Arc::new(SlowDial(replay, lease.clone()));
+    let api = Api::new(address, dial, "rookery-test", clock, lease.clone(), REQUEST_TIMEOUT);
+    let release = Call::new("release a job", Method::DELETE, "/v2/queue/default/job", Repeat::Never);
+    lease.lift();
+    let error = api.send(&release, None).await.unwrap_err();
+    assert!(matches!(error, CdsError::NoLease { .. }) && !error.may_have_happened(), "{error:?}");
+    assert_eq!(asked.load(Ordering::Relaxed), 0);
+    // Whatever changes nothing needs no lease.
+    api.send_freshly(&Call::new("read a job", Method::GET, "/v2/queue/job", Repeat::Never), None)
+        .await
+        .unwrap();
+    assert_eq!(asked.load(Ordering::Relaxed), 1);
 }

@@ -411,7 +411,7 @@ async fn a_leader_that_was_paused_wakes_up_without_any_right_to_act() {
     let mut second = second.run().and(&["--standby", "--instance", "elsewhere"]).start();
     while !second.remark().await.contains("standing by") {}
 
-    // It is about to try its guest again: that is the next thing it would do.
+    // It learns that it has to try its guest again when it wakes up: that is the next thing it would do.
     let refused = FaultSpec {
         class: "InvalidGuestLogin".to_owned(),
         message: "Failed to authenticate with the guest operating system.".to_owned(),
@@ -419,9 +419,12 @@ async fn a_leader_that_was_paused_wakes_up_without_any_right_to_act() {
     };
     let rule = Rule { method: "StartProgramInGuest".to_owned(), ..Rule::new(Action::Fault(refused)) };
     lab.vcenter.control(Control::AddRule(rule)).await.expect("the vCenter runs");
+    vcenter.hold_answers("StartProgramInGuest");
     lab.v2_job(Lab::DEBIAN, "true").await;
-    eventually("the leader is at work in a guest", async || !acts(&vcenter).is_empty()).await;
+    let is_at_work = async || acts(&vcenter).iter().any(|act| act == "StartProgramInGuest");
+    eventually("the leader is at work in a guest", is_at_work).await;
     first.signal("STOP");
+    vcenter.release_answers("StartProgramInGuest");
     lab.vcenter.control(Control::ClearRules).await.expect("the vCenter runs");
     let silence = Control::Advance(SignedDuration::from_secs(185));
     lab.vcenter.control(silence).await.expect("the vCenter runs");
