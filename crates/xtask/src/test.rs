@@ -7,17 +7,19 @@ mod counts;
 mod fresh;
 mod packages;
 mod preflight;
+mod programs;
 mod report;
+mod run;
+mod times;
 
-use std::io::{BufRead, BufReader};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
 
-use crate::failure::{Outcome, Trying};
-use crate::process::{capture, run, shown};
+use crate::failure::Outcome;
+use crate::process::{self, capture};
 use crate::workspace::Workspace;
 use crate::{tidy, tools};
-use counts::Counts;
 use fresh::Scratch;
+use programs::Program;
 use report::Report;
 
 /// The crate whose tests need the real components.
@@ -61,8 +63,8 @@ fn steps(workspace: &Workspace, scope: Scope) -> Report {
         Scope::All if report.step("packages", || packages::install(workspace)) => {}
         Scope::All => return report,
     }
-    report.step("fmt", || run(&mut workspace.cargo(["fmt", "--all", "--check"])));
-    report.step("clippy", || run(workspace.cargo(CLIPPY).args(["--", "-D", "warnings"])));
+    report.step("fmt", || process::run(&mut workspace.cargo(["fmt", "--all", "--check"])));
+    report.step("clippy", || process::run(workspace.cargo(CLIPPY).args(["--", "-D", "warnings"])));
     report.step("tidy", || tidy::check(workspace));
     let ready = match scope {
         Scope::Fast => {
@@ -71,57 +73,40 @@ fn steps(workspace: &Workspace, scope: Scope) -> Report {
         }
         Scope::All => report.step("tools", || tools::make(workspace, &[])),
     };
-    let built = report.step("build tests", || build(workspace));
+    let mut programs = Vec::new();
+    let built = report.step("build", || programs::build(workspace).map(|built| programs = built));
     if ready && built {
-        let mut counts = Counts::default();
-        report.step("run", || run_tests(workspace, scope, &mut counts));
-        report.tests = counts;
+        report.step_with("run", |report| run_tests(workspace, scope, &programs, report));
     } else {
         report.not_run("run", "needs the tools and the build");
     }
-    report.step("docs", || run(workspace.cargo(DOCS).env("RUSTDOCFLAGS", "-D warnings")));
+    report.step("docs", || process::run(workspace.cargo(DOCS).env("RUSTDOCFLAGS", "-D warnings")));
     report
 }
 
 const CLIPPY: [&str; 4] = ["clippy", "--workspace", "--all-targets", "--locked"];
 const DOCS: [&str; 4] = ["doc", "--workspace", "--no-deps", "--locked"];
 
-fn build(workspace: &Workspace) -> Outcome<()> {
-    run(&mut workspace.cargo(["test", "--workspace", "--no-run", "--locked"]))?;
+/// Runs all of them, whichever fail.
+fn run_tests(workspace: &Workspace, scope: Scope, programs: &[Program], report: &mut Report) -> Outcome<()> {
+    let (tools, product) = (workspace.tools(), workspace.target.join("debug/rookery"));
     // The stories start the product as a user would.
-    run(&mut workspace.cargo(["build", "--locked", "-p", "rookery"]))
-}
-
-fn run_tests(workspace: &Workspace, scope: Scope, counts: &mut Counts) -> Outcome<()> {
-    let mut tests = workspace.cargo(["test", "--workspace", "--locked", "--no-fail-fast"]);
-    tests.env("ROOKERY_TOOLS", workspace.tools());
-    tests.env("ROOKERY_BIN", workspace.target.join("debug/rookery"));
-    if scope == Scope::Fast {
-        counts.skipped += count_stories(workspace)?;
-        println!(
-            "skipped: {} tests of {STORIES}: --fast leaves out what needs real components",
-            counts.skipped
-        );
-        tests.args(["--exclude", STORIES]);
+    let environment = [("ROOKERY_TOOLS", tools.as_path()), ("ROOKERY_BIN", product.as_path())];
+    let mut failures = Vec::new();
+    for program in programs {
+        if scope == Scope::Fast && program.is_of(STORIES) {
+            report.tests.skipped += leave_out(program)?;
+            continue;
+        }
+        let outcome = run::run(program, &environment, &mut report.tests, &mut report.times);
+        failures.extend(outcome.err().map(|failure| failure.to_string()));
     }
-    run_counting(&mut tests, counts)
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n").into()) }
 }
 
-fn count_stories(workspace: &Workspace) -> Outcome<usize> {
-    let listing = capture(&mut workspace.cargo(["test", "--locked", "-p", STORIES, "--", "--list"]))?;
-    Ok(counts::listed(&listing))
-}
-
-/// Shows the output as it comes and adds up the result lines in it.
-fn run_counting(tests: &mut Command, counts: &mut Counts) -> Outcome<()> {
-    let mut child = tests.stdout(Stdio::piped()).spawn().trying(|| format!("start `{}`", shown(tests)))?;
-    let output = child.stdout.take().into_iter().flat_map(|output| BufReader::new(output).split(b'\n'));
-    for line in output {
-        let line = line.trying(|| format!("read from `{}`", shown(tests)))?;
-        let line = String::from_utf8_lossy(&line);
-        println!("{line}");
-        *counts += Counts::of(&line);
-    }
-    let status = child.wait().trying(|| format!("wait for `{}`", shown(tests)))?;
-    if status.success() { Ok(()) } else { Err(format!("`{}` failed ({status})", shown(tests)).into()) }
+fn leave_out(program: &Program) -> Outcome<usize> {
+    let listing = capture(Command::new(&program.executable).arg("--list").current_dir(&program.folder))?;
+    let skipped = counts::listed(&listing);
+    println!("skipped: {skipped} tests of {}: --fast leaves out what needs real components", program.name);
+    Ok(skipped)
 }

@@ -3,12 +3,14 @@
 use std::time::{Duration, Instant};
 
 use super::counts::Counts;
+use super::times::Times;
 use crate::failure::Outcome;
 
 #[derive(Debug, Default)]
 pub(super) struct Report {
     steps: Vec<Step>,
     pub(super) tests: Counts,
+    pub(super) times: Times,
 }
 
 #[derive(Debug)]
@@ -28,9 +30,18 @@ enum End {
 impl Report {
     /// Runs a step and tells whether it passed.
     pub(super) fn step(&mut self, name: &'static str, work: impl FnOnce() -> Outcome<()>) -> bool {
+        self.step_with(name, |_| work())
+    }
+
+    /// The same for a step that has more to report.
+    pub(super) fn step_with(
+        &mut self,
+        name: &'static str,
+        work: impl FnOnce(&mut Self) -> Outcome<()>,
+    ) -> bool {
         println!("\n── {name}");
         let begin = Instant::now();
-        let result = work();
+        let result = work(self);
         let took = begin.elapsed();
         if let Err(failure) = &result {
             println!("{failure}");
@@ -52,6 +63,7 @@ impl Report {
 
     /// The table of steps, then the line that a machine reads: nothing may follow it.
     pub(super) fn print(&self) {
+        self.times.print();
         println!();
         for Step { name, took, end } in &self.steps {
             let why = if let End::NotRun(why) = end { format!(" ({why})") } else { String::new() };
@@ -89,7 +101,7 @@ impl End {
     }
 }
 
-fn seconds(took: Duration) -> String {
+pub(super) fn seconds(took: Duration) -> String {
     format!("{:.1} s", took.as_secs_f64())
 }
 

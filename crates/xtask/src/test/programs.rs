@@ -1,0 +1,85 @@
+//! The programs that tests are in, and the product that they start: built by one call of cargo, so that nothing is built
+//! twice with other features.
+
+use std::path::{Path, PathBuf};
+
+use crate::failure::Outcome;
+use crate::json::Json;
+use crate::process::capture;
+use crate::workspace::Workspace;
+
+/// One program full of tests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Program {
+    /// Its crate and, of tests that stand beside the crate, their name: `rookery-stories/hatchery`.
+    pub(super) name: String,
+    /// The folder of its crate, in which cargo would start it.
+    pub(super) folder: PathBuf,
+    pub(super) executable: PathBuf,
+}
+
+impl Program {
+    pub(super) fn is_of(&self, package: &str) -> bool {
+        self.name.split('/').next() == Some(package)
+    }
+}
+
+pub(super) fn build(workspace: &Workspace) -> Outcome<Vec<Program>> {
+    let format = "--message-format=json-render-diagnostics";
+    let told = capture(&mut workspace.cargo(["build", "--workspace", "--all-targets", "--locked", format]))?;
+    programs(&told)
+}
+
+/// The programs in what cargo tells, one JSON document a line.
+fn programs(told: &str) -> Outcome<Vec<Program>> {
+    let mut found = Vec::new();
+    for line in told.lines() {
+        let message = Json::parse(line)?;
+        let is_test = *message.get("profile").get("test") == Json::Bool(true);
+        let (Some(executable), Some(manifest), true) =
+            (message.get("executable").text(), message.get("manifest_path").text(), is_test)
+        else {
+            continue;
+        };
+        let folder = Path::new(manifest).parent().unwrap_or(Path::new("/")).to_owned();
+        let package = package(message.get("package_id").text().unwrap_or_default());
+        let target = message.get("target");
+        let is_beside = target.get("kind").items().iter().any(|kind| kind.text() == Some("test"));
+        let name = match target.get("name").text() {
+            Some(name) if is_beside => format!("{package}/{name}"),
+            _ => package.to_owned(),
+        };
+        found.push(Program { name, folder, executable: executable.into() });
+    }
+    found.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(found)
+}
+
+/// The name in `path+file:///checkout/crates/cds#rookery-cds@0.1.0`; where it is that of the folder, cargo leaves it out.
+fn package(id: &str) -> &str {
+    let (place, rest) = id.rsplit_once('#').unwrap_or(("", id));
+    match rest.split_once('@') {
+        Some((name, _)) => name,
+        None => place.rsplit('/').next().unwrap_or(rest),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_with_tests_are_found_and_named() {
+        let told = r#"{"reason":"compiler-artifact","package_id":"path+file:///w/crates/cds#rookery-cds@0.1.0","manifest_path":"/w/crates/cds/Cargo.toml","target":{"kind":["lib"],"name":"rookery_cds"},"profile":{"test":true},"executable":"/t/deps/rookery_cds-1"}
+{"reason":"compiler-artifact","package_id":"path+file:///w/crates/xtask#0.1.0","manifest_path":"/w/crates/xtask/Cargo.toml","target":{"kind":["bin"],"name":"xtask"},"profile":{"test":true},"executable":"/t/deps/xtask-2"}
+{"reason":"compiler-artifact","package_id":"path+file:///w/crates/stories#rookery-stories@0.1.0","manifest_path":"/w/crates/stories/Cargo.toml","target":{"kind":["test"],"name":"hatchery"},"profile":{"test":true},"executable":"/t/deps/hatchery-3"}
+{"reason":"compiler-artifact","package_id":"path+file:///w/crates/rookery#0.1.0","manifest_path":"/w/crates/rookery/Cargo.toml","target":{"kind":["bin"],"name":"rookery"},"profile":{"test":false},"executable":"/t/rookery"}
+{"reason":"build-finished","success":true}"#;
+        let found = programs(told).unwrap();
+        let names: Vec<_> = found.iter().map(|program| program.name.as_str()).collect();
+        assert_eq!(names, ["rookery-cds", "rookery-stories/hatchery", "xtask"]);
+        assert_eq!(found[1].executable, Path::new("/t/deps/hatchery-3"));
+        assert_eq!(found[1].folder, Path::new("/w/crates/stories"));
+        assert!(found[1].is_of("rookery-stories") && !found[0].is_of("rookery"));
+    }
+}
