@@ -185,12 +185,18 @@ impl Api {
         call: &Call,
         token: Option<&SecretString>,
     ) -> Result<Answer, CdsError> {
-        self.may_send(call).await?;
         let deadline = self.request_timeout;
-        // What we waited for before is not how CDS is doing.
-        let begun = Instant::now();
-        let exchange = timeout(deadline, self.exchange(way, call, token)).await;
-        self.times.ended(begun);
+        let exchange = loop {
+            self.may_send(call).await?;
+            // What we waited for before is not how CDS is doing.
+            let begun = Instant::now();
+            let exchange = timeout(deadline, self.exchange(way, call, token)).await;
+            if let Ok(Err(HttpError::Withheld)) = exchange {
+                continue;
+            }
+            self.times.ended(begun);
+            break exchange;
+        };
         let (status, api_key, body) = exchange
             .unwrap_or(Err(HttpError::TimedOut(deadline)))
             .map_err(|error| CdsError::of_http(&call.what, error))?;

@@ -110,7 +110,9 @@ impl Http {
         may_send: impl Fn() -> bool,
     ) -> Result<Response<Incoming>, HttpError> {
         let mut request = self.request(method, path, headers, body)?;
-        let host = HeaderValue::from_str(&self.authority).map_err(|_| never("the address"))?;
+        // As the client above writes it.
+        let host = self.authority.strip_suffix(":80").unwrap_or(&self.authority);
+        let host = HeaderValue::from_str(host).map_err(|_| never("the address"))?;
         request.headers_mut().insert(HOST, host);
         request.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         let stream = self.dial.dial().await.map_err(HttpError::Dial)?;

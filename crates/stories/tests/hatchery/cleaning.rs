@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use rookery_cds_sim::{Control, Fault, NewJob, Protocol, SigningKey, Status, Trouble};
+use rookery_cds_sim::{Config, Control, Fault, NewJob, Protocol, SigningKey, Status, Times, Trouble};
 use rookery_daemon::Clock;
 use rookery_stories::{Govc, Lab, LabOptions, Scene, Stage, Wire, eventually, read_page};
 use rookery_vim_sim::Span;
@@ -152,7 +152,10 @@ async fn a_job_whose_worker_never_heard_that_it_was_let_in_runs_elsewhere() {
     let v1 = NewJob { model: Some(format!("{}@main", Lab::DEBIAN)), ..NewJob::v1("true") };
     let v2 = NewJob::v2("true", Lab::DEBIAN, "default");
     for (job, sign_in) in [(v1, "/auth/consumer/worker/signin"), (v2, "*/worker/signin")] {
-        let lab = Lab::start(quick()).await;
+        // CDS remembers its workers for as long as the story takes.
+        let times = Times { disabled_worker: 3600, deletion: 3600, ..Times::default() };
+        let cds = Config { times, ..Config::default() };
+        let lab = Lab::start(LabOptions { cds, ..quick() }).await;
         trouble(&lab, Fault::next(1, sign_in, Trouble::LostReply)).await;
         let scene = lab.hatch().await;
         let job = lab.enqueue(job).await;
@@ -161,8 +164,9 @@ async fn a_job_whose_worker_never_heard_that_it_was_let_in_runs_elsewhere() {
         assert_eq!(lives(&lab).await.len(), 2);
         if ended.asked.protocol == Protocol::V1 {
             let workers = lab.cds.workers().await.expect("the CDS runs");
-            let first = workers.iter().filter_map(|worker| worker.disabled_at).min();
-            assert!(first.is_some_and(|first| first < ended.attempts[1].at), "{ended:#?} {workers:#?}");
+            let first = workers.iter().find(|worker| worker.name != ended.worker_name);
+            let disabled = first.and_then(|worker| worker.disabled_at);
+            assert!(disabled.is_some_and(|at| at < ended.attempts[1].at), "{ended:#?} {workers:#?}");
         }
         scene.stop().await;
         lab.close().await;

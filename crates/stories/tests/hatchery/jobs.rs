@@ -197,8 +197,9 @@ async fn a_finished_machine_goes_after_the_grace_period_and_its_address_is_free_
     .await;
     let scene = lab.hatch().await;
     let (first, second) = (nonce(), nonce());
-    let jobs =
-        [lab.v2_job(Lab::DEBIAN, &probe(&first)).await, lab.v2_job(Lab::DEBIAN, &probe(&second)).await];
+    // The first one takes so long that the second one is seen waiting.
+    let jobs = [first.as_str(), second.as_str()].map(|nonce| format!("sleep 3\n{}", probe(nonce)));
+    let jobs = [lab.v2_job(Lab::DEBIAN, &jobs[0]).await, lab.v2_job(Lab::DEBIAN, &jobs[1]).await];
     reported(&scene, "one job waits for an address", |report| {
         report.waiting.values().any(|line| line.why == "none of the 1 configured addresses is free")
     })

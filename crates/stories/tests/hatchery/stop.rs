@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use rookery_cds_sim::{NewJob, SigningKey, Status};
+use rookery_cds_sim::{Fault, NewJob, SigningKey, Status, Trouble};
 use rookery_stories::{Lab, LabOptions, Stage, Tripwire, Wire};
 use rookery_vim_sim::{Action, Change, Control, Durations, GuestBehaviour, Rule, Span};
 use tokio::time::Instant;
@@ -93,9 +93,14 @@ async fn a_launch_without_an_answer_counts_as_launched_when_the_hatchery_stops()
     let late = Action::Delay { by: minutes(1) };
     let method = "StartProgramInGuest".to_owned();
     let stage = stage(Rule { method, after: 1, ..Rule::new(late) }).await;
+    // Its worker runs, and has not taken it yet: nobody can see that it will.
+    let slow = Fault::next(1, "*/worker/signin", Trouble::Slow { milliseconds: 45_000 });
+    stage.lab.cds.control(rookery_cds_sim::Control::AddFault(slow)).await.expect("the CDS runs");
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     let job = stage.lab.v2_job(Lab::DEBIAN, "true").await;
-    stage.until("its worker has come", async || stage.lab.job(&job).await.status == Status::Building).await;
+    let workers = async || stage.lab.cds.workers().await.expect("the CDS runs");
+    stage.until("its worker signs in", async || !workers().await.is_empty()).await;
+    assert_eq!(stage.lab.job(&job).await.status, Status::Scheduling);
     scene.stop().await;
     stage.all_jobs_end().await;
     let ended = stage.lab.job(&job).await;

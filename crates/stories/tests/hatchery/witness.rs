@@ -1,14 +1,16 @@
 //! What stories look at: machines as govc shows them, and proof that a job's script ran in one of them.
 
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use rookery_cds_sim::{Job, Status};
 use rookery_daemon::settings::Origin;
 use rookery_hatchery::report::Report;
 use rookery_hatchery::settings;
-use rookery_stories::{Lab, LabOptions, Scene, eventually};
+use rookery_stories::{Lab, LabOptions, Scene};
 use rookery_vim_sim::{Access, Change, Control, Durations, GuestTimes, Permission, Rule, User};
 use serde_json::Value;
+use tokio::time::timeout;
 
 /// A machine as govc shows it.
 #[derive(Debug, Clone)]
@@ -84,8 +86,9 @@ pub(super) async fn warm(lab: &Lab, scene: &Scene, number: usize) -> Vec<Seen> {
 
 /// Waits until the hatchery says so of itself.
 pub(super) async fn reported(scene: &Scene, what: &str, is: impl Fn(&Report) -> bool) {
-    let board = &scene.hatchery.board;
-    eventually(what, async || is(&board.report.borrow())).await;
+    let mut report = scene.hatchery.board.report.clone();
+    let reported = timeout(Duration::from_mins(5), report.wait_for(|report| is(report))).await;
+    assert!(reported.is_ok_and(|seen| seen.is_ok()), "it was never reported that {what}");
 }
 
 /// A text that nobody else knows.
