@@ -65,6 +65,7 @@ fn steps(workspace: &Workspace, scope: Scope) -> Report {
     }
     report.step("fmt", || process::run(&mut workspace.cargo(["fmt", "--all", "--check"])));
     report.step("clippy", || process::run(workspace.cargo(CLIPPY).args(["--", "-D", "warnings"])));
+    report.step("product", || process::run(&mut workspace.cargo(["check", "--locked", "-p", "rookery"])));
     report.step("tidy", || tidy::check(workspace));
     let ready = match scope {
         Scope::Fast => {

@@ -59,6 +59,8 @@ impl Workspace {
         ];
         let mut environment = self.environment.clone();
         environment.extend(places.map(|(name, path)| (name, path.into_os_string())));
+        // Each change is compiled for the sake of one test.
+        environment.push(("CARGO_PROFILE_DEV_OPT_LEVEL", "0".into()));
         Self { root: folder.join("checkout"), target, cache: self.cache.clone(), environment }
     }
 

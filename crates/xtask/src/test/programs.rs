@@ -1,5 +1,5 @@
 //! The programs that tests are in, and the product that they start: built by one call of cargo, so that nothing is built
-//! twice with other features.
+//! twice. The product gets features of the tests that way; whether it can do without is a step of its own.
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,8 @@ impl Program {
 pub(super) fn build(workspace: &Workspace) -> Outcome<Vec<Program>> {
     let format = "--message-format=json-render-diagnostics";
     let told = capture(&mut workspace.cargo(["build", "--workspace", "--all-targets", "--locked", format]))?;
-    programs(&told)
+    let programs = programs(&told)?;
+    if programs.is_empty() { Err("cargo built no program with tests".into()) } else { Ok(programs) }
 }
 
 /// The programs in what cargo tells, one JSON document a line.

@@ -13,12 +13,11 @@ use super::programs::Program;
 use super::times::{Times, cpu_of_children};
 use crate::failure::{Outcome, Trying};
 
-/// Most stories wait more than they work. Those that load a core, or a simulator that bears little, wait for each other
-/// in the test kit.
+/// Most stories wait more than they work: eight of them keep two cores busy.
 const AT_ONCE: &str = "8";
 
-/// Of silence. No test takes that long on the slowest machine: whatever still runs then hangs.
-const HANGS: Duration = Duration::from_secs(15 * 60);
+/// Seconds without a word about any test. None takes that long on the slowest machine: whatever still runs then hangs.
+const HANGS: u32 = 20 * 60;
 
 /// Runs one program and shows its output as it comes.
 pub(super) fn run(
@@ -40,57 +39,79 @@ pub(super) fn run(
     let mut child = command.spawn().trying(|| format!("start {}", program.executable.display()))?;
     // Our ends of the pipe would keep it open.
     drop(command);
-    let hangs_in = show(&mut child, output, counts, times)?;
+    let mut heard = Heard::default();
+    show(&mut child, output, &mut heard, times)?;
     let status = child.wait().trying(|| format!("wait for {}", program.name))?;
     let cpu =
         cpu_of_children().zip(before).map_or(Duration::ZERO, |(after, before)| after.saturating_sub(before));
     times.program(&program.name, begun.elapsed(), cpu);
-    if !hangs_in.is_empty() {
-        return Err(format!("{} hangs in: {}", program.name, hangs_in.join(", ")).into());
-    }
-    if status.success() { Ok(()) } else { Err(format!("{} failed ({status})", program.name).into()) }
+    *counts += heard.counts;
+    let failure = if heard.hangs {
+        let late = heard.late.into_iter().collect::<Vec<_>>().join(", ");
+        format!("{} hangs in: {late}", program.name)
+    } else if !heard.has_result {
+        format!("{} ended without a result ({status})", program.name)
+    } else if !status.success() {
+        return Err(format!("{} failed ({status})", program.name).into());
+    } else {
+        return Ok(());
+    };
+    // Nobody has counted what it did.
+    counts.failed += 1;
+    Err(failure.into())
 }
 
-/// Shows and counts lines until there are no more, or the program has ended: whatever a test left behind may hold the
-/// pipe open. If none comes for long, ends the program and names what still ran.
-fn show(
-    child: &mut Child,
-    output: PipeReader,
-    counts: &mut Counts,
-    times: &mut Times,
-) -> Outcome<Vec<String>> {
-    let lines = lines(output);
-    let (mut late, mut heard) = (BTreeSet::new(), Instant::now());
-    loop {
-        match lines.recv_timeout(Duration::from_secs(1)) {
-            Ok(line) => {
-                println!("{line}");
-                *counts += Counts::of(&line);
-                times.line(&line);
-                note_late(&mut late, &line);
-                heard = Instant::now();
-            }
-            Err(RecvTimeoutError::Disconnected) => return Ok(Vec::new()),
-            Err(RecvTimeoutError::Timeout) => {
-                if child.try_wait().trying(|| "look after a program".to_owned())?.is_some() {
-                    return Ok(Vec::new());
-                }
-                if heard.elapsed() > HANGS {
-                    child.kill().trying(|| "end a program that hangs".to_owned())?;
-                    return Ok(late.into_iter().collect());
-                }
-            }
+/// What a program has told so far.
+#[derive(Debug, Default)]
+struct Heard {
+    counts: Counts,
+    /// Whoever still runs after a minute is told of, until it has ended.
+    late: BTreeSet<String>,
+    has_result: bool,
+    hangs: bool,
+}
+
+impl Heard {
+    fn line(&mut self, line: &str) {
+        self.counts += Counts::of(line);
+        let Some(told) = line.strip_prefix("test ") else { return };
+        if told.starts_with("result: ") {
+            self.has_result = true;
+        } else if let Some((name, _)) = told.split_once(" has been running for over") {
+            self.late.insert(name.to_owned());
+        } else if let Some((name, _)) = told.split_once(" ... ") {
+            self.late.remove(name);
         }
     }
 }
 
-/// Whoever still runs after a minute is told of, until it has ended.
-fn note_late(late: &mut BTreeSet<String>, line: &str) {
-    let Some(told) = line.strip_prefix("test ") else { return };
-    if let Some((name, _)) = told.split_once(" has been running for over") {
-        late.insert(name.to_owned());
-    } else if let Some((name, _)) = told.split_once(" ... ") {
-        late.remove(name);
+/// Shows and counts lines until there are no more, or the program has ended: whatever a test left behind may hold the
+/// pipe open. A program that says nothing of its tests for long is ended.
+fn show(child: &mut Child, output: PipeReader, heard: &mut Heard, times: &mut Times) -> Outcome<()> {
+    let lines = lines(output);
+    let (mut silent, mut ended) = (0, false);
+    loop {
+        match lines.recv_timeout(Duration::from_secs(1)) {
+            Ok(line) => {
+                println!("{line}");
+                heard.line(&line);
+                times.line(&line);
+                if line.starts_with("test ") {
+                    silent = 0;
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            // What it said last has come by now.
+            Err(RecvTimeoutError::Timeout) if ended => return Ok(()),
+            Err(RecvTimeoutError::Timeout) => {
+                ended = child.try_wait().trying(|| "look after a program".to_owned())?.is_some();
+                silent += 1;
+                if silent > HANGS {
+                    heard.hangs = true;
+                    return child.kill().trying(|| "end a program that hangs".to_owned());
+                }
+            }
+        }
     }
 }
 
@@ -109,14 +130,51 @@ fn lines(output: PipeReader) -> Receiver<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::path::PathBuf;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::{env, process};
+
     use super::*;
 
     #[test]
     fn whoever_is_late_is_known_until_it_has_ended() {
-        let mut late = BTreeSet::new();
-        note_late(&mut late, "test a::b has been running for over 60 seconds");
-        note_late(&mut late, "test a::c has been running for over 60 seconds");
-        note_late(&mut late, "test a::b ... ok <61.000s>");
-        assert_eq!(late, BTreeSet::from(["a::c".to_owned()]));
+        let mut heard = Heard::default();
+        heard.line("test a::b has been running for over 60 seconds");
+        heard.line("test a::c has been running for over 60 seconds");
+        heard.line("test a::b ... ok <61.000s>");
+        assert_eq!(heard.late, BTreeSet::from(["a::c".to_owned()]));
+    }
+
+    #[test]
+    fn a_program_without_a_result_has_failed() {
+        let ran = |script: &str| {
+            let folder = tempdir();
+            let executable = folder.join("program");
+            fs::write(&executable, format!("#!/bin/sh\n{script}\n")).unwrap();
+            fs::set_permissions(&executable, Permissions::from_mode(0o755)).unwrap();
+            let program = Program { name: "made-up".to_owned(), folder: folder.clone(), executable };
+            let mut counts = Counts::default();
+            let outcome = run(&program, &[], &mut counts, &mut Times::default());
+            fs::remove_dir_all(folder).unwrap();
+            (outcome.map_err(|failure| failure.to_string()), counts.passed, counts.failed)
+        };
+        let told = "echo 'test result: ok. 3 passed; 0 failed; 0 ignored;'";
+        assert_eq!(ran(told), (Ok(()), 3, 0));
+        // Whatever it leaves behind holds the pipe open.
+        assert_eq!(ran(&format!("sleep 30 &\n{told}")), (Ok(()), 3, 0));
+        let (outcome, passed, failed) = ran("exit 0");
+        assert!(outcome.is_err_and(|why| why.contains("without a result")) && (passed, failed) == (0, 1));
+        let (outcome, passed, failed) = ran(&format!("{told}\nexit 101"));
+        assert!(outcome.is_err_and(|why| why.contains("failed")) && (passed, failed) == (3, 0));
+    }
+
+    fn tempdir() -> PathBuf {
+        static LAST: AtomicU32 = AtomicU32::new(0);
+        let number = LAST.fetch_add(1, Ordering::Relaxed);
+        let folder = env::temp_dir().join(format!("rookery-xtask-{}-{number}", process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        folder
     }
 }

@@ -1,4 +1,5 @@
-//! Versions stand in the workspace manifest only: members inherit them.
+//! Versions stand in the workspace manifest only: members inherit them. No library has doctests: the test command would
+//! not run them.
 
 use std::path::Path;
 
@@ -11,7 +12,12 @@ pub(super) fn check(checkout: &Checkout<'_>) -> Outcome<Problems> {
     let manifests =
         checkout.of_kind("toml").filter(|path| path.starts_with("crates") && path.ends_with("Cargo.toml"));
     for path in manifests {
-        problems.extend(not_inherited(path, &checkout.text(path)?));
+        let manifest = checkout.text(path)?;
+        problems.extend(not_inherited(path, &manifest));
+        let library = path.with_file_name("src").join("lib.rs");
+        if checkout.paths.contains(&library) && !manifest.contains("doctest = false") {
+            problems.push(format!("{}: `[lib]` needs `doctest = false`", path.display()));
+        }
     }
     Ok(problems)
 }
