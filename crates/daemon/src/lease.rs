@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use crate::Clock;
 
@@ -19,6 +19,7 @@ pub struct Lease(Arc<Shared>);
 struct Shared {
     clock: Clock,
     grant: watch::Sender<Grant>,
+    asked: Notify,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +46,7 @@ impl Lease {
     }
 
     fn of(clock: Clock, grant: Grant) -> Self {
-        Self(Arc::new(Shared { clock, grant: watch::Sender::new(grant) }))
+        Self(Arc::new(Shared { clock, grant: watch::Sender::new(grant), asked: Notify::new() }))
     }
 
     /// Grants it until a time since boot ([`Clock::since_boot`]), to requests of one login.
@@ -75,15 +76,23 @@ impl Lease {
 
     /// Whether a request of that login may be sent now; without one, a request to another server.
     pub fn is_held(&self, login: Option<u64>) -> bool {
+        self.0.asked.notify_one();
         self.allows(*self.0.grant.borrow(), login)
     }
 
     /// Waits until it is held; `false` if it never will be.
     pub async fn held(&self, login: Option<u64>) -> bool {
+        self.0.asked.notify_one();
         let mut grants = self.0.grant.subscribe();
         let settled = |grant: &Grant| *grant == Grant::Revoked || self.allows(*grant, login);
         // The sender lives as long as this.
         grants.wait_for(settled).await.is_ok_and(|grant| *grant != Grant::Revoked)
+    }
+
+    /// Waits until somebody asks whether it is held, or returns at once if somebody has since this was last called:
+    /// whoever grants it can do so rarely while nobody needs it.
+    pub async fn asked_for(&self) {
+        self.0.asked.notified().await;
     }
 
     fn allows(&self, grant: Grant, login: Option<u64>) -> bool {
@@ -143,6 +152,20 @@ mod tests {
         assert_eq!(tokio::join!(timeout(patience, waiting.held(Some(2))), granting).0, Ok(true));
         lease.suspend();
         assert!(!lease.is_held(Some(2)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_grants_it_hears_once_that_it_is_needed() {
+        let (_, lease) = lease();
+        let patience = Duration::from_secs(5);
+        assert!(timeout(patience, lease.asked_for()).await.is_err());
+        lease.is_held(None);
+        lease.is_held(Some(1));
+        assert!(timeout(patience, lease.asked_for()).await.is_ok());
+        assert!(timeout(patience, lease.asked_for()).await.is_err());
+        let (held, asked) =
+            tokio::join!(timeout(patience, lease.held(None)), timeout(patience, lease.asked_for()));
+        assert!(held.is_err() && asked.is_ok());
     }
 
     #[tokio::test(start_paused = true)]

@@ -6,10 +6,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 use rookery_vim::Hidden;
 
-use super::{Candidate, LIST_AGE};
+use super::Candidate;
 
-/// Who asks for no list for so long may not act any more.
-const QUIET: Duration = LIST_AGE;
+/// Who asks for no list for so long may not act any more; a leader that has nothing to do asks for one more often.
+const QUIET: Duration = Duration::from_mins(1);
 
 /// Since when sessions were listed as they are.
 #[derive(Debug, Clone, Default)]
@@ -23,7 +23,7 @@ struct Sighting {
 
 impl Sightings {
     /// Takes in a list, with when it was asked for and answered, since boot. Gives the sessions that were last active at
-    /// the same time in a list half a minute before.
+    /// the same time in a list a minute before.
     pub fn look(&mut self, listed: &[Candidate], asked: Duration, answered: Duration) -> BTreeSet<Hidden> {
         let before = std::mem::take(&mut self.0);
         let mut quiet = BTreeSet::new();
@@ -47,7 +47,7 @@ mod tests {
     // vCenter's clock was set ahead by more than three minutes: whoever stood by ended the session of a leader that was
     // well, and both had written to CDS before that one knew.
     #[test]
-    fn a_session_is_quiet_if_two_lists_half_a_minute_apart_show_it_alike() {
+    fn a_session_is_quiet_if_two_lists_a_minute_apart_show_it_alike() {
         let session = |last_active: i64| Candidate {
             instance: "a".to_owned(),
             key: Hidden("k".to_owned()),
@@ -66,10 +66,10 @@ mod tests {
             };
             assert_eq!(looks.iter().map(look).collect::<Vec<_>>(), expected, "{looks:?}");
         };
-        check(&[(100, 100, Some(1)), (129, 129, Some(1)), (130, 130, Some(1))], &[false, false, true]);
+        check(&[(100, 100, Some(1)), (159, 159, Some(1)), (160, 160, Some(1))], &[false, false, true]);
         // The first list may be as young as its answer.
-        check(&[(100, 105, Some(1)), (134, 134, Some(1)), (135, 135, Some(1))], &[false, false, true]);
-        check(&[(100, 100, Some(1)), (120, 120, Some(2)), (149, 149, Some(2))], &[false, false, false]);
-        check(&[(100, 100, Some(1)), (120, 120, None), (149, 149, Some(1))], &[false, false, false]);
+        check(&[(100, 105, Some(1)), (164, 164, Some(1)), (165, 165, Some(1))], &[false, false, true]);
+        check(&[(100, 100, Some(1)), (120, 120, Some(2)), (179, 179, Some(2))], &[false, false, false]);
+        check(&[(100, 100, Some(1)), (120, 120, None), (179, 179, Some(1))], &[false, false, false]);
     }
 }

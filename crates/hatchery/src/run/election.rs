@@ -21,8 +21,10 @@ use tracing::{error, info, warn};
 use super::StartError;
 use super::company::{CompanyError, Policy};
 
-/// How often everybody looks.
+/// How often those look who wait for their turn or have something to do.
 const LOOK: Duration = Duration::from_secs(10);
+/// How often a leader looks that has nothing to do. Others must not take it for silent by then ([`Sightings`]).
+const IDLE_LOOK: Duration = Duration::from_secs(40);
 /// How long a look may take, and how long ending sessions after it.
 const LOOK_TIME: Duration = Duration::from_secs(15);
 /// Whoever could not look for this long ends: others may believe by now that it is gone.
@@ -179,21 +181,30 @@ impl Election {
 
     /// Looks again and again, and ends when this hatchery may not act any more; `over` is cancelled then.
     pub(super) async fn keep(mut self, lost: Lost, over: CancellationToken, stop: CancellationToken) {
-        let mut next = Instant::now() + LOOK;
+        let (mut asked, mut leads) = (Instant::now(), true);
         loop {
+            let needed = async {
+                sleep_until(asked + LOOK).await;
+                // A lease that nobody needs may end; whoever asks for it then gets it by the next look.
+                if leads {
+                    self.lease.asked_for().await;
+                }
+            };
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
                 () = self.client.logs_in_again(self.login) => {}
-                () = sleep_until(next) => {}
+                () = needed => {}
+                () = sleep_until(asked + IDLE_LOOK) => {}
             }
-            // From when it was asked: that is when the lease begins, however long the answer takes.
-            next = Instant::now() + LOOK;
+            // That is when the lease begins, however long the answer takes.
+            asked = Instant::now();
             let looked = tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
                 looked = self.look() => looked,
             };
+            leads = matches!(looked, Ok((Standing::Leads, _)));
             let why = match looked {
                 Ok((_, Verdict::Follows { leader })) => LeadershipLost::Follows { leader },
                 Ok((_, Verdict::Leads { .. } | Verdict::Waits { .. })) => continue,

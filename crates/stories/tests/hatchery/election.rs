@@ -333,6 +333,30 @@ async fn a_hatchery_that_crashed_ends_its_old_session_when_it_starts_again() {
     all_is_well(stage).await;
 }
 
+// Its looks were more than half of what an idle hatchery asked of vCenter.
+#[tokio::test(start_paused = true)]
+async fn a_leader_that_has_nothing_to_do_looks_rarely_and_acts_at_once_when_it_has() {
+    let stage = stage();
+    let leader = Hatchery::start(&stage, 1, Policy::Refuse).leads().await;
+    runs_a_job(&stage).await;
+    sleep(Duration::from_mins(15)).await;
+    let idle = Instant::now();
+    sleep(Duration::from_mins(10)).await;
+    let asked = leader.vcenter.sent_since(idle);
+    // 60 would be looks alone, if it were at work.
+    assert!(asked.len() <= 80, "{} requests in ten minutes: {asked:?}", asked.len());
+    for offset in [5, 15, 25, 35] {
+        sleep(Duration::from_secs(300 + offset)).await;
+        let offered = Instant::now();
+        let job = stage.lab.v2_job(Lab::DEBIAN, "true").await;
+        sleep(Duration::from_secs(2)).await;
+        assert!(!leader.acts_since(offered).is_empty(), "{job} waits for a look");
+        stage.all_jobs_end().await;
+    }
+    leader.scene.stop().await;
+    all_is_well(stage).await;
+}
+
 /// A call that changes something is not repeated in a new session before a list has shown who leads.
 #[tokio::test(start_paused = true)]
 async fn a_call_is_not_repeated_after_a_new_login_without_a_new_lease() {
