@@ -1,8 +1,8 @@
 //! Room: of the resource pool, and of the settings. Whoever finds none waits with numbers, and vCenter never has to
 //! refuse anything.
 
-use rookery_cds_sim::{Control, Fault, NewJob, Status, Trouble};
-use rookery_stories::{Lab, LabOptions, eventually};
+use rookery_cds_sim::{Control, Fault, NewJob, SigningKey, Status, Trouble};
+use rookery_stories::{Lab, LabOptions, Stage, Wire, eventually};
 use rookery_vim_sim::{Action, FaultSpec, Rule};
 
 use super::history::{asked, events, line, lives, peak, told, trouble, why};
@@ -79,26 +79,27 @@ async fn a_pool_without_cpu_left_gets_nothing_more() {
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_pool_that_cannot_be_asked_keeps_nobody_out_and_that_is_said() {
-    let lab = Lab::start(pooled("memory-limit = \"64GiB\"")).await;
-    let scene = lab.hatch().await;
-    let first = lab.v2_job(Lab::DEBIAN, "true").await;
-    assert_eq!(lab.ended(&first).await.status, Status::Success);
+    let stage = Stage::set(pooled("memory-limit = \"64GiB\""), SigningKey::generate().expect("a key"));
+    let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
+    let first = stage.lab.v2_job(Lab::DEBIAN, "true").await;
+    stage.all_jobs_end().await;
     let fault = Action::Fault(FaultSpec::new("SystemError", "a rule of the story"));
     let rule = Rule { method: "RetrieveProperties*".to_owned(), target: "ci".to_owned(), ..Rule::new(fault) };
-    lab.vcenter.control(rookery_vim_sim::Control::AddRule(rule)).await.expect("the vCenter runs");
-    eventually("the status says that the pool is not known", async || {
-        line(&scene, "ResourcePool").is_some_and(|line| line.starts_with("WARN"))
-    })
-    .await;
+    stage.lab.vcenter.control(rookery_vim_sim::Control::AddRule(rule)).await.expect("the vCenter runs");
+    let is_told = || line(&scene, "ResourcePool").is_some_and(|line| line.starts_with("WARN"));
+    stage.until("the status says that the pool is not known", async || is_told()).await;
     // The pool cannot be asked while the job comes, runs and ends.
-    let job = lab.v2_job(Lab::DEBIAN, "true").await;
-    let ended = lab.ended(&job).await;
-    assert_eq!(ended.status, Status::Success, "{ended:#?}");
-    assert!(line(&scene, "ResourcePool").is_some_and(|line| line.starts_with("WARN")));
+    let job = stage.lab.v2_job(Lab::DEBIAN, "true").await;
+    stage.all_jobs_end().await;
+    for job in [&first, &job] {
+        let ended = stage.lab.job(job).await;
+        assert_eq!(ended.status, Status::Success, "{ended:#?}");
+    }
+    assert!(is_told());
     scene.stop().await;
-    lab.close().await;
+    stage.lab.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

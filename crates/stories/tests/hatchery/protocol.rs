@@ -225,13 +225,14 @@ async fn a_dropped_websocket_comes_back_with_its_filters() {
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn cds_hears_every_half_minute_how_the_hatchery_is() {
-    let lab = Lab::start(LabOptions::default()).await;
-    let scene = lab.hatch().await;
+    let stage = Stage::set(LabOptions::default(), SigningKey::generate().expect("a key"));
+    let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
+    let lab = &stage.lab;
     for path in ["/services/heartbeat", "/v2/hatchery/heartbeat"] {
-        eventually("a second heartbeat comes", async || asked(&lab, "POST", path).await >= 2).await;
-        let beats: Vec<_> = requests(&lab).await.into_iter().filter(|entry| entry.path == path).collect();
+        eventually("a second heartbeat comes", async || asked(lab, "POST", path).await >= 2).await;
+        let beats: Vec<_> = requests(lab).await.into_iter().filter(|entry| entry.path == path).collect();
         let pause = beats[1].at.duration_since(beats[0].at);
         assert!((SignedDuration::from_secs(29)..SignedDuration::from_secs(40)).contains(&pause), "{pause}");
         let status =
@@ -247,7 +248,7 @@ async fn cds_hears_every_half_minute_how_the_hatchery_is() {
         assert_eq!(value("goroutine/V2heartbeat"), "Running", "{lines:#?}");
     }
     scene.stop().await;
-    lab.close().await;
+    stage.lab.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

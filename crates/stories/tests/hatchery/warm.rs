@@ -137,18 +137,22 @@ async fn a_machine_that_was_half_made_in_a_crash_is_finished() {
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_clone_that_runs_on_after_a_crash_is_counted_in_the_end() {
-    let lab = lab_with(&pool("debian12", 1), 1, "2s").await;
-    let scene = lab.hatch().await;
-    eventually("a clone runs", async || clones_run(&lab).await == 1).await;
+    let tables = pool("debian12", 1);
+    let stage =
+        Stage::set(LabOptions { tables, ..LabOptions::default() }, SigningKey::generate().expect("a key"));
+    let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
+    eventually("a clone runs", async || clones_run(&stage.lab).await == 1).await;
     scene.crash().await;
-    let scene = lab.hatch().await;
-    eventually("it has ended", async || clones_run(&lab).await == 0).await;
-    let made = warm(&lab, &scene, 1).await;
-    assert_eq!(made.len(), 1, "{made:?}");
+    let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
+    stage.until("it has ended", async || clones_run(&stage.lab).await == 0).await;
+    reported(&scene, "one is warm", |report| report.counts.warm == 1 && report.flights.is_empty()).await;
+    tokio::time::sleep(Duration::from_mins(10)).await;
+    let made = stage.machines_of(Lab::NAME).await;
+    assert!(matches!(&*made, [one] if one.name.starts_with("provision-") && !one.on), "{made:?}");
     scene.stop().await;
-    lab.close().await;
+    stage.lab.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
