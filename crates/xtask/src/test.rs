@@ -106,7 +106,8 @@ fn run_tests(workspace: &Workspace, scope: Scope, programs: &[Program], report: 
 }
 
 fn leave_out(program: &Program) -> Outcome<usize> {
-    let listing = capture(Command::new(&program.executable).arg("--list").current_dir(&program.folder))?;
+    let mut list = Command::new(&program.executable);
+    let listing = capture(list.args(&program.arguments).arg("--list").current_dir(&program.folder))?;
     let skipped = counts::listed(&listing);
     println!("skipped: {skipped} tests of {}: --fast leaves out what needs real components", program.name);
     Ok(skipped)

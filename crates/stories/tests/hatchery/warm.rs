@@ -165,14 +165,14 @@ async fn a_template_that_fails_rests_while_others_go_on() {
         Rule { method: "CloneVM_Task".to_owned(), target: "debian12".to_owned(), ..Rule::new(action) };
     rule(&lab, broken).await;
     let scene = lab.hatch().await;
+    let made = warm(&lab, &scene, 2).await;
+    assert_eq!(of(&made), BTreeMap::from([("rocky9".into(), 2)]));
     reported(&scene, "it is told that debian12 rests", |report| {
         report.warm_waiting.iter().any(|(model, why)| model == "debian12" && why.contains("1 warm machine"))
     })
     .await;
     let rules: Value = control(&lab, Control::Rules).await;
     assert_eq!(rules[0]["hits"], 1, "it is not tried again and again: {rules}");
-    let made = warm(&lab, &scene, 2).await;
-    assert_eq!(of(&made), BTreeMap::from([("rocky9".into(), 2)]));
     let nonce = nonce();
     let job = lab.v2_job(Lab::ROCKY, &probe(&nonce)).await;
     ran(&lab, &job, &nonce).await;

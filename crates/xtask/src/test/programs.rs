@@ -8,7 +8,14 @@ use crate::json::Json;
 use crate::process::capture;
 use crate::workspace::Workspace;
 
-/// One program full of tests.
+/// Stories that compute for minutes. Beside them others would wait for a processor, not for what they are about, so they
+/// run by themselves, one for each of two cores.
+const HEAVY: [&str; 2] = ["hatchery::crash::", "hatchery::rate::"];
+
+/// Most tests wait more than they work: eight of them keep two cores busy.
+const AT_ONCE: &str = "8";
+
+/// One program full of tests, or a part of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Program {
     /// Its crate and, of tests that stand beside the crate, their name: `rookery-stories/hatchery`.
@@ -16,9 +23,26 @@ pub(super) struct Program {
     /// The folder of its crate, in which cargo would start it.
     pub(super) folder: PathBuf,
     pub(super) executable: PathBuf,
+    /// Which of its tests run, and how many at once.
+    pub(super) arguments: Vec<&'static str>,
 }
 
 impl Program {
+    /// All of its tests, in two parts if some of them are heavy.
+    fn parts(self) -> Vec<Self> {
+        let at_once = |number| vec!["--test-threads", number];
+        if !self.name.ends_with("/hatchery") {
+            return vec![Self { arguments: at_once(AT_ONCE), ..self }];
+        }
+        let light = HEAVY.into_iter().flat_map(|heavy| ["--skip", heavy]);
+        let heavy = Self {
+            name: format!("{}, heavy ones", self.name),
+            arguments: at_once("2").into_iter().chain(HEAVY).collect(),
+            ..self.clone()
+        };
+        vec![Self { arguments: at_once(AT_ONCE).into_iter().chain(light).collect(), ..self }, heavy]
+    }
+
     pub(super) fn is_of(&self, package: &str) -> bool {
         self.name.split('/').next() == Some(package)
     }
@@ -50,7 +74,7 @@ fn programs(told: &str) -> Outcome<Vec<Program>> {
             Some(name) if is_beside => format!("{package}/{name}"),
             _ => package.to_owned(),
         };
-        found.push(Program { name, folder, executable: executable.into() });
+        found.extend(Program { name, folder, executable: executable.into(), arguments: Vec::new() }.parts());
     }
     found.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(found)
@@ -78,7 +102,11 @@ mod tests {
 {"reason":"build-finished","success":true}"#;
         let found = programs(told).unwrap();
         let names: Vec<_> = found.iter().map(|program| program.name.as_str()).collect();
-        assert_eq!(names, ["rookery-cds", "rookery-stories/hatchery", "xtask"]);
+        let heavy = "rookery-stories/hatchery, heavy ones";
+        assert_eq!(names, ["rookery-cds", "rookery-stories/hatchery", heavy, "xtask"]);
+        let skipped = ["--skip", "hatchery::crash::", "--skip", "hatchery::rate::"];
+        assert_eq!(found[1].arguments[2..], skipped);
+        assert_eq!(found[2].arguments[2..], ["hatchery::crash::", "hatchery::rate::"]);
         assert_eq!(found[1].executable, Path::new("/t/deps/hatchery-3"));
         assert_eq!(found[1].folder, Path::new("/w/crates/stories"));
         assert!(found[1].is_of("rookery-stories") && !found[0].is_of("rookery"));

@@ -13,9 +13,6 @@ use super::programs::Program;
 use super::times::{Times, cpu_of_children};
 use crate::failure::{Outcome, Trying};
 
-/// Most stories wait more than they work: eight of them keep two cores busy.
-const AT_ONCE: &str = "8";
-
 /// Seconds without a word about any test. None takes that long on the slowest machine: whatever still runs then hangs.
 const HANGS: u32 = 20 * 60;
 
@@ -29,7 +26,7 @@ pub(super) fn run(
     println!("\n{}", program.name);
     let (output, input) = pipe().trying(|| "open a pipe".to_owned())?;
     let mut command = Command::new(&program.executable);
-    command.args(["--test-threads", AT_ONCE]);
+    command.args(&program.arguments);
     // What each test took is told by no stable option. This concerns the program alone, not how it was built.
     command.args(["-Z", "unstable-options", "--report-time"]).env("RUSTC_BOOTSTRAP", "1");
     command.current_dir(&program.folder).env("CARGO_MANIFEST_DIR", &program.folder);
@@ -154,7 +151,12 @@ mod tests {
             let executable = folder.join("program");
             fs::write(&executable, format!("#!/bin/sh\n{script}\n")).unwrap();
             fs::set_permissions(&executable, Permissions::from_mode(0o755)).unwrap();
-            let program = Program { name: "made-up".to_owned(), folder: folder.clone(), executable };
+            let program = Program {
+                name: "made-up".to_owned(),
+                folder: folder.clone(),
+                executable,
+                arguments: Vec::new(),
+            };
             let mut counts = Counts::default();
             let outcome = run(&program, &[], &mut counts, &mut Times::default());
             fs::remove_dir_all(folder).unwrap();
