@@ -307,7 +307,8 @@ fn a_machine_is_deleted_for_one_reason_at_a_time() {
     held.name = "provision-v2-a".to_owned();
     let Notes::Mark(mark) = &mut held.notes else { panic!("a mark") };
     (mark.hold_until, mark.worker_start_time) = (Some(at("11:00:00")), Some(at("08:00:00")));
-    let plan = world([held]).plan();
+    let world = world([held]).with(|world| world.list("provision-v2-a", WorkerState::Disabled));
+    let plan = world.plan();
     assert_eq!(plan.sweep.delete.len() + plan.remove.len(), 1, "{:?} {:?}", plan.sweep.delete, plan.remove);
 }
 
