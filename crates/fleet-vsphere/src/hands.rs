@@ -170,7 +170,7 @@ impl Hands {
 
     /// Reads a VM for the journal.
     pub async fn read_back(&self, machine: &MachineId) -> Result<(), CallError> {
-        let found = self.look(machine).await?;
+        let found = self.read(machine).await?;
         if let Some(journal) = &self.journal {
             journal.read(machine, found.map(Into::into));
         }

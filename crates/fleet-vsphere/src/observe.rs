@@ -52,6 +52,8 @@ impl Observer {
         for (id, news) in self.journal.take() {
             if self.overlay.hear(&self.book.machines, &id, news, now) {
                 self.book.changed.insert(id, now);
+            } else if !self.book.machines.contains(&id) {
+                self.book.changed.remove(&id);
             }
         }
         let (machines, overlaid) = self.overlay.over(&self.book.machines);

@@ -127,7 +127,7 @@ struct Patches {
 }
 
 impl Overlay {
-    /// Takes news in, and says whether they change what is known about the machine.
+    /// Takes news in, and says whether they change what is known about a machine that is there.
     pub fn hear(&mut self, rows: &Machines, id: &MachineId, news: News, now: Timestamp) -> bool {
         let row = rows.get(id).map(AsRef::as_ref);
         let kept = match news {
@@ -146,8 +146,10 @@ impl Overlay {
         };
         if !kept {
             self.entries.remove(id);
+            return false;
         }
-        kept
+        row.is_some()
+            || self.entries.get(id).is_some_and(|entry| matches!(entry.existence, Existence::Made(_)))
     }
 
     /// The machines that the inventory has not confirmed for too long. Each is named once in that time.

@@ -225,14 +225,20 @@ fn read<T: Wire>(value: Node) -> Option<T> {
 }
 
 impl Hands {
-    /// The VM; none if it is gone.
+    /// The VM; none if it is gone, which is told.
     pub(super) async fn look(&self, machine: &MachineId) -> Result<Option<Fresh>, CallError> {
+        let found = self.read(machine).await?;
+        if found.is_none() {
+            self.told(machine, Fact::Gone);
+        }
+        Ok(found)
+    }
+
+    /// The VM; none if it is gone.
+    pub(super) async fn read(&self, machine: &MachineId) -> Result<Option<Fresh>, CallError> {
         match properties_of(&self.client, &observe::vm(machine), &PATHS).await {
             Ok(properties) => Ok(Some(Fresh::of(properties, &self.site.bounds))),
-            Err(error) if error.is(FaultKind::ManagedObjectNotFound) => {
-                self.told(machine, Fact::Gone);
-                Ok(None)
-            }
+            Err(error) if error.is(FaultKind::ManagedObjectNotFound) => Ok(None),
             Err(error) => Err(error),
         }
     }

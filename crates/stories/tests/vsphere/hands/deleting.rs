@@ -18,19 +18,38 @@ async fn a_vm_is_deleted_with_its_proof_even_if_no_answer_comes() {
     assert!(!world.hands.is_gone(&vm).await.expect("told"));
     world.hands.delete(&vm, &proof(POOLED)).await.expect("deleted");
     assert!(world.hands.is_gone(&vm).await.expect("told"));
-    // Reading it for the journal finds the same.
-    let journal = Journal::default();
-    let hands = world.hands.clone().with_journal(journal.clone());
-    hands.read_back(&vm).await.expect("read");
-    let mut observer = Observer::beside(world.ours.inventory.clone(), Bounds::default(), journal);
-    let view = observer.view(jiff::Timestamp::UNIX_EPOCH);
-    assert!(view.is_gone(&vm) || !view.machines.contains(&vm));
     world.hands.delete(&vm, &proof(POOLED)).await.expect("gone already");
     assert_eq!((world.asked("PowerOffVM_Task"), world.asked("Destroy_Task")), (1, 1));
     let left = world.govc.run(&["find", "/", "-type", "m"]).await;
     let mut left: Vec<_> = left.lines().collect();
     left.sort_unstable();
     assert_eq!(left, ["/DC0/vm/DC0_H0_VM0", "/DC0/vm/DC0_H0_VM1"]);
+    world.ours.close().await;
+}
+
+// What is read told that it was gone, which asked for the next reading: each VM was read twice a minute for ever.
+#[tokio::test]
+async fn a_vm_that_was_gone_before_we_were_told_is_read_once_and_forgotten() {
+    let world = World::start(VcsimOptions::plain(1)).await;
+    let vm = world.pooled().await;
+    world.govc.run(&["vm.destroy", POOLED]).await;
+    let journal = Journal::default();
+    let hands = world.hands.clone().with_journal(journal.clone());
+    let mut observer = Observer::beside(world.ours.inventory.clone(), Bounds::default(), journal);
+    let mut view = |second| {
+        let now = jiff::Timestamp::from_second(second).expect("a moment");
+        let view = observer.view(now);
+        (!view.machines.contains(&vm), observer.overdue(now))
+    };
+    while !view(0).0 {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    hands.delete(&vm, &proof(POOLED)).await.expect("gone already");
+    assert_eq!(view(1), (true, vec![]));
+    assert_eq!(view(31), (true, vec![vm.clone()]));
+    hands.read_back(&vm).await.expect("read");
+    assert_eq!(view(62), (true, vec![]));
+    assert_eq!(view(93), (true, vec![]), "it is forgotten");
     world.ours.close().await;
 }
 
