@@ -1,4 +1,4 @@
-//! `cargo xtask bench NAME`: benchmarks are binaries of the stories crate, run in release mode beside real components.
+//! `cargo xtask bench NAME`: benchmarks are the binaries of `rookery-bench`, run in release mode beside real components.
 
 use std::process::ExitCode;
 
@@ -7,7 +7,7 @@ use crate::process::run;
 use crate::tools;
 use crate::workspace::Workspace;
 
-/// Name on the command line, binary in `rookery-stories`, and what it needs beside the usual tools.
+/// Name on the command line, its binary, and what it needs beside the usual tools.
 const BENCHES: &[(&str, &str, &[&str])] = &[
     ("day", "bench-day", &[]),
     ("hatchery", "bench-hatchery", &[]),
@@ -30,7 +30,7 @@ pub(crate) fn main(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitC
         tools::make(workspace, &needs)?;
     }
     // The program itself, too: some of them measure it.
-    let packages = ["-p", "rookery-stories", "-p", "rookery", "--bin", binary, "--bin", "rookery"];
+    let packages = ["-p", "rookery-bench", "-p", "rookery", "--bin", binary, "--bin", "rookery"];
     run(workspace.cargo(["build", "--release", "--locked"]).args(packages))?;
     let program = workspace.target.join("release").join(binary);
     run(workspace.command(program).args(rest).env("ROOKERY_TOOLS", workspace.tools()))?;

@@ -14,7 +14,7 @@ mod times;
 
 use std::process::{Command, ExitCode};
 
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::process::{self, capture};
 use crate::workspace::Workspace;
 use crate::{tidy, tools};
@@ -22,15 +22,14 @@ use fresh::Scratch;
 use programs::Program;
 use report::Report;
 
-/// The crate whose tests need the real components.
-const STORIES: &str = "rookery-stories";
-
 /// Which suites run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Scope {
     All,
     /// Without the real components and the stories about them.
     Fast,
+    /// The tests of one front alone, without any other check.
+    Front(String),
 }
 
 pub(crate) fn main(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {
@@ -39,40 +38,47 @@ pub(crate) fn main(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitC
         match argument.as_str() {
             "--fast" => scope = Scope::Fast,
             "--fresh" => fresh = true,
-            _ => return Err(format!("test: unknown argument {argument}; there is --fast and --fresh").into()),
+            front if programs::FRONTS.contains(&front) => scope = Scope::Front(front.to_owned()),
+            _ => return Err(unknown(argument)),
         }
     }
     let report = if fresh {
         let scratch = Scratch::new(&workspace.cache)?;
         println!("empty caches in {}", scratch.path().display());
-        steps(&workspace.fresh(scratch.path()), scope)
+        steps(&workspace.fresh(scratch.path()), &scope)
     } else {
-        steps(workspace, scope)
+        steps(workspace, &scope)
     };
     report.print();
     Ok(if report.passed() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn steps(workspace: &Workspace, scope: Scope) -> Report {
+fn unknown(argument: &str) -> Failure {
+    let fronts = programs::FRONTS.join(", ");
+    format!("test: unknown argument {argument}; there is --fast, --fresh, or the name of a front: {fronts}")
+        .into()
+}
+
+fn steps(workspace: &Workspace, scope: &Scope) -> Report {
     let mut report = Report::default();
     if !report.step("preflight", || preflight::check(workspace, scope)) {
         return report;
     }
     match scope {
         Scope::Fast => report.not_run("packages", "--fast: only the stories need them"),
-        Scope::All if report.step("packages", || packages::install(workspace)) => {}
-        Scope::All => return report,
+        Scope::All | Scope::Front(_) if report.step("packages", || packages::install(workspace)) => {}
+        Scope::All | Scope::Front(_) => return report,
     }
-    report.step("fmt", || process::run(&mut workspace.cargo(["fmt", "--all", "--check"])));
-    report.step("clippy", || process::run(workspace.cargo(CLIPPY).args(["--", "-D", "warnings"])));
-    report.step("product", || process::run(&mut workspace.cargo(["check", "--locked", "-p", "rookery"])));
-    report.step("tidy", || tidy::check(workspace));
+    match scope {
+        Scope::Front(_) => report.not_run("checks of the sources", "only one front is tested"),
+        Scope::All | Scope::Fast => check_sources(workspace, &mut report),
+    }
     let ready = match scope {
         Scope::Fast => {
             report.not_run("tools", "--fast: only the stories need them");
             true
         }
-        Scope::All => report.step("tools", || tools::make(workspace, &[])),
+        Scope::All | Scope::Front(_) => report.step("tools", || tools::make(workspace, &[])),
     };
     let mut programs = Vec::new();
     let built = report.step("build", || programs::build(workspace).map(|built| programs = built));
@@ -81,22 +87,36 @@ fn steps(workspace: &Workspace, scope: Scope) -> Report {
     } else {
         report.not_run("run", "needs the tools and the build");
     }
-    report.step("docs", || process::run(workspace.cargo(DOCS).env("RUSTDOCFLAGS", "-D warnings")));
+    if !matches!(scope, Scope::Front(_)) {
+        report.step("docs", || process::run(workspace.cargo(DOCS).env("RUSTDOCFLAGS", "-D warnings")));
+    }
     report
+}
+
+fn check_sources(workspace: &Workspace, report: &mut Report) {
+    report.step("fmt", || process::run(&mut workspace.cargo(["fmt", "--all", "--check"])));
+    report.step("clippy", || process::run(workspace.cargo(CLIPPY).args(["--", "-D", "warnings"])));
+    report.step("product", || process::run(&mut workspace.cargo(["check", "--locked", "-p", "rookery"])));
+    report.step("tidy", || tidy::check(workspace));
 }
 
 const CLIPPY: [&str; 4] = ["clippy", "--workspace", "--all-targets", "--locked"];
 const DOCS: [&str; 4] = ["doc", "--workspace", "--no-deps", "--locked"];
 
 /// Runs all of them, whichever fail.
-fn run_tests(workspace: &Workspace, scope: Scope, programs: &[Program], report: &mut Report) -> Outcome<()> {
+fn run_tests(workspace: &Workspace, scope: &Scope, programs: &[Program], report: &mut Report) -> Outcome<()> {
     let (tools, product) = (workspace.tools(), workspace.target.join("debug/rookery"));
     // The stories start the product as a user would.
     let environment = [("ROOKERY_TOOLS", tools.as_path()), ("ROOKERY_BIN", product.as_path())];
     let mut failures = Vec::new();
     for program in programs {
-        if scope == Scope::Fast && program.is_of(STORIES) {
-            report.tests.skipped += leave_out(program)?;
+        let reason = match scope {
+            Scope::All => None,
+            Scope::Fast => program.has_stories().then_some("--fast leaves out what needs real components"),
+            Scope::Front(front) => (!program.is_of(front)).then_some("they are of something else"),
+        };
+        if let Some(reason) = reason {
+            report.tests.skipped += leave_out(program, reason)?;
             continue;
         }
         let outcome = run::run(program, &environment, &mut report.tests, &mut report.times);
@@ -105,10 +125,10 @@ fn run_tests(workspace: &Workspace, scope: Scope, programs: &[Program], report: 
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n").into()) }
 }
 
-fn leave_out(program: &Program) -> Outcome<usize> {
+fn leave_out(program: &Program, reason: &str) -> Outcome<usize> {
     let mut list = Command::new(&program.executable);
     let listing = capture(list.args(&program.arguments).arg("--list").current_dir(&program.folder))?;
     let skipped = counts::listed(&listing);
-    println!("skipped: {skipped} tests of {}: --fast leaves out what needs real components", program.name);
+    println!("skipped: {skipped} tests of {}: {reason}", program.name);
     Ok(skipped)
 }

@@ -14,7 +14,7 @@ const RUST: &str = env!("CARGO_PKG_RUST_VERSION");
 /// A full build with its tests; less is a warning, because a warm cache needs much less.
 const DISK_GIB: u64 = 8;
 
-pub(super) fn check(workspace: &Workspace, scope: Scope) -> Outcome<()> {
+pub(super) fn check(workspace: &Workspace, scope: &Scope) -> Outcome<()> {
     let mut problems = vec![];
     let mut need =
         |mut command: Command, accept: &dyn Fn(&str) -> bool, otherwise: &str| match probe(&mut command) {
@@ -40,7 +40,7 @@ pub(super) fn check(workspace: &Workspace, scope: Scope) -> Outcome<()> {
         &any,
         "git is missing (tidy asks it for the files): apt-get install git",
     );
-    if scope == Scope::All {
+    if *scope != Scope::Fast {
         let go = "Go is missing (the real components are built with it): install it from https://go.dev/dl, or use --fast";
         need(program("go", &["version"]), &any, go);
         let python = "python3 is missing (pyvmomi runs in it): apt-get install python3, or use --fast";

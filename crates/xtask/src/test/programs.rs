@@ -8,43 +8,71 @@ use crate::json::Json;
 use crate::process::capture;
 use crate::workspace::Workspace;
 
+/// What can be tested by itself: the crates `rookery-NAME` and `rookery-NAME-stories`.
+pub(super) const FRONTS: [&str; 2] = ["hatchery", "vsphere"];
+
 /// Stories that compute for minutes. Beside them others would wait for a processor, not for what they are about, so they
 /// run by themselves, one for each of two cores.
 const HEAVY: [&str; 2] = ["hatchery::crash::", "hatchery::rate::"];
 
 /// Most tests wait more than they work: eight of them keep two cores busy.
-const AT_ONCE: &str = "8";
+const AT_ONCE: [&str; 2] = ["--test-threads", "8"];
 
 /// One program full of tests, or a part of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Program {
-    /// Its crate and, of tests that stand beside the crate, their name: `rookery-stories/hatchery`.
+    /// Its crate, and which part of its tests it is.
     pub(super) name: String,
     /// The folder of its crate, in which cargo would start it.
     pub(super) folder: PathBuf,
     pub(super) executable: PathBuf,
     /// Which of its tests run, and how many at once.
     pub(super) arguments: Vec<&'static str>,
+    /// On which peer they run.
+    pub(super) peer: Option<&'static str>,
 }
 
 impl Program {
-    /// All of its tests, in two parts if some of them are heavy.
+    /// All of its tests. Some are heavy, and some run once on each peer.
     fn parts(self) -> Vec<Self> {
-        let at_once = |number| vec!["--test-threads", number];
-        if !self.name.ends_with("/hatchery") {
-            return vec![Self { arguments: at_once(AT_ONCE), ..self }];
-        }
-        let light = HEAVY.into_iter().flat_map(|heavy| ["--skip", heavy]);
-        let heavy = Self {
-            name: format!("{}, heavy ones", self.name),
-            arguments: at_once("2").into_iter().chain(HEAVY).collect(),
+        let part = |name: &str, arguments: &[&'static str], peer| Self {
+            name: format!("{}{name}", self.name),
+            arguments: arguments.to_vec(),
+            peer,
             ..self.clone()
         };
-        vec![Self { arguments: at_once(AT_ONCE).into_iter().chain(light).collect(), ..self }, heavy]
+        match self.name.as_str() {
+            "rookery-hatchery-stories/hatchery" => {
+                let light = HEAVY.into_iter().flat_map(|heavy| ["--skip", heavy]);
+                let light: Vec<_> = AT_ONCE.into_iter().chain(light).collect();
+                let heavy: Vec<_> = ["--test-threads", "2"].into_iter().chain(HEAVY).collect();
+                vec![part("", &light, None), part(", heavy ones", &heavy, None)]
+            }
+            "rookery-vsphere-stories/vsphere" => {
+                let ours = [&AT_ONCE[..], &["vsphere::", "--skip", "vsphere::support::"]].concat();
+                vec![
+                    part(" on vcsim", &AT_ONCE, Some("vcsim")),
+                    part(" on our simulator", &ours, Some("sim")),
+                ]
+            }
+            _ => vec![part("", &AT_ONCE, None)],
+        }
     }
 
-    pub(super) fn is_of(&self, package: &str) -> bool {
-        self.name.split('/').next() == Some(package)
+    /// Whether it is part of a front.
+    pub(super) fn is_of(&self, front: &str) -> bool {
+        let package = self.package();
+        let name = package.strip_prefix("rookery-").unwrap_or(package);
+        name == front || name.strip_suffix("-stories") == Some(front)
+    }
+
+    /// Whether its tests need the real components.
+    pub(super) fn has_stories(&self) -> bool {
+        self.package().ends_with("-stories")
+    }
+
+    fn package(&self) -> &str {
+        self.name.split(['/', ' ', ',']).next().unwrap_or_default()
     }
 }
 
@@ -74,7 +102,10 @@ fn programs(told: &str) -> Outcome<Vec<Program>> {
             Some(name) if is_beside => format!("{package}/{name}"),
             _ => package.to_owned(),
         };
-        found.extend(Program { name, folder, executable: executable.into(), arguments: Vec::new() }.parts());
+        found.extend(
+            Program { name, folder, executable: executable.into(), arguments: Vec::new(), peer: None }
+                .parts(),
+        );
     }
     found.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(found)
@@ -97,18 +128,30 @@ mod tests {
     fn programs_with_tests_are_found_and_named() {
         let told = r#"{"reason":"compiler-artifact","package_id":"path+file:///w/crates/cds#rookery-cds@0.1.0","manifest_path":"/w/crates/cds/Cargo.toml","target":{"kind":["lib"],"name":"rookery_cds"},"profile":{"test":true},"executable":"/t/deps/rookery_cds-1"}
 {"reason":"compiler-artifact","package_id":"path+file:///w/crates/xtask#0.1.0","manifest_path":"/w/crates/xtask/Cargo.toml","target":{"kind":["bin"],"name":"xtask"},"profile":{"test":true},"executable":"/t/deps/xtask-2"}
-{"reason":"compiler-artifact","package_id":"path+file:///w/crates/stories#rookery-stories@0.1.0","manifest_path":"/w/crates/stories/Cargo.toml","target":{"kind":["test"],"name":"hatchery"},"profile":{"test":true},"executable":"/t/deps/hatchery-3"}
+{"reason":"compiler-artifact","package_id":"path+file:///w/crates/hatchery-stories#rookery-hatchery-stories@0.1.0","manifest_path":"/w/crates/hatchery-stories/Cargo.toml","target":{"kind":["test"],"name":"hatchery"},"profile":{"test":true},"executable":"/t/deps/hatchery-3"}
+{"reason":"compiler-artifact","package_id":"path+file:///w/crates/vsphere-stories#rookery-vsphere-stories@0.1.0","manifest_path":"/w/crates/vsphere-stories/Cargo.toml","target":{"kind":["test"],"name":"vsphere"},"profile":{"test":true},"executable":"/t/deps/vsphere-4"}
 {"reason":"compiler-artifact","package_id":"path+file:///w/crates/rookery#0.1.0","manifest_path":"/w/crates/rookery/Cargo.toml","target":{"kind":["bin"],"name":"rookery"},"profile":{"test":false},"executable":"/t/rookery"}
 {"reason":"build-finished","success":true}"#;
         let found = programs(told).unwrap();
         let names: Vec<_> = found.iter().map(|program| program.name.as_str()).collect();
-        let heavy = "rookery-stories/hatchery, heavy ones";
-        assert_eq!(names, ["rookery-cds", "rookery-stories/hatchery", heavy, "xtask"]);
+        assert_eq!(
+            names,
+            [
+                "rookery-cds",
+                "rookery-hatchery-stories/hatchery",
+                "rookery-hatchery-stories/hatchery, heavy ones",
+                "rookery-vsphere-stories/vsphere on our simulator",
+                "rookery-vsphere-stories/vsphere on vcsim",
+                "xtask"
+            ]
+        );
         let skipped = ["--skip", "hatchery::crash::", "--skip", "hatchery::rate::"];
         assert_eq!(found[1].arguments[2..], skipped);
         assert_eq!(found[2].arguments[2..], ["hatchery::crash::", "hatchery::rate::"]);
+        assert_eq!((found[1].peer, found[3].peer, found[4].peer), (None, Some("sim"), Some("vcsim")));
         assert_eq!(found[1].executable, Path::new("/t/deps/hatchery-3"));
-        assert_eq!(found[1].folder, Path::new("/w/crates/stories"));
-        assert!(found[1].is_of("rookery-stories") && !found[0].is_of("rookery"));
+        assert_eq!(found[1].folder, Path::new("/w/crates/hatchery-stories"));
+        assert!(found.iter().filter(|program| program.is_of("hatchery")).eq(&found[1..3]));
+        assert!(found.iter().filter(|program| program.has_stories()).eq(&found[1..5]));
     }
 }

@@ -31,6 +31,7 @@ pub(super) fn run(
     command.args(["-Z", "unstable-options", "--report-time"]).env("RUSTC_BOOTSTRAP", "1");
     command.current_dir(&program.folder).env("CARGO_MANIFEST_DIR", &program.folder);
     command.envs(environment.iter().copied());
+    command.envs(program.peer.map(|peer| ("ROOKERY_PEER", peer)));
     command.stdout(input.try_clone().trying(|| "open a pipe".to_owned())?).stderr(input);
     let (begun, before) = (Instant::now(), cpu_of_children());
     let mut child = command.spawn().trying(|| format!("start {}", program.executable.display()))?;
@@ -156,6 +157,7 @@ mod tests {
                 folder: folder.clone(),
                 executable,
                 arguments: Vec::new(),
+                peer: None,
             };
             let mut counts = Counts::default();
             let outcome = run(&program, &[], &mut counts, &mut Times::default());

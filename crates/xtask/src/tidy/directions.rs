@@ -11,7 +11,17 @@ enum May {
 }
 
 const DIRECTIONS: &[(&str, May)] = &[
-    ("rookery", May::UseAllBut(&["rookery-stories", "xtask"])),
+    (
+        "rookery",
+        May::UseAllBut(&[
+            "rookery-bench",
+            "rookery-hatchery-stories",
+            "rookery-kit",
+            "rookery-vsphere-stories",
+            "xtask",
+        ]),
+    ),
+    ("rookery-bench", May::UseAllBut(&["rookery", "rookery-vsphere-stories", "xtask"])),
     ("rookery-cds", May::Use(&["rookery-daemon", "rookery-dial"])),
     ("rookery-cds-sim", May::Use(&["rookery-daemon"])),
     ("rookery-daemon", May::Use(&[])),
@@ -23,12 +33,32 @@ const DIRECTIONS: &[(&str, May)] = &[
     ),
     (
         "rookery-hatchery",
-        May::UseAllBut(&["rookery", "rookery-cds-sim", "rookery-stories", "rookery-vim-sim", "xtask"]),
+        May::Use(&[
+            "rookery-cds",
+            "rookery-daemon",
+            "rookery-dial",
+            "rookery-fleet",
+            "rookery-fleet-vsphere",
+            "rookery-vim",
+            "rookery-vim-client",
+        ]),
     ),
-    ("rookery-stories", May::UseAllBut(&[])),
+    (
+        "rookery-hatchery-stories",
+        May::Use(&[
+            "rookery-cds-sim",
+            "rookery-daemon",
+            "rookery-hatchery",
+            "rookery-kit",
+            "rookery-vim-client",
+            "rookery-vim-sim",
+        ]),
+    ),
+    ("rookery-kit", May::Use(&["rookery-daemon", "rookery-vim", "rookery-vim-client", "rookery-vim-sim"])),
     ("rookery-vim", May::Use(&[])),
     ("rookery-vim-client", May::Use(&["rookery-daemon", "rookery-dial", "rookery-vim"])),
     ("rookery-vim-sim", May::Use(&["rookery-daemon", "rookery-vim"])),
+    ("rookery-vsphere-stories", May::Use(&["rookery-kit", "rookery-vim-client"])),
     ("xtask", May::Use(&[])),
 ];
 
@@ -127,7 +157,7 @@ mod tests {
             problems("rookery-vim", &["rookery-daemon"]),
             ["rookery-vim must not depend on rookery-daemon"]
         );
-        assert_eq!(problems("rookery", &["rookery-stories"]), ["rookery must not depend on rookery-stories"]);
+        assert_eq!(problems("rookery", &["rookery-kit"]), ["rookery must not depend on rookery-kit"]);
     }
 
     #[test]

@@ -1,0 +1,507 @@
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use rand::SeedableRng as _;
+use rand::rngs::StdRng;
+use rookery_cds_sim::{
+    BuiltinConsumer, CodeModel, Config, HatcheryConsumer, Job, NewJob, Protocol, SigningKey, Status,
+};
+use rookery_daemon::settings::Origin;
+use rookery_daemon::{Clock, Supervisor};
+use rookery_hatchery::run::{Parts, Policy, Running, StartError, start};
+use rookery_hatchery::settings::{self, Settings};
+use rookery_vim_client::{Dial, Endpoint, TcpDial, Trust};
+use rookery_vim_sim::server::Blobs;
+use rookery_vim_sim::{Login, Model};
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+
+use rookery_kit::{Govc, Vcsim, eventually};
+
+/// A pair of simulators: a vCenter with templates, and a CDS with models.
+#[derive(Debug)]
+pub struct Lab {
+    /// The vCenter.
+    pub vcenter: rookery_vim_sim::server::Running,
+    /// Where it is.
+    pub vcenter_url: String,
+    /// The CDS.
+    pub cds: rookery_cds_sim::Running,
+    /// Where it is.
+    pub cds_url: String,
+    pub(crate) clock: Clock,
+    pub(crate) supervisor: Supervisor,
+    pub(crate) findings: Findings,
+    options: LabOptions,
+    files: TempDir,
+    closed: bool,
+}
+
+/// What nobody may ever see.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Finding {
+    /// Two workers were started in one machine.
+    SecondWorker {
+        /// Its name.
+        vm: String,
+    },
+    /// A worker lost its machine while it worked.
+    CutDown {
+        /// Its name.
+        vm: String,
+        /// What it worked on.
+        job: String,
+    },
+}
+
+pub(crate) type Findings = Arc<Mutex<Vec<Finding>>>;
+
+/// What a lab is like.
+#[derive(Debug, Clone)]
+pub struct LabOptions {
+    /// Whether there are V1 jobs.
+    pub v1: bool,
+    /// Whether there are V2 jobs.
+    pub v2: bool,
+    /// The vCenter, as a model file describes it.
+    pub model: String,
+    /// How long ago all that is in there was made.
+    pub age: SignedDuration,
+    /// How the vCenter behaves.
+    pub vcenter: rookery_vim_sim::Settings,
+    /// How the CDS behaves, beside its consumers and usual models.
+    pub cds: Config,
+    /// More settings of the hatchery: what stands at the top of the file.
+    pub settings: String,
+    /// More settings of the hatchery: what stands in tables of its own.
+    pub tables: String,
+}
+
+/// A hatchery at work in a lab.
+#[derive(Debug)]
+pub struct Scene {
+    /// The hatchery.
+    pub hatchery: Running,
+    /// Where its pages are.
+    pub url: String,
+    supervisor: Supervisor,
+}
+
+/// A small vCenter with two templates and somebody else's VM.
+const MODEL: &str = r#"
+[[datacenter]]
+name = "DC0"
+networks = ["VM Network"]
+folders = ["workers"]
+
+[[datacenter.datastore]]
+name = "fast"
+capacity = "8TiB"
+
+[[datacenter.cluster]]
+name = "C0"
+
+[[datacenter.cluster.host]]
+name = "esx-1"
+memory = "512GiB"
+
+[[datacenter.vm]]
+name = "debian12"
+template = true
+cpus = 2
+memory = "2GiB"
+disks = ["10GiB"]
+guest-id = "debian12_64Guest"
+snapshots = ["base"]
+
+[[datacenter.vm]]
+name = "rocky9"
+template = true
+cpus = 1
+memory = "1GiB"
+disks = ["10GiB"]
+guest-id = "rockylinux_64Guest"
+snapshots = ["base"]
+
+[[datacenter.vm]]
+name = "jumphost"
+on = true
+annotation = "ask Jane before touching it"
+"#;
+
+impl Default for LabOptions {
+    fn default() -> Self {
+        Self {
+            v1: true,
+            v2: true,
+            model: MODEL.to_owned(),
+            age: SignedDuration::ZERO,
+            vcenter: rookery_vim_sim::Settings {
+                login: Some((Vcsim::USER.to_owned(), Vcsim::PASSWORD.to_owned())),
+                guest_login: Some(Login { user: "debian".to_owned(), password: "guest-secret".to_owned() }),
+                allow_local_exec: true,
+                ..rookery_vim_sim::Settings::default()
+            },
+            cds: Config::default(),
+            settings: String::new(),
+            tables: String::new(),
+        }
+    }
+}
+
+impl Lab {
+    /// The name of the hatchery.
+    pub const NAME: &str = "hatchery-lab";
+    /// The path of a V2 model that is cloned from `debian12`.
+    pub const DEBIAN: &str = "PRJ/github/org/app/debian12";
+    /// The path of a V2 model that is cloned from `rocky9`.
+    pub const ROCKY: &str = "PRJ/github/org/app/rocky9";
+
+    /// Starts both simulators on free ports.
+    pub async fn start(options: LabOptions) -> Self {
+        let (listener, vcenter_url) = listen().await;
+        let (cds_listener, cds_url) = listen().await;
+        let key = SigningKey::generate().expect("a key");
+        let lab = Self::build(options, Clock::system(), key, vcenter_url, cds_url);
+        let (serving, over) = (lab.vcenter.clone(), lab.supervisor.token());
+        lab.supervisor.spawn("the lab's vCenter", async move {
+            tokio::select! {
+                biased;
+                () = over.cancelled() => {}
+                () = serving.serve(listener, None) => {}
+            }
+        });
+        lab.cds.serve(cds_listener);
+        lab
+    }
+
+    /// Both simulators, reached by pipes alone.
+    pub(crate) fn build(
+        options: LabOptions,
+        clock: Clock,
+        key: SigningKey,
+        vcenter_url: String,
+        cds_url: String,
+    ) -> Self {
+        let supervisor = Supervisor::new();
+        let files = TempDir::new().expect("a folder for files");
+        let model: Model = toml::from_str(&options.model).expect("a model");
+        // Each of the three machines has a clock of its own.
+        let (own_clock, theirs) = (clock.apart(), clock.apart());
+        let vcenter_clock = rookery_vim_sim::Clock::real(theirs);
+        let made = vcenter_clock.now().checked_sub(options.age).expect("a time");
+        let world = model.build(options.vcenter.clone(), made).expect("a vCenter");
+        let blobs = Blobs::in_folder(files.path()).expect("a folder for files");
+        let vcenter = rookery_vim_sim::server::Running::start(world, vcenter_clock, blobs, &supervisor);
+
+        let mut config = Config { url: cds_url.clone(), ..options.cds.clone() };
+        config.builtin.push(BuiltinConsumer {
+            name: "hatchery".to_owned(),
+            token: "v1-token".into(),
+            ..BuiltinConsumer::default()
+        });
+        config.hatcheries.push(HatcheryConsumer {
+            name: Self::NAME.to_owned(),
+            token: "v2-token".into(),
+            region: Some("default".to_owned()),
+            ..HatcheryConsumer::default()
+        });
+        config.code_models.push(CodeModel::vsphere(Self::DEBIAN, "debian12"));
+        config.code_models.push(CodeModel::vsphere(Self::ROCKY, "rocky9"));
+        let cds_clock = rookery_cds_sim::Clock::wall(clock);
+        let world = rookery_cds_sim::World::new(config, key, cds_clock.now());
+        let cds = rookery_cds_sim::Running::start(world, cds_clock, &supervisor);
+        Self {
+            vcenter,
+            vcenter_url,
+            cds,
+            cds_url,
+            clock: own_clock,
+            supervisor,
+            findings: Findings::default(),
+            options,
+            files,
+            closed: false,
+        }
+    }
+
+    /// With another vCenter for the hatchery; the lab's own has nothing to do then.
+    #[must_use]
+    pub fn with_vcenter_at(mut self, url: &str) -> Self {
+        url.clone_into(&mut self.vcenter_url);
+        self
+    }
+
+    /// The hatchery's settings file.
+    pub fn settings_text(&self) -> String {
+        let token = |name: &str, token: &str, wanted| {
+            if wanted { format!("{name} = {token:?}\n") } else { String::new() }
+        };
+        format!(
+            r#"user = "{user}"
+password = "{password}"
+endpoint = "{vcenter}"
+datacenterString = "DC0"
+{extra}
+[commonConfiguration]
+name = "{name}"
+rsaPrivateKey = """
+{key}"""
+[commonConfiguration.http]
+port = 0
+[commonConfiguration.api]
+{v1}{v2}[commonConfiguration.api.http]
+url = "{cds}"
+{tables}
+[[guestCredentials]]
+modelVMWare = "debian12"
+username = "debian"
+password = "guest-secret"
+[[guestCredentials]]
+modelVMWare = "rocky9"
+username = "debian"
+password = "guest-secret"
+"#,
+            user = Vcsim::USER,
+            password = Vcsim::PASSWORD,
+            vcenter = self.vcenter_url,
+            name = Self::NAME,
+            extra = impatient(&self.options.settings),
+            tables = registering_soon(&self.options.tables),
+            key = KEY,
+            v1 = token("token", "v1-token", self.options.v1),
+            v2 = token("tokenV2", "v2-token", self.options.v2),
+            cds = self.cds_url,
+        )
+    }
+
+    /// The hatchery's settings.
+    pub fn settings(&self) -> Settings {
+        let text = self.settings_text();
+        let read = |_: &std::path::Path| panic!("no secret is in a file");
+        match settings::load(&text, &Origin::Default, &read) {
+            Ok(loaded) => loaded.settings,
+            Err(problems) => panic!("{problems}\n{text}"),
+        }
+    }
+
+    /// Starts a hatchery in this process.
+    pub async fn hatch(&self) -> Scene {
+        self.try_hatch().await.expect("the hatchery starts")
+    }
+
+    /// Starts a hatchery in this process, if it can.
+    pub async fn try_hatch(&self) -> Result<Scene, StartError> {
+        let dial = |url: &str| {
+            let (endpoint, _) = Endpoint::parse(url).expect("an address");
+            Arc::new(TcpDial::new(endpoint, &Trust::Insecure).expect("no TLS"))
+        };
+        let pages = Some(listen().await);
+        self.hatch_with(self.settings(), dial(&self.vcenter_url), dial(&self.cds_url), pages).await
+    }
+
+    /// Starts a hatchery with these settings over these ways, if it can. It has no pages.
+    pub async fn hatch_over(
+        &self,
+        settings: Settings,
+        vcenter: Arc<dyn Dial>,
+        cds: Arc<dyn Dial>,
+    ) -> Result<Scene, StartError> {
+        self.hatch_with(settings, vcenter, cds, None).await
+    }
+
+    async fn hatch_with(
+        &self,
+        settings: Settings,
+        vcenter: Arc<dyn Dial>,
+        cds: Arc<dyn Dial>,
+        pages: Option<(TcpListener, String)>,
+    ) -> Result<Scene, StartError> {
+        let (listener, url) = pages.unzip();
+        let mut parts = self.parts(settings, vcenter, cds);
+        parts.listener = listener;
+        let supervisor = Supervisor::new();
+        let hatchery = Box::pin(start(parts, &supervisor)).await?;
+        Ok(Scene { hatchery, url: url.unwrap_or_default(), supervisor })
+    }
+
+    fn parts(&self, settings: Settings, vcenter: Arc<dyn Dial>, cds: Arc<dyn Dial>) -> Parts {
+        // Two hatcheries would draw the same names for their workers otherwise, and CDS lets each be used once.
+        let seed = if settings.identity.name == Self::NAME { 7 } else { 8 };
+        Parts {
+            settings,
+            vcenter,
+            cds,
+            clock: self.clock.clone(),
+            random: StdRng::seed_from_u64(seed),
+            listener: None,
+            instance: format!("lab-{}", self.vcenter_url),
+            hostname: "lab".to_owned(),
+            version: "0".to_owned(),
+            policy: Policy::Refuse,
+            folder: Some(self.files.path().to_owned()),
+        }
+    }
+
+    /// Starts another hatchery of the same name, as if on a machine of that number. One that stands by comes when it
+    /// takes over.
+    pub fn hatch_on(
+        &self,
+        machine: u64,
+        policy: Policy,
+        vcenter: Arc<dyn Dial>,
+        cds: Arc<dyn Dial>,
+    ) -> Standby {
+        let mut parts = self.parts(self.settings(), vcenter, cds);
+        parts.random = StdRng::seed_from_u64(100 + machine);
+        (parts.instance, parts.policy, parts.folder) = (format!("machine-{machine}"), policy, None);
+        let supervisor = Supervisor::new();
+        let (sender, started) = oneshot::channel();
+        self.supervisor.spawn("hatchery on another machine", async move {
+            let started = Box::pin(start(parts, &supervisor)).await;
+            let scene = started.map(|hatchery| Scene { hatchery, url: String::new(), supervisor });
+            // A story that has failed does not wait for it.
+            sender.send(scene).ok();
+        });
+        Standby { started }
+    }
+
+    /// A new V2 job on a model.
+    pub async fn v2_job(&self, model: &str, script: &str) -> String {
+        self.enqueue(NewJob {
+            protocol: Protocol::V2,
+            model: Some(model.to_owned()),
+            script: script.to_owned(),
+            region: Some("default".to_owned()),
+            ..NewJob::default()
+        })
+        .await
+    }
+
+    /// A new job.
+    pub async fn enqueue(&self, job: NewJob) -> String {
+        self.cds.enqueue(job).await.expect("the CDS runs")
+    }
+
+    /// A job with all that happened to it.
+    pub async fn job(&self, id: &str) -> Job {
+        self.cds.job(id).await.expect("there is such a job")
+    }
+
+    /// Waits until a job has ended.
+    pub async fn ended(&self, id: &str) -> Job {
+        eventually(&format!("job {id} ends"), async || {
+            matches!(self.job(id).await.status, Status::Success | Status::Fail | Status::Stopped)
+        })
+        .await;
+        self.job(id).await
+    }
+
+    /// A witness of the vCenter.
+    pub fn govc(&self) -> Govc {
+        let with_login =
+            self.vcenter_url.replace("http://", &format!("http://{}:{}@", Vcsim::USER, Vcsim::PASSWORD));
+        Govc::at(&format!("{with_login}/sdk"))
+    }
+
+    /// What nobody may ever see, and was seen.
+    pub fn findings(&self) -> Vec<Finding> {
+        self.findings.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Ends both simulators. Nothing may have panicked in them, and both must agree with themselves.
+    pub async fn close(mut self) {
+        assert_eq!(self.findings(), []);
+        self.close_with_findings().await;
+    }
+
+    /// Ends both simulators in a story that has looked at its findings.
+    pub async fn close_with_findings(&mut self) {
+        self.closed = true;
+        let reply = self.vcenter.control(rookery_vim_sim::Control::Check).await.expect("the vCenter runs");
+        let rookery_vim_sim::Body::Text(text) = reply.body else { panic!("an answer is text") };
+        assert_eq!(text, NO_FINDINGS, "the vCenter contradicts itself");
+        let reply = self.cds.control(rookery_cds_sim::Control::Check).await.expect("CDS runs");
+        let rookery_cds_sim::Body::Content(content) = reply.body else { panic!("an answer has content") };
+        assert_eq!(String::from_utf8_lossy(&content), NO_FINDINGS, "CDS contradicts itself");
+        self.supervisor.shutdown(Duration::from_secs(10)).await.ok();
+        assert_eq!(self.supervisor.panics(), 0, "a simulator or a guest panicked");
+    }
+}
+
+const NO_FINDINGS: &str = r#"{"findings":[]}"#;
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        assert!(self.closed || std::thread::panicking(), "a story closes its lab, which looks for findings");
+    }
+}
+
+/// A hatchery that is being started, or stands by.
+#[derive(Debug)]
+pub struct Standby {
+    started: oneshot::Receiver<Result<Scene, StartError>>,
+}
+
+impl Standby {
+    /// Waits until it acts, or gives up.
+    pub async fn acts(self) -> Result<Scene, StartError> {
+        self.started.await.expect("it starts or gives up")
+    }
+
+    /// Whether it does not act yet.
+    pub fn waits(&mut self) -> bool {
+        matches!(self.started.try_recv(), Err(oneshot::error::TryRecvError::Empty))
+    }
+}
+
+impl Scene {
+    /// Ends the hatchery as a signal does.
+    pub async fn stop(self) {
+        self.stop_after_panics(0).await;
+    }
+
+    /// The same in a story that let so many of its tasks panic.
+    pub async fn stop_after_panics(self, panics: u64) {
+        self.hatchery.stop().await;
+        assert_eq!(self.supervisor.panics(), panics, "a task of the hatchery panicked");
+    }
+
+    /// Ends the hatchery as a crash does: nothing is finished, and nobody is told.
+    pub async fn crash(self) {
+        self.supervisor.shutdown(Duration::ZERO).await.ok();
+        assert_eq!(self.supervisor.panics(), 0, "a task of the hatchery panicked");
+    }
+}
+
+/// Nobody waits a minute in a story for what could be looked at now.
+fn impatient(settings: &str) -> String {
+    let missing = |key: &str| !settings.contains(key);
+    let soon = [("killAwolServersInterval", 1), ("workerProvisioningInterval", 30)];
+    let soon =
+        soon.iter().filter(|(key, _)| missing(key)).map(|(key, seconds)| format!("{key} = {seconds}\n"));
+    soon.chain([settings.to_owned()]).collect()
+}
+
+fn registering_soon(tables: &str) -> String {
+    const TABLE: &str = "[commonConfiguration.provision]\n";
+    const SOON: &str = "[commonConfiguration.provision]\nregisterFrequency = 1\n";
+    match (tables.contains("registerFrequency"), tables.contains(TABLE)) {
+        (true, _) => tables.to_owned(),
+        (false, true) => tables.replace(TABLE, SOON),
+        (false, false) => format!("{SOON}{tables}"),
+    }
+}
+
+async fn listen() -> (TcpListener, String) {
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    let listener = TcpListener::bind(any).await.expect("a free port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    (listener, url)
+}
+
+/// A key for tests, made with `openssl genrsa`.
+const KEY: &str = include_str!("key.pem");

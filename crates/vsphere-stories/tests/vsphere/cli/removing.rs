@@ -1,0 +1,41 @@
+use rookery_kit::{Govc, Vcsim, VcsimOptions, rookery};
+
+use super::printed;
+
+#[tokio::test]
+async fn history_snapshot_and_removal_are_as_govc_sees_them() {
+    let vcsim = Vcsim::start(VcsimOptions::plain(3)).await;
+    let govc = Govc::new(&vcsim);
+    printed(rookery(&vcsim, &["vm", "power", "off", "DC0_H0_VM0", "DC0_H0_VM1"]).await);
+
+    let kind = "VmPoweredOffEvent";
+    let told = printed(rookery(&vcsim, &["vm", "events", "DC0_H0_VM0", "--kind", kind, "-o", "json"]).await);
+    let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+    let theirs = govc.run(&["events", "-n", "1000", "-type", kind, "/DC0/vm/DC0_H0_VM0"]).await;
+    assert_eq!(told.as_array().map(Vec::len), Some(1), "{told}");
+    assert!(theirs.contains(told[0]["message"].as_str().expect("words")), "{theirs}");
+    let all = printed(rookery(&vcsim, &["vm", "events", "DC0_H0_VM0", "--since", "1h"]).await);
+    assert!(all.lines().count() > 5 && all.starts_with("TIME"), "{all}");
+
+    for _ in 0..2 {
+        let taken = printed(rookery(&vcsim, &["vm", "snapshot", "DC0_H0_VM0", "base"]).await);
+        assert!(taken.starts_with("DC0_H0_VM0: snapshot base is snapshot-"), "{taken}");
+    }
+    assert_eq!(govc.run(&["snapshot.tree", "-vm", "DC0_H0_VM0"]).await.matches("base").count(), 1);
+
+    // One that runs spares all; so does nobody to ask.
+    for (arguments, why) in [
+        (&["vm", "destroy", "--yes", "DC0_H0_VM0", "DC0_H0_VM2"][..], "\"DC0_H0_VM2\" is not off"),
+        (&["vm", "destroy", "--yes", "DC0_H0_VM0", "DC0_H0_VM7"], "there is no VM \"DC0_H0_VM7\""),
+        (&["vm", "destroy", "DC0_H0_VM0"], "say --yes"),
+    ] {
+        let refused = rookery(&vcsim, arguments).await;
+        assert_eq!(refused.code, Some(1), "{refused:?}");
+        assert!(refused.stderr.contains(why), "{refused:?}");
+    }
+    assert_eq!(govc.run(&["find", "/", "-type", "m"]).await.lines().count(), 3);
+
+    printed(rookery(&vcsim, &["vm", "destroy", "--yes", "DC0_H0_VM0", "DC0_H0_VM1"]).await);
+    assert_eq!(govc.run(&["find", "/", "-type", "m"]).await.trim(), "/DC0/vm/DC0_H0_VM2");
+    assert_eq!(govc.sessions().await, Vec::<String>::new());
+}
