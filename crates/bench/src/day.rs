@@ -13,8 +13,9 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use peak_alloc::PeakAlloc;
-use rookery_cds_sim::{Control as Cds, Job, NewJob, SigningKey, Status};
-use rookery_hatchery_stories::{Lab, LabOptions, Stage, Vm};
+use rookery_cds_sim::{Control as Cds, Job, NewJob, Status};
+use rookery_hatchery_stories::{Lab, LabOptions, Stage};
+use rookery_kit::Vm;
 use rookery_kit::Wire;
 use rookery_vim_sim::{Action, Control, Deed, Rule, Span};
 use tokio::runtime::Builder;
@@ -55,7 +56,7 @@ fn day(hours: u64, vms: u64) -> usize {
         let foreign = others(&stage).await;
         let late = Action::Delay { by: Span::Constant(SignedDuration::from_secs(2)) };
         let late = Rule { method: "WaitForUpdatesEx".to_owned(), ..Rule::new(late) };
-        stage.lab.vcenter.control(Control::AddRule(late)).await.expect("the vCenter runs");
+        stage.lab.world.vcenter.control(Control::AddRule(late)).await.expect("the vCenter runs");
         let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
         let most = play(&stage, hours).await;
 
@@ -85,7 +86,7 @@ fn set(vms: u64) -> Stage {
         ),
         ..options
     };
-    Stage::set(options, SigningKey::generate().expect("a key"))
+    Stage::set(options)
 }
 
 /// Jobs come, both servers restart every hour, and every ten minutes somebody looks; the most machines that were seen.
@@ -100,7 +101,7 @@ async fn play(stage: &Stage, hours: u64) -> usize {
         match number % 1200 {
             400 => {
                 let down = Span::Constant(SignedDuration::from_secs(30));
-                stage.lab.vcenter.control(Control::Do(Deed::Restart { down })).await.expect("it runs");
+                stage.lab.world.vcenter.control(Control::Do(Deed::Restart { down })).await.expect("it runs");
             }
             800 => {
                 stage.lab.cds.control(Cds::Restart { keep_sessions: false }).await.expect("CDS runs");

@@ -1,10 +1,12 @@
+use std::future::ready;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
+use rookery_cds_sim::worker::Task;
 use rookery_cds_sim::{
     BuiltinConsumer, CodeModel, Config, HatcheryConsumer, Job, NewJob, Protocol, SigningKey, Status,
 };
@@ -12,52 +14,27 @@ use rookery_daemon::settings::Origin;
 use rookery_daemon::{Clock, Supervisor};
 use rookery_hatchery::run::{Parts, Policy, Running, StartError, start};
 use rookery_hatchery::settings::{self, Settings};
+use rookery_kit::{Finding, Govc, Guest, Life, Vcsim, Wire, World, WorldOptions, eventually};
 use rookery_vim_client::{Dial, Endpoint, TcpDial, Trust};
-use rookery_vim_sim::server::Blobs;
-use rookery_vim_sim::{Login, Model};
-use tempfile::TempDir;
+use rookery_vim_sim::{Announced, Login};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
-
-use rookery_kit::{Govc, Vcsim, eventually};
+use tokio::time::sleep;
 
 /// A pair of simulators: a vCenter with templates, and a CDS with models.
 #[derive(Debug)]
 pub struct Lab {
-    /// The vCenter.
-    pub vcenter: rookery_vim_sim::server::Running,
-    /// Where it is.
-    pub vcenter_url: String,
+    /// The vCenter and its guests.
+    pub world: World,
     /// The CDS.
     pub cds: rookery_cds_sim::Running,
     /// Where it is.
     pub cds_url: String,
-    pub(crate) clock: Clock,
-    pub(crate) supervisor: Supervisor,
-    pub(crate) findings: Findings,
     options: LabOptions,
-    files: TempDir,
+    /// Whether both are reached by pipes alone.
+    is_paused: bool,
     closed: bool,
 }
-
-/// What nobody may ever see.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Finding {
-    /// Two workers were started in one machine.
-    SecondWorker {
-        /// Its name.
-        vm: String,
-    },
-    /// A worker lost its machine while it worked.
-    CutDown {
-        /// Its name.
-        vm: String,
-        /// What it worked on.
-        job: String,
-    },
-}
-
-pub(crate) type Findings = Arc<Mutex<Vec<Finding>>>;
 
 /// What a lab is like.
 #[derive(Debug, Clone)]
@@ -164,39 +141,35 @@ impl Lab {
     pub async fn start(options: LabOptions) -> Self {
         let (listener, vcenter_url) = listen().await;
         let (cds_listener, cds_url) = listen().await;
-        let key = SigningKey::generate().expect("a key");
-        let lab = Self::build(options, Clock::system(), key, vcenter_url, cds_url);
-        let (serving, over) = (lab.vcenter.clone(), lab.supervisor.token());
-        lab.supervisor.spawn("the lab's vCenter", async move {
-            tokio::select! {
-                biased;
-                () = over.cancelled() => {}
-                () = serving.serve(listener, None) => {}
-            }
-        });
+        let world = World::real(world(&options), &Clock::system(), vcenter_url);
+        let lab = Self::build(options, world, Clock::system(), cds_url, false);
+        lab.world.serve(listener);
         lab.cds.serve(cds_listener);
         lab
     }
 
-    /// Both simulators, reached by pipes alone.
-    pub(crate) fn build(
-        options: LabOptions,
-        clock: Clock,
-        key: SigningKey,
-        vcenter_url: String,
-        cds_url: String,
-    ) -> Self {
-        let supervisor = Supervisor::new();
-        let files = TempDir::new().expect("a folder for files");
-        let model: Model = toml::from_str(&options.model).expect("a model");
-        // Each of the three machines has a clock of its own.
-        let (own_clock, theirs) = (clock.apart(), clock.apart());
-        let vcenter_clock = rookery_vim_sim::Clock::real(theirs);
-        let made = vcenter_clock.now().checked_sub(options.age).expect("a time");
-        let world = model.build(options.vcenter.clone(), made).expect("a vCenter");
-        let blobs = Blobs::in_folder(files.path()).expect("a folder for files");
-        let vcenter = rookery_vim_sim::server::Running::start(world, vcenter_clock, blobs, &supervisor);
+    /// Both simulators on paused time, reached by pipes alone. Workers are played.
+    pub fn paused(options: LabOptions) -> Self {
+        Self::paused_at(options, Self::paused_from(), Pace::default())
+    }
 
+    /// When paused time begins.
+    pub fn paused_from() -> Timestamp {
+        "2031-02-03T04:05:06Z".parse().expect("a time")
+    }
+
+    pub(crate) fn paused_at(mut options: LabOptions, start: Timestamp, pace: Pace) -> Self {
+        options.vcenter.allow_local_exec = false;
+        options.vcenter.programs.insert(0, World::played("*worker*"));
+        let clock = Clock::simulated(start);
+        let world = World::paused(world(&options), &clock);
+        let lab = Self::build(options, world, clock, "http://cds.sim".to_owned(), true);
+        let cds = lab.cds.clone();
+        lab.world.play(pace.life, move |program, guest| work(program, guest, cds.clone(), pace));
+        lab
+    }
+
+    fn build(options: LabOptions, world: World, clock: Clock, cds_url: String, is_paused: bool) -> Self {
         let mut config = Config { url: cds_url.clone(), ..options.cds.clone() };
         config.builtin.push(BuiltinConsumer {
             name: "hatchery".to_owned(),
@@ -212,26 +185,15 @@ impl Lab {
         config.code_models.push(CodeModel::vsphere(Self::DEBIAN, "debian12"));
         config.code_models.push(CodeModel::vsphere(Self::ROCKY, "rocky9"));
         let cds_clock = rookery_cds_sim::Clock::wall(clock);
-        let world = rookery_cds_sim::World::new(config, key, cds_clock.now());
-        let cds = rookery_cds_sim::Running::start(world, cds_clock, &supervisor);
-        Self {
-            vcenter,
-            vcenter_url,
-            cds,
-            cds_url,
-            clock: own_clock,
-            supervisor,
-            findings: Findings::default(),
-            options,
-            files,
-            closed: false,
-        }
+        let of_cds = rookery_cds_sim::World::new(config, signing_key(), cds_clock.now());
+        let cds = rookery_cds_sim::Running::start(of_cds, cds_clock, &world.supervisor);
+        Self { world, cds, cds_url, options, is_paused, closed: false }
     }
 
     /// With another vCenter for the hatchery; the lab's own has nothing to do then.
     #[must_use]
     pub fn with_vcenter_at(mut self, url: &str) -> Self {
-        url.clone_into(&mut self.vcenter_url);
+        url.clone_into(&mut self.world.url);
         self
     }
 
@@ -267,7 +229,7 @@ password = "guest-secret"
 "#,
             user = Vcsim::USER,
             password = Vcsim::PASSWORD,
-            vcenter = self.vcenter_url,
+            vcenter = self.world.url,
             name = Self::NAME,
             extra = impatient(&self.options.settings),
             tables = registering_soon(&self.options.tables),
@@ -295,22 +257,22 @@ password = "guest-secret"
 
     /// Starts a hatchery in this process, if it can.
     pub async fn try_hatch(&self) -> Result<Scene, StartError> {
+        if self.is_paused {
+            return self.hatch_over(self.settings(), &Wire::default()).await;
+        }
         let dial = |url: &str| {
             let (endpoint, _) = Endpoint::parse(url).expect("an address");
             Arc::new(TcpDial::new(endpoint, &Trust::Insecure).expect("no TLS"))
         };
         let pages = Some(listen().await);
-        self.hatch_with(self.settings(), dial(&self.vcenter_url), dial(&self.cds_url), pages).await
+        self.hatch_with(self.settings(), dial(&self.world.url), dial(&self.cds_url), pages).await
     }
 
-    /// Starts a hatchery with these settings over these ways, if it can. It has no pages.
-    pub async fn hatch_over(
-        &self,
-        settings: Settings,
-        vcenter: Arc<dyn Dial>,
-        cds: Arc<dyn Dial>,
-    ) -> Result<Scene, StartError> {
-        self.hatch_with(settings, vcenter, cds, None).await
+    /// Starts a hatchery with these settings over a wire, if it can. It has no pages.
+    pub async fn hatch_over(&self, settings: Settings, wire: &Wire) -> Result<Scene, StartError> {
+        let (vcenter, cds) = (self.world.vcenter.clone(), self.cds.clone());
+        let ways = (wire.to(move || vcenter.pipe()), wire.to(move || cds.pipe()));
+        self.hatch_with(settings, ways.0, ways.1, None).await
     }
 
     async fn hatch_with(
@@ -335,14 +297,14 @@ password = "guest-secret"
             settings,
             vcenter,
             cds,
-            clock: self.clock.clone(),
+            clock: self.world.clock.clone(),
             random: StdRng::seed_from_u64(seed),
             listener: None,
-            instance: format!("lab-{}", self.vcenter_url),
+            instance: format!("lab-{}", self.world.url),
             hostname: "lab".to_owned(),
             version: "0".to_owned(),
             policy: Policy::Refuse,
-            folder: Some(self.files.path().to_owned()),
+            folder: Some(self.world.folder().to_owned()),
         }
     }
 
@@ -360,7 +322,7 @@ password = "guest-secret"
         (parts.instance, parts.policy, parts.folder) = (format!("machine-{machine}"), policy, None);
         let supervisor = Supervisor::new();
         let (sender, started) = oneshot::channel();
-        self.supervisor.spawn("hatchery on another machine", async move {
+        self.world.supervisor.spawn("hatchery on another machine", async move {
             let started = Box::pin(start(parts, &supervisor)).await;
             let scene = started.map(|hatchery| Scene { hatchery, url: String::new(), supervisor });
             // A story that has failed does not wait for it.
@@ -402,14 +364,17 @@ password = "guest-secret"
 
     /// A witness of the vCenter.
     pub fn govc(&self) -> Govc {
-        let with_login =
-            self.vcenter_url.replace("http://", &format!("http://{}:{}@", Vcsim::USER, Vcsim::PASSWORD));
-        Govc::at(&format!("{with_login}/sdk"))
+        self.world.govc()
+    }
+
+    /// Whether workers are played, and run no program.
+    pub fn plays_workers(&self) -> bool {
+        self.is_paused
     }
 
     /// What nobody may ever see, and was seen.
     pub fn findings(&self) -> Vec<Finding> {
-        self.findings.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.world.findings()
     }
 
     /// Ends both simulators. Nothing may have panicked in them, and both must agree with themselves.
@@ -421,14 +386,10 @@ password = "guest-secret"
     /// Ends both simulators in a story that has looked at its findings.
     pub async fn close_with_findings(&mut self) {
         self.closed = true;
-        let reply = self.vcenter.control(rookery_vim_sim::Control::Check).await.expect("the vCenter runs");
-        let rookery_vim_sim::Body::Text(text) = reply.body else { panic!("an answer is text") };
-        assert_eq!(text, NO_FINDINGS, "the vCenter contradicts itself");
         let reply = self.cds.control(rookery_cds_sim::Control::Check).await.expect("CDS runs");
         let rookery_cds_sim::Body::Content(content) = reply.body else { panic!("an answer has content") };
         assert_eq!(String::from_utf8_lossy(&content), NO_FINDINGS, "CDS contradicts itself");
-        self.supervisor.shutdown(Duration::from_secs(10)).await.ok();
-        assert_eq!(self.supervisor.panics(), 0, "a simulator or a guest panicked");
+        self.world.end().await;
     }
 }
 
@@ -501,6 +462,42 @@ async fn listen() -> (TcpListener, String) {
     let listener = TcpListener::bind(any).await.expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     (listener, url)
+}
+
+/// What a worker does in its guest: it comes, works, and tells how that went if its machine lets it.
+fn work(program: &Announced, guest: Guest, cds: rookery_cds_sim::Running, pace: Pace) -> Option<Life> {
+    let config = program.environment.iter().find_map(|entry| entry.strip_prefix("CDS_CONFIG="))?;
+    let (config, registers) = (config.to_owned(), program.arguments.contains(" register "));
+    Some(Box::pin(async move {
+        sleep(pace.boot).await;
+        let task = Task::read(&config).expect("a hatchery tells its workers what to do");
+        let job = task.job();
+        let works = guest.works(&job, pace.work);
+        // One that CDS refuses ends, and its machine with it.
+        task.play(registers, || ready(Ok(cds.pipe())), works).await.ok();
+    }))
+}
+
+fn world(options: &LabOptions) -> WorldOptions {
+    let LabOptions { model, age, vcenter, .. } = options;
+    WorldOptions { model: model.clone(), age: *age, settings: vcenter.clone() }
+}
+
+/// How workers that are played take their time.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Pace {
+    /// Until they sign in.
+    pub(crate) boot: Duration,
+    /// From the end of their script to its result.
+    pub(crate) work: Duration,
+    /// From their start until their machine turns itself off, at least.
+    pub(crate) life: Duration,
+}
+
+/// Made once: it takes longer than many a story.
+fn signing_key() -> SigningKey {
+    static MADE: LazyLock<SigningKey> = LazyLock::new(|| SigningKey::generate().expect("a key"));
+    MADE.clone()
 }
 
 /// A key for tests, made with `openssl genrsa`.

@@ -5,5 +5,5 @@
 mod lab;
 mod stage;
 
-pub use lab::{Finding, Lab, LabOptions, Scene, Standby};
-pub use stage::{Saved, Sight, Stage, Vm};
+pub use lab::{Lab, LabOptions, Scene, Standby};
+pub use stage::{Saved, Sight, Stage};

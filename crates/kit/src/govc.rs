@@ -1,3 +1,4 @@
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::process::Output;
 
@@ -6,23 +7,58 @@ use tokio::process::Command;
 
 use crate::{Vcsim, tool};
 
+thread_local! {
+    /// How many on this thread need real time now.
+    static IN_REAL_TIME: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Paused time goes on until the last of these is gone.
+struct RealTime;
+
+impl RealTime {
+    fn begin() -> Self {
+        if IN_REAL_TIME.replace(IN_REAL_TIME.get() + 1) == 0 {
+            tokio::time::resume();
+        }
+        Self
+    }
+}
+
+impl Drop for RealTime {
+    fn drop(&mut self) {
+        if IN_REAL_TIME.replace(IN_REAL_TIME.get() - 1) == 1 {
+            tokio::time::pause();
+        }
+    }
+}
+
 /// VMware's own command line: the witness that asserts what the product did.
 #[derive(Debug, Clone)]
 pub struct Govc {
     url: String,
     /// Who logs in, if the address does not say.
     login: Option<(&'static str, &'static str)>,
+    /// Whether time is paused. It is real while the witness looks, who is a process of its own.
+    is_paused: bool,
 }
 
 impl Govc {
     /// A witness of one simulator.
     pub fn new(vcsim: &Vcsim) -> Self {
-        Self { url: format!("{}/sdk", vcsim.address()), login: Some((Vcsim::USER, Vcsim::PASSWORD)) }
+        let login = Some((Vcsim::USER, Vcsim::PASSWORD));
+        Self { url: format!("{}/sdk", vcsim.address()), login, is_paused: false }
     }
 
     /// A witness of a server whose address names a user and a password.
     pub fn at(url: &str) -> Self {
-        Self { url: url.to_owned(), login: None }
+        Self { url: url.to_owned(), login: None, is_paused: false }
+    }
+
+    /// The same for a story on paused time.
+    #[must_use]
+    pub fn on_paused_time(mut self) -> Self {
+        self.is_paused = true;
+        self
     }
 
     /// Runs a command that must succeed; its output.
@@ -34,7 +70,8 @@ impl Govc {
     }
 
     async fn command(&self, arguments: &[&str]) -> Output {
-        Command::new(tool("govc"))
+        let real = self.is_paused.then(RealTime::begin);
+        let output = Command::new(tool("govc"))
             .args(arguments)
             .env_clear()
             .env("HOME", "/nonexistent")
@@ -46,7 +83,9 @@ impl Govc {
             .kill_on_drop(true)
             .output()
             .await
-            .expect("govc starts")
+            .expect("govc starts");
+        drop(real);
+        output
     }
 
     /// The same as JSON.

@@ -8,6 +8,7 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "a test kit fails by panicking")]
 
 mod cable;
+mod connect;
 mod crash;
 mod cutting;
 mod govc;
@@ -25,6 +26,7 @@ mod vcsim;
 mod world;
 
 pub use cable::Cable;
+pub use connect::{Connected, connect, connect_over, eventually, options};
 pub use crash::{Moment, Step, Wire};
 pub use cutting::{CutAfter, PipeDial, Recording, Relay, split_answers};
 pub use govc::Govc;
@@ -38,4 +40,4 @@ pub use terminal::Terminal;
 pub use tools::{resident, tool, workspace};
 pub use tripwire::Tripwire;
 pub use vcsim::{Vcsim, VcsimOptions, on_our_simulator, only_on_vcsim};
-pub use world::{Connected, connect, connect_over, eventually, options};
+pub use world::{Finding, Guest, Life, Vm, World, WorldOptions};

@@ -1,82 +1,317 @@
-use std::sync::Arc;
+//! A simulated vCenter in this process, with clocks and guests: where the stories of a front begin. The front's own kit
+//! adds its other peers.
+
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use rand::SeedableRng;
-use rand::rngs::StdRng;
-use rookery_daemon::{Lease, Supervisor};
-use rookery_vim::Limits;
-use rookery_vim_client::{
-    CallError, Ceilings, Client, Deadlines, Dial, Endpoint, Governor, Inventory, Machines, Options, Tasks,
-    TcpDial, Trust,
+use jiff::SignedDuration;
+use rookery_daemon::{Clock, Supervisor};
+use rookery_vim_sim::server::{Blobs, Running};
+use rookery_vim_sim::{
+    Announced, Body, Change, Control, Durations, GuestPower, Id, Model, Notice, ProgramRule, Settings,
 };
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::time::{Instant, sleep, sleep_until};
+use tokio_util::sync::CancellationToken;
 
-use crate::Vcsim;
+use crate::{Govc, Vcsim};
 
-/// A client with everything that hangs on it, and how to end it.
-#[derive(Debug, Clone)]
-pub struct Connected {
-    /// The client.
-    pub client: Client,
-    /// All VMs.
-    pub inventory: Inventory,
-    /// Operations.
-    pub machines: Machines,
-    /// What bounds them.
-    pub governor: Governor,
-    /// Owns the tasks.
+/// A vCenter, and what was seen there that nobody may ever see.
+#[derive(Debug)]
+pub struct World {
+    /// The vCenter.
+    pub vcenter: Running,
+    /// Where clients find it.
+    pub url: String,
+    /// The clock of the machine that a front runs on. The vCenter has another one.
+    pub clock: Clock,
+    /// Owns the vCenter and its guests.
     pub supervisor: Supervisor,
+    findings: Arc<Mutex<Vec<Finding>>>,
+    files: TempDir,
+    door: OnceLock<String>,
 }
 
-impl Connected {
-    /// Stops the tasks and logs out.
-    pub async fn close(self) {
-        self.supervisor.shutdown(Duration::from_secs(10)).await.expect("all tasks end");
-        self.client.close().await.expect("the logout succeeds");
-        assert_eq!(self.supervisor.panics(), 0, "a task of the client panicked");
+/// What a world is like.
+#[derive(Debug, Clone)]
+pub struct WorldOptions {
+    /// The vCenter, as a model file describes it.
+    pub model: String,
+    /// How long ago all that is in there was made.
+    pub age: SignedDuration,
+    /// How it behaves.
+    pub settings: Settings,
+}
+
+/// What nobody may ever see.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Finding {
+    /// A program that is to run once was started twice in one machine.
+    SecondProgram {
+        /// The machine's name.
+        vm: String,
+    },
+    /// A program lost its machine while it worked.
+    CutDown {
+        /// The machine's name.
+        vm: String,
+        /// What it worked on.
+        job: String,
+    },
+}
+
+/// A VM as the vCenter itself has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Vm {
+    /// Its name.
+    pub name: String,
+    /// Its notes.
+    pub notes: String,
+    /// Whether it runs.
+    pub on: bool,
+    /// Whether it is a template.
+    pub template: bool,
+    /// The first address that its guest shows.
+    pub address: Option<String>,
+    /// Everything.
+    pub whole: Value,
+}
+
+impl Vm {
+    /// What its notes say, if that is JSON; null otherwise.
+    pub fn mark(&self) -> Value {
+        serde_json::from_str(&self.notes).unwrap_or_default()
     }
 }
 
-/// Options for the simulator's user.
-pub fn options(address: &str) -> Options {
-    let (endpoint, _) = Endpoint::parse(address).expect("an address");
-    Options {
-        endpoint,
-        user: Vcsim::USER.into(),
-        password: Vcsim::PASSWORD.into(),
-        user_agent: "rookery-kit".into(),
-        deadlines: Deadlines::default(),
-        limits: Limits::default(),
-        calls_per_second: None,
-        lease: Lease::unlimited(),
-        random: StdRng::seed_from_u64(1),
+/// What a program in a guest does until it ends.
+pub type Life = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// The name of a vCenter that only pipes lead to.
+const PIPES: &str = "vcenter.sim";
+
+const NO_FINDINGS: &str = r#"{"findings":[]}"#;
+
+impl World {
+    /// A vCenter on paused time, which is reached by pipes.
+    pub fn paused(options: WorldOptions, clock: &Clock) -> Self {
+        Self::new(options, clock, format!("http://{PIPES}"))
     }
-}
 
-/// Connects to an address (a simulator, or a proxy before it) without checking certificates.
-pub async fn connect(address: &str) -> Connected {
-    let options = options(address);
-    let dial = TcpDial::new(options.endpoint.clone(), &Trust::Insecure).expect("TLS can be set up");
-    connect_over(options, Arc::new(dial)).await.expect("the simulator accepts us")
-}
+    /// A vCenter on real time; whoever holds the listener of that address [serves](Self::serve) it.
+    pub fn real(options: WorldOptions, clock: &Clock, url: String) -> Self {
+        Self::new(options, clock, url)
+    }
 
-/// Connects over a dialer.
-pub async fn connect_over(options: Options, dial: Arc<dyn Dial>) -> Result<Connected, CallError> {
-    let client = Client::connect(options, dial).await?;
-    let supervisor = Supervisor::new();
-    let tasks = Tasks::start(client.clone(), &supervisor);
-    let governor = Governor::new(Ceilings::default());
-    let inventory = Inventory::start(client.clone(), client.content().root_folder.clone(), &supervisor);
-    let machines = Machines::new(client.clone(), tasks, governor.clone());
-    Ok(Connected { client, inventory, machines, governor, supervisor })
-}
+    fn new(options: WorldOptions, clock: &Clock, url: String) -> Self {
+        let supervisor = Supervisor::new();
+        let files = TempDir::new().expect("a folder for files");
+        let model: Model = toml::from_str(&options.model).expect("a model");
+        let theirs = rookery_vim_sim::Clock::real(clock.apart());
+        let made = theirs.now().checked_sub(options.age).expect("a time");
+        let world = model.build(options.settings, made).expect("a vCenter");
+        let blobs = Blobs::in_folder(files.path()).expect("a folder for files");
+        let vcenter = Running::start(world, theirs, blobs, &supervisor);
+        let (findings, door) = Default::default();
+        Self { vcenter, url, clock: clock.apart(), supervisor, findings, files, door }
+    }
 
-/// Looks again and again until a condition on the world outside holds. The limit only ends a test that has failed.
-pub async fn eventually<F: Future<Output = bool>>(what: &str, mut look: impl FnMut() -> F) {
-    for _ in 0..6000 {
-        if look().await {
-            return;
+    /// Answers whoever comes.
+    pub fn serve(&self, listener: TcpListener) {
+        let (serving, over) = (self.vcenter.clone(), self.supervisor.token());
+        self.supervisor.spawn("the world's vCenter", async move {
+            tokio::select! {
+                biased;
+                () = over.cancelled() => {}
+                () = serving.serve(listener, None) => {}
+            }
+        });
+    }
+
+    /// A folder that lives as long as the world.
+    pub fn folder(&self) -> &std::path::Path {
+        self.files.path()
+    }
+
+    /// A witness.
+    pub fn govc(&self) -> Govc {
+        let address = self.url.strip_prefix("http://").expect("no TLS");
+        let at =
+            |address: &str| Govc::at(&format!("http://{}:{}@{address}/sdk", Vcsim::USER, Vcsim::PASSWORD));
+        if address != PIPES {
+            return at(address);
         }
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        at(self.door.get_or_init(|| self.open())).on_paused_time()
     }
-    panic!("it never came true that {what}");
+
+    /// A door to a vCenter that only pipes lead to.
+    fn open(&self) -> String {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+        listener.set_nonblocking(true).expect("a listener that does not block");
+        let address = listener.local_addr().expect("it is bound").to_string();
+        self.serve(TcpListener::from_std(listener).expect("a listener"));
+        address
+    }
+
+    /// Asks the vCenter for something that only its operator may, and returns what it says.
+    pub async fn ask(&self, control: Control) -> String {
+        ask(&self.vcenter, control).await
+    }
+
+    /// The same, of which the answer is JSON.
+    pub async fn control(&self, control: Control) -> Value {
+        serde_json::from_str(&self.ask(control).await).expect("JSON")
+    }
+
+    /// From now on operations take no time.
+    pub async fn hasten(&self) {
+        let change = Change { durations: Some(Durations::default()), ..Change::default() };
+        self.ask(Control::Set(Box::new(change))).await;
+    }
+
+    /// All VMs, by reference, as the vCenter itself has them.
+    pub async fn vms(&self) -> BTreeMap<String, Vm> {
+        let dump = self.control(Control::Dump).await;
+        let all = dump["store"]["vms"].as_object().expect("there are VMs");
+        let seen = |(id, vm): (&String, &Value)| {
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            let vm = Vm {
+                name: text(&dump["store"]["entities"][id]["name"]),
+                notes: text(&vm["annotation"]),
+                on: vm["power"] == "poweredOn",
+                template: vm["template"] == true,
+                address: vm["guest"]["addresses"][0][1][0].as_str().map(str::to_owned),
+                whole: vm.clone(),
+            };
+            (id.clone(), vm)
+        };
+        all.iter().map(seen).collect()
+    }
+
+    /// The programs that [`Self::play`] plays: those whose arguments fit.
+    pub fn played(arguments: &str) -> ProgramRule {
+        ProgramRule { arguments: arguments.to_owned(), announced: true, ..ProgramRule::default() }
+    }
+
+    /// Plays programs in guests: each that is announced lives as it is told, for so long at least, and then its machine
+    /// turns itself off. One for which there is no life is left to itself.
+    pub fn play(
+        &self,
+        at_least: Duration,
+        start: impl Fn(&Announced, Guest) -> Option<Life> + Send + Sync + 'static,
+    ) {
+        let (mut notices, supervisor) = (self.vcenter.notices(), self.supervisor.clone());
+        let (vcenter, findings) = (self.vcenter.clone(), Arc::clone(&self.findings));
+        let over = supervisor.token();
+        self.supervisor.spawn("guests", async move {
+            // What lives in each machine, by the number of its program.
+            let mut lives = BTreeMap::<(Id, i64), (Guest, CancellationToken)>::new();
+            loop {
+                let notice = tokio::select! {
+                    biased;
+                    () = over.cancelled() => return,
+                    notice = notices.recv() => notice,
+                };
+                let program = match notice {
+                    Ok(Notice::Program(program)) => *program,
+                    Ok(Notice::Ended { vm, pid }) => {
+                        if let Some((guest, life)) = lives.get(&(vm, pid)) {
+                            guest.is_cut_down();
+                            life.cancel();
+                        }
+                        continue;
+                    }
+                    Ok(Notice::Booted { .. }) => continue,
+                    Err(RecvError::Lagged(lost)) => panic!("{lost} notices were lost"),
+                    Err(RecvError::Closed) => return,
+                };
+                let (vm, pid, name) = (program.vm, program.pid, program.name.clone());
+                let (vcenter, findings) = (vcenter.clone(), Arc::clone(&findings));
+                let guest = Guest { vm, name, vcenter, findings, job: Arc::default() };
+                let until = Instant::now() + at_least;
+                let Some(life) = start(&program, guest.clone()) else { continue };
+                if lives.keys().any(|(known, _)| *known == vm) {
+                    guest.find(Finding::SecondProgram { vm: guest.name.clone() });
+                }
+                let over = over.child_token();
+                lives.insert((vm, pid), (guest.clone(), over.clone()));
+                supervisor.spawn("program in a guest", async move {
+                    let life = async {
+                        tokio::join!(life, sleep_until(until));
+                        let then = Some(GuestPower::Off);
+                        guest.vcenter.control(Control::EndProgram { vm, pid, code: 0, then }).await;
+                    };
+                    tokio::select! {
+                        biased;
+                        () = over.cancelled() => {}
+                        () = life => {}
+                    }
+                });
+            }
+        });
+    }
+
+    /// What nobody may ever see, and was seen.
+    pub fn findings(&self) -> Vec<Finding> {
+        self.findings.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Ends the vCenter. It must agree with itself, and nothing may have panicked.
+    pub async fn end(&self) {
+        assert_eq!(self.ask(Control::Check).await, NO_FINDINGS, "the vCenter contradicts itself");
+        self.supervisor.shutdown(Duration::from_secs(10)).await.ok();
+        assert_eq!(self.supervisor.panics(), 0, "a simulator or a guest panicked");
+    }
+}
+
+/// The machine that a program runs in.
+#[derive(Debug, Clone)]
+pub struct Guest {
+    vm: Id,
+    name: String,
+    vcenter: Running,
+    findings: Arc<Mutex<Vec<Finding>>>,
+    /// What its program works on now.
+    job: Arc<Mutex<Option<String>>>,
+}
+
+impl Guest {
+    /// Its program works on something for so long. Whoever turns it off or renames it meanwhile is found out.
+    pub async fn works(&self, job: &str, lasts: Duration) {
+        *self.lock() = Some(job.to_owned());
+        sleep(lasts).await;
+        let running = ask(&self.vcenter, Control::Running(self.vm)).await;
+        let running: Value = serde_json::from_str(&running).expect("an answer is JSON");
+        if running["name"] != self.name.as_str() {
+            self.is_cut_down();
+        }
+        *self.lock() = None;
+    }
+
+    fn is_cut_down(&self) {
+        let job = self.lock().take();
+        if let Some(job) = job {
+            self.find(Finding::CutDown { vm: self.name.clone(), job });
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<String>> {
+        self.job.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn find(&self, finding: Finding) {
+        self.findings.lock().unwrap_or_else(PoisonError::into_inner).push(finding);
+    }
+}
+
+async fn ask(vcenter: &Running, control: Control) -> String {
+    let reply = vcenter.control(control).await.expect("the vCenter runs");
+    let Body::Text(text) = reply.body else { panic!("an answer is text") };
+    assert_eq!(reply.status, 200, "{text}");
+    text
 }

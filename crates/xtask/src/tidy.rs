@@ -14,6 +14,7 @@ mod mutants;
 mod named_tests;
 mod paths;
 mod readme;
+mod real_time;
 mod sizes;
 mod spdx;
 mod test_functions;
@@ -50,6 +51,7 @@ const FILE_RULES: &[(&str, FileRule)] = &[
     ("machine paths", paths::check),
     ("mutants", mutants::check),
     ("tests in documents", named_tests::check),
+    ("stories on real time", real_time::check),
 ];
 
 pub(crate) fn main(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {

@@ -65,7 +65,7 @@ pub(crate) async fn memory_and_passes(vms: u32, jobs: u32) -> f64 {
 pub(crate) async fn idle(vms: u32, minutes: u32) {
     let players = Supervisor::new();
     let mut theatre = Theatre::open(vms, 2, &players).await;
-    let proxy = Proxy::start(theatre.lab.vcenter_url.trim_start_matches("http://"), &players).await;
+    let proxy = Proxy::start(theatre.lab.world.url.trim_start_matches("http://"), &players).await;
     theatre.lab = theatre.lab.with_vcenter_at(proxy.address());
     let hatchery = Hatchery::start(&theatre.lab.settings_text()).await;
     hatchery.until(|metrics| metrics.value(READY) >= 2.0).await;

@@ -44,7 +44,7 @@ impl Theatre {
 
 fn play(lab: &Lab, players: &Supervisor) -> mpsc::UnboundedReceiver<Instant> {
     let (told, started) = mpsc::unbounded_channel();
-    let (vcenter, crowd) = (lab.vcenter.clone(), players.clone());
+    let (vcenter, crowd) = (lab.world.vcenter.clone(), players.clone());
     let mut notices = vcenter.notices();
     players.spawn("workers in guests", async move {
         loop {

@@ -1,6 +1,7 @@
-//! A worker that is played inside this process: it signs in, takes its job, tells how it went and signs out over HTTP as
+//! A worker that is played inside this process: it is downloaded, signs in, takes its job, tells how it went and signs out over HTTP as
 //! the real one does, but runs nothing.
 
+use std::future::ready;
 use std::io;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
 use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use serde::Deserialize;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
@@ -44,9 +46,10 @@ pub enum PlayError {
     },
 }
 
-/// What a worker is told.
+/// What a worker is told in `CDS_CONFIG`.
 #[derive(Deserialize)]
-struct Config {
+#[expect(missing_debug_implementations, reason = "it holds a token")]
+pub struct Task {
     api_endpoint: String,
     api_token: String,
     #[serde(default)]
@@ -67,43 +70,80 @@ struct Paths {
     job: String,
 }
 
-/// Plays a worker to its end. `config` is what `CDS_CONFIG` holds; one that `registers` takes no job.
+/// Plays a worker to its end, over TCP. `config` is what `CDS_CONFIG` holds; one that `registers` takes no job.
 pub async fn play(config: &str, registers: bool) -> Result<(), PlayError> {
-    let json = STANDARD.decode(config).map_err(|_| PlayError::Config)?;
-    let config: Config = serde_json::from_slice(&json).map_err(|_| PlayError::Config)?;
-    let paths = paths(&config);
-    let mut worker = Worker { api: config.api_endpoint, session: config.api_token };
-    let form = r#"{"BinaryCapabilities":["sh","git"],"Version":"snapshot","OS":"linux","Arch":"amd64"}"#;
-    let answer = worker.post("sign in", &paths.sign_in, form).await?;
-    worker.session = answer.session.ok_or_else(|| failed("sign in", "no session came".to_owned()))?;
-    if registers {
-        return worker.post("sign out", &paths.sign_out, "").await.map(drop);
-    }
-    worker.post("take its job", &paths.take, "").await?;
-    let answer =
-        worker.call("get its script", Method::GET, &format!("/sim/job/{}/script", paths.job), "").await?;
-    let played = script::play(&String::from_utf8_lossy(&answer.body));
-    let mut left = played.lasts;
-    while !left.is_zero() {
-        let nap = left.min(BEAT);
-        sleep(nap).await;
-        left = left.saturating_sub(nap);
-        if !left.is_zero() {
-            worker.post("say that it is there", &paths.refresh, "").await?;
-        }
-    }
-    worker.post("send its log", &format!("/sim/job/{}/log", paths.job), &played.log).await?;
-    let status = if played.succeeds { "Success" } else { "Fail" };
-    let result = if config.run_job_id.is_empty() {
-        format!(r#"{{"buildID":{},"status":"{status}","duration":"0s"}}"#, paths.job)
-    } else {
-        format!(r#"{{"status":"{status}"}}"#)
+    let task = Task::read(config)?;
+    let host = task.host().0.to_owned();
+    let dial = || async {
+        let stream = TcpStream::connect(&host).await?;
+        stream.set_nodelay(true)?;
+        Ok(stream)
     };
-    worker.post("tell the result", &paths.result, &result).await?;
-    worker.post("sign out", &paths.sign_out, "").await.map(drop)
+    task.play(registers, dial, ready(())).await
 }
 
-fn paths(config: &Config) -> Paths {
+impl Task {
+    /// Reads what `CDS_CONFIG` holds.
+    pub fn read(config: &str) -> Result<Self, PlayError> {
+        let json = STANDARD.decode(config).map_err(|_| PlayError::Config)?;
+        serde_json::from_slice(&json).map_err(|_| PlayError::Config)
+    }
+
+    /// The job that the worker is for.
+    pub fn job(&self) -> String {
+        paths(self).job
+    }
+
+    /// The host of the API, and the path under which it is.
+    fn host(&self) -> (&str, &str) {
+        let api = self.api_endpoint.as_str();
+        api.strip_prefix("http://")
+            .map_or((api, ""), |rest| rest.find('/').map_or((rest, ""), |at| rest.split_at(at)))
+    }
+
+    /// Plays a worker to its end, over whatever streams. `works` happens between its script and its result.
+    pub async fn play<S: AsyncRead + AsyncWrite + Unpin + Send, D: Future<Output = io::Result<S>>>(
+        &self,
+        registers: bool,
+        dial: impl Fn() -> D,
+        works: impl Future<Output = ()>,
+    ) -> Result<(), PlayError> {
+        let paths = paths(self);
+        let mut worker = Worker { host: self.host(), session: self.api_token.clone(), dial };
+        worker.download().await?;
+        let form = r#"{"BinaryCapabilities":["sh","git"],"Version":"snapshot","OS":"linux","Arch":"amd64"}"#;
+        let answer = worker.post("sign in", &paths.sign_in, form).await?;
+        worker.session = answer.session.ok_or_else(|| failed("sign in", "no session came".to_owned()))?;
+        if registers {
+            return worker.post("sign out", &paths.sign_out, "").await.map(drop);
+        }
+        worker.post("take its job", &paths.take, "").await?;
+        let answer =
+            worker.call("get its script", Method::GET, &format!("/sim/job/{}/script", paths.job), "").await?;
+        let played = script::play(&String::from_utf8_lossy(&answer.body));
+        let mut left = played.lasts;
+        while !left.is_zero() {
+            let nap = left.min(BEAT);
+            sleep(nap).await;
+            left = left.saturating_sub(nap);
+            if !left.is_zero() {
+                worker.post("say that it is there", &paths.refresh, "").await?;
+            }
+        }
+        works.await;
+        worker.post("send its log", &format!("/sim/job/{}/log", paths.job), &played.log).await?;
+        let status = if played.succeeds { "Success" } else { "Fail" };
+        let result = if self.run_job_id.is_empty() {
+            format!(r#"{{"buildID":{},"status":"{status}","duration":"0s"}}"#, paths.job)
+        } else {
+            format!(r#"{{"status":"{status}"}}"#)
+        };
+        worker.post("tell the result", &paths.result, &result).await?;
+        worker.post("sign out", &paths.sign_out, "").await.map(drop)
+    }
+}
+
+fn paths(config: &Task) -> Paths {
     if config.run_job_id.is_empty() {
         let job = config.booked_job_id.to_string();
         let of_job = format!("/queue/workflows/{job}");
@@ -127,9 +167,10 @@ fn paths(config: &Config) -> Paths {
     }
 }
 
-struct Worker {
-    api: String,
+struct Worker<'a, D> {
+    host: (&'a str, &'a str),
     session: String,
+    dial: D,
 }
 
 struct Answer {
@@ -142,9 +183,26 @@ fn failed(what: &'static str, why: String) -> PlayError {
     PlayError::Call { what, why }
 }
 
-impl Worker {
+impl<S, D, F> Worker<'_, D>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send,
+    D: Fn() -> F,
+    F: Future<Output = io::Result<S>>,
+{
     async fn post(&self, what: &'static str, path: &str, body: &str) -> Result<Answer, PlayError> {
         self.call(what, Method::POST, path, body).await
+    }
+
+    /// The program that a worker is comes from the server, too, and may take its time.
+    async fn download(&self) -> Result<(), PlayError> {
+        for _ in 0..TRIES {
+            let answer = self.once(Method::GET, "/download/worker/linux/amd64", "").await;
+            if answer.is_ok_and(|answer| answer.status.is_success()) {
+                return Ok(());
+            }
+            sleep(PAUSE).await;
+        }
+        Err(failed("be downloaded", format!("{TRIES} tries failed")))
     }
 
     /// Tries until there is an answer from a server that is not in trouble.
@@ -174,11 +232,8 @@ impl Worker {
     }
 
     async fn once(&self, method: Method, path: &str, body: &str) -> io::Result<Answer> {
-        let (host, base) = self.api.strip_prefix("http://").map_or((self.api.as_str(), ""), |rest| {
-            rest.find('/').map_or((rest, ""), |at| rest.split_at(at))
-        });
-        let stream = TcpStream::connect(host).await?;
-        stream.set_nodelay(true)?;
+        let (host, base) = self.host;
+        let stream = (self.dial)().await?;
         let (mut sender, connection) =
             hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
         let request = Request::builder()

@@ -20,10 +20,10 @@ finishedWorkerGracePeriod = 1
 "#;
 const MANY: &str = "[commonConfiguration.provision]\nmaxWorker = 40\nmaxConcurrentProvisioning = 40\n";
 
-async fn lab_with(settings: &str, model: &str) -> Lab {
+fn lab_with(settings: &str, model: &str) -> Lab {
     let options = with_cards();
     let model = format!("{}{model}", options.model);
-    Lab::start(LabOptions { settings: settings.to_owned(), tables: MANY.to_owned(), model, ..options }).await
+    Lab::paused(LabOptions { settings: settings.to_owned(), tables: MANY.to_owned(), model, ..options })
 }
 
 /// The addresses that machines were given, with their machines.
@@ -35,9 +35,9 @@ async fn given(lab: &Lab) -> BTreeMap<String, Vec<String>> {
     given
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn no_address_is_given_twice_in_a_burst_of_jobs() {
-    let lab = lab_with(TWELVE, "").await;
+    let lab = lab_with(TWELVE, "");
     let mut jobs = Vec::new();
     for _ in 0..30 {
         let nonce = nonce();
@@ -73,10 +73,10 @@ async fn no_address_is_given_twice_in_a_burst_of_jobs() {
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn what_others_have_is_not_given() {
     let settings = "iprange = \"192.0.2.0/29\"\ngateway = \"192.0.2.1\"\nsubnetMask = \"255.255.255.248\"\n";
-    let lab = lab_with(settings, "[[datacenter.vm]]\nname = \"provision-v2-ip-192-0-2-3-somebodys\"\n").await;
+    let lab = lab_with(settings, "[[datacenter.vm]]\nname = \"provision-v2-ip-192-0-2-3-somebodys\"\n");
     let addresses = Some(vec![IpAddr::from([192, 0, 2, 2])]);
     let vm = "jumphost".to_owned();
     let deed = Deed::SetGuest { vm, tools: None, operations: None, addresses, host_name: None };
@@ -97,9 +97,9 @@ async fn what_others_have_is_not_given() {
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn an_address_is_not_given_again_while_a_clone_of_a_former_life_takes_it() {
-    let lab = lab_with("iprange = \"192.0.2.8/29\"\ngateway = \"192.0.2.1\"\n", "").await;
+    let lab = lab_with("iprange = \"192.0.2.8/29\"\ngateway = \"192.0.2.1\"\n", "");
     slow_down(&lab, "50s", "0s").await;
     lab.v2_job(Lab::DEBIAN, "true").await;
     let scene = lab.hatch().await;

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use rookery_cds_sim::{NewJob, SigningKey, Status};
+use rookery_cds_sim::{NewJob, Status};
 use rookery_fleet::brake::Waiting;
 use rookery_hatchery::control::{Answer, Request};
 use rookery_hatchery::run::Policy;
-use rookery_hatchery_stories::{Finding, Lab, LabOptions, Scene, Stage, Vm};
+use rookery_hatchery_stories::{Lab, LabOptions, Scene, Stage};
 use rookery_kit::{Cable, Wire};
+use rookery_kit::{Finding, Vm};
 use rookery_vim_sim::Control;
 use tokio::time::sleep;
 
@@ -19,7 +20,7 @@ fn stage(machines: &[String], settings: &str, tables: &str) -> Stage {
     let options = LabOptions::default();
     let model = options.model.clone() + &machines.concat();
     let (settings, tables) = (settings.to_owned(), tables.to_owned());
-    Stage::set(LabOptions { model, settings, tables, ..options }, SigningKey::generate().expect("a key"))
+    Stage::set(LabOptions { model, settings, tables, ..options })
 }
 
 async fn waiting(scene: &Scene) -> Vec<Waiting> {
@@ -134,7 +135,7 @@ async fn a_worker_is_not_disabled_until_vcenter_says_that_its_machine_is_gone() 
     // Not for much longer: who cannot see the sessions of vCenter ends.
     sleep(Duration::from_secs(50)).await;
     assert_eq!(asked(&stage.lab, "POST", "/disable").await, 0);
-    stage.lab.vcenter.control(Control::ClearRules).await.expect("the vCenter runs");
+    stage.lab.world.vcenter.control(Control::ClearRules).await.expect("the vCenter runs");
     sleep(Duration::from_secs(30)).await;
     assert_eq!(asked(&stage.lab, "POST", "/disable").await, 1);
     scene.stop().await;

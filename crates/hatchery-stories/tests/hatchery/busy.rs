@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use rookery_cds_sim::{NewJob, SigningKey, Status};
+use rookery_cds_sim::{NewJob, Status};
 use rookery_hatchery_stories::{Lab, LabOptions, Stage};
 use rookery_kit::Wire;
 use rookery_vim_client::{Blocked, Site};
@@ -16,7 +16,7 @@ const JOBS: usize = 12;
 
 async fn operations_take(stage: &Stage, durations: Durations) {
     let change = Change { durations: Some(durations), ..Change::default() };
-    stage.lab.vcenter.control(Control::Set(Box::new(change))).await.expect("the vCenter runs");
+    stage.lab.world.vcenter.control(Control::Set(Box::new(change))).await.expect("the vCenter runs");
 }
 
 async fn clones_take_four_minutes(stage: &Stage) {
@@ -33,7 +33,7 @@ async fn a_job_is_taken_only_when_its_clone_can_begin_in_time() {
             .to_owned(),
         ..LabOptions::default()
     };
-    let stage = Stage::set(options, SigningKey::generate().expect("a key"));
+    let stage = Stage::set(options);
     clones_take_four_minutes(&stage).await;
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     let mut jobs = Vec::new();
@@ -64,12 +64,12 @@ async fn a_job_is_taken_only_when_its_clone_can_begin_in_time() {
 // Clones that failed at once made the queue look short, and jobs were taken that could not begin in time.
 #[tokio::test(start_paused = true)]
 async fn only_clones_that_succeed_tell_how_long_clones_take() {
-    let stage = Stage::set(LabOptions::default(), SigningKey::generate().expect("a key"));
+    let stage = Stage::set(LabOptions::default());
     clones_take_four_minutes(&stage).await;
     let (fault, after) = (FaultSpec::new("SystemError", "no"), Span::default());
     let fails = Action::TaskError { fault, after, remains: Remains::default() };
     let rule = Rule { method: "CloneVM_Task".to_owned(), count: Some(1), ..Rule::new(fails) };
-    stage.lab.vcenter.control(Control::AddRule(rule)).await.expect("the vCenter runs");
+    stage.lab.world.vcenter.control(Control::AddRule(rule)).await.expect("the vCenter runs");
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     let median = || scene.hatchery.board.beside.governor.load(&Site::default()).median;
     let job = stage.lab.enqueue(NewJob::v2("true", Lab::DEBIAN, "default")).await;
@@ -86,7 +86,7 @@ async fn only_clones_that_succeed_tell_how_long_clones_take() {
 #[tokio::test(start_paused = true)]
 async fn one_host_is_asked_for_no_more_at_once_than_the_settings_say() {
     let options = LabOptions { settings: "maxOperationsPerHost = 1\n".to_owned(), ..LabOptions::default() };
-    let stage = Stage::set(options, SigningKey::generate().expect("a key"));
+    let stage = Stage::set(options);
     let destroy = Span::Constant(SignedDuration::from_mins(1));
     operations_take(&stage, Durations { destroy, ..Durations::default() }).await;
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");

@@ -1,7 +1,7 @@
 //! Room: of the resource pool, and of the settings. Whoever finds none waits with numbers, and vCenter never has to
 //! refuse anything.
 
-use rookery_cds_sim::{Control, Fault, NewJob, SigningKey, Status, Trouble};
+use rookery_cds_sim::{Control, Fault, NewJob, Status, Trouble};
 use rookery_hatchery_stories::{Lab, LabOptions, Stage};
 use rookery_kit::{Wire, eventually};
 use rookery_vim_sim::{Action, FaultSpec, Rule};
@@ -33,9 +33,9 @@ async fn nothing_was_refused(lab: &Lab) {
     assert!(!tasks.contains("error"), "{tasks}");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_pool_with_little_memory_is_never_asked_for_more_than_it_has() {
-    let lab = Lab::start(pooled("memory-limit = \"7GiB\"")).await;
+    let lab = Lab::paused(pooled("memory-limit = \"7GiB\""));
     let scene = lab.hatch().await;
     let mut jobs = Vec::new();
     for _ in 0..9 {
@@ -60,13 +60,13 @@ async fn a_pool_with_little_memory_is_never_asked_for_more_than_it_has() {
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_pool_without_cpu_left_gets_nothing_more() {
     // Exactly what one machine of somebody else takes.
     let mut options = pooled("cpu-limit = 5200");
     options.model = options.model.replace("memory = \"512GiB\"", "memory = \"512GiB\"\nmhz = 2600");
     options.model.push_str("\n[[datacenter.vm]]\nname = \"hungry\"\non = true\npool = \"ci\"\ncpus = 2\n");
-    let lab = Lab::start(options).await;
+    let lab = Lab::paused(options);
     let scene = lab.hatch().await;
     let job = lab.v2_job(Lab::DEBIAN, "true").await;
     eventually("the job waits for CPU", async || why(&scene, &job).is_some_and(|why| why.contains("CPU")))
@@ -82,13 +82,13 @@ async fn a_pool_without_cpu_left_gets_nothing_more() {
 
 #[tokio::test(start_paused = true)]
 async fn a_pool_that_cannot_be_asked_keeps_nobody_out_and_that_is_said() {
-    let stage = Stage::set(pooled("memory-limit = \"64GiB\""), SigningKey::generate().expect("a key"));
+    let stage = Stage::set(pooled("memory-limit = \"64GiB\""));
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     let first = stage.lab.v2_job(Lab::DEBIAN, "true").await;
     stage.all_jobs_end().await;
     let fault = Action::Fault(FaultSpec::new("SystemError", "a rule of the story"));
     let rule = Rule { method: "RetrieveProperties*".to_owned(), target: "ci".to_owned(), ..Rule::new(fault) };
-    stage.lab.vcenter.control(rookery_vim_sim::Control::AddRule(rule)).await.expect("the vCenter runs");
+    stage.lab.world.vcenter.control(rookery_vim_sim::Control::AddRule(rule)).await.expect("the vCenter runs");
     let is_told = || line(&scene, "ResourcePool").is_some_and(|line| line.starts_with("WARN"));
     stage.until("the status says that the pool is not known", async || is_told()).await;
     // The pool cannot be asked while the job comes, runs and ends.
@@ -103,9 +103,9 @@ async fn a_pool_that_cannot_be_asked_keeps_nobody_out_and_that_is_said() {
     stage.lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn no_more_cpus_run_than_allowed_and_the_status_says_how_many() {
-    let lab = Lab::start(limited("maxCpus = 5\nmaxMemoryMB = 100000")).await;
+    let lab = Lab::paused(limited("maxCpus = 5\nmaxMemoryMB = 100000"));
     let scene = lab.hatch().await;
     let mut jobs = Vec::new();
     for _ in 0..3 {
@@ -142,9 +142,9 @@ async fn no_more_cpus_run_than_allowed_and_the_status_says_how_many() {
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn two_jobs_that_come_at_once_do_not_share_the_last_slot() {
-    let lab = Lab::start(limited("maxMemoryMB = 2048")).await;
+    let lab = Lab::paused(limited("maxMemoryMB = 2048"));
     // Both are known before anything is placed.
     trouble(&lab, Fault::next(1, "/v2/worker", Trouble::Slow { milliseconds: 1500 })).await;
     let scene = lab.hatch().await;
@@ -159,11 +159,11 @@ async fn two_jobs_that_come_at_once_do_not_share_the_last_slot() {
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn warm_machines_that_are_off_take_no_room() {
     let mut options = limited("maxCpus = 2\nmaxMemoryMB = 2048\nworkerProvisioningPoolSize = 1");
     options.tables = "[[workerProvisioning]]\nmodelVMWare = \"rocky9\"\nnumber = 3\n".to_owned();
-    let lab = Lab::start(options).await;
+    let lab = Lab::paused(options);
     let scene = lab.hatch().await;
     // The last one counts as warm as soon as it is off, and as running until whoever made it has seen that.
     eventually("three machines are warm and take no room", async || {
@@ -180,12 +180,12 @@ async fn warm_machines_that_are_off_take_no_room() {
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_job_is_not_burned_by_a_vcenter_that_is_full() {
-    let lab = Lab::start(LabOptions::default()).await;
+    let lab = Lab::paused(LabOptions::default());
     let full = FaultSpec::new("InsufficientMemoryResourcesFault", "no memory is left on the host");
     let rule = Rule { method: "PowerOnVM_Task".to_owned(), ..Rule::new(Action::Fault(full)) };
-    lab.vcenter.control(rookery_vim_sim::Control::AddRule(rule)).await.expect("the vCenter runs");
+    lab.world.vcenter.control(rookery_vim_sim::Control::AddRule(rule)).await.expect("the vCenter runs");
     let scene = lab.hatch().await;
     let job = lab.v2_job(Lab::DEBIAN, "true").await;
     eventually("the job was given back", async || lab.job(&job).await.releases == 1).await;
@@ -202,9 +202,9 @@ async fn a_job_is_not_burned_by_a_vcenter_that_is_full() {
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_job_that_waits_for_room_is_never_taken_however_often_it_is_offered() {
-    let lab = Lab::start(limited("maxCpus = 1")).await;
+    let lab = Lab::paused(limited("maxCpus = 1"));
     let scene = lab.hatch().await;
     let jobs = [
         lab.v2_job(Lab::DEBIAN, "true").await,

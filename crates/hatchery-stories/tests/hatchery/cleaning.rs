@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use rookery_cds_sim::{Config, Control, Fault, NewJob, Protocol, SigningKey, Status, Times, Trouble};
-use rookery_daemon::Clock;
+use rookery_cds_sim::{Config, Control, Fault, NewJob, Protocol, Status, Times, Trouble};
 use rookery_hatchery_stories::{Lab, LabOptions, Scene, Stage};
-use rookery_kit::{Govc, Wire, eventually, read_page};
+use rookery_kit::{Govc, Wire, eventually};
 use rookery_vim_sim::Span;
 use serde_json::{Value, json};
 use tokio::time::sleep;
@@ -21,8 +20,8 @@ fn quick() -> LabOptions {
 }
 
 /// So long ago.
-fn ago(seconds: i64) -> Timestamp {
-    Clock::system().now().saturating_sub(SignedDuration::from_secs(seconds)).expect("a time")
+fn ago(lab: &Lab, seconds: i64) -> Timestamp {
+    lab.world.clock.now().saturating_sub(SignedDuration::from_secs(seconds)).expect("a time")
 }
 
 /// A machine with such a mark, made by somebody else's hand.
@@ -33,13 +32,18 @@ async fn plant(govc: &Govc, name: &str, on: bool, mark: &Value) {
 }
 
 /// The mark of a worker of this lab that started so long ago.
-fn worker(name: &str, started: i64) -> Value {
+fn worker(lab: &Lab, name: &str, started: i64) -> Value {
     json!({ "hatchery_name": Lab::NAME, "worker_name": name, "vmware_model_path": "debian12",
-            "created": ago(started).to_string(), "worker_start_time": ago(started).to_string() })
+            "created": ago(lab, started).to_string(), "worker_start_time": ago(lab, started).to_string() })
 }
 
 async fn exists(lab: &Lab, name: &str) -> bool {
-    lab.govc().vms(&["name"]).await.values().any(|vm| vm["name"] == *name)
+    lab.world.vms().await.values().any(|vm| vm.name == name)
+}
+
+/// How many machines the hatchery has.
+async fn own(lab: &Lab) -> usize {
+    lab.world.vms().await.values().filter(|vm| vm.mark()["hatchery_name"] == Lab::NAME).count()
 }
 
 async fn goes(lab: &Lab, name: &str) {
@@ -56,17 +60,16 @@ async fn long_job(lab: &Lab) -> (String, String) {
 
 /// Makes the mark of a machine say that its worker started so long ago.
 pub(super) async fn backdate(lab: &Lab, name: &str, seconds: i64) {
-    let vms = lab.govc().vms(&["name", "config.annotation"]).await;
-    let vm = vms.values().find(|vm| vm["name"] == *name).unwrap_or_else(|| panic!("there is no {name}"));
-    let mut mark: Value =
-        serde_json::from_str(vm["config.annotation"].as_str().expect("notes")).expect("a mark");
-    mark["worker_start_time"] = ago(seconds).to_string().into();
+    let vms = lab.world.vms().await;
+    let vm = vms.values().find(|vm| vm.name == name).unwrap_or_else(|| panic!("there is no {name}"));
+    let mut mark = vm.mark();
+    mark["worker_start_time"] = ago(lab, seconds).to_string().into();
     lab.govc().run(&["vm.change", "-vm", name, "-annotation", &mark.to_string()]).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_machine_that_went_off_goes_after_the_grace_period_and_its_open_job_is_queued_again() {
-    let lab = Lab::start(quick()).await;
+    let lab = Lab::paused(quick());
     let scene = lab.hatch().await;
     let (job, worker) = long_job(&lab).await;
     lab.govc().run(&["vm.power", "-off", "-force", &worker]).await;
@@ -81,17 +84,17 @@ async fn a_machine_that_went_off_goes_after_the_grace_period_and_its_open_job_is
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn the_machine_of_a_finished_job_goes_and_the_job_is_not_run_again() {
     let mut options = quick();
     options.cds.times.deletion = 0;
-    let lab = Lab::start(options).await;
+    let lab = Lab::paused(options);
     let scene = lab.hatch().await;
     let job = lab.v2_job(Lab::DEBIAN, "true").await;
     let worker = lab.ended(&job).await.worker_name;
     goes(&lab, &worker).await;
     // A machine that was left running with a job that is over is no reason to run it again either.
-    let mut mark = self::worker("late", 600);
+    let mut mark = self::worker(&lab, "late", 600);
     mark["job_id"] = job.as_str().into();
     plant(&lab.govc(), "late", true, &mark).await;
     goes(&lab, "late").await;
@@ -101,9 +104,9 @@ async fn the_machine_of_a_finished_job_goes_and_the_job_is_not_run_again() {
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_worker_that_runs_too_long_goes_and_one_that_does_not_stays() {
-    let lab = Lab::start(quick()).await;
+    let lab = Lab::paused(quick());
     let scene = lab.hatch().await;
     let ((_, old), (_, young)) = (long_job(&lab).await, long_job(&lab).await);
     backdate(&lab, &young, 100).await;
@@ -117,7 +120,7 @@ async fn a_worker_that_runs_too_long_goes_and_one_that_does_not_stays() {
 /// The machine of a silent worker goes after its time, and the job is given back once and succeeds on another one.
 async fn runs_elsewhere(lab: &Lab, scene: &Scene, job: &str) {
     eventually("a machine was made", async || {
-        !lives(lab).await.is_empty() && scene.hatchery.board.report.borrow().flights.is_empty()
+        own(lab).await == 1 && scene.hatchery.board.report.borrow().flights.is_empty()
     })
     .await;
     let silent = lives(lab).await.into_keys().next().expect("a machine");
@@ -129,9 +132,9 @@ async fn runs_elsewhere(lab: &Lab, scene: &Scene, job: &str) {
     assert_ne!(ended.worker_name, silent);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_worker_that_never_registers_goes_and_its_job_runs_elsewhere() {
-    let lab = Lab::start(quick()).await;
+    let lab = Lab::paused(quick());
     // Its machine runs, and waits for the worker to be downloaded.
     trouble(&lab, Fault::next(1, "/download/worker/*", Trouble::Slow { milliseconds: 600_000 })).await;
     let scene = lab.hatch().await;
@@ -148,7 +151,7 @@ async fn a_worker_that_never_registers_goes_and_its_job_runs_elsewhere() {
 }
 
 // CDS knows the worker by then, and lets nobody sign in under its name, nor a second worker for its V1 job.
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_job_whose_worker_never_heard_that_it_was_let_in_runs_elsewhere() {
     let v1 = NewJob { model: Some(format!("{}@main", Lab::DEBIAN)), ..NewJob::v1("true") };
     let v2 = NewJob::v2("true", Lab::DEBIAN, "default");
@@ -156,7 +159,7 @@ async fn a_job_whose_worker_never_heard_that_it_was_let_in_runs_elsewhere() {
         // CDS remembers its workers for as long as the story takes.
         let times = Times { disabled_worker: 3600, deletion: 3600, ..Times::default() };
         let cds = Config { times, ..Config::default() };
-        let lab = Lab::start(LabOptions { cds, ..quick() }).await;
+        let lab = Lab::paused(LabOptions { cds, ..quick() });
         trouble(&lab, Fault::next(1, sign_in, Trouble::LostReply)).await;
         let scene = lab.hatch().await;
         let job = lab.enqueue(job).await;
@@ -181,16 +184,12 @@ async fn stopped_when(script: &str, far: impl AsyncFn(&Lab, &str) -> bool) {
     for job in [v1, NewJob::v2(script, Lab::DEBIAN, "default")] {
         let mut options = quick();
         options.vcenter.guests.tools = Span::Constant(SignedDuration::from_millis(1500));
-        let lab = Lab::start(options).await;
+        let lab = Lab::paused(options);
         let scene = lab.hatch().await;
         let job = lab.enqueue(job).await;
         eventually("the job is that far", async || far(&lab, &job).await).await;
         lab.cds.control(Control::Stop(job.clone())).await.expect("the CDS runs");
-        eventually("its machine is gone", async || {
-            let lives = lives(&lab).await;
-            !lives.is_empty() && lives.values().all(|life| life.removed.is_some())
-        })
-        .await;
+        eventually("its machine is gone", async || own(&lab).await == 0).await;
         eventually("nothing is under way", async || scene.hatchery.board.report.borrow().flights.is_empty())
             .await;
         let ended = lab.job(&job).await;
@@ -205,25 +204,25 @@ async fn stopped_when(script: &str, far: impl AsyncFn(&Lab, &str) -> bool) {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_job_that_is_stopped_while_its_machine_starts_leaves_nothing_behind() {
     Box::pin(stopped_when("true", async |lab, job| {
         let held = lab.job(job).await.attempts.len() == 1;
-        held && !lives(lab).await.is_empty()
+        held && own(lab).await == 1
     }))
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_job_that_is_stopped_while_it_runs_takes_its_machine_along() {
     let runs = async |lab: &Lab, job: &str| lab.job(job).await.status == Status::Building;
     Box::pin(stopped_when("sleep 1000", runs)).await;
 }
 
 // A V1 job is booked for longer than a start may take, and was offered to nobody for ten minutes after its machine.
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_v1_job_whose_machine_goes_runs_elsewhere_at_once() {
-    let lab = Lab::start(quick()).await;
+    let lab = Lab::paused(quick());
     trouble(&lab, Fault::next(1, "/download/worker/*", Trouble::Slow { milliseconds: 600_000 })).await;
     let scene = lab.hatch().await;
     let model = Some(format!("{}@main", Lab::DEBIAN));
@@ -233,12 +232,12 @@ async fn a_v1_job_whose_machine_goes_runs_elsewhere_at_once() {
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn marks_that_tell_no_start_are_judged_by_events_then_by_age_and_held_or_foreign_machines_stay() {
-    let lab = Lab::start(quick()).await;
+    let lab = Lab::paused(quick());
     let govc = lab.govc();
     let without_start = |name: &str| {
-        let mut mark = worker(name, 0);
+        let mut mark = worker(&lab, name, 0);
         mark["worker_start_time"] = "0001-01-01T00:00:00Z".into();
         mark["created"] = "0001-01-01T00:00:00Z".into();
         mark
@@ -247,18 +246,18 @@ async fn marks_that_tell_no_start_are_judged_by_events_then_by_age_and_held_or_f
     plant(&govc, "off-by-age", false, &without_start("off-by-age")).await;
     plant(&govc, "was-warm", false, &without_start("renamed")).await;
     govc.run(&["vm.change", "-vm", "was-warm", "-name", "renamed"]).await;
-    let mut held = worker("held", 600);
-    held["rookery_hold_until"] = ago(-3600).to_string().into();
+    let mut held = worker(&lab, "held", 600);
+    held["rookery_hold_until"] = ago(&lab, -3600).to_string().into();
     plant(&govc, "held", false, &held).await;
-    let mut theirs = worker("theirs", 600);
+    let mut theirs = worker(&lab, "theirs", 600);
     theirs["hatchery_name"] = "another-hatchery".into();
     plant(&govc, "theirs", false, &theirs).await;
-    let mut foreign = worker("foreign", 600);
+    let mut foreign = worker(&lab, "foreign", 600);
     foreign["hatchery_name"] = Value::Null;
     plant(&govc, "foreign", true, &foreign).await;
     // vCenter's clock may be a minute ahead before nothing is deleted any more.
     let ahead = rookery_vim_sim::Control::Advance(SignedDuration::from_secs(58));
-    lab.vcenter.control(ahead).await.expect("the vCenter runs");
+    lab.world.vcenter.control(ahead).await.expect("the vCenter runs");
     let scene = lab.hatch().await;
     for name in ["off-by-age", "on-by-events", "renamed"] {
         goes(&lab, name).await;
@@ -276,14 +275,14 @@ fn with_a_finished_machine() -> Stage {
     let mark = r#"{"hatchery_name":"hatchery-lab","worker_name":"finished","vmware_model_path":"debian12","created":"2031-02-03T03:30:00Z","worker_start_time":"2031-02-03T03:30:00Z"}"#;
     let finished = format!("\n[[datacenter.vm]]\nname = \"finished\"\nannotation = '{mark}'\n");
     let model = options.model.clone() + &finished;
-    Stage::set(LabOptions { model, ..options }, SigningKey::generate().expect("a key"))
+    Stage::set(LabOptions { model, ..options })
 }
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_deleted_for_as_long_as_the_clocks_differ() {
     let stage = with_a_finished_machine();
     let by = |seconds| rookery_vim_sim::Control::Advance(SignedDuration::from_secs(seconds));
-    stage.lab.vcenter.control(by(90)).await.expect("the vCenter runs");
+    stage.lab.world.vcenter.control(by(90)).await.expect("the vCenter runs");
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     sleep(Duration::from_hours(1)).await;
     assert_eq!(stage.machines_of(Lab::NAME).await.len(), 1);
@@ -314,12 +313,12 @@ async fn nothing_is_deleted_for_as_long_as_the_workers_cannot_be_listed() {
     stage.lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn the_machine_of_a_disabled_worker_goes_at_once() {
     let mut options = quick();
     // Workers say every half minute that they are there.
     (options.cds.times.silent_worker, options.cds.times.deletion) = (3, 600);
-    let lab = Lab::start(options).await;
+    let lab = Lab::paused(options);
     let scene = lab.hatch().await;
     let (_, worker) = long_job(&lab).await;
     goes(&lab, &worker).await;
@@ -327,9 +326,9 @@ async fn the_machine_of_a_disabled_worker_goes_at_once() {
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_worker_without_a_machine_is_disabled_after_two_looks_where_cds_can_do_that() {
-    let lab = Lab::start(LabOptions::default()).await;
+    let lab = Lab::paused(LabOptions::default());
     let scene = lab.hatch().await;
     let v1 = NewJob { model: Some(format!("{}@main", Lab::DEBIAN)), ..NewJob::v1("sleep 1000") };
     let v1 = lab.enqueue(v1).await;
@@ -349,28 +348,28 @@ async fn a_worker_without_a_machine_is_disabled_after_two_looks_where_cds_can_do
     assert!(all[disabled].path.starts_with("/worker/"), "there is no such call for V2 workers");
     let listed = async || requests(&lab).await.iter().filter(|entry| entry.path == "/worker").count();
     eventually("it is looked at again", async || listed().await > lists + 1).await;
-    let (_, _, metrics) = read_page(&format!("{}/metrics", scene.url)).await.expect("the page is there");
+    let metrics = scene.hatchery.board.metrics_text();
     let found = metrics.lines().find(|line| line.contains("\"worker_without_machine\"")).expect("a sample");
     assert!(found.ends_with(" 2"), "each is told of once: {found}");
     scene.stop().await;
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_machine_that_cannot_be_destroyed_is_tried_again() {
-    let lab = Lab::start(quick()).await;
+    let lab = Lab::paused(quick());
     refuse(&lab, "Destroy_Task", Some(2), "SystemError").await;
-    plant(&lab.govc(), "stubborn", false, &worker("stubborn", 600)).await;
+    plant(&lab.govc(), "stubborn", false, &worker(&lab, "stubborn", 600)).await;
     let scene = lab.hatch().await;
     goes(&lab, "stubborn").await;
     scene.stop().await;
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn the_machine_of_a_failed_start_goes_at_once_whatever_the_grace_period() {
     let settings = "finishedWorkerGracePeriod = 3600\n".to_owned();
-    let lab = Lab::start(LabOptions { settings, ..LabOptions::default() }).await;
+    let lab = Lab::paused(LabOptions { settings, ..LabOptions::default() });
     refuse(&lab, "PowerOnVM_Task", Some(1), "SystemError").await;
     let scene = lab.hatch().await;
     let job = lab.v2_job(Lab::DEBIAN, "sleep 1000").await;

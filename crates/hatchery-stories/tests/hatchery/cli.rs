@@ -536,7 +536,7 @@ async fn a_failed_worker_is_kept_over_a_kill_as_people_ask_for_it() {
     .await;
     let status = told(&["hatchery", "status"]).await;
     assert!(status.contains("1 kept") && status.contains("it fails at night"), "{status}");
-    let url = lab.vcenter_url.replace("http://", &format!("http://{}:{}@", Vcsim::USER, Vcsim::PASSWORD));
+    let url = lab.world.url.replace("http://", &format!("http://{}:{}@", Vcsim::USER, Vcsim::PASSWORD));
     let listed = Program::new(&["vm", "ls", &worker]).with("GOVC_URL", format!("{url}/sdk")).run().await;
     assert!(listed.stdout.contains("off, held"), "{listed:?}");
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use rookery_cds_sim::{
-    BuiltinConsumer, Config, Control as Cds, Entry, HatcheryConsumer, Model, NewJob, SigningKey, Status,
+    BuiltinConsumer, Config, Control as Cds, Entry, HatcheryConsumer, Model, NewJob, Status,
 };
 use rookery_hatchery_stories::{Lab, LabOptions, Stage};
 use rookery_kit::{Govc, Vcsim, Wire};
@@ -49,7 +49,7 @@ fn stage(settings: &str) -> Stage {
         settings: settings.to_owned(),
         ..options
     };
-    Stage::set(options, SigningKey::generate().expect("a key"))
+    Stage::set(options)
 }
 
 fn job(number: usize) -> NewJob {
@@ -168,7 +168,7 @@ async fn set_clocks(stage: &mut Stage, vcenter: i64, cds: i64) {
     let ours = 0.max(-vcenter).max(-cds);
     let ahead = |seconds: i64| SignedDuration::from_secs(ours + seconds);
     stage.set_clock_ahead(SignedDuration::from_secs(ours));
-    stage.lab.vcenter.control(Control::Advance(ahead(vcenter))).await.expect("the vCenter runs");
+    stage.lab.world.vcenter.control(Control::Advance(ahead(vcenter))).await.expect("the vCenter runs");
     stage.lab.cds.control(Cds::Advance(ahead(cds))).await.expect("CDS runs");
 }
 

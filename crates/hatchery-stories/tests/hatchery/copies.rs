@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use rookery_cds_sim::{NewJob, SigningKey};
+use rookery_cds_sim::NewJob;
 use rookery_hatchery::control::{Answer, Request};
 use rookery_hatchery::plan::WhyApart;
-use rookery_hatchery_stories::{Lab, LabOptions, Scene, Stage, Vm};
+use rookery_hatchery_stories::{Lab, LabOptions, Scene, Stage};
+use rookery_kit::Vm;
 use rookery_kit::Wire;
 use tokio::time::sleep;
 
@@ -14,10 +15,7 @@ use super::witness::pool;
 
 fn stage(settings: &str, tables: &str) -> Stage {
     let (settings, tables) = (settings.to_owned(), tables.to_owned());
-    Stage::set(
-        LabOptions { settings, tables, ..LabOptions::default() },
-        SigningKey::generate().expect("a key"),
-    )
+    Stage::set(LabOptions { settings, tables, ..LabOptions::default() })
 }
 
 /// What is left alone, as the status lists it.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use rookery_cds_sim::{SigningKey, Status};
+use rookery_cds_sim::Status;
 use rookery_daemon::{Clock, Lease, Supervisor};
 use rookery_fleet_vsphere::company;
 use rookery_hatchery::run::{LeadershipLost, Policy};
@@ -80,12 +80,12 @@ fn changes_job(words: &str) -> bool {
 }
 
 fn stage() -> Stage {
-    Stage::set(LabOptions::default(), SigningKey::generate().expect("a key"))
+    Stage::set(LabOptions::default())
 }
 
 /// The user agents of all sessions.
 async fn sessions(lab: &Lab) -> Vec<String> {
-    let reply = lab.vcenter.control(Control::Inspect).await.expect("the vCenter runs");
+    let reply = lab.world.vcenter.control(Control::Inspect).await.expect("the vCenter runs");
     let Body::Text(text) = reply.body else { panic!("an inspection is text") };
     let seen: Value = serde_json::from_str(&text).expect("JSON");
     let agents = seen["sessions"].as_array().expect("a list").iter();
@@ -99,7 +99,7 @@ async fn sessions_of(lab: &Lab, machine: u64) -> usize {
 
 /// Somebody else who is logged in to the vCenter.
 async fn somebody(stage: &Stage, user_agent: &str, lease: Lease) -> Client {
-    let vcenter = stage.lab.vcenter.clone();
+    let vcenter = stage.lab.world.vcenter.clone();
     let dial = Cable::default().to(move || vcenter.pipe());
     let options = Options { user_agent: user_agent.to_owned(), lease, ..options("http://vcenter.sim") };
     Client::connect(options, dial).await.expect("a session")
@@ -259,10 +259,9 @@ async fn of_two_that_start_in_the_same_moment_one_goes_before_the_other_acts() {
     let [one, two] = both.map(|hatchery| (hatchery.vcenter.clone(), hatchery.cds.clone(), hatchery.acts()));
     let (mut one_acts, mut two_acts) = (Box::pin(one.2), Box::pin(two.2));
     let (leader, follower, waiting) = tokio::select! {
-        biased;
-        leader = &mut one_acts => (leader, (two.0, two.1), two_acts),
-        leader = &mut two_acts => (leader, (one.0, one.1), one_acts),
-    };
+    biased;
+    leader = &mut one_acts => (leader, (two.0, two.1), two_acts),
+    leader = &mut two_acts => (leader, (one.0, one.1), one_acts)};
     let first = stage.lab.v2_job(Lab::DEBIAN, "true").await;
     sleep(Duration::from_secs(59)).await;
     // The one that waits has done nothing while the other one might.
@@ -368,7 +367,7 @@ async fn a_call_is_not_repeated_after_a_new_login_without_a_new_lease() {
     let jumphost = vms.iter().find(|(_, vm)| vm.name == "jumphost").expect("it is there").0;
     let order = ShutdownGuest { this: MoRef::new("VirtualMachine", jumphost) };
     let asked = async || {
-        let reply = stage.lab.vcenter.control(Control::Inspect).await.expect("the vCenter runs");
+        let reply = stage.lab.world.vcenter.control(Control::Inspect).await.expect("the vCenter runs");
         let Body::Text(text) = reply.body else { panic!("an inspection is text") };
         let seen: Value = serde_json::from_str(&text).expect("JSON");
         let of = |how: &str| seen["requests"]["ShutdownGuest"][how].as_u64().unwrap_or_default();
@@ -405,7 +404,7 @@ async fn a_go_program_of_our_user_is_warned_about() {
     let desk = Desk::with(&lab.settings_text());
     let checked = desk.program(&["hatchery", "check"]).run().await;
     assert!(checked.stdout.contains("no Go program has used vCenter as our user"), "{}", checked.stdout);
-    let options = Options { user_agent: "Go-http-client/1.1".to_owned(), ..options(&lab.vcenter_url) };
+    let options = Options { user_agent: "Go-http-client/1.1".to_owned(), ..options(&lab.world.url) };
     let dial: Arc<dyn Dial> =
         Arc::new(TcpDial::new(options.endpoint.clone(), &Trust::Insecure).expect("no TLS"));
     let go = connect_over(options, dial).await.expect("a session");
@@ -428,9 +427,9 @@ async fn a_leader_that_was_paused_wakes_up_without_any_right_to_act() {
         let upstream = url.strip_prefix("http://").expect("an address").to_owned();
         Proxy::start(&upstream, &supervisor).await
     };
-    let (vcenter, cds) = (behind(&lab.vcenter_url).await, behind(&lab.cds_url).await);
+    let (vcenter, cds) = (behind(&lab.world.url).await, behind(&lab.cds_url).await);
     let text = lab.settings_text();
-    let first = text.replace(&lab.vcenter_url, vcenter.address()).replace(&lab.cds_url, cds.address());
+    let first = text.replace(&lab.world.url, vcenter.address()).replace(&lab.cds_url, cds.address());
     let first = Desk::with(&first).started().await;
     let second = Desk::with(&text);
     let mut second = second.run().and(&["--standby", "--instance", "elsewhere"]).start();
@@ -443,7 +442,7 @@ async fn a_leader_that_was_paused_wakes_up_without_any_right_to_act() {
         members: Vec::new(),
     };
     let rule = Rule { method: "StartProgramInGuest".to_owned(), ..Rule::new(Action::Fault(refused)) };
-    lab.vcenter.control(Control::AddRule(rule)).await.expect("the vCenter runs");
+    lab.world.vcenter.control(Control::AddRule(rule)).await.expect("the vCenter runs");
     vcenter.hold_answers("StartProgramInGuest");
     lab.v2_job(Lab::DEBIAN, "true").await;
     let is_at_work = async || {
@@ -453,9 +452,9 @@ async fn a_leader_that_was_paused_wakes_up_without_any_right_to_act() {
     eventually("the leader is at work in a guest", is_at_work).await;
     first.signal("STOP");
     vcenter.release_answers("StartProgramInGuest");
-    lab.vcenter.control(Control::ClearRules).await.expect("the vCenter runs");
+    lab.world.vcenter.control(Control::ClearRules).await.expect("the vCenter runs");
     let silence = Control::Advance(SignedDuration::from_secs(185));
-    lab.vcenter.control(silence).await.expect("the vCenter runs");
+    lab.world.vcenter.control(silence).await.expect("the vCenter runs");
     while !second.remark().await.contains("signed in to CDS") {}
     assert!(second.line().await.contains("serves"));
     let job = lab.v2_job(Lab::DEBIAN, "true").await;

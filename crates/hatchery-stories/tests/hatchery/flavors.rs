@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rookery_cds_sim::{CodeModel, Config, Model, NewJob, Requirement, SigningKey, Status};
+use rookery_cds_sim::{CodeModel, Config, Model, NewJob, Requirement, Status};
 use rookery_hatchery_stories::{Lab, LabOptions, Scene, Stage};
 use rookery_kit::{Wire, eventually};
 use serde_json::{Value, json};
@@ -71,9 +71,9 @@ async fn warm(lab: &Lab, scene: &Scene, count: usize) -> Vec<String> {
     warm.map(|(id, _)| id.clone()).collect()
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn each_job_gets_the_size_of_whoever_speaks_first() {
-    let lab = Lab::start(sized("defaultFlavor = \"small\"")).await;
+    let lab = Lab::paused(sized("defaultFlavor = \"small\""));
     let scene = lab.hatch().await;
     let (small, large) = ((1, 1024), (4, 4096));
     let cases = [
@@ -93,9 +93,9 @@ async fn each_job_gets_the_size_of_whoever_speaks_first() {
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn an_unknown_size_is_refused_before_the_job_is_held_and_its_user_is_told() {
-    let lab = Lab::start(sized("")).await;
+    let lab = Lab::paused(sized(""));
     let scene = lab.hatch().await;
     for (asked, words) in [
         (job(Lab::DEBIAN, Some("gigantic")), "does not start a worker yet"),
@@ -112,9 +112,9 @@ async fn an_unknown_size_is_refused_before_the_job_is_held_and_its_user_is_told(
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn where_no_sizes_are_configured_names_of_sizes_mean_nothing_and_that_is_said_once() {
-    let lab = Lab::start(LabOptions { tables: String::new(), ..sized("") }).await;
+    let lab = Lab::paused(LabOptions { tables: String::new(), ..sized("") });
     let scene = lab.hatch().await;
     for _ in 0..2 {
         let id = lab.enqueue(job(Lab::DEBIAN, Some("gigantic"))).await;
@@ -127,7 +127,7 @@ async fn where_no_sizes_are_configured_names_of_sizes_mean_nothing_and_that_is_s
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_warm_machine_is_taken_as_it_is_resized_or_left_alone() {
     let pool = |flavor: &str| {
         format!("{SIZES}[[workerProvisioning]]\nmodelVMWare = \"debian12\"\nnumber = 1\n{flavor}\n")
@@ -147,7 +147,7 @@ async fn a_warm_machine_is_taken_as_it_is_resized_or_left_alone() {
         ("without a size for a job without one", pool(""), "", None, true),
     ];
     for (which, tables, settings, asked, claimed) in cases {
-        let lab = Lab::start(LabOptions { tables, ..sized(settings) }).await;
+        let lab = Lab::paused(LabOptions { tables, ..sized(settings) });
         let scene = lab.hatch().await;
         let warm = warm(&lab, &scene, 1).await;
         let id = lab.enqueue(job(Lab::DEBIAN, asked)).await;
@@ -160,10 +160,10 @@ async fn a_warm_machine_is_taken_as_it_is_resized_or_left_alone() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_large_worker_leaves_room_for_small_ones() {
     for (limit, kept) in [("maxCpus = 6", "CPU"), ("maxMemoryMB = 6144", "MB")] {
-        let lab = Lab::start(sized(&format!("{limit}\ncountSmallerFlavorToKeep = 2"))).await;
+        let lab = Lab::paused(sized(&format!("{limit}\ncountSmallerFlavorToKeep = 2")));
         let scene = lab.hatch().await;
         let first = lab.enqueue(job(Lab::DEBIAN, Some("small"))).await;
         machine_of(&lab, &first).await;
@@ -197,7 +197,7 @@ async fn the_size_of_a_v1_model_comes_before_that_of_its_job() {
     let plain = Model { name: "plain".to_owned(), flavor: String::new(), ..model.clone() };
     let cds = Config { models: vec![model, plain], ..Config::default() };
     let options = LabOptions { cds, tables: SIZES.to_owned(), ..LabOptions::default() };
-    let stage = Stage::set(options, SigningKey::generate().expect("a key"));
+    let stage = Stage::set(options);
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     for (model, required, cpus) in
         [("deb", Some("small"), 4), ("plain", Some("small"), 1), ("plain", None, 2)]
@@ -260,7 +260,7 @@ async fn served(stage: &Stage, flavor: Option<&str>) -> (String, bool) {
 #[tokio::test(start_paused = true)]
 async fn a_flavor_enlarges_the_first_disk_and_leaves_the_rest_to_the_template() {
     let options = LabOptions { tables: DISKS.to_owned(), ..LabOptions::default() };
-    let stage = Stage::set(options, SigningKey::generate().expect("a key"));
+    let stage = Stage::set(options);
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     for (flavor, expected) in [
         // The template has 2 CPUs, 2 GiB of memory and 10 GiB of disk; its clones stand on its snapshot.
@@ -284,7 +284,7 @@ async fn a_warm_machine_with_a_smaller_disk_is_left_for_others() {
         [("", "roomy", false, 20), ("", "modest", true, 10), ("flavor = \"roomy\"", "roomy", true, 20)]
     {
         let options = LabOptions { tables: pool(of_pool), ..LabOptions::default() };
-        let stage = Stage::set(options, SigningKey::generate().expect("a key"));
+        let stage = Stage::set(options);
         let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
         stage
             .until("a machine is warm, and its disk was read", async || {
@@ -307,7 +307,7 @@ async fn without_a_pool_size_warm_machines_are_made_side_by_side() {
         tables: "[[workerProvisioning]]\nmodelVMWare = \"debian12\"\nnumber = 6\n".to_owned(),
         ..LabOptions::default()
     };
-    let stage = Stage::set(options, SigningKey::generate().expect("a key"));
+    let stage = Stage::set(options);
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     stage
         .until("all are under way at once", async || scene.hatchery.board.report.borrow().flights.len() == 6)

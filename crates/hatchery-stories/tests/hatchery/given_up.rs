@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use rookery_cds_sim::{NewJob, SigningKey, Status};
+use rookery_cds_sim::{NewJob, Status};
 use rookery_hatchery_stories::{Lab, LabOptions, Stage};
 use rookery_kit::Wire;
 use rookery_vim_sim::{Action, Change, Control, Durations, FaultSpec, Rule, Span};
@@ -27,7 +27,7 @@ fn stage(image: Image) -> Stage {
         Image::PlainVm => options.model.replace(template, "name = \"debian12\"\n"),
     };
     let settings = "iprange = \"10.9.0.8/29\"\ngateway = \"10.9.0.254\"\n".to_owned();
-    Stage::set(LabOptions { settings, model, ..options }, SigningKey::generate().expect("a key"))
+    Stage::set(LabOptions { settings, model, ..options })
 }
 
 /// Clones that are ordered from now on take so long.
@@ -36,7 +36,7 @@ async fn clones_take(stage: &Stage, clone: SignedDuration) {
     let clone = Span::Constant(clone);
     let durations = Durations { clone, power: second, destroy: second, ..Durations::default() };
     let change = Change { durations: Some(durations), ..Change::default() };
-    stage.lab.vcenter.control(Control::Set(Box::new(change))).await.expect("the vCenter runs");
+    stage.lab.world.vcenter.control(Control::Set(Box::new(change))).await.expect("the vCenter runs");
 }
 
 /// A job whose clone takes twenty minutes; later ones are fast.
@@ -51,7 +51,7 @@ async fn slow_job(stage: &Stage) -> String {
 async fn no_task_can_be_cancelled(stage: &Stage) {
     let fault = FaultSpec { class: "NotSupported".to_owned(), message: "no".to_owned(), members: Vec::new() };
     let rule = Rule { method: "CancelTask".to_owned(), ..Rule::new(Action::Fault(fault)) };
-    stage.lab.vcenter.control(Control::AddRule(rule)).await.expect("the vCenter runs");
+    stage.lab.world.vcenter.control(Control::AddRule(rule)).await.expect("the vCenter runs");
 }
 
 /// The machines that ever had an address, by address. No two have one at a time.

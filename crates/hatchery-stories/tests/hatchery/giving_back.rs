@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use rookery_cds_sim::{Control, Job, NewJob, Requirement, SigningKey, Status};
+use rookery_cds_sim::{Control, Job, NewJob, Requirement, Status};
 use rookery_hatchery_stories::{Lab, LabOptions, Stage};
 use rookery_kit::Wire;
 use rookery_vim_sim::{Action, FaultSpec, Remains, Rule, Span};
@@ -13,7 +13,7 @@ use tokio::time::sleep;
 use super::witness::was_told;
 
 fn stage(options: LabOptions) -> Stage {
-    Stage::set(options, SigningKey::generate().expect("a key"))
+    Stage::set(options)
 }
 
 /// What our hatchery said of a job: the ids or texts of its messages.
@@ -91,7 +91,7 @@ async fn a_failed_start_gives_back_only_what_is_still_ours() {
     let after = Span::Constant(SignedDuration::from_mins(2));
     let action = Action::TaskError { fault, after, remains: Remains::Nothing };
     let broken = Rule { method: "CloneVM_Task".to_owned(), ..Rule::new(action) };
-    lab.vcenter.control(rookery_vim_sim::Control::AddRule(broken)).await.expect("the vCenter runs");
+    lab.world.vcenter.control(rookery_vim_sim::Control::AddRule(broken)).await.expect("the vCenter runs");
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     let v1 = || NewJob { model: Some(format!("{}@main", Lab::DEBIAN)), ..NewJob::v1("true") };
     let v2 = || NewJob::v2("true", Lab::DEBIAN, "default");

@@ -2,7 +2,6 @@
 
 use jiff::{SignedDuration, Timestamp};
 use rookery_cds_sim::{Fault, NewJob, Status, Trouble};
-use rookery_daemon::Clock;
 use rookery_hatchery::control::{Answer, Request};
 use rookery_hatchery::holds::{Order, Target};
 use rookery_hatchery_stories::{Lab, LabOptions, Scene};
@@ -47,9 +46,9 @@ fn machine(name: &str) -> Target {
 
 /// The mark of a machine as vCenter shows it to others; none if there is no such machine.
 async fn mark(lab: &Lab, name: &str) -> Option<Value> {
-    let vms = lab.govc().vms(&["name", "config.annotation"]).await;
-    let vm = vms.values().find(|vm| vm["name"] == *name)?;
-    serde_json::from_str(vm["config.annotation"].as_str()?).ok()
+    let vms = lab.world.vms().await;
+    let vm = vms.values().find(|vm| vm.name == name)?;
+    serde_json::from_str(&vm.notes).ok()
 }
 
 fn held_until(mark: &Value) -> Option<Timestamp> {
@@ -74,9 +73,9 @@ async fn failing(lab: &Lab) -> String {
     ended.worker_name
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_failed_worker_is_kept_although_the_hatchery_dies_before_and_after_it() {
-    let lab = Lab::start(quick()).await;
+    let lab = Lab::paused(quick());
     let scene = lab.hatch().await;
     hold(&scene, debian(), 1, HOUR).await.expect("it is taken");
     scene.crash().await;
@@ -86,7 +85,7 @@ async fn a_failed_worker_is_kept_although_the_hatchery_dies_before_and_after_it(
     let seen = mark(&lab, &worker).await.expect("a mark");
     assert_eq!(seen["rookery_hold_reason"], "it fails at night", "{seen:#}");
     assert_eq!(seen["hatchery_name"], Lab::NAME, "{seen:#}");
-    let left = held_until(&seen).expect("a time").duration_since(Clock::system().now());
+    let left = held_until(&seen).expect("a time").duration_since(lab.world.clock.now());
     assert!((SignedDuration::from_mins(50)..=SignedDuration::from_mins(60)).contains(&left), "{left}");
 
     scene.crash().await;
@@ -116,9 +115,9 @@ async fn a_failed_worker_is_kept_although_the_hatchery_dies_before_and_after_it(
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn of_three_that_fail_at_once_two_are_kept_and_no_good_one() {
-    let lab = Lab::start(quick()).await;
+    let lab = Lab::paused(quick());
     let scene = lab.hatch().await;
     hold(&scene, debian(), 2, HOUR).await.expect("it is taken");
     // Whoever repeats himself does not want twice as many.
@@ -137,10 +136,8 @@ async fn of_three_that_fail_at_once_two_are_kept_and_no_good_one() {
     goes(&lab, &good).await;
     goes(&lab, &lab.ended(&elsewhere).await.worker_name).await;
     let kept = async || {
-        let vms = lab.govc().vms(&["name", "config.annotation"]).await;
-        let marks =
-            vms.values().filter_map(|vm| serde_json::from_str(vm["config.annotation"].as_str()?).ok());
-        marks.filter(|mark: &Value| held_until(mark).is_some()).count()
+        let vms = lab.world.vms().await;
+        vms.values().filter(|vm| held_until(&vm.mark()).is_some()).count()
     };
     eventually("one of the three is deleted", async || {
         let mut left = 0;
@@ -162,9 +159,9 @@ async fn of_three_that_fail_at_once_two_are_kept_and_no_good_one() {
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn what_is_kept_of_a_job_goes_when_its_time_is_over() {
-    let lab = Lab::start(quick()).await;
+    let lab = Lab::paused(quick());
     let scene = lab.hatch().await;
     scene.hatchery.drain(true).await;
     let job = lab.v2_job(Lab::DEBIAN, "exit 1").await;
@@ -186,9 +183,9 @@ async fn what_is_kept_of_a_job_goes_when_its_time_is_over() {
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn the_machine_of_a_worker_that_died_is_kept_and_its_job_runs_elsewhere() {
-    let lab = Lab::start(quick()).await;
+    let lab = Lab::paused(quick());
     let scene = lab.hatch().await;
     hold(&scene, debian(), 1, HOUR).await.expect("it is taken");
     let job = lab.v2_job(Lab::DEBIAN, "sleep 1000").await;
@@ -205,18 +202,19 @@ async fn the_machine_of_a_worker_that_died_is_kept_and_its_job_runs_elsewhere() 
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn the_machine_of_a_worker_that_never_came_is_kept_on_and_its_job_runs_elsewhere() {
     let mut options = quick();
     // Of a machine that runs CDS takes care: it queues the job again.
     options.cds.times.scheduling = 30;
-    let lab = Lab::start(options).await;
+    let lab = Lab::paused(options);
     trouble(&lab, Fault::next(1, "/download/worker/*", Trouble::Slow { milliseconds: 600_000 })).await;
     let scene = lab.hatch().await;
     hold(&scene, debian(), 1, HOUR).await.expect("it is taken");
     let job = lab.v2_job(Lab::DEBIAN, "true").await;
     eventually("a machine was made", async || {
-        !lives(&lab).await.is_empty() && scene.hatchery.board.report.borrow().flights.is_empty()
+        scene.hatchery.board.report.borrow().workers.len() == 1
+            && scene.hatchery.board.report.borrow().flights.is_empty()
     })
     .await;
     let silent = lives(&lab).await.into_keys().next().expect("a machine");
@@ -233,9 +231,9 @@ async fn the_machine_of_a_worker_that_never_came_is_kept_on_and_its_job_runs_els
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_machine_that_somebody_names_stays_after_its_job_and_others_cannot_be_named() {
-    let lab = Lab::start(quick()).await;
+    let lab = Lab::paused(quick());
     let scene = lab.hatch().await;
     let job = lab.v2_job(Lab::DEBIAN, "sleep 20").await;
     eventually("the job is built", async || lab.job(&job).await.status == Status::Building).await;
@@ -256,9 +254,9 @@ async fn a_machine_that_somebody_names_stays_after_its_job_and_others_cannot_be_
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_v1_job_is_kept_if_it_is_named_since_cds_does_not_tell_how_it_ended() {
-    let lab = Lab::start(quick()).await;
+    let lab = Lab::paused(quick());
     let scene = lab.hatch().await;
     let v1 = || NewJob { model: Some(format!("{}@main", Lab::DEBIAN)), ..NewJob::v1("exit 1") };
     scene.hatchery.drain(true).await;

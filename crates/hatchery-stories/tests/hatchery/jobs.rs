@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use rookery_cds_sim::{CodeModel, Config, NewJob, Requirement, SigningKey, Status, Times};
+use rookery_cds_sim::{CodeModel, Config, NewJob, Requirement, Status, Times};
 use rookery_hatchery_stories::{Lab, LabOptions, Stage};
 use rookery_kit::{Wire, eventually};
 use serde_json::json;
@@ -24,14 +24,13 @@ const KEYS: [&str; 9] = [
     "rookery_instance",
 ];
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn warm_machines_of_two_models_are_claimed_for_v2_jobs() {
-    let lab = Lab::start(LabOptions {
+    let lab = Lab::paused(LabOptions {
         settings: "iprange = \"192.0.2.8/29\"\ngateway = \"192.0.2.1\"\n".to_owned(),
         tables: pool("debian12", 1) + &pool("rocky9", 1),
         ..with_cards()
-    })
-    .await;
+    });
     let scene = lab.hatch().await;
     let before = warm(&lab, &scene, 2).await;
     for (path, template) in [(Lab::DEBIAN, "debian12"), (Lab::ROCKY, "rocky9")] {
@@ -142,7 +141,7 @@ async fn v1_jobs_run_on_models_of_repositories_by_name_and_by_default() {
 #[tokio::test(start_paused = true)]
 async fn without_the_token_of_a_protocol_its_jobs_are_left_alone() {
     let options = LabOptions { v1: false, ..LabOptions::default() };
-    let stage = Stage::set(options, SigningKey::generate().expect("a key"));
+    let stage = Stage::set(options);
     let v1 = NewJob { model: Some(format!("{}@main", Lab::DEBIAN)), ..NewJob::v1("true") };
     let v1 = stage.lab.enqueue(v1).await;
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
@@ -188,14 +187,13 @@ preStartScript = "echo was-first >/tmp/first"
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_finished_machine_goes_after_the_grace_period_and_its_address_is_free_again() {
-    let lab = Lab::start(LabOptions {
+    let lab = Lab::paused(LabOptions {
         settings: "finishedWorkerGracePeriod = 1\niprange = \"192.0.2.10/32\"\ngateway = \"192.0.2.1\"\n"
             .to_owned(),
         ..with_cards()
-    })
-    .await;
+    });
     let scene = lab.hatch().await;
     let (first, second) = (nonce(), nonce());
     // The first one takes so long that the second one is seen waiting.
@@ -220,12 +218,12 @@ async fn a_finished_machine_goes_after_the_grace_period_and_its_address_is_free_
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn the_machine_of_a_disabled_worker_goes() {
     // The worker beats every half minute, which is too rare here: CDS disables it, and forgets it much later.
     let times = Times { silent_worker: 2, deletion: 600, ..Times::default() };
     let cds = Config { times, ..Config::default() };
-    let lab = Lab::start(LabOptions { cds, ..LabOptions::default() }).await;
+    let lab = Lab::paused(LabOptions { cds, ..LabOptions::default() });
     let scene = lab.hatch().await;
     let job = lab.v2_job(Lab::DEBIAN, "sleep 300").await;
     eventually("the job runs", async || lab.job(&job).await.status == Status::Building).await;
@@ -237,7 +235,7 @@ async fn the_machine_of_a_disabled_worker_goes() {
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_credential_that_is_not_resolved_is_refused_by_name() {
     let path = "PRJ/github/org/app/alma9";
     let spec = json!({ "image": "alma9", "username": "root", "password": "${{ secrets.guest }}" });
@@ -249,7 +247,7 @@ async fn a_credential_that_is_not_resolved_is_refused_by_name() {
     let alma = options.model.replace("name = \"rocky9\"", "name = \"alma9\"");
     let alma = alma.split_once("name = \"alma9\"").expect("a template").1.split("[[").next().expect("it");
     let model = format!("{}\n[[datacenter.vm]]\nname = \"alma9\"{alma}", options.model);
-    let lab = Lab::start(LabOptions { model, cds, ..options }).await;
+    let lab = Lab::paused(LabOptions { model, cds, ..options });
     let scene = lab.hatch().await;
     let job = lab.v2_job(path, "true").await;
     let why = "the password for guests of model alma9, from the model itself, still contains a placeholder";
@@ -275,7 +273,7 @@ async fn a_model_that_cannot_be_used_does_not_concern_others_of_the_same_templat
     let alma = "\n[[datacenter.vm]]\nname = \"alma9\"\ntemplate = true\nsnapshots = [\"base\"]\n";
     let (model, cds) = (format!("{}{alma}", options.model), Config { code_models, ..Config::default() });
     let options = LabOptions { model, cds, ..options };
-    let stage = Stage::set(options, SigningKey::generate().expect("a key"));
+    let stage = Stage::set(options);
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     let (why, lab) = ("still contains a placeholder", &stage.lab);
     let broken = lab.v2_job("PRJ/github/org/app/broken", "true").await;

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use rookery_cds_sim::{CodeModel, Control as Cds, Fault, NewJob, SigningKey, Status, Trouble};
-use rookery_hatchery_stories::{Lab, LabOptions, Scene, Stage, Vm};
+use rookery_cds_sim::{CodeModel, Control as Cds, Fault, NewJob, Status, Trouble};
+use rookery_hatchery_stories::{Lab, LabOptions, Scene, Stage};
+use rookery_kit::Vm;
 use rookery_kit::{Govc, Wire};
 use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout};
@@ -17,7 +18,7 @@ fn stage(settings: &str, tables: &str) -> Stage {
 }
 
 fn stage_of(options: LabOptions) -> Stage {
-    Stage::set(options, SigningKey::generate().expect("a key"))
+    Stage::set(options)
 }
 
 /// Starts a hatchery with a setting more in a table of its file.

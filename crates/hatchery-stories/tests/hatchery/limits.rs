@@ -1,7 +1,7 @@
 //! No limit is ever passed, and none holds more back than it says.
 
 use jiff::SignedDuration;
-use rookery_cds_sim::{Config, Model, SigningKey, Status};
+use rookery_cds_sim::{Config, Model, Status};
 use rookery_hatchery_stories::{Lab, LabOptions, Stage};
 use rookery_kit::{Wire, eventually};
 use rookery_vim_sim::Span;
@@ -39,13 +39,13 @@ fn awake(lives: impl IntoIterator<Item = Life>) -> usize {
     peak(lives.into_iter().filter_map(|life| life.awake()))
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_burst_has_no_more_workers_than_allowed_and_neither_foreign_nor_finished_machines_hold_it_up() {
     let mut options = limited("maxWorker = 4");
     // Workers that have signed out are forgotten at once: nothing tells that their machines may go.
     options.cds.times.deletion = 0;
     options.model.push_str("\n[[datacenter.vm]]\nname = \"theirs-#\"\ncount = 15\non = true\n");
-    let lab = Lab::start(options).await;
+    let lab = Lab::paused(options);
     let scene = lab.hatch().await;
     let jobs = burst(&lab, 25, "true").await;
     succeed(&lab, &jobs).await;
@@ -66,9 +66,9 @@ async fn a_burst_has_no_more_workers_than_allowed_and_neither_foreign_nor_finish
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn without_a_limit_all_jobs_run_at_once() {
-    let lab = Lab::start(limited("maxWorker = 0\nmaxConcurrentProvisioning = 12")).await;
+    let lab = Lab::paused(limited("maxWorker = 0\nmaxConcurrentProvisioning = 12"));
     let scene = lab.hatch().await;
     let jobs = burst(&lab, 12, "sleep 1000").await;
     for job in &jobs {
@@ -79,9 +79,9 @@ async fn without_a_limit_all_jobs_run_at_once() {
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn no_more_workers_are_on_their_way_than_allowed() {
-    let lab = Lab::start(limited("maxWorker = 0\nmaxConcurrentProvisioning = 3")).await;
+    let lab = Lab::paused(limited("maxWorker = 0\nmaxConcurrentProvisioning = 3"));
     let scene = lab.hatch().await;
     let jobs = burst(&lab, 25, "sleep 2").await;
     succeed(&lab, &jobs).await;
@@ -97,7 +97,7 @@ async fn no_more_workers_are_on_their_way_than_allowed() {
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn exactly_as_many_models_are_registered_at_once_as_allowed() {
     let mut options = limited("maxConcurrentRegistering = 2");
     let model = |name: &str| Model {
@@ -110,7 +110,7 @@ async fn exactly_as_many_models_are_registered_at_once_as_allowed() {
     };
     options.cds =
         Config { models: ["one", "two", "three", "four", "five"].map(model).into(), ..Config::default() };
-    let lab = Lab::start(options).await;
+    let lab = Lab::paused(options);
     let scene = lab.hatch().await;
     let registers = |name: &str| name.starts_with("register-") || name.ends_with("-tmp");
     eventually("all are being registered or done", async || {
@@ -124,13 +124,13 @@ async fn exactly_as_many_models_are_registered_at_once_as_allowed() {
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn warm_machines_are_made_beside_all_workers_but_only_so_many_at_once() {
     let mut options = limited("maxWorker = 1\nmaxConcurrentProvisioning = 1\nmaxConcurrentRegistering = 1");
     options.settings.push_str("workerProvisioningPoolSize = 3\n");
     options.tables.push_str("[[workerProvisioning]]\nmodelVMWare = \"rocky9\"\nnumber = 8\n");
     options.vcenter.durations.clone = Span::Constant(SignedDuration::from_millis(200));
-    let lab = Lab::start(options).await;
+    let lab = Lab::paused(options);
     let scene = lab.hatch().await;
     let job = lab.v2_job(Lab::DEBIAN, "sleep 1000").await;
     eventually("the only worker runs", async || lab.job(&job).await.status == Status::Building).await;
@@ -157,7 +157,7 @@ async fn eight_jobs(forgotten_after: i64) -> (usize, usize) {
         ..LabOptions::default()
     };
     options.cds.times.deletion = forgotten_after;
-    let stage = Stage::set(options, SigningKey::generate().expect("a key"));
+    let stage = Stage::set(options);
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     let jobs = burst(&stage.lab, 8, "true").await;
     stage.all_jobs_end().await;

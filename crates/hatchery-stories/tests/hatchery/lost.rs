@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use rookery_cds_sim::{NewJob, SigningKey, Status};
+use rookery_cds_sim::{NewJob, Status};
 use rookery_hatchery_stories::{Lab, LabOptions, Stage};
 use rookery_kit::Wire;
 use rookery_vim_sim::{Action, Change, Control, Durations, Rule, Span};
@@ -18,13 +18,13 @@ async fn a_clone_whose_answer_is_lost_is_waited_for_as_long_as_any_other() {
         settings: "iprange = \"10.9.0.1/32\"\ngateway = \"10.9.0.254\"\n".to_owned(),
         ..LabOptions::default()
     };
-    let stage = Stage::set(options, SigningKey::generate().expect("a key"));
+    let stage = Stage::set(options);
     let minutes = Span::Constant(SignedDuration::from_mins(4));
     let durations = Some(Durations { clone: minutes, ..Durations::default() });
     let change = Change { durations, ..Change::default() };
-    stage.lab.vcenter.control(Control::Set(Box::new(change))).await.expect("the vCenter runs");
+    stage.lab.world.vcenter.control(Control::Set(Box::new(change))).await.expect("the vCenter runs");
     let lost = Rule { method: "CloneVM_Task".to_owned(), count: Some(1), ..Rule::new(Action::LoseReply) };
-    stage.lab.vcenter.control(Control::AddRule(lost)).await.expect("the vCenter runs");
+    stage.lab.world.vcenter.control(Control::AddRule(lost)).await.expect("the vCenter runs");
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     let job = stage.lab.enqueue(NewJob::v2("true", Lab::DEBIAN, "default")).await;
     stage.all_jobs_end().await;
@@ -42,9 +42,9 @@ async fn the_address_of_an_order_that_never_arrived_is_given_again_once_no_clone
         settings: "iprange = \"10.9.0.1/32\"\ngateway = \"10.9.0.254\"\n".to_owned(),
         ..LabOptions::default()
     };
-    let stage = Stage::set(options, SigningKey::generate().expect("a key"));
+    let stage = Stage::set(options);
     let never = Rule { method: "CloneVM_Task".to_owned(), count: Some(1), ..Rule::new(Action::Drop) };
-    stage.lab.vcenter.control(Control::AddRule(never)).await.expect("the vCenter runs");
+    stage.lab.world.vcenter.control(Control::AddRule(never)).await.expect("the vCenter runs");
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     let begun = Instant::now();
     let job = stage.lab.enqueue(NewJob::v2("true", Lab::DEBIAN, "default")).await;

@@ -30,7 +30,11 @@ workerProvisioning = [{ modelVMWare = "debian12", number = 1 }]
     }
 }
 
-async fn scrape(scene: &Scene) -> Scraped {
+fn scrape(scene: &Scene) -> Scraped {
+    Scraped::read(&scene.hatchery.board.metrics_text())
+}
+
+async fn scrape_page(scene: &Scene) -> Scraped {
     let (status, kind, text) = read_page(&format!("{}/metrics", scene.url)).await.expect("the page is there");
     assert_eq!((status, kind.as_str()), (200, "text/plain; version=0.0.4; charset=utf-8"));
     Scraped::read(&text)
@@ -91,16 +95,16 @@ async fn each_metric_of_dashboard_alerts_and_catalog_is_in_a_live_scrape() {
     let job = lab.v2_job(Lab::ROCKY, "true").await;
     assert_eq!(lab.ended(&job).await.status, Status::Success);
     // The pages count what was asked before.
-    scrape(&scene).await;
+    scrape_page(&scene).await;
     eventually("everything has been read", async || {
-        let scraped = scrape(&scene).await;
+        let scraped = scrape_page(&scene).await;
         let names = scraped.names();
         ["cds_hatchery_vsphere_worker_disk_gb", "cds_hatchery_vsphere_resource_pool_memory_max_bytes"]
             .iter()
             .all(|name| names.contains(name))
     })
     .await;
-    let scraped = scrape(&scene).await;
+    let scraped = scrape_page(&scene).await;
     let names = scraped.names();
 
     for metric in catalog().filter(|metric| metric.name != ABSENT) {
@@ -126,12 +130,12 @@ async fn each_metric_of_dashboard_alerts_and_catalog_is_in_a_live_scrape() {
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn what_has_happened_is_counted() {
-    let lab = Lab::start(options()).await;
+    let lab = Lab::paused(options());
     let scene = lab.hatch().await;
     eventually("a machine is warm", async || {
-        scrape(&scene).await.sum("cds_hatchery_vsphere_provision_ready_count", "") > 0.0
+        scrape(&scene).sum("cds_hatchery_vsphere_provision_ready_count", "") > 0.0
     })
     .await;
     let fresh = lab.v2_job(Lab::ROCKY, "true").await;
@@ -140,10 +144,10 @@ async fn what_has_happened_is_counted() {
     assert_eq!(lab.ended(&warm).await.status, Status::Success);
 
     eventually("both starts are counted", async || {
-        scrape(&scene).await.sum("cds_hatchery_spawned_worker_count", "") >= 2.0
+        scrape(&scene).sum("cds_hatchery_spawned_worker_count", "") >= 2.0
     })
     .await;
-    let scraped = scrape(&scene).await;
+    let scraped = scrape(&scene);
     let expected = [
         ("cds_hatchery_spawned_worker_count", "service_name=\"hatchery-lab\",service_type=\"hatchery\"", 2.0),
         ("cds_hatchery_spawning_worker_count", "", 2.0),

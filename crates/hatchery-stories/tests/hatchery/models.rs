@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use rookery_cds_sim::{Config, Control, Model, NewJob, SigningKey, Status, Token};
-use rookery_daemon::Clock;
+use rookery_cds_sim::{Config, Control, Model, NewJob, Status, Token};
 use rookery_hatchery_stories::{Lab, LabOptions, Scene, Stage};
 use rookery_kit::{Wire, eventually};
 use serde_json::Value;
@@ -32,9 +31,13 @@ pub(super) fn model(name: &str) -> Model {
     }
 }
 
-async fn lab_with(models: Vec<Model>, options: LabOptions) -> Lab {
+fn with(models: Vec<Model>, options: LabOptions) -> LabOptions {
     let cds = Config { models, ..Config::default() };
-    Lab::start(LabOptions { cds, v2: false, ..options }).await
+    LabOptions { cds, v2: false, ..options }
+}
+
+fn lab_with(models: Vec<Model>, options: LabOptions) -> Lab {
+    Lab::paused(with(models, options))
 }
 
 async fn v1_job(lab: &Lab, model: &str, script: &str) -> String {
@@ -62,7 +65,7 @@ async fn template(lab: &Lab, name: &str) -> Option<Seen> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_is_registered_and_its_job_runs_with_the_v1_token_alone() {
-    let lab = lab_with(vec![model("deb")], LabOptions::default()).await;
+    let lab = Lab::start(with(vec![model("deb")], LabOptions::default())).await;
     let foreign = lab.v2_job(Lab::DEBIAN, "true").await;
     let scene = lab.hatch().await;
     // The parent of the worker is what the tools started.
@@ -101,10 +104,10 @@ async fn a_model_is_registered_and_its_job_runs_with_the_v1_token_alone() {
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_warm_machine_of_a_v1_model_is_claimed_for_its_job() {
     let tables = "[[workerProvisioning]]\nmodelPath = \"shared.infra/deb\"\nnumber = 1\n".to_owned();
-    let lab = lab_with(vec![model("deb")], LabOptions { tables, ..LabOptions::default() }).await;
+    let lab = lab_with(vec![model("deb")], LabOptions { tables, ..LabOptions::default() });
     let scene = lab.hatch().await;
     let before = warm(&lab, &scene, 1).await;
     let before = before.first().expect("a warm one");
@@ -130,9 +133,9 @@ async fn a_warm_machine_of_a_v1_model_is_claimed_for_its_job() {
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_model_that_was_changed_gets_a_new_template_and_the_old_one_goes_when_nothing_needs_it() {
-    let lab = lab_with(vec![model("deb")], LabOptions::default()).await;
+    let lab = lab_with(vec![model("deb")], LabOptions::default());
     let scene = lab.hatch().await;
     let long = v1_job(&lab, "deb", "sleep 600").await;
     eventually("a worker is at work", async || lab.job(&long).await.status == Status::Building).await;
@@ -165,7 +168,7 @@ async fn a_model_that_was_changed_gets_a_new_template_and_the_old_one_goes_when_
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_template_of_another_model_is_left_alone_and_the_job_is_told() {
     let options = LabOptions::default();
     let mark = format!(
@@ -177,7 +180,7 @@ async fn a_template_of_another_model_is_left_alone_and_the_job_is_told() {
         options.model
     );
     let registered = Model { need_registration: false, ..model("deb") };
-    let lab = lab_with(vec![registered], LabOptions { model: model_file, ..options }).await;
+    let lab = lab_with(vec![registered], LabOptions { model: model_file, ..options });
     let before = machines(&lab).await;
     let scene = lab.hatch().await;
     let job = v1_job(&lab, "shared.infra/deb", "true").await;
@@ -197,11 +200,11 @@ async fn a_template_of_another_model_is_left_alone_and_the_job_is_told() {
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn an_orphaned_template_in_the_making_goes_after_a_quarter_of_an_hour() {
     let options = LabOptions::default();
     let orphan = |model: &str, age: i64| {
-        let created = Clock::system().now().saturating_sub(SignedDuration::from_mins(age)).expect("a time");
+        let created = Lab::paused_from() - SignedDuration::from_mins(age);
         let mark = format!(
             r#"{{"hatchery_name":"{}","worker_model_path":"shared.infra/{model}","model":true,"created":"{created}"}}"#,
             Lab::NAME
@@ -210,7 +213,7 @@ async fn an_orphaned_template_in_the_making_goes_after_a_quarter_of_an_hour() {
     };
     let file = format!("{}\n{}{}", options.model, orphan("old", 16), orphan("young", 5));
     let age = SignedDuration::from_mins(20);
-    let lab = lab_with(vec![], LabOptions { model: file, age, ..options }).await;
+    let lab = lab_with(vec![], LabOptions { model: file, age, ..options });
     let scene = lab.hatch().await;
     eventually("the old one is gone", async || named(&lab, "old-tmp").await.is_none()).await;
     assert!(named(&lab, "young-tmp").await.is_some());
@@ -218,7 +221,7 @@ async fn an_orphaned_template_in_the_making_goes_after_a_quarter_of_an_hour() {
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn no_more_models_are_registered_at_once_than_is_allowed() {
     for (limit, most) in [(1, 1), (2, 2)] {
         let (lab, scene) = registering(limit).await;
@@ -253,7 +256,7 @@ async fn no_model_is_registered_where_that_is_off() {
         tables: "[commonConfiguration.provision]\nmaxConcurrentRegistering = -1\n".to_owned(),
         ..LabOptions::default()
     };
-    let stage = Stage::set(options, SigningKey::generate().expect("a key"));
+    let stage = Stage::set(options);
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     let job = v1_job(&stage.lab, "one", "true").await;
     sleep(Duration::from_hours(1)).await;
@@ -269,14 +272,14 @@ async fn no_model_is_registered_where_that_is_off() {
 async fn registering(limit: i32) -> (Lab, Scene) {
     let tables = format!("[commonConfiguration.provision]\nmaxConcurrentRegistering = {limit}\n");
     let models = ["one", "two", "three"].map(model).to_vec();
-    let lab = lab_with(models, LabOptions { tables, ..LabOptions::default() }).await;
+    let lab = lab_with(models, LabOptions { tables, ..LabOptions::default() });
     let scene = lab.hatch().await;
     (lab, scene)
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_secret_that_the_model_does_not_have_is_refused_by_name() {
-    let lab = lab_with(vec![Model { secrets: BTreeMap::new(), ..model("deb") }], LabOptions::default()).await;
+    let lab = lab_with(vec![Model { secrets: BTreeMap::new(), ..model("deb") }], LabOptions::default());
     let scene = lab.hatch().await;
     eventually("CDS is told", async || !in_cds(&lab, "deb").await["last_error"].is_null()).await;
     let row = in_cds(&lab, "deb").await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use rookery_cds_sim::{Fault, NewJob, SigningKey, Status, Trouble};
+use rookery_cds_sim::{Fault, NewJob, Status, Trouble};
 use rookery_hatchery_stories::{Lab, LabOptions, Stage};
 use rookery_kit::{Wire, eventually};
 use rookery_vim_sim::{Control, Deed};
@@ -29,7 +29,7 @@ pub(super) fn machine(name: &str, on: bool, change: impl FnOnce(&mut Value)) -> 
 fn stage(machines: &[String]) -> Stage {
     let options = LabOptions::default();
     let model = options.model.clone() + &machines.concat();
-    Stage::set(LabOptions { model, ..options }, SigningKey::generate().expect("a key"))
+    Stage::set(LabOptions { model, ..options })
 }
 
 pub(super) async fn names(stage: &Stage) -> Vec<String> {
@@ -42,11 +42,11 @@ async fn minute(begun: Instant, minute: u64) {
 }
 
 async fn set_vcenter_clock(stage: &Stage, by: SignedDuration) {
-    stage.lab.vcenter.control(Control::Advance(by)).await.expect("the vCenter runs");
+    stage.lab.world.vcenter.control(Control::Advance(by)).await.expect("the vCenter runs");
 }
 
 async fn do_to_vcenter(stage: &Stage, deed: Deed) {
-    let reply = stage.lab.vcenter.control(Control::Do(deed)).await.expect("the vCenter runs");
+    let reply = stage.lab.world.vcenter.control(Control::Do(deed)).await.expect("the vCenter runs");
     assert_eq!(reply.status, 200, "{reply:?}");
 }
 
@@ -156,12 +156,12 @@ async fn a_machine_whose_host_does_not_respond_is_left_alone_until_it_does() {
 }
 
 // A list can be empty and succeed: all workers would seem never to have registered.
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_machine_whose_job_is_built_in_it_stays_although_no_list_has_its_worker() {
     let settings = "workerRegistrationTTL = 1\nfinishedWorkerGracePeriod = 1\n".to_owned();
     let v1 = NewJob { model: Some(format!("{}@main", Lab::DEBIAN)), ..NewJob::v1("sleep 1000") };
     for job in [NewJob::v2("sleep 1000", Lab::DEBIAN, "default"), v1] {
-        let lab = Lab::start(LabOptions { settings: settings.clone(), ..LabOptions::default() }).await;
+        let lab = Lab::paused(LabOptions { settings: settings.clone(), ..LabOptions::default() });
         let scene = lab.hatch().await;
         let job = lab.enqueue(job).await;
         eventually("the job is built", async || lab.job(&job).await.status == Status::Building).await;
@@ -178,13 +178,10 @@ async fn a_machine_whose_job_is_built_in_it_stays_although_no_list_has_its_worke
         let lists = asked(&lab, "GET", "/v2/worker").await;
         eventually("it was looked at since", async || asked(&lab, "GET", "/v2/worker").await > lists + 1)
             .await;
-        let vms = lab.govc().vms(&["name"]).await;
-        assert!(vms.values().any(|vm| vm["name"] == *worker), "{vms:?}");
+        let is_there = async || lab.world.vms().await.values().any(|vm| vm.name == worker);
+        assert!(is_there().await);
         lab.cds.control(rookery_cds_sim::Control::Stop(job.clone())).await.expect("the CDS runs");
-        eventually("it goes when nobody is at work in it", async || {
-            !lab.govc().vms(&["name"]).await.values().any(|vm| vm["name"] == *worker)
-        })
-        .await;
+        eventually("it goes when nobody is at work in it", async || !is_there().await).await;
         scene.stop().await;
         lab.close().await;
     }

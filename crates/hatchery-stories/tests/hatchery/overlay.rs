@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use rookery_cds_sim::SigningKey;
-use rookery_hatchery_stories::{Lab, LabOptions, Stage, Vm};
+use rookery_hatchery_stories::{Lab, LabOptions, Stage};
+use rookery_kit::Vm;
 use rookery_kit::Wire;
 use rookery_vim_sim::{Action, Body, Change, Control, Durations, GuestTimes, Rule, Span};
 use serde_json::Value;
@@ -16,7 +16,7 @@ const JOBS: u64 = 20;
 const WARM: u64 = 3;
 
 async fn told(stage: &Stage, control: Control) -> Value {
-    let reply = stage.lab.vcenter.control(control).await.expect("the vCenter runs");
+    let reply = stage.lab.world.vcenter.control(control).await.expect("the vCenter runs");
     let Body::Text(text) = reply.body else { panic!("an answer is text") };
     serde_json::from_str(&text).expect("JSON")
 }
@@ -29,8 +29,7 @@ async fn answered(stage: &Stage, method: &str) -> u64 {
 /// The vCenter tells changes of these properties five seconds late, and guests are ready before that.
 async fn late(properties: &[&str]) -> Stage {
     let tables = pool("debian12", WARM.try_into().expect("a number"));
-    let stage =
-        Stage::set(LabOptions { tables, ..LabOptions::default() }, SigningKey::generate().expect("a key"));
+    let stage = Stage::set(LabOptions { tables, ..LabOptions::default() });
     let change = Change {
         durations: Some(Durations::default()),
         guests: Some(GuestTimes::default()),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use rookery_cds_sim::{SigningKey, Status};
+use rookery_cds_sim::Status;
 use rookery_hatchery_stories::{Lab, LabOptions, Stage};
 use rookery_kit::Wire;
 use rookery_vim_sim::{Body, Control};
@@ -13,12 +13,12 @@ use tokio::time::sleep;
 use super::history::{refuse, requests};
 
 fn stage(options: LabOptions) -> Stage {
-    Stage::set(options, SigningKey::generate().expect("a key"))
+    Stage::set(options)
 }
 
 /// How often the vCenter was asked for anything about its history.
 async fn history_calls(stage: &Stage) -> u64 {
-    let reply = stage.lab.vcenter.control(Control::Inspect).await.expect("the vCenter runs");
+    let reply = stage.lab.world.vcenter.control(Control::Inspect).await.expect("the vCenter runs");
     let Body::Text(text) = reply.body else { panic!("an inspection is text") };
     let seen: Value = serde_json::from_str(&text).expect("JSON");
     let asked = seen["requests"].as_object().expect("requests by method").iter();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rookery_cds_sim::{Capacity, Config, Fault, Job, NewJob, SigningKey, Status, Trouble};
+use rookery_cds_sim::{Capacity, Config, Fault, Job, NewJob, Status, Trouble};
 use rookery_hatchery_stories::{Lab, LabOptions, Stage};
 use rookery_kit::Wire;
 use tokio::time::{Instant, sleep};
@@ -33,7 +33,7 @@ async fn fifty_jobs(capacity: Option<Capacity>, limit: u32, adapts: bool) -> Out
         ),
         ..LabOptions::default()
     };
-    let stage = Stage::set(options, SigningKey::generate().expect("a key"));
+    let stage = Stage::set(options);
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     let begun = Instant::now();
     for _ in 0..50 {
@@ -102,9 +102,9 @@ async fn on_a_fast_server_nothing_is_held_back() {
 // Such a job was shown as being scheduled until the machine was deleted, minutes later, or for ten minutes.
 #[tokio::test(start_paused = true)]
 async fn a_job_whose_worker_went_off_before_taking_it_is_released_then() {
-    let stage = Stage::set(LabOptions::default(), SigningKey::generate().expect("a key"));
+    let stage = Stage::set(LabOptions::default());
     let lab = &stage.lab;
-    let refused = Trouble::Error { status: 500, id: 1 };
+    let refused = Trouble::Error { status: 403, id: 11 };
     let fault = Fault::next(1, "/v2/queue/*/worker/signin", refused);
     lab.cds.control(rookery_cds_sim::Control::AddFault(fault)).await.expect("CDS runs");
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");

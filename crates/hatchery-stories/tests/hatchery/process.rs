@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::process::Stdio;
 use std::time::Duration;
 
-use rookery_cds_sim::{Control, Fault, NewJob, SigningKey, Status, Trouble};
+use rookery_cds_sim::{Control, Fault, NewJob, Status, Trouble};
 use rookery_hatchery::http::Pages as _;
 use rookery_hatchery::run::Ended;
 use rookery_hatchery_stories::{Lab, LabOptions, Scene, Stage};
@@ -106,7 +106,7 @@ async fn an_error_that_nobody_reads_keeps_no_process_from_its_end() {
 }
 
 fn stage() -> Stage {
-    Stage::set(LabOptions::default(), SigningKey::generate().expect("a key"))
+    Stage::set(LabOptions::default())
 }
 
 fn metric(scene: &Scene, name: &str) -> u64 {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use rookery_cds_sim::{
-    Config, Control, Fault, HatcheryConsumer, NewJob, Protocol, Requirement, SigningKey, Status, Trouble,
+    Config, Control, Fault, HatcheryConsumer, NewJob, Protocol, Requirement, Status, Trouble,
 };
 use rookery_hatchery_stories::{Lab, LabOptions, Stage};
 use rookery_kit::{Wire, eventually};
@@ -51,11 +51,11 @@ fn post(path: &str, times: u32, trouble: Trouble) -> Fault {
     Fault { method: Some("POST".to_owned()), ..Fault::next(times, path, trouble) }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_job_that_another_hatchery_takes_first_costs_nothing() {
     let races = [(Protocol::V1, BOOK, 403, 89), (Protocol::V2, TAKE, 404, 38)];
     for (protocol, path, status, id) in races {
-        let lab = Lab::start(LabOptions::default()).await;
+        let lab = Lab::paused(LabOptions::default());
         trouble(&lab, post(path, 1, Trouble::Error { status, id })).await;
         let scene = lab.hatch().await;
         let job = lab.enqueue(of(protocol)).await;
@@ -74,9 +74,9 @@ async fn a_job_that_another_hatchery_takes_first_costs_nothing() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_booking_outlasts_the_longest_start() {
-    let lab = Lab::start(slow_guests(2000)).await;
+    let lab = Lab::paused(slow_guests(2000));
     let scene = lab.hatch().await;
     let job = lab.enqueue(v1_job("true")).await;
     eventually("the job is booked", async || lab.job(&job).await.booking.is_some()).await;
@@ -90,12 +90,12 @@ async fn a_booking_outlasts_the_longest_start() {
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_job_whose_answers_get_lost_or_garbled_is_held_once_and_run_once() {
     let troubles =
         [Trouble::LostReply, Trouble::Dropped, Trouble::Html { status: 502 }, Trouble::Maintenance];
     for protocol in [Protocol::V1, Protocol::V2] {
-        let lab = Lab::start(LabOptions::default()).await;
+        let lab = Lab::paused(LabOptions::default());
         let scene = lab.hatch().await;
         for each in &troubles {
             trouble(&lab, post(if protocol == Protocol::V1 { BOOK } else { TAKE }, 1, each.clone())).await;
@@ -111,10 +111,10 @@ async fn a_job_whose_answers_get_lost_or_garbled_is_held_once_and_run_once() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn after_as_many_real_starts_as_allowed_a_job_fails_and_lost_answers_on_the_way_do_not_matter() {
     for protocol in [Protocol::V1, Protocol::V2] {
-        let lab = Lab::start(provision("maxAttemptsNumberBeforeFailure = 2")).await;
+        let lab = Lab::paused(provision("maxAttemptsNumberBeforeFailure = 2"));
         refuse(&lab, "PowerOnVM_Task", None, "SystemError").await;
         let lost = |method: &str, path: &str| Fault {
             method: Some(method.to_owned()),
@@ -142,9 +142,9 @@ async fn after_as_many_real_starts_as_allowed_a_job_fails_and_lost_answers_on_th
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn without_a_limit_of_attempts_a_job_is_tried_until_it_works() {
-    let lab = Lab::start(provision("maxAttemptsNumberBeforeFailure = -1")).await;
+    let lab = Lab::paused(provision("maxAttemptsNumberBeforeFailure = -1"));
     refuse(&lab, "PowerOnVM_Task", Some(7), "SystemError").await;
     let scene = lab.hatch().await;
     let job = lab.enqueue(v1_job("true")).await;
@@ -160,9 +160,9 @@ async fn without_a_limit_of_attempts_a_job_is_tried_until_it_works() {
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn trouble_while_looking_at_a_job_is_no_attempt() {
-    let lab = Lab::start(provision("maxAttemptsNumberBeforeFailure = 1")).await;
+    let lab = Lab::paused(provision("maxAttemptsNumberBeforeFailure = 1"));
     trouble(&lab, Fault::next(6, "/v2/queue/default/job/*", Trouble::Html { status: 503 })).await;
     let scene = lab.hatch().await;
     let job = lab.enqueue(v2_job("true")).await;
@@ -177,10 +177,10 @@ async fn trouble_while_looking_at_a_job_is_no_attempt() {
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn sessions_that_end_in_the_middle_are_opened_again() {
     for protocol in [Protocol::V1, Protocol::V2] {
-        let lab = Lab::start(slow_guests(1500)).await;
+        let lab = Lab::paused(slow_guests(1500));
         let scene = lab.hatch().await;
         control(&lab, Control::ExpireSessions).await;
         let job = lab.enqueue(of(protocol)).await;
@@ -193,9 +193,9 @@ async fn sessions_that_end_in_the_middle_are_opened_again() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_silent_websocket_is_made_up_for_by_asking() {
-    let lab = Lab::start(LabOptions::default()).await;
+    let lab = Lab::paused(LabOptions::default());
     let scene = lab.hatch().await;
     control(&lab, Control::FreezeSockets(true)).await;
     let jobs = [lab.enqueue(of(Protocol::V1)).await, lab.enqueue(of(Protocol::V2)).await];
@@ -206,9 +206,9 @@ async fn a_silent_websocket_is_made_up_for_by_asking() {
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_dropped_websocket_comes_back_with_its_filters() {
-    let lab = Lab::start(LabOptions::default()).await;
+    let lab = Lab::paused(LabOptions::default());
     let scene = lab.hatch().await;
     for list in ["/queue/workflows", "/v2/queue/default"] {
         let always = Fault { times: None, ..Fault::next(0, list, Trouble::Html { status: 502 }) };
@@ -228,7 +228,7 @@ async fn a_dropped_websocket_comes_back_with_its_filters() {
 
 #[tokio::test(start_paused = true)]
 async fn cds_hears_every_half_minute_how_the_hatchery_is() {
-    let stage = Stage::set(LabOptions::default(), SigningKey::generate().expect("a key"));
+    let stage = Stage::set(LabOptions::default());
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     let lab = &stage.lab;
     for path in ["/services/heartbeat", "/v2/hatchery/heartbeat"] {
@@ -252,10 +252,10 @@ async fn cds_hears_every_half_minute_how_the_hatchery_is() {
     stage.lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_hatchery_whose_heartbeat_is_forbidden_ends() {
     for (v1, path) in [(true, "/services/heartbeat"), (false, "/v2/hatchery/heartbeat")] {
-        let lab = Lab::start(LabOptions { v1, ..LabOptions::default() }).await;
+        let lab = Lab::paused(LabOptions { v1, ..LabOptions::default() });
         trouble(&lab, Fault::next(1, path, Trouble::Error { status: 403, id: 11 })).await;
         let scene = lab.hatch().await;
         let over = tokio::time::timeout(Duration::from_secs(60), scene.hatchery.over.cancelled()).await;
@@ -265,9 +265,9 @@ async fn a_hatchery_whose_heartbeat_is_forbidden_ends() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_dead_heartbeat_of_v2_beside_v1_is_an_alarm() {
-    let lab = Lab::start(LabOptions::default()).await;
+    let lab = Lab::paused(LabOptions::default());
     trouble(&lab, Fault::next(1, "/v2/hatchery/heartbeat", Trouble::Error { status: 403, id: 11 })).await;
     let scene = lab.hatch().await;
     eventually("the status has an alarm", async || {
@@ -279,9 +279,9 @@ async fn a_dead_heartbeat_of_v2_beside_v1_is_an_alarm() {
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn v1_jobs_are_served_by_the_region_of_the_settings_and_v2_jobs_by_that_of_cds() {
-    let lab = Lab::start(provision("region = \"rbx\"\nignoreJobWithNoRegion = true")).await;
+    let lab = Lab::paused(provision("region = \"rbx\"\nignoreJobWithNoRegion = true"));
     let scene = lab.hatch().await;
     let in_region = |region: Option<&str>| NewJob { region: region.map(str::to_owned), ..v1_job("true") };
     let never = [
@@ -307,9 +307,9 @@ async fn v1_jobs_are_served_by_the_region_of_the_settings_and_v2_jobs_by_that_of
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_hatchery_that_stops_signs_out() {
-    let lab = Lab::start(LabOptions::default()).await;
+    let lab = Lab::paused(LabOptions::default());
     let scene = lab.hatch().await;
     scene.stop().await;
     let out = requests(&lab).await.into_iter().find(|entry| entry.path == "/auth/consumer/signout");
@@ -322,7 +322,7 @@ async fn v2_jobs_are_left_alone_if_the_settings_say_so() {
     let mut options = provision("disableV2QueuePolling = true");
     // Otherwise CDS gives the job up within the hour.
     options.cds.times.waiting = 7200;
-    let stage = Stage::set(options, SigningKey::generate().expect("a key"));
+    let stage = Stage::set(options);
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     let left = stage.lab.enqueue(v2_job("true")).await;
     let run = stage.lab.enqueue(v1_job("true")).await;
@@ -431,9 +431,9 @@ extraTag = "ci"
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn what_machines_cannot_give_is_refused_with_a_reason_and_never_taken() {
-    let lab = Lab::start(LabOptions::default()).await;
+    let lab = Lab::paused(LabOptions::default());
     let scene = lab.hatch().await;
     let requires =
         |kind: &str| NewJob { requirements: vec![Requirement::new(kind, "it", "it")], ..v1_job("true") };
@@ -457,7 +457,7 @@ async fn what_machines_cannot_give_is_refused_with_a_reason_and_never_taken() {
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_hatchery_of_another_region_of_cds_is_told_its_own() {
     let mut options = LabOptions { v1: false, ..LabOptions::default() };
     options.cds.hatcheries.push(HatcheryConsumer {
@@ -466,7 +466,7 @@ async fn a_hatchery_of_another_region_of_cds_is_told_its_own() {
         region: Some("gra".to_owned()),
         ..HatcheryConsumer::default()
     });
-    let lab = Lab::start(options).await;
+    let lab = Lab::paused(options);
     let scene = lab.hatch().await;
     let job = lab.enqueue(NewJob::v2("true", Lab::DEBIAN, "gra")).await;
     let ours = lab.enqueue(v2_job("true")).await;

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use rookery_cds_sim::SigningKey;
 use rookery_hatchery_stories::{Lab, LabOptions, Stage};
 use rookery_kit::Wire;
 use rookery_vim_sim::{Change, Control, Durations, GuestTimes, Settings, Span};
@@ -21,7 +20,7 @@ async fn two_hours_of_twenty_jobs_a_minute_leave_no_more_dead_machines_than_the_
     let options = LabOptions::default();
     // Each look at the vCenter takes its whole history along.
     let vcenter = Settings { events: 500, ..options.vcenter.clone() };
-    let stage = Stage::set(LabOptions { vcenter, ..options }, SigningKey::generate().expect("a key"));
+    let stage = Stage::set(LabOptions { vcenter, ..options });
     // Workers come and go fast enough for ten at once, as many as there are without settings.
     let change = Change {
         durations: Some(Durations {
@@ -31,7 +30,7 @@ async fn two_hours_of_twenty_jobs_a_minute_leave_no_more_dead_machines_than_the_
         guests: Some(GuestTimes::default()),
         ..Change::default()
     };
-    stage.lab.vcenter.control(Control::Set(Box::new(change))).await.expect("the vCenter runs");
+    stage.lab.world.vcenter.control(Control::Set(Box::new(change))).await.expect("the vCenter runs");
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     let mut most = 0;
     for _ in 0..MINUTES {

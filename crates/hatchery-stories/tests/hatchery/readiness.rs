@@ -1,6 +1,6 @@
 //! A VM is ready no later and for no better reasons than with the Go hatchery. On paused time.
 
-use rookery_cds_sim::{NewJob, SigningKey, Status};
+use rookery_cds_sim::{NewJob, Status};
 use rookery_hatchery_stories::{Lab, LabOptions, Stage};
 use rookery_kit::Wire;
 use rookery_vim_sim::ProgramRule;
@@ -20,7 +20,7 @@ async fn served(stage: &Stage) -> i64 {
 }
 
 fn stage(options: LabOptions) -> Stage {
-    Stage::set(options, SigningKey::generate().expect("a key"))
+    Stage::set(options)
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use rookery_cds_sim::{Config, Control as Cds, Entry, Fault, Model, SigningKey, Trouble};
+use rookery_cds_sim::{Config, Control as Cds, Entry, Fault, Model, Trouble};
 use rookery_hatchery::control::{Answer, Request};
 use rookery_hatchery_stories::{Lab, LabOptions, Stage};
 use rookery_kit::{Govc, Wire};
@@ -27,7 +27,7 @@ fn stage_with(machines: &str) -> Stage {
     let cds = Config { models: vec![deb], ..Config::default() };
     let options = LabOptions { cds, ..LabOptions::default() };
     let model = format!("{}{machines}", options.model);
-    Stage::set(LabOptions { model, ..options }, SigningKey::generate().expect("a key"))
+    Stage::set(LabOptions { model, ..options })
 }
 
 async fn trouble(stage: &Stage, fault: Fault) {
@@ -39,7 +39,7 @@ async fn refuse(stage: &Stage, method: &str, count: Option<u64>) {
     let action = Action::Fault(FaultSpec::new("SystemError", "a rule of the story"));
     let (method, target) = (method.to_owned(), "register-*".to_owned());
     let rule = Rule { method, target, count, ..Rule::new(action) };
-    stage.lab.vcenter.control(Control::AddRule(rule)).await.expect("the vCenter runs");
+    stage.lab.world.vcenter.control(Control::AddRule(rule)).await.expect("the vCenter runs");
 }
 
 /// How often CDS was told that the model failed.
@@ -84,7 +84,7 @@ async fn a_worker_that_could_not_be_started_is_one_failure() {
     refuse(&stage, "StartProgramInGuest", None).await;
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     stage.until("CDS is told", async || failures(&stage).await > 0).await;
-    stage.lab.vcenter.control(Control::ClearRules).await.expect("the vCenter runs");
+    stage.lab.world.vcenter.control(Control::ClearRules).await.expect("the vCenter runs");
     is_registered(&stage).await;
     assert_eq!(failures(&stage).await, 1);
     scene.stop().await;

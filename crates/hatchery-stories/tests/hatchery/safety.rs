@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use rookery_cds_sim::{
-    Config, Control as Cds, Fault, HatcheryConsumer, Job, Model, NewJob, SigningKey, Status, Trouble,
-};
-use rookery_hatchery_stories::{Lab, LabOptions, Stage, Vm};
+use rookery_cds_sim::{Config, Control as Cds, Fault, HatcheryConsumer, Job, Model, NewJob, Status, Trouble};
+use rookery_hatchery_stories::{Lab, LabOptions, Stage};
+use rookery_kit::Vm;
 use rookery_kit::{Govc, Wire};
 use rookery_vim_sim::{Action, Control, Deed, FaultSpec, Remains, Rule, Span};
 use serde_json::Value;
@@ -119,7 +118,7 @@ fn stage_with(machines: &str, tables: &str, models: Vec<Model>) -> Stage {
         tables: tables.to_owned(),
         ..options
     };
-    Stage::set(options, SigningKey::generate().expect("a key"))
+    Stage::set(options)
 }
 
 fn v1_model() -> Model {
@@ -171,12 +170,12 @@ async fn rule(stage: &Stage, method: &str, probability: f64, action: Action) {
         probability: (probability < 1.0).then_some(probability),
         ..Rule::new(action)
     };
-    let reply = stage.lab.vcenter.control(Control::AddRule(rule)).await.expect("the vCenter runs");
+    let reply = stage.lab.world.vcenter.control(Control::AddRule(rule)).await.expect("the vCenter runs");
     assert_eq!(reply.status, 200, "{reply:?}");
 }
 
 async fn happens(stage: &Stage, deed: Deed) {
-    let reply = stage.lab.vcenter.control(Control::Do(deed)).await.expect("the vCenter runs");
+    let reply = stage.lab.world.vcenter.control(Control::Do(deed)).await.expect("the vCenter runs");
     assert_eq!(reply.status, 200, "{reply:?}");
 }
 
@@ -244,7 +243,7 @@ async fn plague(stage: &Stage) {
         }
         sleep(Duration::from_mins(2)).await;
     }
-    stage.lab.vcenter.control(Control::ClearRules).await;
+    stage.lab.world.vcenter.control(Control::ClearRules).await;
     stage.lab.cds.control(Cds::ClearFaults).await;
 }
 
@@ -432,7 +431,7 @@ async fn an_inventory_that_stands_still_deletes_nothing() {
     assert_eq!(left, stage.machines_of(Lab::NAME).await);
     assert!(scene.hatchery.board.report.borrow().stopped.is_some());
 
-    stage.lab.vcenter.control(Control::ClearRules).await;
+    stage.lab.world.vcenter.control(Control::ClearRules).await;
     stage.until("it is gone", async || stage.machines_of(Lab::NAME).await.is_empty()).await;
     scene.stop().await;
     stage.lab.close().await;
@@ -441,7 +440,7 @@ async fn an_inventory_that_stands_still_deletes_nothing() {
 #[tokio::test(start_paused = true)]
 async fn clocks_that_differ_delete_nothing_and_it_is_shown() {
     let stage = stage("", Vec::new());
-    stage.lab.vcenter.control(Control::Advance(SignedDuration::from_secs(90))).await;
+    stage.lab.world.vcenter.control(Control::Advance(SignedDuration::from_secs(90))).await;
     let scene = stage.hatch_with(&Wire::default(), &[]).await;
     stage.lab.enqueue(v2_job()).await;
     stage.all_jobs_end().await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use rookery_cds_sim::{Fault, NewJob, SigningKey, Status, Trouble};
+use rookery_cds_sim::{Fault, NewJob, Status, Trouble};
 use rookery_hatchery_stories::{Lab, LabOptions, Stage};
 use rookery_kit::{Tripwire, Wire};
 use rookery_vim_sim::{Action, Change, Control, Durations, GuestBehaviour, Rule, Span};
@@ -22,9 +22,8 @@ fn minutes(minutes: i64) -> Span {
 /// A stage on which V1 jobs run on a model of V2, with a rule.
 async fn stage(rule: Rule) -> Stage {
     let tables = format!("[[defaultWorkerModelsV2]]\nworkerModelV2 = \"{}@main\"\n", Lab::DEBIAN);
-    let stage =
-        Stage::set(LabOptions { tables, ..LabOptions::default() }, SigningKey::generate().expect("a key"));
-    let added = stage.lab.vcenter.control(Control::AddRule(rule)).await.expect("the vCenter runs");
+    let stage = Stage::set(LabOptions { tables, ..LabOptions::default() });
+    let added = stage.lab.world.vcenter.control(Control::AddRule(rule)).await.expect("the vCenter runs");
     assert_eq!(added.status, 200, "{added:?}");
     stage
 }
@@ -69,10 +68,10 @@ async fn a_stop_gives_back_what_has_not_been_launched_after_20_seconds() {
 // It went on in vCenter, for nobody and with nobody's address.
 #[tokio::test(start_paused = true)]
 async fn a_stop_in_the_middle_of_a_clone_cancels_the_clone() {
-    let stage = Stage::set(LabOptions::default(), SigningKey::generate().expect("a key"));
+    let stage = Stage::set(LabOptions::default());
     let durations = Durations { clone: minutes(20), ..Durations::default() };
     let change = Change { durations: Some(durations), ..Change::default() };
-    stage.lab.vcenter.control(Control::Set(Box::new(change))).await.expect("the vCenter runs");
+    stage.lab.world.vcenter.control(Control::Set(Box::new(change))).await.expect("the vCenter runs");
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     let job = stage.lab.v2_job(Lab::DEBIAN, "true").await;
     stage.until("a clone runs", async || clones_run(&stage.lab).await == 1).await;

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use rookery_cds_sim::{Config, HatcheryConsumer, NewJob, SigningKey, Status};
-use rookery_hatchery_stories::{Lab, LabOptions, Scene, Stage, Vm};
+use rookery_cds_sim::{Config, HatcheryConsumer, NewJob, Status};
+use rookery_hatchery_stories::{Lab, LabOptions, Scene, Stage};
+use rookery_kit::Vm;
 use rookery_kit::Wire;
 use serde_json::Value;
 use tokio::time::sleep;
@@ -26,7 +27,7 @@ fn stage(number: usize) -> Stage {
         tables: format!("[[workerProvisioning]]\nmodelVMWare = \"debian12\"\nnumber = {number}\n"),
         ..LabOptions::default()
     };
-    Stage::set(options, SigningKey::generate().expect("a key"))
+    Stage::set(options)
 }
 
 async fn hatch(stage: &Stage) -> Scene {

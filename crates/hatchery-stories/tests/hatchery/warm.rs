@@ -4,8 +4,9 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use rookery_cds_sim::{SigningKey, Status};
-use rookery_hatchery_stories::{Lab, LabOptions, Stage, Vm};
+use rookery_cds_sim::Status;
+use rookery_hatchery_stories::{Lab, LabOptions, Stage};
+use rookery_kit::Vm;
 use rookery_kit::{Wire, eventually};
 use rookery_vim_sim::{Action, Control, FaultSpec, Remains, Rule, Settings, Span};
 use serde_json::Value;
@@ -16,11 +17,11 @@ use super::witness::{
 };
 
 /// A lab with these pools, whose vCenter takes so long for a clone.
-async fn lab_with(pools: &str, size: u32, clone: &str) -> Lab {
+fn lab_with(pools: &str, size: u32, clone: &str) -> Lab {
     let options = LabOptions::default();
     let vcenter = Settings { durations: taking(clone), ..options.vcenter.clone() };
     let settings = format!("workerProvisioningPoolSize = {size}\n");
-    Lab::start(LabOptions { vcenter, settings, tables: pools.to_owned(), ..options }).await
+    Lab::paused(LabOptions { vcenter, settings, tables: pools.to_owned(), ..options })
 }
 
 fn of(machines: &[Seen]) -> BTreeMap<String, usize> {
@@ -32,9 +33,9 @@ fn of(machines: &[Seen]) -> BTreeMap<String, usize> {
     counts
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn deficits_are_filled_in_turns_and_no_more_at_once_than_the_pool_size() {
-    let lab = lab_with(&(pool("debian12", 3) + &pool("rocky9", 3)), 2, "150ms").await;
+    let lab = lab_with(&(pool("debian12", 3) + &pool("rocky9", 3)), 2, "150ms");
     let scene = lab.hatch().await;
     let mut made = warm(&lab, &scene, 6).await;
     // References count up in the order of the clones.
@@ -52,9 +53,9 @@ async fn deficits_are_filled_in_turns_and_no_more_at_once_than_the_pool_size() {
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_machine_that_is_taken_is_replaced_while_its_job_runs() {
-    let lab = lab_with(&pool("debian12", 1), 1, "0s").await;
+    let lab = lab_with(&pool("debian12", 1), 1, "0s");
     let scene = lab.hatch().await;
     let before = warm(&lab, &scene, 1).await;
     let nonce = nonce();
@@ -71,10 +72,10 @@ async fn a_machine_that_is_taken_is_replaced_while_its_job_runs() {
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn what_other_settings_do_not_want_any_more_goes() {
     let pools = pool("debian12", 3) + &pool("rocky9", 1);
-    let lab = lab_with(&pools, 4, "0s").await;
+    let lab = lab_with(&pools, 4, "0s");
     let scene = lab.hatch().await;
     let before = machines(&lab).await;
     let foreign: Vec<String> =
@@ -94,9 +95,9 @@ async fn what_other_settings_do_not_want_any_more_goes() {
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_template_that_was_replaced_replaces_its_machines_one_by_one() {
-    let lab = lab_with(&pool("debian12", 3), 3, "300ms").await;
+    let lab = lab_with(&pool("debian12", 3), 3, "300ms");
     let scene = lab.hatch().await;
     let old: Vec<String> = warm(&lab, &scene, 3).await.into_iter().map(|machine| machine.id).collect();
     let govc = lab.govc();
@@ -115,9 +116,9 @@ async fn a_template_that_was_replaced_replaces_its_machines_one_by_one() {
     lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_machine_that_was_half_made_in_a_crash_is_finished() {
-    let lab = lab_with(&pool("debian12", 1), 1, "0s").await;
+    let lab = lab_with(&pool("debian12", 1), 1, "0s");
     slow_down(&lab, "0s", "30s").await;
     let scene = lab.hatch().await;
     eventually("one boots", async || pooled(&lab).await.iter().any(|machine| machine.is_on)).await;
@@ -141,8 +142,7 @@ async fn a_machine_that_was_half_made_in_a_crash_is_finished() {
 #[tokio::test(start_paused = true)]
 async fn a_clone_that_runs_on_after_a_crash_is_counted_in_the_end() {
     let tables = pool("debian12", 1);
-    let stage =
-        Stage::set(LabOptions { tables, ..LabOptions::default() }, SigningKey::generate().expect("a key"));
+    let stage = Stage::set(LabOptions { tables, ..LabOptions::default() });
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     eventually("a clone runs", async || clones_run(&stage.lab).await == 1).await;
     scene.crash().await;
@@ -156,10 +156,10 @@ async fn a_clone_that_runs_on_after_a_crash_is_counted_in_the_end() {
     stage.lab.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_template_that_fails_rests_while_others_go_on() {
     // One, so that a second clone of it can only be a second attempt.
-    let lab = lab_with(&(pool("debian12", 1) + &pool("rocky9", 2)), 2, "0s").await;
+    let lab = lab_with(&(pool("debian12", 1) + &pool("rocky9", 2)), 2, "0s");
     let fault = FaultSpec::new("SystemError", "the template is broken");
     let action = Action::TaskError { fault, after: Span::ZERO, remains: Remains::Nothing };
     let broken =
@@ -186,8 +186,7 @@ async fn a_template_that_fails_rests_while_others_go_on() {
 #[tokio::test(start_paused = true)]
 async fn a_machine_that_has_waited_for_long_is_not_too_old_for_its_job() {
     let tables = pool("debian12", 1);
-    let stage =
-        Stage::set(LabOptions { tables, ..LabOptions::default() }, SigningKey::generate().expect("a key"));
+    let stage = Stage::set(LabOptions { tables, ..LabOptions::default() });
     let often = [("killAwolServersInterval = 60", "killAwolServersInterval = 1\nworkerTTL = 20")];
     let scene = stage.hatch_with(&Wire::default(), &often).await;
     let ready = async || {
@@ -212,8 +211,7 @@ async fn a_machine_that_has_waited_for_long_is_not_too_old_for_its_job() {
 #[tokio::test(start_paused = true)]
 async fn a_claim_that_fails_falls_back_to_a_clone_and_the_machine_stays_warm() {
     let tables = pool("debian12", 1);
-    let stage =
-        Stage::set(LabOptions { tables, ..LabOptions::default() }, SigningKey::generate().expect("a key"));
+    let stage = Stage::set(LabOptions { tables, ..LabOptions::default() });
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     let is_warm = |vm: &Vm| !vm.on && vm.mark()["provisioning"] == true && vm.mark().get("job_id").is_none();
     let warm = async || stage.machines_of(Lab::NAME).await.into_iter().filter(is_warm).collect::<Vec<_>>();
@@ -222,7 +220,7 @@ async fn a_claim_that_fails_falls_back_to_a_clone_and_the_machine_stays_warm() {
     let refused = Action::Fault(FaultSpec::new("SystemError", "a rule of the story"));
     let (method, target) = ("Rename_Task".to_owned(), "provision-*".to_owned());
     let rule = Rule { method, target, ..Rule::new(refused) };
-    stage.lab.vcenter.control(Control::AddRule(rule)).await.expect("the vCenter runs");
+    stage.lab.world.vcenter.control(Control::AddRule(rule)).await.expect("the vCenter runs");
     let job = stage.lab.v2_job(Lab::DEBIAN, "true").await;
     stage.all_jobs_end().await;
     let ended = stage.lab.job(&job).await;

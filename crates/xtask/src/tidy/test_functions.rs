@@ -43,12 +43,23 @@ fn last(path: &str) -> &str {
 
 /// The first function after each `#[test]`, `#[tokio::test]` and their like.
 fn in_source(source: &str) -> Vec<&str> {
+    after(source, |attribute| last(attribute.split(['(', ']']).next().unwrap_or_default()) == "test")
+}
+
+/// The asynchronous tests that do not run on paused time.
+pub(super) fn unpaused(source: &str) -> Vec<&str> {
+    after(source, |attribute| {
+        attribute.starts_with("tokio::test") && !attribute.contains("start_paused = true")
+    })
+}
+
+/// The first function after each such attribute.
+fn after(source: &str, is_it: impl Fn(&str) -> bool) -> Vec<&str> {
     let mut names = vec![];
     let mut is_test = false;
     for line in source.lines().map(str::trim) {
         if let Some(attribute) = line.strip_prefix("#[") {
-            let path = attribute.split(['(', ']']).next().unwrap_or_default();
-            is_test |= last(path) == "test";
+            is_test |= is_it(attribute);
         } else if let Some(name) = function(line) {
             if is_test {
                 names.push(name);
@@ -94,6 +105,8 @@ mod tests {
     #[test]
     fn only_functions_with_a_test_attribute_are_tests() {
         assert_eq!(in_source(SOURCE), ["plain", "patient", "random"]);
+        assert_eq!(unpaused(SOURCE), [""; 0]);
+        assert_eq!(unpaused("#[tokio::test]\nasync fn a() {}\n#[test]\nfn b() {}\n"), ["a"]);
     }
 
     #[test]

@@ -3,8 +3,9 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rookery_cds_sim::{Config, Control, Model, NewJob, SigningKey, Status};
-use rookery_hatchery_stories::{Lab, LabOptions, Saved, Sight, Stage, Vm};
+use rookery_cds_sim::{Config, Control, Model, NewJob, Status};
+use rookery_hatchery_stories::{Lab, LabOptions, Saved, Sight, Stage};
+use rookery_kit::Vm;
 use rookery_kit::{Moment, Step, Wire};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::sleep;
@@ -36,13 +37,12 @@ const STEP: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct Ground {
     scenario: Scenario,
-    key: SigningKey,
     saved: Option<Saved>,
 }
 
 impl Ground {
     pub(super) fn prepare(scenario: Scenario) -> Self {
-        let mut ground = Self { scenario, key: SigningKey::generate().expect("a key"), saved: None };
+        let mut ground = Self { scenario, saved: None };
         if scenario == Scenario::Remake {
             ground.saved = Some(on_paused_time().block_on(ground.with_an_old_template()));
         }
@@ -64,8 +64,8 @@ impl Ground {
 
     async fn stage(&self) -> Stage {
         match &self.saved {
-            None => Stage::set(self.scenario.options(), self.key.clone()),
-            Some(saved) => Stage::restore(self.scenario.options(), self.key.clone(), saved).await,
+            None => Stage::set(self.scenario.options()),
+            Some(saved) => Stage::restore(self.scenario.options(), saved).await,
         }
     }
 

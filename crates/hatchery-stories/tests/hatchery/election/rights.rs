@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use rookery_cds_sim::SigningKey;
 use rookery_hatchery::run::{Policy, StartError};
 use rookery_hatchery_stories::{Lab, LabOptions, Stage};
 use rookery_kit::{Vcsim, read_page};
@@ -71,7 +70,7 @@ fn without_sessions() -> LabOptions {
 
 #[tokio::test(start_paused = true)]
 async fn without_the_list_a_hatchery_runs_and_none_stands_by() {
-    let stage = Stage::set(without_sessions(), SigningKey::generate().expect("a key"));
+    let stage = Stage::set(without_sessions());
     let first = Hatchery::start(&stage, 1, Policy::Refuse).leads().await;
     runs_a_job(&stage).await;
     let refused = Hatchery::start(&stage, 2, Policy::Standby).start.acts().await.expect_err("it cannot");
