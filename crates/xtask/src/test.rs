@@ -13,14 +13,16 @@ mod run;
 mod times;
 
 use std::process::{Command, ExitCode};
+use std::thread;
 
 use crate::failure::{Failure, Outcome};
 use crate::process::{self, capture};
 use crate::workspace::Workspace;
 use crate::{tidy, tools};
 use fresh::Scratch;
-use programs::Program;
+use programs::{Lane, Program};
 use report::Report;
+use times::Started;
 
 /// Which suites run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,19 +110,33 @@ fn run_tests(workspace: &Workspace, scope: &Scope, programs: &[Program], report:
     let (tools, product) = (workspace.tools(), workspace.target.join("debug/rookery"));
     // The stories start the product as a user would.
     let environment = [("ROOKERY_TOOLS", tools.as_path()), ("ROOKERY_BIN", product.as_path())];
-    let mut failures = Vec::new();
+    let mut wanted = Vec::new();
     for program in programs {
         let reason = match scope {
             Scope::All => None,
             Scope::Fast => program.has_stories().then_some("--fast leaves out what needs real components"),
             Scope::Front(front) => (!program.is_of(front)).then_some("they are of something else"),
         };
-        if let Some(reason) = reason {
-            report.tests.skipped += leave_out(program, reason)?;
-            continue;
+        match reason {
+            Some(reason) => report.tests.skipped += leave_out(program, reason)?,
+            None => wanted.push(program),
         }
-        let outcome = run::run(program, &environment, &mut report.tests, &mut report.times);
-        failures.extend(outcome.err().map(|failure| failure.to_string()));
+    }
+    let started = Started::now();
+    let results: Vec<_> = thread::scope(|scope| {
+        let lane = |lane| wanted.iter().filter(move |program| program.lane == lane);
+        let lanes = Lane::ALL.map(|is| {
+            let programs: Vec<_> = lane(is).collect();
+            scope.spawn(move || programs.into_iter().map(|program| run::run(program, &environment)).collect())
+        });
+        lanes.into_iter().flat_map(|lane| lane.join().unwrap_or_else(|_| vec![run::broken()])).collect()
+    });
+    report.times.all(started);
+    let mut failures = Vec::new();
+    for ran in results {
+        report.tests += ran.counts;
+        report.times.program(ran.times);
+        failures.extend(ran.failure);
     }
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n").into()) }
 }

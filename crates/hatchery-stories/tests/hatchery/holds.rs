@@ -213,8 +213,8 @@ async fn the_machine_of_a_worker_that_never_came_is_kept_on_and_its_job_runs_els
     hold(&scene, debian(), 1, HOUR).await.expect("it is taken");
     let job = lab.v2_job(Lab::DEBIAN, "true").await;
     eventually("a machine was made", async || {
-        scene.hatchery.board.report.borrow().workers.len() == 1
-            && scene.hatchery.board.report.borrow().flights.is_empty()
+        let report = scene.hatchery.board.report.borrow();
+        report.workers.len() == 1 && report.flights.is_empty()
     })
     .await;
     let silent = lives(&lab).await.into_keys().next().expect("a machine");

@@ -1,9 +1,10 @@
 //! The programs that tests are in, and the product that they start: built by one call of cargo, so that nothing is built
 //! twice. The product gets features of the tests that way; whether it can do without is a step of its own.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::failure::Outcome;
+use crate::failure::{Outcome, Trying as _};
 use crate::json::Json;
 use crate::process::capture;
 use crate::workspace::Workspace;
@@ -11,12 +12,25 @@ use crate::workspace::Workspace;
 /// What can be tested by itself: the crates `rookery-NAME` and `rookery-NAME-stories`.
 pub(super) const FRONTS: [&str; 2] = ["hatchery", "vsphere"];
 
-/// Stories that compute for minutes. Beside them others would wait for a processor, not for what they are about, so they
-/// run by themselves, one for each of two cores.
-const HEAVY: [&str; 2] = ["hatchery::crash::", "hatchery::rate::"];
-
 /// Most tests wait more than they work: eight of them keep two cores busy.
-const AT_ONCE: [&str; 2] = ["--test-threads", "8"];
+const AT_ONCE: &str = "--test-threads=8";
+/// Those that do not wait.
+const PER_CORE: &str = "--test-threads=2";
+
+/// Programs of different lanes run beside each other, those of one lane one after the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Lane {
+    /// They compute.
+    Computes,
+    /// They wait for time to pass.
+    Waits,
+    /// They wait for their peer.
+    Peers,
+}
+
+impl Lane {
+    pub(super) const ALL: [Self; 3] = [Self::Computes, Self::Waits, Self::Peers];
+}
 
 /// One program full of tests, or a part of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,36 +40,44 @@ pub(super) struct Program {
     /// The folder of its crate, in which cargo would start it.
     pub(super) folder: PathBuf,
     pub(super) executable: PathBuf,
+    pub(super) lane: Lane,
     /// Which of its tests run, and how many at once.
-    pub(super) arguments: Vec<&'static str>,
+    pub(super) arguments: Vec<String>,
     /// On which peer they run.
     pub(super) peer: Option<&'static str>,
 }
 
 impl Program {
-    /// All of its tests. Some are heavy, and some run once on each peer.
-    fn parts(self) -> Vec<Self> {
-        let part = |name: &str, arguments: &[&'static str], peer| Self {
+    /// All of its tests. Those on real time, which `real_time` begins, run apart from those on paused time, and some run
+    /// once on each peer.
+    fn parts(self, real_time: &[String]) -> Vec<Self> {
+        let part = |name: &str, lane, arguments: Vec<String>, peer| Self {
             name: format!("{}{name}", self.name),
-            arguments: arguments.to_vec(),
+            lane,
+            arguments,
             peer,
             ..self.clone()
         };
+        let with = |first: &str, more: &[&str]| {
+            [first].iter().chain(more).map(|argument| (*argument).to_owned()).collect::<Vec<_>>()
+        };
         match self.name.as_str() {
             "rookery-hatchery-stories/hatchery" => {
-                let light = HEAVY.into_iter().flat_map(|heavy| ["--skip", heavy]);
-                let light: Vec<_> = AT_ONCE.into_iter().chain(light).collect();
-                let heavy: Vec<_> = ["--test-threads", "2"].into_iter().chain(HEAVY).collect();
-                vec![part("", &light, None), part(", heavy ones", &heavy, None)]
-            }
-            "rookery-vsphere-stories/vsphere" => {
-                let ours = [&AT_ONCE[..], &["vsphere::", "--skip", "vsphere::support::"]].concat();
+                let real: Vec<&str> = real_time.iter().map(String::as_str).collect();
+                let skipped: Vec<&str> = real.iter().flat_map(|story| ["--skip", story]).collect();
                 vec![
-                    part(" on vcsim", &AT_ONCE, Some("vcsim")),
-                    part(" on our simulator", &ours, Some("sim")),
+                    part(" on paused time", Lane::Computes, with(PER_CORE, &skipped), None),
+                    part(" on real time", Lane::Waits, with(AT_ONCE, &real), None),
                 ]
             }
-            _ => vec![part("", &AT_ONCE, None)],
+            "rookery-vsphere-stories/vsphere" => {
+                let ours = with(AT_ONCE, &["vsphere::", "--skip", "vsphere::support::"]);
+                vec![
+                    part(" on vcsim", Lane::Peers, with(AT_ONCE, &[]), Some("vcsim")),
+                    part(" on our simulator", Lane::Peers, ours, Some("sim")),
+                ]
+            }
+            _ => vec![part("", Lane::Computes, with(AT_ONCE, &[]), None)],
         }
     }
 
@@ -79,12 +101,14 @@ impl Program {
 pub(super) fn build(workspace: &Workspace) -> Outcome<Vec<Program>> {
     let format = "--message-format=json-render-diagnostics";
     let told = capture(&mut workspace.cargo(["build", "--workspace", "--all-targets", "--locked", format]))?;
-    let programs = programs(&told)?;
+    let list = workspace.root.join("crates/hatchery-stories/real_time.list");
+    let list = fs::read_to_string(&list).trying(|| format!("read {}", list.display()))?;
+    let programs = programs(&told, &real_time(&list))?;
     if programs.is_empty() { Err("cargo built no program with tests".into()) } else { Ok(programs) }
 }
 
 /// The programs in what cargo tells, one JSON document a line.
-fn programs(told: &str) -> Outcome<Vec<Program>> {
+fn programs(told: &str, real_time: &[String]) -> Outcome<Vec<Program>> {
     let mut found = Vec::new();
     for line in told.lines() {
         let message = Json::parse(line)?;
@@ -102,13 +126,18 @@ fn programs(told: &str) -> Outcome<Vec<Program>> {
             Some(name) if is_beside => format!("{package}/{name}"),
             _ => package.to_owned(),
         };
-        found.extend(
-            Program { name, folder, executable: executable.into(), arguments: Vec::new(), peer: None }
-                .parts(),
-        );
+        let (executable, arguments) = (executable.into(), Vec::new());
+        let whole = Program { name, folder, executable, lane: Lane::Computes, arguments, peer: None };
+        found.extend(whole.parts(real_time));
     }
     found.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(found)
+}
+
+/// How the names of the stories on real time begin.
+fn real_time(list: &str) -> Vec<String> {
+    let lines = list.lines().filter(|line| !line.starts_with('#'));
+    lines.filter_map(|line| Some(line.split_once(": ")?.0.to_owned())).collect()
 }
 
 /// The name in `path+file:///checkout/crates/cds#rookery-cds@0.1.0`; where it is that of the folder, cargo leaves it out.
@@ -132,22 +161,21 @@ mod tests {
 {"reason":"compiler-artifact","package_id":"path+file:///w/crates/vsphere-stories#rookery-vsphere-stories@0.1.0","manifest_path":"/w/crates/vsphere-stories/Cargo.toml","target":{"kind":["test"],"name":"vsphere"},"profile":{"test":true},"executable":"/t/deps/vsphere-4"}
 {"reason":"compiler-artifact","package_id":"path+file:///w/crates/rookery#0.1.0","manifest_path":"/w/crates/rookery/Cargo.toml","target":{"kind":["bin"],"name":"rookery"},"profile":{"test":false},"executable":"/t/rookery"}
 {"reason":"build-finished","success":true}"#;
-        let found = programs(told).unwrap();
+        let found = programs(told, &real_time("# why\nhatchery::cli: a process\n")).unwrap();
         let names: Vec<_> = found.iter().map(|program| program.name.as_str()).collect();
         assert_eq!(
             names,
             [
                 "rookery-cds",
-                "rookery-hatchery-stories/hatchery",
-                "rookery-hatchery-stories/hatchery, heavy ones",
+                "rookery-hatchery-stories/hatchery on paused time",
+                "rookery-hatchery-stories/hatchery on real time",
                 "rookery-vsphere-stories/vsphere on our simulator",
                 "rookery-vsphere-stories/vsphere on vcsim",
                 "xtask"
             ]
         );
-        let skipped = ["--skip", "hatchery::crash::", "--skip", "hatchery::rate::"];
-        assert_eq!(found[1].arguments[2..], skipped);
-        assert_eq!(found[2].arguments[2..], ["hatchery::crash::", "hatchery::rate::"]);
+        assert_eq!(found[1].arguments[1..], ["--skip", "hatchery::cli"]);
+        assert_eq!(found[2].arguments[1..], ["hatchery::cli"]);
         assert_eq!((found[1].peer, found[3].peer, found[4].peer), (None, Some("sim"), Some("vcsim")));
         assert_eq!(found[1].executable, Path::new("/t/deps/hatchery-3"));
         assert_eq!(found[1].folder, Path::new("/w/crates/hatchery-stories"));

@@ -1,29 +1,61 @@
-//! Runs the programs that tests are in, one after the other.
+//! Runs the programs that tests are in.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, PipeReader, pipe};
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::counts::Counts;
 use super::programs::Program;
-use super::times::{Times, cpu_of_children};
+use super::times::Taken;
 use crate::failure::{Outcome, Trying};
 
 /// Seconds without a word about any test. None takes that long on the slowest machine: whatever still runs then hangs.
 const HANGS: u32 = 20 * 60;
 
-/// Runs one program and shows its output as it comes.
-pub(super) fn run(
-    program: &Program,
-    environment: &[(&str, &Path)],
-    counts: &mut Counts,
-    times: &mut Times,
-) -> Outcome<()> {
-    println!("\n{}", program.name);
+/// How a program ended.
+#[derive(Debug, Default)]
+pub(super) struct Ran {
+    pub(super) counts: Counts,
+    pub(super) times: Taken,
+    pub(super) failure: Option<String>,
+}
+
+/// What came of programs of which nobody knows what came of them.
+pub(super) fn broken() -> Ran {
+    let counts = Counts { failed: 1, ..Counts::default() };
+    Ran { counts, failure: Some("whoever ran tests has panicked".to_owned()), ..Ran::default() }
+}
+
+/// Runs one program. What it tells of each test is shown as it comes, everything else when it has ended: others run
+/// beside it.
+pub(super) fn run(program: &Program, environment: &[(&str, &Path)]) -> Ran {
+    let mut heard = Heard::default();
+    let begun = Instant::now();
+    let ended = watch(program, environment, &mut heard);
+    println!("\n{}\n{}", program.name, heard.rest.join("\n"));
+    let Heard { mut counts, mut times, late, has_result, hangs, .. } = heard;
+    times.ended(&program.name, begun.elapsed());
+    let failure = match ended {
+        Err(failure) => failure.to_string(),
+        Ok(_) if hangs => {
+            format!("{} hangs in: {}", program.name, late.into_iter().collect::<Vec<_>>().join(", "))
+        }
+        Ok(status) if !has_result => format!("{} ended without a result ({status})", program.name),
+        Ok(status) if status.success() => return Ran { counts, times, failure: None },
+        Ok(status) => {
+            return Ran { counts, times, failure: Some(format!("{} failed ({status})", program.name)) };
+        }
+    };
+    // Nobody has counted what it did.
+    counts.failed += 1;
+    Ran { counts, times, failure: Some(failure) }
+}
+
+fn watch(program: &Program, environment: &[(&str, &Path)], heard: &mut Heard) -> Outcome<ExitStatus> {
     let (output, input) = pipe().trying(|| "open a pipe".to_owned())?;
     let mut command = Command::new(&program.executable);
     command.args(&program.arguments);
@@ -33,30 +65,11 @@ pub(super) fn run(
     command.envs(environment.iter().copied());
     command.envs(program.peer.map(|peer| ("ROOKERY_PEER", peer)));
     command.stdout(input.try_clone().trying(|| "open a pipe".to_owned())?).stderr(input);
-    let (begun, before) = (Instant::now(), cpu_of_children());
     let mut child = command.spawn().trying(|| format!("start {}", program.executable.display()))?;
     // Our ends of the pipe would keep it open.
     drop(command);
-    let mut heard = Heard::default();
-    show(&mut child, output, &mut heard, times)?;
-    let status = child.wait().trying(|| format!("wait for {}", program.name))?;
-    let cpu =
-        cpu_of_children().zip(before).map_or(Duration::ZERO, |(after, before)| after.saturating_sub(before));
-    times.program(&program.name, begun.elapsed(), cpu);
-    *counts += heard.counts;
-    let failure = if heard.hangs {
-        let late = heard.late.into_iter().collect::<Vec<_>>().join(", ");
-        format!("{} hangs in: {late}", program.name)
-    } else if !heard.has_result {
-        format!("{} ended without a result ({status})", program.name)
-    } else if !status.success() {
-        return Err(format!("{} failed ({status})", program.name).into());
-    } else {
-        return Ok(());
-    };
-    // Nobody has counted what it did.
-    counts.failed += 1;
-    Err(failure.into())
+    show(&mut child, output, heard)?;
+    child.wait().trying(|| format!("wait for {}", program.name))
 }
 
 /// What a program has told so far.
@@ -67,15 +80,23 @@ struct Heard {
     late: BTreeSet<String>,
     has_result: bool,
     hangs: bool,
+    times: Taken,
+    /// What is no line about a test.
+    rest: Vec<String>,
 }
 
 impl Heard {
     fn line(&mut self, line: &str) {
         self.counts += Counts::of(line);
-        let Some(told) = line.strip_prefix("test ") else { return };
-        if told.starts_with("result: ") {
-            self.has_result = true;
-        } else if let Some((name, _)) = told.split_once(" has been running for over") {
+        self.times.line(line);
+        let told = line.strip_prefix("test ").filter(|told| !told.starts_with("result: "));
+        self.has_result |= line.starts_with("test result: ");
+        let Some(told) = told else {
+            self.rest.push(line.to_owned());
+            return;
+        };
+        println!("{line}");
+        if let Some((name, _)) = told.split_once(" has been running for over") {
             self.late.insert(name.to_owned());
         } else if let Some((name, _)) = told.split_once(" ... ") {
             self.late.remove(name);
@@ -83,17 +104,15 @@ impl Heard {
     }
 }
 
-/// Shows and counts lines until there are no more, or the program has ended: whatever a test left behind may hold the
+/// Hears lines until there are no more, or the program has ended: whatever a test left behind may hold the
 /// pipe open. A program that says nothing of its tests for long is ended.
-fn show(child: &mut Child, output: PipeReader, heard: &mut Heard, times: &mut Times) -> Outcome<()> {
+fn show(child: &mut Child, output: PipeReader, heard: &mut Heard) -> Outcome<()> {
     let lines = lines(output);
     let (mut silent, mut ended) = (0, false);
     loop {
         match lines.recv_timeout(Duration::from_secs(1)) {
             Ok(line) => {
-                println!("{line}");
                 heard.line(&line);
-                times.line(&line);
                 if line.starts_with("test ") {
                     silent = 0;
                 }
@@ -134,6 +153,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
     use std::{env, process};
 
+    use super::super::programs::Lane;
     use super::*;
 
     #[test]
@@ -156,13 +176,13 @@ mod tests {
                 name: "made-up".to_owned(),
                 folder: folder.clone(),
                 executable,
+                lane: Lane::Computes,
                 arguments: Vec::new(),
                 peer: None,
             };
-            let mut counts = Counts::default();
-            let outcome = run(&program, &[], &mut counts, &mut Times::default());
+            let ran = run(&program, &[]);
             fs::remove_dir_all(folder).unwrap();
-            (outcome.map_err(|failure| failure.to_string()), counts.passed, counts.failed)
+            (ran.failure.map_or(Ok(()), Err), ran.counts.passed, ran.counts.failed)
         };
         let told = "echo 'test result: ok. 3 passed; 0 failed; 0 ignored;'";
         assert_eq!(ran(told), (Ok(()), 3, 0));

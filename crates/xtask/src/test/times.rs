@@ -1,7 +1,7 @@
 //! Where the time of the tests goes.
 
 use std::fs;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::report::seconds;
 
@@ -12,21 +12,28 @@ const NAMED: usize = 10;
 #[derive(Debug, Default)]
 pub(super) struct Times {
     programs: Vec<Taken>,
+    /// By the clock, and by the processors.
+    all: (Duration, Duration),
+}
+
+/// What one program and its tests took.
+#[derive(Debug, Default)]
+pub(super) struct Taken {
+    name: String,
+    wall: Duration,
     tests: Vec<(Duration, String)>,
 }
 
-#[derive(Debug)]
-struct Taken {
-    name: String,
-    wall: Duration,
-    cpu: Duration,
+/// A moment, and what the processors had done by then.
+pub(super) struct Started(Instant, Option<Duration>);
+
+impl Started {
+    pub(super) fn now() -> Self {
+        Self(Instant::now(), cpu_of_children())
+    }
 }
 
-impl Times {
-    pub(super) fn program(&mut self, name: &str, wall: Duration, cpu: Duration) {
-        self.programs.push(Taken { name: name.to_owned(), wall, cpu });
-    }
-
+impl Taken {
     /// Notes what a test took, if the line tells it: `test a::b ... ok <1.234s>`.
     pub(super) fn line(&mut self, line: &str) {
         let told = || {
@@ -37,20 +44,41 @@ impl Times {
         self.tests.extend(told());
     }
 
+    pub(super) fn ended(&mut self, name: &str, wall: Duration) {
+        (self.name, self.wall) = (name.to_owned(), wall);
+    }
+}
+
+impl Times {
+    pub(super) fn program(&mut self, taken: Taken) {
+        self.programs.push(taken);
+    }
+
+    /// All programs have ended that were started since then.
+    pub(super) fn all(&mut self, Started(begun, before): Started) {
+        let cpu = cpu_of_children().zip(before);
+        let cpu = cpu.map_or(Duration::ZERO, |(after, before)| after.saturating_sub(before));
+        self.all = (begun.elapsed(), cpu);
+    }
+
     pub(super) fn print(&self) {
-        let (wall, cpu): (Duration, Duration) =
-            (self.programs.iter().map(|one| one.wall).sum(), self.programs.iter().map(|one| one.cpu).sum());
+        let (wall, cpu) = self.all;
         if wall.is_zero() {
             return;
         }
-        println!("\nprogram                              wall        CPU");
-        for Taken { name, wall, cpu } in self.programs.iter().filter(|one| one.wall.as_secs() >= 1) {
-            println!("{name:30} {:>10} {:>10}", seconds(*wall), seconds(*cpu));
+        println!("\nprogram                                                    time");
+        for Taken { name, wall, .. } in self.programs.iter().filter(|one| one.wall.as_secs() >= 1) {
+            println!("{name:52} {:>10}", seconds(*wall));
         }
         let share = cpu.as_secs_f64() / wall.as_secs_f64();
-        println!("{:30} {:>10} {:>10}  CPU / wall {share:.2}", "all", seconds(wall), seconds(cpu));
+        println!(
+            "{:52} {:>10}  CPU {}, CPU / time {share:.2}",
+            "all, side by side",
+            seconds(wall),
+            seconds(cpu)
+        );
         println!("\nslowest tests");
-        let mut slowest: Vec<_> = self.tests.iter().collect();
+        let mut slowest: Vec<_> = self.programs.iter().flat_map(|one| &one.tests).collect();
         slowest.sort_by(|one, other| other.cmp(one));
         for (took, name) in slowest.into_iter().take(NAMED) {
             println!("{:>10}  {name}", seconds(*took));
@@ -76,7 +104,7 @@ mod tests {
 
     #[test]
     fn what_a_test_took_is_read_from_its_line() {
-        let mut times = Times::default();
+        let mut times = Taken::default();
         times.line("test a::b ... ok <1.250s>");
         times.line("test a::c ... FAILED <0.500s>");
         times.line("test a::d ... ok");
