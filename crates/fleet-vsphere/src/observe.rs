@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use rookery_fleet::overlay::Overlay;
+use rookery_fleet::overlay::{News, Overlay};
 use rookery_fleet::{Hardware, Machine, MachineId, Machines, Mark, Notes, Power, Role, View};
 use rookery_vim::MoRef;
 use rookery_vim::objects::{ConnectionState, PowerState};
@@ -50,11 +50,7 @@ impl Observer {
         let snapshot = self.inventory.snapshot();
         self.book.read(snapshot.changes_since(self.last.as_deref()), now);
         for (id, news) in self.journal.take() {
-            if self.overlay.hear(&self.book.machines, &id, news, now) {
-                self.book.changed.insert(id, now);
-            } else if !self.book.machines.contains(&id) {
-                self.book.changed.remove(&id);
-            }
+            self.book.hear(&mut self.overlay, id, news, now);
         }
         let (machines, overlaid) = self.overlay.over(&self.book.machines);
         let machines = machines.with_disputed(&mut self.disputed);
@@ -84,6 +80,15 @@ struct Book {
 }
 
 impl Book {
+    /// Takes in what an act was told, or a reading: that is a change like any other.
+    fn hear(&mut self, overlay: &mut Overlay, id: MachineId, news: News, now: Timestamp) {
+        if overlay.hear(&self.machines, &id, news, now) {
+            self.changed.insert(id, now);
+        } else if !self.machines.contains(&id) && !overlay.makes(&id) {
+            self.changed.remove(&id);
+        }
+    }
+
     fn read<'s>(&mut self, changes: impl Iterator<Item = VmChange<'s>>, now: Timestamp) {
         for change in changes {
             match change {

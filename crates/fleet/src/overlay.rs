@@ -148,8 +148,12 @@ impl Overlay {
             self.entries.remove(id);
             return false;
         }
-        row.is_some()
-            || self.entries.get(id).is_some_and(|entry| matches!(entry.existence, Existence::Made(_)))
+        row.is_some() || self.makes(id)
+    }
+
+    /// Whether the machine is known although the inventory does not show it.
+    pub fn makes(&self, id: &MachineId) -> bool {
+        self.entries.get(id).is_some_and(|entry| matches!(entry.existence, Existence::Made(_)))
     }
 
     /// The machines that the inventory has not confirmed for too long. Each is named once in that time.

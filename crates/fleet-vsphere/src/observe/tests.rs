@@ -1,3 +1,4 @@
+use rookery_fleet::overlay::{Fact, Reading};
 use rookery_vim_client::{Config, Guest, Nic};
 
 use super::*;
@@ -61,6 +62,25 @@ fn the_book_tells_when_a_machine_was_first_seen_as_it_is() {
 
     book.read(std::iter::once(VmChange::Is(&rows[2])), at(3));
     assert_eq!(book.changed[&id(2)], at(3), "what comes back is new");
+}
+
+// A listing of workers that is older than the change would have condemned it.
+#[test]
+fn when_a_new_machine_changed_is_known_until_it_is_gone_however_many_readings_come() {
+    let made = seen(&row(0));
+    let id = || made.id.clone();
+    let (mut book, mut overlay) = (Book::default(), Overlay::default());
+    book.hear(&mut overlay, id(), News::Told(Fact::Made(Box::new(made.clone()))), at(1));
+    // Two readings are under way.
+    assert_eq!((overlay.overdue(at(31)).len(), overlay.overdue(at(61)).len()), (1, 1));
+    let Machine { name, role, power, notes, hardware, .. } = made.clone();
+    let reading = Reading { name, role, power, notes, hardware };
+    book.hear(&mut overlay, id(), News::Read(Some(reading.clone())), at(62));
+    book.hear(&mut overlay, id(), News::Read(Some(reading)), at(63));
+    assert_eq!(book.changed.get(&id()), Some(&at(62)));
+    overlay.overdue(at(92));
+    book.hear(&mut overlay, id(), News::Read(None), at(93));
+    assert!(book.changed.is_empty(), "it never came");
 }
 
 #[test]
