@@ -305,16 +305,19 @@ proptest! {
     fn never_more_are_kept_than_were_asked_for_and_only_what_failed(
         machines in proptest::collection::vec(any_worker(), 0..40),
         outcomes in proptest::collection::vec(any_outcome(), 40),
-        counts in proptest::collection::vec(1..4u32, 3),
+        counts in proptest::collection::vec(1..3u32, 3),
         going in 0..4usize,
     ) {
         let machines = view(machines);
         let subjects = [of_model("deb"), of_model("group/suse"), Subject::Job("job-a".to_owned())];
         let mut world = World::wishing(subjects.into_iter().zip(&counts).map(|(of, count)| wish(of, *count)));
-        world.told = machines.iter().map(|machine| &machine.id).zip(outcomes).step_by(2)
-            .map(|(id, outcome)| (id.clone(), Told { outcome, at: at(NOW) })).collect();
-        world.sweep.delete =
-            machines.iter().map(|machine| &machine.id).skip(going).step_by(2).map(|id| (id.clone(), finished())).collect();
+        // Of every fourth one nothing is told, and every fourth one stays.
+        let told = machines.iter().map(|machine| &machine.id).zip(outcomes).enumerate();
+        world.told = told.filter(|(number, _)| number % 4 != 0)
+            .map(|(_, (id, outcome))| (id.clone(), Told { outcome, at: at(NOW) })).collect();
+        let goes = machines.iter().map(|machine| &machine.id).enumerate();
+        world.sweep.delete = goes.filter(|(number, _)| number % 4 != going)
+            .map(|(_, id)| (id.clone(), finished())).collect();
         let (holding, sweep) = world.decide(&machines);
         prop_assert_eq!(&(holding.clone(), sweep.clone()), &world.decide(&machines.clone()));
         for wish in &world.wishes {
