@@ -35,7 +35,7 @@ struct Command {
 const COMMANDS: &[Command] = &[
     Command {
         name: "test",
-        arguments: "[--fast] [--fresh]",
+        arguments: "[FRONT | --fast] [--fresh]",
         does: "set up, check and test everything; --fast leaves out the real components, --fresh uses empty caches",
         run: test::main,
     },

@@ -37,12 +37,21 @@ enum Scope {
 pub(crate) fn main(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {
     let (mut scope, mut fresh) = (Scope::All, false);
     for argument in arguments {
-        match argument.as_str() {
-            "--fast" => scope = Scope::Fast,
-            "--fresh" => fresh = true,
-            front if programs::FRONTS.contains(&front) => scope = Scope::Front(front.to_owned()),
+        let wanted = match argument.as_str() {
+            "--fresh" => {
+                fresh = true;
+                continue;
+            }
+            "--fast" => Scope::Fast,
+            front if programs::FRONTS.contains(&front) => Scope::Front(front.to_owned()),
             _ => return Err(unknown(argument)),
+        };
+        if scope != Scope::All {
+            return Err(
+                format!("test: {argument} comes beside another choice of tests; one is possible").into()
+            );
         }
+        scope = wanted;
     }
     let report = if fresh {
         let scratch = Scratch::new(&workspace.cache)?;

@@ -16,6 +16,8 @@ pub(super) const FRONTS: [&str; 2] = ["hatchery", "vsphere"];
 const AT_ONCE: &str = "--test-threads=8";
 /// Those that do not wait.
 const PER_CORE: &str = "--test-threads=2";
+/// Each of these starts a peer.
+const WITH_PEER: &str = "--test-threads=4";
 
 /// Programs of different lanes run beside each other, those of one lane one after the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,9 +73,9 @@ impl Program {
                 ]
             }
             "rookery-vsphere-stories/vsphere" => {
-                let ours = with(AT_ONCE, &["vsphere::", "--skip", "vsphere::support::"]);
+                let ours = with(WITH_PEER, &["vsphere::", "--skip", "vsphere::support::"]);
                 vec![
-                    part(" on vcsim", Lane::Peers, with(AT_ONCE, &[]), Some("vcsim")),
+                    part(" on vcsim", Lane::Peers, with(WITH_PEER, &[]), Some("vcsim")),
                     part(" on our simulator", Lane::Peers, ours, Some("sim")),
                 ]
             }
@@ -103,7 +105,7 @@ pub(super) fn build(workspace: &Workspace) -> Outcome<Vec<Program>> {
     let told = capture(&mut workspace.cargo(["build", "--workspace", "--all-targets", "--locked", format]))?;
     let list = workspace.root.join("crates/hatchery-stories/real_time.list");
     let list = fs::read_to_string(&list).trying(|| format!("read {}", list.display()))?;
-    let programs = programs(&told, &real_time(&list))?;
+    let programs = programs(&told, &real_time(&list)?)?;
     if programs.is_empty() { Err("cargo built no program with tests".into()) } else { Ok(programs) }
 }
 
@@ -135,9 +137,13 @@ fn programs(told: &str, real_time: &[String]) -> Outcome<Vec<Program>> {
 }
 
 /// How the names of the stories on real time begin.
-fn real_time(list: &str) -> Vec<String> {
+fn real_time(list: &str) -> Outcome<Vec<String>> {
     let lines = list.lines().filter(|line| !line.starts_with('#'));
-    lines.filter_map(|line| Some(line.split_once(": ")?.0.to_owned())).collect()
+    let entry = |line: &str| Some(line.split_once(": ")?.0.to_owned());
+    let entries: Option<Vec<_>> = lines.map(entry).collect();
+    // Without any the part on real time would be all stories once more.
+    let entries = entries.filter(|entries| !entries.is_empty());
+    entries.ok_or_else(|| "each line of real_time.list is the name of a story, a colon and a reason".into())
 }
 
 /// The name in `path+file:///checkout/crates/cds#rookery-cds@0.1.0`; where it is that of the folder, cargo leaves it out.
@@ -161,7 +167,7 @@ mod tests {
 {"reason":"compiler-artifact","package_id":"path+file:///w/crates/vsphere-stories#rookery-vsphere-stories@0.1.0","manifest_path":"/w/crates/vsphere-stories/Cargo.toml","target":{"kind":["test"],"name":"vsphere"},"profile":{"test":true},"executable":"/t/deps/vsphere-4"}
 {"reason":"compiler-artifact","package_id":"path+file:///w/crates/rookery#0.1.0","manifest_path":"/w/crates/rookery/Cargo.toml","target":{"kind":["bin"],"name":"rookery"},"profile":{"test":false},"executable":"/t/rookery"}
 {"reason":"build-finished","success":true}"#;
-        let found = programs(told, &real_time("# why\nhatchery::cli: a process\n")).unwrap();
+        let found = programs(told, &real_time("# why\nhatchery::cli: a process\n").unwrap()).unwrap();
         let names: Vec<_> = found.iter().map(|program| program.name.as_str()).collect();
         assert_eq!(
             names,
@@ -181,5 +187,6 @@ mod tests {
         assert_eq!(found[1].folder, Path::new("/w/crates/hatchery-stories"));
         assert!(found.iter().filter(|program| program.is_of("hatchery")).eq(&found[1..3]));
         assert!(found.iter().filter(|program| program.has_stories()).eq(&found[1..5]));
+        assert!(real_time("").is_err() && real_time("hatchery::cli\n").is_err());
     }
 }

@@ -13,8 +13,10 @@ use super::programs::Program;
 use super::times::Taken;
 use crate::failure::{Outcome, Trying};
 
-/// Seconds without a word about any test. None takes that long on the slowest machine: whatever still runs then hangs.
-const HANGS: u32 = 20 * 60;
+/// How long nothing may be said about any test. None takes that long on the slowest machine: whatever still runs then hangs.
+const HANGS: Duration = Duration::from_mins(20);
+/// How long after its end the last lines of a program may come.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// How a program ended.
 #[derive(Debug, Default)]
@@ -33,7 +35,8 @@ pub(super) fn broken() -> Ran {
 /// Runs one program. What it tells of each test is shown as it comes, everything else when it has ended: others run
 /// beside it.
 pub(super) fn run(program: &Program, environment: &[(&str, &Path)]) -> Ran {
-    let mut heard = Heard::default();
+    println!("begun: {}", program.name);
+    let mut heard = Heard { of: program.name.clone(), ..Heard::default() };
     let begun = Instant::now();
     let ended = watch(program, environment, &mut heard);
     println!("\n{}\n{}", program.name, heard.rest.join("\n"));
@@ -63,7 +66,7 @@ fn watch(program: &Program, environment: &[(&str, &Path)], heard: &mut Heard) ->
     command.args(["-Z", "unstable-options", "--report-time"]).env("RUSTC_BOOTSTRAP", "1");
     command.current_dir(&program.folder).env("CARGO_MANIFEST_DIR", &program.folder);
     command.envs(environment.iter().copied());
-    command.envs(program.peer.map(|peer| ("ROOKERY_PEER", peer)));
+    command.env_remove("ROOKERY_PEER").envs(program.peer.map(|peer| ("ROOKERY_PEER", peer)));
     command.stdout(input.try_clone().trying(|| "open a pipe".to_owned())?).stderr(input);
     let mut child = command.spawn().trying(|| format!("start {}", program.executable.display()))?;
     // Our ends of the pipe would keep it open.
@@ -75,6 +78,7 @@ fn watch(program: &Program, environment: &[(&str, &Path)], heard: &mut Heard) ->
 /// What a program has told so far.
 #[derive(Debug, Default)]
 struct Heard {
+    of: String,
     counts: Counts,
     /// Whoever still runs after a minute is told of, until it has ended.
     late: BTreeSet<String>,
@@ -95,7 +99,9 @@ impl Heard {
             self.rest.push(line.to_owned());
             return;
         };
-        println!("{line}");
+        // Beside others it is not clear whose test it is.
+        let of = if line.contains("... ok") { "" } else { self.of.as_str() };
+        println!("{line} {of}");
         if let Some((name, _)) = told.split_once(" has been running for over") {
             self.late.insert(name.to_owned());
         } else if let Some((name, _)) = told.split_once(" ... ") {
@@ -108,26 +114,28 @@ impl Heard {
 /// pipe open. A program that says nothing of its tests for long is ended.
 fn show(child: &mut Child, output: PipeReader, heard: &mut Heard) -> Outcome<()> {
     let lines = lines(output);
-    let (mut silent, mut ended) = (0, false);
+    let (mut told, mut ended) = (Instant::now(), None);
     loop {
         match lines.recv_timeout(Duration::from_secs(1)) {
             Ok(line) => {
                 heard.line(&line);
                 if line.starts_with("test ") {
-                    silent = 0;
+                    told = Instant::now();
                 }
             }
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
-            // What it said last has come by now.
-            Err(RecvTimeoutError::Timeout) if ended => return Ok(()),
-            Err(RecvTimeoutError::Timeout) => {
-                ended = child.try_wait().trying(|| "look after a program".to_owned())?.is_some();
-                silent += 1;
-                if silent > HANGS {
-                    heard.hangs = true;
-                    return child.kill().trying(|| "end a program that hangs".to_owned());
-                }
-            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        if ended.is_none() && child.try_wait().trying(|| "look after a program".to_owned())?.is_some() {
+            ended = Some(Instant::now());
+        }
+        // What it said last has come by then, whoever still holds its pipe.
+        if ended.is_some_and(|at| at.elapsed() > LAST_WORDS) {
+            return Ok(());
+        }
+        if told.elapsed() > HANGS {
+            heard.hangs = true;
+            return child.kill().trying(|| "end a program that hangs".to_owned());
         }
     }
 }
