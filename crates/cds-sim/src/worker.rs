@@ -3,7 +3,7 @@
 mod played;
 mod script;
 
-pub use played::{PlayError, Task, play};
+pub use played::{PlayError, Step, Task, play};
 
 /// A POSIX shell script that does what a worker does, small enough to run hundreds of times. It needs curl or wget.
 pub const SCRIPT: &str = include_str!("worker.sh");

@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
-use rookery_cds_sim::worker::Task;
+use rookery_cds_sim::worker::{Step, Task};
 use rookery_cds_sim::{
     BuiltinConsumer, CodeModel, Config, HatcheryConsumer, Job, NewJob, Protocol, SigningKey, Status,
 };
@@ -383,6 +383,17 @@ password = "guest-secret"
         self.close_with_findings().await;
     }
 
+    /// Ends both simulators in a story that lets these machines, and no others, go under workers that are at work.
+    pub async fn close_with_cut_down(mut self, machines: &[&str]) {
+        let cut_down = |finding| match finding {
+            Finding::CutDown { vm, .. } => vm,
+            odd @ (Finding::SecondProgram { .. } | Finding::Stranger { .. }) => panic!("{odd:?}"),
+        };
+        let found: Vec<_> = self.findings().into_iter().map(cut_down).collect();
+        assert_eq!(found, machines);
+        self.close_with_findings().await;
+    }
+
     /// Ends both simulators in a story that has looked at its findings.
     pub async fn close_with_findings(&mut self) {
         self.closed = true;
@@ -472,9 +483,14 @@ fn work(program: &Announced, guest: Guest, cds: rookery_cds_sim::Running, pace: 
         sleep(pace.boot).await;
         let task = Task::read(&config).expect("a hatchery tells its workers what to do");
         let job = task.job();
-        let works = guest.works(&job, pace.work);
+        guest.is_for(task.name());
+        let works = async {
+            sleep(pace.work).await;
+            guest.is_named().await;
+        };
+        let tell = |step| guest.works_on((step == Step::Taken).then_some(job.as_str()));
         // One that CDS refuses ends, and its machine with it.
-        task.play(registers, || ready(Ok(cds.pipe())), works).await.ok();
+        task.play(registers, || ready(Ok(cds.pipe())), works, tell).await.ok();
     }))
 }
 

@@ -1,4 +1,5 @@
-//! Stories of the hatchery: a real vCenter's protocol on one side, a CDS's on the other, and real programs in guests.
+//! Stories of the hatchery: a real vCenter's protocol on one side, a CDS's on the other, and workers in guests, which are
+//! played on paused time and real programs on real time.
 #![expect(
     clippy::expect_used,
     clippy::panic,

@@ -72,9 +72,9 @@ pub async fn connect_over(options: Options, dial: Arc<dyn Dial>) -> Result<Conne
 
 /// Looks again and again until a condition on the world outside holds. The limit only ends a test that has failed.
 pub async fn eventually<F: Future<Output = bool>>(what: &str, mut look: impl FnMut() -> F) {
-    // What has not come soon may take hours on paused time, where each look costs more than the time in between.
+    // On paused time each look costs more than the time in between.
     let (soon, later) = (Duration::from_millis(50), Duration::from_secs(1));
-    for pause in std::iter::repeat_n(soon, 600).chain(std::iter::repeat_n(later, 600)) {
+    for pause in std::iter::repeat_n(soon, 600).chain(std::iter::repeat_n(later, 270)) {
         if look().await {
             return;
         }

@@ -1,10 +1,10 @@
 //! The test kit: worlds made of real components, and instruments to look at them from outside.
 //!
-//! A story starts what it needs (a real vcsim, a proxy that counts), lets the product work on it, and asserts on the
-//! world through an independent client such as `govc`. Nothing here stands in for a peer, and nothing of it is part
-//! of the product.
+//! A story starts what it needs (a real vcsim, a proxy that counts, or a simulated vCenter on paused time), lets the product
+//! work on it, and asserts on the world, through an independent client such as `govc` where a stranger's view counts.
+//! Nothing of it is part of the product, and nothing knows a front.
 //!
-//! Start reading at [`Vcsim`] and [`Govc`].
+//! Start reading at [`World`], [`Vcsim`] and [`Govc`].
 #![expect(clippy::expect_used, clippy::panic, reason = "a test kit fails by panicking")]
 
 mod cable;

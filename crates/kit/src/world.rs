@@ -1,7 +1,7 @@
 //! A simulated vCenter in this process, with clocks and guests: where the stories of a front begin. The front's own kit
 //! adds its other peers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -16,7 +16,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use crate::{Govc, Vcsim};
@@ -55,6 +55,13 @@ pub enum Finding {
     SecondProgram {
         /// The machine's name.
         vm: String,
+    },
+    /// A program was started in a machine that it is not meant for.
+    Stranger {
+        /// The machine's name.
+        vm: String,
+        /// Whom it was meant for.
+        program: String,
     },
     /// A program lost its machine while it worked.
     CutDown {
@@ -209,8 +216,9 @@ impl World {
         let (vcenter, findings) = (self.vcenter.clone(), Arc::clone(&self.findings));
         let over = supervisor.token();
         self.supervisor.spawn("guests", async move {
-            // What lives in each machine, by the number of its program.
+            // What lives in each machine, by the number of its program, and where something has lived.
             let mut lives = BTreeMap::<(Id, i64), (Guest, CancellationToken)>::new();
+            let mut used = BTreeSet::<Id>::new();
             loop {
                 let notice = tokio::select! {
                     biased;
@@ -220,7 +228,7 @@ impl World {
                 let program = match notice {
                     Ok(Notice::Program(program)) => *program,
                     Ok(Notice::Ended { vm, pid }) => {
-                        if let Some((guest, life)) = lives.get(&(vm, pid)) {
+                        if let Some((guest, life)) = lives.remove(&(vm, pid)) {
                             guest.is_cut_down();
                             life.cancel();
                         }
@@ -235,7 +243,7 @@ impl World {
                 let guest = Guest { vm, name, vcenter, findings, job: Arc::default() };
                 let until = Instant::now() + at_least;
                 let Some(life) = start(&program, guest.clone()) else { continue };
-                if lives.keys().any(|(known, _)| *known == vm) {
+                if !used.insert(vm) {
                     guest.find(Finding::SecondProgram { vm: guest.name.clone() });
                 }
                 let over = over.child_token();
@@ -281,16 +289,26 @@ pub struct Guest {
 }
 
 impl Guest {
-    /// Its program works on something for so long. Whoever turns it off or renames it meanwhile is found out.
-    pub async fn works(&self, job: &str, lasts: Duration) {
-        *self.lock() = Some(job.to_owned());
-        sleep(lasts).await;
+    /// Its program works on this from now on; on nothing if it is told so. Whoever turns the machine off meanwhile is found
+    /// out.
+    pub fn works_on(&self, job: Option<&str>) {
+        *self.lock() = job.map(str::to_owned);
+    }
+
+    /// Finds out whoever has renamed the machine while its program worked.
+    pub async fn is_named(&self) {
         let running = ask(&self.vcenter, Control::Running(self.vm)).await;
         let running: Value = serde_json::from_str(&running).expect("an answer is JSON");
         if running["name"] != self.name.as_str() {
             self.is_cut_down();
         }
-        *self.lock() = None;
+    }
+
+    /// Finds out whoever has started a program here that is meant for another machine.
+    pub fn is_for(&self, program: &str) {
+        if program != self.name {
+            self.find(Finding::Stranger { vm: self.name.clone(), program: program.to_owned() });
+        }
     }
 
     fn is_cut_down(&self) {

@@ -25,8 +25,9 @@ const TRIES: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(300);
 /// How long an answer may take.
 const ANSWER: Duration = Duration::from_secs(60);
-/// How often a worker says that it is still there.
-const BEAT: Duration = Duration::from_secs(30);
+/// How often a worker looks whether its job is over, and after how many looks it says that it is still there.
+const LOOK: Duration = Duration::from_secs(5);
+const LOOKS: u32 = 6;
 /// Answers larger than this are not read.
 const LARGEST: usize = 4 << 20;
 
@@ -50,6 +51,8 @@ pub enum PlayError {
 #[derive(Deserialize)]
 #[expect(missing_debug_implementations, reason = "it holds a token")]
 pub struct Task {
+    #[serde(default)]
+    name: String,
     api_endpoint: String,
     api_token: String,
     #[serde(default)]
@@ -60,11 +63,21 @@ pub struct Task {
     region: String,
 }
 
+/// How far a worker is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// It has taken its job.
+    Taken,
+    /// It is done with its job, or somebody else has ended that.
+    Over,
+}
+
 /// Where a worker turns to.
 struct Paths {
     sign_in: String,
     take: String,
     refresh: String,
+    look: String,
     result: String,
     sign_out: String,
     job: String,
@@ -79,7 +92,7 @@ pub async fn play(config: &str, registers: bool) -> Result<(), PlayError> {
         stream.set_nodelay(true)?;
         Ok(stream)
     };
-    task.play(registers, dial, ready(())).await
+    task.play(registers, dial, ready(()), |_| ()).await
 }
 
 impl Task {
@@ -87,6 +100,11 @@ impl Task {
     pub fn read(config: &str) -> Result<Self, PlayError> {
         let json = STANDARD.decode(config).map_err(|_| PlayError::Config)?;
         serde_json::from_slice(&json).map_err(|_| PlayError::Config)
+    }
+
+    /// What the worker is called.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// The job that the worker is for.
@@ -101,12 +119,14 @@ impl Task {
             .map_or((api, ""), |rest| rest.find('/').map_or((rest, ""), |at| rest.split_at(at)))
     }
 
-    /// Plays a worker to its end, over whatever streams. `works` happens between its script and its result.
+    /// Plays a worker to its end, over whatever streams. `works` happens between its script and its result;
+    /// `tell` is called when it has taken its job, and when it has nothing to lose any more.
     pub async fn play<S: AsyncRead + AsyncWrite + Unpin + Send, D: Future<Output = io::Result<S>>>(
         &self,
         registers: bool,
         dial: impl Fn() -> D,
         works: impl Future<Output = ()>,
+        tell: impl Fn(Step),
     ) -> Result<(), PlayError> {
         let paths = paths(self);
         let mut worker = Worker { host: self.host(), session: self.api_token.clone(), dial };
@@ -118,19 +138,26 @@ impl Task {
             return worker.post("sign out", &paths.sign_out, "").await.map(drop);
         }
         worker.post("take its job", &paths.take, "").await?;
+        tell(Step::Taken);
         let answer =
             worker.call("get its script", Method::GET, &format!("/sim/job/{}/script", paths.job), "").await?;
         let played = script::play(&String::from_utf8_lossy(&answer.body));
-        let mut left = played.lasts;
+        let (mut left, mut looks) = (played.lasts, 0);
         while !left.is_zero() {
-            let nap = left.min(BEAT);
+            let nap = left.min(LOOK);
             sleep(nap).await;
             left = left.saturating_sub(nap);
-            if !left.is_zero() {
+            if worker.is_over(&paths.look).await {
+                tell(Step::Over);
+                return worker.post("sign out", &paths.sign_out, "").await.map(drop);
+            }
+            looks += 1;
+            if looks % LOOKS == 0 {
                 worker.post("say that it is there", &paths.refresh, "").await?;
             }
         }
         works.await;
+        tell(Step::Over);
         worker.post("send its log", &format!("/sim/job/{}/log", paths.job), &played.log).await?;
         let status = if played.succeeds { "Success" } else { "Fail" };
         let result = if self.run_job_id.is_empty() {
@@ -151,6 +178,7 @@ fn paths(config: &Task) -> Paths {
             sign_in: "/auth/consumer/worker/signin".to_owned(),
             take: format!("{of_job}/take"),
             refresh: "/worker/refresh".to_owned(),
+            look: format!("{of_job}/infos"),
             result: format!("{of_job}/result"),
             sign_out: "/auth/consumer/worker/signout".to_owned(),
             job,
@@ -161,6 +189,7 @@ fn paths(config: &Task) -> Paths {
         sign_in: format!("{of_job}/worker/signin"),
         take: format!("{of_job}/worker/take"),
         refresh: format!("{of_job}/worker/refresh"),
+        look: of_job.clone(),
         result: format!("{of_job}/result"),
         sign_out: format!("{of_job}/worker/signout"),
         job: config.run_job_id.clone(),
@@ -203,6 +232,17 @@ where
             sleep(PAUSE).await;
         }
         Err(failed("be downloaded", format!("{TRIES} tries failed")))
+    }
+
+    /// Whether somebody has ended its job. Trouble is no end.
+    async fn is_over(&self, path: &str) -> bool {
+        match timeout(ANSWER, self.once(Method::GET, path, "")).await {
+            Ok(Ok(answer)) if answer.status.is_success() => {
+                !String::from_utf8_lossy(&answer.body).contains(r#""status":"Building""#)
+            }
+            Ok(Ok(answer)) => matches!(answer.status.as_u16(), 403 | 404),
+            Ok(Err(_)) | Err(_) => false,
+        }
     }
 
     /// Tries until there is an answer from a server that is not in trouble.

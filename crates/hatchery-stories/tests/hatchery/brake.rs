@@ -7,8 +7,7 @@ use rookery_fleet::brake::Waiting;
 use rookery_hatchery::control::{Answer, Request};
 use rookery_hatchery::run::Policy;
 use rookery_hatchery_stories::{Lab, LabOptions, Scene, Stage};
-use rookery_kit::{Cable, Wire};
-use rookery_kit::{Finding, Vm};
+use rookery_kit::{Cable, Finding, Vm, Wire};
 use rookery_vim_sim::Control;
 use tokio::time::sleep;
 

@@ -8,7 +8,7 @@ use rookery_hatchery_stories::{Lab, LabOptions, Scene, Stage};
 use rookery_kit::{Govc, Wire, eventually};
 use rookery_vim_sim::Span;
 use serde_json::{Value, json};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::history::{asked, line, lives, peace, refuse, requests, trouble};
 
@@ -81,7 +81,7 @@ async fn a_machine_that_went_off_goes_after_the_grace_period_and_its_open_job_is
     let stayed = life.removed.expect("it was removed").duration_since(life.off.expect("it was off"));
     assert!(stayed >= SignedDuration::from_secs(1), "{stayed}");
     scene.stop().await;
-    lab.close().await;
+    lab.close_with_cut_down(&[&worker]).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -114,7 +114,7 @@ async fn a_worker_that_runs_too_long_goes_and_one_that_does_not_stays() {
     goes(&lab, &old).await;
     assert!(exists(&lab, &young).await);
     scene.stop().await;
-    lab.close().await;
+    lab.close_with_cut_down(&[&old]).await;
 }
 
 /// The machine of a silent worker goes after its time, and the job is given back once and succeeds on another one.
@@ -189,7 +189,13 @@ async fn stopped_when(script: &str, far: impl AsyncFn(&Lab, &str) -> bool) {
         let job = lab.enqueue(job).await;
         eventually("the job is that far", async || far(&lab, &job).await).await;
         lab.cds.control(Control::Stop(job.clone())).await.expect("the CDS runs");
+        let begun = Instant::now();
         eventually("its machine is gone", async || own(&lab).await == 0).await;
+        assert!(
+            begun.elapsed() < Duration::from_mins(1),
+            "it runs for as long as it may: {:?}",
+            begun.elapsed()
+        );
         eventually("nothing is under way", async || scene.hatchery.board.report.borrow().flights.is_empty())
             .await;
         let ended = lab.job(&job).await;
@@ -321,9 +327,15 @@ async fn the_machine_of_a_disabled_worker_goes_at_once() {
     let lab = Lab::paused(options);
     let scene = lab.hatch().await;
     let (_, worker) = long_job(&lab).await;
+    let begun = Instant::now();
     goes(&lab, &worker).await;
+    assert!(
+        begun.elapsed() < Duration::from_secs(30),
+        "not only when it has run for too long: {:?}",
+        begun.elapsed()
+    );
     scene.stop().await;
-    lab.close().await;
+    lab.close_with_cut_down(&[&worker]).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -352,7 +364,7 @@ async fn a_worker_without_a_machine_is_disabled_after_two_looks_where_cds_can_do
     let found = metrics.lines().find(|line| line.contains("\"worker_without_machine\"")).expect("a sample");
     assert!(found.ends_with(" 2"), "each is told of once: {found}");
     scene.stop().await;
-    lab.close().await;
+    lab.close_with_cut_down(&[&first, &second]).await;
 }
 
 #[tokio::test(start_paused = true)]

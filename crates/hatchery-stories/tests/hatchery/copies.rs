@@ -6,8 +6,7 @@ use rookery_cds_sim::NewJob;
 use rookery_hatchery::control::{Answer, Request};
 use rookery_hatchery::plan::WhyApart;
 use rookery_hatchery_stories::{Lab, LabOptions, Scene, Stage};
-use rookery_kit::Vm;
-use rookery_kit::Wire;
+use rookery_kit::{Vm, Wire};
 use tokio::time::sleep;
 
 use super::history::line;

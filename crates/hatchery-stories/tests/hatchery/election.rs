@@ -259,9 +259,10 @@ async fn of_two_that_start_in_the_same_moment_one_goes_before_the_other_acts() {
     let [one, two] = both.map(|hatchery| (hatchery.vcenter.clone(), hatchery.cds.clone(), hatchery.acts()));
     let (mut one_acts, mut two_acts) = (Box::pin(one.2), Box::pin(two.2));
     let (leader, follower, waiting) = tokio::select! {
-    biased;
-    leader = &mut one_acts => (leader, (two.0, two.1), two_acts),
-    leader = &mut two_acts => (leader, (one.0, one.1), one_acts)};
+        biased;
+        leader = &mut one_acts => (leader, (two.0, two.1), two_acts),
+        leader = &mut two_acts => (leader, (one.0, one.1), one_acts),
+    };
     let first = stage.lab.v2_job(Lab::DEBIAN, "true").await;
     sleep(Duration::from_secs(59)).await;
     // The one that waits has done nothing while the other one might.

@@ -44,7 +44,7 @@ fn machine(name: &str) -> Target {
     Target::Machine(name.to_owned())
 }
 
-/// The mark of a machine as vCenter shows it to others; none if there is no such machine.
+/// The mark of a machine; none if there is no such machine.
 async fn mark(lab: &Lab, name: &str) -> Option<Value> {
     let vms = lab.world.vms().await;
     let vm = vms.values().find(|vm| vm.name == name)?;
@@ -199,7 +199,7 @@ async fn the_machine_of_a_worker_that_died_is_kept_and_its_job_runs_elsewhere() 
     assert_ne!(again.worker_name, worker);
     assert!(mark(&lab, &worker).await.is_some());
     scene.stop().await;
-    lab.close().await;
+    lab.close_with_cut_down(&[&worker]).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use rookery_cds_sim::{CodeModel, Control as Cds, Fault, NewJob, Status, Trouble};
 use rookery_hatchery_stories::{Lab, LabOptions, Scene, Stage};
-use rookery_kit::Vm;
-use rookery_kit::{Govc, Wire};
+use rookery_kit::{Govc, Vm, Wire};
 use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout};
 

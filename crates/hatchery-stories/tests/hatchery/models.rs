@@ -165,7 +165,7 @@ async fn a_model_that_was_changed_gets_a_new_template_and_the_old_one_goes_when_
     .await;
     assert!(template(&lab, "deb").await.is_some_and(|machine| machine.id == new.id));
     scene.stop().await;
-    lab.close().await;
+    lab.close_with_cut_down(&[&worker]).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use rookery_hatchery_stories::{Lab, LabOptions, Stage};
-use rookery_kit::Vm;
-use rookery_kit::Wire;
+use rookery_kit::{Vm, Wire};
 use rookery_vim_sim::{Action, Body, Change, Control, Durations, GuestTimes, Rule, Span};
 use serde_json::Value;
 use tokio::time::sleep;

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use rookery_cds_sim::{Config, HatcheryConsumer, NewJob, Status};
 use rookery_hatchery_stories::{Lab, LabOptions, Scene, Stage};
-use rookery_kit::Vm;
-use rookery_kit::Wire;
+use rookery_kit::{Vm, Wire};
 use serde_json::Value;
 use tokio::time::sleep;
 

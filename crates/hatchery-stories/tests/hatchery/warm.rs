@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use rookery_cds_sim::Status;
 use rookery_hatchery_stories::{Lab, LabOptions, Stage};
-use rookery_kit::Vm;
-use rookery_kit::{Wire, eventually};
+use rookery_kit::{Vm, Wire, eventually};
 use rookery_vim_sim::{Action, Control, FaultSpec, Remains, Rule, Settings, Span};
 use serde_json::Value;
 

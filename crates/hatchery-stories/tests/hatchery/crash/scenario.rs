@@ -5,8 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use rookery_cds_sim::{Config, Control, Model, NewJob, Status};
 use rookery_hatchery_stories::{Lab, LabOptions, Saved, Sight, Stage};
-use rookery_kit::Vm;
-use rookery_kit::{Moment, Step, Wire};
+use rookery_kit::{Moment, Step, Vm, Wire};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::sleep;
 
