@@ -55,7 +55,7 @@ fn day(hours: u64, vms: u64) -> usize {
         let foreign = others(&stage).await;
         let late = Action::Delay { by: Span::Constant(SignedDuration::from_secs(2)) };
         let late = Rule { method: "WaitForUpdatesEx".to_owned(), ..Rule::new(late) };
-        stage.lab.world.vcenter.control(Control::AddRule(late)).await.expect("the vCenter runs");
+        stage.lab.world.ask(Control::AddRule(late)).await;
         let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
         let most = play(&stage, hours).await;
 
@@ -100,7 +100,7 @@ async fn play(stage: &Stage, hours: u64) -> usize {
         match number % 1200 {
             400 => {
                 let down = Span::Constant(SignedDuration::from_secs(30));
-                stage.lab.world.vcenter.control(Control::Do(Deed::Restart { down })).await.expect("it runs");
+                stage.lab.world.ask(Control::Do(Deed::Restart { down })).await;
             }
             800 => {
                 stage.lab.cds.control(Cds::Restart { keep_sessions: false }).await.expect("CDS runs");

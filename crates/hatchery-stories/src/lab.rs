@@ -16,7 +16,7 @@ use rookery_hatchery::run::{Parts, Policy, Running, StartError, start};
 use rookery_hatchery::settings::{self, Settings};
 use rookery_kit::{Finding, Govc, Guest, Life, Vcsim, Wire, World, WorldOptions, eventually};
 use rookery_vim_client::{Dial, Endpoint, TcpDial, Trust};
-use rookery_vim_sim::{Announced, Login};
+use rookery_vim_sim::{Announced, Durations, Login, Span};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::time::sleep;
@@ -149,8 +149,24 @@ impl Lab {
     }
 
     /// Both simulators on paused time, reached by pipes alone. Workers are played.
-    pub fn paused(options: LabOptions) -> Self {
-        Self::paused_at(options, Self::paused_from(), Pace::default())
+    pub fn paused(mut options: LabOptions) -> Self {
+        // What follows each other must not share a moment: nobody could tell whether one ended before the other began.
+        let moment = Duration::from_millis(10);
+        if options.vcenter.durations == Durations::default() {
+            let moment = Span::Constant(SignedDuration::from_millis(10));
+            options.vcenter.durations = Durations {
+                clone: moment,
+                reconfigure: moment,
+                power: moment,
+                destroy: moment,
+                ..Durations::default()
+            };
+        }
+        Self::paused_at(
+            options,
+            Self::paused_from(),
+            Pace { boot: moment, work: moment, life: Duration::ZERO },
+        )
     }
 
     /// When paused time begins.

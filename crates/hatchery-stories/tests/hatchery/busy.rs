@@ -16,7 +16,7 @@ const JOBS: usize = 12;
 
 async fn operations_take(stage: &Stage, durations: Durations) {
     let change = Change { durations: Some(durations), ..Change::default() };
-    stage.lab.world.vcenter.control(Control::Set(Box::new(change))).await.expect("the vCenter runs");
+    stage.lab.world.ask(Control::Set(Box::new(change))).await;
 }
 
 async fn clones_take_four_minutes(stage: &Stage) {
@@ -69,7 +69,7 @@ async fn only_clones_that_succeed_tell_how_long_clones_take() {
     let (fault, after) = (FaultSpec::new("SystemError", "no"), Span::default());
     let fails = Action::TaskError { fault, after, remains: Remains::default() };
     let rule = Rule { method: "CloneVM_Task".to_owned(), count: Some(1), ..Rule::new(fails) };
-    stage.lab.world.vcenter.control(Control::AddRule(rule)).await.expect("the vCenter runs");
+    stage.lab.world.ask(Control::AddRule(rule)).await;
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     let median = || scene.hatchery.board.beside.governor.load(&Site::default()).median;
     let job = stage.lab.enqueue(NewJob::v2("true", Lab::DEBIAN, "default")).await;

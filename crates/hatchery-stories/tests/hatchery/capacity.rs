@@ -88,7 +88,7 @@ async fn a_pool_that_cannot_be_asked_keeps_nobody_out_and_that_is_said() {
     stage.all_jobs_end().await;
     let fault = Action::Fault(FaultSpec::new("SystemError", "a rule of the story"));
     let rule = Rule { method: "RetrieveProperties*".to_owned(), target: "ci".to_owned(), ..Rule::new(fault) };
-    stage.lab.world.vcenter.control(rookery_vim_sim::Control::AddRule(rule)).await.expect("the vCenter runs");
+    stage.lab.world.ask(rookery_vim_sim::Control::AddRule(rule)).await;
     let is_told = || line(&scene, "ResourcePool").is_some_and(|line| line.starts_with("WARN"));
     stage.until("the status says that the pool is not known", async || is_told()).await;
     // The pool cannot be asked while the job comes, runs and ends.
@@ -185,7 +185,7 @@ async fn a_job_is_not_burned_by_a_vcenter_that_is_full() {
     let lab = Lab::paused(LabOptions::default());
     let full = FaultSpec::new("InsufficientMemoryResourcesFault", "no memory is left on the host");
     let rule = Rule { method: "PowerOnVM_Task".to_owned(), ..Rule::new(Action::Fault(full)) };
-    lab.world.vcenter.control(rookery_vim_sim::Control::AddRule(rule)).await.expect("the vCenter runs");
+    lab.world.ask(rookery_vim_sim::Control::AddRule(rule)).await;
     let scene = lab.hatch().await;
     let job = lab.v2_job(Lab::DEBIAN, "true").await;
     eventually("the job was given back", async || lab.job(&job).await.releases == 1).await;

@@ -263,7 +263,7 @@ async fn marks_that_tell_no_start_are_judged_by_events_then_by_age_and_held_or_f
     plant(&govc, "foreign", true, &foreign).await;
     // vCenter's clock may be a minute ahead before nothing is deleted any more.
     let ahead = rookery_vim_sim::Control::Advance(SignedDuration::from_secs(58));
-    lab.world.vcenter.control(ahead).await.expect("the vCenter runs");
+    lab.world.ask(ahead).await;
     let scene = lab.hatch().await;
     for name in ["off-by-age", "on-by-events", "renamed"] {
         goes(&lab, name).await;
@@ -288,7 +288,7 @@ fn with_a_finished_machine() -> Stage {
 async fn nothing_is_deleted_for_as_long_as_the_clocks_differ() {
     let stage = with_a_finished_machine();
     let by = |seconds| rookery_vim_sim::Control::Advance(SignedDuration::from_secs(seconds));
-    stage.lab.world.vcenter.control(by(90)).await.expect("the vCenter runs");
+    stage.lab.world.ask(by(90)).await;
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     sleep(Duration::from_hours(1)).await;
     assert_eq!(stage.machines_of(Lab::NAME).await.len(), 1);

@@ -443,7 +443,7 @@ async fn a_leader_that_was_paused_wakes_up_without_any_right_to_act() {
         members: Vec::new(),
     };
     let rule = Rule { method: "StartProgramInGuest".to_owned(), ..Rule::new(Action::Fault(refused)) };
-    lab.world.vcenter.control(Control::AddRule(rule)).await.expect("the vCenter runs");
+    lab.world.ask(Control::AddRule(rule)).await;
     vcenter.hold_answers("StartProgramInGuest");
     lab.v2_job(Lab::DEBIAN, "true").await;
     let is_at_work = async || {
@@ -453,9 +453,9 @@ async fn a_leader_that_was_paused_wakes_up_without_any_right_to_act() {
     eventually("the leader is at work in a guest", is_at_work).await;
     first.signal("STOP");
     vcenter.release_answers("StartProgramInGuest");
-    lab.world.vcenter.control(Control::ClearRules).await.expect("the vCenter runs");
+    lab.world.ask(Control::ClearRules).await;
     let silence = Control::Advance(SignedDuration::from_secs(185));
-    lab.world.vcenter.control(silence).await.expect("the vCenter runs");
+    lab.world.ask(silence).await;
     while !second.remark().await.contains("signed in to CDS") {}
     assert!(second.line().await.contains("serves"));
     let job = lab.v2_job(Lab::DEBIAN, "true").await;

@@ -36,7 +36,7 @@ async fn clones_take(stage: &Stage, clone: SignedDuration) {
     let clone = Span::Constant(clone);
     let durations = Durations { clone, power: second, destroy: second, ..Durations::default() };
     let change = Change { durations: Some(durations), ..Change::default() };
-    stage.lab.world.vcenter.control(Control::Set(Box::new(change))).await.expect("the vCenter runs");
+    stage.lab.world.ask(Control::Set(Box::new(change))).await;
 }
 
 /// A job whose clone takes twenty minutes; later ones are fast.
@@ -51,7 +51,7 @@ async fn slow_job(stage: &Stage) -> String {
 async fn no_task_can_be_cancelled(stage: &Stage) {
     let fault = FaultSpec { class: "NotSupported".to_owned(), message: "no".to_owned(), members: Vec::new() };
     let rule = Rule { method: "CancelTask".to_owned(), ..Rule::new(Action::Fault(fault)) };
-    stage.lab.world.vcenter.control(Control::AddRule(rule)).await.expect("the vCenter runs");
+    stage.lab.world.ask(Control::AddRule(rule)).await;
 }
 
 /// The machines that ever had an address, by address. No two have one at a time.

@@ -91,7 +91,7 @@ async fn a_failed_start_gives_back_only_what_is_still_ours() {
     let after = Span::Constant(SignedDuration::from_mins(2));
     let action = Action::TaskError { fault, after, remains: Remains::Nothing };
     let broken = Rule { method: "CloneVM_Task".to_owned(), ..Rule::new(action) };
-    lab.world.vcenter.control(rookery_vim_sim::Control::AddRule(broken)).await.expect("the vCenter runs");
+    lab.world.ask(rookery_vim_sim::Control::AddRule(broken)).await;
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     let v1 = || NewJob { model: Some(format!("{}@main", Lab::DEBIAN)), ..NewJob::v1("true") };
     let v2 = || NewJob::v2("true", Lab::DEBIAN, "default");

@@ -122,7 +122,7 @@ pub(super) async fn peace(lab: &Lab) {
 pub(super) async fn refuse(lab: &Lab, method: &str, count: Option<u64>, class: &str) {
     let action = Action::Fault(FaultSpec::new(class, "a rule of the story"));
     let rule = Rule { method: method.to_owned(), count, ..Rule::new(action) };
-    lab.world.vcenter.control(rookery_vim_sim::Control::AddRule(rule)).await.expect("the vCenter runs");
+    lab.world.ask(rookery_vim_sim::Control::AddRule(rule)).await;
 }
 
 /// What people can read about a job.

@@ -22,9 +22,9 @@ async fn a_clone_whose_answer_is_lost_is_waited_for_as_long_as_any_other() {
     let minutes = Span::Constant(SignedDuration::from_mins(4));
     let durations = Some(Durations { clone: minutes, ..Durations::default() });
     let change = Change { durations, ..Change::default() };
-    stage.lab.world.vcenter.control(Control::Set(Box::new(change))).await.expect("the vCenter runs");
+    stage.lab.world.ask(Control::Set(Box::new(change))).await;
     let lost = Rule { method: "CloneVM_Task".to_owned(), count: Some(1), ..Rule::new(Action::LoseReply) };
-    stage.lab.world.vcenter.control(Control::AddRule(lost)).await.expect("the vCenter runs");
+    stage.lab.world.ask(Control::AddRule(lost)).await;
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     let job = stage.lab.enqueue(NewJob::v2("true", Lab::DEBIAN, "default")).await;
     stage.all_jobs_end().await;
@@ -44,7 +44,7 @@ async fn the_address_of_an_order_that_never_arrived_is_given_again_once_no_clone
     };
     let stage = Stage::set(options);
     let never = Rule { method: "CloneVM_Task".to_owned(), count: Some(1), ..Rule::new(Action::Drop) };
-    stage.lab.world.vcenter.control(Control::AddRule(never)).await.expect("the vCenter runs");
+    stage.lab.world.ask(Control::AddRule(never)).await;
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     let begun = Instant::now();
     let job = stage.lab.enqueue(NewJob::v2("true", Lab::DEBIAN, "default")).await;

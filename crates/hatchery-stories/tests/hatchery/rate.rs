@@ -30,7 +30,7 @@ async fn two_hours_of_twenty_jobs_a_minute_leave_no_more_dead_machines_than_the_
         guests: Some(GuestTimes::default()),
         ..Change::default()
     };
-    stage.lab.world.vcenter.control(Control::Set(Box::new(change))).await.expect("the vCenter runs");
+    stage.lab.world.ask(Control::Set(Box::new(change))).await;
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     let mut most = 0;
     for _ in 0..MINUTES {

@@ -39,7 +39,7 @@ async fn refuse(stage: &Stage, method: &str, count: Option<u64>) {
     let action = Action::Fault(FaultSpec::new("SystemError", "a rule of the story"));
     let (method, target) = (method.to_owned(), "register-*".to_owned());
     let rule = Rule { method, target, count, ..Rule::new(action) };
-    stage.lab.world.vcenter.control(Control::AddRule(rule)).await.expect("the vCenter runs");
+    stage.lab.world.ask(Control::AddRule(rule)).await;
 }
 
 /// How often CDS was told that the model failed.
@@ -84,7 +84,7 @@ async fn a_worker_that_could_not_be_started_is_one_failure() {
     refuse(&stage, "StartProgramInGuest", None).await;
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     stage.until("CDS is told", async || failures(&stage).await > 0).await;
-    stage.lab.world.vcenter.control(Control::ClearRules).await.expect("the vCenter runs");
+    stage.lab.world.ask(Control::ClearRules).await;
     is_registered(&stage).await;
     assert_eq!(failures(&stage).await, 1);
     scene.stop().await;

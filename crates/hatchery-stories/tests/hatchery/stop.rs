@@ -71,7 +71,7 @@ async fn a_stop_in_the_middle_of_a_clone_cancels_the_clone() {
     let stage = Stage::set(LabOptions::default());
     let durations = Durations { clone: minutes(20), ..Durations::default() };
     let change = Change { durations: Some(durations), ..Change::default() };
-    stage.lab.world.vcenter.control(Control::Set(Box::new(change))).await.expect("the vCenter runs");
+    stage.lab.world.ask(Control::Set(Box::new(change))).await;
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     let job = stage.lab.v2_job(Lab::DEBIAN, "true").await;
     stage.until("a clone runs", async || clones_run(&stage.lab).await == 1).await;
