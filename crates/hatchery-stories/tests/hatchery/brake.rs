@@ -8,10 +8,10 @@ use rookery_hatchery::control::{Answer, Request};
 use rookery_hatchery::run::Policy;
 use rookery_hatchery_stories::{Lab, LabOptions, Scene, Stage};
 use rookery_kit::{Cable, Finding, Vm, Wire};
-use rookery_vim_sim::Control;
+use rookery_vim_sim::{Action, Control, FaultSpec, Rule};
 use tokio::time::sleep;
 
-use super::history::{asked, line, refuse};
+use super::history::{asked, line};
 use super::old_news::{machine, names};
 use super::witness::pool;
 
@@ -129,13 +129,18 @@ async fn a_worker_is_not_disabled_until_vcenter_says_that_its_machine_is_gone() 
         sleep(Duration::from_secs(1)).await;
     }
     let worker = stage.lab.job(&job).await.worker_name;
+    let vms = stage.vms().await;
+    let (id, _) = vms.iter().find(|(_, vm)| vm.name == worker).expect("its machine");
+    let target = id.trim_start_matches("VirtualMachine:").to_owned();
     stage.witness(async |govc| govc.run(&["vm.destroy", &worker]).await).await;
-    refuse(&stage.lab, "RetrieveProperties*", None, "NoPermission").await;
-    // Not for much longer: who cannot see the sessions of vCenter ends.
-    sleep(Duration::from_secs(50)).await;
+    let hidden = Action::Fault(FaultSpec::new("NoPermission", "a rule of the story"));
+    let hidden = Rule { method: "RetrieveProperties*".to_owned(), target, ..Rule::new(hidden) };
+    stage.lab.world.ask(Control::AddRule(hidden)).await;
+    // CDS is asked for its workers every minute, and twice before one is disabled.
+    sleep(Duration::from_mins(4)).await;
     assert_eq!(asked(&stage.lab, "POST", "/disable").await, 0);
     stage.lab.world.ask(Control::ClearRules).await;
-    sleep(Duration::from_secs(30)).await;
+    sleep(Duration::from_mins(4)).await;
     assert_eq!(asked(&stage.lab, "POST", "/disable").await, 1);
     scene.stop().await;
     assert!(matches!(stage.lab.findings()[..], [Finding::CutDown { .. }]), "{:?}", stage.lab.findings());
