@@ -232,7 +232,7 @@ async fn the_machine_of_a_disabled_worker_goes() {
     eventually("its machine is gone", async || named(&lab, &worker).await.is_none()).await;
     assert!(named(&lab, "jumphost").await.is_some());
     scene.stop().await;
-    lab.close().await;
+    lab.close_with_cut_down(&[&worker]).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -14,8 +14,8 @@ pub(super) const FRONTS: [&str; 2] = ["hatchery", "vsphere"];
 
 /// Most tests wait more than they work: eight of them keep two cores busy.
 const AT_ONCE: &str = "--test-threads=8";
-/// Those that do not wait: one more than there are cores, for whenever one looks through a witness.
-const PER_CORE: &str = "--test-threads=3";
+/// Those that do not wait.
+const PER_CORE: &str = "--test-threads=2";
 /// Each of these starts a peer.
 const WITH_PEER: &str = "--test-threads=4";
 
