@@ -58,7 +58,7 @@ async fn addresses(nest: &Nest) -> BTreeSet<String> {
 /// Until vcsim does not tell of its VMs any more. It locks itself up now and then where clones, changes and somebody who
 /// listens meet; that is no fault of the hatchery, and nothing can be shown on it from then on.
 async fn locks_up(nest: &Nest) {
-    while timeout(Duration::from_mins(2), nest.vms()).await.is_ok() {
+    while timeout(Duration::from_secs(45), nest.vms()).await.is_ok() {
         sleep(Duration::from_secs(5)).await;
     }
 }
