@@ -258,9 +258,13 @@ password = "guest-secret"
 
     /// The hatchery's settings.
     pub fn settings(&self) -> Settings {
-        let text = self.settings_text();
+        Self::read_settings(&self.settings_text())
+    }
+
+    /// Settings, as a file has them.
+    pub fn read_settings(text: &str) -> Settings {
         let read = |_: &std::path::Path| panic!("no secret is in a file");
-        match settings::load(&text, &Origin::Default, &read) {
+        match settings::load(text, &Origin::Default, &read) {
             Ok(loaded) => loaded.settings,
             Err(problems) => panic!("{problems}\n{text}"),
         }

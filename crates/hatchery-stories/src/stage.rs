@@ -6,9 +6,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use rookery_daemon::Clock;
-use rookery_daemon::settings::Origin;
 use rookery_hatchery::run::{Policy, StartError};
-use rookery_hatchery::settings;
 use rookery_kit::{Cable, Finding, Govc, Vm, Wire};
 use rookery_vim_sim::{Control, Durations, GuestTimes, Span};
 use serde_json::Value;
@@ -92,11 +90,7 @@ impl Stage {
     pub async fn hatch_with(&self, wire: &Wire, changes: &[(&str, &str)]) -> Scene {
         let replaced = |text: String, (old, new): &(&str, &str)| text.replace(old, new);
         let text = changes.iter().fold(self.lab.settings_text(), replaced);
-        let read = |_: &std::path::Path| panic!("no secret is in a file");
-        let settings = match settings::load(&text, &Origin::Default, &read) {
-            Ok(loaded) => loaded.settings,
-            Err(problems) => panic!("{problems}\n{text}"),
-        };
+        let settings = Lab::read_settings(&text);
         self.lab.hatch_over(settings, wire).await.expect("the hatchery starts")
     }
 

@@ -107,15 +107,11 @@ const NO_FINDINGS: &str = r#"{"findings":[]}"#;
 impl World {
     /// A vCenter on paused time, which is reached by pipes.
     pub fn paused(options: WorldOptions, clock: &Clock) -> Self {
-        Self::new(options, clock, format!("http://{PIPES}"))
+        Self::real(options, clock, format!("http://{PIPES}"))
     }
 
     /// A vCenter on real time; whoever holds the listener of that address [serves](Self::serve) it.
     pub fn real(options: WorldOptions, clock: &Clock, url: String) -> Self {
-        Self::new(options, clock, url)
-    }
-
-    fn new(options: WorldOptions, clock: &Clock, url: String) -> Self {
         let supervisor = Supervisor::new();
         let files = TempDir::new().expect("a folder for files");
         let model: Model = toml::from_str(&options.model).expect("a model");

@@ -1,5 +1,5 @@
-//! A worker that is played inside this process: it is downloaded, signs in, takes its job, tells how it went and signs out over HTTP as
-//! the real one does, but runs nothing.
+//! A worker that is played inside this process: it is downloaded, signs in, takes its job, tells how it went and signs out
+//! over HTTP as the real one does, but runs nothing.
 
 use std::future::ready;
 use std::io;

@@ -4,9 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use rookery_cds_sim::{Job, Status};
-use rookery_daemon::settings::Origin;
 use rookery_hatchery::report::Report;
-use rookery_hatchery::settings;
 use rookery_hatchery_stories::{Lab, LabOptions, Scene};
 use rookery_kit::Vm;
 use rookery_vim_sim::{Access, Change, Control, Durations, GuestTimes, Permission, Rule, User};
@@ -159,12 +157,7 @@ pub(super) async fn history(lab: &Lab) -> Vec<String> {
 /// The hatchery reads its settings again, with other tables in them.
 pub(super) async fn reload(lab: &Lab, scene: &Scene, were: &str, are: &str) {
     let text = lab.settings_text();
-    let read = |_: &std::path::Path| panic!("no secret is in a file");
-    let load = |text: &str| {
-        let loaded = settings::load(text, &Origin::Default, &read);
-        loaded.unwrap_or_else(|problems| panic!("{problems}")).settings
-    };
-    scene.hatchery.reload(&load(&text), &load(&text.replace(were, are))).await;
+    scene.hatchery.reload(&lab.settings(), &Lab::read_settings(&text.replace(were, are))).await;
 }
 
 /// Users of a vCenter, with their passwords, who may do anything there.
