@@ -29,6 +29,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use rookery_fleet::MachineId;
 use rookery_fleet::overlay::Fact;
+use rookery_fleet::ownership::Recogniser;
+use rookery_vim::MoRef;
 use rookery_vim::envelope::service_instance;
 use rookery_vim::methods::CurrentTime;
 use rookery_vim::{Fault, FaultKind};
@@ -40,13 +42,12 @@ use rookery_vim_client::{
 use crate::journal::Journal;
 use crate::observe::vm;
 use crate::readiness::{Readiness, TimeOuts};
-use crate::site::Site;
+use crate::site::Bounds;
 
-pub use adopt::Theirs;
 pub use claim::{ClaimError, ClaimWish, Half};
 pub use clone::{CloneFailure, CloneWish, Fixed, Resize, Unfinished};
 pub use clone_tasks::{CloneTask, CloneTasks};
-pub use delete::Proof;
+pub use delete::{Proof, TemplateProof};
 pub use fresh::Refusal;
 pub use history::History;
 pub use template::{Hanging, RunningClone};
@@ -58,16 +59,38 @@ const HEAVY: Duration = Duration::from_mins(10);
 /// Changes of a VM's configuration and name.
 const LIGHT: Duration = Duration::from_mins(1);
 
-/// Acts on the VMs of one site. Clones share the session and its limits.
-#[derive(Debug, Clone)]
-pub struct Hands {
+/// Acts on the VMs of one datacenter for one front. Clones share the session and its limits.
+#[derive(Debug)]
+pub struct Hands<M> {
     client: Client,
     machines: Machines,
     guests: Guests,
     readiness: Readiness,
     inventory: Inventory,
-    site: Arc<Site>,
-    journal: Option<Journal>,
+    grounds: Arc<Grounds<M>>,
+    journal: Option<Journal<M>>,
+}
+
+/// What hands go by.
+#[derive(Debug)]
+struct Grounds<M> {
+    datacenter: MoRef,
+    bounds: Bounds,
+    recogniser: Recogniser<M>,
+}
+
+impl<M> Clone for Hands<M> {
+    fn clone(&self) -> Self {
+        Self {
+            client: self.client.clone(),
+            machines: self.machines.clone(),
+            guests: self.guests.clone(),
+            readiness: self.readiness.clone(),
+            inventory: self.inventory.clone(),
+            grounds: Arc::clone(&self.grounds),
+            journal: self.journal.clone(),
+        }
+    }
 }
 
 /// Why an act on a VM was not done.
@@ -132,23 +155,25 @@ fn may_pass(error: &OperationError) -> bool {
     }
 }
 
-impl Hands {
-    /// Hands on the VMs that the inventory shows; new ones go to the site.
+impl<M: Clone + PartialEq + 'static> Hands<M> {
+    /// Hands on the VMs of a datacenter that the inventory shows; those outside the bounds are not touched.
     pub fn new(
         client: Client,
         machines: Machines,
         inventory: Inventory,
-        site: Site,
+        (datacenter, bounds): (MoRef, Bounds),
+        recogniser: Recogniser<M>,
         time_outs: TimeOuts,
     ) -> Self {
         let guests = Guests::new(client.clone());
         let readiness = Readiness::new(client.clone(), guests.clone(), inventory.clone(), time_outs);
-        Self { client, machines, guests, readiness, inventory, site: Arc::new(site), journal: None }
+        let grounds = Arc::new(Grounds { datacenter, bounds, recogniser });
+        Self { client, machines, guests, readiness, inventory, grounds, journal: None }
     }
 
     /// The same hands, that write down what they are told: somebody must read it.
     #[must_use]
-    pub fn with_journal(self, journal: Journal) -> Self {
+    pub fn with_journal(self, journal: Journal<M>) -> Self {
         Self { journal: Some(journal), ..self }
     }
 
@@ -162,7 +187,7 @@ impl Hands {
     }
 
     /// Writes down what is true of a VM from now on.
-    fn told(&self, machine: &MachineId, fact: Fact) {
+    fn told(&self, machine: &MachineId, fact: Fact<M>) {
         if let Some(journal) = &self.journal {
             journal.told(machine, fact);
         }
@@ -183,19 +208,13 @@ impl Hands {
         Self { machines: self.machines.with_priority(priority), ..self.clone() }
     }
 
-    /// Where new VMs go.
-    pub fn site(&self) -> &Site {
-        &self.site
-    }
-
     /// vCenter's clock.
     pub async fn server_time(&self) -> Result<Timestamp, CallError> {
         self.client.call(&CurrentTime { this: service_instance() }).await
     }
 
-    /// How much room there is in the pool that new VMs run in; none if vCenter does not show it.
-    pub async fn pool_room(&self) -> Result<Option<PoolCapacity>, CallError> {
-        let pool = &self.site.pool;
+    /// How much room there is in a resource pool; none if vCenter does not show it.
+    pub async fn pool_room(&self, pool: &MoRef) -> Result<Option<PoolCapacity>, CallError> {
         Ok(capacity(&self.client, std::slice::from_ref(pool)).await?.pools.remove(pool))
     }
 }

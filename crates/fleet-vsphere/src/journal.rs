@@ -7,23 +7,35 @@ use rookery_fleet::overlay::{Fact, News, Reading};
 
 /// News of our own acts, in their order. Clones share it; it is emptied with each look at the inventory, so that it holds
 /// what the acts under way were told since the last one.
-#[derive(Debug, Clone, Default)]
-pub struct Journal(Arc<Mutex<Vec<(MachineId, News)>>>);
+#[derive(Debug)]
+pub struct Journal<M>(Arc<Mutex<Vec<(MachineId, News<M>)>>>);
 
-impl Journal {
-    pub(crate) fn told(&self, machine: &MachineId, fact: Fact) {
+impl<M> Clone for Journal<M> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<M> Default for Journal<M> {
+    fn default() -> Self {
+        Self(Arc::default())
+    }
+}
+
+impl<M> Journal<M> {
+    pub(crate) fn told(&self, machine: &MachineId, fact: Fact<M>) {
         self.push(machine, News::Told(fact));
     }
 
-    pub(crate) fn read(&self, machine: &MachineId, reading: Option<Reading>) {
+    pub(crate) fn read(&self, machine: &MachineId, reading: Option<Reading<M>>) {
         self.push(machine, News::Read(reading));
     }
 
-    fn push(&self, machine: &MachineId, news: News) {
+    fn push(&self, machine: &MachineId, news: News<M>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push((machine.clone(), news));
     }
 
-    pub(crate) fn take(&self) -> Vec<(MachineId, News)> {
+    pub(crate) fn take(&self) -> Vec<(MachineId, News<M>)> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

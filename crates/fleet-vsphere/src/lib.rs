@@ -22,4 +22,4 @@ pub use hands::{
 pub use journal::Journal;
 pub use observe::Observer;
 pub use readiness::{Readiness, ReadinessError};
-pub use site::{Bounds, Site, SiteError, SiteNames};
+pub use site::{Bounds, Placement, Site, SiteError, SiteNames};

@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use rookery_fleet::overlay::{News, Overlay};
-use rookery_fleet::{Hardware, Machine, MachineId, Machines, Mark, Notes, Power, Role, View};
+use rookery_fleet::ownership::{LabelConfig, Labels, Recogniser};
+use rookery_fleet::{Hardware, Machine, MachineId, Machines, Power, Recognised, Role, View};
 use rookery_vim::MoRef;
 use rookery_vim::objects::{ConnectionState, PowerState};
 use rookery_vim_client::{Inventory, Snapshot, Vm, VmChange};
@@ -17,36 +18,41 @@ use rookery_vim_client::{Inventory, Snapshot, Vm, VmChange};
 use crate::journal::Journal;
 use crate::site::Bounds;
 
-/// Looks at the inventory of one vCenter.
+/// Looks at the inventory of one vCenter for one front.
 #[derive(Debug)]
-pub struct Observer {
+pub struct Observer<M> {
     inventory: Inventory,
     /// The snapshot that was read last.
     last: Option<Arc<Snapshot>>,
-    book: Book,
-    journal: Journal,
-    overlay: Overlay,
+    book: Book<M>,
+    journal: Journal<M>,
+    overlay: Overlay<M>,
     /// Machines that were once one of several with the same mark.
     disputed: BTreeSet<MachineId>,
 }
 
-impl Observer {
+impl<M: Clone + PartialEq + 'static> Observer<M> {
     /// Nothing is read yet.
-    pub fn new(inventory: Inventory) -> Self {
-        Self::beside(inventory, Bounds::default(), Journal::default())
+    pub fn new(inventory: Inventory, recogniser: Recogniser<M>) -> Self {
+        Self::beside(inventory, recogniser, Bounds::default(), Journal::default())
     }
 
     /// One that lays over the inventory what the hands with this journal were told, and tells machines apart that are
     /// beyond the bounds.
-    pub fn beside(inventory: Inventory, bounds: Bounds, journal: Journal) -> Self {
-        let book = Book { bounds, ..Book::default() };
+    pub fn beside(
+        inventory: Inventory,
+        recogniser: Recogniser<M>,
+        bounds: Bounds,
+        journal: Journal<M>,
+    ) -> Self {
+        let book = Book::new(recogniser, bounds);
         let (overlay, disputed) = Default::default();
         Self { inventory, last: None, book, journal, overlay, disputed }
     }
 
     /// All machines as the inventory shows them, and as our acts have left them where it does not show that
     /// yet. The moment, by our steady time, is noted for those that changed.
-    pub fn view(&mut self, now: Timestamp) -> View {
+    pub fn view(&mut self, now: Timestamp) -> View<M> {
         let snapshot = self.inventory.snapshot();
         self.book.read(snapshot.changes_since(self.last.as_deref()), now);
         for (id, news) in self.journal.take() {
@@ -71,17 +77,22 @@ impl Observer {
 }
 
 /// What was read so far.
-#[derive(Debug, Default)]
-struct Book {
+#[derive(Debug)]
+struct Book<M> {
+    recogniser: Recogniser<M>,
     bounds: Bounds,
-    machines: Machines,
+    machines: Machines<M>,
     /// When each was first seen as it is.
     changed: BTreeMap<MachineId, Timestamp>,
 }
 
-impl Book {
+impl<M: Clone + PartialEq + 'static> Book<M> {
+    fn new(recogniser: Recogniser<M>, bounds: Bounds) -> Self {
+        Self { recogniser, bounds, machines: Machines::default(), changed: BTreeMap::new() }
+    }
+
     /// Takes in what an act was told, or a reading: that is a change like any other.
-    fn hear(&mut self, overlay: &mut Overlay, id: MachineId, news: News, now: Timestamp) {
+    fn hear(&mut self, overlay: &mut Overlay<M>, id: MachineId, news: News<M>, now: Timestamp) {
         if overlay.hear(&self.machines, &id, news, now) {
             self.changed.insert(id, now);
         } else if !self.machines.contains(&id) && !overlay.makes(&id) {
@@ -93,7 +104,7 @@ impl Book {
         for change in changes {
             match change {
                 VmChange::Is(row) => {
-                    let machine = machine(row, &self.bounds);
+                    let machine = machine(row, &self.recogniser, &self.bounds);
                     self.changed.insert(machine.id.clone(), now);
                     self.machines.insert(Arc::new(machine));
                 }
@@ -108,16 +119,23 @@ impl Book {
 }
 
 /// A machine as its row shows it.
-fn machine(row: &Vm, bounds: &Bounds) -> Machine {
+fn machine<M: 'static>(row: &Vm, recogniser: &Recogniser<M>, bounds: &Bounds) -> Machine<M> {
     let config = &row.config;
-    let identity = Identity { instance: config.instance_uuid.as_deref(), created: config.created };
     let hidden = row.unreadable.contains("config.annotation");
+    let seen = Seen {
+        name: &row.name,
+        template: config.template.filter(|_| !hidden),
+        notes: config.annotation.as_deref(),
+        extra: &NO_EXTRA,
+        instance: config.instance_uuid.as_deref(),
+        created: config.created,
+    };
     Machine {
         id: MachineId::new(row.id.id()),
         name: row.name.clone(),
         role: role(config.template),
         power: row.power.as_ref().and_then(power),
-        notes: notes(config.template.filter(|_| !hidden), config.annotation.as_deref(), &identity),
+        recognised: seen.recognise(recogniser),
         hardware: hardware(config.cpus, config.memory_mb),
         addresses: row.guest.addresses().iter().filter_map(ipv4).collect(),
         created: config.created,
@@ -131,10 +149,30 @@ fn machine(row: &Vm, bounds: &Bounds) -> Machine {
     }
 }
 
-/// What tells a VM from its copies.
-pub(crate) struct Identity<'v> {
+static NO_EXTRA: BTreeMap<Arc<str>, String> = BTreeMap::new();
+
+/// What vCenter shows of a VM that tells whose it is.
+pub(crate) struct Seen<'v> {
+    pub(crate) name: &'v str,
+    /// Whether a VM is a template is told with any configuration: without that, its notes are not known either.
+    pub(crate) template: Option<bool>,
+    pub(crate) notes: Option<&'v str>,
+    pub(crate) extra: &'v BTreeMap<Arc<str>, String>,
     pub(crate) instance: Option<&'v str>,
     pub(crate) created: Option<Timestamp>,
+}
+
+impl Seen<'_> {
+    pub(crate) fn recognise<M: 'static>(&self, recogniser: &Recogniser<M>) -> Recognised<M> {
+        let config =
+            LabelConfig { notes: self.notes.unwrap_or_default(), extra: self.extra };
+        recogniser.recognise(&Labels {
+            name: self.name,
+            config: self.template.map(|_| config),
+            instance: self.instance,
+            created: self.created,
+        })
+    }
 }
 
 /// The reference of a machine on vCenter.
@@ -147,15 +185,6 @@ pub(crate) fn role(template: Option<bool>) -> Role {
         None => Role::Unknown,
         Some(true) => Role::Template,
         Some(false) => Role::Vm,
-    }
-}
-
-/// Whether a VM is a template is told with any configuration: without that, its notes are not known either.
-pub(crate) fn notes(template: Option<bool>, annotation: Option<&str>, vm: &Identity<'_>) -> Notes {
-    match (template, annotation.and_then(Mark::read)) {
-        (None, _) => Notes::Unknown,
-        (Some(_), None) => Notes::NoMark,
-        (Some(_), Some(mark)) => Notes::of(mark, vm.instance, vm.created),
     }
 }
 

@@ -3,7 +3,9 @@
 use std::fmt;
 
 use rookery_vim::MoRef;
-use rookery_vim_client::{CallError, Client, FindError, Kind, NetworkBacking, Places, network_backing};
+use rookery_vim_client::{
+    CallError, Client, FindError, Kind, NetworkBacking, Places, Site as Workplace, network_backing,
+};
 
 /// Places by name, or by as much of a path as makes it clear. What is not named is the only one there is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -25,16 +27,31 @@ pub struct SiteNames {
 pub struct Site {
     /// The datacenter.
     pub datacenter: MoRef,
-    /// Where VMs are filed.
-    pub folder: MoRef,
-    /// What they run in.
-    pub pool: MoRef,
-    /// Where their disks go; to those of their template if there is none to be seen.
-    pub datastore: Option<MoRef>,
-    /// What their first card is connected to; as their template's if there is none to be seen.
-    pub network: Option<NetworkBacking>,
+    /// Where new VMs go.
+    pub placement: Placement,
     /// Which of these places VMs must be in to be touched.
     pub bounds: Bounds,
+}
+
+/// Where a new VM goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placement {
+    /// Where it is filed.
+    pub folder: MoRef,
+    /// What it runs in.
+    pub pool: MoRef,
+    /// Where its disks go; to those of its template if there is none to be seen.
+    pub datastore: Option<MoRef>,
+    /// What its first card is connected to; as its template's if there is none to be seen.
+    pub network: Option<NetworkBacking>,
+}
+
+impl Placement {
+    /// Where clones make work, as far as it is known beforehand: in a cluster of datastores vCenter chooses one.
+    pub fn workplace(&self) -> Workplace {
+        let datastore = self.datastore.clone().filter(|datastore| datastore.kind() == "Datastore");
+        Workplace { host: None, datastore }
+    }
 }
 
 /// The folder and the resource pool that the settings name: a VM elsewhere was moved there by somebody. What they do not
@@ -98,7 +115,7 @@ impl Site {
                 .map(|_| folder.clone()),
             pool: names.resource_pool.as_ref().filter(|name| !name.is_empty()).map(|_| pool.clone()),
         };
-        Ok(Self { datacenter, folder, pool, datastore, network, bounds })
+        Ok(Self { datacenter, placement: Placement { folder, pool, datastore, network }, bounds })
     }
 }
 

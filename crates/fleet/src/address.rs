@@ -9,8 +9,6 @@ use std::net::Ipv4Addr;
 use ipnet::Ipv4Net;
 
 use crate::machine::{Machine, View};
-use crate::mark::Mark;
-use crate::names;
 
 /// Where machines get their addresses from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,30 +50,28 @@ pub struct Usage {
 }
 
 /// The addresses that machines hold, whoever owns them: a foreign machine answers on its address as well as ours.
-pub fn seen(view: &View) -> BTreeSet<Ipv4Addr> {
+pub fn seen<M>(view: &View<M>) -> BTreeSet<Ipv4Addr> {
     view.machines.addresses_in(Ipv4Addr::UNSPECIFIED..=Ipv4Addr::BROADCAST).collect()
 }
 
 /// The addresses of these networks that must not be given away.
-pub fn held(
+pub fn held<M>(
     networks: &[Network],
-    view: &View,
+    view: &View<M>,
     reserved: impl Iterator<Item = Ipv4Addr>,
 ) -> BTreeSet<Ipv4Addr> {
     seen_in(networks, view).chain(reserved).collect()
 }
 
 /// Those of these networks that machines hold.
-fn seen_in(networks: &[Network], view: &View) -> impl Iterator<Item = Ipv4Addr> {
+fn seen_in<M>(networks: &[Network], view: &View<M>) -> impl Iterator<Item = Ipv4Addr> {
     let blocks = blocks(networks).into_iter().map(|(_, block)| block.network()..=block.broadcast());
     blocks.flat_map(|block| view.machines.addresses_in(block))
 }
 
 /// The addresses that one machine holds by its mark, its cards and its name.
-pub fn of_machine(machine: &Machine) -> impl Iterator<Item = Ipv4Addr> {
-    let marked = machine.any_mark().and_then(Mark::address);
-    let named = names::address_in(&machine.name);
-    machine.addresses.iter().copied().chain(marked).chain(named)
+pub fn of_machine<M>(machine: &Machine<M>) -> impl Iterator<Item = Ipv4Addr> {
+    machine.addresses.iter().chain(&machine.recognised.addresses).copied()
 }
 
 /// The first free address, networks in order.
@@ -125,7 +121,7 @@ pub fn count_in(networks: &[Network], addresses: &BTreeSet<Ipv4Addr>) -> u64 {
 }
 
 /// How the configured addresses are used.
-pub fn usage(networks: &[Network], view: &View, reserved: impl Iterator<Item = Ipv4Addr>) -> Usage {
+pub fn usage<M>(networks: &[Network], view: &View<M>, reserved: impl Iterator<Item = Ipv4Addr>) -> Usage {
     let seen: BTreeSet<_> = seen_in(networks, view).collect();
     let promised: BTreeSet<_> = reserved.filter(|ip| !seen.contains(ip)).collect();
     let total = total(networks);

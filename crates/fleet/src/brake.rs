@@ -1,8 +1,8 @@
 //! A brake on what cannot be undone: who is about to delete or disable unusually many of those that run has most likely
 //! been told something wrong, and waits for a person.
 //!
-//! Counted over ten minutes, and before any budget, are deletions of machines that run and workers that are disabled.
-//! Machines that are off, warm or given up go on. If machines vanish from the view that nobody here has deleted,
+//! Counted over ten minutes, and before any budget, are deletions of machines that run, and whatever else a front does
+//! that is as bad for somebody. Machines that are off, warm or given up go on. If machines vanish from the view that nobody here has deleted,
 //! unusually many of them stop everything: the view is not believed until they are back or a person says that they are
 //! gone.
 
@@ -12,12 +12,10 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Serialize};
 
 use crate::address;
 use crate::machine::{Machine, MachineId, Power, Role, View};
-use crate::standing::{Standing, standing};
-use crate::sweep::Reason;
+use crate::ownership::OwnerId;
 
 /// How long what was done is counted, and how long what a person has confirmed may be done.
 pub const WINDOW: SignedDuration = SignedDuration::from_mins(10);
@@ -27,31 +25,18 @@ const FEW: usize = 2;
 const SHARE: usize = 5;
 
 /// What the brake is about.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
     /// A machine that runs and would be deleted.
     Machine(MachineId),
-    /// A worker that would be disabled, by name.
-    Worker(String),
+    /// Something else that the front would do, by the name of whom it concerns.
+    Other(String),
     /// A machine that is not in sight any more.
     Lost(MachineId),
 }
 
-impl Subject {
-    /// A word for metrics.
-    pub fn as_str(&self) -> &'static str {
-        match self {
-            Self::Machine(_) => "machine",
-            Self::Worker(_) => "worker",
-            Self::Lost(_) => "lost",
-        }
-    }
-}
-
 /// Something that waits for a person.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
     /// What.
     pub subject: Subject,
@@ -86,46 +71,43 @@ pub fn is_too_many(count: usize, of: usize) -> bool {
 pub enum Weight {
     /// Not at all: it is off, warm or given up, and nobody's loss.
     None,
-    /// With all that would go at the same time. Workers are disabled all day long, each when it signs out, and their
-    /// machines go off a moment later; that many are disabled while their machines run is what is unusual.
+    /// With all that would go at the same time, and not remembered: one at a time it happens all day long.
     AtOnce,
     /// For ten minutes.
     Lasting,
 }
 
-/// How the deletion of a machine for that reason is counted.
-pub fn weight(machine: &Machine, owner: &str, reason: &Reason) -> Weight {
-    let is_warm = matches!(standing(machine, owner), Standing::Pooled);
-    match reason {
-        _ if is_warm || machine.power == Some(Power::Off) => Weight::None,
-        Reason::Doomed(_) => Weight::None,
-        Reason::Disabled => Weight::AtOnce,
-        Reason::Finished { .. }
-        | Reason::NeverStarted { .. }
-        | Reason::NeverRegistered { .. }
-        | Reason::OrphanedTemplate { .. }
-        | Reason::Expired { .. } => Weight::Lasting,
-    }
-}
-
 /// What was done of late, what is in sight, and what a person has confirmed.
-#[derive(Debug, Clone, Default)]
-pub struct Brake {
+#[derive(Debug, Clone)]
+pub struct Brake<M> {
     /// What was counted, and when.
     done: BTreeMap<Subject, Timestamp>,
     /// Machines that were deleted here, and when that began.
     deleted: BTreeMap<MachineId, Timestamp>,
     /// The owner's machines in the last whole view.
-    seen: BTreeMap<MachineId, Arc<Machine>>,
+    seen: BTreeMap<MachineId, Arc<Machine<M>>>,
     /// Machines that vanished, and when.
-    lost: BTreeMap<MachineId, (Arc<Machine>, Timestamp)>,
+    lost: BTreeMap<MachineId, (Arc<Machine<M>>, Timestamp)>,
     /// What a person has confirmed, and until when.
     confirmed: BTreeMap<Subject, Timestamp>,
 }
 
-impl Brake {
+impl<M> Default for Brake<M> {
+    fn default() -> Self {
+        let (done, deleted, seen, lost, confirmed) = Default::default();
+        Self { done, deleted, seen, lost, confirmed }
+    }
+}
+
+impl<M> Brake<M> {
     /// Takes a new view in. `busy` says of a machine that it is being made here: a clone that fails vanishes by itself.
-    pub fn look(&mut self, view: &View, owner: &str, busy: &dyn Fn(&Machine) -> bool, now: Timestamp) {
+    pub fn look(
+        &mut self,
+        view: &View<M>,
+        owner: &OwnerId,
+        busy: &dyn Fn(&Machine<M>) -> bool,
+        now: Timestamp,
+    ) {
         let recent = |at: &Timestamp| now.duration_since(*at) < WINDOW;
         self.done.retain(|_, at| recent(at));
         self.confirmed.retain(|_, until| *until > now);
@@ -140,7 +122,7 @@ impl Brake {
         self.lost.retain(|id, _| !view.machines.contains(id));
         self.deleted.retain(|id, at| view.machines.contains(id) || recent(at));
         let vms = view.machines.notable().filter(|machine| machine.role == Role::Vm);
-        let own = vms.filter(|machine| machine.mark_of(owner).is_some());
+        let own = vms.filter(|machine| machine.is_of(owner));
         self.seen = own.map(|machine| (machine.id.clone(), Arc::clone(machine))).collect();
         // Those that are too many are not forgotten until they are few again.
         if self.loss().is_none() {
@@ -156,9 +138,9 @@ impl Brake {
         }
     }
 
-    /// A worker was disabled here.
-    pub fn disabled(&mut self, worker: &str, now: Timestamp) {
-        self.done.insert(Subject::Worker(worker.to_owned()), now);
+    /// Something else was done here that counts.
+    pub fn did(&mut self, to: &str, now: Timestamp) {
+        self.done.insert(Subject::Other(to.to_owned()), now);
     }
 
     /// Whether the view has lost unusually many machines.
@@ -168,7 +150,7 @@ impl Brake {
     }
 
     /// The machines that the view has lost, if they are unusually many: what they hold is not free.
-    pub fn missed(&self) -> impl Iterator<Item = &Machine> {
+    pub fn missed(&self) -> impl Iterator<Item = &Machine<M>> {
         let missed = self.loss().map(|_| self.lost.values().map(|(machine, _)| machine.as_ref()));
         missed.into_iter().flatten()
     }
@@ -180,12 +162,17 @@ impl Brake {
 
     /// Which of these have to wait: all of them if they are too many together with what was done of late, but for what a
     /// person has confirmed.
-    pub fn hold_back(&self, wanted: &BTreeSet<Subject>, view: &View, owner: &str) -> BTreeSet<Subject> {
-        let runs = |machine: &&Machine| machine.power != Some(Power::Off);
+    pub fn hold_back(
+        &self,
+        wanted: &BTreeSet<Subject>,
+        view: &View<M>,
+        owner: &OwnerId,
+    ) -> BTreeSet<Subject> {
+        let runs = |machine: &&Machine<M>| machine.power != Some(Power::Off);
         let running = view.owned(owner).map(|(machine, _)| machine).filter(runs).count();
         let gone = self.done.keys().filter(|subject| match subject {
             Subject::Machine(id) => view.machines.get(id).is_none_or(|machine| !runs(&machine.as_ref())),
-            Subject::Worker(_) | Subject::Lost(_) => false,
+            Subject::Other(_) | Subject::Lost(_) => false,
         });
         let of = running + gone.count();
         let new = wanted.iter().filter(|subject| !self.done.contains_key(*subject)).count();

@@ -1,28 +1,24 @@
 //! How much may run, how much does, and whether one more fits. Admission is one decision: whoever is admitted is
-//! taken into the ledger at once, so that two jobs cannot have the last slot.
+//! taken into the ledger at once, so that two demands cannot have the last of it.
 
 mod ledger;
 mod shortage;
 
 use crate::flavor::{Flavor, Flavors, Footprint};
 
-pub use ledger::{Flight, Ledger, Purpose, Usage, usage};
+pub use ledger::{InFlight, Ledger, ledger};
 pub use shortage::Shortage;
 
 const MEGABYTE: i64 = 1 << 20;
 
 /// The configured limits. `None` is unlimited.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
-    /// Workers at once.
-    pub workers: Option<u32>,
-    /// Workers that were started and are not registered yet.
-    pub starting: u32,
     /// Virtual CPUs of what runs.
     pub cpus: Option<u64>,
     /// Memory of what runs.
     pub memory_mb: Option<u64>,
-    /// For how many workers of the smallest flavor a larger one leaves room.
+    /// For how many machines of the smallest flavor a larger one leaves room.
     pub keep_smaller: u32,
 }
 
@@ -37,40 +33,8 @@ pub struct PoolRoom {
     pub memory_unreserved_bytes: Option<i64>,
 }
 
-/// Whether one more worker fits. A pool that could not be asked (`None`) keeps nobody out.
+/// Whether one more machine fits. A pool that could not be asked (`None`) keeps nobody out.
 pub fn admit(
-    ledger: &Ledger,
-    limits: &Limits,
-    room: Option<&PoolRoom>,
-    footprint: &Footprint,
-    flavor: Option<&Flavor>,
-    flavors: &Flavors,
-) -> Result<(), Shortage> {
-    if let Some(max) = limits.workers.filter(|max| ledger.workers >= *max) {
-        return Err(Shortage::Workers { used: ledger.workers, max });
-    }
-    if ledger.starting >= limits.starting {
-        return Err(Shortage::Starting { used: ledger.starting, max: limits.starting });
-    }
-    admit_warm(ledger, limits, room, footprint, flavor, flavors)
-}
-
-/// Whether one more machine that registers a model fits; `max` is how many may at once.
-pub fn admit_registration(
-    ledger: &Ledger,
-    limits: &Limits,
-    max: u32,
-    room: Option<&PoolRoom>,
-    footprint: &Footprint,
-) -> Result<(), Shortage> {
-    if ledger.registering >= max {
-        return Err(Shortage::Registering { used: ledger.registering, max });
-    }
-    admit(ledger, limits, room, footprint, None, &Flavors::default())
-}
-
-/// Whether one more warm machine fits: it is nobody's worker, but it runs while it is made.
-pub fn admit_warm(
     ledger: &Ledger,
     limits: &Limits,
     room: Option<&PoolRoom>,

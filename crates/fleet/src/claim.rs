@@ -1,4 +1,4 @@
-//! Which warm machine a worker gets. A machine is ready by its state: off, set up, and nobody is at it.
+//! Which warm machine a demand gets. A machine is ready by its state: off, set up, and nobody is at it.
 
 mod misses;
 
@@ -7,30 +7,42 @@ use jiff::Timestamp;
 use crate::disks::Disks;
 use crate::flavor::{Flavor, footprint};
 use crate::machine::{Hardware, Machine, Power, View};
-use crate::mark::Mark;
-use crate::names::{self, Line};
-use crate::origin::Origin;
-use crate::standing::{Standing, standing};
 
 pub use misses::{Miss, Misses};
 
-/// What a worker needs.
+/// What is needed.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
-    /// Whose machines may be taken.
-    pub owner: &'a str,
-    /// The kind of its model.
-    pub line: Line,
-    /// V1: the path of its model; V2: its template.
-    pub model: &'a str,
     /// Its size, after the default; `None`: whatever there is.
     pub flavor: Option<&'a Flavor>,
     /// The size of the template: a flavor may leave a dimension to it.
     pub template: Option<Hardware>,
-    /// What a fresh machine would be made from.
-    pub origin: &'a Origin,
     /// How large disks are, as far as they were read.
     pub disks: &'a Disks,
+}
+
+/// What a machine is to a demand, as its front tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Candidacy<'v> {
+    /// It has nothing to do with the question.
+    Irrelevant,
+    /// What it is is not told yet.
+    Unknown,
+    /// Of its kind, but claimed half-way.
+    HalfClaimed,
+    /// Of its kind, in the pool.
+    Pooled(Pooled<'v>),
+}
+
+/// A machine of the pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pooled<'v> {
+    /// The flavor that it was made for, by name; empty: none.
+    pub flavor: &'v str,
+    /// When it was made.
+    pub created: Option<Timestamp>,
+    /// Whether its template has changed since.
+    pub is_stale: bool,
 }
 
 /// Which machines may be given another size while they are off.
@@ -58,20 +70,26 @@ pub enum Fit {
 }
 
 /// The machine to take. `busy` says of a machine that somebody is at it, or that it is about to be deleted.
-pub fn find<'v>(
-    view: &'v View,
+pub fn find<'v, M>(
+    view: &'v View<M>,
     wanted: &Wanted<'_>,
-    busy: &dyn Fn(&Machine) -> bool,
+    candidacy: &dyn Fn(&'v Machine<M>) -> Candidacy<'v>,
+    busy: &dyn Fn(&Machine<M>) -> bool,
     resizing: Resizing,
-) -> Result<(&'v Machine, Fit), Misses> {
+) -> Result<(&'v Machine<M>, Fit), Misses> {
     let mut misses = Misses::default();
-    let mut best: Option<(Rank<'v>, &Machine, Fit)> = None;
+    let mut best: Option<(Rank<'v>, &Machine<M>, Fit)> = None;
     for machine in view.notable() {
-        match weigh(machine, wanted, busy, resizing) {
-            None => {}
-            Some(Err(miss)) => misses.add(miss),
-            Some(Ok((rank, _))) if best.as_ref().is_some_and(|(least, ..)| *least < rank) => {}
-            Some(Ok((rank, fit))) => best = Some((rank, machine, fit)),
+        let weighed = match candidacy(machine) {
+            Candidacy::Irrelevant => continue,
+            Candidacy::Unknown => Err(Miss::Unknown),
+            Candidacy::HalfClaimed => Err(Miss::HalfClaimed),
+            Candidacy::Pooled(pooled) => weigh(machine, &pooled, wanted, busy, resizing),
+        };
+        match weighed {
+            Err(miss) => misses.add(miss),
+            Ok((rank, _)) if best.as_ref().is_some_and(|(least, ..)| *least < rank) => {}
+            Ok((rank, fit)) => best = Some((rank, machine, fit)),
         }
     }
     best.map(|(_, machine, fit)| (machine, fit)).ok_or(misses)
@@ -89,59 +107,44 @@ enum Tier {
     OtherFlavor,
 }
 
-/// `None` is a machine that has nothing to do with the question.
-fn weigh<'v>(
-    machine: &'v Machine,
+fn weigh<'v, M>(
+    machine: &'v Machine<M>,
+    pooled: &Pooled<'_>,
     wanted: &Wanted<'_>,
-    busy: &dyn Fn(&Machine) -> bool,
+    busy: &dyn Fn(&Machine<M>) -> bool,
     resizing: Resizing,
-) -> Option<Result<(Rank<'v>, Fit), Miss>> {
-    if names::line_of(&machine.name) != Some(wanted.line) {
-        return None;
-    }
-    let standing = standing(machine, wanted.owner);
-    if standing == Standing::Unknown {
-        return (!machine.is_set_apart()).then_some(Err(Miss::Unknown));
-    }
-    let mark = machine.mark_of(wanted.owner).filter(|mark| model_of(mark, wanted.line) == wanted.model)?;
-    if standing != Standing::Pooled {
-        return (standing == Standing::HalfClaimed).then_some(Err(Miss::HalfClaimed));
-    }
+) -> Result<(Rank<'v>, Fit), Miss> {
     let miss = match machine.power {
         _ if busy(machine) => Some(Miss::Busy),
         // Somebody has looked at it, and may have left something behind.
-        _ if mark.hold_until.is_some() => Some(Miss::Held),
+        _ if machine.recognised.held_until.is_some() => Some(Miss::Held),
         Some(Power::Off) if machine.awaits_setup => Some(Miss::NotReady),
         Some(Power::Off) => None,
         Some(Power::On | Power::Suspended) | None => Some(Miss::NotReady),
     };
     if let Some(miss) = miss {
-        return Some(Err(miss));
+        return Err(miss);
     }
     if wanted.flavor.is_some_and(|flavor| !flavor.fits_disks(wanted.disks.get(&machine.id))) {
-        return Some(Err(Miss::Disk));
+        return Err(Miss::Disk);
     }
-    let Some((tier, fit)) = size(machine, mark, wanted, resizing) else { return Some(Err(Miss::Flavor)) };
-    let created = machine.created.or(mark.created);
-    let rank = (tier, wanted.origin.is_stale(mark), created.is_none(), created, machine.id.as_str());
-    Some(Ok((rank, fit)))
+    let (tier, fit) = size(machine, pooled.flavor, wanted, resizing).ok_or(Miss::Flavor)?;
+    let created = pooled.created;
+    Ok(((tier, pooled.is_stale, created.is_none(), created, machine.id.as_str()), fit))
 }
 
-/// The model that a mark names for that line.
-pub(crate) fn model_of(mark: &Mark, line: Line) -> &str {
-    match line {
-        Line::V1 => &mark.worker_model_path,
-        Line::V2 => &mark.vmware_model_path,
-    }
-}
-
-fn size(machine: &Machine, mark: &Mark, wanted: &Wanted<'_>, resizing: Resizing) -> Option<(Tier, Fit)> {
-    let unflavored = mark.flavor.is_empty();
+fn size<M>(
+    machine: &Machine<M>,
+    made_for: &str,
+    wanted: &Wanted<'_>,
+    resizing: Resizing,
+) -> Option<(Tier, Fit)> {
+    let unflavored = made_for.is_empty();
     let Some(flavor) = wanted.flavor else {
         let tier = if unflavored { Tier::Exact } else { Tier::OtherFlavor };
         return Some((tier, Fit::AsIs));
     };
-    let same = flavor.is_named(&mark.flavor);
+    let same = flavor.is_named(made_for);
     let template = wanted.template.or(machine.hardware.filter(|_| unflavored));
     let target = footprint(Some(flavor), template);
     let differs = |now: Hardware| {

@@ -1,4 +1,4 @@
-//! Flavors: sizes with names. Which one a job gets, and what it will take.
+//! Flavors: sizes with names, and what a machine will take.
 
 use std::collections::BTreeMap;
 
@@ -88,49 +88,9 @@ impl Flavors {
     pub fn smaller_memory(&self, than: u64) -> Option<u64> {
         self.iter().map(|flavor| flavor.memory_mb).filter(|memory| (1..than).contains(memory)).min()
     }
-
-    /// The flavor that a worker gets.
-    pub fn choose(&self, asked: &Asked<'_>, default: Option<&str>) -> Choice {
-        let in_order = [asked.runs_on, asked.v1_model, asked.spec, asked.requirement, default];
-        let Some(name) = in_order.into_iter().flatten().find(|name| !name.is_empty()) else {
-            return Choice::None;
-        };
-        match self.get(name) {
-            Some(flavor) => Choice::Flavor(flavor.clone()),
-            None if self.is_empty() => Choice::Ignored(name.to_owned()),
-            None => Choice::Unknown(name.to_owned()),
-        }
-    }
 }
 
-/// Who asks for which flavor. A job fills in what it has: `runs_on` exists for V2 jobs only, and a worker has either a
-/// V1 model or the spec of a V2 model. What is empty asks for nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Asked<'a> {
-    /// `runs-on` of a V2 job.
-    pub runs_on: Option<&'a str>,
-    /// The spec of a V2 model, also when a V1 job runs on it.
-    pub spec: Option<&'a str>,
-    /// A V1 model.
-    pub v1_model: Option<&'a str>,
-    /// The requirement of a job.
-    pub requirement: Option<&'a str>,
-}
-
-/// What came of asking.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Choice {
-    /// Nobody asked: the template's size.
-    None,
-    /// This one.
-    Flavor(Flavor),
-    /// Somebody asked, but flavors are not configured here: the template's size.
-    Ignored(String),
-    /// Somebody asked for a flavor that is not among the configured ones: no worker.
-    Unknown(String),
-}
-
-/// What a worker will take; `None` is not known.
+/// What a machine will take; `None` is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Footprint {
     /// Virtual CPUs.
@@ -152,7 +112,7 @@ impl From<Hardware> for Footprint {
     }
 }
 
-/// What a worker of that flavor from that template will take.
+/// What a machine of that flavor from that template will take.
 pub fn footprint(flavor: Option<&Flavor>, template: Option<Hardware>) -> Footprint {
     let cpus = flavor.map(|flavor| flavor.cpus).filter(|cpus| *cpus > 0);
     let memory_mb = flavor.map(|flavor| flavor.memory_mb).filter(|memory| *memory > 0);

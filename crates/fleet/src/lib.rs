@@ -1,37 +1,33 @@
 //! The pure core of every front that places VMs: what a machine is, whose it is, where it may go, and who may be
 //! deleted and why.
 //!
-//! It must never read a clock, draw a random number of its own, do I/O or know a supplier. Whatever it needs is handed
-//! to it, so that each of its decisions can be shown in a table.
+//! It must never read a clock, draw a random number of its own, do I/O, or know a supplier or a front. Whatever it needs
+//! is handed to it, so that each of its decisions can be shown in a table. What only a front knows of a machine is the
+//! type parameter `M` of the machine: that front's mark.
 //!
-//! Start reading at [`machine`], then [`mark`] and [`standing`](mod@standing). The decisions are [`flavor`],
-//! [`address`], [`capacity`], [`claim`], [`warm`], [`sweep`] and [`hold`]; [`overlay`] says what is known beyond the rows.
+//! Start reading at [`machine`], then [`ownership`]. The decisions are [`address`], [`capacity`], [`claim`], [`warm`] and
+//! [`deletion`]; [`overlay`] says what is known beyond the rows.
 
 pub mod address;
 pub mod brake;
 pub mod capacity;
 pub mod claim;
+pub mod deletion;
 pub mod disks;
 pub mod flavor;
-pub mod hold;
 pub mod machine;
 pub mod machines;
-pub mod mark;
 pub mod names;
 pub mod origin;
 pub mod overlay;
+pub mod ownership;
 pub mod reckoning;
-pub mod standing;
-pub mod sweep;
 pub mod warm;
-pub mod workers;
 
-pub use machine::{Hardware, Machine, MachineId, Notes, Power, Role, View};
+pub use machine::{Hardware, Machine, MachineId, Power, Role, View};
 pub use machines::Machines;
-pub use mark::Mark;
-pub use names::Line;
 pub use origin::Origin;
-pub use standing::{Standing, standing};
+pub use ownership::{OwnerId, Ownership, Recognised};
 
 #[cfg(test)]
 mod samples;

@@ -11,8 +11,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::machines::Machines;
-use crate::mark::Mark;
 use crate::overlay::Overlaid;
+use crate::ownership::{OwnerId, Ownership, Recognised};
 
 /// The supplier's reference to a machine; it survives renames. Cheap to clone: each view has one of each machine.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -77,34 +77,6 @@ pub enum Role {
     Vm,
 }
 
-/// What stands in a machine's notes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Notes {
-    /// Not told yet: whose machine it is cannot be said.
-    Unknown,
-    /// Nothing, or something that is no mark.
-    NoMark,
-    /// A mark. It may be somebody else's: any tool that writes a JSON object into notes seems to have written one.
-    Mark(Box<Mark>),
-    /// A mark that was written for another machine: this one is a copy. It is nobody's, and holds what the mark names.
-    Copied(Box<Mark>),
-    /// A mark that may have been written for another machine: which of two is the copy cannot be told. Neither is touched.
-    Disputed(Box<Mark>),
-}
-
-impl Notes {
-    /// What a mark is to the machine that it stands on.
-    pub fn of(mark: Mark, instance: Option<&str>, created: Option<Timestamp>) -> Self {
-        let mark = Box::new(mark);
-        match mark.is_of(instance, created) {
-            _ if mark.hatchery_name.is_empty() => Self::Mark(mark),
-            Some(true) => Self::Mark(mark),
-            Some(false) => Self::Copied(mark),
-            None => Self::Disputed(mark),
-        }
-    }
-}
-
 /// The size of a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Hardware {
@@ -114,9 +86,9 @@ pub struct Hardware {
     pub memory_mb: u64,
 }
 
-/// A machine.
+/// A machine, with what its front's marks say of it (`M`).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Machine {
+pub struct Machine<M> {
     /// Its reference.
     pub id: MachineId,
     /// Its name.
@@ -125,8 +97,8 @@ pub struct Machine {
     pub role: Role,
     /// Whether it runs; `None` is not told.
     pub power: Option<Power>,
-    /// Its notes.
-    pub notes: Notes,
+    /// Whose it is, and what that says.
+    pub recognised: Recognised<M>,
     /// Its size.
     pub hardware: Option<Hardware>,
     /// The addresses that its guest reports on its network cards.
@@ -143,87 +115,125 @@ pub struct Machine {
     pub is_outside: bool,
 }
 
-impl Machine {
-    /// Its mark, whoever wrote it.
-    pub fn mark(&self) -> Option<&Mark> {
-        match &self.notes {
-            Notes::Mark(mark) => Some(mark),
-            Notes::Unknown | Notes::NoMark | Notes::Copied(_) | Notes::Disputed(_) => None,
+impl<M> Machine<M> {
+    /// A machine of which nothing is known but that it is there.
+    pub fn blank(id: &MachineId) -> Self {
+        Self {
+            id: id.clone(),
+            name: String::new(),
+            role: Role::Unknown,
+            power: None,
+            recognised: Recognised::unknown(),
+            hardware: None,
+            addresses: Vec::new(),
+            created: None,
+            awaits_setup: true,
+            incarnation: None,
+            reachable: true,
+            is_outside: false,
         }
     }
 
-    /// The mark in its notes, whichever machine it was written for: it holds what that one names.
-    pub fn any_mark(&self) -> Option<&Mark> {
-        match &self.notes {
-            Notes::Mark(mark) | Notes::Copied(mark) | Notes::Disputed(mark) => Some(mark),
-            Notes::Unknown | Notes::NoMark => None,
+    /// Its mark, unless it was, or may have been, written for another machine.
+    pub fn mark(&self) -> Option<&M> {
+        match self.recognised.ownership {
+            Ownership::By(_) | Ownership::Nobody => self.any_mark(),
+            Ownership::Unknown | Ownership::Copied(_) | Ownership::Disputed(_) => None,
         }
+    }
+
+    /// The mark in its labels, whichever machine it was written for: it holds what that one names.
+    pub fn any_mark(&self) -> Option<&M> {
+        self.recognised.mark.as_deref()
     }
 
     /// Its mark, unless it is certain that it was written for another machine: what it takes is taken.
-    pub fn possible_mark(&self) -> Option<&Mark> {
-        match &self.notes {
-            Notes::Mark(mark) | Notes::Disputed(mark) => Some(mark),
-            Notes::Unknown | Notes::NoMark | Notes::Copied(_) => None,
+    pub fn possible_mark(&self) -> Option<&M> {
+        match self.recognised.ownership {
+            Ownership::By(_) | Ownership::Nobody | Ownership::Disputed(_) => self.any_mark(),
+            Ownership::Unknown | Ownership::Copied(_) => None,
         }
     }
 
     /// The same, if this owner wrote it.
-    pub fn possible_mark_of(&self, owner: &str) -> Option<&Mark> {
-        self.possible_mark().filter(|mark| !owner.is_empty() && mark.hatchery_name == owner)
+    pub fn possible_mark_of(&self, owner: &OwnerId) -> Option<&M> {
+        match &self.recognised.ownership {
+            Ownership::By(found) | Ownership::Disputed(found) if found == owner => self.any_mark(),
+            _ => None,
+        }
+    }
+
+    /// Its mark, if it is this owner's.
+    pub fn mark_of(&self, owner: &OwnerId) -> Option<&M> {
+        self.any_mark().filter(|_| self.is_of(owner))
+    }
+
+    /// Whether it is this owner's.
+    pub fn is_of(&self, owner: &OwnerId) -> bool {
+        matches!(&self.recognised.ownership, Ownership::By(found) if found == owner)
     }
 
     /// Whether it stays as it is until somebody has looked at it: it was moved, or is one of several with the same mark.
     pub fn is_set_apart(&self) -> bool {
-        let is_disputed = matches!(&self.notes, Notes::Disputed(mark) if mark.instance.is_empty());
+        let is_proven = self.recognised.identity.as_ref().is_some_and(|identity| identity.is_proven);
+        let is_disputed = matches!(self.recognised.ownership, Ownership::Disputed(_)) && !is_proven;
         // Of one that cannot be reached it is old news where it is.
         !self.is_unknown() && self.reachable && (self.is_outside || is_disputed)
     }
 
-    /// Its mark, if this owner wrote it.
-    pub fn mark_of(&self, owner: &str) -> Option<&Mark> {
-        self.mark().filter(|mark| !owner.is_empty() && mark.hatchery_name == owner)
+    /// Whether nothing may be concluded about it yet. It holds its name, its slot and its address, and it is neither
+    /// claimed nor deleted.
+    pub fn is_unknown(&self) -> bool {
+        self.role == Role::Unknown || self.recognised.ownership == Ownership::Unknown
     }
 
-    /// Whether nothing may be concluded about it yet. It holds its name, its slot and its address, and it is neither
-    /// claimed nor swept.
-    pub fn is_unknown(&self) -> bool {
-        self.role == Role::Unknown || self.notes == Notes::Unknown
+    /// Whether it may be more to somebody than a VM of others. Of a VM without a mark nothing follows but that it holds its
+    /// name and its addresses.
+    pub(crate) fn is_notable(&self) -> bool {
+        self.role != Role::Vm
+            || self.recognised.ownership != Ownership::Nobody
+            || self.recognised.mark.is_some()
     }
 }
 
 /// All machines at one moment.
-#[derive(Debug, Clone, Default)]
-pub struct View {
+#[derive(Debug, Clone)]
+pub struct View<M> {
     /// The machines.
-    pub machines: Machines,
+    pub machines: Machines<M>,
     /// Whether the absence of a machine means that there is none.
     pub complete: bool,
     /// How long ago the supplier confirmed it.
     pub age: Duration,
     /// Those among the machines of which our acts know more than the supplier has shown.
-    pub overlaid: BTreeMap<MachineId, Overlaid>,
+    pub overlaid: BTreeMap<MachineId, Overlaid<M>>,
 }
 
-impl View {
+impl<M> Default for View<M> {
+    fn default() -> Self {
+        Self { machines: Machines::default(), complete: false, age: Duration::ZERO, overlaid: BTreeMap::new() }
+    }
+}
+
+impl<M> View<M> {
     /// The machines, in the order of their references.
-    pub fn iter(&self) -> impl Iterator<Item = &Machine> {
+    pub fn iter(&self) -> impl Iterator<Item = &Machine<M>> {
         self.machines.iter().map(AsRef::as_ref)
     }
 
     /// Those among them that a rule about marks can concern.
-    pub fn notable(&self) -> impl Iterator<Item = &Machine> {
+    pub fn notable(&self) -> impl Iterator<Item = &Machine<M>> {
         self.machines.notable().map(AsRef::as_ref)
     }
 
     /// The machines of that name. Names are unique in a folder only.
-    pub fn named(&self, name: &str) -> impl Iterator<Item = &Machine> {
+    pub fn named(&self, name: &str) -> impl Iterator<Item = &Machine<M>> {
         self.machines.named(name).map(AsRef::as_ref)
     }
 
     /// Whether a machine has that name, or may still have it: a row shows it.
     pub fn is_taken(&self, name: &str) -> bool {
-        let shown = |overlaid: &Overlaid| overlaid.row.as_ref().is_some_and(|row| row.name == name);
+        let shown = |overlaid: &Overlaid<M>| overlaid.row.as_ref().is_some_and(|row| row.name == name);
         self.named(name).next().is_some() || self.overlaid.values().any(shown)
     }
 
@@ -239,14 +249,14 @@ impl View {
     }
 
     /// What occupies a place: the machine, or its row while that one runs and the machine does not any more.
-    pub(crate) fn occupant<'v>(&'v self, machine: &'v Machine) -> &'v Machine {
-        let runs = |machine: &Machine| machine.role != Role::Template && machine.power != Some(Power::Off);
+    pub(crate) fn occupant<'v>(&'v self, machine: &'v Machine<M>) -> &'v Machine<M> {
+        let runs = |machine: &Machine<M>| machine.role != Role::Template && machine.power != Some(Power::Off);
         let row = self.overlaid.get(&machine.id).and_then(|overlaid| overlaid.row.as_deref());
         row.filter(|row| runs(row) && !runs(machine)).unwrap_or(machine)
     }
 
     /// The machines that carry this owner's mark and are no templates.
-    pub fn owned<'v>(&'v self, owner: &'v str) -> impl Iterator<Item = (&'v Machine, &'v Mark)> {
+    pub fn owned<'v>(&'v self, owner: &'v OwnerId) -> impl Iterator<Item = (&'v Machine<M>, &'v M)> {
         let vms = self.notable().filter(|machine| machine.role == Role::Vm);
         vms.filter_map(move |machine| Some((machine, machine.mark_of(owner)?)))
     }

@@ -9,33 +9,60 @@ use std::sync::Arc;
 use imbl::{OrdMap, OrdSet};
 
 use crate::address;
-use crate::machine::{Machine, MachineId, Notes, Role};
+use crate::machine::{Machine, MachineId, Role};
+use crate::ownership::{OwnerId, Ownership};
 
 /// Machines by their references.
-#[derive(Debug, Clone, Default)]
-pub struct Machines {
-    all: OrdMap<MachineId, Arc<Machine>>,
+#[derive(Debug)]
+pub struct Machines<M> {
+    all: OrdMap<MachineId, Arc<Machine<M>>>,
     /// Those that may be more to somebody than a VM of others.
-    notable: OrdMap<MachineId, Arc<Machine>>,
+    notable: OrdMap<MachineId, Arc<Machine<M>>>,
     /// In different folders several may have one name.
     by_name: OrdMap<Arc<str>, Vec<MachineId>>,
     /// All addresses that machines hold, and how often they are seen to.
     addresses: OrdMap<Ipv4Addr, usize>,
-    /// The VMs of each worker that a mark names: it is in one of them.
-    by_worker: OrdMap<Worker, Vec<MachineId>>,
+    /// The VMs of each identity that a mark names: one of them is the original.
+    by_identity: OrdMap<OwnIdentity, Vec<MachineId>>,
     /// Those of which there are several.
-    shared: OrdSet<Worker>,
+    shared: OrdSet<OwnIdentity>,
 }
 
-/// An owner, and the name of a worker in a mark of it.
-type Worker = (Arc<str>, Arc<str>);
+/// An owner, and what a mark of it says that the machine is.
+type OwnIdentity = (OwnerId, Arc<str>);
 
-impl Machines {
+impl<M> Clone for Machines<M> {
+    fn clone(&self) -> Self {
+        Self {
+            all: self.all.clone(),
+            notable: self.notable.clone(),
+            by_name: self.by_name.clone(),
+            addresses: self.addresses.clone(),
+            by_identity: self.by_identity.clone(),
+            shared: self.shared.clone(),
+        }
+    }
+}
+
+impl<M> Default for Machines<M> {
+    fn default() -> Self {
+        Self {
+            all: OrdMap::new(),
+            notable: OrdMap::new(),
+            by_name: OrdMap::new(),
+            addresses: OrdMap::new(),
+            by_identity: OrdMap::new(),
+            shared: OrdSet::new(),
+        }
+    }
+}
+
+impl<M> Machines<M> {
     /// Takes one in, and gives the earlier one of the same reference.
-    pub fn insert(&mut self, machine: Arc<Machine>) -> Option<Arc<Machine>> {
+    pub fn insert(&mut self, machine: Arc<Machine<M>>) -> Option<Arc<Machine<M>>> {
         let earlier = self.remove(&machine.id);
         let id = machine.id.clone();
-        if is_notable(&machine) {
+        if machine.is_notable() {
             self.notable.insert(id.clone(), Arc::clone(&machine));
         }
         let same_name = self.by_name.entry(machine.name.as_str().into()).or_default();
@@ -43,11 +70,11 @@ impl Machines {
         for ip in address::of_machine(&machine) {
             *self.addresses.entry(ip).or_default() += 1;
         }
-        if let Some(worker) = worker_of(&machine) {
-            let same = self.by_worker.entry(worker.clone()).or_default();
+        if let Some(identity) = identity_of(&machine) {
+            let same = self.by_identity.entry(identity.clone()).or_default();
             same.push(id.clone());
             if same.len() > 1 {
-                self.shared.insert(worker);
+                self.shared.insert(identity);
             }
         }
         self.all.insert(id, machine);
@@ -55,33 +82,36 @@ impl Machines {
     }
 
     /// Forgets one, and gives it.
-    pub fn remove(&mut self, id: &MachineId) -> Option<Arc<Machine>> {
+    pub fn remove(&mut self, id: &MachineId) -> Option<Arc<Machine<M>>> {
         let gone = self.all.remove(id)?;
         self.notable.remove(id);
         self.forget_name(&gone);
         self.forget_addresses(&gone);
-        self.forget_worker(&gone);
+        self.forget_identity(&gone);
         Some(gone)
     }
 
-    fn forget_worker(&mut self, machine: &Machine) {
-        let Some(worker) = worker_of(machine) else { return };
-        let Some(same) = self.by_worker.get_mut(&worker) else { return };
+    fn forget_identity(&mut self, machine: &Machine<M>) {
+        let Some(identity) = identity_of(machine) else { return };
+        let Some(same) = self.by_identity.get_mut(&identity) else { return };
         same.retain(|id| *id != machine.id);
         let left = same.len();
         if left < 2 {
-            self.shared.remove(&worker);
+            self.shared.remove(&identity);
         }
         if left == 0 {
-            self.by_worker.remove(&worker);
+            self.by_identity.remove(&identity);
         }
     }
 
-    /// The same machines; of several with the mark of one worker those are disputed whose mark does not tell which of them
+    /// The same machines; of several that are the same by their marks those are disputed whose mark does not tell which of them
     /// it was written for. They stay so when the others are gone: the one that is left may be the copy.
     #[must_use]
-    pub fn with_disputed(mut self, once: &mut BTreeSet<MachineId>) -> Self {
-        let shared = self.shared.iter().filter_map(|worker| self.by_worker.get(worker)).flatten();
+    pub fn with_disputed(mut self, once: &mut BTreeSet<MachineId>) -> Self
+    where
+        M: Clone,
+    {
+        let shared = self.shared.iter().filter_map(|identity| self.by_identity.get(identity)).flatten();
         once.extend(shared.cloned());
         once.retain(|id| match self.all.get(id).and_then(|machine| disputed(machine)) {
             Some(machine) => {
@@ -93,7 +123,7 @@ impl Machines {
         self
     }
 
-    fn forget_name(&mut self, machine: &Machine) {
+    fn forget_name(&mut self, machine: &Machine<M>) {
         let Some(same_name) = self.by_name.get_mut(machine.name.as_str()) else { return };
         same_name.retain(|id| *id != machine.id);
         if same_name.is_empty() {
@@ -101,7 +131,7 @@ impl Machines {
         }
     }
 
-    fn forget_addresses(&mut self, machine: &Machine) {
+    fn forget_addresses(&mut self, machine: &Machine<M>) {
         for ip in address::of_machine(machine) {
             match self.addresses.get(&ip) {
                 Some(count) if *count > 1 => drop(self.addresses.insert(ip, count - 1)),
@@ -111,7 +141,7 @@ impl Machines {
     }
 
     /// One machine.
-    pub fn get(&self, id: &MachineId) -> Option<&Arc<Machine>> {
+    pub fn get(&self, id: &MachineId) -> Option<&Arc<Machine<M>>> {
         self.all.get(id)
     }
 
@@ -131,12 +161,12 @@ impl Machines {
     }
 
     /// All of them, in the order of their references.
-    pub fn iter(&self) -> impl Iterator<Item = &Arc<Machine>> {
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Machine<M>>> {
         self.all.values()
     }
 
     /// Those of one name, in the order of their references.
-    pub fn named(&self, name: &str) -> impl Iterator<Item = &Arc<Machine>> {
+    pub fn named(&self, name: &str) -> impl Iterator<Item = &Arc<Machine<M>>> {
         self.by_name.get(name).into_iter().flatten().filter_map(|id| self.all.get(id))
     }
 
@@ -146,36 +176,34 @@ impl Machines {
     }
 
     /// Those with a mark, templates, and those that are not told yet: all that a rule about marks can concern.
-    pub fn notable(&self) -> impl Iterator<Item = &Arc<Machine>> {
+    pub fn notable(&self) -> impl Iterator<Item = &Arc<Machine<M>>> {
         self.notable.values()
     }
 }
 
-fn worker_of(machine: &Machine) -> Option<Worker> {
-    let mark = machine.mark().filter(|_| machine.role == Role::Vm)?;
-    let is_named = !mark.hatchery_name.is_empty() && !mark.worker_name.is_empty();
-    is_named.then(|| (mark.hatchery_name.as_str().into(), mark.worker_name.as_str().into()))
+fn identity_of<M>(machine: &Machine<M>) -> Option<OwnIdentity> {
+    let Ownership::By(owner) = &machine.recognised.ownership else { return None };
+    let identity = machine.recognised.identity.as_ref().filter(|_| machine.role == Role::Vm)?;
+    (!identity.name.is_empty()).then(|| (owner.clone(), Arc::clone(&identity.name)))
 }
 
 /// The machine as one of several with its mark, unless that tells that it was written for this one.
-fn disputed(machine: &Machine) -> Option<Machine> {
-    let mark = machine.mark().filter(|mark| mark.instance.is_empty())?;
-    Some(Machine { notes: Notes::Disputed(Box::new(mark.clone())), ..machine.clone() })
+fn disputed<M: Clone>(machine: &Machine<M>) -> Option<Machine<M>> {
+    let Ownership::By(owner) = &machine.recognised.ownership else { return None };
+    machine.recognised.identity.as_ref().filter(|identity| !identity.is_proven)?;
+    let mut machine = machine.clone();
+    machine.recognised.ownership = Ownership::Disputed(owner.clone());
+    Some(machine)
 }
 
-/// A VM without a mark is nobody's: it holds its name and its addresses, and nothing else follows from it.
-fn is_notable(machine: &Machine) -> bool {
-    machine.role != Role::Vm || machine.notes != Notes::NoMark
-}
-
-impl FromIterator<Machine> for Machines {
-    fn from_iter<I: IntoIterator<Item = Machine>>(machines: I) -> Self {
+impl<M> FromIterator<Machine<M>> for Machines<M> {
+    fn from_iter<I: IntoIterator<Item = Machine<M>>>(machines: I) -> Self {
         machines.into_iter().map(Arc::new).collect()
     }
 }
 
-impl FromIterator<Arc<Machine>> for Machines {
-    fn from_iter<I: IntoIterator<Item = Arc<Machine>>>(machines: I) -> Self {
+impl<M> FromIterator<Arc<Machine<M>>> for Machines<M> {
+    fn from_iter<I: IntoIterator<Item = Arc<Machine<M>>>>(machines: I) -> Self {
         let mut all = Self::default();
         machines.into_iter().for_each(|machine| drop(all.insert(machine)));
         all

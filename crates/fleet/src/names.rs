@@ -1,11 +1,6 @@
-//! Names of machines: what we call them, and what a name alone tells.
-//!
-//! A name is visible before the notes are, and it survives restarts: while a clone is made, the address in its name is
-//! the only lock on that address that anybody can see.
+//! New names for machines.
 
 mod words;
-
-use std::net::Ipv4Addr;
 
 use rand::RngExt;
 use rand::rngs::StdRng;
@@ -16,92 +11,8 @@ use words::{ADJECTIVES, SURNAMES};
 /// How long a name may be, as for a host name.
 pub const LONGEST: usize = 63;
 
-const POOLED: &str = "provision-";
-const POOLED_V1: &str = "provision-v1-";
-const POOLED_V2: &str = "provision-v2-";
-const POOLED_AT: &str = "provision-v2-ip-";
-const REGISTER: &str = "register-";
-
-/// Which kind of model a machine is made for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Line {
-    /// A model that CDS keeps and the hatchery makes a template of.
-    V1,
-    /// A model that names a template of vSphere.
-    V2,
-}
-
-impl Line {
-    /// How it is written in logs and labels.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::V1 => "v1",
-            Self::V2 => "v2",
-        }
-    }
-}
-
-/// A new name for a worker that runs a job.
-pub fn worker(random: &mut StdRng, taken: &dyn Fn(&str) -> bool) -> String {
-    fresh("", random, taken)
-}
-
-/// A new name for a worker that registers a model.
-pub fn register(random: &mut StdRng, taken: &dyn Fn(&str) -> bool) -> String {
-    fresh(REGISTER, random, taken)
-}
-
-/// A new name for a warm machine. Only names of the second line carry the address: older hatcheries know it there alone.
-pub fn pooled(
-    line: Line,
-    address: Option<Ipv4Addr>,
-    random: &mut StdRng,
-    taken: &dyn Fn(&str) -> bool,
-) -> String {
-    match (line, address) {
-        (Line::V1, _) => fresh(POOLED_V1, random, taken),
-        (Line::V2, None) => fresh(POOLED_V2, random, taken),
-        (Line::V2, Some(address)) => {
-            let [a, b, c, d] = address.octets();
-            fresh(&format!("{POOLED_AT}{a}-{b}-{c}-{d}-"), random, taken)
-        }
-    }
-}
-
-/// The line that a warm machine's name tells.
-pub fn line_of(name: &str) -> Option<Line> {
-    if name.starts_with(POOLED_V1) {
-        Some(Line::V1)
-    } else if name.starts_with(POOLED_V2) {
-        Some(Line::V2)
-    } else {
-        None
-    }
-}
-
-/// The address that a name holds.
-pub fn address_in(name: &str) -> Option<Ipv4Addr> {
-    let mut parts = name.strip_prefix(POOLED_AT)?.split('-');
-    let mut octet = || {
-        let part = parts.next()?;
-        let number = part.bytes().all(|byte| byte.is_ascii_digit());
-        number.then(|| part.parse::<u8>().ok()).flatten()
-    };
-    Some(Ipv4Addr::new(octet()?, octet()?, octet()?, octet()?))
-}
-
-/// Whether a name says that the machine waits for a job. The mark must say so, too.
-pub fn is_pooled_name(name: &str) -> bool {
-    name.starts_with(POOLED)
-}
-
-/// Whether a name says that the machine registers a model.
-pub fn is_register_name(name: &str) -> bool {
-    name.starts_with(REGISTER)
-}
-
-/// Words fail when nearly all of them are taken; numbers do not.
-fn fresh(prefix: &str, random: &mut StdRng, taken: &dyn Fn(&str) -> bool) -> String {
+/// A name with that prefix which nobody has. Words fail when nearly all of them are taken; numbers do not.
+pub fn fresh(prefix: &str, random: &mut StdRng, taken: &dyn Fn(&str) -> bool) -> String {
     const DRAWS: usize = 50;
     for _ in 0..DRAWS {
         let name = format!("{prefix}{}", words(random));

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! An overlay frees nothing: the name, the addresses and the slot that the row shows stay taken. Until the row or a read
-//! has confirmed it, the machine is neither deleted nor is its worker disabled or its job released.
+//! has confirmed it, the machine is not deleted, and nothing that cannot be undone is done on account of it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,22 +18,22 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::address;
-use crate::machine::{Hardware, Machine, MachineId, Notes, Power, Role};
+use crate::machine::{Hardware, Machine, MachineId, Power, Role};
 use crate::machines::Machines;
-use crate::mark::Mark;
+use crate::ownership::Recognised;
 
 /// How long the inventory may take to show what an act was told; then the machine is read.
 pub const READ_AFTER: SignedDuration = SignedDuration::from_secs(30);
 
 /// What an act was told about a machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fact {
+pub enum Fact<M> {
     /// It was made, and is like this.
-    Made(Box<Machine>),
+    Made(Box<Machine<M>>),
     /// It has this name.
     Name(String),
     /// It carries this mark.
-    Mark(Box<Mark>),
+    Marked(Box<Recognised<M>>),
     /// It runs, or not.
     Power(Power),
     /// It is a template, or a VM.
@@ -48,33 +48,33 @@ pub enum Fact {
 
 /// A machine as a read shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reading {
+pub struct Reading<M> {
     /// Its name.
     pub name: String,
     /// What it is for.
     pub role: Role,
     /// Whether it runs; `None` is not told.
     pub power: Option<Power>,
-    /// Its notes.
-    pub notes: Notes,
+    /// Whose it is.
+    pub recognised: Recognised<M>,
     /// Its size.
     pub hardware: Option<Hardware>,
 }
 
 /// One piece of news about a machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum News {
+pub enum News<M> {
     /// An act was told this.
-    Told(Fact),
+    Told(Fact<M>),
     /// It was read because the inventory did not confirm what we know; `None`: it is gone.
-    Read(Option<Reading>),
+    Read(Option<Reading<M>>),
 }
 
 /// A machine of a view that is not only what its row shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Overlaid {
+pub struct Overlaid<M> {
     /// Its row; `None`: the inventory does not show it yet.
-    pub row: Option<Arc<Machine>>,
+    pub row: Option<Arc<Machine<M>>>,
     /// Whether it was deleted: it only holds what its row shows.
     pub is_gone: bool,
     /// Whether a read has confirmed what is laid over it.
@@ -82,29 +82,29 @@ pub struct Overlaid {
 }
 
 /// All that acts were told and the inventory has not shown yet.
-#[derive(Debug, Default)]
-pub struct Overlay {
-    entries: BTreeMap<MachineId, Entry>,
+#[derive(Debug)]
+pub struct Overlay<M> {
+    entries: BTreeMap<MachineId, Entry<M>>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct Entry<M> {
     /// When it was laid, or read last.
     since: Timestamp,
     /// Whether it is being read. What an act is told meanwhile is newer than the reading.
     is_asked: bool,
     /// Whether it was read since.
     is_settled: bool,
-    existence: Existence,
-    patches: Patches,
+    existence: Existence<M>,
+    patches: Patches<M>,
 }
 
 #[derive(Debug)]
-enum Existence {
+enum Existence<M> {
     /// The inventory shows it.
     Shown,
     /// Made, and not shown yet.
-    Made(Box<Machine>),
+    Made(Box<Machine<M>>),
     /// Deleted; whether the inventory has shown it.
     Gone { was_shown: bool },
 }
@@ -116,19 +116,25 @@ struct Patch<T> {
     is: T,
 }
 
-#[derive(Debug, Default)]
-struct Patches {
+#[derive(Debug)]
+struct Patches<M> {
     name: Option<Patch<String>>,
     role: Option<Patch<Role>>,
     power: Option<Patch<Option<Power>>>,
-    notes: Option<Patch<Notes>>,
+    recognised: Option<Patch<Recognised<M>>>,
     hardware: Option<Patch<Option<Hardware>>>,
     awaits_setup: Option<Patch<bool>>,
 }
 
-impl Overlay {
+impl<M> Default for Overlay<M> {
+    fn default() -> Self {
+        Self { entries: BTreeMap::new() }
+    }
+}
+
+impl<M: Clone + PartialEq> Overlay<M> {
     /// Takes news in, and says whether they change what is known about a machine that is there.
-    pub fn hear(&mut self, rows: &Machines, id: &MachineId, news: News, now: Timestamp) -> bool {
+    pub fn hear(&mut self, rows: &Machines<M>, id: &MachineId, news: News<M>, now: Timestamp) -> bool {
         let row = rows.get(id).map(AsRef::as_ref);
         let kept = match news {
             News::Told(fact) => {
@@ -167,7 +173,7 @@ impl Overlay {
     }
 
     /// The rows with what is known beyond them. What they show by now is forgotten.
-    pub fn over(&mut self, rows: &Machines) -> (Machines, BTreeMap<MachineId, Overlaid>) {
+    pub fn over(&mut self, rows: &Machines<M>) -> (Machines<M>, BTreeMap<MachineId, Overlaid<M>>) {
         self.entries.retain(|id, entry| entry.settle(rows.get(id).map(AsRef::as_ref)));
         let (mut machines, mut overlaid) = (rows.clone(), BTreeMap::new());
         for (id, entry) in &self.entries {
@@ -187,14 +193,14 @@ impl Overlay {
     }
 }
 
-impl Entry {
+impl<M: Clone + PartialEq> Entry<M> {
     fn new(since: Timestamp) -> Self {
         let (existence, patches) = (Existence::Shown, Patches::default());
         Self { since, is_asked: false, is_settled: false, existence, patches }
     }
 
     /// Whether anything is left of it.
-    fn told(&mut self, fact: Fact, row: Option<&Machine>) -> bool {
+    fn told(&mut self, fact: Fact<M>, row: Option<&Machine<M>>) -> bool {
         match (fact, row) {
             (Fact::Made(machine), Some(row)) => self.appear(&machine, row),
             (Fact::Made(machine), None) => self.existence = Existence::Made(machine),
@@ -209,23 +215,23 @@ impl Entry {
         self.is_needed()
     }
 
-    fn read(&mut self, reading: Option<Reading>, row: Option<&Machine>, id: &MachineId) -> bool {
+    fn read(&mut self, reading: Option<Reading<M>>, row: Option<&Machine<M>>, id: &MachineId) -> bool {
         match (reading, row) {
             (None, None) => return false,
             (None, Some(_)) => self.existence = Existence::Gone { was_shown: true },
             (Some(reading), None) => {
                 let made = match &self.existence {
                     Existence::Made(machine) => Machine::clone(machine),
-                    Existence::Shown | Existence::Gone { .. } => blank(id),
+                    Existence::Shown | Existence::Gone { .. } => Machine::blank(id),
                 };
-                let Reading { name, role, power, notes, hardware } = reading;
+                let Reading { name, role, power, recognised, hardware } = reading;
                 self.existence =
-                    Existence::Made(Box::new(Machine { name, role, power, notes, hardware, ..made }));
+                    Existence::Made(Box::new(Machine { name, role, power, recognised, hardware, ..made }));
             }
             (Some(reading), Some(row)) => {
                 self.existence = Existence::Shown;
-                let Reading { name, role, power, notes, hardware } = reading;
-                let read = Machine { name, role, power, notes, hardware, ..row.clone() };
+                let Reading { name, role, power, recognised, hardware } = reading;
+                let read = Machine { name, role, power, recognised, hardware, ..row.clone() };
                 self.patches = Patches::between(row, &read);
             }
         }
@@ -233,13 +239,13 @@ impl Entry {
     }
 
     /// Forgets what the row shows by now; whether anything is left.
-    fn settle(&mut self, row: Option<&Machine>) -> bool {
+    fn settle(&mut self, row: Option<&Machine<M>>) -> bool {
         match (&mut self.existence, row) {
             (Existence::Shown | Existence::Gone { was_shown: true }, None) => return false,
             (Existence::Made(_) | Existence::Gone { was_shown: false }, None) => return true,
             (Existence::Gone { was_shown }, Some(_)) => *was_shown = true,
             (Existence::Made(machine), Some(row)) => {
-                let machine = std::mem::replace(&mut **machine, blank(&row.id));
+                let machine = std::mem::replace(&mut **machine, Machine::blank(&row.id));
                 self.appear(&machine, row);
             }
             (Existence::Shown, Some(_)) => {}
@@ -251,7 +257,7 @@ impl Entry {
     }
 
     /// The first row of a new machine may be older than what we were told.
-    fn appear(&mut self, made: &Machine, row: &Machine) {
+    fn appear(&mut self, made: &Machine<M>, row: &Machine<M>) {
         self.existence = Existence::Shown;
         let known = Machine {
             power: made.power.or(row.power),
@@ -267,23 +273,29 @@ impl Entry {
     }
 }
 
-impl Patches {
+impl<M> Default for Patches<M> {
+    fn default() -> Self {
+        Self { name: None, role: None, power: None, recognised: None, hardware: None, awaits_setup: None }
+    }
+}
+
+impl<M: Clone + PartialEq> Patches<M> {
     /// All properties in which a machine is known to differ from its row.
-    fn between(row: &Machine, known: &Machine) -> Self {
+    fn between(row: &Machine<M>, known: &Machine<M>) -> Self {
         let mut patches = Self::default();
         lay(&mut patches.name, &row.name, known.name.clone());
         lay(&mut patches.role, &row.role, known.role);
         lay(&mut patches.power, &row.power, known.power);
-        lay(&mut patches.notes, &row.notes, known.notes.clone());
+        lay(&mut patches.recognised, &row.recognised, known.recognised.clone());
         lay(&mut patches.hardware, &row.hardware, known.hardware);
         lay(&mut patches.awaits_setup, &row.awaits_setup, known.awaits_setup);
         patches
     }
 
-    fn lay(&mut self, fact: Fact, row: &Machine) {
+    fn lay(&mut self, fact: Fact<M>, row: &Machine<M>) {
         match fact {
             Fact::Name(name) => lay(&mut self.name, &row.name, name),
-            Fact::Mark(mark) => lay(&mut self.notes, &row.notes, Notes::Mark(mark)),
+            Fact::Marked(recognised) => lay(&mut self.recognised, &row.recognised, *recognised),
             Fact::Power(power) => lay(&mut self.power, &row.power, Some(power)),
             Fact::Role(role) => lay(&mut self.role, &row.role, role),
             Fact::Hardware(size) => lay(&mut self.hardware, &row.hardware, Some(size)),
@@ -292,27 +304,27 @@ impl Patches {
         }
     }
 
-    fn settle(&mut self, row: &Machine) {
+    fn settle(&mut self, row: &Machine<M>) {
         settle(&mut self.name, &row.name);
         settle(&mut self.role, &row.role);
         settle(&mut self.power, &row.power);
-        settle(&mut self.notes, &row.notes);
+        settle(&mut self.recognised, &row.recognised);
         settle(&mut self.hardware, &row.hardware);
         settle(&mut self.awaits_setup, &row.awaits_setup);
     }
 
     fn is_empty(&self) -> bool {
-        let Self { name, role, power, notes, hardware, awaits_setup } = self;
+        let Self { name, role, power, recognised, hardware, awaits_setup } = self;
         name.is_none()
             && role.is_none()
             && power.is_none()
-            && notes.is_none()
+            && recognised.is_none()
             && hardware.is_none()
             && awaits_setup.is_none()
     }
 
     /// The machine as we know it. It keeps the addresses that its row holds.
-    fn over(&self, row: &Machine) -> Machine {
+    fn over(&self, row: &Machine<M>) -> Machine<M> {
         fn known<T: Clone>(patch: Option<&Patch<T>>, shown: &T) -> T {
             patch.map_or_else(|| shown.clone(), |patch| patch.is.clone())
         }
@@ -320,7 +332,7 @@ impl Patches {
             name: known(self.name.as_ref(), &row.name),
             role: known(self.role.as_ref(), &row.role),
             power: known(self.power.as_ref(), &row.power),
-            notes: known(self.notes.as_ref(), &row.notes),
+            recognised: known(self.recognised.as_ref(), &row.recognised),
             hardware: known(self.hardware.as_ref(), &row.hardware),
             awaits_setup: known(self.awaits_setup.as_ref(), &row.awaits_setup),
             ..row.clone()
@@ -342,33 +354,15 @@ fn settle<T: PartialEq>(patch: &mut Option<Patch<T>>, shown: &T) {
     patch.take_if(|patch| *shown != patch.was || *shown == patch.is);
 }
 
-fn change(machine: &mut Machine, fact: Fact) {
+fn change<M>(machine: &mut Machine<M>, fact: Fact<M>) {
     match fact {
         Fact::Name(name) => machine.name = name,
-        Fact::Mark(mark) => machine.notes = Notes::Mark(mark),
+        Fact::Marked(recognised) => machine.recognised = *recognised,
         Fact::Power(power) => machine.power = Some(power),
         Fact::Role(role) => machine.role = role,
         Fact::Hardware(size) => machine.hardware = Some(size),
         Fact::SetUp => machine.awaits_setup = false,
         Fact::Made(_) | Fact::Gone => {}
-    }
-}
-
-/// A machine of which nothing is known.
-fn blank(id: &MachineId) -> Machine {
-    Machine {
-        id: id.clone(),
-        name: String::new(),
-        role: Role::Unknown,
-        power: None,
-        notes: Notes::Unknown,
-        hardware: None,
-        addresses: Vec::new(),
-        created: None,
-        awaits_setup: true,
-        incarnation: None,
-        reachable: true,
-        is_outside: false,
     }
 }
 

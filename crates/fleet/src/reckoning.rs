@@ -1,7 +1,7 @@
 //! From when the ages of machines count after the supplier's clock was set.
 //!
 //! Marks, events and holds carry times of the supplier's clock. Once that clock was set they tell nothing about how
-//! long ago something was: a worker that started a minute ago would seem to have run for hours. So the ages of all
+//! long ago something was: a machine that was started a minute ago would seem to have run for hours. So the ages of all
 //! machines that were seen before count from the moment that the clock was found to be set, and what is kept stays for
 //! as long as was left of its time. A clone that was ordered before and appears afterwards counts from its first sight.
 
@@ -10,7 +10,10 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::machine::{Machine, MachineId, View};
-use crate::mark::Mark;
+use crate::ownership::OwnerId;
+
+/// The times of the supplier's clock that a mark carries.
+pub type Times<M> = fn(&M) -> [Option<Timestamp>; 2];
 
 /// What was known of machines when the supplier's clock was set. Empty if it never was.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -32,11 +35,18 @@ struct Seen {
 
 impl Reckoning {
     /// The supplier's clock was set by that much, and shows `now`: the ages of all machines in sight count from now on.
-    pub fn restart(&mut self, view: &View, owner: &str, now: Timestamp, by: SignedDuration) {
-        let seen = |(machine, mark): (&Machine, &Mark)| {
-            let hold = mark.hold_until.zip(self.hold_until(machine, mark));
+    pub fn restart<M>(
+        &mut self,
+        view: &View<M>,
+        owner: &OwnerId,
+        times: Times<M>,
+        now: Timestamp,
+        by: SignedDuration,
+    ) {
+        let seen = |(machine, mark): (&Machine<M>, &M)| {
+            let hold = machine.recognised.held_until.zip(self.hold_until(machine));
             let hold = hold.map(|(said, until)| (said, shifted(until, by)));
-            (machine.id.clone(), Seen { from: now, old: times(machine, mark), hold })
+            (machine.id.clone(), Seen { from: now, old: old(machine, times(mark)), hold })
         };
         self.machines = view.owned(owner).map(seen).collect();
         self.set = Some(now);
@@ -44,13 +54,13 @@ impl Reckoning {
 
     /// Takes a new view in. Machines that are gone are forgotten. The age of one that is seen for the first time counts from
     /// now on if its times are not of the clock as it is: they lie before it was set, or have not come yet.
-    pub fn look(&mut self, view: &View, owner: &str, now: Timestamp) {
+    pub fn look<M>(&mut self, view: &View<M>, owner: &OwnerId, times: Times<M>, now: Timestamp) {
         if view.complete {
             self.machines.retain(|id, _| view.machines.contains(id));
         }
         let Some(set) = self.set else { return };
         for (machine, mark) in view.owned(owner) {
-            let old = times(machine, mark);
+            let old = old(machine, times(mark));
             let is_old = old.iter().flatten().any(|at| *at < set || *at > now);
             if is_old && !self.machines.contains_key(&machine.id) {
                 self.machines.insert(machine.id.clone(), Seen { from: now, old, hold: None });
@@ -69,16 +79,17 @@ impl Reckoning {
     }
 
     /// Until when a machine is kept, if it is or was.
-    pub fn hold_until(&self, machine: &Machine, mark: &Mark) -> Option<Timestamp> {
-        let said = mark.hold_until?;
+    pub fn hold_until<M>(&self, machine: &Machine<M>) -> Option<Timestamp> {
+        let said = machine.recognised.held_until?;
         let known = self.machines.get(&machine.id).and_then(|seen| seen.hold);
         // Somebody may have kept it anew since then, by the clock as it is now.
         Some(known.filter(|(old, _)| *old == said).map_or(said, |(_, until)| until))
     }
 }
 
-fn times(machine: &Machine, mark: &Mark) -> [Option<Timestamp>; 3] {
-    [mark.worker_start_time, mark.created, machine.created]
+fn old<M>(machine: &Machine<M>, marked: [Option<Timestamp>; 2]) -> [Option<Timestamp>; 3] {
+    let [one, other] = marked;
+    [one, other, machine.created]
 }
 
 fn shifted(time: Timestamp, by: SignedDuration) -> Timestamp {

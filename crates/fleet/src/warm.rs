@@ -8,6 +8,7 @@ mod why;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use rand::rngs::StdRng;
@@ -16,30 +17,64 @@ use crate::address::{self, Assigned, Network};
 use crate::capacity::{self, Ledger, Limits, PoolRoom};
 use crate::disks::Disks;
 use crate::flavor::{Flavor, Flavors, Footprint, footprint};
+use crate::deletion::Stop;
 use crate::machine::{Hardware, Machine, MachineId, Power, View};
-use crate::names::{self, Line};
 use crate::origin::Origin;
 use crate::reckoning::Reckoning;
-use crate::sweep::Stop;
 
 use census::Census;
 
-pub use census::{Count, kind_of};
+pub use census::Count;
 pub use why::{Removal, Why};
+
+/// What tells warm machines of one kind from others.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PoolKey {
+    /// How the names of its machines begin: of one that is not told yet its name is all there is.
+    pub family: &'static str,
+    /// What else tells them apart; only the front knows what it means.
+    pub kind: Arc<str>,
+}
 
 /// So many warm machines of one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wish {
-    /// The kind of the model.
-    pub line: Line,
-    /// V1: the path of the model; V2: the template.
-    pub model: String,
-    /// The size by name; `None`: the template's.
+    /// Their kind.
+    pub key: PoolKey,
+    /// Their size by name; `None`: the template's.
     pub flavor: Option<String>,
     /// How many.
     pub number: u32,
     /// What they are cloned from.
     pub template: TemplateState,
+    /// Until when none is made, since one failed of late.
+    pub rests_until: Option<Timestamp>,
+}
+
+/// What a machine is to the pool, as its front tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Membership {
+    /// It has nothing to do with it.
+    None,
+    /// It may be one of that family: what it is is not told yet.
+    Unknown(&'static str),
+    /// It waits in the pool.
+    Pooled(Member),
+    /// It was claimed half-way.
+    HalfClaimed(Member),
+    /// It would wait in the pool, but nobody touches it until somebody has looked at it.
+    SetApart(PoolKey),
+}
+
+/// A machine of the pool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// Its kind; `None`: of a kind that cannot be wished for.
+    pub key: Option<PoolKey>,
+    /// When it was made.
+    pub created: Option<Timestamp>,
+    /// What it was made from.
+    pub origin: Origin,
 }
 
 /// Whether a template can be cloned.
@@ -47,7 +82,7 @@ pub struct Wish {
 pub enum TemplateState {
     /// There is none.
     Missing,
-    /// Not now, for that reason; a V1 model that needs registration is one.
+    /// Not now, for that reason.
     NotNow(String),
     /// It can.
     Ready {
@@ -60,22 +95,11 @@ pub enum TemplateState {
     },
 }
 
-/// What tells warm machines of one kind from others.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Kind {
-    /// The kind of the model.
-    pub line: Line,
-    /// V1: the path of the model; V2: the template.
-    pub model: String,
-    /// The size by name, in lower case; empty: the template's.
-    pub flavor: String,
-}
-
 /// A warm machine in flight: being cloned, or being finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Making {
     /// Its kind.
-    pub kind: Kind,
+    pub key: PoolKey,
     /// Its name.
     pub name: String,
     /// Which machine it is, once that is known.
@@ -98,27 +122,29 @@ pub enum Addresses<'a> {
     },
 }
 
+/// Names a new machine, other than those taken.
+pub type NewName<'a> = dyn Fn(&PoolKey, Option<Ipv4Addr>, &mut StdRng, &dyn Fn(&str) -> bool) -> String + 'a;
+
 /// What was seen.
-#[derive(Clone, Copy)]
-pub struct Observed<'a> {
+pub struct Observed<'a, M> {
     /// All machines.
-    pub view: &'a View,
-    /// Whose pool it is.
-    pub owner: &'a str,
+    pub view: &'a View<M>,
+    /// What a machine is to the pool.
+    pub membership: &'a dyn Fn(&Machine<M>) -> Membership,
+    /// A new name for a machine of that kind with that address.
+    pub name: &'a NewName<'a>,
     /// The supplier's time.
     pub now: Timestamp,
-    /// Why nothing may be deleted; see [`stop_reason`](crate::sweep::stop_reason).
+    /// Why nothing may be deleted; see [`stop_reason`](crate::deletion::stop_reason).
     pub stop: Option<Stop>,
     /// From when ages count, if the supplier's clock was set.
     pub reckoning: &'a Reckoning,
     /// What is in flight.
     pub making: &'a [Making],
     /// Whether somebody is at a machine: it is claimed, started or deleted.
-    pub busy: &'a dyn Fn(&Machine) -> bool,
+    pub busy: &'a dyn Fn(&Machine<M>) -> bool,
     /// Whether a machine was given up.
     pub doomed: &'a dyn Fn(&MachineId) -> bool,
-    /// Models that failed of late, and until when they rest.
-    pub resting: &'a BTreeMap<(Line, String), Timestamp>,
     /// Where addresses come from.
     pub addresses: Addresses<'a>,
     /// What is in use.
@@ -129,9 +155,9 @@ pub struct Observed<'a> {
     pub disks: &'a Disks,
 }
 
-impl std::fmt::Debug for Observed<'_> {
+impl<M> std::fmt::Debug for Observed<'_, M> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Observed").field("owner", &self.owner).field("now", &self.now).finish_non_exhaustive()
+        f.debug_struct("Observed").field("now", &self.now).finish_non_exhaustive()
     }
 }
 
@@ -146,7 +172,7 @@ pub struct Desired<'a> {
     pub refresh_budget: usize,
     /// How old a warm machine may get; `None`: any age.
     pub max_age: Option<SignedDuration>,
-    /// The limits. Those of workers do not concern the pool.
+    /// The limits.
     pub limits: &'a Limits,
     /// The flavors.
     pub flavors: &'a Flavors,
@@ -176,8 +202,6 @@ pub struct Plan {
 pub struct Make {
     /// Which wish it is for.
     pub wish: usize,
-    /// Its kind.
-    pub kind: Kind,
     /// Its name.
     pub name: String,
     /// Its address; `None`: by DHCP.
@@ -199,16 +223,8 @@ pub struct Waiting {
     pub why: Why,
 }
 
-impl Wish {
-    /// The kind of its machines. Where no flavors are configured, names of flavors mean nothing.
-    pub fn kind(&self, flavors: &Flavors) -> Kind {
-        let flavor = self.flavor.as_deref().filter(|_| !flavors.is_empty()).unwrap_or_default();
-        Kind { line: self.line, model: self.model.clone(), flavor: flavor.to_lowercase() }
-    }
-}
-
 /// How the pool moves on.
-pub fn plan(observed: &Observed<'_>, desired: &Desired<'_>, random: &mut StdRng) -> Plan {
+pub fn plan<M>(observed: &Observed<'_, M>, desired: &Desired<'_>, random: &mut StdRng) -> Plan {
     if !observed.view.complete {
         let wait =
             |(wish, wished): (usize, &Wish)| Waiting { wish, missing: wished.number, why: Why::Incomplete };
@@ -232,20 +248,25 @@ pub fn plan(observed: &Observed<'_>, desired: &Desired<'_>, random: &mut StdRng)
 }
 
 /// The making of what is missing.
-struct Refill<'a> {
-    observed: &'a Observed<'a>,
+struct Refill<'a, M> {
+    observed: &'a Observed<'a, M>,
     desired: &'a Desired<'a>,
     missing: Vec<u32>,
     /// What each wish has already.
     alive: Vec<u32>,
     room: usize,
-    /// How many of each line stay unmade, since machines not told yet may be theirs.
-    unknown: BTreeMap<Line, u32>,
+    /// How many of each family stay unmade, since machines not told yet may be theirs.
+    unknown: BTreeMap<&'static str, u32>,
     ledger: Ledger,
 }
 
-impl<'a> Refill<'a> {
-    fn new(observed: &'a Observed<'a>, desired: &'a Desired<'a>, census: &Census<'a>, room: usize) -> Self {
+impl<'a, M> Refill<'a, M> {
+    fn new(
+        observed: &'a Observed<'a, M>,
+        desired: &'a Desired<'a>,
+        census: &Census<'a, M>,
+        room: usize,
+    ) -> Self {
         let (missing, alive) = (census.missing(), census.counts.iter().map(Count::alive).collect());
         Self {
             observed,
@@ -289,7 +310,7 @@ impl<'a> Refill<'a> {
     }
 
     /// Whether a half-made machine can be brought to its end now. One that is off has to run for that.
-    fn finish(&mut self, machine: &Machine) -> bool {
+    fn finish(&mut self, machine: &Machine<M>) -> bool {
         if self.room == 0 {
             return false;
         }
@@ -297,10 +318,10 @@ impl<'a> Refill<'a> {
             let footprint = footprint(None, machine.hardware);
             let Desired { limits, flavors, .. } = *self.desired;
             let room = self.observed.room.as_ref();
-            if capacity::admit_warm(&self.ledger, limits, room, &footprint, None, flavors).is_err() {
+            if capacity::admit(&self.ledger, limits, room, &footprint, None, flavors).is_err() {
                 return false;
             }
-            self.ledger.take_warm(&footprint);
+            self.ledger.take(&footprint);
         }
         self.room -= 1;
         true
@@ -314,21 +335,23 @@ impl<'a> Refill<'a> {
         random: &mut StdRng,
     ) -> Result<Make, Why> {
         let wished = self.desired.wishes.get(wish).ok_or(Why::Template)?;
-        let kind = wished.kind(self.desired.flavors);
-        let flavor = self.desired.flavors.get(&kind.flavor).cloned();
-        if flavor.is_none() && !kind.flavor.is_empty() {
-            return Err(Why::Flavor(kind.flavor));
-        }
+        let flavor = match &wished.flavor {
+            None => None,
+            Some(name) => {
+                let found = self.desired.flavors.get(name).cloned();
+                Some(found.ok_or_else(|| Why::Flavor(name.to_lowercase()))?)
+            }
+        };
         let hardware = match &wished.template {
             TemplateState::Missing => return Err(Why::Template),
             TemplateState::NotNow(reason) => return Err(Why::NotNow(reason.clone())),
             TemplateState::Ready { hardware, .. } => *hardware,
         };
-        if let Some(until) = self.observed.resting.get(&(wished.line, wished.model.clone())) {
-            return Err(Why::Resting { until: *until });
+        if let Some(until) = wished.rests_until {
+            return Err(Why::Resting { until });
         }
-        let unknown = self.unknown.get(&wished.line).copied().unwrap_or_default();
-        if unknown >= self.missing_of(wished.line) {
+        let unknown = self.unknown.get(wished.key.family).copied().unwrap_or_default();
+        if unknown >= self.missing_of(wished.key.family) {
             return Err(Why::Unknown { machines: unknown });
         }
         if let Some(size) = self.desired.pool_size.filter(|_| self.room == 0) {
@@ -337,7 +360,7 @@ impl<'a> Refill<'a> {
         let footprint = footprint(flavor.as_ref(), hardware);
         let Desired { limits, flavors, .. } = *self.desired;
         let room = self.observed.room.as_ref();
-        capacity::admit_warm(&self.ledger, limits, room, &footprint, flavor.as_ref(), flavors)
+        capacity::admit(&self.ledger, limits, room, &footprint, flavor.as_ref(), flavors)
             .map_err(Why::Capacity)?;
         let address = match self.observed.addresses {
             Addresses::Dhcp => None,
@@ -347,19 +370,19 @@ impl<'a> Refill<'a> {
         let at = address.as_ref().map(|address| address.ip);
         let view = self.observed.view;
         let taken = |name: &str| used.contains(name) || view.is_taken(name);
-        let name = names::pooled(wished.line, at, random, &taken);
+        let name = (self.observed.name)(&wished.key, at, random, &taken);
         used.insert(name.clone());
-        self.ledger.take_warm(&footprint);
+        self.ledger.take(&footprint);
         self.room -= 1;
         if let (Some(missing), Some(alive)) = (self.missing.get_mut(wish), self.alive.get_mut(wish)) {
             (*missing, *alive) = (*missing - 1, *alive + 1);
         }
-        Ok(Make { wish, kind, name, address, flavor, footprint })
+        Ok(Make { wish, name, address, flavor, footprint })
     }
 
-    fn missing_of(&self, line: Line) -> u32 {
-        let of_line = self.desired.wishes.iter().zip(&self.missing).filter(|(wish, _)| wish.line == line);
-        of_line.map(|(_, missing)| *missing).sum()
+    fn missing_of(&self, family: &str) -> u32 {
+        let wishes = self.desired.wishes.iter().zip(&self.missing);
+        wishes.filter(|(wish, _)| wish.key.family == family).map(|(_, missing)| *missing).sum()
     }
 }
 

@@ -20,10 +20,11 @@ use rand::rngs::StdRng;
 use rookery_cds::{Cds, HatcheryKey, JobId};
 use rookery_daemon::Clock;
 use rookery_daemon::telemetry::chain;
-use rookery_fleet::MachineId;
+use rookery_fleet::{MachineId, OwnerId};
 use rookery_fleet::address::Assigned;
-use rookery_fleet::sweep::Doom;
-use rookery_fleet_vsphere::Hands;
+use crate::sweep::Doom;
+use crate::machine::Hands;
+use rookery_fleet_vsphere::Placement;
 use rookery_fleet_vsphere::hands::Fixed;
 use rookery_vim_client::Priority;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -49,6 +50,8 @@ pub struct Crew {
     pub cds: Cds,
     /// The hands, on behalf of people who wait.
     pub hands: Hands,
+    /// Where new machines go.
+    pub placement: Placement,
     /// What signs the tokens of workers.
     pub key: HatcheryKey,
     /// Where workers find their servers.
@@ -162,6 +165,11 @@ impl Crew {
     /// What is wanted, as of now.
     pub fn wanted(&self) -> Arc<Wanted> {
         Arc::clone(&self.wanted.borrow())
+    }
+
+    /// Whose machines are ours.
+    pub fn owner(&self) -> OwnerId {
+        self.wanted.borrow().owner.clone()
     }
 
     /// vCenter's time.

@@ -290,7 +290,7 @@ async fn all_workers(cds: &Cds) -> Result<(Vec<Worker>, Vec<Worker>), CdsError> 
 
 pub(crate) async fn room(crew: Crew) {
     let begun = crew.clock.steady();
-    let asked = crew.hands.pool_room().await;
+    let asked = crew.hands.pool_room(&crew.placement.pool).await;
     note(&crew, "resource pool", "it keeps nobody out meanwhile", &asked);
     crew.keeper.send(Message::Room { begun, pool: asked.unwrap_or_default() }).await.ok();
 }
@@ -332,7 +332,7 @@ fn read_disks(crew: Crew, mut report: watch::Receiver<Arc<Report>>, supervisor: 
                 changed = report.changed() => if changed.is_err() { return },
             }
             let view = Arc::clone(&report.borrow_and_update().view);
-            let owner = crew.wanted().name.clone();
+            let owner = crew.owner();
             asked.retain(|id, _| view.machines.contains(id));
             let own = view.owned(&owner).map(|(machine, _)| machine.id.clone());
             let new: Vec<_> =

@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use rookery_cds::JobId;
-use rookery_fleet::capacity::{self, Purpose};
+use rookery_fleet::capacity::InFlight;
+use crate::capacity::Purpose;
 use rookery_fleet::flavor::Footprint;
-use rookery_fleet::names::Line;
-use rookery_fleet::{Machine, MachineId};
+use crate::names::Line;
+use crate::machine::Machine;
+use rookery_fleet::MachineId;
 
 use crate::plan::{Path, Spawn};
 
@@ -131,7 +133,7 @@ impl Flights {
     }
 
     /// As the ledger counts them.
-    pub fn capacity(&self) -> Vec<capacity::Flight> {
+    pub fn capacity(&self) -> Vec<(Purpose, InFlight)> {
         self.iter().filter_map(Flight::capacity).collect()
     }
 
@@ -191,7 +193,7 @@ impl Flight {
         }
     }
 
-    fn capacity(&self) -> Option<capacity::Flight> {
+    fn capacity(&self) -> Option<(Purpose, InFlight)> {
         let purpose = match self.work {
             Work::Spawn { .. } => Purpose::Work,
             Work::Register { .. } => Purpose::Registration,
@@ -204,6 +206,6 @@ impl Flight {
             | Work::Free { .. } => return None,
         };
         let (name, machine, footprint) = (self.name.clone(), self.machine.clone(), self.footprint);
-        Some(capacity::Flight { name, machine, purpose, footprint })
+        Some((purpose, InFlight { name, machine, footprint }))
     }
 }

@@ -6,7 +6,7 @@
 mod book;
 
 use jiff::SignedDuration;
-use rookery_fleet::hold::{LONGEST, MOST, Subject};
+use crate::hold::{LONGEST, MOST, Subject};
 use serde::{Deserialize, Serialize};
 
 pub use book::Book;

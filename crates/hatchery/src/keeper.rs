@@ -35,7 +35,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use rand::rngs::StdRng;
 use rookery_daemon::Supervisor;
-use rookery_fleet_vsphere::Observer;
+use crate::machine::Observer;
 use rookery_vim_client::{Governor, Inventory};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
@@ -151,9 +151,9 @@ impl Keeper {
 
     fn plan(&mut self, wanted: &Wanted) -> Plan {
         let now = self.look_at_clocks();
-        self.state.look(self.observer.view(now), &wanted.name, now);
+        self.state.look(self.observer.view(now), &wanted.owner, now);
         self.let_launch(wanted);
-        self.state.load = self.governor.load(&self.crew.hands.clone_site());
+        self.state.load = self.governor.load(&self.crew.placement.workplace());
         for missing in self.state.find_demands(&wanted.rules) {
             self.read_model(missing);
         }

@@ -5,18 +5,25 @@
 //! Start reading at [`keeper`], which turns news into passes; what a pass decides is in [`plan`].
 
 pub mod act;
+pub mod braked;
+pub mod capacity;
 pub mod control;
 pub mod demand;
 pub mod expiry;
 pub mod feed;
+pub mod flavor;
 pub mod flight;
 pub mod heartbeat;
+pub mod hold;
 pub mod holds;
 pub mod http;
 pub mod keeper;
 pub mod launch;
+pub mod machine;
+pub mod mark;
 pub mod metrics;
 pub mod model;
+pub mod names;
 pub mod plan;
 pub mod pressure;
 pub mod queue;
@@ -26,6 +33,9 @@ pub mod run;
 #[cfg(test)]
 mod samples;
 pub mod settings;
+pub mod standing;
+pub mod sweep;
 pub mod trouble;
 pub mod vitals;
 pub mod wanted;
+pub mod workers;

@@ -9,6 +9,7 @@ mod adopt;
 mod apart;
 mod busy;
 mod company;
+mod pool;
 mod register;
 mod spawn;
 mod templates;
@@ -21,18 +22,23 @@ use std::net::Ipv4Addr;
 use jiff::{SignedDuration, Timestamp};
 use rand::rngs::StdRng;
 use rookery_cds::{JobId, V1Model};
-use rookery_fleet::address::{self, Assigned, Network};
-use rookery_fleet::brake::{self, Brake};
-use rookery_fleet::capacity::{Ledger, Limits, PoolRoom, Usage, usage};
+use rookery_fleet::address;
+use rookery_fleet::address::{Assigned, Network};
+use crate::braked;
+use crate::machine::Brake;
+use crate::capacity::{Ledger, Limits, Usage, usage};
+use rookery_fleet::capacity::PoolRoom;
 use rookery_fleet::claim::Resizing;
 use rookery_fleet::disks::Disks;
 use rookery_fleet::flavor::Flavors;
-use rookery_fleet::hold::{Hold, Told, Wish};
-use rookery_fleet::names::Line;
+use crate::hold::{Hold, Told, Wish};
+use crate::names::Line;
 use rookery_fleet::reckoning::Reckoning;
-use rookery_fleet::sweep::{Doom, EventTimes, Grounds, JobRead, Stop, Sweep, stop_reason};
-use rookery_fleet::workers::Listing;
-use rookery_fleet::{Machine, MachineId, Power, Role, View};
+use crate::sweep::{Doom, EventTimes, JobRead, Sweep, evidence};
+use rookery_fleet::deletion::{Grounds, Stop, stop_reason};
+use crate::workers::Listing;
+use crate::machine::{Machine, View};
+use rookery_fleet::{MachineId, OwnerId, Power, Role};
 use rookery_vim_client::Load;
 
 use crate::flight::{Busy, Flights};
@@ -149,7 +155,7 @@ impl Observed<'_> {
 #[derive(Debug)]
 pub struct Desired<'d> {
     /// Whose machines they are.
-    pub owner: &'d str,
+    pub owner: &'d OwnerId,
     /// How much there may be.
     pub limits: &'d Limits,
     /// How many models may be registered at once; `None`: none is.
@@ -208,7 +214,7 @@ pub struct Plan {
     /// Workers that have no machine and are not disabled: that cannot be done, or nobody knows which machine was theirs.
     pub orphans: Vec<String>,
     /// What waits for a person, since it is unusually much.
-    pub braked: Vec<brake::Waiting>,
+    pub braked: Vec<braked::Waiting>,
     /// Who is watched for having no machine.
     pub suspects: Suspects,
     /// Why the other jobs wait.
@@ -253,7 +259,7 @@ pub fn place_again(
 }
 
 /// The memory of own machines that run and that may have been started after the pool was asked for its room.
-fn started_since(seen: &Observed<'_>, owner: &str) -> u64 {
+fn started_since(seen: &Observed<'_>, owner: &OwnerId) -> u64 {
     let Some(asked) = seen.room_at else { return 0 };
     let since = |machine: &Machine| (seen.changed_at)(&machine.id).is_some_and(|changed| changed >= asked);
     let running = seen.view.owned(owner).filter(|(machine, _)| {
@@ -294,7 +300,8 @@ impl<'p> Pass<'p> {
         let flights = seen.flights.capacity();
         let Usage { mut ledger, starting } = usage(seen.view, want.owner, &flights, listing, &settled);
         let starting = starting.into_iter().cloned().collect();
-        ledger.unseen_memory_mb = ledger.unseen_memory_mb.saturating_add(started_since(seen, want.owner));
+        let unseen = &mut ledger.size.unseen_memory_mb;
+        *unseen = unseen.saturating_add(started_since(seen, want.owner));
         let reserved = seen.flights.iter().filter_map(|flight| flight.address);
         let held = if want.networks.is_empty() {
             BTreeSet::new()
@@ -310,7 +317,7 @@ impl<'p> Pass<'p> {
             stop: stop_reason(&Grounds {
                 view: seen.view,
                 skew: seen.skew,
-                listing: seen.listing,
+                evidence: evidence(seen.listing),
                 ours: seen.ours,
                 loss: seen.brake.loss(),
             }),

@@ -17,13 +17,17 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use rookery_cds::JobId;
-use rookery_fleet::address::{self, Network};
-use rookery_fleet::brake;
-use rookery_fleet::capacity::Ledger;
+use rookery_fleet::address;
+use rookery_fleet::address::Network;
+use crate::sweep;
+use crate::braked;
+use crate::capacity::Ledger;
 use rookery_fleet::disks::Disks;
-use rookery_fleet::hold::serves_nobody;
-use rookery_fleet::standing::{Standing, standing};
-use rookery_fleet::{MachineId, Mark, View};
+use crate::hold::serves_nobody;
+use crate::standing::{Standing, standing};
+use crate::machine::View;
+use crate::mark::Mark;
+use rookery_fleet::MachineId;
 use rookery_vim_client::PoolCapacity;
 use serde::Serialize;
 
@@ -87,7 +91,7 @@ pub struct Report {
     /// Whose machines are to be kept when they fail.
     pub wishes: Vec<Wished>,
     /// What waits for a person, since it is unusually much.
-    pub braked: Vec<brake::Waiting>,
+    pub braked: Vec<braked::Waiting>,
     /// Machines with our mark that are left alone until somebody has looked at them.
     pub apart: Vec<Apart>,
     /// Own machines that vCenter does not reach for long, by name.
@@ -159,13 +163,13 @@ pub struct WaitingLine {
 impl Report {
     /// What a pass saw and planned.
     pub fn new(state: &State, wanted: &Wanted, plan: &Plan) -> Self {
-        let held = held::held(&state.view, &wanted.name, state.server_now(), &state.reckoning);
+        let held = held::held(&state.view, &wanted.owner, state.server_now(), &state.reckoning);
         let dying = dying(state, plan);
         let mut counts = Counts::of(state, plan, &held);
         let mut started = Vec::new();
         let mut jobs_served = BTreeMap::new();
         for machine in state.view.notable() {
-            let standing = standing(machine, &wanted.name);
+            let standing = standing(machine, &wanted.owner);
             counts.add(machine, standing, state, plan, &held, &dying);
             match standing {
                 Standing::Worker | Standing::Registering | Standing::HalfClaimed => {
@@ -195,8 +199,8 @@ impl Report {
             started,
             ledger: plan.ledger,
             max_workers: wanted.limits.workers,
-            max_cpus: wanted.limits.cpus,
-            max_memory_mb: wanted.limits.memory_mb,
+            max_cpus: wanted.limits.size.cpus,
+            max_memory_mb: wanted.limits.size.memory_mb,
             counts,
             addresses: address::usage(
                 &wanted.networks,
@@ -216,9 +220,9 @@ impl Report {
             held,
             wishes: state.wishes.iter().map(Wished::from).collect(),
             braked: plan.braked.clone(),
-            apart: apart(&state.view, &wanted.name),
+            apart: apart(&state.view, &wanted.owner),
             out_of_reach: state.out_of_reach(),
-            stopped: plan.sweep.stopped.map(|stop| stop.to_string()),
+            stopped: plan.sweep.stopped.map(|stop| sweep::stop_text(&stop)),
             draining: state.draining,
             skew_ms: state.skew.map(|skew| skew.as_millis()),
             ignored_flavors: state.ignored_flavors.clone(),

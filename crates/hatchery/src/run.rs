@@ -17,7 +17,8 @@ use rookery_daemon::telemetry::chain;
 use rookery_daemon::{Clock, Lease, Supervisor};
 use rookery_fleet_vsphere::company::user_agent;
 use rookery_fleet_vsphere::readiness::TimeOuts;
-use rookery_fleet_vsphere::{Hands, Journal, Observer, Site, SiteError, SiteNames};
+use crate::machine::{Hands, Journal, Observer};
+use rookery_fleet_vsphere::{Site, SiteError, SiteNames};
 use rookery_vim::Limits;
 use rookery_vim_client::{
     CallError, Client, Deadlines, Dial, Governor, Inventory, Machines, Options, Snapshot, Tasks,
@@ -34,6 +35,7 @@ use crate::expiry::Expiries;
 use crate::feed::{Feeds, Wakes};
 use crate::holds::Book;
 use crate::keeper::{Keeper, Message, State, Wrecks};
+use crate::mark;
 use crate::metrics::Metrics;
 use crate::report::{Beside, Board, Host, Planned, Report};
 use crate::settings::{Settings, reported};
@@ -438,8 +440,16 @@ impl Assembly {
         let governor = Governor::new(settings.vcenter.ceilings);
         let machines = Machines::new(self.client.clone(), tasks, governor.clone());
         let journal = Journal::default();
-        let hands = Hands::new(self.client.clone(), machines, inventory.clone(), site, TimeOuts::default())
-            .with_journal(journal.clone());
+        let Site { datacenter, placement, bounds } = site;
+        let hands = Hands::new(
+            self.client.clone(),
+            machines,
+            inventory.clone(),
+            (datacenter, bounds.clone()),
+            mark::recogniser(),
+            TimeOuts::default(),
+        )
+        .with_journal(journal.clone());
 
         let (keeper, inbox) = mpsc::channel(INBOX);
         let (wanted, current) = watch::channel(Arc::new(Wanted::new(settings)));
@@ -451,6 +461,7 @@ impl Assembly {
         let crew = Crew {
             cds: self.cds.clone(),
             hands,
+            placement,
             key: self.key.clone(),
             addresses: worker_addresses,
             wanted: current,
@@ -481,7 +492,7 @@ impl Assembly {
             state: State::new(self.book.read()),
             random: StdRng::seed_from_u64(self.random.random()),
             inventory: inventory.clone(),
-            observer: Observer::beside(inventory, crew.hands.site().bounds.clone(), journal),
+            observer: Observer::beside(inventory, mark::recogniser(), bounds, journal),
             crew,
             governor,
             wanted,

@@ -1,6 +1,7 @@
 //! A machine for tests.
 
-use rookery_fleet::{Machine, MachineId, Notes, Power, Role};
+use crate::machine::Machine;
+use rookery_fleet::{MachineId, Power, Role};
 
 /// A VM that runs; what a test is about differs.
 pub(crate) fn vm(id: &str, name: &str, notes: Notes) -> Machine {

@@ -5,9 +5,10 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use rookery_fleet::address::Network;
-use rookery_fleet::capacity::Limits;
+use crate::capacity::Limits;
 use rookery_fleet::claim::Resizing;
 use rookery_fleet::flavor::{Flavor, Flavors};
+use rookery_fleet::{OwnerId, capacity};
 use rookery_vim_client::DiskMove;
 use secrecy::{ExposeSecret as _, SecretString};
 
@@ -16,13 +17,16 @@ use crate::launch::Credentials;
 use crate::launch::config::{Addresses, HttpAddress, LogOptions, TcpAddress};
 use crate::launch::credentials::Entry;
 use crate::plan::Desired;
+use crate::mark;
 use crate::settings::{Cdn, Cleaning, ModelRef, Settings, SlowSpawn, Warm};
 
 /// What is wanted.
 #[derive(Debug, Clone)]
 pub struct Wanted {
-    /// The hatchery's name: whose machines they are.
+    /// The hatchery's name.
     pub name: String,
+    /// Whose machines they are: the hatchery of that name.
+    pub owner: OwnerId,
     /// Which jobs are taken.
     pub rules: Rules,
     /// How much there may be.
@@ -75,6 +79,7 @@ impl Wanted {
         let (model_entries, guest_entries) = entries(settings);
         Self {
             name: settings.identity.name.clone(),
+            owner: mark::owner(&settings.identity.name),
             rules: Rules {
                 region: queue.region.clone().unwrap_or_default(),
                 ignore_job_with_no_region: queue.ignore_jobs_without_region,
@@ -85,9 +90,11 @@ impl Wanted {
             limits: Limits {
                 workers: limits.workers,
                 starting: limits.starting,
-                cpus: limits.cpus.map(u64::from),
-                memory_mb: limits.memory_mb.map(u64::from),
-                keep_smaller: settings.flavors.keep_smaller,
+                size: capacity::Limits {
+                    cpus: limits.cpus.map(u64::from),
+                    memory_mb: limits.memory_mb.map(u64::from),
+                    keep_smaller: settings.flavors.keep_smaller,
+                },
             },
             adapts_to_cds: limits.adapts_to_cds,
             registering: limits.registering,
@@ -126,7 +133,7 @@ impl Wanted {
     /// What a plan is made for.
     pub fn desired(&self) -> Desired<'_> {
         Desired {
-            owner: &self.name,
+            owner: &self.owner,
             limits: &self.limits,
             registering: self.registering,
             attempts: self.attempts,

@@ -1,61 +1,30 @@
-//! Taking over what another hatchery made, or what was copied of ours, because somebody asked for it.
+//! Taking over what another owner made, or what was copied of ours, because somebody asked for it.
 
-use rookery_fleet::{MachineId, Mark, Notes, Role};
-use rookery_vim_client::Change;
+use rookery_fleet::ownership::Written;
+use rookery_fleet::{MachineId, OwnerId, Ownership};
 
+use super::delete::TemplateProof;
 use super::fresh::Fresh;
-use super::{ActError, Hands, LIGHT, Refusal};
+use super::{ActError, Hands, LIGHT, Refusal, Resize};
 use crate::observe::vm;
 
-/// What must be true of a template of somebody else at the moment when it is taken over.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Theirs {
-    /// Its mark is this owner's.
-    pub owner: String,
-    /// It has this name.
-    pub name: String,
-    /// It was made for the model of this path.
-    pub model: String,
-}
-
-impl Theirs {
-    fn proven<'f>(&self, fresh: &'f Fresh) -> Result<&'f Mark, Refusal> {
-        match fresh.role {
-            Role::Unknown => return Err(Refusal::Unknown),
-            Role::Vm => return Err(Refusal::NoTemplate),
-            Role::Template => {}
-        }
-        let mark = fresh.own(&self.owner)?;
-        if !mark.model || mark.worker_model_path != self.model {
-            return Err(Refusal::Edited);
-        }
-        if fresh.name != self.name {
-            return Err(Refusal::Name { expected: self.name.clone(), found: fresh.name.clone() });
-        }
-        Ok(mark)
-    }
-}
-
-impl Hands {
-    /// Makes a template of another owner this owner's, if it is still what was seen. All else in its mark stays.
+impl<M: Clone + PartialEq + 'static> Hands<M> {
+    /// Gives a template of another owner another mark, made from the one that it carries, if the proof holds.
     pub async fn adopt_template(
         &self,
         machine: &MachineId,
-        owner: &str,
-        theirs: &Theirs,
+        theirs: &TemplateProof<impl Fn(&M) -> bool>,
+        change: impl FnOnce(&M) -> M,
     ) -> Result<(), ActError> {
         let action = "adopt the template";
         let fresh = self.fresh(action, machine).await?;
         let refused = |why| ActError::Refused { action, machine: machine.clone(), why };
-        let mark = theirs.proven(&fresh).map_err(refused)?;
-        let mark = Mark { hatchery_name: owner.to_owned(), ..mark.clone() };
+        let mark = change(theirs.of(&fresh).map_err(refused)?);
         self.marked(machine, &fresh, &mark).await.map_err(|source| ActError::failed(action, machine, source))
     }
-}
 
-impl Hands {
     /// Makes a copy of a machine of this owner the owner's: its mark is written for it.
-    pub async fn adopt_copy(&self, machine: &MachineId, owner: &str) -> Result<(), ActError> {
+    pub async fn adopt_copy(&self, machine: &MachineId, owner: &OwnerId) -> Result<(), ActError> {
         let action = "adopt";
         let fresh = self.fresh(action, machine).await?;
         let refused = |why| ActError::Refused { action, machine: machine.clone(), why };
@@ -66,17 +35,21 @@ impl Hands {
         self.marked(machine, &fresh, mark).await.map_err(|source| ActError::failed(action, machine, source))
     }
 
-    /// Makes a copy of a machine of this owner nobody's.
-    pub async fn unmark(&self, machine: &MachineId, owner: &str) -> Result<(), ActError> {
+    /// Makes a copy of a machine of this owner nobody's, by writing this in place of the mark.
+    pub async fn unmark(
+        &self,
+        machine: &MachineId,
+        owner: &OwnerId,
+        instead: Written,
+    ) -> Result<(), ActError> {
         let action = "unmark";
         let fresh = self.fresh(action, machine).await?;
         let refused = |why| ActError::Refused { action, machine: machine.clone(), why };
         fresh.copied_mark(owner).map_err(refused)?;
-        // Some servers keep notes that are to become empty.
-        let notes = format!("once a copy of a machine of the hatchery {owner}");
-        let change = Change { annotation: Some(notes), ..Change::default() };
-        let ordered = self.machines.reconfigure(&vm(machine), change, LIGHT).await;
-        let is_nobodys = |fresh: Option<&Fresh>| fresh.is_none_or(|fresh| fresh.notes == Notes::NoMark);
+        let ordered = self.machines.reconfigure(&vm(machine), Resize::default().change(instead), LIGHT).await;
+        let is_nobodys = |fresh: Option<&Fresh<M>>| {
+            fresh.is_none_or(|fresh| fresh.recognised.ownership == Ownership::Nobody)
+        };
         let unmarked = self.outcome(machine, ordered, is_nobodys).await;
         unmarked.map_err(|source| ActError::failed(action, machine, source))
     }

@@ -1,19 +1,20 @@
-//! Giving a warm VM to a job, and taking it back.
+//! Giving a warm VM to a demand, and taking it back.
 //!
 //! ```text
 //!              one reconfigure              rename
 //!   pooled ───────────────────► marked ───────────────► claimed
 //!     ▲   name and mark pooled    name pooled, mark of    name and mark
-//!     │                           the job                 of the job
+//!     │                           the demand              of the demand
 //!     └────── re-mark ────────────────┘◄────── rename ───────┘
 //! ```
 //!
 //! Each half-way state is recognised when the same is asked for again.
 
 use rookery_fleet::overlay::Fact;
-use rookery_fleet::{Hardware, MachineId, Mark};
+use rookery_fleet::{Hardware, MachineId, OwnerId, Recognised};
+use rookery_fleet::ownership::{Recogniser, Written};
 use rookery_vim::FaultKind;
-use rookery_vim_client::{CallError, Change, OperationError};
+use rookery_vim_client::{CallError, OperationError};
 
 use super::fresh::Fresh;
 use super::{ActError, Hands, LIGHT, Refusal, Resize};
@@ -21,15 +22,17 @@ use crate::observe::vm;
 
 /// Which VM is claimed, and what becomes of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClaimWish {
+pub struct ClaimWish<M> {
     /// The VM.
     pub machine: MachineId,
     /// Its name in the pool.
     pub was: String,
+    /// The mark that it was chosen by.
+    pub chosen_by: M,
     /// Whose it is.
-    pub owner: String,
+    pub owner: OwnerId,
     /// The mark that it gets.
-    pub mark: Mark,
+    pub mark: M,
     /// The name that it gets.
     pub name: String,
     /// The size that it gets; it stays as it is if none is given.
@@ -48,7 +51,7 @@ pub enum ClaimError {
     /// It could not be read. Nothing was changed.
     #[error("did not claim {machine}: what it is could not be read")]
     Unread { machine: MachineId, source: CallError },
-    /// Another VM has the name. It carries the job's mark, under its name in the pool.
+    /// Another VM has the name. It carries the new mark, under its name in the pool.
     #[error("cannot claim {machine}: the name {name:?} is taken")]
     NameTaken { machine: MachineId, name: String, source: OperationError },
     /// vCenter did not do it, as far as can be seen.
@@ -61,9 +64,9 @@ pub enum ClaimError {
 pub enum Half {
     /// Nothing was changed.
     Pooled,
-    /// It may carry the job's mark or not.
+    /// It may carry the new mark or not.
     MayBeMarked,
-    /// It carries the job's mark, under its name in the pool.
+    /// It carries the new mark, under its name in the pool.
     Marked,
 }
 
@@ -97,12 +100,15 @@ enum Next {
     Nothing,
 }
 
-fn next(fresh: &Fresh, wish: &ClaimWish) -> Result<Next, Refusal> {
+fn next<M: Clone + PartialEq + 'static>(
+    fresh: &Fresh<M>,
+    wish: &ClaimWish<M>,
+    wished: &Recognised<M>,
+) -> Result<Next, Refusal> {
     let mark = fresh.vm_of(&wish.owner)?;
     fresh.is_off()?;
-    let wished = fresh.signed(&wish.mark);
     let misnamed = || Refusal::Name { expected: wish.was.clone(), found: fresh.name.clone() };
-    if *mark == wished {
+    if fresh.is_marked(wished) {
         let fits = wish.resize.is_none_or(|size| fresh.hardware == Some(size));
         return match fresh.name.as_str() {
             _ if !fits => Ok(Next::Mark),
@@ -111,23 +117,15 @@ fn next(fresh: &Fresh, wish: &ClaimWish) -> Result<Next, Refusal> {
             _ => Err(misnamed()),
         };
     }
-    // The flag alone tells nothing: older hatcheries leave it set.
     if fresh.name != wish.was {
         return Err(misnamed());
     }
-    if !mark.provisioning || !mark.job_id.is_empty() {
-        return Err(Refusal::Claimed { worker: mark.worker_name.clone() });
-    }
-    let kept = |mark: &Mark| {
-        let paths = (mark.vmware_model_path.clone(), mark.worker_model_path.clone());
-        (paths, mark.ip_address.clone(), mark.model, mark.hold_until)
-    };
-    if kept(mark) == kept(&wish.mark) { Ok(Next::Mark) } else { Err(Refusal::Edited) }
+    if *mark == wish.chosen_by { Ok(Next::Mark) } else { Err(Refusal::Edited) }
 }
 
-impl Hands {
-    /// Gives a warm VM its job's mark, size and name.
-    pub async fn claim(&self, wish: &ClaimWish) -> Result<(), ClaimError> {
+impl<M: Clone + PartialEq + 'static> Hands<M> {
+    /// Gives a warm VM its new mark, size and name.
+    pub async fn claim(&self, wish: &ClaimWish<M>) -> Result<(), ClaimError> {
         let machine = &wish.machine;
         let hands = self.in_turn("claim", machine).await;
         let fresh = match hands.look(machine).await {
@@ -135,15 +133,16 @@ impl Hands {
             Ok(None) => return Err(ClaimError::Gone { machine: machine.clone() }),
             Err(source) => return Err(ClaimError::Unread { machine: machine.clone(), source }),
         };
-        let next = next(&fresh, wish).map_err(|why| ClaimError::Changed { machine: machine.clone(), why })?;
-        let mark = fresh.signed(&wish.mark);
+        let (written, recognised) = fresh.signed(&wish.mark, self.recogniser());
+        let next = next(&fresh, wish, &recognised)
+            .map_err(|why| ClaimError::Changed { machine: machine.clone(), why })?;
         if next == Next::Nothing {
-            self.told(machine, Fact::Mark(Box::new(mark)));
+            self.told(machine, Fact::Marked(Box::new(recognised)));
             self.told(machine, Fact::Name(wish.name.clone()));
             return Ok(());
         }
         if next == Next::Mark {
-            hands.mark_for_job(wish, &mark).await?;
+            hands.mark_for_claim(wish, written, recognised).await?;
         }
         hands.renamed(machine, &wish.name).await.map_err(|source| {
             let machine = machine.clone();
@@ -156,38 +155,49 @@ impl Hands {
         })
     }
 
-    async fn mark_for_job(&self, wish: &ClaimWish, mark: &Mark) -> Result<(), ClaimError> {
+    async fn mark_for_claim(
+        &self,
+        wish: &ClaimWish<M>,
+        written: Written,
+        recognised: Recognised<M>,
+    ) -> Result<(), ClaimError> {
         let machine = &wish.machine;
         let size = wish.resize.map(|size| Resize {
             cpus: Some(size.cpus),
             memory_mb: Some(size.memory_mb),
             first_disk_kb: None,
         });
-        let change = size.unwrap_or_default().change(mark);
+        let change = size.unwrap_or_default().change(written);
         let ordered = self.machines.reconfigure(&vm(machine), change, LIGHT).await;
-        let done = |fresh: Option<&Fresh>| fresh.is_some_and(|fresh| fresh.has_mark(mark));
+        let done = |fresh: Option<&Fresh<M>>| fresh.is_some_and(|fresh| fresh.is_marked(&recognised));
         self.outcome(machine, ordered, done).await.map_err(|source| {
             let half = if source.may_have_happened() { Half::MayBeMarked } else { Half::Pooled };
             ClaimError::Failed { machine: machine.clone(), half, source }
         })?;
-        self.told(machine, Fact::Mark(Box::new(mark.clone())));
+        self.told(machine, Fact::Marked(Box::new(recognised)));
         if let Some(size) = wish.resize {
             self.told(machine, Fact::Hardware(size));
         }
         Ok(())
     }
 
-    /// Takes a claim back of a VM that is off: it gets the pooled mark, and the name in it.
-    pub async fn unclaim(&self, machine: &MachineId, owner: &str, pooled: &Mark) -> Result<(), ActError> {
+    /// Takes a claim back of a VM that is off: it gets its name and mark of the pool.
+    pub async fn unclaim(
+        &self,
+        machine: &MachineId,
+        owner: &OwnerId,
+        name: &str,
+        pooled: &M,
+    ) -> Result<(), ActError> {
         let action = "take back";
         let hands = self.in_turn(action, machine).await;
         let fresh = hands.fresh(action, machine).await?;
         let refused = |why| ActError::Refused { action, machine: machine.clone(), why };
         fresh.vm_of(owner).and_then(|_| fresh.is_off()).map_err(refused)?;
         let failed = |source| ActError::failed(action, machine, source);
-        // In this order no half of it looks like a VM of the pool under a worker's name.
-        if fresh.name != pooled.worker_name {
-            hands.renamed(machine, &pooled.worker_name).await.map_err(failed)?;
+        // In this order no half of it looks like a VM of the pool under a name that is not.
+        if fresh.name != name {
+            hands.renamed(machine, name).await.map_err(failed)?;
         }
         hands.marked(machine, &fresh, pooled).await.map_err(failed)
     }
@@ -204,17 +214,22 @@ impl Hands {
     pub(super) async fn marked(
         &self,
         machine: &MachineId,
-        fresh: &Fresh,
-        mark: &Mark,
+        fresh: &Fresh<M>,
+        mark: &M,
     ) -> Result<(), OperationError> {
-        let mark = fresh.signed(mark);
-        if !fresh.has_mark(&mark) {
-            let change = Change { annotation: Some(mark.write()), ..Change::default() };
+        let (written, recognised) = fresh.signed(mark, self.recogniser());
+        if !fresh.is_marked(&recognised) {
+            let change = Resize::default().change(written);
             let ordered = self.machines.reconfigure(&vm(machine), change, LIGHT).await;
-            self.outcome(machine, ordered, |fresh| fresh.is_some_and(|fresh| fresh.has_mark(&mark))).await?;
+            let done = |fresh: Option<&Fresh<M>>| fresh.is_some_and(|fresh| fresh.is_marked(&recognised));
+            self.outcome(machine, ordered, done).await?;
         }
-        self.told(machine, Fact::Mark(Box::new(mark)));
+        self.told(machine, Fact::Marked(Box::new(recognised)));
         Ok(())
+    }
+
+    fn recogniser(&self) -> &Recogniser<M> {
+        &self.grounds.recogniser
     }
 }
 

@@ -4,22 +4,26 @@ use std::net::Ipv4Addr;
 
 use rookery_fleet::flavor::Flavor;
 use rookery_fleet::overlay::Fact;
-use rookery_fleet::{Hardware, Machine, MachineId, Mark, Notes, Power, Role};
+use rookery_fleet::ownership::Written;
+use rookery_fleet::{Hardware, Machine, MachineId, Power, Recognised, Role};
 use rookery_vim::{Fault, FaultKind, MoRef};
-use rookery_vim_client::{Change, CloneError, CloneOrder, DiskMove, FixedAddress, GuestSetup, Site};
+use rookery_vim_client::{Change, CloneError, CloneOrder, DiskMove, FixedAddress, GuestSetup};
 
 use super::{CLONE, Hands, may_pass};
-use crate::observe::{hardware, vm};
+use crate::observe::{self, hardware, vm};
+use crate::site::Placement;
 
 /// A VM as it is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CloneWish {
+pub struct CloneWish<M> {
     /// What it is cloned from.
     pub template: MachineId,
     /// Its name; nobody else may have it.
     pub name: String,
+    /// Where it goes.
+    pub placement: Placement,
     /// Its mark.
-    pub mark: Mark,
+    pub mark: M,
     /// Its size, where it differs from the template's.
     pub resize: Option<Resize>,
     /// Its address; DHCP if there is none.
@@ -32,26 +36,26 @@ pub struct CloneWish {
     pub card_class: Option<String>,
 }
 
-impl CloneWish {
+impl<M> CloneWish<M> {
     /// The VM as it is known before the inventory shows it. What it is not given it has of its template.
-    fn made(&self, id: &MachineId, power: Option<Power>, template: Option<Hardware>) -> Machine {
+    fn made(
+        &self,
+        id: &MachineId,
+        recognised: Recognised<M>,
+        power: Option<Power>,
+        template: Option<Hardware>,
+    ) -> Machine<M> {
         let (cpus, memory_mb) = self.resize.map_or((None, None), |size| (size.cpus, size.memory_mb));
         let cpus = cpus.or(template.map(|size| size.cpus));
         let memory_mb = memory_mb.or(template.map(|size| size.memory_mb));
         let size = cpus.zip(memory_mb).map(|(cpus, memory_mb)| Hardware { cpus, memory_mb });
         Machine {
-            id: id.clone(),
             name: self.name.clone(),
             role: Role::Vm,
             power,
-            notes: Notes::Mark(Box::new(self.mark.clone())),
+            recognised,
             hardware: size,
-            addresses: Vec::new(),
-            created: None,
-            awaits_setup: true,
-            incarnation: None,
-            reachable: true,
-            is_outside: false,
+            ..Machine::blank(id)
         }
     }
 }
@@ -79,9 +83,9 @@ impl From<&Flavor> for Resize {
 
 impl Resize {
     /// Numbers beyond what vCenter can be told are as large as can be: it refuses them.
-    pub(super) fn change(self, mark: &Mark) -> Change {
+    pub(super) fn change(self, written: Written) -> Change {
         Change {
-            annotation: Some(mark.write()),
+            annotation: written.notes,
             cpus: self.cpus.map(|cpus| cpus.try_into().unwrap_or(i32::MAX)),
             memory_mb: self.memory_mb.map(|memory| memory.try_into().unwrap_or(i64::MAX)),
             ..Change::default()
@@ -190,23 +194,33 @@ fn blames_template(fault: &Fault) -> bool {
         || OF_TEMPLATE.contains(&fault.type_name())
 }
 
-impl Hands {
+impl<M: Clone + PartialEq + 'static> Hands<M> {
     /// Makes a VM; its mark is in place then.
-    pub async fn clone_vm(&self, wish: &CloneWish) -> Result<MachineId, CloneFailure> {
+    pub async fn clone_vm(&self, wish: &CloneWish<M>) -> Result<MachineId, CloneFailure> {
         self.clone_vm_by(wish, std::future::pending()).await
     }
 
     /// Makes a VM. One that is not made when `until` comes is given up, as one that failed is: its task is cancelled.
     pub async fn clone_vm_by(
         &self,
-        wish: &CloneWish,
+        wish: &CloneWish<M>,
         until: impl Future<Output = ()>,
     ) -> Result<MachineId, CloneFailure> {
         let machine = |vm: &MoRef| MachineId::new(vm.id());
         let instance = self.client.random_uuid();
-        let mark = Mark { instance: instance.to_string(), ..wish.mark.clone() };
-        let wish = &CloneWish { mark, ..wish.clone() };
-        let mut order = self.order(wish);
+        let recogniser = &self.grounds.recogniser;
+        let uuid = instance.to_string();
+        let written = (recogniser.marking().write)(&wish.mark, Some(&uuid));
+        let seen = observe::Seen {
+            name: &wish.name,
+            template: Some(false),
+            notes: written.notes.as_deref(),
+            extra: &written.extra.iter().map(|(key, value)| ((*key).into(), value.clone())).collect(),
+            instance: Some(&uuid),
+            created: None,
+        };
+        let recognised = seen.recognise(recogniser);
+        let mut order = order(wish, written);
         order.change.instance_uuid = Some(instance);
         let cloned = self.machines.clone_or_give_up(&order, CLONE, until).await;
         let made = cloned.as_ref().map(machine).map_err(|given_up| CloneFailure {
@@ -229,42 +243,36 @@ impl Hands {
             let snapshot = self.inventory.snapshot();
             let row = snapshot.get(&vm(&wish.template));
             let template = row.and_then(|row| hardware(row.config.cpus, row.config.memory_mb));
-            self.told(machine, Fact::Made(Box::new(wish.made(machine, power, template))));
+            self.told(machine, Fact::Made(Box::new(wish.made(machine, recognised, power, template))));
         }
         made
     }
+}
 
-    /// Where clones make work, as far as it is known beforehand: in a cluster of datastores vCenter chooses one.
-    pub fn clone_site(&self) -> Site {
-        let datastore = self.site.datastore.clone().filter(|datastore| datastore.kind() == "Datastore");
-        Site { host: None, datastore }
-    }
-
-    fn order(&self, wish: &CloneWish) -> CloneOrder {
-        let text = |address: &Ipv4Addr| address.to_string();
-        let address = wish.address.as_ref().map(|fixed| FixedAddress {
-            ip: text(&fixed.ip),
-            mask: text(&fixed.mask),
-            gateway: fixed.gateway.as_ref().map(text),
-        });
-        let dns = wish.address.iter().flat_map(|fixed| &fixed.dns).map(text).collect();
-        CloneOrder {
-            source: vm(&wish.template),
-            name: wish.name.clone(),
-            folder: self.site.folder.clone(),
-            pool: self.site.pool.clone(),
-            host: None,
-            datastore: self.site.datastore.clone(),
-            disks: wish.disk_move,
-            network: self.site.network.clone(),
-            card_class: wish.card_class.clone(),
-            // Numbers beyond what vCenter can be told are as large as can be: it refuses them.
-            first_disk_kb: (wish.resize.and_then(|resize| resize.first_disk_kb))
-                .map(|kb| kb.try_into().unwrap_or(i64::MAX)),
-            change: wish.resize.unwrap_or_default().change(&wish.mark),
-            guest: GuestSetup::Linux { address, dns, domain: String::new() },
-            power_on: wish.power_on,
-        }
+fn order<M>(wish: &CloneWish<M>, written: Written) -> CloneOrder {
+    let text = |address: &Ipv4Addr| address.to_string();
+    let address = wish.address.as_ref().map(|fixed| FixedAddress {
+        ip: text(&fixed.ip),
+        mask: text(&fixed.mask),
+        gateway: fixed.gateway.as_ref().map(text),
+    });
+    let dns = wish.address.iter().flat_map(|fixed| &fixed.dns).map(text).collect();
+    CloneOrder {
+        source: vm(&wish.template),
+        name: wish.name.clone(),
+        folder: wish.placement.folder.clone(),
+        pool: wish.placement.pool.clone(),
+        host: None,
+        datastore: wish.placement.datastore.clone(),
+        disks: wish.disk_move,
+        network: wish.placement.network.clone(),
+        card_class: wish.card_class.clone(),
+        // Numbers beyond what vCenter can be told are as large as can be: it refuses them.
+        first_disk_kb: (wish.resize.and_then(|resize| resize.first_disk_kb))
+            .map(|kb| kb.try_into().unwrap_or(i64::MAX)),
+        change: wish.resize.unwrap_or_default().change(written),
+        guest: GuestSetup::Linux { address, dns, domain: String::new() },
+        power_on: wish.power_on,
     }
 }
 

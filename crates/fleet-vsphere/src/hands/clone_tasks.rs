@@ -37,7 +37,7 @@ pub struct CloneTask {
     pub made: Option<MachineId>,
 }
 
-impl Hands {
+impl<M: Clone + PartialEq + 'static> Hands<M> {
     /// The clones that vCenter lists: all that have not ended, and those that ended in the last minutes.
     pub async fn clone_tasks(&self) -> Result<CloneTasks, CallError> {
         let content = self.client.content();

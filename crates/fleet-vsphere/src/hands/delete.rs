@@ -2,8 +2,7 @@
 
 use jiff::Timestamp;
 use rookery_fleet::overlay::Fact;
-use rookery_fleet::standing::is_in_making;
-use rookery_fleet::{MachineId, Power, Role};
+use rookery_fleet::{MachineId, OwnerId, Power, Role};
 use rookery_vim::FaultKind;
 
 use super::fresh::Fresh;
@@ -15,7 +14,7 @@ use crate::observe::vm;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proof {
     /// Its mark is this owner's.
-    pub owner: String,
+    pub owner: OwnerId,
     /// It has this name.
     pub name: String,
     /// Nobody keeps it for longer than until now, by vCenter's clock.
@@ -24,57 +23,83 @@ pub struct Proof {
     pub power: Option<Power>,
 }
 
+/// What must be true of a template at the moment when it is deleted or taken over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TemplateProof<A> {
+    /// Its mark is this owner's.
+    pub owner: OwnerId,
+    /// It has this name.
+    pub name: String,
+    /// Its mark is like this: a template that a person made for clones is not ours to remove.
+    pub accepts: A,
+}
+
 impl Proof {
-    fn of_vm(&self, fresh: &Fresh) -> Result<(), Refusal> {
+    fn of_vm<M: Clone + PartialEq + 'static>(
+        &self,
+        fresh: &Fresh<M>,
+        protects: fn(&str, &M) -> bool,
+    ) -> Result<(), Refusal> {
         let mark = fresh.vm_of(&self.owner)?;
-        if let Some(until) = mark.hold_until.filter(|until| *until > self.now) {
+        if let Some(until) = fresh.recognised.held_until.filter(|until| *until > self.now) {
             return Err(Refusal::Held { until });
         }
         if self.power.is_some() && self.power != fresh.power {
             return Err(Refusal::Power);
         }
-        // Nobody clones a template that is not finished.
-        let is_model = mark.model && !is_in_making(&fresh.name, mark);
-        if is_model { Err(Refusal::Model) } else { fresh.is_named(&self.name) }
+        if protects(&fresh.name, mark) { Err(Refusal::Protected) } else { fresh.is_named(&self.name) }
     }
+}
 
-    fn of_template(&self, fresh: &Fresh) -> Result<(), Refusal> {
+impl<A> TemplateProof<A> {
+    pub(super) fn of<'f, M>(&self, fresh: &'f Fresh<M>) -> Result<&'f M, Refusal>
+    where
+        M: Clone + PartialEq + 'static,
+        A: Fn(&M) -> bool,
+    {
         match fresh.role {
             Role::Unknown => return Err(Refusal::Unknown),
             Role::Vm => return Err(Refusal::NoTemplate),
             Role::Template => {}
         }
         let mark = fresh.own(&self.owner)?;
-        // Whoever marked it so made it: a template that a person made for clones is not ours to remove.
-        if mark.model { fresh.is_named(&self.name) } else { Err(Refusal::Template) }
+        if !(self.accepts)(mark) {
+            return Err(Refusal::Edited);
+        }
+        fresh.is_named(&self.name).map(|()| mark)
     }
 }
 
-impl Hands {
-    /// Stops and removes a VM with its disks, if the proof holds; never a template, nor a model. That it is gone is a
+impl<M: Clone + PartialEq + 'static> Hands<M> {
+    /// Stops and removes a VM with its disks, if the proof holds; never a template, nor what its front protects. That it is gone is a
     /// success. The inventory may show it for a while.
     pub async fn delete(&self, machine: &MachineId, proof: &Proof) -> Result<(), ActError> {
         let action = "delete";
         let hands = self.in_turn(action, machine).await;
-        let Some(fresh) = hands.proven(action, machine, |fresh| proof.of_vm(fresh)).await? else {
+        let protects = self.grounds.recogniser.marking().protects;
+        let Some(fresh) = hands.proven(action, machine, |fresh| proof.of_vm(fresh, protects)).await? else {
             return Ok(());
         };
         if fresh.is_off().is_err() {
             hands.turn_off(action, machine).await?;
             // It may have taken minutes. Off is what it is now.
             let proof = Proof { power: None, ..proof.clone() };
-            if hands.proven(action, machine, |fresh| proof.of_vm(fresh)).await?.is_none() {
+            if hands.proven(action, machine, |fresh| proof.of_vm(fresh, protects)).await?.is_none() {
                 return Ok(());
             }
         }
         hands.destroy(action, machine).await
     }
 
-    /// Removes a template that its owner made, if the proof holds and nothing stands on its disks.
-    pub async fn delete_template(&self, machine: &MachineId, proof: &Proof) -> Result<(), ActError> {
+    /// Removes a template, if the proof holds and nothing stands on its disks.
+    pub async fn delete_template(
+        &self,
+        machine: &MachineId,
+        proof: &TemplateProof<impl Fn(&M) -> bool>,
+    ) -> Result<(), ActError> {
         let action = "delete the template";
         let hands = self.in_turn(action, machine).await;
-        if hands.proven(action, machine, |fresh| proof.of_template(fresh)).await?.is_none() {
+        if hands.proven(action, machine, |fresh| proof.of(fresh).map(drop)).await?.is_none() {
             return Ok(());
         }
         match hands.hangs_on(machine).await {
@@ -84,7 +109,7 @@ impl Hands {
             }
         }
         // Looking at all disks took a while.
-        match hands.proven(action, machine, |fresh| proof.of_template(fresh)).await? {
+        match hands.proven(action, machine, |fresh| proof.of(fresh).map(drop)).await? {
             Some(_) => hands.destroy(action, machine).await,
             None => Ok(()),
         }
@@ -95,8 +120,8 @@ impl Hands {
         &self,
         action: &'static str,
         machine: &MachineId,
-        proof: impl Fn(&Fresh) -> Result<(), Refusal>,
-    ) -> Result<Option<Fresh>, ActError> {
+        proof: impl Fn(&Fresh<M>) -> Result<(), Refusal>,
+    ) -> Result<Option<Fresh<M>>, ActError> {
         let fresh = match self.fresh(action, machine).await {
             Ok(fresh) => fresh,
             Err(ActError::Gone { .. }) => return Ok(None),

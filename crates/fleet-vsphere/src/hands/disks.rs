@@ -8,7 +8,7 @@ use rookery_vim_client::{CallError, retrieve};
 use super::Hands;
 use super::template::{AT_ONCE, DEVICES, disks, spec};
 
-impl Hands {
+impl<M: Clone + PartialEq + 'static> Hands<M> {
     /// The sizes of the disks of each VM. VMs that are gone or hidden are left out.
     pub async fn disk_sizes(&self, machines: &[MachineId]) -> Result<Disks, CallError> {
         let mut sizes = Disks::new();

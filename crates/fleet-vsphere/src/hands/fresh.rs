@@ -1,19 +1,21 @@
 //! A VM as vCenter shows it at this moment, and what may be done to it. The inventory may lag behind, and people change
 //! VMs by hand: nothing is changed on the word of a plan alone.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use rookery_fleet::overlay::{Fact, Reading};
-use rookery_fleet::{Hardware, MachineId, Mark, Notes, Power, Role};
+use rookery_fleet::ownership::{Recogniser, Written};
+use rookery_fleet::{Hardware, MachineId, OwnerId, Ownership, Power, Recognised, Role};
 use rookery_vim::inventory_name::unescape;
 use rookery_vim::objects::{ConnectionState, PowerState};
 use rookery_vim::{FaultKind, MoRef, Node, Wire};
 use rookery_vim_client::{CallError, OperationError, TaskError, properties_of};
 
-use super::{ActError, Hands};
+use super::{ActError, Grounds, Hands};
 use crate::observe;
-use crate::site::Bounds;
 
 const PATHS: [&str; 11] = [
     "name",
@@ -39,15 +41,20 @@ const LOOKS: [Duration; 5] = [
 
 /// A VM at this moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fresh {
+pub(super) struct Fresh<M> {
     pub(super) name: String,
     pub(super) role: Role,
-    pub(super) notes: Notes,
+    pub(super) recognised: Recognised<M>,
+    /// Its notes as they are.
+    pub(super) notes: String,
+    /// The extra configuration that marks may stand in.
+    pub(super) extra: BTreeMap<Arc<str>, String>,
     pub(super) power: Option<Power>,
     pub(super) hardware: Option<Hardware>,
     pub(super) reachable: bool,
     /// Its UUID, which marks carry.
     pub(super) instance: Option<String>,
+    pub(super) created: Option<Timestamp>,
     /// Whether it is elsewhere than the settings say.
     pub(super) is_outside: bool,
 }
@@ -84,16 +91,13 @@ pub enum Refusal {
     Outside,
     /// Its mark says that it is to be kept.
     #[error("its notes say that it is a model, to be kept")]
-    Model,
+    Protected,
     /// Somebody keeps it.
     #[error("its notes say that it is kept until {until}")]
     Held { until: Timestamp },
     /// It has another name than was thought.
     #[error("its name is {found:?}, not {expected:?}")]
     Name { expected: String, found: String },
-    /// It is no machine that waits for a job.
-    #[error("it does not wait for a job: its notes give it to {worker:?}")]
-    Claimed { worker: String },
     /// Its notes were changed.
     #[error("its notes are not those that it was chosen by")]
     Edited,
@@ -105,8 +109,8 @@ pub enum Refusal {
     Power,
 }
 
-impl Fresh {
-    fn of(properties: Vec<(String, Node)>, bounds: &Bounds) -> Self {
+impl<M: Clone + PartialEq + 'static> Fresh<M> {
+    fn of(properties: Vec<(String, Node)>, grounds: &Grounds<M>) -> Self {
         let (mut name, mut power) = (String::new(), None);
         let (mut instance, mut created, mut folder, mut pool) = (None, None, None, None);
         let (mut template, mut annotation, mut cpus, mut memory_mb) = (None, None, None, None);
@@ -127,62 +131,87 @@ impl Fresh {
                 _ => {}
             }
         }
-        let identity = observe::Identity { instance: instance.as_deref(), created };
+        let extra = BTreeMap::new();
+        let seen = observe::Seen {
+            name: &name,
+            template,
+            notes: annotation.as_deref(),
+            extra: &extra,
+            instance: instance.as_deref(),
+            created,
+        };
         Self {
-            name,
             role: observe::role(template),
-            notes: observe::notes(template, annotation.as_deref(), &identity),
+            recognised: seen.recognise(&grounds.recogniser),
             power: power.as_ref().and_then(observe::power),
             hardware: observe::hardware(cpus, memory_mb),
             reachable: observe::is_reachable(connection.as_ref()),
-            is_outside: bounds.exclude(folder.as_ref(), pool.as_ref(), template == Some(true)),
+            is_outside: grounds.bounds.exclude(folder.as_ref(), pool.as_ref(), template == Some(true)),
+            notes: annotation.unwrap_or_default(),
+            name,
+            extra,
             instance,
+            created,
         }
     }
 
+    fn foreign(&self, owner: &OwnerId) -> Refusal {
+        let found = self.recognised.ownership.marked_by().map(|found| found.name().to_owned());
+        Refusal::Foreign { owner: owner.name().to_owned(), found }
+    }
+
     /// Its mark, if it is this owner's.
-    pub(super) fn mark_of(&self, owner: &str) -> Result<&Mark, Refusal> {
-        let foreign = |found| Refusal::Foreign { owner: owner.to_owned(), found };
-        match &self.notes {
-            Notes::Unknown => Err(Refusal::Unknown),
-            Notes::NoMark => Err(foreign(None)),
-            Notes::Mark(mark) if !owner.is_empty() && mark.hatchery_name == owner => Ok(mark),
-            Notes::Copied(mark) if mark.hatchery_name == owner => Err(Refusal::Copy),
-            Notes::Disputed(mark) if mark.hatchery_name == owner => Err(Refusal::Disputed),
-            Notes::Mark(mark) | Notes::Copied(mark) | Notes::Disputed(mark) => {
-                Err(foreign(Some(mark.hatchery_name.clone())))
+    pub(super) fn mark_of(&self, owner: &OwnerId) -> Result<&M, Refusal> {
+        match &self.recognised.ownership {
+            Ownership::Unknown => Err(Refusal::Unknown),
+            Ownership::Copied(found) if found == owner => Err(Refusal::Copy),
+            Ownership::Disputed(found) if found == owner => Err(Refusal::Disputed),
+            Ownership::By(found) if found == owner => {
+                self.recognised.mark.as_deref().ok_or_else(|| self.foreign(owner))
+            }
+            Ownership::Nobody | Ownership::By(_) | Ownership::Copied(_) | Ownership::Disputed(_) => {
+                Err(self.foreign(owner))
             }
         }
     }
 
     /// Its mark, if it is this owner's, where the owner's are.
-    pub(super) fn own(&self, owner: &str) -> Result<&Mark, Refusal> {
+    pub(super) fn own(&self, owner: &OwnerId) -> Result<&M, Refusal> {
         let mark = self.mark_of(owner)?;
         if self.is_outside { Err(Refusal::Outside) } else { Ok(mark) }
     }
 
     /// The mark of this owner on a VM that it was, or may have been, not written for.
-    pub(super) fn copied_mark(&self, owner: &str) -> Result<&Mark, Refusal> {
-        match &self.notes {
-            Notes::Copied(mark) | Notes::Disputed(mark) if mark.hatchery_name == owner => Ok(mark),
+    pub(super) fn copied_mark(&self, owner: &OwnerId) -> Result<&M, Refusal> {
+        match self.mark_of(owner) {
+            Err(Refusal::Copy | Refusal::Disputed) => {}
             // That there is another one with the same mark, this VM does not tell.
-            Notes::Mark(mark) if mark.hatchery_name == owner && mark.instance.is_empty() => Ok(mark),
-            Notes::Mark(mark) if mark.hatchery_name == owner => Err(Refusal::NoCopy),
-            Notes::Unknown => Err(Refusal::Unknown),
-            Notes::Mark(mark) | Notes::Copied(mark) | Notes::Disputed(mark) => {
-                Err(Refusal::Foreign { owner: owner.to_owned(), found: Some(mark.hatchery_name.clone()) })
-            }
-            Notes::NoMark => Err(Refusal::Foreign { owner: owner.to_owned(), found: None }),
+            Ok(_) if self.recognised.identity.as_ref().is_none_or(|identity| !identity.is_proven) => {}
+            Ok(_) => return Err(Refusal::NoCopy),
+            Err(refusal) => return Err(refusal),
         }
+        self.recognised.mark.as_deref().ok_or_else(|| self.foreign(owner))
     }
 
-    /// A mark for this VM.
-    pub(super) fn signed(&self, mark: &Mark) -> Mark {
-        Mark { instance: self.instance.clone().unwrap_or_default(), ..mark.clone() }
+    /// What to write for a mark of this VM, and what it is then.
+    pub(super) fn signed(&self, mark: &M, recogniser: &Recogniser<M>) -> (Written, Recognised<M>) {
+        let written = (recogniser.marking().write)(mark, self.instance.as_deref());
+        let mut extra = self.extra.clone();
+        extra.extend(written.extra.iter().map(|(key, value)| ((*key).into(), value.clone())));
+        let seen = observe::Seen {
+            name: &self.name,
+            template: Some(self.role == Role::Template),
+            notes: Some(written.notes.as_deref().unwrap_or(&self.notes)),
+            extra: &extra,
+            instance: self.instance.as_deref(),
+            created: self.created,
+        };
+        let recognised = seen.recognise(recogniser);
+        (written, recognised)
     }
 
     /// Its mark, if it is this owner's and no template, and can be reached.
-    pub(super) fn vm_of(&self, owner: &str) -> Result<&Mark, Refusal> {
+    pub(super) fn vm_of(&self, owner: &OwnerId) -> Result<&M, Refusal> {
         match self.role {
             Role::Unknown => Err(Refusal::Unknown),
             Role::Template => Err(Refusal::Template),
@@ -193,7 +222,7 @@ impl Fresh {
     }
 
     /// Whether it is the VM of this owner with this name.
-    pub(super) fn is(&self, owner: &str, name: &str) -> Result<(), Refusal> {
+    pub(super) fn is(&self, owner: &OwnerId, name: &str) -> Result<(), Refusal> {
         self.vm_of(owner).and_then(|_| self.is_named(name))
     }
 
@@ -208,15 +237,16 @@ impl Fresh {
         if self.power == Some(Power::Off) { Ok(()) } else { Err(Refusal::NotOff) }
     }
 
-    pub(super) fn has_mark(&self, mark: &Mark) -> bool {
-        matches!(&self.notes, Notes::Mark(found) if **found == *mark)
+    /// Whether it carries that mark, written for it.
+    pub(super) fn is_marked(&self, as_that: &Recognised<M>) -> bool {
+        self.recognised.ownership == as_that.ownership && self.recognised.mark == as_that.mark
     }
 }
 
-impl From<Fresh> for Reading {
-    fn from(fresh: Fresh) -> Self {
-        let Fresh { name, role, notes, power, hardware, reachable: _, instance: _, is_outside: _ } = fresh;
-        Self { name, role, power, notes, hardware }
+impl<M> From<Fresh<M>> for Reading<M> {
+    fn from(fresh: Fresh<M>) -> Self {
+        let Fresh { name, role, recognised, power, hardware, .. } = fresh;
+        Self { name, role, power, recognised, hardware }
     }
 }
 
@@ -224,9 +254,9 @@ fn read<T: Wire>(value: Node) -> Option<T> {
     T::from_node(value).ok()
 }
 
-impl Hands {
+impl<M: Clone + PartialEq + 'static> Hands<M> {
     /// The VM; none if it is gone, which is told.
-    pub(super) async fn look(&self, machine: &MachineId) -> Result<Option<Fresh>, CallError> {
+    pub(super) async fn look(&self, machine: &MachineId) -> Result<Option<Fresh<M>>, CallError> {
         let found = self.read(machine).await?;
         if found.is_none() {
             self.told(machine, Fact::Gone);
@@ -235,16 +265,16 @@ impl Hands {
     }
 
     /// The VM; none if it is gone.
-    pub(super) async fn read(&self, machine: &MachineId) -> Result<Option<Fresh>, CallError> {
+    pub(super) async fn read(&self, machine: &MachineId) -> Result<Option<Fresh<M>>, CallError> {
         match properties_of(&self.client, &observe::vm(machine), &PATHS).await {
-            Ok(properties) => Ok(Some(Fresh::of(properties, &self.site.bounds))),
+            Ok(properties) => Ok(Some(Fresh::of(properties, &self.grounds))),
             Err(error) if error.is(FaultKind::ManagedObjectNotFound) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
     /// The VM that something is about to be done to.
-    pub(super) async fn fresh(&self, action: &'static str, machine: &MachineId) -> Result<Fresh, ActError> {
+    pub(super) async fn fresh(&self, action: &'static str, machine: &MachineId) -> Result<Fresh<M>, ActError> {
         let machine = || machine.clone();
         match self.look(&machine()).await {
             Ok(Some(fresh)) => Ok(fresh),
@@ -258,7 +288,7 @@ impl Hands {
         &self,
         machine: &MachineId,
         result: Result<(), OperationError>,
-        is_there: impl Fn(Option<&Fresh>) -> bool,
+        is_there: impl Fn(Option<&Fresh<M>>) -> bool,
     ) -> Result<(), OperationError> {
         let Err(error) = result else { return Ok(()) };
         let still_coming = match &error {

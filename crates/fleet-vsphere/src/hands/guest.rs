@@ -17,7 +17,7 @@ const FIRST_LOOKS: usize = 10;
 const SOON: Duration = Duration::from_millis(200);
 const LATER: Duration = Duration::from_secs(2);
 
-impl Hands {
+impl<M: Clone + PartialEq + 'static> Hands<M> {
     /// Waits until a VM that was started can be used: with this address, or with any that DHCP gave it.
     pub async fn ready(
         &self,

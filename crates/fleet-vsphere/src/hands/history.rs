@@ -13,38 +13,37 @@ use crate::observe::vm;
 const STARTED: &str = "VmStartingEvent";
 const POWERED_OFF: &str = "VmPoweredOffEvent";
 const RENAMED: &str = "VmRenamedEvent";
-/// How the names of machines begin that wait for a job; what happened to them there does not count.
-const POOLED: &str = "provision-";
 /// How many events are read at most: ten pages.
 const MOST: usize = 10_000;
 /// How long before the making of a VM its events are looked for.
 const MARGIN: SignedDuration = SignedDuration::from_hours(1);
 
-/// When something last happened to a VM as a worker, by vCenter's clock.
+/// When something last happened to a VM since it left its pool, by vCenter's clock.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct History {
     /// It was started.
     pub started: Option<Timestamp>,
     /// It went off.
     pub powered_off: Option<Timestamp>,
-    /// It got the name of a worker.
+    /// It got a name that is not of the pool.
     pub renamed: Option<Timestamp>,
 }
 
-impl Hands {
-    /// When VMs were last started, went off and were renamed, without what happened while they waited for a job. `None`:
-    /// what was read does not reach back far enough to tell. The VMs come with the time of their making.
+impl<M: Clone + PartialEq + 'static> Hands<M> {
+    /// When VMs were last started, went off and were renamed, without what happened while their names began
+    /// with `pooled`. `None`: what was read does not reach back far enough to tell. The VMs come with the time of their making.
     ///
     /// This is one query over the datacenter, however many they are, and it is bounded: whoever asks about each VM alone
     /// asks hundreds of times, and the history of a busy datacenter is long.
     pub async fn histories(
         &self,
         machines: &BTreeMap<MachineId, Option<Timestamp>>,
+        pooled: &str,
     ) -> Result<BTreeMap<MachineId, Option<History>>, CallError> {
         let kinds = [STARTED, POWERED_OFF, RENAMED].map(str::to_owned).into();
         let filter =
-            EventFilter { about: self.site.datacenter.clone(), kinds, since: since(machines.values()) };
-        Ok(sort_out(machines, &latest_events(&self.client, &filter, MOST).await?))
+            EventFilter { about: self.grounds.datacenter.clone(), kinds, since: since(machines.values()) };
+        Ok(sort_out(machines, pooled, &latest_events(&self.client, &filter, MOST).await?))
     }
 }
 
@@ -57,6 +56,7 @@ fn since<'a>(mut created: impl Iterator<Item = &'a Option<Timestamp>>) -> Option
 /// Which event is about whom.
 fn sort_out(
     machines: &BTreeMap<MachineId, Option<Timestamp>>,
+    pooled: &str,
     read: &LatestEvents,
 ) -> BTreeMap<MachineId, Option<History>> {
     let mut by_vm = BTreeMap::<&MoRef, Vec<&Event>>::new();
@@ -69,7 +69,7 @@ fn sort_out(
     let told = |(id, created): (&MachineId, &Option<Timestamp>)| {
         let events = by_vm.get(&vm(id)).map(Vec::as_slice).unwrap_or_default();
         let since_made = created.zip(oldest).is_some_and(|(created, oldest)| oldest < created);
-        (id.clone(), known(history(events), read.complete || since_made))
+        (id.clone(), known(history(events, pooled), read.complete || since_made))
     };
     machines.iter().map(told).collect()
 }
@@ -81,19 +81,19 @@ fn known(history: History, reaches_back: bool) -> Option<History> {
     (told || reaches_back).then_some(history)
 }
 
-fn history(events: &[&Event]) -> History {
+fn history(events: &[&Event], pooled: &str) -> History {
     let latest = |kind: &str| {
-        let those = events.iter().filter(|event| event.kind == kind && !is_pooled(event));
+        let those = events.iter().filter(|event| event.kind == kind && !is_pooled(event, pooled));
         those.filter_map(|event| event.at).max()
     };
     History { started: latest(STARTED), powered_off: latest(POWERED_OFF), renamed: latest(RENAMED) }
 }
 
 /// The text about a claim has the old name in it: what counts is the new one.
-fn is_pooled(event: &Event) -> bool {
+fn is_pooled(event: &Event, pooled: &str) -> bool {
     match event.detail.child_text("newName") {
-        Some(name) if event.kind == RENAMED => name.starts_with(POOLED),
-        Some(_) | None => event.message.as_deref().is_some_and(|text| text.contains(POOLED)),
+        Some(name) if event.kind == RENAMED => name.starts_with(pooled),
+        Some(_) | None => event.message.as_deref().is_some_and(|text| text.contains(pooled)),
     }
 }
 
@@ -124,13 +124,13 @@ mod tests {
     #[test]
     fn what_happened_in_the_pool_does_not_count() {
         let event = |second, kind: &str, text: &str, name| event(second, "vm-1", kind, text, name);
-        let history = |events: &[Event]| history(&events.iter().collect::<Vec<_>>());
+        let history = |events: &[Event]| history(&events.iter().collect::<Vec<_>>(), "pool-");
         let pool = [
-            event(1, STARTED, "provision-v2-a is starting", None),
-            event(2, POWERED_OFF, "provision-v2-a is powered off", None),
+            event(1, STARTED, "pool-a is starting", None),
+            event(2, POWERED_OFF, "pool-a is powered off", None),
         ];
         assert_eq!(history(&pool), History::default());
-        let claim = event(3, RENAMED, "Renamed w from provision-v2-a to w", Some("w"));
+        let claim = event(3, RENAMED, "Renamed w from pool-a to w", Some("w"));
         let work = [
             event(9, STARTED, "w is starting", None),
             event(5, STARTED, "w is starting", None),
@@ -139,8 +139,8 @@ mod tests {
         let all: Vec<_> = pool.into_iter().chain([claim]).chain(work).collect();
         assert_eq!(history(&all), History { started: at(9), powered_off: at(7), renamed: at(3) });
         let back = [
-            event(4, RENAMED, "Renamed", Some("provision-v2-a")),
-            event(4, RENAMED, "to provision-v2", None),
+            event(4, RENAMED, "Renamed", Some("pool-a")),
+            event(4, RENAMED, "to pool-", None),
         ];
         assert_eq!(history(&back), History::default());
     }
@@ -168,12 +168,12 @@ mod tests {
                     event(50, "another", STARTED, "x is starting", None),
                 ];
                 let machines = BTreeMap::from([(MachineId::new(name), created.and_then(at))]);
-                let told = sort_out(&machines, &LatestEvents { events, complete });
+                let told = sort_out(&machines, "pool-", &LatestEvents { events, complete });
                 assert_eq!(told.into_values().collect::<Vec<_>>(), [expected], "{name} {complete}");
             }
         }
         let machines = BTreeMap::from([(MachineId::new("any"), at(10))]);
-        assert_eq!(sort_out(&machines, &LatestEvents::default()).into_values().collect::<Vec<_>>(), [None]);
+        assert_eq!(sort_out(&machines, "pool-", &LatestEvents::default()).into_values().collect::<Vec<_>>(), [None]);
     }
 
     #[test]

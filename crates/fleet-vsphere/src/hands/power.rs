@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rookery_fleet::overlay::Fact;
-use rookery_fleet::{MachineId, Power};
+use rookery_fleet::{MachineId, OwnerId, Power};
 use rookery_vim_client::{CallError, PowerChange, Vm, WaitError};
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -18,12 +18,12 @@ const STARTING: Duration = Duration::from_mins(3);
 /// The time between two tries, and between two looks at a VM of which the inventory says something else.
 const PAUSE: Duration = Duration::from_secs(2);
 
-impl Hands {
+impl<M: Clone + PartialEq + 'static> Hands<M> {
     /// Starts a VM of this owner with this name; what may pass is waited out for a minute. That it runs is a success.
-    pub async fn start(&self, machine: &MachineId, owner: &str, name: &str) -> Result<(), ActError> {
+    pub async fn start(&self, machine: &MachineId, owner: &OwnerId, name: &str) -> Result<(), ActError> {
         let action = "start";
         let deadline = Instant::now() + START;
-        let runs = |fresh: Option<&Fresh>| fresh.is_some_and(|fresh| fresh.power == Some(Power::On));
+        let runs = |fresh: Option<&Fresh<M>>| fresh.is_some_and(|fresh| fresh.power == Some(Power::On));
         loop {
             let hands = self.in_turn(action, machine).await;
             let fresh = hands.fresh(action, machine).await?;
@@ -45,7 +45,7 @@ impl Hands {
     }
 
     /// Stops a VM of this owner with this name at once. That it is off, or gone, is a success.
-    pub async fn stop(&self, machine: &MachineId, owner: &str, name: &str) -> Result<(), ActError> {
+    pub async fn stop(&self, machine: &MachineId, owner: &OwnerId, name: &str) -> Result<(), ActError> {
         let action = "stop";
         let hands = self.in_turn(action, machine).await;
         let fresh = match hands.fresh(action, machine).await {
@@ -65,7 +65,7 @@ impl Hands {
     /// Stops a VM that was proven. That it is off, or gone, is a success.
     pub(super) async fn turn_off(&self, action: &'static str, machine: &MachineId) -> Result<(), ActError> {
         let ordered = self.machines.power(&observe::vm(machine), PowerChange::Off, HEAVY).await;
-        let is_off = |fresh: Option<&Fresh>| fresh.is_none_or(|fresh| fresh.power == Some(Power::Off));
+        let is_off = |fresh: Option<&Fresh<M>>| fresh.is_none_or(|fresh| fresh.power == Some(Power::Off));
         let stopped = self.outcome(machine, ordered, is_off).await;
         stopped.map_err(|source| ActError::failed(action, machine, source))?;
         self.told(machine, Fact::Power(Power::Off));

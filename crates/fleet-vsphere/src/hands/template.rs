@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use rookery_fleet::overlay::Fact;
-use rookery_fleet::{MachineId, Role};
+use rookery_fleet::{MachineId, OwnerId, Role};
 use rookery_vim::objects::{
     ObjectContent, ObjectSpec, PropertyFilterSpec, PropertySpec, Selection, TraversalSpec,
 };
@@ -50,13 +50,13 @@ pub enum Hanging {
     Unknown(String),
 }
 
-impl Hands {
+impl<M: Clone + PartialEq + 'static> Hands<M> {
     /// Makes a VM of this owner that is off a template, with a snapshot for clones to stand on. That it is one already
     /// is a success.
     pub async fn make_template(
         &self,
         machine: &MachineId,
-        owner: &str,
+        owner: &OwnerId,
         snapshot: &str,
     ) -> Result<(), ActError> {
         let action = "make a template of";
@@ -73,7 +73,7 @@ impl Hands {
             result => drop(result.map_err(failed)?),
         }
         let marked = self.machines.mark_as_template(&id).await;
-        let is_one = |fresh: Option<&Fresh>| fresh.is_some_and(|fresh| fresh.role == Role::Template);
+        let is_one = |fresh: Option<&Fresh<M>>| fresh.is_some_and(|fresh| fresh.role == Role::Template);
         self.outcome(machine, marked, is_one).await.map_err(failed)?;
         self.told(machine, Fact::Role(Role::Template));
         Ok(())
@@ -115,7 +115,7 @@ impl Hands {
         if own.is_empty() {
             return Ok(Hanging::Unknown("vCenter shows no disk of it".to_owned()));
         }
-        let all = vm_names(&self.client, &self.site.datacenter).await?;
+        let all = vm_names(&self.client, &self.grounds.datacenter).await?;
         let others = all.iter().map(|(id, _)| MachineId::new(id.id())).filter(|id| id != template);
         let others: Vec<_> = others.collect();
         let mut hidden = None;

@@ -3,30 +3,6 @@
 /// What is short, with the numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Shortage {
-    /// Too many workers.
-    #[error("{used} of {max} workers exist")]
-    Workers {
-        /// Those there are.
-        used: u32,
-        /// Those there may be.
-        max: u32,
-    },
-    /// Too many workers that are not registered yet.
-    #[error("{used} of {max} workers are starting at once")]
-    Starting {
-        /// Those that start.
-        used: u32,
-        /// Those that may.
-        max: u32,
-    },
-    /// Too many registrations of models.
-    #[error("{used} of {max} models are being registered")]
-    Registering {
-        /// Those that are.
-        used: u32,
-        /// Those that may.
-        max: u32,
-    },
     /// The resource pool's CPU is used up.
     #[error("no CPU is left in the resource pool (of {max_mhz} MHz)")]
     PoolCpu {
@@ -99,20 +75,13 @@ impl Shortage {
             Self::CpusKept { next, kept, max, .. } | Self::MemoryKept { next, kept, max, .. } => {
                 next.saturating_add(*kept) > *max
             }
-            Self::Workers { .. }
-            | Self::Starting { .. }
-            | Self::Registering { .. }
-            | Self::PoolCpu { .. }
-            | Self::PoolMemory { .. } => false,
+            Self::PoolCpu { .. } | Self::PoolMemory { .. } => false,
         }
     }
 
     /// Its label.
     pub fn as_str(&self) -> &'static str {
         match self {
-            Self::Workers { .. } => "workers",
-            Self::Starting { .. } => "starting",
-            Self::Registering { .. } => "registering",
             Self::PoolCpu { .. } => "pool_cpu",
             Self::PoolMemory { .. } => "pool_memory",
             Self::Cpus { .. } => "cpus",
@@ -137,7 +106,6 @@ mod tests {
             (Shortage::CpusKept { used: 0, next: 61, kept: 4, max: 64 }, true),
             (Shortage::CpusKept { used: 1, next: 60, kept: 4, max: 64 }, false),
             (Shortage::MemoryKept { used: 0, next: u64::MAX, kept: 1, max: 64 }, true),
-            (Shortage::Workers { used: 1, max: 1 }, false),
         ] {
             assert_eq!(shortage.is_hopeless(), hopeless, "{shortage}");
         }

@@ -5,13 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Desired, Kind, Observed, Removal, TemplateState};
-use crate::claim::model_of;
+use super::{Desired, Member, Membership, Observed, PoolKey, Removal, TemplateState};
+use crate::deletion::Stop;
 use crate::machine::{Machine, MachineId, Power};
-use crate::mark::Mark;
-use crate::names::{self, Line};
-use crate::standing::{Standing, standing};
-use crate::sweep::Stop;
 
 /// What there is for one wish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -30,12 +26,12 @@ impl Count {
     }
 }
 
-pub(super) struct Census<'a> {
+pub(super) struct Census<'a, M> {
     pub(super) counts: Vec<Count>,
-    pub(super) half_claimed: Vec<&'a Machine>,
-    pub(super) unknown: BTreeMap<Line, u32>,
+    pub(super) half_claimed: Vec<&'a Machine<M>>,
+    pub(super) unknown: BTreeMap<&'static str, u32>,
     numbers: Vec<u32>,
-    members: Vec<Member<'a>>,
+    idle: Vec<Idle<'a, M>>,
     removed: BTreeSet<&'a MachineId>,
     /// How many of each wish the inventory has not confirmed yet.
     unsettled: Vec<u32>,
@@ -46,8 +42,8 @@ pub(super) struct Census<'a> {
 }
 
 /// A machine of the pool that nobody is at.
-struct Member<'a> {
-    machine: &'a Machine,
+struct Idle<'a, M> {
+    machine: &'a Machine<M>,
     wish: Option<usize>,
     ready: bool,
     settled: bool,
@@ -55,13 +51,13 @@ struct Member<'a> {
     outdated: Option<Removal>,
 }
 
-impl<'a> Census<'a> {
-    pub(super) fn take(observed: &Observed<'a>, desired: &Desired<'_>) -> Self {
+impl<'a, M> Census<'a, M> {
+    pub(super) fn take(observed: &Observed<'a, M>, desired: &Desired<'_>) -> Self {
         let mut wishes = BTreeMap::new();
         let mut numbers = vec![0_u32; desired.wishes.len()];
         // Of two wishes for the same kind the first has the number of both: apart, they would count each other's.
         for (at, wish) in desired.wishes.iter().enumerate() {
-            let first = *wishes.entry(wish.kind(desired.flavors)).or_insert(at);
+            let first = *wishes.entry(&wish.key).or_insert(at);
             if let Some(number) = numbers.get_mut(first) {
                 *number = number.saturating_add(wish.number);
             }
@@ -71,7 +67,7 @@ impl<'a> Census<'a> {
             half_claimed: Vec::new(),
             unknown: BTreeMap::new(),
             numbers,
-            members: Vec::new(),
+            idle: Vec::new(),
             removed: BTreeSet::new(),
             unsettled: vec![0; desired.wishes.len()],
             apart: vec![0; desired.wishes.len()],
@@ -82,16 +78,16 @@ impl<'a> Census<'a> {
         for making in observed.making {
             names.insert(making.name.as_str());
             ids.extend(making.machine.as_ref());
-            census.count(wishes.get(&making.kind).copied(), |count| count.starting += 1);
+            census.count(wishes.get(&making.key).copied(), |count| count.starting += 1);
         }
         for machine in observed.view.notable() {
-            let in_flight = |standing| {
-                let ours = matches!(standing, Standing::Pooled | Standing::HalfClaimed | Standing::Unknown);
-                ids.contains(&machine.id) || (ours && names.contains(machine.name.as_str()))
-            };
-            let standing = standing(machine, observed.owner);
-            if !in_flight(standing) {
-                census.enter(machine, standing, &wishes, observed, desired);
+            let membership = (observed.membership)(machine);
+            // Another machine of that name is no work of ours.
+            let may_be_it = !matches!(membership, Membership::None);
+            let in_flight =
+                ids.contains(&machine.id) || (may_be_it && names.contains(machine.name.as_str()));
+            if !in_flight && !observed.view.is_gone(&machine.id) {
+                census.enter(machine, membership, &wishes, observed, desired);
             }
         }
         census
@@ -99,29 +95,23 @@ impl<'a> Census<'a> {
 
     fn enter(
         &mut self,
-        machine: &'a Machine,
-        standing: Standing,
-        wishes: &BTreeMap<Kind, usize>,
-        observed: &Observed<'_>,
+        machine: &'a Machine<M>,
+        membership: Membership,
+        wishes: &BTreeMap<&PoolKey, usize>,
+        observed: &Observed<'_, M>,
         desired: &Desired<'_>,
     ) {
-        if observed.view.is_gone(&machine.id) {
-            return;
-        }
-        if machine.is_set_apart() {
-            let mark = machine.any_mark().filter(|mark| mark.hatchery_name == observed.owner);
-            let kind = mark.and_then(|mark| kind_of(machine, mark));
-            return self.set_apart(kind.and_then(|kind| wishes.get(&kind).copied()));
-        }
-        if standing == Standing::Unknown {
-            if let Some(line) = names::line_of(&machine.name) {
-                *self.unknown.entry(line).or_default() += 1;
+        let (member, is_half_claimed) = match membership {
+            Membership::None => return,
+            Membership::SetApart(key) => return self.set_apart(wishes.get(&key).copied()),
+            Membership::Unknown(family) => {
+                *self.unknown.entry(family).or_default() += 1;
+                return;
             }
-            return;
-        }
-        let pooled = matches!(standing, Standing::Pooled | Standing::HalfClaimed);
-        let Some(mark) = machine.mark_of(observed.owner).filter(|_| pooled) else { return };
-        let wish = kind_of(machine, mark).and_then(|kind| wishes.get(&kind).copied());
+            Membership::Pooled(member) => (member, false),
+            Membership::HalfClaimed(member) => (member, true),
+        };
+        let wish = member.key.as_ref().and_then(|key| wishes.get(key).copied());
         if (observed.doomed)(&machine.id) {
             return self.count(wish, |count| count.dying += 1);
         }
@@ -129,13 +119,13 @@ impl<'a> Census<'a> {
             return;
         }
         let settled = !observed.view.is_unsettled(&machine.id);
-        if let Some(until) = observed.reckoning.hold_until(machine, mark) {
+        if let Some(until) = observed.reckoning.hold_until(machine) {
             if until <= observed.now {
                 self.unheld.extend(settled.then_some(&machine.id));
             }
             return;
         }
-        if standing == Standing::HalfClaimed {
+        if is_half_claimed {
             if machine.power == Some(Power::Off) {
                 self.half_claimed.push(machine);
                 self.count(wish, |count| count.ready += 1);
@@ -147,9 +137,8 @@ impl<'a> Census<'a> {
         if let Some(unsettled) = wish.and_then(|wish| self.unsettled.get_mut(wish)).filter(|_| !settled) {
             *unsettled += 1;
         }
-        let created = machine.created.or(mark.created);
-        let outdated = outdated(machine, created, wish, observed, desired);
-        self.members.push(Member { machine, wish, ready, settled, created, outdated });
+        let outdated = outdated(machine, &member, wish, observed, desired);
+        self.idle.push(Idle { machine, wish, ready, settled, created: member.created, outdated });
     }
 
     /// What waits for somebody to look at it is of no use, and is replaced. As many as are wished for, and no more: whoever
@@ -176,19 +165,19 @@ impl<'a> Census<'a> {
     }
 
     /// Those to finish: nobody is at them, and they are not ready.
-    pub(super) fn half_made(&self) -> impl Iterator<Item = &'a Machine> {
+    pub(super) fn half_made(&self) -> impl Iterator<Item = &'a Machine<M>> {
         let wanted = self.movable().filter(|member| !member.ready && member.wish.is_some());
         wanted.map(|member| member.machine).filter(|machine| !self.removed.contains(&machine.id))
     }
 
     /// With one of which it is not told whether it runs, nothing can be done, nor with one that we changed a moment ago.
-    fn movable(&self) -> impl Iterator<Item = &Member<'a>> {
-        self.members.iter().filter(|member| member.machine.power.is_some() && member.settled)
+    fn movable(&self) -> impl Iterator<Item = &Idle<'a, M>> {
+        self.idle.iter().filter(|member| member.machine.power.is_some() && member.settled)
     }
 
     pub(super) fn removals(
         &mut self,
-        observed: &Observed<'_>,
+        observed: &Observed<'_, M>,
         desired: &Desired<'_>,
     ) -> (Vec<(MachineId, Removal)>, Option<Stop>) {
         if observed.stop.is_some() {
@@ -198,7 +187,7 @@ impl<'a> Census<'a> {
             self.unheld.iter().map(|id| (*id, Removal::HoldEnded)).collect();
         let unwanted = self.movable().filter(|member| member.wish.is_none());
         out.extend(unwanted.map(|member| (&member.machine.id, Removal::NotWanted)));
-        let mut by_wish: Vec<Vec<&Member<'a>>> = vec![Vec::new(); self.counts.len()];
+        let mut by_wish: Vec<Vec<&Idle<'a, M>>> = vec![Vec::new(); self.counts.len()];
         for member in self.movable() {
             if let Some(members) = member.wish.and_then(|wish| by_wish.get_mut(wish)) {
                 members.push(member);
@@ -220,7 +209,7 @@ impl<'a> Census<'a> {
                 let reason = Removal::Excess { have, number: *number };
                 let gone = members.iter().take(usize::try_from(excess).unwrap_or(usize::MAX));
                 out.extend(gone.map(|member| (&member.machine.id, reason)));
-            } else if count.ready == *number && renewable(wish, observed) {
+            } else if count.ready == *number && renewable(wish) {
                 members.sort_by_key(|member| (member.created, &member.machine.id));
                 let old = members.iter().filter_map(|member| Some((&member.machine.id, member.outdated?)));
                 let gone: Vec<_> = old.take(budget).collect();
@@ -234,27 +223,20 @@ impl<'a> Census<'a> {
 }
 
 /// Whether what goes could be made again.
-fn renewable(wish: &super::Wish, observed: &Observed<'_>) -> bool {
-    let resting = observed.resting.contains_key(&(wish.line, wish.model.clone()));
-    matches!(wish.template, TemplateState::Ready { .. }) && !resting
+fn renewable(wish: &super::Wish) -> bool {
+    matches!(wish.template, TemplateState::Ready { .. }) && wish.rests_until.is_none()
 }
 
-/// The kind of a machine of the pool.
-pub fn kind_of(machine: &Machine, mark: &Mark) -> Option<Kind> {
-    let line = names::line_of(&machine.name)?;
-    Some(Kind { line, model: model_of(mark, line).to_owned(), flavor: mark.flavor.to_lowercase() })
-}
-
-fn outdated(
-    machine: &Machine,
-    created: Option<Timestamp>,
+fn outdated<M>(
+    machine: &Machine<M>,
+    member: &Member,
     wish: Option<usize>,
-    observed: &Observed<'_>,
+    observed: &Observed<'_, M>,
     desired: &Desired<'_>,
 ) -> Option<Removal> {
     let wish = wish.and_then(|wish| desired.wishes.get(wish))?;
     if let TemplateState::Ready { origin, .. } = &wish.template
-        && machine.mark().is_some_and(|mark| origin.is_stale(mark))
+        && origin.is_stale(&member.origin)
     {
         return Some(Removal::Stale);
     }
@@ -265,6 +247,6 @@ fn outdated(
         return Some(Removal::SmallDisk);
     }
     let limit = desired.max_age.filter(|limit| *limit > SignedDuration::ZERO)?;
-    let age = observed.now.duration_since(observed.reckoning.since(&machine.id, created?, observed.now));
+    let age = observed.now.duration_since(observed.reckoning.since(&machine.id, member.created?, observed.now));
     (age > limit).then_some(Removal::TooOld { age, limit })
 }

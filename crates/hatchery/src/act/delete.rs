@@ -3,10 +3,11 @@
 use jiff::{SignedDuration, Timestamp};
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::{MachineId, Power};
-use rookery_fleet_vsphere::hands::Proof;
+use rookery_fleet_vsphere::hands::{Proof, TemplateProof};
 use tracing::info;
 
 use super::{Crew, Ending, Failure};
+use crate::mark::Mark;
 
 /// A machine to delete, as the plan saw it.
 #[derive(Debug, Clone)]
@@ -32,12 +33,14 @@ pub struct Deletion {
 impl Crew {
     /// Deletes a machine.
     pub async fn delete(&self, deletion: &Deletion) -> Ending {
-        let owner = self.wanted().name.clone();
+        let owner = self.owner();
         let now = self.now().saturating_sub(deletion.hold_shift).unwrap_or(Timestamp::MIN);
-        let proof = Proof { owner, name: deletion.name.clone(), now, power: deletion.power };
+        let name = deletion.name.clone();
         let deleted = if deletion.is_template {
+            let proof = TemplateProof { owner, name, accepts: |mark: &Mark| mark.model };
             self.hands.delete_template(&deletion.machine, &proof).await
         } else {
+            let proof = Proof { owner, name, now, power: deletion.power };
             self.hands.delete(&deletion.machine, &proof).await
         };
         if let Err(error) = deleted {

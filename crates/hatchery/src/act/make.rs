@@ -1,10 +1,13 @@
 //! Warm machines: made, set up by their first start, and stopped again until a job comes.
 
 use rookery_daemon::telemetry::chain;
-use rookery_fleet::names::Line;
-use rookery_fleet::sweep::Doom;
-use rookery_fleet::{Machine, MachineId, Mark, Power};
-use rookery_fleet_vsphere::hands::{CloneWish, Resize};
+use crate::names::Line;
+use crate::sweep::Doom;
+use crate::machine::Machine;
+use crate::mark::Mark;
+use rookery_fleet::{MachineId, Power};
+use crate::machine::CloneWish;
+use rookery_fleet_vsphere::hands::Resize;
 use tracing::info;
 
 use super::{Crew, Ending, Failure, fixed};
@@ -35,6 +38,7 @@ impl Crew {
         let wish = CloneWish {
             template: make.template.clone(),
             name: make.name.clone(),
+            placement: self.placement.clone(),
             mark,
             resize,
             address: make.address.as_ref().map(fixed),
@@ -62,7 +66,7 @@ impl Crew {
     pub async fn finish(&self, machine: &Machine, address: Option<std::net::Ipv4Addr>) -> Ending {
         let (id, name) = (&machine.id, &machine.name);
         if machine.power != Some(Power::On)
-            && let Err(error) = self.hands.start(id, &self.wanted().name, name).await
+            && let Err(error) = self.hands.start(id, &self.owner(), name).await
         {
             return failed(chain(&error), id.clone());
         }
@@ -74,7 +78,7 @@ impl Crew {
         if let Err(error) = self.hands.addressed(machine, address).await {
             return failed(chain(&error), machine.clone());
         }
-        if let Err(error) = self.hands.stop(machine, &self.wanted().name, name).await {
+        if let Err(error) = self.hands.stop(machine, &self.owner(), name).await {
             return failed(chain(&error), machine.clone());
         }
         Ending::Done
@@ -89,7 +93,7 @@ impl Crew {
             worker_start_time: None,
             ..mark
         };
-        match self.hands.unclaim(&machine, &self.wanted().name, &pooled).await {
+        match self.hands.unclaim(&machine, &self.owner(), &pooled.worker_name, &pooled).await {
             Ok(()) => Ending::Done,
             Err(error) => Ending::Failed(Failure { error: chain(&error), ..Failure::default() }),
         }

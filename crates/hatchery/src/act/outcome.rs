@@ -3,10 +3,11 @@
 use rookery_cds::{CdsError, JobId, JobStatus};
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::MachineId;
-use rookery_fleet::hold::{Hold, Outcome};
+use crate::hold::{Hold, Outcome};
 use tracing::{debug, info};
 
 use super::{Crew, Ending, Failure};
+use crate::mark::Mark;
 
 impl Crew {
     /// How a job has ended; none if CDS does not answer now.
@@ -52,7 +53,13 @@ impl Crew {
 
     /// Writes into the mark of a machine until when it is kept; a time that is over lets it go.
     pub async fn keep(&self, machine: &MachineId, name: &str, hold: &Hold) -> Ending {
-        match self.hands.keep(machine, &self.wanted().name, hold).await {
+        let held = |mark: &Mark| Mark {
+            hold_until: Some(hold.until),
+            hold_reason: hold.reason.clone(),
+            hold_wish: hold.wish.clone(),
+            ..mark.clone()
+        };
+        match self.hands.mark_anew(machine, &self.owner(), held).await {
             Ok(()) => {
                 info!(vm = name, until = %hold.until, reason = %hold.reason, "machine is kept until then");
                 Ending::Done

@@ -12,9 +12,11 @@ use std::time::Duration;
 
 use rookery_cds::V1Model;
 use rookery_daemon::telemetry::chain;
-use rookery_fleet::sweep::Doom;
-use rookery_fleet::{MachineId, Mark};
-use rookery_fleet_vsphere::hands::{CloneWish, Proof, Theirs};
+use crate::sweep::Doom;
+use crate::mark::Mark;
+use rookery_fleet::{MachineId, OwnerId};
+use crate::machine::CloneWish;
+use rookery_fleet_vsphere::hands::TemplateProof;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tracing::{info, warn};
 
@@ -23,6 +25,7 @@ use super::spawn::tried;
 use super::{Crew, Ending, Failure, fixed};
 use crate::flight::FlightId;
 use crate::keeper::Message;
+use crate::mark;
 use crate::model::{Runs, last_modified};
 use crate::plan::{Adoption, Left, Registration, Remake, retired_name, temporary_name};
 
@@ -96,7 +99,7 @@ impl Crew {
     async fn not_registered(&self, runs: &Runs, name: &str, failure: Failure) -> Ending {
         warn!(model = %runs.model, error = %failure.error, "model could not be registered");
         if let Some((machine, _)) = &failure.doomed {
-            self.hands.stop(machine, &self.wanted().name, name).await.ok();
+            self.hands.stop(machine, &self.owner(), name).await.ok();
         }
         let told = match (self.v1(), runs.model.rsplit_once('/')) {
             (Ok(v1), Some((group, name))) => v1.model_error(group, name, &failure.error, &[]).await,
@@ -146,7 +149,7 @@ impl Crew {
         user: &rookery_vim_client::GuestUser,
         until: Instant,
     ) -> Result<MachineId, Box<Failure>> {
-        let owner = self.wanted().name.clone();
+        let owner = self.owner();
         let name = &registration.model.name;
         let machine = match &remake.left {
             Some(Left::Finished(machine)) => machine.clone(),
@@ -178,11 +181,11 @@ impl Crew {
         user: &rookery_vim_client::GuestUser,
         until: Instant,
     ) -> Result<MachineId, Box<Failure>> {
-        let owner = self.wanted().name.clone();
+        let owner = self.owner();
         let temporary = temporary_name(&registration.model.name);
         let address = registration.address.as_ref();
         let mark = Mark {
-            hatchery_name: owner.clone(),
+            hatchery_name: owner.name().to_owned(),
             worker_model_path: runs.model.clone(),
             worker_model_last_modified: runs.last_modified.clone(),
             model: true,
@@ -204,22 +207,22 @@ impl Crew {
             self.hands.stop(&machine, &owner, &temporary).await.map_err(|error| doomed(chain(&error)))?;
         }
         // Its address is free again: clones get their own.
-        let mark = Mark { ip_address: String::new(), ..mark };
-        self.hands.set_mark(&machine, &owner, &mark).await.map_err(|error| doomed(chain(&error)))?;
+        let marked = self.hands.mark_anew(&machine, &owner, |_| Mark { ip_address: String::new(), ..mark });
+        marked.await.map_err(|error| doomed(chain(&error)))?;
         let made = self.hands.make_template(&machine, &owner, SNAPSHOT).await;
         made.map_err(|error| doomed(chain(&error)))?;
         Ok(machine)
     }
 
     /// Makes room for a new template of the same name.
-    async fn set_aside(&self, old: &MachineId, owner: &str, name: &str) -> Result<(), String> {
+    async fn set_aside(&self, old: &MachineId, owner: &OwnerId, name: &str) -> Result<(), String> {
         self.hands.rename(old, owner, &retired_name(name, old)).await.map_err(|error| chain(&error))
     }
 
     /// Removes a template that has been replaced, unless something stands on its disks.
-    pub async fn retire(&self, old: &MachineId, owner: &str, name: &str) {
-        let (name, now) = (retired_name(name, old), self.now());
-        let proof = Proof { owner: owner.to_owned(), name, now, power: None };
+    pub async fn retire(&self, old: &MachineId, owner: &OwnerId, name: &str) {
+        let (owner, name) = (owner.clone(), retired_name(name, old));
+        let proof = TemplateProof { owner, name, accepts: |mark: &Mark| mark.model };
         match self.hands.delete_template(old, &proof).await {
             Ok(()) => info!(template = %proof.name, "replaced template deleted"),
             Err(error) => {
@@ -231,10 +234,12 @@ impl Crew {
     /// Takes a template of another hatchery over and sets it aside. Its mark comes first: cut off in between, it is an
     /// old template of ours, which is replaced as any other.
     pub async fn adopt(&self, adoption: &Adoption) -> Ending {
-        let owner = self.wanted().name.clone();
+        let owner = self.owner();
         let Adoption { template, name, model, from } = adoption;
-        let theirs = Theirs { owner: from.clone(), name: name.clone(), model: model.clone() };
-        let adopted = match self.hands.adopt_template(template, &owner, &theirs).await {
+        let accepts = |mark: &Mark| mark.model && mark.worker_model_path == *model;
+        let theirs = TemplateProof { owner: mark::owner(from), name: name.clone(), accepts };
+        let ours = |mark: &Mark| Mark { hatchery_name: owner.name().to_owned(), ..mark.clone() };
+        let adopted = match self.hands.adopt_template(template, &theirs, ours).await {
             Ok(()) => self.set_aside(template, &owner, name).await,
             Err(error) => Err(chain(&error)),
         };
@@ -255,6 +260,7 @@ impl Crew {
         CloneWish {
             template: template.clone(),
             name: name.to_owned(),
+            placement: self.placement.clone(),
             mark,
             resize: None,
             address,

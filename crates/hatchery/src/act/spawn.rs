@@ -19,9 +19,11 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use rookery_cds::JobId;
 use rookery_daemon::telemetry::chain;
-use rookery_fleet::sweep::Doom;
-use rookery_fleet::{MachineId, Mark};
-use rookery_fleet_vsphere::hands::{ClaimWish, CloneWish, Resize};
+use crate::sweep::Doom;
+use crate::mark::Mark;
+use rookery_fleet::MachineId;
+use crate::machine::{ClaimWish, CloneWish};
+use rookery_fleet_vsphere::hands::Resize;
 use rookery_vim_client::GuestUser;
 use tokio::time::{Instant, sleep_until};
 use tracing::{error, info, warn};
@@ -33,7 +35,7 @@ use crate::metrics::{Stage, Way};
 use crate::model::Runs;
 use crate::plan::{Path, Spawn};
 use crate::settings::SlowSpawn;
-use rookery_fleet::names::Line;
+use crate::names::Line;
 
 impl Crew {
     /// Starts a worker for a job.
@@ -125,7 +127,7 @@ impl Crew {
     async fn stop_failed(&self, spawn: &Spawn, failure: &Failure) {
         let name = failure.worker.as_ref().unwrap_or(&spawn.name);
         if let Some((machine, _)) = &failure.doomed
-            && let Err(error) = self.hands.stop(machine, &self.wanted().name, name).await
+            && let Err(error) = self.hands.stop(machine, &self.owner(), name).await
         {
             warn!(vm = %name, error = %chain(&error), "machine of a failed start could not be stopped");
         }
@@ -227,8 +229,8 @@ impl Crew {
         let doomed = |error: String| tried(error, Some(machine.clone()));
         if let Path::Claim { .. } = spawn.path {
             let started = {
-                let owner = &self.wanted().name;
-                self.timed(Stage::Start, self.hands.start(machine, owner, &spawn.name)).await
+                let owner = self.owner();
+                self.timed(Stage::Start, self.hands.start(machine, &owner, &spawn.name)).await
             };
             started.map_err(|error| {
                 let crowded = error.is_want_of_room();
@@ -263,7 +265,8 @@ impl Crew {
         let wish = ClaimWish {
             machine: machine.clone(),
             was: was.clone(),
-            owner: self.wanted().name.clone(),
+            chosen_by: (**mark).clone(),
+            owner: self.owner(),
             mark: Mark {
                 worker_name: spawn.name.clone(),
                 provisioning: false,
@@ -300,6 +303,7 @@ impl Crew {
         let wish = CloneWish {
             template: template.clone(),
             name: spawn.name.clone(),
+            placement: self.placement.clone(),
             mark,
             resize,
             address: address.as_ref().map(fixed),

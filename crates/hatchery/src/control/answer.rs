@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rookery_cds::{Cds, CdsError, JobId};
 use rookery_daemon::telemetry::chain;
-use rookery_fleet::brake::Subject;
+use crate::braked::Subject;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;

@@ -5,7 +5,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use rookery_fleet::hold::Wish;
+use crate::hold::Wish;
 use serde::{Deserialize, Serialize};
 use tracing::error;
 
@@ -75,7 +75,7 @@ mod tests {
 
     use jiff::{SignedDuration, Timestamp};
     use rookery_fleet::MachineId;
-    use rookery_fleet::hold::Subject;
+    use crate::hold::Subject;
 
     use super::*;
 

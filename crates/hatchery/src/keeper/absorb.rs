@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use rookery_cds::{JobId, Worker, WorkerStatus};
-use rookery_fleet::names::Line;
-use rookery_fleet::sweep::Doom;
-use rookery_fleet::workers::{Listing, WorkerState};
-use rookery_fleet::{Machine, MachineId, Power};
+use crate::mark::Mark;
+use crate::names::Line;
+use crate::sweep::Doom;
+use crate::workers::{Listing, WorkerState};
+use crate::machine::Machine;
+use rookery_fleet::{MachineId, OwnerId, Power};
 use rookery_fleet_vsphere::hands::CloneTasks;
 use rookery_vim_client::Load;
 use tokio::time::Instant;
@@ -107,7 +109,7 @@ impl Keeper {
                 state.forget_complaints();
             }
             Message::Confirm(list, reply) => self.absorb_confirmation(&list, reply),
-            Message::Disabled(worker) => state.brake.disabled(&worker, now),
+            Message::Disabled(worker) => state.brake.did(&worker, now),
             Message::Drain(draining) => state.draining = draining,
             Message::Hold(order, reply) => self.hold(&order, reply),
             Message::Adopt(model, reply) => self.adopt(&model, reply),
@@ -136,7 +138,7 @@ impl Keeper {
         let wanted = Arc::clone(&self.wanted.borrow());
         let now = self.crew.clock.steady();
         // What has ended since the last pass is known by its machine alone.
-        self.state.look(self.observer.view(now), &wanted.name, now);
+        self.state.look(self.observer.view(now), &wanted.owner, now);
         let flight = self.state.flights.end(id)?;
         self.state.avoid(Some(useless), now, AVOIDED);
         let observer = &self.observer;
@@ -186,7 +188,7 @@ impl Keeper {
         let set = state.clocks.read(reading);
         state.skew = state.clocks.skew(reading.begun);
         let Some(by) = set else { return };
-        let owner = self.wanted.borrow().name.clone();
+        let owner = self.wanted.borrow().owner.clone();
         state.clock_was_set(&owner, by);
         warn!(
             seconds = by.as_secs(),
@@ -200,9 +202,9 @@ impl Keeper {
 
 impl State {
     /// Times of vCenter's clock move with it, and what was seen counts from now on.
-    pub(super) fn clock_was_set(&mut self, owner: &str, by: SignedDuration) {
+    pub(super) fn clock_was_set(&mut self, owner: &OwnerId, by: SignedDuration) {
         let now = self.server_now();
-        self.reckoning.restart(&self.view, owner, now, by);
+        self.reckoning.restart(&self.view, owner, Mark::times, now, by);
         let shift = |at: &mut Timestamp| *at = at.saturating_add(by).unwrap_or(*at);
         self.setbacks.values_mut().chain(&mut self.full_until).for_each(shift);
         self.outcomes.values_mut().map(|told| &mut told.at).for_each(shift);

@@ -7,12 +7,13 @@ use rookery_fleet::MachineId;
 use tracing::{info, warn};
 
 use super::{Keeper, Reply};
+use crate::mark::unmarked_notes;
 use crate::plan::{adoptable_copy, apart, copy_named};
 
 impl Keeper {
     /// Tells of each machine once.
     pub(super) fn tell_of_apart(&mut self) {
-        let found = apart(&self.state.view, &self.crew.wanted().name);
+        let found = apart(&self.state.view, &self.crew.owner());
         for one in found.iter().filter(|one| !self.state.told_apart.contains(&one.machine)) {
             let (why, remedy) = (one.why, one.remedy());
             warn!(vm = %one.name, moref = %one.machine, %why, %remedy, "machine is left alone");
@@ -22,7 +23,7 @@ impl Keeper {
     }
 
     pub(super) fn adopt_copy(&mut self, which: &str, reply: Reply) {
-        let owner = self.crew.wanted().name.clone();
+        let owner = self.crew.owner();
         match adoptable_copy(&self.state.view, &owner, which) {
             Err(why) => drop(reply.send(Err(why))),
             Ok(copy) => {
@@ -38,13 +39,13 @@ impl Keeper {
     }
 
     pub(super) fn unmark(&mut self, which: &str, reply: Reply) {
-        let owner = self.crew.wanted().name.clone();
+        let owner = self.crew.owner();
         match copy_named(&self.state.view, &owner, which) {
             Err(why) => drop(reply.send(Err(why))),
             Ok(copy) => {
                 let hands = self.crew.hands.clone();
                 self.ask("unmarking of a copy", async move {
-                    let unmarked = hands.unmark(&copy.machine, &owner).await;
+                    let unmarked = hands.unmark(&copy.machine, &owner, unmarked_notes(&owner)).await;
                     info!(vm = %copy.name, moref = %copy.machine, done = unmarked.is_ok(), "unmarking of a copy was asked for");
                     let done = format!("{} ({}) is nobody's now", copy.name, copy.machine);
                     reply.send(unmarked.map(|()| done).map_err(|error| chain(&error))).ok();

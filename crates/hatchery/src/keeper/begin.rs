@@ -8,11 +8,16 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use rookery_cds::{JobId, ModelPath};
 use rookery_daemon::telemetry::chain;
-use rookery_fleet::capacity::Shortage;
+use crate::mark;
+use rookery_fleet::capacity;
+use crate::capacity::Shortage;
 use rookery_fleet::flavor::Footprint;
-use rookery_fleet::standing::{Standing, standing};
-use rookery_fleet::sweep::Doom;
-use rookery_fleet::{Machine, MachineId, Mark, Role, names};
+use crate::standing::{Standing, standing};
+use crate::sweep::Doom;
+use crate::names;
+use crate::machine::Machine;
+use crate::mark::Mark;
+use rookery_fleet::{MachineId, Role};
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
@@ -104,7 +109,7 @@ impl Keeper {
             let (name, machine) = (machine.name.clone(), machine.id.clone());
             self.fly("taking back of a machine", id, async move { crew.unclaim(machine, name, mark).await });
         }
-        self.state.note_deletions(plan, &self.crew.wanted().name);
+        self.state.note_deletions(plan, &self.crew.owner());
         for (id, reason) in &plan.sweep.delete {
             self.delete(id, reason.as_str(), reason.to_string(), reason.is_by_power());
         }
@@ -153,13 +158,13 @@ impl Keeper {
 
     /// How much longer a machine is kept than its mark says: vCenter's clock may have been set since it was written.
     fn hold_shift(&self, machine: &Machine, mark: &Mark) -> SignedDuration {
-        let until = mark.hold_until.zip(self.state.reckoning.hold_until(machine, mark));
+        let until = mark.hold_until.zip(self.state.reckoning.hold_until(machine));
         until.map_or(SignedDuration::ZERO, |(said, until)| until.duration_since(said))
     }
 
     /// The model whose registration ends with this machine, if nobody has told CDS how.
     fn unreported_registration(&self, machine: &Machine, mark: &Mark) -> Option<String> {
-        let registers = standing(machine, &mark.hatchery_name) == Standing::Registering;
+        let registers = standing(machine, &mark::owner(&mark.hatchery_name)) == Standing::Registering;
         let told = self.state.doomed.get(&machine.id) == Some(&Doom::RegistrationEnded);
         (registers && !told).then(|| mark.worker_model_path.clone())
     }
@@ -250,12 +255,13 @@ impl Keeper {
             self.wakes.workers();
         }
         let full = |one: &Waiting| {
-            matches!(one.why, Why::Shortage(Shortage::PoolMemory { .. } | Shortage::PoolCpu { .. }))
+            let Why::Shortage(Shortage::Size(short)) = &one.why else { return false };
+            matches!(short, capacity::Shortage::PoolMemory { .. } | capacity::Shortage::PoolCpu { .. })
         };
         let has_changed = || {
             let asked = self.state.room.at;
             let wanted = self.crew.wanted();
-            let mut owned = self.state.view.owned(&wanted.name);
+            let mut owned = self.state.view.owned(&wanted.owner);
             owned.any(|(machine, _)| self.observer.changed_at(&machine.id) >= asked)
         };
         if plan.wants_room || (plan.waiting.iter().any(full) && has_changed()) {

@@ -2,18 +2,22 @@
 
 use jiff::Timestamp;
 use rookery_daemon::telemetry::chain;
-use rookery_fleet::brake::{Subject, WINDOW, Weight, weight};
-use rookery_fleet::{Machine, MachineId};
+use crate::braked::Subject;
+use rookery_fleet::brake::{WINDOW, Weight};
+use crate::machine::Machine;
+use rookery_fleet::{MachineId, OwnerId};
 use tracing::{info, warn};
 
 use super::{Keeper, Message, Reply, State};
 use crate::metrics::Leak;
+use crate::mark::Mark;
 use crate::plan::Plan;
+use crate::sweep::weight;
 
 impl State {
     /// Notes which machines are in sight, since when, and which machine each worker is or was in.
-    pub(super) fn keep_watch(&mut self, owner: &str) {
-        self.reckoning.look(&self.view, owner, self.server_now());
+    pub(super) fn keep_watch(&mut self, owner: &OwnerId) {
+        self.reckoning.look(&self.view, owner, Mark::times, self.server_now());
         let busy = self.flights.index();
         self.brake.look(&self.view, owner, &|machine: &Machine| busy.has(machine), self.now);
         self.references.look(&self.view, owner, self.listing.as_ref(), self.now);
@@ -26,7 +30,7 @@ impl State {
     }
 
     /// Notes what is about to be deleted.
-    pub(super) fn note_deletions(&mut self, plan: &Plan, owner: &str) {
+    pub(super) fn note_deletions(&mut self, plan: &Plan, owner: &OwnerId) {
         for (id, reason) in &plan.sweep.delete {
             let machine = self.view.machines.get(id);
             let weight = machine.map_or(Weight::None, |machine| weight(machine, owner, reason));
@@ -42,7 +46,7 @@ impl State {
         let waiting = self.braked.iter().map(|waiting| &waiting.subject);
         let confirmed: Vec<_> = waiting.filter(|subject| list.contains(subject)).cloned().collect();
         let count = confirmed.len();
-        self.brake.confirm(confirmed, now);
+        self.brake.confirm(confirmed.into_iter().map(Into::into), now);
         count
     }
 }

@@ -4,7 +4,7 @@
 //! and how far vCenter is ahead of it; the wall clock only tells whether the two machines agree.
 
 use jiff::{SignedDuration, Timestamp};
-use rookery_fleet::sweep::MAX_SKEW;
+use rookery_fleet::deletion::MAX_SKEW;
 
 /// A clock that moves by more than this against the steady time was set.
 const STEP: SignedDuration = SignedDuration::from_secs(5);

@@ -17,8 +17,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use jiff::{SignedDuration, Timestamp};
-use rookery_fleet::sweep::Doom;
-use rookery_fleet::{MachineId, View};
+use crate::sweep::Doom;
+use crate::machine::View;
+use rookery_fleet::MachineId;
 use rookery_fleet_vsphere::hands::{CloneTask, CloneTasks};
 
 use crate::act::Unfinished;

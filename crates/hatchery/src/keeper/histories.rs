@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use rookery_fleet::MachineId;
-use rookery_fleet::sweep::EventTimes;
-use rookery_fleet_vsphere::Hands;
+use crate::names::POOLED;
+use crate::sweep::EventTimes;
+use crate::machine::Hands;
 use rookery_vim_client::CallError;
 use tokio::time::Instant;
 
@@ -63,7 +64,7 @@ pub(super) async fn read(
     machines: &BTreeMap<MachineId, Option<Timestamp>>,
 ) -> Result<BTreeMap<MachineId, Option<EventTimes>>, CallError> {
     // On the heap: it would make whoever waits for it large.
-    let told = Box::pin(hands.histories(machines)).await?;
+    let told = Box::pin(hands.histories(machines, POOLED)).await?;
     let times = |history: rookery_fleet_vsphere::History| EventTimes {
         started: history.started,
         powered_off: history.powered_off,

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use rand::RngExt as _;
-use rookery_fleet::hold::{Hold, Outcome, Subject, Told, Wish};
-use rookery_fleet::{Machine, MachineId, Mark, Role};
+use crate::hold::{Hold, Outcome, Subject, Told, Wish};
+use crate::machine::Machine;
+use crate::mark::Mark;
+use rookery_fleet::{MachineId, Role};
 use tokio::sync::oneshot;
 use tracing::{info, warn};
 
@@ -86,7 +88,7 @@ impl Keeper {
         let subject = match of.subject() {
             Err(name) => {
                 let (machine, mark) = self.own(name)?;
-                if !self.is_kept(&machine, &mark) {
+                if !self.is_kept(&machine) {
                     return Err(format!("{name} is not kept"));
                 }
                 return Ok((format!("{name} is kept no more"), vec![self.let_go(&machine, mark)]));
@@ -97,10 +99,10 @@ impl Keeper {
         let before = wishes.len();
         wishes.retain(|wish| wish.of != subject);
         let withdrawn = before - wishes.len();
-        let owner = self.crew.wanted().name.clone();
+        let owner = self.crew.owner();
         let busy = self.state.flights.index();
         let kept = |(machine, mark): (&Machine, &Mark)| {
-            let is_meant = subject.is_of(mark) && self.is_kept(machine, mark) && !busy.has(machine);
+            let is_meant = subject.is_of(mark) && self.is_kept(machine) && !busy.has(machine);
             is_meant.then(|| (machine.clone(), mark.clone()))
         };
         let kept: Vec<_> = self.state.view.owned(&owner).filter_map(kept).collect();
@@ -118,14 +120,14 @@ impl Keeper {
         Ok((told, kept.into_iter().map(|(machine, mark)| self.let_go(&machine, mark)).collect()))
     }
 
-    fn is_kept(&self, machine: &Machine, mark: &Mark) -> bool {
-        let until = self.state.reckoning.hold_until(machine, mark);
+    fn is_kept(&self, machine: &Machine) -> bool {
+        let until = self.state.reckoning.hold_until(machine);
         until.is_some_and(|until| until > self.crew.now())
     }
 
     /// The only own machine of that name that nobody is at.
     fn own(&self, name: &str) -> Result<(Arc<Machine>, Mark), String> {
-        let owner = self.crew.wanted().name.clone();
+        let owner = self.crew.owner();
         let of_ours = |machine: &&Arc<Machine>| machine.name == name && machine.role == Role::Vm;
         let mut found = self.state.view.machines.notable().filter(of_ours).filter_map(|machine| {
             let mark = machine.mark_of(&owner).filter(|mark| !mark.model)?;

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rookery_fleet::sweep::JobRead;
-use rookery_fleet::{MachineId, View};
+use crate::sweep::JobRead;
+use crate::machine::View;
+use rookery_fleet::MachineId;
 
 use super::absorb::later;
 use super::{Keeper, Message};

@@ -128,7 +128,7 @@ impl State {
 #[cfg(test)]
 mod tests {
     use rookery_fleet::flavor::Footprint;
-    use rookery_fleet::names::Line;
+    use crate::names::Line;
 
     use super::*;
     use crate::flight::Flight;

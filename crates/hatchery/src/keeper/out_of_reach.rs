@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
-use rookery_fleet::{MachineId, View};
+use crate::machine::View;
+use rookery_fleet::{MachineId, OwnerId};
 
 /// Hosts start again, and storage comes back. After this nobody should count on it.
 const LONG: SignedDuration = SignedDuration::from_hours(1);
@@ -20,7 +21,7 @@ pub(super) struct OutOfReach {
 
 impl OutOfReach {
     /// Takes a new view in, and names those that somebody is to be told of now: each once.
-    pub(super) fn look(&mut self, view: &View, owner: &str, now: Timestamp) -> Vec<String> {
+    pub(super) fn look(&mut self, view: &View, owner: &OwnerId, now: Timestamp) -> Vec<String> {
         self.own.extend(view.owned(owner).map(|(machine, _)| machine.id.clone()));
         if view.complete {
             self.own.retain(|id| view.machines.contains(id));
@@ -50,7 +51,8 @@ impl OutOfReach {
 
 #[cfg(test)]
 mod tests {
-    use rookery_fleet::{Machine, Mark, Notes};
+    use crate::machine::Machine;
+    use crate::mark::Mark;
 
     use super::*;
     use crate::samples::vm;

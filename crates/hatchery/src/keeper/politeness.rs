@@ -4,7 +4,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use rookery_fleet::Power;
-use rookery_fleet::capacity::Shortage;
+use crate::capacity::Shortage;
 
 use super::Keeper;
 use crate::plan::{Plan, Waiting, Why};
@@ -39,7 +39,7 @@ impl Keeper {
         let Some(need) = greatest(&plan.waiting, self.state.gate.is_waited_at()) else { return false };
         let wanted = self.crew.wanted();
         let off =
-            self.state.view.owned(&wanted.name).filter(|(machine, _)| machine.power == Some(Power::Off));
+            self.state.view.owned(&wanted.owner).filter(|(machine, _)| machine.power == Some(Power::Off));
         let happened = Happened {
             listed: self.state.listing.as_ref().map(|listing| listing.begun),
             went_off: off.filter_map(|(machine, _)| self.observer.changed_at(&machine.id)).max(),

@@ -7,15 +7,20 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use rookery_cds::{JobId, V1Model, Worker};
-use rookery_fleet::brake::{self, Brake};
+use crate::braked;
+use crate::machine::Brake;
 use rookery_fleet::capacity::PoolRoom;
 use rookery_fleet::disks::Disks;
-use rookery_fleet::hold::{Told, Wish, serves_nobody};
-use rookery_fleet::names::Line;
+use crate::hold::{Told, Wish, serves_nobody};
+use crate::names::Line;
 use rookery_fleet::reckoning::Reckoning;
-use rookery_fleet::sweep::{self, Doom, EventTimes, Stop};
-use rookery_fleet::workers::Listing;
-use rookery_fleet::{Machine, MachineId, Mark, View};
+use crate::sweep;
+use crate::sweep::{Doom, EventTimes};
+use rookery_fleet::deletion::Stop;
+use crate::workers::Listing;
+use crate::machine::{Machine, View};
+use crate::mark::Mark;
+use rookery_fleet::{MachineId, OwnerId};
 use rookery_vim_client::{Load, PoolCapacity};
 
 use super::clocks::Clocks;
@@ -61,7 +66,7 @@ pub struct State {
     /// What holds back those that are unusually many.
     pub(super) brake: Brake,
     /// What it held back in the last pass.
-    pub braked: Vec<brake::Waiting>,
+    pub braked: Vec<braked::Waiting>,
     /// The machines that workers are or were in, by name.
     pub(super) references: References,
     pub(super) out_of_reach: OutOfReach,
@@ -189,7 +194,7 @@ impl State {
     }
 
     /// Takes a new look at the machines in, and forgets what is too old.
-    pub(super) fn look(&mut self, view: View, owner: &str, now: Timestamp) {
+    pub(super) fn look(&mut self, view: View, owner: &OwnerId, now: Timestamp) {
         self.now = now;
         self.skew = self.clocks.skew(now);
         self.job_reads.forget(&view, now);

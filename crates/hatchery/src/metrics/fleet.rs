@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use rookery_fleet::address::{self, Usage};
+use rookery_fleet::address;
+use rookery_fleet::address::Usage;
 use rookery_fleet::disks::KB_PER_GB;
-use rookery_fleet::standing::{Standing, standing};
-use rookery_fleet::{Hardware, Machine, MachineId, Mark, Power, Role};
+use crate::standing::{Standing, standing};
+use crate::machine::Machine;
+use crate::mark::Mark;
+use rookery_fleet::{Hardware, MachineId, OwnerId, Power, Role};
 
 use super::text::Samples;
 use crate::report::Report;
@@ -69,7 +72,7 @@ impl Sum {
 }
 
 impl<'r> Fleet<'r> {
-    pub(super) fn new(report: &'r Report, owner: &str) -> Self {
+    pub(super) fn new(report: &'r Report, owner: &OwnerId) -> Self {
         let mut fleet = Self {
             own: Sum::default(),
             disk_gb: 0,
@@ -96,7 +99,7 @@ impl<'r> Fleet<'r> {
         fleet
     }
 
-    fn add(&mut self, one: One<'r>, owner: &str, dying: impl Fn(&MachineId) -> bool) {
+    fn add(&mut self, one: One<'r>, owner: &OwnerId, dying: impl Fn(&MachineId) -> bool) {
         let machine = one.machine;
         self.own.add(machine.hardware);
         self.disk_gb = self.disk_gb.saturating_add(one.disk_gb.unwrap_or_default());

@@ -9,6 +9,7 @@ use super::catalog::catalog;
 use super::fleet::Fleet;
 use super::text::Samples;
 use super::{Events, Memory, Metrics};
+use crate::mark;
 use crate::expiry::Subject;
 use crate::report::{Host, Report};
 
@@ -55,7 +56,7 @@ impl<'s> Sight<'s> {
         metrics: &'s Metrics,
         now: Timestamp,
     ) -> Self {
-        let fleet = Fleet::new(report, &host.service);
+        let fleet = Fleet::new(report, &mark::owner(&host.service));
         Self { host, report, live, events: metrics.events(), fleet, now }
     }
 

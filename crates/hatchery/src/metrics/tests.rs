@@ -10,8 +10,10 @@ use std::sync::Arc;
 use rookery_fleet::address::Network;
 use rookery_fleet::claim::Miss;
 use rookery_fleet::disks::{DiskSizes, Disks};
-use rookery_fleet::sweep::{Doom, Reason};
-use rookery_fleet::{Hardware, Machine, MachineId, Mark, Notes, Power, Role, View as Machines};
+use crate::sweep::{Doom, Reason};
+use crate::machine::Machine;
+use crate::mark::Mark;
+use rookery_fleet::{Hardware, MachineId, Power, Role, View as Machines};
 use rookery_vim_client::{Bytes, Mhz, PoolCapacity, Share};
 
 use super::*;

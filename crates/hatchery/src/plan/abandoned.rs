@@ -2,9 +2,11 @@
 //! offers it to nobody meanwhile.
 
 use rookery_cds::JobId;
-use rookery_fleet::hold::serves_nobody;
-use rookery_fleet::standing::{Standing, standing};
-use rookery_fleet::{Machine, Mark, Power};
+use crate::hold::serves_nobody;
+use crate::standing::{Standing, standing};
+use crate::machine::Machine;
+use crate::mark::Mark;
+use rookery_fleet::Power;
 
 use super::Pass;
 use crate::flight::Work;

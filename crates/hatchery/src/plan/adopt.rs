@@ -1,7 +1,8 @@
 //! Which template of another hatchery is taken over when somebody asks for it. It never is by itself.
 
 use rookery_cds::V1Model;
-use rookery_fleet::{MachineId, View};
+use crate::machine::View;
+use rookery_fleet::{MachineId, OwnerId};
 
 use super::templates::{Taken, V1Template, retired_name, v1_template};
 
@@ -28,7 +29,7 @@ impl Adoption {
 /// The template that stands in the way of a model, or why there is none to adopt.
 pub fn adoptable(
     view: &View,
-    owner: &str,
+    owner: &OwnerId,
     models: Option<&[V1Model]>,
     path: &str,
 ) -> Result<Adoption, String> {

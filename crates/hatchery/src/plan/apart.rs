@@ -3,7 +3,9 @@
 
 use std::fmt;
 
-use rookery_fleet::{Machine, MachineId, Mark, Notes, View};
+use crate::machine::{Machine, View};
+use crate::mark::Mark;
+use rookery_fleet::{MachineId, OwnerId, Ownership};
 use serde::{Deserialize, Serialize};
 
 /// A machine that is left alone.
@@ -55,7 +57,7 @@ impl fmt::Display for WhyApart {
 }
 
 /// The machines with this owner's mark that are left alone, by reference.
-pub fn apart(view: &View, owner: &str) -> Vec<Apart> {
+pub fn apart(view: &View, owner: &OwnerId) -> Vec<Apart> {
     let found = view.notable().filter_map(|machine| {
         let why = why_apart(machine, owner)?;
         Some(Apart { machine: machine.id.clone(), name: machine.name.clone(), why })
@@ -64,18 +66,21 @@ pub fn apart(view: &View, owner: &str) -> Vec<Apart> {
 }
 
 /// Why a machine with this owner's mark is left alone.
-pub(super) fn why_apart(machine: &Machine, owner: &str) -> Option<WhyApart> {
-    machine.any_mark().filter(|mark| !owner.is_empty() && mark.hatchery_name == owner)?;
-    match &machine.notes {
-        Notes::Copied(_) => Some(WhyApart::Copy),
-        Notes::Disputed(_) => Some(WhyApart::Disputed),
-        Notes::Mark(_) => machine.is_outside.then_some(WhyApart::Outside),
-        Notes::Unknown | Notes::NoMark => None,
+pub(super) fn why_apart(machine: &Machine, owner: &OwnerId) -> Option<WhyApart> {
+    match &machine.recognised.ownership {
+        Ownership::Copied(found) if found == owner => Some(WhyApart::Copy),
+        Ownership::Disputed(found) if found == owner => Some(WhyApart::Disputed),
+        Ownership::By(found) if found == owner => machine.is_outside.then_some(WhyApart::Outside),
+        Ownership::Unknown
+        | Ownership::Nobody
+        | Ownership::Copied(_)
+        | Ownership::Disputed(_)
+        | Ownership::By(_) => None,
     }
 }
 
 /// The copy that somebody names by its reference or its name, or why it is none.
-pub fn copy_named(view: &View, owner: &str, which: &str) -> Result<Apart, String> {
+pub fn copy_named(view: &View, owner: &OwnerId, which: &str) -> Result<Apart, String> {
     if !view.complete {
         return Err("vCenter has not shown all its machines yet; try again in a moment".to_owned());
     }
@@ -90,7 +95,7 @@ pub fn copy_named(view: &View, owner: &str, which: &str) -> Result<Apart, String
 
 /// The copy that becomes this owner's. One whose original is there does not: both would have its name, its address and its
 /// job.
-pub fn adoptable_copy(view: &View, owner: &str, which: &str) -> Result<Apart, String> {
+pub fn adoptable_copy(view: &View, owner: &OwnerId, which: &str) -> Result<Apart, String> {
     let copy = copy_named(view, owner, which)?;
     let Some(mark) = view.machines.get(&copy.machine).and_then(|one| one.any_mark()) else { return Ok(copy) };
     let is_original = |other: &&Machine| {
@@ -123,7 +128,7 @@ mod tests {
         Machine { incarnation: Some(format!("uuid-of-{id}")), ..vm }
     }
 
-    fn mark(owner: &str, worker: &str, instance: &str) -> Box<Mark> {
+    fn mark(owner: &OwnerId, worker: &str, instance: &str) -> Box<Mark> {
         let [hatchery_name, worker_name, instance] = [owner, worker, instance].map(str::to_owned);
         Box::new(Mark { hatchery_name, worker_name, instance, ..Mark::default() })
     }

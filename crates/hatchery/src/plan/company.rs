@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use rookery_fleet::brake::Subject;
-use rookery_fleet::workers::{Listing, without_machine};
-use rookery_fleet::{MachineId, View};
+use crate::braked::Subject;
+use crate::workers::{Listing, without_machine};
+use crate::machine::View;
+use rookery_fleet::{MachineId, OwnerId};
 
 use super::Pass;
 
@@ -33,7 +34,7 @@ struct LastSeen {
 impl References {
     /// Takes a new view in. A worker whose machine is gone is forgotten when a list that was asked for afterwards does not
     /// have it: an older list may be from before it registered.
-    pub fn look(&mut self, view: &View, owner: &str, listing: Option<&Listing>, now: Timestamp) {
+    pub fn look(&mut self, view: &View, owner: &OwnerId, listing: Option<&Listing>, now: Timestamp) {
         for (machine, mark) in view.owned(owner) {
             for name in [&machine.name, &mark.worker_name].into_iter().filter(|name| !name.is_empty()) {
                 self.0.insert(name.clone(), LastSeen { machine: machine.id.clone(), at: now });
@@ -95,8 +96,9 @@ impl Pass<'_> {
 #[cfg(test)]
 mod tests {
     use jiff::SignedDuration;
-    use rookery_fleet::workers::WorkerState;
-    use rookery_fleet::{Machines, Mark, Notes};
+    use crate::workers::WorkerState;
+    use crate::machine::Machines;
+    use crate::mark::Mark;
 
     use super::*;
 

@@ -4,10 +4,12 @@ use std::collections::VecDeque;
 
 use rookery_cds::V1Model;
 use rookery_fleet::address::Assigned;
-use rookery_fleet::capacity::admit_registration;
+use crate::capacity::admit_registration;
 use rookery_fleet::flavor::{Footprint, footprint};
-use rookery_fleet::names::{self, Line};
-use rookery_fleet::{Machine, MachineId, Role};
+use crate::names;
+use crate::names::Line;
+use crate::machine::Machine;
+use rookery_fleet::{MachineId, Role};
 
 use super::templates::{V1Template, v1_template};
 use super::{Pass, Why};

@@ -6,12 +6,19 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use rookery_cds::JobId;
 use rookery_fleet::address::Assigned;
-use rookery_fleet::capacity::admit;
-use rookery_fleet::claim::{self, Fit, Misses, Wanted};
-use rookery_fleet::flavor::{Choice, Flavor, Footprint, footprint};
-use rookery_fleet::hold::serves_nobody;
+use super::pool::candidacy;
+use crate::flavor::choose;
+use crate::capacity::admit;
+use rookery_fleet::claim;
+use rookery_fleet::claim::{Fit, Misses, Wanted};
+use crate::flavor::Choice;
+use rookery_fleet::flavor::{Flavor, Footprint, footprint};
+use crate::hold::serves_nobody;
 use rookery_fleet::origin::Origin;
-use rookery_fleet::{Hardware, Machine, MachineId, Mark, Power, Role, names};
+use crate::names;
+use crate::machine::Machine;
+use crate::mark::Mark;
+use rookery_fleet::{Hardware, MachineId, Power, Role};
 
 use super::{Pass, Waiting, Why};
 use crate::demand::Refusal;
@@ -152,7 +159,7 @@ impl<'p> Pass<'p> {
     /// A worker for a job, wherever there is a place for it.
     pub(super) fn place(&mut self, job: &JobId, project: &str, runs: &Arc<Runs>) -> Result<Spawn, Why> {
         self.knows_enough()?;
-        let flavor = match self.want.flavors.choose(&runs.sizes.asked(), self.want.default_flavor) {
+        let flavor = match choose(self.want.flavors, &runs.sizes.asked(), self.want.default_flavor) {
             Choice::Flavor(flavor) => Some(flavor),
             Choice::None => None,
             Choice::Ignored(name) => {
@@ -215,18 +222,21 @@ impl<'p> Pass<'p> {
     ) -> Result<(&'p Machine, Fit), Misses> {
         let origin = Origin {
             incarnation: template.and_then(|template| template.incarnation.clone()),
-            last_modified: Some(runs.last_modified.clone()).filter(|text| !text.is_empty()),
+            revision: Some(runs.last_modified.clone()).filter(|text| !text.is_empty()),
         };
         let wanted = Wanted {
-            owner: self.want.owner,
-            line: runs.line,
-            model: &runs.model,
             flavor,
             template: template.and_then(|template| template.hardware),
-            origin: &origin,
             disks: self.seen.disks,
         };
-        claim::find(self.seen.view, &wanted, &|machine| self.is_busy(machine), self.want.resizing)
+        let model = (runs.line, runs.model.as_str());
+        claim::find(
+            self.seen.view,
+            &wanted,
+            &|machine| candidacy(machine, self.want.owner, model, &origin),
+            &|machine| self.is_busy(machine),
+            self.want.resizing,
+        )
     }
 
     fn fresh(&mut self, runs: &Runs, template: &Machine) -> Result<Path, Why> {

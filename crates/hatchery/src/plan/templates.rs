@@ -1,9 +1,10 @@
 //! Which machine is cloned for a model.
 
 use rookery_cds::V1Model;
-use rookery_fleet::names::Line;
-use rookery_fleet::standing::{Standing, standing};
-use rookery_fleet::{Machine, MachineId, Role, View};
+use crate::names::Line;
+use crate::standing::{Standing, standing};
+use crate::machine::{Machine, View};
+use rookery_fleet::{MachineId, OwnerId, Role};
 
 use super::apart::{WhyApart, why_apart};
 use super::{Pass, Why};
@@ -70,7 +71,7 @@ impl Taken {
 }
 
 /// What there is of a V1 model's template. It is named like the model, and its mark names the model's path.
-pub fn v1_template(view: &View, owner: &str, model: &V1Model) -> V1Template {
+pub fn v1_template(view: &View, owner: &OwnerId, model: &V1Model) -> V1Template {
     let found: Vec<&Machine> = view.named(&model.name).collect();
     let [machine] = found.as_slice() else {
         return match found.as_slice() {
@@ -93,7 +94,7 @@ pub fn v1_template(view: &View, owner: &str, model: &V1Model) -> V1Template {
     }
     if let Some(why) = why_apart(machine, owner) {
         V1Template::Taken(Taken::LeftAlone { why })
-    } else if mark.hatchery_name == owner {
+    } else if mark.hatchery_name == owner.name() {
         V1Template::Outdated(machine.id.clone())
     } else {
         let hatchery = mark.hatchery_name.clone();

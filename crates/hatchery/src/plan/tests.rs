@@ -13,8 +13,9 @@ use std::time::Duration;
 use rand::SeedableRng as _;
 use rookery_cds::{Group, VirtualMachine};
 use rookery_fleet::flavor::{Flavor, Footprint};
-use rookery_fleet::workers::WorkerState;
-use rookery_fleet::{Hardware, Mark, Notes, Power, Role};
+use crate::workers::WorkerState;
+use crate::mark::Mark;
+use rookery_fleet::{Hardware, Power, Role};
 
 use super::*;
 use crate::flight::{Flight, FlightId, Work};
@@ -334,7 +335,7 @@ fn model(name: &str) -> V1Model {
 }
 
 /// The template of that model, as it should be, made by that hatchery.
-fn template_of(model: &V1Model, owner: &str) -> Machine {
+fn template_of(model: &V1Model, owner: &OwnerId) -> Machine {
     let made = marked(&model.name, |mark| {
         (mark.model, mark.worker_model_path) = (true, model.path());
         mark.worker_model_last_modified = crate::model::last_modified(model);

@@ -4,7 +4,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 use rookery_cds::JobId;
-use rookery_fleet::capacity::Shortage;
+use crate::capacity::Shortage;
 
 use super::apart::WhyApart;
 use crate::demand::Refusal;

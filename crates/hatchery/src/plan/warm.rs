@@ -4,16 +4,22 @@ use std::collections::BTreeSet;
 
 use rookery_cds::V1Model;
 use rookery_fleet::address::Assigned;
-use rookery_fleet::brake::{self, Subject};
+use crate::braked;
+use crate::braked::Subject;
 use rookery_fleet::flavor::{Flavor, Footprint};
-use rookery_fleet::hold;
-use rookery_fleet::names::Line;
+use crate::hold;
+use crate::names::{self, Line};
 use rookery_fleet::origin::Origin;
-use rookery_fleet::sweep::{self, Facts, Noticed, Reason};
-use rookery_fleet::warm::{self, Addresses, Kind, Making, TemplateState, Wish};
-use rookery_fleet::{Machine, MachineId, Power, Standing, standing};
+use crate::sweep;
+use crate::sweep::{Facts, Noticed, Reason};
+use rookery_fleet::warm;
+use rookery_fleet::warm::{Addresses, Making, TemplateState, Wish};
+use crate::machine::Machine;
+use crate::standing::{Standing, standing};
+use rookery_fleet::{MachineId, OwnerId, Power};
 
 use super::templates::{V1Template, v1_template};
+use super::pool::{Kind, membership};
 use super::{Pass, Why};
 use crate::flight::{Flight, Work};
 use crate::model::last_modified;
@@ -59,16 +65,16 @@ impl Pass<'_> {
         };
         let observed = warm::Observed {
             view: self.seen.view,
-            owner: self.want.owner,
+            membership: &|machine| membership(machine, self.want.owner),
+            name: &|key, address, random, taken| names::pooled(Kind::of(key).line, address, random, taken),
             now: self.seen.now,
             stop: self.stop,
             reckoning: self.seen.reckoning,
             making: &making,
             busy: &|machine: &Machine| self.busy.has(machine) || self.given.contains(&machine.id),
             doomed: &|id: &MachineId| self.seen.doomed.contains_key(id),
-            resting: &self.resting(),
             addresses,
-            ledger: self.ledger,
+            ledger: self.ledger.size,
             room: self.seen.room.copied(),
             disks: self.seen.disks,
         };
@@ -77,21 +83,21 @@ impl Pass<'_> {
             pool_size,
             refresh_budget: self.want.warm.refresh_budget as usize,
             max_age: self.want.warm.max_age.and_then(|age| age.try_into().ok()),
-            limits: self.want.limits,
+            limits: &self.want.limits.size,
             flavors: self.want.flavors,
         };
         let planned = warm::plan(&observed, &desired, self.random);
-        let name = |wish: usize| wishes.get(wish).map(|wish| wish.model.clone()).unwrap_or_default();
+        let model = |wish: usize| wishes.get(wish).map(|wish| Kind::of(&wish.key).model).unwrap_or_default();
         self.plan.warm =
-            planned.counts.iter().enumerate().map(|(wish, count)| (name(wish), *count)).collect();
+            planned.counts.iter().enumerate().map(|(wish, count)| (model(wish), *count)).collect();
         let waiting = planned
             .waiting
             .iter()
-            .map(|one| (name(one.wish), format!("{}: {}", missing(one.missing), one.why)));
+            .map(|one| (model(one.wish), format!("{}: {}", missing(one.missing), one.why)));
         self.plan.warm_waiting.extend(waiting);
         for machine in planned.finish.iter().filter_map(|id| self.seen.view.machines.get(id)) {
             if machine.power == Some(Power::Off) {
-                self.ledger.take_warm(&machine.hardware.map(Footprint::from).unwrap_or_default());
+                self.ledger.size.take(&machine.hardware.map(Footprint::from).unwrap_or_default());
             }
         }
         self.plan.finish = planned.finish;
@@ -110,18 +116,18 @@ impl Pass<'_> {
             return;
         }
         for make in planned.make {
-            self.ledger.take_warm(&make.footprint);
+            self.ledger.size.take(&make.footprint);
             self.held.extend(make.address.as_ref().map(|assigned| assigned.ip));
-            if let Some(TemplateState::Ready { id, origin, .. }) =
-                wishes.get(make.wish).map(|wish| &wish.template)
-            {
+            let Some(wish) = wishes.get(make.wish) else { continue };
+            if let TemplateState::Ready { id, origin, .. } = &wish.template {
+                let Kind { line, model, .. } = Kind::of(&wish.key);
                 self.plan.make.push(Make {
-                    line: make.kind.line,
-                    model: make.kind.model,
+                    line,
+                    model,
                     name: make.name,
                     template: id.clone(),
                     incarnation: origin.incarnation.clone(),
-                    last_modified: origin.last_modified.clone().unwrap_or_default(),
+                    last_modified: origin.revision.clone().unwrap_or_default(),
                     address: make.address,
                     flavor: make.flavor,
                     footprint: make.footprint,
@@ -140,17 +146,17 @@ impl Pass<'_> {
         (making, pool_size)
     }
 
-    fn resting(&self) -> std::collections::BTreeMap<(Line, String), jiff::Timestamp> {
-        let later = self.seen.setbacks.iter().filter(|(_, until)| **until > self.seen.now);
-        later.map(|(model, until)| (model.clone(), *until)).collect()
-    }
-
     fn wish(&self, pool: &Pool) -> Wish {
         let (line, model, template) = match &pool.model {
             ModelRef::V1(path) => (Line::V1, path, self.v1_state(path)),
             ModelRef::V2(template) => (Line::V2, template, self.v2_state(template)),
         };
-        Wish { line, model: model.clone(), flavor: pool.flavor.clone(), number: pool.number, template }
+        // Where no flavors are configured, names of flavors mean nothing.
+        let flavor = pool.flavor.clone().filter(|_| !self.want.flavors.is_empty());
+        let key = Kind::new(line, model, flavor.as_deref().unwrap_or_default()).key();
+        let setback = self.seen.setbacks.get(&(line, model.clone())).copied();
+        let rests_until = setback.filter(|until| *until > self.seen.now);
+        Wish { key, flavor, number: pool.number, template, rests_until }
     }
 
     fn v2_state(&self, template: &str) -> TemplateState {
@@ -232,12 +238,12 @@ impl Pass<'_> {
             doomed: self.seen.doomed,
             busy: &busy,
         };
-        let gone = self.seen.brake.missed().map(|machine| brake::Waiting {
+        let gone = self.seen.brake.missed().map(|machine| braked::Waiting {
             subject: Subject::Lost(machine.id.clone()),
             name: machine.name.clone(),
             why: "it has vanished from the inventory".to_owned(),
         });
-        self.plan.braked = gone.chain(std::mem::take(&mut swept.braked)).collect();
+        self.plan.braked = gone.chain(std::mem::take(&mut swept.braked).into_iter().map(Into::into)).collect();
         let holding = hold::decide(self.seen.view, &facts, &mut swept);
         self.plan.sweep = swept;
         (self.plan.hold, self.plan.examine) = (holding.keep, holding.ask);
@@ -271,26 +277,22 @@ fn ready(machine: &Machine, model: Option<&V1Model>) -> TemplateState {
         id: machine.id.clone(),
         origin: Origin {
             incarnation: machine.incarnation.clone(),
-            last_modified: model.map(last_modified).filter(|text| !text.is_empty()),
+            revision: model.map(last_modified).filter(|text| !text.is_empty()),
         },
         hardware: machine.hardware,
     }
 }
 
 /// A warm machine that is not in sight, as one that is being made.
-fn missed(machine: &Machine, owner: &str) -> Option<Making> {
+fn missed(machine: &Machine, owner: &OwnerId) -> Option<Making> {
     let mark = machine.mark_of(owner).filter(|_| standing(machine, owner) == Standing::Pooled)?;
-    Some(Making { kind: warm::kind_of(machine, mark)?, name: machine.name.clone(), machine: None })
+    Some(Making { key: Kind::of_machine(machine, mark)?.key(), name: machine.name.clone(), machine: None })
 }
 
 fn making(flight: &Flight) -> Option<Making> {
     let (Work::Make { line, model, flavor } | Work::Finish { line, model, flavor }) = &flight.work else {
         return None;
     };
-    let kind = Kind {
-        line: *line,
-        model: model.clone(),
-        flavor: flavor.as_deref().unwrap_or_default().to_lowercase(),
-    };
-    Some(Making { kind, name: flight.name.clone(), machine: flight.machine.clone() })
+    let key = Kind::new(*line, model, flavor.as_deref().unwrap_or_default()).key();
+    Some(Making { key, name: flight.name.clone(), machine: flight.machine.clone() })
 }

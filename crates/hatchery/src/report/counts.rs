@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use rookery_fleet::standing::Standing;
-use rookery_fleet::{Machine, MachineId, Power};
+use crate::standing::Standing;
+use crate::machine::Machine;
+use rookery_fleet::{MachineId, Power};
 use serde::{Deserialize, Serialize};
 
 use super::held::Held;
@@ -84,12 +85,13 @@ mod tests {
     use std::sync::Arc;
 
     use jiff::Timestamp;
-    use rookery_fleet::capacity::{Usage, usage};
+    use crate::capacity::{Usage, usage};
     use rookery_fleet::flavor::Footprint;
-    use rookery_fleet::names::Line;
-    use rookery_fleet::standing::standing;
-    use rookery_fleet::workers::{Listing, WorkerState};
-    use rookery_fleet::{Mark, Notes, View};
+    use crate::names::Line;
+    use crate::standing::standing;
+    use crate::workers::{Listing, WorkerState};
+    use crate::machine::View;
+    use crate::mark::Mark;
 
     use super::*;
     use crate::flight::{FlightId, Trace};

@@ -1,9 +1,11 @@
 //! Machines that somebody keeps to look at, and what else is wished for.
 
 use jiff::Timestamp;
-use rookery_fleet::hold::{Subject, Wish};
+use crate::hold::{Subject, Wish};
 use rookery_fleet::reckoning::Reckoning;
-use rookery_fleet::{Machine, Mark, Power, View};
+use crate::machine::{Machine, View};
+use crate::mark::Mark;
+use rookery_fleet::{OwnerId, Power};
 use serde::{Deserialize, Serialize};
 
 /// A machine that is kept.
@@ -61,9 +63,9 @@ impl From<&Wish> for Wished {
 }
 
 /// The owner's machines that are kept at that time, by name.
-pub(super) fn held(view: &View, owner: &str, now: Timestamp, reckoning: &Reckoning) -> Vec<Held> {
+pub(super) fn held(view: &View, owner: &OwnerId, now: Timestamp, reckoning: &Reckoning) -> Vec<Held> {
     let kept = |(machine, mark): (&Machine, &Mark)| {
-        let until = reckoning.hold_until(machine, mark).filter(|until| *until > now)?;
+        let until = reckoning.hold_until(machine).filter(|until| *until > now)?;
         let power = match machine.power {
             Some(Power::On) => "on",
             Some(Power::Off) => "off",

@@ -1,10 +1,10 @@
 //! The report as people and programs ask for it.
 
 use jiff::Timestamp;
-use rookery_fleet::brake::Waiting as Braked;
 use serde::{Deserialize, Serialize};
 
 use super::{Counts, Held, Host, Report, Wished};
+use crate::braked::Waiting as Braked;
 use crate::plan::Apart;
 use crate::trouble::Trouble;
 
@@ -141,8 +141,8 @@ impl Usage {
             workers: ledger.workers,
             starting: ledger.starting,
             registering: ledger.registering,
-            cpus: ledger.cpus,
-            memory_mb: ledger.memory_mb,
+            cpus: ledger.size.cpus,
+            memory_mb: ledger.size.memory_mb,
             max_workers: report.max_workers,
             max_cpus: report.max_cpus,
             max_memory_mb: report.max_memory_mb,

@@ -54,8 +54,8 @@ pub fn monitoring(
     }));
     let started = report.started.len() as u64;
     lines.push(ok("Workers", of_limit(started, report.max_workers.map(u64::from))));
-    lines.push(ok("CPUs", of_limit(report.ledger.cpus, report.max_cpus)));
-    lines.push(ok("MemoryMB", of_limit(report.ledger.memory_mb, report.max_memory_mb)));
+    lines.push(ok("CPUs", of_limit(report.ledger.size.cpus, report.max_cpus)));
+    lines.push(ok("MemoryMB", of_limit(report.ledger.size.memory_mb, report.max_memory_mb)));
     lines.push(if report.complete {
         ok("VirtualMachines", report.machines.to_string())
     } else {
@@ -193,8 +193,8 @@ mod tests {
 
     #[test]
     fn what_waits_for_a_person_is_a_warning() {
-        let (subject, text) = (rookery_fleet::brake::Subject::Worker("w".to_owned()), || "w".to_owned());
-        let waiting = rookery_fleet::brake::Waiting { subject, name: text(), why: text() };
+        let (subject, text) = (crate::braked::Subject::Worker("w".to_owned()), || "w".to_owned());
+        let waiting = rookery_fleet::braked::Waiting { subject, name: text(), why: text() };
         let lines = lines(&Report { braked: vec![waiting], ..Report::default() }, &[]);
         let value = "1 wait for a person: `rookery hatchery confirm` shows them".to_owned();
         assert!(lines.contains(&("Brake".to_owned(), value, LineStatus::Warn)), "{lines:?}");

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use rookery_cds::{JobId, Worker};
-use rookery_fleet::names::is_register_name;
+use crate::names::is_register_name;
 use serde::Serialize;
 
 use super::held::Held;

@@ -3,8 +3,9 @@ use std::net::Ipv4Addr;
 use jiff::SignedDuration;
 use rookery_fleet::flavor::Footprint;
 use rookery_fleet::overlay::Overlaid;
-use rookery_fleet::sweep::Doom;
-use rookery_fleet::{Machine, Notes, Power, View};
+use crate::sweep::Doom;
+use crate::machine::{Machine, View};
+use rookery_fleet::Power;
 
 use super::*;
 use crate::flight::Trace;

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
-use rookery_fleet::{Machine, Machines, Mark, Notes};
+use crate::machine::{Machine, Machines};
+use crate::mark::Mark;
 
 use super::*;
 

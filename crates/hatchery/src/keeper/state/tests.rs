@@ -1,6 +1,7 @@
 use super::*;
 use crate::settings::tests::settings;
-use rookery_fleet::sweep::{Stop, Sweep};
+use crate::sweep::Sweep;
+use rookery_fleet::deletion::Stop;
 
 const OWNER: &str = "ours";
 

@@ -69,7 +69,7 @@ fn a_template_that_is_left_alone_is_used_while_it_is_current_and_never_replaced(
 
 #[test]
 fn a_template_that_was_set_aside_goes_only_with_our_mark_a_successor_and_nothing_on_it() {
-    let aside = |owner: &str| {
+    let aside = |owner: &OwnerId| {
         let old = template_of(&older("buster"), owner);
         Machine { id: id("old"), name: retired_name("buster", &id("old")), ..old }
     };

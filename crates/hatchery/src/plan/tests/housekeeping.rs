@@ -1,7 +1,8 @@
 //! Warm machines, workers without machines, and what goes.
 
-use rookery_fleet::hold::{Outcome, Subject};
-use rookery_fleet::sweep::{Reason, Stop, Why as Kept};
+use crate::hold::{Outcome, Subject};
+use crate::sweep::{Reason, Why as Kept};
+use rookery_fleet::deletion::Stop;
 
 use super::*;
 use crate::flight::Trace;

@@ -1,6 +1,6 @@
 //! What becomes of a world in which everything that is planned succeeds at once.
 
-use rookery_fleet::names;
+use crate::names;
 
 use super::*;
 

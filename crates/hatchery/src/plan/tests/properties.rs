@@ -3,8 +3,8 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use rookery_fleet::hold::serves_nobody;
-use rookery_fleet::standing::{Standing, standing};
+use crate::hold::serves_nobody;
+use crate::standing::{Standing, standing};
 
 use super::*;
 

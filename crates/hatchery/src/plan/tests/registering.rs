@@ -1,6 +1,6 @@
 //! Which V1 models are registered, and what becomes of their templates.
 
-use rookery_fleet::capacity::Shortage;
+use crate::capacity::Shortage;
 
 use super::*;
 

@@ -1,6 +1,6 @@
 //! Which jobs get a worker, how, and why the others wait.
 
-use rookery_fleet::capacity::Shortage;
+use crate::capacity::Shortage;
 use rookery_vim_client::Gate;
 
 use super::*;

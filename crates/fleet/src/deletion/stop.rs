@@ -7,7 +7,6 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::brake::Loss;
 use crate::machine::View;
-use crate::workers::Listing;
 
 /// How old a view may be to delete by it.
 pub const MAX_VIEW_AGE: Duration = Duration::from_secs(120);
@@ -15,18 +14,27 @@ pub const MAX_VIEW_AGE: Duration = Duration::from_secs(120);
 /// How far the supplier's clock may be from ours.
 pub const MAX_SKEW: SignedDuration = SignedDuration::from_secs(60);
 
-/// How old a list of workers may be to delete by it, disable workers or give jobs back.
-pub const MAX_LISTING_AGE: SignedDuration = SignedDuration::from_secs(60);
+/// How old the evidence of a front may be to do something by it that cannot be undone.
+pub const MAX_EVIDENCE_AGE: SignedDuration = SignedDuration::from_secs(60);
+
+/// What a front was told by others about what runs in its machines: a list that succeeded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Evidence {
+    /// What is listed, for people.
+    pub of: &'static str,
+    /// When it was asked for, by our clock; `None`: the last one failed.
+    pub begun: Option<Timestamp>,
+}
 
 /// What everything is judged by that cannot be undone.
-#[derive(Debug, Clone, Copy)]
-pub struct Grounds<'a> {
+#[derive(Debug)]
+pub struct Grounds<'a, M> {
     /// The machines.
-    pub view: &'a View,
+    pub view: &'a View<M>,
     /// The supplier's time less ours; `None` is not known.
     pub skew: Option<SignedDuration>,
-    /// The workers that the server lists; `None` is a listing that failed.
-    pub listing: Option<&'a Listing>,
+    /// What the front was told.
+    pub evidence: Evidence,
     /// Our steady time.
     pub ours: Timestamp,
     /// Whether the view has lost unusually many machines.
@@ -50,10 +58,15 @@ pub enum Stop {
     },
     /// Whether the clocks differ is not known.
     SkewUnknown,
-    /// The server's workers could not be listed.
-    NoListing,
-    /// They could not be listed of late.
-    OldListing {
+    /// The front's evidence could not be had.
+    NoEvidence {
+        /// What was to be listed.
+        of: &'static str,
+    },
+    /// It could not be had of late.
+    OldEvidence {
+        /// What is listed.
+        of: &'static str,
         /// How old the last list is.
         age: SignedDuration,
     },
@@ -61,9 +74,9 @@ pub enum Stop {
     Lost(Loss),
 }
 
-/// What stops every deletion, whatever it is for, and all that is told to the server about workers.
-pub fn stop_reason(grounds: &Grounds<'_>) -> Option<Stop> {
-    let Grounds { view, skew, listing, ours, loss } = *grounds;
+/// What stops every deletion, whatever it is for, and whatever else cannot be undone.
+pub fn stop_reason<M>(grounds: &Grounds<'_, M>) -> Option<Stop> {
+    let Grounds { view, skew, evidence, ours, loss } = *grounds;
     if !view.complete {
         Some(Stop::Incomplete)
     } else if view.age >= MAX_VIEW_AGE {
@@ -72,16 +85,16 @@ pub fn stop_reason(grounds: &Grounds<'_>) -> Option<Stop> {
         match skew {
             None => Some(Stop::SkewUnknown),
             Some(skew) if skew.unsigned_abs() > MAX_SKEW.unsigned_abs() => Some(Stop::Skew { skew }),
-            Some(_) => loss.map(Stop::Lost).or_else(|| stale(listing, ours)),
+            Some(_) => loss.map(Stop::Lost).or_else(|| stale(evidence, ours)),
         }
     }
 }
 
-/// What CDS said a while ago may be wrong by now: its workers come and go.
-fn stale(listing: Option<&Listing>, ours: Timestamp) -> Option<Stop> {
-    let Some(listing) = listing else { return Some(Stop::NoListing) };
-    let age = ours.duration_since(listing.begun);
-    (age > MAX_LISTING_AGE).then_some(Stop::OldListing { age })
+/// What was told a while ago may be wrong by now.
+fn stale(Evidence { of, begun }: Evidence, ours: Timestamp) -> Option<Stop> {
+    let Some(begun) = begun else { return Some(Stop::NoEvidence { of }) };
+    let age = ours.duration_since(begun);
+    (age > MAX_EVIDENCE_AGE).then_some(Stop::OldEvidence { of, age })
 }
 
 impl Stop {
@@ -92,8 +105,8 @@ impl Stop {
             Self::Outdated { .. } => "outdated",
             Self::Skew { .. } => "skew",
             Self::SkewUnknown => "skew_unknown",
-            Self::NoListing => "no_listing",
-            Self::OldListing { .. } => "old_listing",
+            Self::NoEvidence { .. } => "no_listing",
+            Self::OldEvidence { .. } => "old_listing",
             Self::Lost(_) => "lost",
         }
     }
@@ -120,16 +133,16 @@ impl fmt::Display for Stop {
                 )
             }
             Self::SkewUnknown => f.write_str("the inventory's time is not known"),
-            Self::NoListing => f.write_str("the workers could not be listed"),
-            Self::OldListing { age } => {
+            Self::NoEvidence { of } => write!(f, "the {of} could not be listed"),
+            Self::OldEvidence { of, age } => {
                 write!(
                     f,
-                    "the list of workers is {} s old, {} s are allowed",
+                    "the list of {of} is {} s old, {} s are allowed",
                     age.as_secs(),
-                    MAX_LISTING_AGE.as_secs()
+                    MAX_EVIDENCE_AGE.as_secs()
                 )
             }
-            Self::Lost(loss) => write!(f, "{loss}; `rookery hatchery confirm` shows them"),
+            Self::Lost(loss) => loss.fmt(f),
         }
     }
 }

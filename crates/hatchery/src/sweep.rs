@@ -1,4 +1,4 @@
-//! Who may be deleted and why. Deleting is the dangerous act: whatever is not certain keeps a machine.
+//! Why a machine of a worker should go. Whether it may is the core's gate to say.
 //!
 //! | Power | Listed by the server | Deleted |
 //! |---|---|---|
@@ -10,23 +10,22 @@
 //! to do, or an orphan would hold its address for ever.
 
 mod reason;
-mod stop;
 
-use std::cmp::Reverse;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
+use rookery_fleet::brake::{Subject, Waiting, Weight};
+use rookery_fleet::deletion::{self, Case, Evidence, Gate, Stop};
+use rookery_fleet::reckoning::Reckoning;
+use rookery_fleet::{MachineId, OwnerId, Power};
 
-use crate::brake::{self, Brake, Subject, Waiting, Weight};
-use crate::machine::{Machine, MachineId, Power, Role, View};
+use crate::machine::{Brake, Machine, View};
 use crate::mark::Mark;
-use crate::reckoning::Reckoning;
 use crate::standing::{Standing, standing};
 use crate::workers::{Listing, WorkerState};
 
 pub use reason::{Doom, Reason, Why};
-pub use stop::{Grounds, MAX_LISTING_AGE, MAX_SKEW, MAX_VIEW_AGE, Stop, stop_reason};
 
 /// How long the making of a template may take.
 pub const TEMPLATE_MAKING: SignedDuration = SignedDuration::from_mins(15);
@@ -39,12 +38,12 @@ const JOB_REREAD: SignedDuration = SignedDuration::from_secs(30);
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
     /// Whose machines may be deleted.
-    pub owner: &'a str,
+    pub owner: &'a OwnerId,
     /// The supplier's time.
     pub now: Timestamp,
     /// Our steady time.
     pub ours: Timestamp,
-    /// Why nobody may be deleted; see [`stop_reason`].
+    /// Why nobody may be deleted; see [`deletion::stop_reason`].
     pub stop: Option<Stop>,
     /// How long a registered worker may run.
     pub worker_ttl: SignedDuration,
@@ -121,41 +120,82 @@ pub struct Sweep {
     /// Whose jobs are to be read: a list of workers can be empty and yet succeed.
     pub needs_jobs: Vec<MachineId>,
     /// What waits for a person, of machines and of workers.
-    pub braked: Vec<brake::Waiting>,
+    pub braked: Vec<Waiting>,
     /// Who of the owner's machines is kept, and why.
     pub kept: Vec<(MachineId, Why)>,
     /// Why nobody may be deleted at all.
     pub stopped: Option<Stop>,
 }
 
+/// How old the list of workers is, as evidence.
+pub fn evidence(listing: Option<&Listing>) -> Evidence {
+    Evidence { of: "workers", begun: listing.map(|listing| listing.begun) }
+}
+
+/// Why nobody may be deleted, and what to do about it.
+pub fn stop_text(stop: &Stop) -> String {
+    match stop {
+        Stop::Lost(_) => format!("{stop}; `rookery hatchery confirm` shows them"),
+        Stop::Incomplete
+        | Stop::Outdated { .. }
+        | Stop::Skew { .. }
+        | Stop::SkewUnknown
+        | Stop::NoEvidence { .. }
+        | Stop::OldEvidence { .. } => stop.to_string(),
+    }
+}
+
 /// Who may be deleted.
 pub fn verdicts(view: &View, facts: &Facts<'_>, noticed: &Noticed<'_>) -> Sweep {
     let listing = match (facts.stop, facts.listing) {
         (None, Some(listing)) => listing,
-        (stopped, _) => return Sweep { stopped: stopped.or(Some(Stop::NoListing)), ..Sweep::default() },
-    };
-    let judge = Judge { view, facts, noticed, listing };
-    let mut sweep = Sweep::default();
-    for machine in view.notable() {
-        match judge.machine(machine) {
-            None => {}
-            Some(Ok(reason)) => sweep.delete.push((machine.id.clone(), reason)),
-            Some(Err(why)) => sweep.kept.push((machine.id.clone(), why)),
+        (stopped, _) => {
+            let Evidence { of, .. } = evidence(None);
+            return Sweep { stopped: stopped.or(Some(Stop::NoEvidence { of })), ..Sweep::default() };
         }
-    }
-    sweep.needs_jobs = judge.unread_jobs(&sweep);
-    judge.hold_back(&mut sweep);
-    // Those that cannot be deleted would take every place for ever.
-    let failures = |id: &MachineId| noticed.stubborn.get(id).copied().unwrap_or_default();
-    sweep.delete.sort_by_cached_key(|(id, reason)| {
-        (failures(id), reason.urgency(), Reverse(reason.age()), id.clone())
+    };
+    let judge = Judge { view, facts, noticed, listing, unlisted: RefCell::default() };
+    let without_machine = facts.disable.iter().map(|name| Waiting {
+        subject: Subject::Other(name.clone()),
+        name: name.clone(),
+        why: "it has no machine".to_owned(),
     });
-    let over = sweep.delete.split_off(facts.budget.min(sweep.delete.len()));
-    sweep.kept.extend(over.into_iter().map(|(id, _)| (id, Why::Budget)));
-    sweep.kept.sort_by(|(one, _), (other, _)| one.cmp(other));
-    let unread = sweep.kept.iter().filter(|(_, why)| *why == Why::NeedsEvents);
-    sweep.needs_events = unread.map(|(id, _)| id.clone()).collect();
-    sweep
+    let gate = Gate {
+        view,
+        owner: facts.owner,
+        now: facts.now,
+        evidence_begun: listing.begun,
+        budget: facts.budget,
+        brake: facts.brake,
+        also: without_machine.collect(),
+        busy: noticed.busy,
+        changed_at: noticed.changed_at,
+        reckoning: noticed.reckoning,
+        stubborn: noticed.stubborn,
+    };
+    let deletion::Verdicts { delete, kept, braked } =
+        deletion::decide(&gate, &|machine, mark| judge.case(machine, mark));
+    let needs_jobs = judge.unread_jobs();
+    let unread = kept.iter().filter(|(_, why)| *why == Why::NeedsEvents);
+    let needs_events = unread.map(|(id, _)| id.clone()).collect();
+    Sweep { delete, needs_events, needs_jobs, braked, kept, stopped: None }
+}
+
+/// How the deletion of a machine for that reason is counted by the brake.
+pub fn weight(machine: &Machine, owner: &OwnerId, reason: &Reason) -> Weight {
+    let is_warm = matches!(standing(machine, owner), Standing::Pooled);
+    match reason {
+        _ if is_warm || machine.power == Some(Power::Off) => Weight::None,
+        Reason::Doomed(_) => Weight::None,
+        // Workers are disabled all day long, each when it signs out, and their machines go off a moment later; that many are
+        // disabled while their machines run is what is unusual.
+        Reason::Disabled => Weight::AtOnce,
+        Reason::Finished { .. }
+        | Reason::NeverStarted { .. }
+        | Reason::NeverRegistered { .. }
+        | Reason::OrphanedTemplate { .. }
+        | Reason::Expired { .. } => Weight::Lasting,
+    }
 }
 
 struct Judge<'a> {
@@ -163,43 +203,33 @@ struct Judge<'a> {
     facts: &'a Facts<'a>,
     noticed: &'a Noticed<'a>,
     listing: &'a Listing,
+    /// Machines whose workers are not listed although it is time: their jobs tell.
+    unlisted: RefCell<Vec<MachineId>>,
 }
 
 impl Judge<'_> {
-    /// `None` is a machine that is not ours to judge.
-    fn machine(&self, machine: &Machine) -> Option<Result<Reason, Why>> {
-        let mark = machine.mark_of(self.facts.owner)?;
-        let verdict =
-            self.by_standing(machine, mark).and_then(|reason| self.still_as_listed(machine, reason));
-        Some(verdict)
+    fn case(&self, machine: &Machine, mark: &Mark) -> Result<Case<Reason>, Why> {
+        let reason = self.reason(machine, mark)?;
+        Ok(Case {
+            reason,
+            urgency: reason.urgency(),
+            age: reason.age(),
+            weight: weight(machine, self.facts.owner, &reason),
+            // What never became a worker is not judged by the listing.
+            by_evidence: !matches!(reason, Reason::Doomed(Doom::SpawnFailed | Doom::ProvisionFailed)),
+        })
     }
 
-    fn by_standing(&self, machine: &Machine, mark: &Mark) -> Result<Reason, Why> {
-        // Whatever it was to become: what is a template may be cloned by anybody.
-        if machine.role == Role::Template {
-            return Err(Why::Template);
-        }
+    fn reason(&self, machine: &Machine, mark: &Mark) -> Result<Reason, Why> {
         let standing = standing(machine, self.facts.owner);
         match standing {
-            Standing::Foreign | Standing::Unknown if machine.is_unknown() => return Err(Why::Unknown),
-            Standing::Foreign | Standing::Unknown if machine.is_outside => return Err(Why::Outside),
-            Standing::Foreign | Standing::Unknown => return Err(Why::Unreachable),
+            Standing::Foreign | Standing::Unknown => return Err(Why::Unknown),
             Standing::Template => return Err(Why::Template),
             Standing::TemplateInMaking
             | Standing::Pooled
             | Standing::HalfClaimed
             | Standing::Worker
             | Standing::Registering => {}
-        }
-        if (self.noticed.busy)(machine) {
-            return Err(Why::Busy);
-        }
-        if self.view.is_unsettled(&machine.id) || self.view.is_gone(&machine.id) {
-            return Err(Why::Unconfirmed);
-        }
-        let hold = self.noticed.reckoning.hold_until(machine, mark);
-        if let Some(until) = hold.filter(|until| *until > self.facts.now) {
-            return Err(Why::Held { until });
         }
         if let Some(doom) = self.noticed.doomed.get(&machine.id) {
             return Ok(Reason::Doomed(*doom));
@@ -243,6 +273,7 @@ impl Judge<'_> {
             (Power::On | Power::Suspended, false) => {
                 let limit = facts.registration_ttl;
                 after(age, limit, Reason::NeverRegistered { age, limit })?;
+                self.unlisted.borrow_mut().push(machine.id.clone());
                 self.job_is_not_here(machine, mark)?;
                 Ok(Reason::NeverRegistered { age, limit })
             }
@@ -262,48 +293,15 @@ impl Judge<'_> {
         }
     }
 
-    /// Before any budget: who deletes ten at a time deletes all of them, too.
-    fn hold_back(&self, sweep: &mut Sweep) {
-        let Facts { owner, brake, disable, .. } = *self.facts;
-        let named = |id: &MachineId| {
-            self.view.machines.get(id).map(|machine| machine.name.clone()).unwrap_or_default()
-        };
-        let counted = |(id, reason): &&(MachineId, Reason)| {
-            let weight = |machine: &Arc<Machine>| brake::weight(machine, owner, reason);
-            self.view.machines.get(id).is_some_and(|machine| weight(machine) != Weight::None)
-        };
-        let machines = sweep.delete.iter().filter(counted).map(|(id, reason)| Waiting {
-            subject: Subject::Machine(id.clone()),
-            name: named(id),
-            why: reason.to_string(),
-        });
-        let workers = disable.iter().map(|name| Waiting {
-            subject: Subject::Worker(name.clone()),
-            name: name.clone(),
-            why: "it has no machine".to_owned(),
-        });
-        let mut wanted: Vec<Waiting> = machines.chain(workers).collect();
-        let subjects = wanted.iter().map(|waiting| waiting.subject.clone()).collect();
-        let held_back = brake.hold_back(&subjects, self.view, owner);
-        wanted.retain(|waiting| held_back.contains(&waiting.subject));
-        let waits = |id: &MachineId| held_back.contains(&Subject::Machine(id.clone()));
-        let waiting = sweep.delete.extract_if(.., |(id, _)| waits(id));
-        sweep.kept.extend(waiting.map(|(id, _)| (id, Why::Braked)));
-        sweep.braked = wanted;
-    }
-
-    /// Those whose jobs have to be read, for the first time or again.
-    fn unread_jobs(&self, sweep: &Sweep) -> Vec<MachineId> {
-        let going =
-            sweep.delete.iter().filter(|(_, reason)| matches!(reason, Reason::NeverRegistered { .. }));
-        let kept = sweep.kept.iter().filter(|(_, why)| matches!(why, Why::JobUnread | Why::JobRuns));
+    /// Those whose jobs have to be read, for the first time or again; whether they can go now or not.
+    fn unread_jobs(&self) -> Vec<MachineId> {
         let is_old = |read: &JobRead| self.facts.ours.duration_since(read.at) >= JOB_REREAD;
         let is_due = |id: &&MachineId| {
             let has_job = self.view.machines.get(id).and_then(|machine| machine.mark());
             has_job.is_some_and(|mark| !mark.job_id.is_empty())
                 && self.noticed.jobs.get(*id).is_none_or(is_old)
         };
-        going.map(|(id, _)| id).chain(kept.map(|(id, _)| id)).filter(is_due).cloned().collect()
+        self.unlisted.borrow().iter().filter(is_due).cloned().collect()
     }
 
     fn start(&self, machine: &Machine, mark: &Mark) -> Result<Start, Why> {
@@ -328,16 +326,6 @@ impl Judge<'_> {
         let event = self.noticed.events.get(&machine.id).and_then(|events| (*events)?.powered_off);
         let seen = || Some(self.facts.ours.duration_since((self.noticed.changed_at)(&machine.id)?));
         event.map(|at| self.age(machine, at)).or_else(seen)
-    }
-
-    /// A listing that is older than the machine's last change tells nothing about it.
-    fn still_as_listed(&self, machine: &Machine, reason: Reason) -> Result<Reason, Why> {
-        match (self.noticed.changed_at)(&machine.id) {
-            // What never became a worker is not judged by the listing.
-            _ if matches!(reason, Reason::Doomed(Doom::SpawnFailed | Doom::ProvisionFailed)) => Ok(reason),
-            Some(changed) if changed >= self.listing.begun => Err(Why::ChangedSince),
-            Some(_) | None => Ok(reason),
-        }
     }
 
     fn age(&self, machine: &Machine, at: Timestamp) -> SignedDuration {

@@ -6,11 +6,68 @@
 use std::net::Ipv4Addr;
 
 use jiff::{SignedDuration, Timestamp};
+use rookery_fleet::ownership::{Identity, Labels, Marking, Recogniser, Written};
+use rookery_fleet::{Origin, OwnerId, Ownership, Recognised};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::names;
+use crate::standing::is_in_making;
 
 /// How much later than its mark a machine may have been made. A mark is written with the order of a clone; clones take
 /// minutes, and clocks differ.
 const MADE_AFTER_MARK: SignedDuration = SignedDuration::from_hours(1);
+
+/// How hatcheries mark their machines: in the notes.
+pub const MARKING: Marking<Mark> =
+    Marking { extra_keys: &[], recognise, write, protects: |name, mark| mark.model && !is_in_making(name, mark) };
+
+/// The owner that marks name so.
+pub fn owner(hatchery: &str) -> OwnerId {
+    OwnerId::new("hatchery", hatchery)
+}
+
+/// Recognises machines of hatcheries alone.
+pub fn recogniser() -> Recogniser<Mark> {
+    Recogniser::new(MARKING)
+}
+
+fn recognise(labels: &Labels<'_>) -> Recognised<Mark> {
+    let named = names::address_in(labels.name);
+    let Some(config) = labels.config else {
+        // While a clone is made, its name is all that anybody can see of it.
+        return Recognised { addresses: named.into_iter().collect(), ..Recognised::unknown() };
+    };
+    let Some(mark) = Mark::read(config.notes) else { return Recognised::nobody() };
+    let owner = || owner(&mark.hatchery_name);
+    let ownership = match mark.is_of(labels.instance, labels.created) {
+        _ if mark.hatchery_name.is_empty() => Ownership::Nobody,
+        Some(true) => Ownership::By(owner()),
+        Some(false) => Ownership::Copied(owner()),
+        None => Ownership::Disputed(owner()),
+    };
+    let named = named.filter(|_| ownership != Ownership::Nobody);
+    Recognised {
+        ownership,
+        addresses: mark.address().into_iter().chain(named).collect(),
+        held_until: mark.hold_until,
+        identity: Some(Identity {
+            name: mark.worker_name.as_str().into(),
+            is_proven: !mark.instance.is_empty(),
+        }),
+        mark: Some(Box::new(mark)),
+    }
+}
+
+fn write(mark: &Mark, instance: Option<&str>) -> Written {
+    let signed = Mark { instance: instance.unwrap_or_default().to_owned(), ..mark.clone() };
+    Written { notes: Some(signed.write()), extra: Vec::new() }
+}
+
+/// What stands on a machine that is nobody's any more. Some servers keep notes that are to become empty.
+pub fn unmarked_notes(owner: &OwnerId) -> Written {
+    let notes = format!("once a copy of a machine of the hatchery {owner}");
+    Written { notes: Some(notes), extra: Vec::new() }
+}
 
 /// The notes of one machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,6 +174,20 @@ impl Mark {
             return Some(!is_older);
         }
         instance.map(|instance| instance.eq_ignore_ascii_case(&self.instance))
+    }
+
+    /// What its machine was made from.
+    pub fn origin(&self) -> Origin {
+        let told = |state: &String| Some(state.clone()).filter(|state| !state.is_empty());
+        Origin {
+            incarnation: told(&self.template_incarnation),
+            revision: told(&self.worker_model_last_modified),
+        }
+    }
+
+    /// The times that it carries, by vCenter's clock.
+    pub fn times(&self) -> [Option<Timestamp>; 2] {
+        [self.worker_start_time, self.created]
     }
 
     /// The address that was given to the machine.

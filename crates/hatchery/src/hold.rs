@@ -13,9 +13,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
+use rookery_fleet::{MachineId, OwnerId, Power};
 use serde::{Deserialize, Serialize};
 
-use crate::machine::{Machine, MachineId, Power, View};
+use crate::machine::{Machine, View};
 use crate::mark::Mark;
 use crate::standing::{Standing, standing};
 use crate::sweep::{Doom, Reason, Sweep, Why};
@@ -141,7 +142,7 @@ pub struct Holding {
 #[derive(Clone, Copy)]
 pub struct Facts<'a> {
     /// Whose machines they are.
-    pub owner: &'a str,
+    pub owner: &'a OwnerId,
     /// The supplier's time.
     pub now: Timestamp,
     /// What is wished for.

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
+use rookery_fleet::deletion::MAX_VIEW_AGE;
 
 use crate::machine::{Machine, View};
 use crate::mark::Mark;
-use crate::sweep::MAX_VIEW_AGE;
 
 /// A listing that succeeded. A failed one is no listing, and never an empty one.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
+use rookery_fleet::deletion::Kept;
 
 /// Why a machine was given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -213,6 +214,23 @@ pub enum Why {
     ChangedSince,
     /// As many are being deleted as may be at once.
     Budget,
+}
+
+impl From<Kept> for Why {
+    fn from(kept: Kept) -> Self {
+        match kept {
+            Kept::Template => Self::Template,
+            Kept::Unknown => Self::Unknown,
+            Kept::Outside => Self::Outside,
+            Kept::Unreachable => Self::Unreachable,
+            Kept::Busy => Self::Busy,
+            Kept::Unconfirmed => Self::Unconfirmed,
+            Kept::Held { until } => Self::Held { until },
+            Kept::ChangedSince => Self::ChangedSince,
+            Kept::Braked => Self::Braked,
+            Kept::Budget => Self::Budget,
+        }
+    }
 }
 
 impl Why {

@@ -10,7 +10,9 @@
 //! Older hatcheries rename first and never take `provisioning` back: a machine so marked under another name is a
 //! worker.
 
-use crate::machine::{Machine, Role};
+use rookery_fleet::{OwnerId, Role};
+
+use crate::machine::Machine;
 use crate::mark::Mark;
 use crate::names;
 
@@ -37,7 +39,7 @@ pub enum Standing {
 }
 
 /// What that machine is to that owner.
-pub fn standing(machine: &Machine, owner: &str) -> Standing {
+pub fn standing(machine: &Machine, owner: &OwnerId) -> Standing {
     if machine.role == Role::Template {
         // One that has not got its name yet: the hatchery that made it died on the last step.
         let unfinished =
@@ -57,7 +59,7 @@ pub fn standing(machine: &Machine, owner: &str) -> Standing {
 }
 
 /// What a machine of that mark is to its owner, whether it can be reached or not.
-pub(crate) fn by_mark(machine: &Machine, mark: &Mark) -> Standing {
+pub fn by_mark(machine: &Machine, mark: &Mark) -> Standing {
     if is_in_making(&machine.name, mark) {
         Standing::TemplateInMaking
     } else if mark.model {
