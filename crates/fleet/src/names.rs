@@ -11,6 +11,9 @@ use words::{ADJECTIVES, SURNAMES};
 /// How long a name may be, as for a host name.
 pub const LONGEST: usize = 63;
 
+/// The longest prefix after which there is room for any words.
+pub const LONGEST_PREFIX: usize = 32;
+
 /// A name with that prefix which nobody has. Words fail when nearly all of them are taken; numbers do not.
 pub fn fresh(prefix: &str, random: &mut StdRng, taken: &dyn Fn(&str) -> bool) -> String {
     const DRAWS: usize = 50;

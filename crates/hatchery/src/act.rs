@@ -15,15 +15,15 @@ mod spawn;
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::machine::Hands;
+use crate::sweep::Doom;
 use jiff::Timestamp;
 use rand::rngs::StdRng;
 use rookery_cds::{Cds, HatcheryKey, JobId};
 use rookery_daemon::Clock;
 use rookery_daemon::telemetry::chain;
-use rookery_fleet::{MachineId, OwnerId};
 use rookery_fleet::address::Assigned;
-use crate::sweep::Doom;
-use crate::machine::Hands;
+use rookery_fleet::{MachineId, OwnerId};
 use rookery_fleet_vsphere::Placement;
 use rookery_fleet_vsphere::hands::Fixed;
 use rookery_vim_client::Priority;

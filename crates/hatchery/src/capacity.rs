@@ -163,11 +163,11 @@ pub fn usage<'v>(
 ) -> Usage<'v> {
     let mut workers = Workers::listed(listing);
     let in_flight: Vec<InFlight> = flights.iter().map(|(_, flight)| flight.clone()).collect();
-    let size = capacity::ledger(view, owner, &in_flight, &mut |machine, flight| {
-        match flight.and_then(|at| flights.get(at)) {
-            Some(flight) => workers.fly(flight, Some(&machine.id)),
-            None => workers.count(machine, owner, doomed(&machine.id)),
-        }
+    let size = capacity::ledger(view, owner, &in_flight, &mut |machine, flight| match flight
+        .and_then(|at| flights.get(at))
+    {
+        Some(flight) => workers.fly(flight, Some(&machine.id)),
+        None => workers.count(machine, owner, doomed(&machine.id)),
     });
     for flight in flights {
         workers.fly(flight, None);

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
-use rookery_cds::JobId;
-use rookery_fleet::capacity::InFlight;
 use crate::capacity::Purpose;
-use rookery_fleet::flavor::Footprint;
-use crate::names::Line;
 use crate::machine::Machine;
+use crate::names::Line;
+use rookery_cds::JobId;
 use rookery_fleet::MachineId;
+use rookery_fleet::capacity::InFlight;
+use rookery_fleet::flavor::Footprint;
 
 use crate::plan::{Path, Spawn};
 

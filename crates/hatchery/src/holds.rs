@@ -5,8 +5,8 @@
 
 mod book;
 
-use jiff::SignedDuration;
 use crate::hold::{LONGEST, MOST, Subject};
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 pub use book::Book;

@@ -32,10 +32,10 @@ mod state;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::machine::Observer;
 use jiff::Timestamp;
 use rand::rngs::StdRng;
 use rookery_daemon::Supervisor;
-use crate::machine::Observer;
 use rookery_vim_client::{Governor, Inventory};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};

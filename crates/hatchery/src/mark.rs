@@ -18,8 +18,12 @@ use crate::standing::is_in_making;
 const MADE_AFTER_MARK: SignedDuration = SignedDuration::from_hours(1);
 
 /// How hatcheries mark their machines: in the notes.
-pub const MARKING: Marking<Mark> =
-    Marking { extra_keys: &[], recognise, write, protects: |name, mark| mark.model && !is_in_making(name, mark) };
+pub const MARKING: Marking<Mark> = Marking {
+    extra_keys: &[],
+    recognise,
+    write,
+    protects: |name, mark| mark.model && !is_in_making(name, mark),
+};
 
 /// The owner that marks name so.
 pub fn owner(hatchery: &str) -> OwnerId {

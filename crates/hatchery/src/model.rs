@@ -1,8 +1,8 @@
 //! What a worker runs on: a model of CDS, as far as it concerns a machine.
 
-use rookery_cds::{V1Model, V2Model};
 use crate::flavor::Asked;
 use crate::names::Line;
+use rookery_cds::{V1Model, V2Model};
 use secrecy::SecretString;
 
 use crate::launch::Credentials;

@@ -15,19 +15,19 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
-use rookery_cds::JobId;
-use rookery_fleet::address;
-use rookery_fleet::address::Network;
-use crate::sweep;
 use crate::braked;
 use crate::capacity::Ledger;
-use rookery_fleet::disks::Disks;
 use crate::hold::serves_nobody;
-use crate::standing::{Standing, standing};
 use crate::machine::View;
 use crate::mark::Mark;
+use crate::standing::{Standing, standing};
+use crate::sweep;
+use jiff::{SignedDuration, Timestamp};
+use rookery_cds::JobId;
 use rookery_fleet::MachineId;
+use rookery_fleet::address;
+use rookery_fleet::address::Network;
+use rookery_fleet::disks::Disks;
 use rookery_vim_client::PoolCapacity;
 use serde::Serialize;
 

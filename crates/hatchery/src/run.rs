@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::machine::{Hands, Journal, Observer};
 use jiff::SignedDuration;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -17,7 +18,6 @@ use rookery_daemon::telemetry::chain;
 use rookery_daemon::{Clock, Lease, Supervisor};
 use rookery_fleet_vsphere::company::user_agent;
 use rookery_fleet_vsphere::readiness::TimeOuts;
-use crate::machine::{Hands, Journal, Observer};
 use rookery_fleet_vsphere::{Site, SiteError, SiteNames};
 use rookery_vim::Limits;
 use rookery_vim_client::{

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use rookery_fleet::address::Network;
 use crate::capacity::Limits;
+use rookery_fleet::address::Network;
 use rookery_fleet::claim::Resizing;
 use rookery_fleet::flavor::{Flavor, Flavors};
 use rookery_fleet::{OwnerId, capacity};
@@ -16,8 +16,8 @@ use crate::demand::{DefaultModel, Rules};
 use crate::launch::Credentials;
 use crate::launch::config::{Addresses, HttpAddress, LogOptions, TcpAddress};
 use crate::launch::credentials::Entry;
-use crate::plan::Desired;
 use crate::mark;
+use crate::plan::Desired;
 use crate::settings::{Cdn, Cleaning, ModelRef, Settings, SlowSpawn, Warm};
 
 /// What is wanted.

@@ -6,8 +6,8 @@ use rookery_fleet::{MachineId, OwnerId};
 use super::{ActError, Hands};
 
 impl<M: Clone + PartialEq + 'static> Hands<M> {
-    /// Writes another mark on a VM or template of this owner, made from the one that it carries now. The first mark of a VM
-    /// travels with its clone.
+    /// Writes another mark on a VM of this owner, made from the one that it carries now. The first mark of a VM travels with
+    /// its clone.
     pub async fn mark_anew(
         &self,
         machine: &MachineId,
@@ -17,7 +17,7 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
         let action = "mark";
         let fresh = self.fresh(action, machine).await?;
         let refused = |why| ActError::Refused { action, machine: machine.clone(), why };
-        let mark = change(fresh.own(owner).map_err(refused)?);
+        let mark = change(fresh.vm_of(owner).map_err(refused)?);
         self.marked(machine, &fresh, &mark).await.map_err(|source| ActError::failed(action, machine, source))
     }
 

@@ -1,12 +1,12 @@
 //! Warm machines: made, set up by their first start, and stopped again until a job comes.
 
-use rookery_daemon::telemetry::chain;
-use crate::names::Line;
-use crate::sweep::Doom;
+use crate::machine::CloneWish;
 use crate::machine::Machine;
 use crate::mark::Mark;
+use crate::names::Line;
+use crate::sweep::Doom;
+use rookery_daemon::telemetry::chain;
 use rookery_fleet::{MachineId, Power};
-use crate::machine::CloneWish;
 use rookery_fleet_vsphere::hands::Resize;
 use tracing::info;
 

@@ -1,9 +1,9 @@
 //! How the job of a worker has ended, and keeping its machine.
 
+use crate::hold::{Hold, Outcome};
 use rookery_cds::{CdsError, JobId, JobStatus};
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::MachineId;
-use crate::hold::{Hold, Outcome};
 use tracing::{debug, info};
 
 use super::{Crew, Ending, Failure};

@@ -10,12 +10,12 @@
 
 use std::time::Duration;
 
+use crate::machine::CloneWish;
+use crate::mark::Mark;
+use crate::sweep::Doom;
 use rookery_cds::V1Model;
 use rookery_daemon::telemetry::chain;
-use crate::sweep::Doom;
-use crate::mark::Mark;
 use rookery_fleet::{MachineId, OwnerId};
-use crate::machine::CloneWish;
 use rookery_fleet_vsphere::hands::TemplateProof;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tracing::{info, warn};

@@ -16,13 +16,13 @@ use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crate::machine::{ClaimWish, CloneWish};
+use crate::mark::Mark;
+use crate::sweep::Doom;
 use jiff::SignedDuration;
 use rookery_cds::JobId;
 use rookery_daemon::telemetry::chain;
-use crate::sweep::Doom;
-use crate::mark::Mark;
 use rookery_fleet::MachineId;
-use crate::machine::{ClaimWish, CloneWish};
 use rookery_fleet_vsphere::hands::Resize;
 use rookery_vim_client::GuestUser;
 use tokio::time::{Instant, sleep_until};
@@ -33,9 +33,9 @@ use super::{Crew, Ending, Failure, Held, START, Unfinished, fixed};
 use crate::flight::FlightId;
 use crate::metrics::{Stage, Way};
 use crate::model::Runs;
+use crate::names::Line;
 use crate::plan::{Path, Spawn};
 use crate::settings::SlowSpawn;
-use crate::names::Line;
 
 impl Crew {
     /// Starts a worker for a job.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::braked::Subject;
 use rookery_cds::{Cds, CdsError, JobId};
 use rookery_daemon::telemetry::chain;
-use crate::braked::Subject;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;

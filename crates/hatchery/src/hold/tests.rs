@@ -1,8 +1,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::machine::{Notes, Role};
-use crate::samples::{OWNER, any_machine, at, id, marked, view, vm, warm, worker};
+use crate::samples::{Notes, OWNER, any_machine, at, id, marked, view, vm, warm, worker};
+use rookery_fleet::Role;
 
 const NOW: &str = "12:00:00";
 
@@ -43,7 +43,7 @@ fn off(machine: Machine) -> Machine {
 fn with_mark(machine: Machine, change: impl FnOnce(&mut Mark)) -> Machine {
     let mut mark = machine.mark().cloned().unwrap_or_default();
     change(&mut mark);
-    Machine { notes: Notes::Mark(Box::new(mark)), ..machine }
+    Machine { recognised: Notes::Mark(Box::new(mark)).into(), ..machine }
 }
 
 /// All that keeping goes by.
@@ -74,7 +74,7 @@ impl World {
     fn decide(&self, view: &View) -> (Holding, Sweep) {
         let mut sweep = self.sweep.clone();
         let facts = Facts {
-            owner: OWNER,
+            owner: &OWNER,
             now: at(NOW),
             wishes: &self.wishes,
             told: &self.told,
@@ -326,10 +326,10 @@ proptest! {
         }
         for (id, hold) in &holding.keep {
             let machine = machines.machines.get(id).expect("a machine");
-            let mark = machine.mark_of(OWNER).expect("our mark");
+            let mark = machine.mark_of(&OWNER).expect("our mark");
             let wish = world.wishes.iter().find(|wish| wish.id == hold.wish).expect("a wish");
             prop_assert!(wish.of.is_of(mark) && mark.hold_until.is_none() && !mark.job_id.is_empty());
-            prop_assert_eq!(standing(machine, OWNER), Standing::Worker);
+            prop_assert_eq!(standing(machine, &OWNER), Standing::Worker);
             prop_assert!(world.told.get(id).is_some_and(|told| told.outcome != Outcome::Ended));
             prop_assert!(sweep.delete.iter().all(|(other, _)| other != id));
         }

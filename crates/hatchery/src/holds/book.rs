@@ -73,9 +73,9 @@ mod tests {
     use std::collections::BTreeSet;
     use std::os::unix::fs::PermissionsExt as _;
 
+    use crate::hold::Subject;
     use jiff::{SignedDuration, Timestamp};
     use rookery_fleet::MachineId;
-    use crate::hold::Subject;
 
     use super::*;
 

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
-use rookery_cds::{JobId, Worker, WorkerStatus};
+use crate::machine::Machine;
 use crate::mark::Mark;
 use crate::names::Line;
 use crate::sweep::Doom;
 use crate::workers::{Listing, WorkerState};
-use crate::machine::Machine;
+use jiff::{SignedDuration, Timestamp};
+use rookery_cds::{JobId, Worker, WorkerStatus};
 use rookery_fleet::{MachineId, OwnerId, Power};
 use rookery_fleet_vsphere::hands::CloneTasks;
 use rookery_vim_client::Load;

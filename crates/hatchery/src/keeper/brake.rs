@@ -1,16 +1,16 @@
 //! What the brake is told, and what a person tells it.
 
+use crate::braked::Subject;
+use crate::machine::Machine;
 use jiff::Timestamp;
 use rookery_daemon::telemetry::chain;
-use crate::braked::Subject;
 use rookery_fleet::brake::{WINDOW, Weight};
-use crate::machine::Machine;
 use rookery_fleet::{MachineId, OwnerId};
 use tracing::{info, warn};
 
 use super::{Keeper, Message, Reply, State};
-use crate::metrics::Leak;
 use crate::mark::Mark;
+use crate::metrics::Leak;
 use crate::plan::Plan;
 use crate::sweep::weight;
 

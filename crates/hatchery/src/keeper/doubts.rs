@@ -16,9 +16,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
-use jiff::{SignedDuration, Timestamp};
-use crate::sweep::Doom;
 use crate::machine::View;
+use crate::sweep::Doom;
+use jiff::{SignedDuration, Timestamp};
 use rookery_fleet::MachineId;
 use rookery_fleet_vsphere::hands::{CloneTask, CloneTasks};
 

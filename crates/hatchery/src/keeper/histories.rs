@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use jiff::Timestamp;
-use rookery_fleet::MachineId;
+use crate::machine::Hands;
 use crate::names::POOLED;
 use crate::sweep::EventTimes;
-use crate::machine::Hands;
+use jiff::Timestamp;
+use rookery_fleet::MachineId;
 use rookery_vim_client::CallError;
 use tokio::time::Instant;
 

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
-use rand::RngExt as _;
 use crate::hold::{Hold, Outcome, Subject, Told, Wish};
 use crate::machine::Machine;
 use crate::mark::Mark;
+use jiff::Timestamp;
+use rand::RngExt as _;
 use rookery_fleet::{MachineId, Role};
 use tokio::sync::oneshot;
 use tracing::{info, warn};

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use jiff::Timestamp;
-use crate::sweep::JobRead;
 use crate::machine::View;
+use crate::sweep::JobRead;
+use jiff::Timestamp;
 use rookery_fleet::MachineId;
 
 use super::absorb::later;

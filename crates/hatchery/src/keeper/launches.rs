@@ -127,8 +127,8 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use rookery_fleet::flavor::Footprint;
     use crate::names::Line;
+    use rookery_fleet::flavor::Footprint;
 
     use super::*;
     use crate::flight::Flight;

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::braked::Subject;
+use crate::hold::Outcome;
+use crate::sweep::EventTimes;
 use jiff::Timestamp;
 use rookery_cds::{JobId, V1Model, V2Model, Worker};
 use rookery_fleet::MachineId;
-use crate::braked::Subject;
 use rookery_fleet::disks::Disks;
-use crate::hold::Outcome;
-use crate::sweep::EventTimes;
 use rookery_fleet_vsphere::hands::CloneTasks;
 use rookery_vim_client::PoolCapacity;
 use tokio::sync::oneshot;

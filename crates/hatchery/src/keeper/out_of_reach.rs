@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::{SignedDuration, Timestamp};
 use crate::machine::View;
+use jiff::{SignedDuration, Timestamp};
 use rookery_fleet::{MachineId, OwnerId};
 
 /// Hosts start again, and storage comes back. After this nobody should count on it.
@@ -55,7 +55,8 @@ mod tests {
     use crate::mark::Mark;
 
     use super::*;
-    use crate::samples::vm;
+    use crate::samples::running as vm;
+    use crate::samples::{Notes, OWNER};
 
     fn machine(name: &str, reachable: bool) -> Machine {
         let mark = Mark { hatchery_name: "ours".to_owned(), worker_name: name.to_owned(), ..Mark::default() };
@@ -68,7 +69,7 @@ mod tests {
         let mut seen = OutOfReach::default();
         let mut look = |machines: Vec<Machine>, minute: i64| {
             let view = View { machines: machines.into_iter().collect(), complete: true, ..View::default() };
-            let told = seen.look(&view, "ours", at(minute));
+            let told = seen.look(&view, &OWNER, at(minute));
             (told, seen.names(&view, at(minute)))
         };
         let w = || vec!["w".to_owned()];
@@ -80,11 +81,14 @@ mod tests {
         assert_eq!(look(lost(), 61), (w(), w()));
         assert_eq!(look(lost(), 62), (vec![], w()), "it was told");
         // Whose it is is not shown any more.
-        assert_eq!(look(vec![Machine { notes: Notes::Unknown, ..machine("w", false) }], 63), (vec![], w()));
+        assert_eq!(
+            look(vec![Machine { recognised: Notes::Unknown.into(), ..machine("w", false) }], 63),
+            (vec![], w())
+        );
         assert_eq!(look(vec![machine("w", true)], 64), nobody(), "it is back");
         assert_eq!(look(lost(), 65), nobody());
         assert_eq!(look(lost(), 125), (w(), w()));
-        let theirs = Machine { notes: Notes::NoMark, ..machine("theirs", false) };
+        let theirs = Machine { recognised: Notes::NoMark.into(), ..machine("theirs", false) };
         assert_eq!(look(vec![theirs.clone()], 126), nobody());
         assert_eq!(look(vec![theirs], 300), nobody());
     }

@@ -2,9 +2,9 @@
 //! if something has happened since that makes it likely. While workers are ready and CDS bears no more, each registration
 //! lets the next one be launched: then it is asked as often as is polite.
 
+use crate::capacity::Shortage;
 use jiff::{SignedDuration, Timestamp};
 use rookery_fleet::Power;
-use crate::capacity::Shortage;
 
 use super::Keeper;
 use crate::plan::{Plan, Waiting, Why};

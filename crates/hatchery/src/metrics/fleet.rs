@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use crate::machine::Machine;
+use crate::mark::Mark;
+use crate::standing::{Standing, standing};
 use rookery_fleet::address;
 use rookery_fleet::address::Usage;
 use rookery_fleet::disks::KB_PER_GB;
-use crate::standing::{Standing, standing};
-use crate::machine::Machine;
-use crate::mark::Mark;
 use rookery_fleet::{Hardware, MachineId, OwnerId, Power, Role};
 
 use super::text::Samples;

@@ -9,8 +9,8 @@ use super::catalog::catalog;
 use super::fleet::Fleet;
 use super::text::Samples;
 use super::{Events, Memory, Metrics};
-use crate::mark;
 use crate::expiry::Subject;
+use crate::mark;
 use crate::report::{Host, Report};
 
 /// What is counted and known beside the hatchery's own events and passes.

@@ -7,19 +7,21 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
+use crate::machine::Machine;
+use crate::machine::View as Machines;
+use crate::mark::Mark;
+use crate::sweep::{Doom, Reason};
 use rookery_fleet::address::Network;
 use rookery_fleet::claim::Miss;
 use rookery_fleet::disks::{DiskSizes, Disks};
-use crate::sweep::{Doom, Reason};
-use crate::machine::Machine;
-use crate::mark::Mark;
-use rookery_fleet::{Hardware, MachineId, Power, Role, View as Machines};
+use rookery_fleet::{Hardware, MachineId, Power, Role};
 use rookery_vim_client::{Bytes, Mhz, PoolCapacity, Share};
 
 use super::*;
 use crate::expiry::Subject;
 use crate::plan::Why;
 use crate::report::{Counts, Host, Launches, Report, WaitingLine, WorkerLine};
+use crate::samples::Notes;
 
 fn host() -> Host {
     Host {
@@ -40,7 +42,7 @@ fn machine(name: &str, mark: impl Into<Option<Mark>>) -> Machine {
         name: name.to_owned(),
         role: Role::Vm,
         power: Some(Power::Off),
-        notes: mark.into().map_or(Notes::NoMark, |mark| Notes::Mark(Box::new(mark))),
+        recognised: mark.into().map_or(Notes::NoMark, |mark| Notes::Mark(Box::new(mark))).on(name),
         hardware: Some(Hardware { cpus: 2, memory_mb: 2048 }),
         addresses: Vec::new(),
         created: None,

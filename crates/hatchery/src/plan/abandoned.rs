@@ -1,11 +1,11 @@
 //! Jobs whose worker went off before it took them. CDS shows such a job as being scheduled until its hatchery releases it, and
 //! offers it to nobody meanwhile.
 
-use rookery_cds::JobId;
 use crate::hold::serves_nobody;
-use crate::standing::{Standing, standing};
 use crate::machine::Machine;
 use crate::mark::Mark;
+use crate::standing::{Standing, standing};
+use rookery_cds::JobId;
 use rookery_fleet::Power;
 
 use super::Pass;

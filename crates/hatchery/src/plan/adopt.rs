@@ -1,7 +1,7 @@
 //! Which template of another hatchery is taken over when somebody asks for it. It never is by itself.
 
-use rookery_cds::V1Model;
 use crate::machine::View;
+use rookery_cds::V1Model;
 use rookery_fleet::{MachineId, OwnerId};
 
 use super::templates::{Taken, V1Template, retired_name, v1_template};

@@ -120,15 +120,14 @@ pub fn adoptable_copy(view: &View, owner: &OwnerId, which: &str) -> Result<Apart
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const OWNER: &str = "h1";
+    use crate::samples::{Notes, OWNER};
 
     fn vm(id: &str, notes: Notes) -> Machine {
-        let vm = crate::samples::vm(id, &format!("name-of-{id}"), notes);
+        let vm = crate::samples::running(id, &format!("name-of-{id}"), notes);
         Machine { incarnation: Some(format!("uuid-of-{id}")), ..vm }
     }
 
-    fn mark(owner: &OwnerId, worker: &str, instance: &str) -> Box<Mark> {
+    fn mark(owner: &str, worker: &str, instance: &str) -> Box<Mark> {
         let [hatchery_name, worker_name, instance] = [owner, worker, instance].map(str::to_owned);
         Box::new(Mark { hatchery_name, worker_name, instance, ..Mark::default() })
     }
@@ -140,16 +139,16 @@ mod tests {
     #[test]
     fn copies_and_machines_that_were_moved_are_told_and_those_of_others_are_not() {
         let view = view(vec![
-            vm("vm-1", Notes::Mark(mark(OWNER, "a", ""))),
-            vm("vm-2", Notes::Copied(mark(OWNER, "a", "uuid-of-vm-1"))),
-            vm("vm-3", Notes::Disputed(mark(OWNER, "b", ""))),
-            Machine { is_outside: true, ..vm("vm-4", Notes::Mark(mark(OWNER, "c", ""))) },
+            vm("vm-1", Notes::Mark(mark(OWNER.name(), "a", ""))),
+            vm("vm-2", Notes::Copied(mark(OWNER.name(), "a", "uuid-of-vm-1"))),
+            vm("vm-3", Notes::Disputed(mark(OWNER.name(), "b", ""))),
+            Machine { is_outside: true, ..vm("vm-4", Notes::Mark(mark(OWNER.name(), "c", ""))) },
             vm("vm-5", Notes::Copied(mark("h2", "a", "uuid-of-vm-9"))),
             Machine { is_outside: true, ..vm("vm-6", Notes::NoMark) },
-            vm("vm-7", Notes::Disputed(mark(OWNER, "d", "never told"))),
+            vm("vm-7", Notes::Disputed(mark(OWNER.name(), "d", "never told"))),
         ]);
         let found: Vec<_> =
-            apart(&view, OWNER).into_iter().map(|one| (one.machine.to_string(), one.why)).collect();
+            apart(&view, &OWNER).into_iter().map(|one| (one.machine.to_string(), one.why)).collect();
         let expected = [
             ("vm-2", WhyApart::Copy),
             ("vm-3", WhyApart::Disputed),
@@ -157,38 +156,40 @@ mod tests {
             ("vm-7", WhyApart::Disputed),
         ];
         assert_eq!(found, expected.map(|(id, why)| (id.to_owned(), why)));
-        assert!(apart(&view, "").is_empty());
-        assert!(copy_named(&view, OWNER, "vm-2").is_ok() && copy_named(&view, OWNER, "name-of-vm-3").is_ok());
+        assert!(apart(&view, &crate::mark::owner("")).is_empty());
+        assert!(
+            copy_named(&view, &OWNER, "vm-2").is_ok() && copy_named(&view, &OWNER, "name-of-vm-3").is_ok()
+        );
         for ours in ["vm-1", "vm-4", "vm-5", "vm-6", "vm-99"] {
-            assert!(copy_named(&view, OWNER, ours).is_err(), "{ours} would lose its mark");
+            assert!(copy_named(&view, &OWNER, ours).is_err(), "{ours} would lose its mark");
         }
     }
 
     #[test]
     fn a_copy_is_adopted_only_if_its_original_is_gone() {
-        let by_instance = vm("vm-2", Notes::Copied(mark(OWNER, "", "uuid-of-vm-1")));
-        let by_worker = vm("vm-3", Notes::Copied(mark(OWNER, "a", "")));
-        let original = vm("vm-1", Notes::Mark(mark(OWNER, "a", "")));
+        let by_instance = vm("vm-2", Notes::Copied(mark(OWNER.name(), "", "uuid-of-vm-1")));
+        let by_worker = vm("vm-3", Notes::Copied(mark(OWNER.name(), "a", "")));
+        let original = vm("vm-1", Notes::Mark(mark(OWNER.name(), "a", "")));
         for copy in [by_instance, by_worker] {
             let id = copy.id.to_string();
             let both = view(vec![original.clone(), copy.clone()]);
-            let refused = adoptable_copy(&both, OWNER, &id).expect_err("the original is there");
+            let refused = adoptable_copy(&both, &OWNER, &id).expect_err("the original is there");
             assert!(refused.contains("name-of-vm-1 (vm-1)"), "{refused}");
-            let alone = view(vec![copy.clone(), vm("vm-9", Notes::Mark(mark(OWNER, "z", "")))]);
-            assert!(adoptable_copy(&alone, OWNER, &id).is_ok());
+            let alone = view(vec![copy.clone(), vm("vm-9", Notes::Mark(mark(OWNER.name(), "z", "")))]);
+            assert!(adoptable_copy(&alone, &OWNER, &id).is_ok());
             let unknown = View { complete: false, ..alone };
-            assert!(adoptable_copy(&unknown, OWNER, &id).is_err(), "what is not shown may be there");
+            assert!(adoptable_copy(&unknown, &OWNER, &id).is_err(), "what is not shown may be there");
         }
         // Of two that nobody can tell apart, a person can.
         let pair = view(vec![
-            vm("vm-4", Notes::Disputed(mark(OWNER, "b", ""))),
-            vm("vm-5", Notes::Disputed(mark(OWNER, "b", ""))),
+            vm("vm-4", Notes::Disputed(mark(OWNER.name(), "b", ""))),
+            vm("vm-5", Notes::Disputed(mark(OWNER.name(), "b", ""))),
         ]);
-        assert!(adoptable_copy(&pair, OWNER, "vm-5").is_ok());
-        let signed = vm("vm-4", Notes::Mark(mark(OWNER, "b", "uuid-of-vm-4")));
-        let decided = view(vec![signed, vm("vm-5", Notes::Disputed(mark(OWNER, "b", "")))]);
+        assert!(adoptable_copy(&pair, &OWNER, "vm-5").is_ok());
+        let signed = vm("vm-4", Notes::Mark(mark(OWNER.name(), "b", "uuid-of-vm-4")));
+        let decided = view(vec![signed, vm("vm-5", Notes::Disputed(mark(OWNER.name(), "b", "")))]);
         assert!(
-            adoptable_copy(&decided, OWNER, "vm-5").is_err(),
+            adoptable_copy(&decided, &OWNER, "vm-5").is_err(),
             "somebody has said that it is the other one"
         );
     }

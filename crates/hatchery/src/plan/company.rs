@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::Timestamp;
 use crate::braked::Subject;
-use crate::workers::{Listing, without_machine};
 use crate::machine::View;
+use crate::workers::{Listing, without_machine};
+use jiff::Timestamp;
 use rookery_fleet::{MachineId, OwnerId};
 
 use super::Pass;
@@ -95,18 +95,19 @@ impl Pass<'_> {
 
 #[cfg(test)]
 mod tests {
-    use jiff::SignedDuration;
-    use crate::workers::WorkerState;
     use crate::machine::Machines;
     use crate::mark::Mark;
+    use crate::workers::WorkerState;
+    use jiff::SignedDuration;
 
     use super::*;
+    use crate::samples::{Notes, OWNER};
 
     #[test]
     fn a_lost_machine_is_remembered_until_a_later_list_is_without_its_worker() {
         let at = |second: i64| Timestamp::UNIX_EPOCH + SignedDuration::from_secs(second);
         let mark = Mark { hatchery_name: "ours".to_owned(), worker_name: "w".to_owned(), ..Mark::default() };
-        let machine = crate::samples::vm("vm-1", "w", Notes::Mark(Box::new(mark)));
+        let machine = crate::samples::running("vm-1", "w", Notes::Mark(Box::new(mark)));
         let there = View { machines: Machines::from_iter([machine]), complete: true, ..View::default() };
         let gone = View { complete: true, ..View::default() };
         let listing = |begun: i64, names: &[&str]| Listing {
@@ -115,7 +116,7 @@ mod tests {
         };
         let mut references = References::default();
         let mut knows = |view: &View, listing: Option<Listing>, now: i64| {
-            references.look(view, "ours", listing.as_ref(), at(now));
+            references.look(view, &OWNER, listing.as_ref(), at(now));
             references.get("w").is_some()
         };
         assert!(knows(&there, None, 10));

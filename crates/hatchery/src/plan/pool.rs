@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use rookery_fleet::OwnerId;
 use rookery_fleet::claim::{Candidacy, Pooled};
 use rookery_fleet::origin::Origin;
 use rookery_fleet::warm::{Member, Membership, PoolKey};
-use rookery_fleet::OwnerId;
 
 use crate::machine::Machine;
 use crate::mark::Mark;
@@ -66,8 +66,9 @@ pub(super) fn membership(machine: &Machine, owner: &OwnerId) -> Membership {
         })
     };
     match standing {
-        Standing::Unknown => names::line_of(&machine.name)
-            .map_or(Membership::None, |line| Membership::Unknown(line.family())),
+        Standing::Unknown => {
+            names::line_of(&machine.name).map_or(Membership::None, |line| Membership::Unknown(line.family()))
+        }
         Standing::Pooled => member().map_or(Membership::None, Membership::Pooled),
         Standing::HalfClaimed => member().map_or(Membership::None, Membership::HalfClaimed),
         Standing::Template

@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 
-use rookery_cds::V1Model;
-use rookery_fleet::address::Assigned;
 use crate::capacity::admit_registration;
-use rookery_fleet::flavor::{Footprint, footprint};
+use crate::machine::Machine;
 use crate::names;
 use crate::names::Line;
-use crate::machine::Machine;
+use rookery_cds::V1Model;
+use rookery_fleet::address::Assigned;
+use rookery_fleet::flavor::{Footprint, footprint};
 use rookery_fleet::{MachineId, Role};
 
 use super::templates::{V1Template, v1_template};

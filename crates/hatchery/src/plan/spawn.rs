@@ -3,21 +3,21 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::pool::candidacy;
+use crate::capacity::admit;
+use crate::flavor::Choice;
+use crate::flavor::choose;
+use crate::hold::serves_nobody;
+use crate::machine::Machine;
+use crate::mark::Mark;
+use crate::names;
 use jiff::Timestamp;
 use rookery_cds::JobId;
 use rookery_fleet::address::Assigned;
-use super::pool::candidacy;
-use crate::flavor::choose;
-use crate::capacity::admit;
 use rookery_fleet::claim;
 use rookery_fleet::claim::{Fit, Misses, Wanted};
-use crate::flavor::Choice;
 use rookery_fleet::flavor::{Flavor, Footprint, footprint};
-use crate::hold::serves_nobody;
 use rookery_fleet::origin::Origin;
-use crate::names;
-use crate::machine::Machine;
-use crate::mark::Mark;
 use rookery_fleet::{Hardware, MachineId, Power, Role};
 
 use super::{Pass, Waiting, Why};

@@ -1,9 +1,9 @@
 //! Which machine is cloned for a model.
 
-use rookery_cds::V1Model;
+use crate::machine::{Machine, View};
 use crate::names::Line;
 use crate::standing::{Standing, standing};
-use crate::machine::{Machine, View};
+use rookery_cds::V1Model;
 use rookery_fleet::{MachineId, OwnerId, Role};
 
 use super::apart::{WhyApart, why_apart};

@@ -10,20 +10,19 @@ mod turns;
 
 use std::time::Duration;
 
+use crate::mark::Mark;
+use crate::workers::WorkerState;
 use rand::SeedableRng as _;
 use rookery_cds::{Group, VirtualMachine};
 use rookery_fleet::flavor::{Flavor, Footprint};
-use crate::workers::WorkerState;
-use crate::mark::Mark;
-use rookery_fleet::{Hardware, Power, Role};
+use rookery_fleet::{Hardware, Power, Role, capacity};
 
 use super::*;
 use crate::flight::{Flight, FlightId, Work};
 use crate::launch::Credentials;
 use crate::model::{Guest, Runs, Sizes};
+use crate::samples::{Notes, OWNER, remark};
 use crate::settings::{ModelRef, Pool};
-
-const OWNER: &str = "ours";
 
 /// All that a plan is made from, as values.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
@@ -121,7 +120,7 @@ fn world(machines: impl IntoIterator<Item = Machine>) -> World {
         brake: Brake::default(),
         references: References::of("lost", id("lost")),
         v1_workers: ["lost".to_owned()].into(),
-        limits: Limits { workers: Some(10), starting: 10, cpus: None, memory_mb: None, keep_smaller: 0 },
+        limits: Limits { workers: Some(10), starting: 10, size: capacity::Limits::default() },
         registering: Some(2),
         attempts: Some(3),
         flavors: Flavors::default(),
@@ -190,7 +189,7 @@ impl World {
             grace: Duration::from_mins(3),
         };
         let desired = Desired {
-            owner: OWNER,
+            owner: &OWNER,
             limits: &self.limits,
             registering: self.registering,
             attempts: self.attempts,
@@ -250,7 +249,7 @@ fn vm(name: &str) -> Machine {
         name: name.to_owned(),
         role: Role::Vm,
         power: Some(Power::Off),
-        notes: Notes::NoMark,
+        recognised: Notes::NoMark.into(),
         hardware: Some(Hardware { cpus: 2, memory_mb: 4096 }),
         addresses: Vec::new(),
         created: Some(at("08:00:00")),
@@ -267,9 +266,10 @@ fn template(name: &str) -> Machine {
 
 /// A VM with a mark of ours.
 fn marked(name: &str, change: impl FnOnce(&mut Mark)) -> Machine {
-    let mut mark = Mark { hatchery_name: OWNER.to_owned(), worker_name: name.to_owned(), ..Mark::default() };
+    let mut mark =
+        Mark { hatchery_name: OWNER.name().to_owned(), worker_name: name.to_owned(), ..Mark::default() };
     change(&mut mark);
-    Machine { notes: Notes::Mark(Box::new(mark)), ..vm(name) }
+    Machine { recognised: Notes::Mark(Box::new(mark)).into(), ..vm(name) }
 }
 
 /// A warm VM of ours that is ready, of the template `debian`.
@@ -335,7 +335,7 @@ fn model(name: &str) -> V1Model {
 }
 
 /// The template of that model, as it should be, made by that hatchery.
-fn template_of(model: &V1Model, owner: &OwnerId) -> Machine {
+fn template_of(model: &V1Model, owner: &str) -> Machine {
     let made = marked(&model.name, |mark| {
         (mark.model, mark.worker_model_path) = (true, model.path());
         mark.worker_model_last_modified = crate::model::last_modified(model);

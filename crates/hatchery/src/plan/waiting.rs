@@ -2,9 +2,9 @@
 
 use std::fmt;
 
+use crate::capacity::Shortage;
 use jiff::Timestamp;
 use rookery_cds::JobId;
-use crate::capacity::Shortage;
 
 use super::apart::WhyApart;
 use crate::demand::Refusal;

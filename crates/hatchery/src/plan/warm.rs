@@ -2,24 +2,24 @@
 
 use std::collections::BTreeSet;
 
-use rookery_cds::V1Model;
-use rookery_fleet::address::Assigned;
 use crate::braked;
 use crate::braked::Subject;
-use rookery_fleet::flavor::{Flavor, Footprint};
 use crate::hold;
+use crate::machine::Machine;
 use crate::names::{self, Line};
-use rookery_fleet::origin::Origin;
+use crate::standing::{Standing, standing};
 use crate::sweep;
 use crate::sweep::{Facts, Noticed, Reason};
+use rookery_cds::V1Model;
+use rookery_fleet::address::Assigned;
+use rookery_fleet::flavor::{Flavor, Footprint};
+use rookery_fleet::origin::Origin;
 use rookery_fleet::warm;
 use rookery_fleet::warm::{Addresses, Making, TemplateState, Wish};
-use crate::machine::Machine;
-use crate::standing::{Standing, standing};
 use rookery_fleet::{MachineId, OwnerId, Power};
 
-use super::templates::{V1Template, v1_template};
 use super::pool::{Kind, membership};
+use super::templates::{V1Template, v1_template};
 use super::{Pass, Why};
 use crate::flight::{Flight, Work};
 use crate::model::last_modified;
@@ -243,7 +243,8 @@ impl Pass<'_> {
             name: machine.name.clone(),
             why: "it has vanished from the inventory".to_owned(),
         });
-        self.plan.braked = gone.chain(std::mem::take(&mut swept.braked).into_iter().map(Into::into)).collect();
+        self.plan.braked =
+            gone.chain(std::mem::take(&mut swept.braked).into_iter().map(Into::into)).collect();
         let holding = hold::decide(self.seen.view, &facts, &mut swept);
         self.plan.sweep = swept;
         (self.plan.hold, self.plan.examine) = (holding.keep, holding.ask);

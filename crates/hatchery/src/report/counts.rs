@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::standing::Standing;
 use crate::machine::Machine;
+use crate::standing::Standing;
 use rookery_fleet::{MachineId, Power};
 use serde::{Deserialize, Serialize};
 
@@ -84,22 +84,23 @@ fn at_work<'s>(state: &'s State, machine: &Machine) -> Option<&'s Flight> {
 mod tests {
     use std::sync::Arc;
 
-    use jiff::Timestamp;
     use crate::capacity::{Usage, usage};
-    use rookery_fleet::flavor::Footprint;
+    use crate::machine::View;
+    use crate::mark::Mark;
     use crate::names::Line;
     use crate::standing::standing;
     use crate::workers::{Listing, WorkerState};
-    use crate::machine::View;
-    use crate::mark::Mark;
+    use jiff::Timestamp;
+    use rookery_fleet::flavor::Footprint;
 
     use super::*;
     use crate::flight::{FlightId, Trace};
+    use crate::samples::Notes;
 
     fn machine(name: &str, power: Power, mark: Mark) -> Machine {
         let mark = Mark { hatchery_name: "nest".to_owned(), ..mark };
         let notes = Notes::Mark(Box::new(mark));
-        Machine { power: Some(power), ..crate::samples::vm(name, name, notes) }
+        Machine { power: Some(power), ..crate::samples::running(name, name, notes) }
     }
 
     fn warm(name: &str, power: Power) -> Machine {
@@ -112,7 +113,7 @@ mod tests {
 
     /// Counts as a pass does that saw these machines, these registered workers and this work.
     fn check(machines: &[Machine], alive: &[&str], works: &[(&str, Work)], expected: Counts) {
-        let mut state = State::default();
+        let (mut state, owner) = (State::default(), crate::mark::owner("nest"));
         let view = View { machines: machines.iter().cloned().collect(), complete: true, ..View::default() };
         let workers = alive.iter().map(|name| ((*name).to_owned(), WorkerState::Alive)).collect();
         state.view = Arc::new(view);
@@ -128,14 +129,14 @@ mod tests {
             state.flights.begin(FlightId(number as u64), flight);
         }
         let (flights, listing) = (state.flights.capacity(), state.listing.clone().expect("a listing"));
-        let Usage { ledger, starting } = usage(&state.view, "nest", &flights, &listing, &|_| false);
+        let Usage { ledger, starting } = usage(&state.view, &owner, &flights, &listing, &|_| false);
         let starting = starting.into_iter().cloned().collect();
         let plan = Plan { ledger, starting, ..Plan::default() };
         let deleted = state.flights.iter().filter(|flight| matches!(flight.work, Work::Delete(_)));
         let dying = deleted.map(|flight| MachineId::new(flight.name.as_str())).collect();
         let mut counts = Counts::of(&state, &plan, &[]);
         for machine in state.view.iter() {
-            counts.add(machine, standing(machine, "nest"), &state, &plan, &[], &dying);
+            counts.add(machine, standing(machine, &owner), &state, &plan, &[], &dying);
         }
         assert_eq!(counts, expected);
     }

@@ -1,10 +1,10 @@
 //! Machines that somebody keeps to look at, and what else is wished for.
 
-use jiff::Timestamp;
 use crate::hold::{Subject, Wish};
-use rookery_fleet::reckoning::Reckoning;
 use crate::machine::{Machine, View};
 use crate::mark::Mark;
+use jiff::Timestamp;
+use rookery_fleet::reckoning::Reckoning;
 use rookery_fleet::{OwnerId, Power};
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,8 @@
 //! The workers as `/mon/workers` shows them: those that CDS knows in its own words, and those that were started.
 
+use crate::names::is_register_name;
 use jiff::Timestamp;
 use rookery_cds::{JobId, Worker};
-use crate::names::is_register_name;
 use serde::Serialize;
 
 use super::held::Held;

@@ -11,7 +11,9 @@ use rookery_daemon::{Clock, Lease};
 use rookery_fleet_vsphere::CompanyError as ListError;
 use rookery_fleet_vsphere::company;
 use rookery_fleet_vsphere::company::Listing;
-use rookery_fleet_vsphere::election::{Candidacy, Candidate, Elected, Look, Me, Sightings, Standing, Verdict, elect, lease_end};
+use rookery_fleet_vsphere::election::{
+    Candidacy, Candidate, Elected, Look, Me, Sightings, Standing, Verdict, elect, lease_end,
+};
 use rookery_vim_client::Client;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;

@@ -1,6 +1,5 @@
 use super::*;
-use crate::machine::Notes;
-use crate::samples::{OWNER, any_machine, marked, vm, warm, worker};
+use crate::samples::{Notes, OWNER, any_machine, marked, vm, warm, worker};
 use proptest::prelude::*;
 
 #[test]
@@ -13,7 +12,7 @@ fn name_and_mark_tell_together_what_a_machine_is() {
         (vm("web"), Standing::Foreign),
         (marked("brave-curie", |mark| mark.hatchery_name = "theirs".to_owned()), Standing::Foreign),
         (marked("brave-curie", |mark| mark.hatchery_name = String::new()), Standing::Foreign),
-        (Machine { notes: Notes::Unknown, ..vm("provision-v2-a") }, Standing::Unknown),
+        (Machine { recognised: Notes::Unknown.into(), ..vm("provision-v2-a") }, Standing::Unknown),
         (Machine { role: Role::Unknown, ..warm("provision-v2-a", "debian12", "") }, Standing::Unknown),
         (warm("provision-v2-a", "debian12", ""), Standing::Pooled),
         (warm("brave-curie", "debian12", ""), Standing::Worker),
@@ -22,7 +21,7 @@ fn name_and_mark_tell_together_what_a_machine_is() {
         (marked("register-curie", |_| {}), Standing::Registering),
         (marked("brave-curie", |mark| mark.register_only = true), Standing::Registering),
     ] {
-        assert_eq!(standing(&machine, OWNER), expected, "{machine:?}");
+        assert_eq!(standing(&machine, &OWNER), expected, "{machine:?}");
     }
 }
 
@@ -38,9 +37,9 @@ fn only_the_unfinished_template_of_a_model_is_one_in_the_making() {
             mark.model = true;
             mark.worker_model_path = path.to_owned();
         });
-        assert_eq!(standing(&machine, OWNER), expected, "{name} {path}");
+        assert_eq!(standing(&machine, &OWNER), expected, "{name} {path}");
         // Without its name it is no template yet, whatever vSphere says.
-        assert_eq!(standing(&Machine { role: Role::Template, ..machine }, OWNER), expected, "{name} {path}");
+        assert_eq!(standing(&Machine { role: Role::Template, ..machine }, &OWNER), expected, "{name} {path}");
     }
 }
 
@@ -48,7 +47,7 @@ fn only_the_unfinished_template_of_a_model_is_one_in_the_making() {
 fn a_copy_is_nobodys_and_what_may_be_one_or_was_moved_is_left_alone() {
     let warm = marked("provision-v2-a", |mark| mark.provisioning = true);
     let noted = |notes: fn(Box<Mark>) -> Notes| Machine {
-        notes: notes(Box::new(warm.mark().expect("a mark").clone())),
+        recognised: notes(Box::new(warm.mark().expect("a mark").clone())).into(),
         ..warm.clone()
     };
     let unfinished = marked("deb-tmp", |mark| {
@@ -61,21 +60,21 @@ fn a_copy_is_nobodys_and_what_may_be_one_or_was_moved_is_left_alone() {
         (Machine { is_outside: true, ..warm.clone() }, Standing::Unknown),
         (Machine { is_outside: true, role: Role::Template, ..unfinished }, Standing::Template),
     ] {
-        assert_eq!(standing(&machine, OWNER), expected, "{machine:?}");
+        assert_eq!(standing(&machine, &OWNER), expected, "{machine:?}");
     }
 }
 
 proptest! {
     #[test]
     fn nothing_is_ours_without_our_mark(machine in any_machine()) {
-        let standing = standing(&machine, OWNER);
+        let standing = standing(&machine, &OWNER);
         let ours = !matches!(standing, Standing::Template | Standing::Foreign | Standing::Unknown);
-        prop_assert!(!ours || machine.mark_of(OWNER).is_some());
+        prop_assert!(!ours || machine.mark_of(&OWNER).is_some());
     }
 
     #[test]
     fn an_owner_without_a_name_owns_nothing(machine in any_machine()) {
-        let standing = standing(&machine, "");
+        let standing = standing(&machine, &crate::mark::owner(""));
         prop_assert!(matches!(standing, Standing::Template | Standing::Foreign | Standing::Unknown));
     }
 }

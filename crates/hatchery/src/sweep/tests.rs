@@ -3,8 +3,9 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::machine::{Notes, Role};
-use crate::samples::{OWNER, any_view, at, id, marked, unsettled, view, vm, warm, worker};
+use crate::samples::{Notes, OWNER, any_view, at, id, marked, unsettled, view, vm, warm, worker};
+use rookery_fleet::Role;
+use rookery_fleet::deletion::{Grounds, stop_reason};
 
 const NOW: &str = "12:00:00";
 
@@ -51,10 +52,15 @@ impl World {
 
     fn sweep(&self, view: &View) -> Sweep {
         let ours = at(NOW).saturating_sub(self.skew.unwrap_or_default()).expect("a time");
-        let grounds =
-            Grounds { view, skew: self.skew, listing: self.listing.as_ref(), ours, loss: self.brake.loss() };
+        let grounds = Grounds {
+            view,
+            skew: self.skew,
+            evidence: evidence(self.listing.as_ref()),
+            ours,
+            loss: self.brake.loss(),
+        };
         let facts = Facts {
-            owner: OWNER,
+            owner: &OWNER,
             now: at(NOW),
             ours,
             stop: stop_reason(&grounds),
@@ -159,7 +165,7 @@ fn what_is_not_ours_is_never_judged() {
         vm("w"),
         foreign.clone(),
         marked("w", |mark| mark.hatchery_name = String::new()),
-        Machine { notes: Notes::Unknown, ..vm("w") },
+        Machine { recognised: Notes::Unknown.into(), ..vm("w") },
     ] {
         world.doomed.insert(machine.id.clone(), Doom::Asked);
         assert_eq!(world.verdict(machine.clone()), "not ours", "{machine:?}");
@@ -299,7 +305,7 @@ fn nothing_is_deleted_by_half_knowledge() {
     }
     assert_eq!(World { skew: None, ..world() }.sweep(&machines).stopped, Some(Stop::SkewUnknown));
     let blind = World { listing: None, ..world() }.sweep(&machines);
-    assert_eq!(blind, Sweep { stopped: Some(Stop::NoListing), ..Sweep::default() });
+    assert_eq!(blind, Sweep { stopped: Some(Stop::NoEvidence { of: "workers" }), ..Sweep::default() });
 }
 
 #[test]
@@ -372,7 +378,8 @@ fn ages_count_from_when_the_supplier_s_clock_was_set() {
         let mut world = world;
         world.reckoning.restart(
             &view([machine.clone()]),
-            OWNER,
+            &OWNER,
+            Mark::times,
             at("11:59:00"),
             SignedDuration::from_hours(3),
         );
@@ -444,10 +451,10 @@ fn machines_that_run_wait_if_unusually_many_workers_are_disabled_at_once() {
 fn a_view_that_has_lost_unusually_many_deletes_nobody() {
     let whole = view((0..5).map(|number| off(worker(&format!("w{number}"), "09:00:00"))));
     let mut world = world();
-    world.brake.look(&whole, OWNER, &|_| false, at("11:50:00"));
+    world.brake.look(&whole, &OWNER, &|_| false, at("11:50:00"));
     assert_eq!(world.sweep(&whole).delete.len(), 5);
     let rest = view([off(worker("w0", "09:00:00"))]);
-    world.brake.look(&rest, OWNER, &|_| false, at("11:59:00"));
+    world.brake.look(&rest, &OWNER, &|_| false, at("11:59:00"));
     let sweep = world.sweep(&rest);
     assert_eq!((sweep.stopped.map(|stop| stop.as_str()), sweep.delete.len()), (Some("lost"), 0));
 }
@@ -493,7 +500,7 @@ proptest! {
         prop_assert!(sweep.delete.len() <= budget);
         for (id, reason) in &sweep.delete {
             let machine = view.machines.get(id).expect("a machine");
-            let mark = machine.mark_of(OWNER).expect("our mark");
+            let mark = machine.mark_of(&OWNER).expect("our mark");
             prop_assert_eq!(machine.role, Role::Vm);
             prop_assert!(!mark.model || machine.name == "deb-tmp");
             prop_assert!(mark.hold_until.is_none_or(|until| until <= at(NOW)));
@@ -502,6 +509,6 @@ proptest! {
             prop_assert!(!pooled || matches!(reason, Reason::Doomed(_)));
         }
         let judged = sweep.delete.len() + sweep.kept.len();
-        prop_assert_eq!(judged, view.iter().filter(|machine| machine.mark_of(OWNER).is_some()).count());
+        prop_assert_eq!(judged, view.iter().filter(|machine| machine.mark_of(&OWNER).is_some()).count());
     }
 }

@@ -146,7 +146,7 @@ pub(super) fn tables(held: &[Held], wishes: &[Wished]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use rookery_fleet::hold::Subject;
+    use rookery_hatchery::hold::Subject;
 
     use super::*;
 

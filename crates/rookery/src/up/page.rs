@@ -270,8 +270,8 @@ pub(super) fn hints(ends: Ends<'_>, asked: Option<&str>, default_file: Option<&P
 mod tests {
     use super::*;
     use rookery_fleet::address::Usage;
-    use rookery_fleet::capacity::Ledger;
-    use rookery_fleet::hold::Subject;
+    use rookery_hatchery::capacity::Ledger;
+    use rookery_hatchery::hold::Subject;
     use rookery_hatchery::report::{Counts, Held, Wished};
 
     #[test]

@@ -14,11 +14,13 @@ use futures_util::stream::FuturesUnordered;
 use jiff::Timestamp;
 use rookery_daemon::Clock;
 use rookery_daemon::telemetry::chain;
-use rookery_fleet::standing::{Standing, standing};
-use rookery_fleet::{Machine, MachineId, Power, View};
+use rookery_hatchery::standing::{Standing, standing};
+use rookery_fleet::{MachineId, Power};
+use rookery_hatchery::machine::{Machine, View};
 use rookery_fleet_vsphere::hands::Proof;
 use rookery_fleet_vsphere::readiness::TimeOuts;
-use rookery_fleet_vsphere::{Hands, Site};
+use rookery_fleet_vsphere::Site;
+use rookery_hatchery::machine::Hands;
 use rookery_hatchery::report::Report;
 use rookery_hatchery::run::site_names;
 use rookery_hatchery::settings::Settings;
@@ -291,7 +293,8 @@ fn left<'v>(view: &'v View, owner: &'v str, asked_for: &BTreeSet<&str>, now: Tim
 
 #[cfg(test)]
 pub(super) mod tests {
-    use rookery_fleet::{Mark, Notes, Role};
+    use rookery_fleet::Role;
+    use rookery_hatchery::mark::Mark;
 
     use super::*;
 

@@ -1,8 +1,9 @@
 //! A look at a real vCenter, with a session of its own that ends again.
 
 use rookery_daemon::Clock;
-use rookery_fleet::View;
-use rookery_fleet_vsphere::{Observer, Site, SiteError, SiteNames};
+use rookery_hatchery::machine::View;
+use rookery_fleet_vsphere::{Site, SiteError, SiteNames};
+use rookery_hatchery::machine::Observer;
 use rookery_vim_client::{FindError, Kind, Places};
 use tokio_util::sync::CancellationToken;
 
@@ -32,7 +33,7 @@ pub(super) async fn look(
             }
         };
         let templates = fleet.first.vms().filter(|vm| vm.is_template()).map(|vm| vm.name.clone()).collect();
-        let owned = view(fleet).owned(name).map(|(machine, _)| machine.name.clone()).collect();
+        let owned = view(fleet).owned(&mark::owner(name)).map(|(machine, _)| machine.name.clone()).collect();
         Ok(Seen { datacenters, unclear, templates, owned })
     });
     looked.await
@@ -40,5 +41,5 @@ pub(super) async fn look(
 
 /// The machines of a fleet.
 pub(super) fn view(fleet: &Fleet) -> View {
-    Observer::new(fleet.inventory.clone()).view(Clock::system().now())
+    Observer::new(fleet.inventory.clone(), mark::recogniser()).view(Clock::system().now())
 }

@@ -112,7 +112,8 @@ fn news(before: &Report, after: &Report) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use rookery_fleet::{Machine, Role, View};
+    use rookery_fleet::Role;
+    use rookery_hatchery::machine::{Machine, View};
     use rookery_hatchery::report::WaitingLine;
 
     use super::super::part::tests::machine;

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use clap::ValueEnum;
 use clap::builder::NonEmptyStringValueParser;
 use rookery_daemon::settings::{Problems, duration};
-use rookery_fleet::Mark;
+use rookery_hatchery::mark::Mark;
 use rookery_vim::MoRef;
 use rookery_vim_client::{
     Change, CloneOrder, DiskMove, GuestSetup, NetworkBacking, Places, Vm, network_backing,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use rookery_fleet::Mark;
+use rookery_hatchery::mark::Mark;
 use rookery_vim_client::Vm;
 
 use super::words::{memory, power_word};

@@ -9,16 +9,19 @@ mod seeing;
 mod templates;
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use rookery_daemon::Supervisor;
-use rookery_fleet::{Hardware, MachineId, Mark};
+use rookery_fleet::{Hardware, MachineId, OwnerId};
 use rookery_fleet_vsphere::readiness::TimeOuts;
-use rookery_fleet_vsphere::{ClaimWish, CloneWish, Hands, Site, SiteNames};
+use rookery_fleet_vsphere::{Site, SiteNames};
+use rookery_hatchery::machine::{ClaimWish, CloneWish, Hands};
+use rookery_hatchery::mark::{self, Mark};
 use rookery_kit::{Connected, Govc, Proxy, Vcsim, VcsimOptions, connect};
-use rookery_vim_client::DiskMove;
+use rookery_vim_client::{DiskMove, Machines};
 use serde_json::Value;
 
-const OWNER: &str = "h1";
+static OWNER: LazyLock<OwnerId> = LazyLock::new(|| mark::owner("h1"));
 const POOLED: &str = "provision-v2-brave-curie";
 const WORKER: &str = "worker-swift-noether";
 
@@ -30,6 +33,7 @@ struct World {
     proxy: Proxy,
     ours: Connected,
     hands: Hands,
+    site: Site,
 }
 
 impl World {
@@ -46,9 +50,9 @@ impl World {
         let ours = connect(proxy.address()).await;
         ours.inventory.complete().await.expect("it loads");
         let site = Site::find(&ours.client, names).await.expect("a site");
-        let (client, machines) = (ours.client.clone(), ours.machines.clone());
-        let hands = Hands::new(client, machines, ours.inventory.clone(), site, TimeOuts::default());
-        Self { govc: Govc::new(&vcsim), _vcsim: vcsim, proxy, ours, hands }
+        let machines = ours.machines.clone();
+        let hands = hands(&ours, &site, machines);
+        Self { govc: Govc::new(&vcsim), _vcsim: vcsim, proxy, ours, hands, site }
     }
 
     fn named(&self, name: &str) -> MachineId {
@@ -58,7 +62,7 @@ impl World {
 
     /// Marks a VM as ours, in the words of the Go hatchery.
     async fn own(&self, name: &str) -> MachineId {
-        let mark = Mark { hatchery_name: OWNER.to_owned(), ..Mark::default() };
+        let mark = Mark { hatchery_name: OWNER.name().to_owned(), ..Mark::default() };
         self.govc.run(&["vm.change", "-vm", name, "-annotation", &mark.write()]).await;
         self.named(name)
     }
@@ -74,7 +78,7 @@ impl World {
     /// A VM that waits for a job.
     async fn pooled(&self) -> MachineId {
         let template = self.template().await;
-        self.hands.clone_vm(&wish(template, POOLED, pooled())).await.expect("cloned")
+        self.hands.clone_vm(&self.wish(template, POOLED, pooled())).await.expect("cloned")
     }
 
     async fn property(&self, machine: &MachineId, path: &str) -> String {
@@ -98,6 +102,48 @@ impl World {
     fn asked(&self, method: &str) -> usize {
         self.proxy.exchanges().iter().filter(|exchange| exchange.method == method).count()
     }
+
+    /// A clone as a story wants it, but for what it is about.
+    fn wish(&self, template: MachineId, name: &str, mark: Mark) -> CloneWish {
+        CloneWish {
+            template,
+            name: name.to_owned(),
+            placement: self.site.placement.clone(),
+            mark,
+            resize: None,
+            address: None,
+            power_on: false,
+            disk_move: DiskMove::Auto,
+            card_class: None,
+        }
+    }
+
+    /// A claim of a VM as it is now.
+    async fn claim(&self, machine: &MachineId) -> ClaimWish {
+        let chosen_by = Mark::read(&self.property(machine, "config.annotation").await).unwrap_or_default();
+        ClaimWish {
+            machine: machine.clone(),
+            was: POOLED.to_owned(),
+            chosen_by,
+            owner: OWNER.clone(),
+            mark: Mark {
+                worker_name: WORKER.to_owned(),
+                provisioning: false,
+                job_id: "4711".to_owned(),
+                worker_start_time: "2026-06-23T10:00:00Z".parse().ok(),
+                ..pooled()
+            },
+            name: WORKER.to_owned(),
+            resize: Some(Hardware { cpus: 4, memory_mb: 512 }),
+        }
+    }
+}
+
+/// Hands of the hatchery on a site.
+fn hands(ours: &Connected, site: &Site, machines: Machines) -> Hands {
+    let ground = (site.datacenter.clone(), site.bounds.clone());
+    let (client, inventory) = (ours.client.clone(), ours.inventory.clone());
+    Hands::new(client, machines, inventory, ground, mark::recogniser(), TimeOuts::default())
 }
 
 fn names() -> SiteNames {
@@ -106,40 +152,10 @@ fn names() -> SiteNames {
 
 fn pooled() -> Mark {
     Mark {
-        hatchery_name: OWNER.to_owned(),
+        hatchery_name: OWNER.name().to_owned(),
         worker_name: POOLED.to_owned(),
         provisioning: true,
         vmware_model_path: "DC0_H0_VM0".to_owned(),
         ..Mark::default()
-    }
-}
-
-fn wish(template: MachineId, name: &str, mark: Mark) -> CloneWish {
-    CloneWish {
-        template,
-        name: name.to_owned(),
-        mark,
-        resize: None,
-        address: None,
-        power_on: false,
-        disk_move: DiskMove::Auto,
-        card_class: None,
-    }
-}
-
-fn claim(machine: &MachineId) -> ClaimWish {
-    ClaimWish {
-        machine: machine.clone(),
-        was: POOLED.to_owned(),
-        owner: OWNER.to_owned(),
-        mark: Mark {
-            worker_name: WORKER.to_owned(),
-            provisioning: false,
-            job_id: "4711".to_owned(),
-            worker_start_time: "2026-06-23T10:00:00Z".parse().ok(),
-            ..pooled()
-        },
-        name: WORKER.to_owned(),
-        resize: Some(Hardware { cpus: 4, memory_mb: 512 }),
     }
 }

@@ -1,19 +1,18 @@
 use std::net::Ipv4Addr;
 
+use crate::machine::{Machine, View};
+use crate::sweep::Doom;
 use jiff::SignedDuration;
+use rookery_fleet::Power;
 use rookery_fleet::flavor::Footprint;
 use rookery_fleet::overlay::Overlaid;
-use crate::sweep::Doom;
-use crate::machine::{Machine, View};
-use rookery_fleet::Power;
 
 use super::*;
 use crate::flight::Trace;
-use crate::samples::vm;
+use crate::samples::running as vm;
+use crate::samples::{Notes, OWNER};
 
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 7);
-
-const OWNER: &str = "ours";
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(1_800_000_000 + second).expect("a time")
@@ -56,7 +55,7 @@ fn end(state: &mut State, second: i64, work: Work, ending: Ending) -> bool {
 }
 
 fn look(state: &mut State, second: i64) {
-    state.look(View { complete: true, ..View::default() }, OWNER, at(second));
+    state.look(View { complete: true, ..View::default() }, &OWNER, at(second));
 }
 
 #[test]
@@ -222,9 +221,9 @@ fn the_address_of_a_machine_that_has_to_go_is_held_until_the_machine_is_shown() 
     let left = MachineId::new("vm-w");
     end(&mut state, 0, spawn(), failed(|failure| failure.doomed = Some((left, Doom::SpawnFailed))));
     assert!(state.lingering.contains(&ADDRESS));
-    let mut machines = rookery_fleet::Machines::default();
+    let mut machines = crate::machine::Machines::default();
     machines.insert(Arc::new(doomed_machine()));
-    state.look(View { machines, complete: true, ..View::default() }, OWNER, at(5));
+    state.look(View { machines, complete: true, ..View::default() }, &OWNER, at(5));
     assert!(state.lingering.is_empty());
 }
 
@@ -279,9 +278,9 @@ fn rests(state: &mut State, work: &Work, failures: impl IntoIterator<Item = Fail
         state.flights.begin(id, Flight { work, name, machine, address: None, footprint });
         state.absorb_ending(id, Ending::Failed(failure), at(0));
         let rests = |second: &i64| {
-            let mut machines = rookery_fleet::Machines::default();
+            let mut machines = crate::machine::Machines::default();
             machines.insert(Arc::new(doomed_machine()));
-            state.look(View { machines, complete: true, ..View::default() }, "ours", at(*second));
+            state.look(View { machines, complete: true, ..View::default() }, &OWNER, at(*second));
             state.avoided.is_empty()
         };
         (0..=3600).find(rests).expect("it is tried again")
@@ -331,7 +330,7 @@ fn a_doomed_machine_is_remembered_until_it_is_surely_gone() {
     let mut state = State::default();
     let machines = [doomed_machine()].into_iter().collect();
     let shown = View { machines, complete: true, ..View::default() };
-    state.look(shown, OWNER, at(0));
+    state.look(shown, &OWNER, at(0));
     let id = state.next_flight();
     let (name, footprint) = ("w".to_owned(), Footprint::default());
     state.flights.begin(id, Flight { work: spawn(), name, machine: None, address: None, footprint });
@@ -339,7 +338,7 @@ fn a_doomed_machine_is_remembered_until_it_is_surely_gone() {
     state.absorb_ending(id, failed(|failure| failure.doomed = doom), at(0));
     look(&mut state, 2);
     assert_eq!(state.doomed.len(), 1, "the inventory may not show it yet");
-    state.look(View::default(), OWNER, at(3600));
+    state.look(View::default(), &OWNER, at(3600));
     assert_eq!(state.doomed.len(), 1, "a view that is not whole shows no absence");
     look(&mut state, 3601);
     assert!(state.doomed.is_empty());
@@ -373,7 +372,7 @@ fn the_job_of_a_machine_that_is_kept_goes_back_if_the_machine_is_off() {
         let machine = Machine { power: Some(power), ..doomed_machine() };
         let mut state = State::default();
         let machines = [machine].into_iter().collect();
-        state.look(View { machines, complete: true, ..View::default() }, OWNER, at(0));
+        state.look(View { machines, complete: true, ..View::default() }, &OWNER, at(0));
         end(&mut state, 0, Work::Keep(Trace::default()), Ending::Done);
         assert_eq!(state.freed.len(), freed, "{power:?}");
     }
@@ -389,9 +388,9 @@ fn no_job_is_released_on_account_of_a_machine_that_the_inventory_has_not_confirm
         let overlaid = [(MachineId::new("vm-w"), overlaid)].into();
         View { complete: true, overlaid, ..View::default() }
     };
-    state.look(overlaid(false), OWNER, at(1));
+    state.look(overlaid(false), &OWNER, at(1));
     assert_eq!(state.take_freed().len(), 0);
-    state.look(overlaid(true), OWNER, at(2));
+    state.look(overlaid(true), &OWNER, at(2));
     assert_eq!(state.take_freed().len(), 1);
     assert_eq!(state.take_freed().len(), 0, "once");
 }
@@ -415,9 +414,9 @@ fn times_of_vcenter_s_clock_move_with_it_when_it_is_set() {
     let by = SignedDuration::from_hours(3);
     let mut state = State { full_until: Some(at(20)), ..State::default() };
     end(&mut state, 0, spawn(), failed(|failure| failure.blames_template = true));
-    let told = rookery_fleet::hold::Told { outcome: rookery_fleet::hold::Outcome::Open, at: at(5) };
+    let told = crate::hold::Told { outcome: crate::hold::Outcome::Open, at: at(5) };
     state.outcomes.insert(MachineId::new("vm-w"), told);
-    state.clock_was_set("h", by);
+    state.clock_was_set(&OWNER, by);
     let later = |second| at(second).saturating_add(by).expect("a time");
     assert_eq!(state.setbacks[&model()], later(30));
     assert_eq!(state.full_until, Some(later(20)));
@@ -428,7 +427,10 @@ fn times_of_vcenter_s_clock_move_with_it_when_it_is_set() {
 fn jobs_are_not_given_back_while_nothing_may_be_deleted() {
     let mut state = State::default();
     state.freed.push((Trace { job: "7".to_owned(), worker: "w".to_owned() }, None));
-    state.stopped = Some(rookery_fleet::sweep::Stop::OldListing { age: SignedDuration::from_secs(61) });
+    state.stopped = Some(rookery_fleet::deletion::Stop::OldEvidence {
+        of: "workers",
+        age: SignedDuration::from_secs(61),
+    });
     assert_eq!(state.take_freed(), []);
     state.stopped = None;
     assert_eq!(state.take_freed().len(), 1, "they wait, and are not forgotten");
@@ -440,17 +442,17 @@ fn jobs_are_not_given_back_while_nothing_may_be_deleted() {
 fn a_job_whose_start_was_cut_off_is_served_if_another_machine_or_work_under_way_is_for_it() {
     let mut state = State::default();
     end(&mut state, 0, spawn(), Ending::CutOff);
-    state.stopped = Some(rookery_fleet::sweep::Stop::NoListing);
+    state.stopped = Some(rookery_fleet::deletion::Stop::NoEvidence { of: "workers" });
     assert_eq!(state.take_freed(), [], "old news releases nothing");
     state.stopped = None;
     let own = MachineId::new("vm-w");
     let [(of, Some(machine))] = &*state.take_freed() else { panic!("its booking is to be ended") };
     assert_eq!((of.job.as_str(), machine), ("7", &own));
     assert!(!state.is_served(&job(), Some(&own)));
-    let mark = rookery_fleet::Mark { job_id: "7".to_owned(), ..rookery_fleet::Mark::default() };
-    let mut machines = rookery_fleet::Machines::default();
-    machines.insert(Arc::new(Machine { notes: Notes::Mark(Box::new(mark)), ..doomed_machine() }));
-    state.look(View { machines, complete: true, ..View::default() }, "ours", at(1));
+    let mark = crate::mark::Mark { job_id: "7".to_owned(), ..crate::mark::Mark::default() };
+    let mut machines = crate::machine::Machines::default();
+    machines.insert(Arc::new(Machine { recognised: Notes::Mark(Box::new(mark)).into(), ..doomed_machine() }));
+    state.look(View { machines, complete: true, ..View::default() }, &OWNER, at(1));
     assert!(!state.is_served(&job(), Some(&own)), "nobody knows how far its own machine came");
     assert!(state.is_served(&job(), None));
     look(&mut state, 2);

@@ -4,6 +4,7 @@ use crate::machine::{Machine, Machines};
 use crate::mark::Mark;
 
 use super::*;
+use crate::samples::Notes;
 
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 7);
 /// How far vCenter's clock is ahead.
@@ -221,7 +222,7 @@ fn no_address_is_given_until_what_was_just_made_before_the_start_is_in_sight() {
 }
 
 fn machine(notes: Notes) -> Machine {
-    crate::samples::vm("vm-9", "w", notes)
+    crate::samples::running("vm-9", "w", notes)
 }
 
 fn showing(machine: Machine) -> View {

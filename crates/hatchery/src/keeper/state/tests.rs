@@ -1,9 +1,8 @@
 use super::*;
+use crate::samples::OWNER;
 use crate::settings::tests::settings;
 use crate::sweep::Sweep;
 use rookery_fleet::deletion::Stop;
-
-const OWNER: &str = "ours";
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(1_800_000_000 + second).expect("a time")
@@ -16,7 +15,7 @@ fn informed() -> State {
 
 /// Makes a pass with this plan at that second, and says what was due in it: the sweep, registrations.
 fn pass(state: &mut State, second: i64, plan: &Plan, wanted: &Wanted) -> (bool, bool) {
-    state.look(View { complete: true, ..View::default() }, OWNER, at(second));
+    state.look(View { complete: true, ..View::default() }, &OWNER, at(second));
     let nobody = |_: &MachineId| None;
     let observed = state.observed(&nobody);
     let due = (observed.sweep_is_due, observed.registration_is_due);
@@ -48,7 +47,7 @@ fn it_is_looked_for_what_can_go_and_for_models_as_often_as_the_settings_say() {
 #[test]
 fn a_look_that_could_not_tell_anything_is_made_up_for() {
     let wanted = Wanted::new(&settings(""));
-    let stopped = Sweep { stopped: Some(Stop::NoListing), ..Sweep::default() };
+    let stopped = Sweep { stopped: Some(Stop::NoEvidence { of: "workers" }), ..Sweep::default() };
     let blind = Plan { sweep: stopped, wants_room: true, ..Plan::default() };
     let mut state = informed();
     for second in 0..3 {
@@ -102,18 +101,18 @@ fn the_first_rest_of_a_model_is_the_interval_of_provisioning() {
 #[test]
 fn each_look_notes_which_machines_have_vanished() {
     let machine = |number: u8| {
-        let (hatchery_name, ip_address) = (OWNER.to_owned(), format!("10.0.0.{number}"));
-        let mark = rookery_fleet::Mark { hatchery_name, ip_address, ..rookery_fleet::Mark::default() };
-        let notes = rookery_fleet::Notes::Mark(Box::new(mark));
-        crate::samples::vm(&format!("vm-{number}"), &format!("w{number}"), notes)
+        let (hatchery_name, ip_address) = (OWNER.name().to_owned(), format!("10.0.0.{number}"));
+        let mark = crate::mark::Mark { hatchery_name, ip_address, ..crate::mark::Mark::default() };
+        let notes = crate::samples::Notes::Mark(Box::new(mark));
+        crate::samples::running(&format!("vm-{number}"), &format!("w{number}"), notes)
     };
     let seen = |numbers: std::ops::Range<u8>| {
         let machines = numbers.map(machine).collect();
         View { machines, complete: true, ..View::default() }
     };
     let mut state = State::default();
-    state.look(seen(2..6), OWNER, at(0));
-    state.look(seen(5..6), OWNER, at(1));
+    state.look(seen(2..6), &OWNER, at(0));
+    state.look(seen(5..6), &OWNER, at(1));
     let missed: Vec<_> = state.brake.missed_addresses().collect();
     assert_eq!(missed, [2, 3, 4].map(|number| Ipv4Addr::new(10, 0, 0, number)));
 }

@@ -43,7 +43,7 @@ fn jobs_take_the_last_slot_before_models_and_warm_machines() {
         .with(|world| {
             (world.demands, world.warm) = (vec![demand(1)], debian(1));
             world.models = Some(vec![V1Model { need_registration: true, ..model("buster") }]);
-            world.limits.cpus = Some(2);
+            world.limits.size.cpus = Some(2);
         })
         .plan();
     assert_eq!((plan.spawns.len(), plan.registrations.len(), plan.make.len()), (1, 0, 0));
@@ -59,7 +59,7 @@ fn a_warm_machine_of_a_v1_model_is_made_when_its_template_is_there() {
         let plan = world.plan();
         plan.make.first().map(|make| make.template.clone()).ok_or_else(|| plan.warm_waiting[0].1.clone())
     };
-    let current = || vec![template_of(&model("buster"), OWNER)];
+    let current = || vec![template_of(&model("buster"), OWNER.name())];
     assert_eq!(of(current(), Some(vec![model("buster")])), Ok(id("buster")));
     let waits = |machines, models, why: &str| {
         let found = of(machines, models).expect_err("it waits");
@@ -73,7 +73,7 @@ fn a_warm_machine_of_a_v1_model_is_made_when_its_template_is_there() {
     waits(current(), Some(vec![checked]), "has to be registered first");
     waits(vec![], Some(vec![model("buster")]), "has to be made first");
     waits(vec![vm("buster")], Some(vec![model("buster")]), "rename the machine or the model");
-    let unknown = Machine { notes: Notes::Unknown, ..template("buster") };
+    let unknown = Machine { recognised: Notes::Unknown.into(), ..template("buster") };
     waits(vec![unknown], Some(vec![model("buster")]), "has not told what its template is");
 }
 
@@ -108,19 +108,17 @@ fn a_worker_without_a_machine_is_disabled_when_two_listings_say_so() {
 /// A world that saw these machines and now sees them no more.
 fn robbed(machines: impl IntoIterator<Item = Machine>) -> World {
     let mut world = world(machines);
-    world.brake.look(&world.view, OWNER, &|_| false, at("11:58:00"));
+    world.brake.look(&world.view, &OWNER, &|_| false, at("11:58:00"));
     world.view = view([template("debian")]);
-    world.brake.look(&world.view, OWNER, &|_| false, at("11:59:00"));
+    world.brake.look(&world.view, &OWNER, &|_| false, at("11:59:00"));
     world
 }
 
 #[test]
 fn what_machines_hold_that_have_vanished_is_not_free_if_they_are_unusually_many() {
     let with_address = |number: u32| {
-        let mut machine = pooled(&format!("provision-v2-{number}"));
-        let Notes::Mark(mark) = &mut machine.notes else { panic!("a mark") };
-        mark.ip_address = format!("10.0.0.{}", number + 2);
-        machine
+        let machine = pooled(&format!("provision-v2-{number}"));
+        remark(machine, |mark| mark.ip_address = format!("10.0.0.{}", number + 2))
     };
     for (count, braked) in [(2, false), (3, true)] {
         let mut world = robbed((0..count).map(with_address));
@@ -139,7 +137,7 @@ fn what_machines_hold_that_have_vanished_is_not_free_if_they_are_unusually_many(
         let expected = Ipv4Addr::new(10, 0, 0, if braked { 5 } else { 2 });
         assert_eq!(address.as_ref().map(|given| given.ip), Some(expected));
         // A person says that they are gone.
-        let list: Vec<_> = plan.braked.iter().map(|waiting| waiting.subject.clone()).collect();
+        let list: Vec<_> = plan.braked.iter().map(|waiting| waiting.subject.clone().into()).collect();
         world.brake.confirm(list, at("12:00:00"));
         assert_eq!((world.plan().sweep.stopped, world.plan().braked.len()), (None, 0));
     }
@@ -148,10 +146,8 @@ fn what_machines_hold_that_have_vanished_is_not_free_if_they_are_unusually_many(
 #[test]
 fn workers_wait_with_machines_if_they_are_unusually_many_together() {
     let expired = |number: u32| {
-        let mut machine = worker(&format!("w{number}"), &v2_job(number));
-        let Notes::Mark(mark) = &mut machine.notes else { panic!("a mark") };
-        mark.worker_start_time = Some(at("08:00:00"));
-        machine
+        let machine = worker(&format!("w{number}"), &v2_job(number));
+        remark(machine, |mark| mark.worker_start_time = Some(at("08:00:00")))
     };
     let mut world = world([expired(0), expired(1)]);
     for name in ["w0", "w1", "lost"] {
@@ -167,7 +163,7 @@ fn workers_wait_with_machines_if_they_are_unusually_many_together() {
     let plan = world.plan();
     assert_eq!(of(&plan), (0, 0, 3));
     world.suspects = plan.suspects;
-    let list: Vec<_> = plan.braked.iter().map(|waiting| waiting.subject.clone()).collect();
+    let list: Vec<_> = plan.braked.iter().map(|waiting| waiting.subject.clone().into()).collect();
     let found = world.clone().with(|world| world.view = view([vm("lost"), expired(0), expired(1)])).plan();
     assert_eq!(of(&found), (0, 2, 0), "its machine is there again");
     world.brake.confirm(list, at("12:00:00"));
@@ -217,12 +213,7 @@ fn a_machine_that_a_job_was_given_is_neither_swept_nor_removed() {
 
 #[test]
 fn what_is_over_goes_and_what_is_in_doubt_stays() {
-    let old = || {
-        let mut machine = worker("old", &v2_job(1));
-        let Notes::Mark(mark) = &mut machine.notes else { panic!("a mark") };
-        mark.worker_start_time = Some(at("08:00:00"));
-        machine
-    };
+    let old = || remark(worker("old", &v2_job(1)), |mark| mark.worker_start_time = Some(at("08:00:00")));
     let never =
         Reason::NeverRegistered { age: SignedDuration::from_hours(4), limit: SignedDuration::from_mins(10) };
     let world = |machines: [Machine; 1]| {
@@ -238,9 +229,9 @@ fn what_is_over_goes_and_what_is_in_doubt_stays() {
         sweep.stopped
     };
     assert_eq!(stops(&|world| world.view.complete = false), Some(Stop::Incomplete));
-    assert_eq!(stops(&|world| world.listing = None), Some(Stop::NoListing));
+    assert_eq!(stops(&|world| world.listing = None), Some(Stop::NoEvidence { of: "workers" }));
     assert_eq!(stops(&|world| world.skew = None), Some(Stop::SkewUnknown));
-    let old_listing = Stop::OldListing { age: SignedDuration::from_secs(61) };
+    let old_listing = Stop::OldEvidence { of: "workers", age: SignedDuration::from_secs(61) };
     assert_eq!(stops(&|world| world.now = at("12:01:00")), Some(old_listing));
     let kept = |change: &dyn Fn(&mut World)| {
         let sweep = world([old()]).with(change).plan().sweep;
@@ -306,8 +297,9 @@ fn a_machine_that_could_not_be_changed_is_left_alone_for_a_while() {
 fn a_machine_is_deleted_for_one_reason_at_a_time() {
     let mut held = worker("w", &v2_job(1));
     held.name = "provision-v2-a".to_owned();
-    let Notes::Mark(mark) = &mut held.notes else { panic!("a mark") };
-    (mark.hold_until, mark.worker_start_time) = (Some(at("11:00:00")), Some(at("08:00:00")));
+    let held = remark(held, |mark| {
+        (mark.hold_until, mark.worker_start_time) = (Some(at("11:00:00")), Some(at("08:00:00")));
+    });
     let world = world([held]).with(|world| world.list("provision-v2-a", WorkerState::Disabled));
     let plan = world.plan();
     assert_eq!(plan.sweep.delete.len() + plan.remove.len(), 1, "{:?} {:?}", plan.sweep.delete, plan.remove);
@@ -355,7 +347,7 @@ fn what_the_pool_removes_and_templates_that_were_replaced_wait_for_the_same_plac
         assert_eq!(plan.remove.len(), removed, "{ended} {running}");
         assert!(plan.remove.len() + plan.sweep.delete.len() + running <= 10);
     }
-    let heir = template_of(&model("buster"), OWNER);
+    let heir = template_of(&model("buster"), OWNER.name());
     let old = |number| {
         let id = id(&format!("old{number}"));
         Machine { name: retired_name("buster", &id), id, ..heir.clone() }
@@ -366,7 +358,7 @@ fn what_the_pool_removes_and_templates_that_were_replaced_wait_for_the_same_plac
 
 #[test]
 fn whoever_could_not_be_deleted_lets_the_others_go_first() {
-    let heir = template_of(&model("buster"), OWNER);
+    let heir = template_of(&model("buster"), OWNER.name());
     let old = |number| {
         let id = id(&format!("old{number}"));
         Machine { name: retired_name("buster", &id), id, ..heir.clone() }
@@ -424,9 +416,9 @@ fn a_failed_worker_that_somebody_wished_for_is_kept_and_not_swept() {
 #[test]
 fn a_job_whose_machine_is_kept_after_a_failure_gets_another_one() {
     let kept = |wish: &str, power| {
-        let mut machine = worker("kept", &v2_job(1));
-        let Notes::Mark(mark) = &mut machine.notes else { panic!("a mark") };
-        (mark.hold_until, mark.hold_wish) = (Some(at("16:00:00")), wish.to_owned());
+        let machine = remark(worker("kept", &v2_job(1)), |mark| {
+            (mark.hold_until, mark.hold_wish) = (Some(at("16:00:00")), wish.to_owned());
+        });
         let machine = Machine { power: Some(power), ..machine };
         world([machine]).with(|world| world.demands = vec![demand(1)]).plan().spawns.len()
     };
@@ -457,7 +449,8 @@ fn the_job_of_a_worker_that_went_off_before_it_was_seen_at_work_is_looked_at_onc
     let busy = |world: &mut World| world.fly(flight("w", Work::Free { job: v2_job(2) }));
     assert_eq!(found(off("w"), &busy), [], "somebody is at work on it");
     let theirs = Machine {
-        notes: Notes::Mark(Box::new(Mark { hatchery_name: "theirs".to_owned(), ..Mark::default() })),
+        recognised: Notes::Mark(Box::new(Mark { hatchery_name: "theirs".to_owned(), ..Mark::default() }))
+            .into(),
         ..off("w")
     };
     assert_eq!(found(theirs, &|_| {}), []);

@@ -100,7 +100,7 @@ impl World {
         let mut machine = self.view.machines.get(id).expect("what is changed is there").as_ref().clone();
         let mut mark = machine.mark().expect("what is changed is ours").clone();
         change(&mut machine, &mut mark);
-        machine.notes = Notes::Mark(Box::new(mark));
+        machine.recognised = Notes::Mark(Box::new(mark)).on(&machine.name);
         self.view.machines.insert(machine.into());
     }
 
@@ -121,7 +121,7 @@ impl World {
                 let mut mark = machine.mark().expect("a mark").clone();
                 running(&mut machine, &mut mark);
                 mark.ip_address = address.as_ref().map(|at| at.ip.to_string()).unwrap_or_default();
-                machine.notes = Notes::Mark(Box::new(mark));
+                machine.recognised = Notes::Mark(Box::new(mark)).on(&machine.name);
                 self.put(Machine { hardware: spawn.footprint.hardware(), ..machine });
             }
         }
@@ -139,7 +139,7 @@ impl World {
             if let Some(Left::Finished(left) | Left::InTheWay(left)) = &remake.left {
                 self.view.machines.remove(left);
             }
-            self.put(template_of(&registration.model, OWNER));
+            self.put(template_of(&registration.model, OWNER.name()));
         }
         for model in self.models.iter_mut().flatten() {
             if model.path() == registration.model.path() {

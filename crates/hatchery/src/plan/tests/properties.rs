@@ -1,10 +1,10 @@
 //! What is true of every plan for every world.
 
+use crate::hold::serves_nobody;
+use crate::standing::{Standing, standing};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use crate::hold::serves_nobody;
-use crate::standing::{Standing, standing};
 
 use super::*;
 
@@ -21,7 +21,7 @@ proptest! {
             let is_off = machine.power == Some(Power::Off);
             (is_off && (of_v1 || world.doomed.contains_key(&machine.id))) || serves_nobody(machine, mark)
         };
-        let serving = world.view.owned(OWNER).filter(|(machine, mark)| !over(machine, mark));
+        let serving = world.view.owned(&OWNER).filter(|(machine, mark)| !over(machine, mark));
         let served: BTreeSet<_> = serving.map(|(_, mark)| mark.job_id.clone()).collect();
         let in_flight = world.flights.jobs();
         let mut jobs = BTreeSet::new();
@@ -61,8 +61,8 @@ proptest! {
         prop_assert!(after.workers <= before.workers.max(limits.workers.unwrap_or(u32::MAX)));
         prop_assert!(after.starting <= before.starting.max(limits.starting));
         prop_assert!(after.registering <= before.registering.max(world.registering.unwrap_or(0)));
-        prop_assert!(after.cpus <= before.cpus.max(limits.cpus.unwrap_or(u64::MAX)));
-        prop_assert!(after.memory_mb <= before.memory_mb.max(limits.memory_mb.unwrap_or(u64::MAX)));
+        prop_assert!(after.size.cpus <= before.size.cpus.max(limits.size.cpus.unwrap_or(u64::MAX)));
+        prop_assert!(after.size.memory_mb <= before.size.memory_mb.max(limits.size.memory_mb.unwrap_or(u64::MAX)));
     }
 
     /// The ledger of a plan and what its flights are counted for in the next pass are the same: what was admitted is
@@ -88,8 +88,8 @@ proptest! {
             let machine = world.view.machines.get(&id).expect("a machine");
             prop_assert!(once.insert(id.clone()), "{id} is touched twice");
             prop_assert_eq!(machine.role, Role::Vm);
-            prop_assert!(machine.mark_of(OWNER).is_some(), "{:?}", machine);
-            prop_assert!(!matches!(standing(machine, OWNER), Standing::Template | Standing::Unknown));
+            prop_assert!(machine.mark_of(&OWNER).is_some(), "{:?}", machine);
+            prop_assert!(!matches!(standing(machine, &OWNER), Standing::Template | Standing::Unknown));
             prop_assert!(!world.flights.index().has(machine), "somebody is at {id}");
         }
         let remade = plan.registrations.iter().filter_map(|one| one.remake.as_ref());
@@ -99,7 +99,7 @@ proptest! {
         });
         for old in old {
             let template = world.view.machines.get(old).expect("a machine");
-            prop_assert!(template.mark_of(OWNER).is_some_and(|mark| mark.model), "{:?}", template);
+            prop_assert!(template.mark_of(&OWNER).is_some_and(|mark| mark.model), "{:?}", template);
         }
         if !world.view.complete {
             prop_assert!(once.is_empty() && plan.spawns.is_empty() && plan.make.is_empty());
@@ -145,7 +145,7 @@ proptest! {
         (calm.flights, calm.view.complete, calm.room_is_asked) = (Flights::default(), true, false);
         (calm.skew, calm.draining, calm.addresses_settled) = (Some(SignedDuration::ZERO), false, true);
         calm.listing.get_or_insert(Listing { begun: at("11:59:59"), workers: BTreeMap::new() });
-        calm.limits = Limits { workers: None, starting: 99, cpus: None, memory_mb: None, keep_smaller: 0 };
+        calm.limits = Limits { workers: None, starting: 99, size: capacity::Limits::default() };
         calm.room = None;
         let last = calm.settled();
         for waiting in last.plan().waiting {
@@ -261,7 +261,7 @@ fn any_demand() -> impl Strategy<Value = Demand> {
 }
 
 fn any_mark() -> impl Strategy<Value = Mark> {
-    let owner = prop_oneof![6 => Just(OWNER), 1 => Just("theirs"), 1 => Just("")];
+    let owner = prop_oneof![6 => Just("ours"), 1 => Just("theirs"), 1 => Just("")];
     let flag = |weight: f64| proptest::bool::weighted(weight);
     let job = prop_oneof![2 => Just(String::new()), 1 => any_job().prop_map(|job| job.to_string())];
     let hour =
@@ -316,7 +316,7 @@ fn any_machine() -> impl Strategy<Value = Machine> {
             id: MachineId::new(format!("vm-{number}")),
             role,
             power,
-            notes,
+            recognised: notes.on(&name),
             hardware,
             addresses,
             awaits_setup,
@@ -360,9 +360,7 @@ fn any_limits() -> impl Strategy<Value = Limits> {
         |(workers, starting, cpus, memory_mb, keep_smaller)| Limits {
             workers,
             starting,
-            cpus,
-            memory_mb,
-            keep_smaller,
+            size: capacity::Limits { cpus, memory_mb, keep_smaller },
         },
     )
 }

@@ -21,13 +21,13 @@ fn a_template_is_made_where_there_is_none_or_an_old_one_of_ours() {
     let replaced =
         Some((Some(Remake { image: image.clone(), replaces: Some(id("buster")), left: None }), None));
     let old = V1Model { user_last_modified: Some(at("01:00:00")), ..model("buster") };
-    assert_eq!(made(check([template_of(&old, OWNER)], model("buster"))), replaced);
-    assert_eq!(made(check([template_of(&model("buster"), OWNER)], needed("buster"))), replaced);
+    assert_eq!(made(check([template_of(&old, OWNER.name())], model("buster"))), replaced);
+    assert_eq!(made(check([template_of(&model("buster"), OWNER.name())], needed("buster"))), replaced);
 }
 
 #[test]
 fn a_template_that_is_as_it_should_be_is_cloned() {
-    let current = || template_of(&model("buster"), OWNER);
+    let current = || template_of(&model("buster"), OWNER.name());
     assert!(check([current()], model("buster")).registrations.is_empty());
     let again = V1Model { check_registration: true, ..model("buster") };
     let [registration] = &check([current()], again).registrations[..] else { panic!("one registration") };
@@ -55,7 +55,7 @@ fn a_template_of_another_hatchery_is_used_and_never_replaced() {
 #[test]
 fn a_template_that_only_lacks_its_name_is_used_and_an_old_one_makes_room() {
     let left = |model: &V1Model| {
-        let finished = Machine { name: "buster-tmp".to_owned(), ..template_of(model, OWNER) };
+        let finished = Machine { name: "buster-tmp".to_owned(), ..template_of(model, OWNER.name()) };
         let plan = check([Machine { id: id("buster-tmp"), ..finished }], needed("buster"));
         plan.registrations.into_iter().map(|one| one.remake.and_then(|remake| remake.left)).next()
     };
@@ -69,12 +69,12 @@ fn a_template_that_only_lacks_its_name_is_used_and_an_old_one_makes_room() {
 #[test]
 fn a_name_that_is_taken_is_left_alone_and_said() {
     let other = V1Model { group: Group { name: "h".to_owned(), ..Group::default() }, ..model("buster") };
-    let twin = Machine { id: MachineId::new("vm-2"), ..template_of(&model("buster"), OWNER) };
+    let twin = Machine { id: MachineId::new("vm-2"), ..template_of(&model("buster"), OWNER.name()) };
     for machines in [
         vec![vm("buster")],
         vec![template("buster")],
-        vec![template_of(&other, OWNER)],
-        vec![template_of(&model("buster"), OWNER), twin],
+        vec![template_of(&other, OWNER.name())],
+        vec![template_of(&model("buster"), OWNER.name()), twin],
     ] {
         let plan = check(machines, needed("buster"));
         assert!(plan.registrations.is_empty(), "{plan:?}");
@@ -86,7 +86,7 @@ fn a_name_that_is_taken_is_left_alone_and_said() {
 #[test]
 fn whoever_has_the_temporary_name_of_a_template_is_named() {
     let of_other = marked("buster-tmp", |mark| mark.hatchery_name = "theirs".to_owned());
-    let unknown = Machine { notes: Notes::Unknown, ..vm("buster-tmp") };
+    let unknown = Machine { recognised: Notes::Unknown.into(), ..vm("buster-tmp") };
     for (machine, told) in [
         (vm("buster-tmp"), Some("a machine that is not ours is called \"buster-tmp\"")),
         (of_other, Some("\"buster-tmp\" is a machine of the hatchery \"theirs\"")),
@@ -104,7 +104,7 @@ fn whoever_has_the_temporary_name_of_a_template_is_named() {
         (world.models, world.room_is_asked) = (Some(vec![needed("a"), needed("buster")]), true);
     });
     assert_eq!(asking.plan().stuck.len(), 1, "and while another one waits for room");
-    let current = template_of(&model("buster"), OWNER);
+    let current = template_of(&model("buster"), OWNER.name());
     let again = V1Model { check_registration: true, ..model("buster") };
     let plan = check([current, vm("buster-tmp")], again);
     assert_eq!(plan.registrations.len(), 1, "a template that is there needs no other name");
@@ -112,7 +112,7 @@ fn whoever_has_the_temporary_name_of_a_template_is_named() {
 
 #[test]
 fn what_is_not_known_yet_is_not_replaced() {
-    let unknown = Machine { notes: Notes::Unknown, ..template("buster") };
+    let unknown = Machine { recognised: Notes::Unknown.into(), ..template("buster") };
     assert!(check([unknown], needed("buster")).registrations.is_empty());
     let blind = |change: &dyn Fn(&mut World)| {
         let world = world([]).with(|world| world.models = Some(vec![needed("buster")]));
@@ -161,7 +161,7 @@ fn so_many_are_registered_at_once_and_the_most_urgent_first() {
     let both = V1Model { check_registration: true, ..needed("c-both") };
     let models = || vec![model("a-missing"), check_only.clone(), both.clone(), needed("d-need")];
     let order = |most: u32| -> Vec<String> {
-        let world = world([template_of(&model("b-check"), OWNER)]).with(|world| {
+        let world = world([template_of(&model("b-check"), OWNER.name())]).with(|world| {
             (world.models, world.registering) = (Some(models()), Some(most));
         });
         world.plan().registrations.iter().map(|one| one.model.name.clone()).collect()

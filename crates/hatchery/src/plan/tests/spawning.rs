@@ -5,6 +5,7 @@ use rookery_vim_client::Gate;
 
 use super::*;
 use crate::demand::Refusal;
+use rookery_fleet::capacity::Shortage as Short;
 
 fn needed(name: &str) -> V1Model {
     V1Model { need_registration: true, ..model(name) }
@@ -26,7 +27,7 @@ fn an_ordinary_job_gets_a_clone() {
     assert_eq!(spawn.job, v2_job(1));
     let expected = Path::Clone { template: id("debian"), incarnation: None, address: None };
     assert_eq!(spawn.path, expected);
-    assert_eq!((plan.ledger.workers, plan.ledger.starting, plan.ledger.cpus), (1, 1, 2));
+    assert_eq!((plan.ledger.workers, plan.ledger.starting, plan.ledger.size.cpus), (1, 1, 2));
 }
 
 #[test]
@@ -139,17 +140,23 @@ fn each_limit_keeps_one_more_worker_out() {
     };
     assert_eq!(short(&|world| world.limits.workers = Some(1)), Shortage::Workers { used: 1, max: 1 });
     assert_eq!(short(&|world| world.limits.starting = 1), Shortage::Starting { used: 1, max: 1 });
-    assert_eq!(short(&|world| world.limits.cpus = Some(3)), Shortage::Cpus { used: 2, next: 2, max: 3 });
-    let memory = Shortage::Memory { used: 4096, next: 4096, max: 8191 };
-    assert_eq!(short(&|world| world.limits.memory_mb = Some(8191)), memory);
+    assert_eq!(
+        short(&|world| world.limits.size.cpus = Some(3)),
+        Short::Cpus { used: 2, next: 2, max: 3 }.into()
+    );
+    let memory = Short::Memory { used: 4096, next: 4096, max: 8191 }.into();
+    assert_eq!(short(&|world| world.limits.size.memory_mb = Some(8191)), memory);
     let room = PoolRoom { memory_unreserved_bytes: Some(4095 << 20), ..PoolRoom::default() };
-    let pool = Shortage::PoolMemory { left_mb: 4095, next: 4096 };
+    let pool = Short::PoolMemory { left_mb: 4095, next: 4096 }.into();
     assert_eq!(short(&|world| world.room = Some(room)), pool);
     let cpu = PoolRoom { cpu_max_mhz: Some(1000), cpu_unreserved_mhz: Some(0), ..PoolRoom::default() };
-    assert_eq!(short(&|world| world.room = Some(cpu)), Shortage::PoolCpu { max_mhz: 1000 });
+    assert_eq!(short(&|world| world.room = Some(cpu)), Short::PoolCpu { max_mhz: 1000 }.into());
     let exact = busy().with(|world| {
-        world.limits =
-            Limits { workers: Some(2), starting: 2, cpus: Some(4), memory_mb: Some(8192), keep_smaller: 0 };
+        world.limits = Limits {
+            workers: Some(2),
+            starting: 2,
+            size: capacity::Limits { cpus: Some(4), memory_mb: Some(8192), keep_smaller: 0 },
+        };
     });
     assert_eq!(exact.why(), None, "what fits exactly fits");
 }
@@ -164,7 +171,7 @@ fn what_was_started_after_the_pool_was_asked_is_taken_off_what_it_said() {
         });
         world.why()
     };
-    let left = Why::Shortage(Shortage::PoolMemory { left_mb: 4095, next: 4096 });
+    let left = Why::Shortage(Short::PoolMemory { left_mb: 4095, next: 4096 }.into());
     assert_eq!((after("11:58:59"), after("11:59:00")), (None, Some(left)));
 }
 
@@ -223,10 +230,10 @@ fn a_larger_flavor_leaves_room_for_smaller_ones() {
     let large = Runs { sizes: Sizes { runs_on: "large".to_owned(), ..Sizes::default() }, ..runs("debian") };
     let world = world([]).with(|world| {
         world.flavors = Flavors::new([flavor("small", 1, 1024), flavor("large", 4, 4096)]).expect("flavors");
-        (world.limits.cpus, world.limits.keep_smaller) = (Some(5), 2);
+        (world.limits.size.cpus, world.limits.size.keep_smaller) = (Some(5), 2);
         world.demands = vec![wants(v2_job(1), large)];
     });
-    let kept = Shortage::CpusKept { used: 0, next: 4, kept: 2, max: 5 };
+    let kept = Short::CpusKept { used: 0, next: 4, kept: 2, max: 5 }.into();
     assert_eq!(world.why(), Some(Why::Shortage(kept)));
 }
 
@@ -304,7 +311,7 @@ fn a_warm_machine_that_somebody_is_at_is_not_claimed() {
     assert!(clones(
         &|world| world.fly(flight("provision-v2-a", Work::Unclaim(crate::flight::Trace::default())))
     ));
-    let unknown = Machine { notes: Notes::Unknown, ..pooled("provision-v2-a") };
+    let unknown = Machine { recognised: Notes::Unknown.into(), ..pooled("provision-v2-a") };
     assert!(clones(&|world| world.view = view([template("debian"), unknown.clone()])));
 }
 
@@ -429,12 +436,12 @@ fn a_v1_job_waits_for_the_template_of_its_model() {
     };
     let known = || Some(vec![model("buster")]);
     let being_made = Some(Why::TemplateBeingMade { model: "g/buster".to_owned() });
-    assert_eq!(v1(vec![template_of(&model("buster"), OWNER)], known()), None);
+    assert_eq!(v1(vec![template_of(&model("buster"), OWNER.name())], known()), None);
     assert_eq!(v1(vec![template_of(&model("buster"), "theirs")], known()), None, "as good as ours");
     assert_eq!(v1(vec![], known()), being_made);
     assert_eq!(v1(vec![], None), being_made);
     let changed = V1Model { user_last_modified: Some(at("11:00:00")), ..model("buster") };
-    assert_eq!(v1(vec![template_of(&changed, OWNER)], known()), being_made);
+    assert_eq!(v1(vec![template_of(&changed, OWNER.name())], known()), being_made);
     let in_the_way = |owner: Option<&str>| {
         Some(Why::InTheWay { name: "buster-tmp".to_owned(), owner: owner.map(str::to_owned) })
     };
@@ -446,7 +453,7 @@ fn a_v1_job_waits_for_the_template_of_its_model() {
         Some(Why::TemplateOfAnotherModel { template, owner })
     };
     let other = V1Model { group: Group { name: "h".to_owned(), ..Group::default() }, ..model("buster") };
-    assert_eq!(v1(vec![template_of(&other, OWNER)], known()), taken("h/buster"));
+    assert_eq!(v1(vec![template_of(&other, OWNER.name())], known()), taken("h/buster"));
     let (name, of) = ("buster".to_owned(), "g/buster".to_owned());
     let no_template = Why::NameOfTemplateTaken { name: name.clone(), model: of.clone() };
     assert_eq!(v1(vec![vm("buster")], known()), Some(no_template));
@@ -456,7 +463,7 @@ fn a_v1_job_waits_for_the_template_of_its_model() {
     let hatchery = "theirs".to_owned();
     let of_theirs = Why::TemplateOfAnotherHatchery { template: name, model: of, hatchery };
     assert_eq!(v1(vec![template_of(&changed, "theirs")], known()), Some(of_theirs));
-    let unknown = Machine { notes: Notes::Unknown, ..template("buster") };
+    let unknown = Machine { recognised: Notes::Unknown.into(), ..template("buster") };
     assert_eq!(v1(vec![unknown], known()), Some(Why::InventoryIncomplete));
 }
 

@@ -1,13 +1,14 @@
 use std::time::Duration;
 
-use rookery_fleet::hold::Hold;
-use rookery_fleet::{MachineId, Mark};
+use rookery_fleet::MachineId;
+use rookery_hatchery::mark::Mark;
 use rookery_fleet_vsphere::hands::Half;
-use rookery_fleet_vsphere::{ActError, ClaimError, ClaimWish, CloneWish, Fixed, Proof, Refusal, Resize};
+use rookery_fleet_vsphere::{ActError, ClaimError, Fixed, Proof, Refusal, Resize};
+use rookery_hatchery::machine::{ClaimWish, CloneWish};
 use rookery_kit::{VcsimOptions, eventually};
 use rookery_vim_client::{Priority, WaitError};
 
-use super::{OWNER, POOLED, WORKER, World, claim, pooled, wish};
+use super::{OWNER, POOLED, WORKER, World, pooled};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -51,13 +52,13 @@ async fn a_clone_has_its_mark_size_and_address_whether_or_not_the_answer_came() 
 
     let asked = world.asked("CloneVM_Task");
     world.proxy.lose("CloneVM_Task");
-    let vm = world.hands.clone_vm(&wish(template, "nest", pooled())).await.expect("found again");
+    let vm = world.hands.clone_vm(&world.wish(template, "nest", pooled())).await.expect("found again");
     assert_eq!((world.mark(&vm).await, world.asked("CloneVM_Task") - asked), (pooled(), 1));
 
     let taken = world.hands.clone_vm(&fixed).await.expect_err("there is one of that name");
     let judged = (taken.left_behind.clone(), taken.unfinished.is_some(), taken.is_fault_of_template());
     assert_eq!(judged, (None, false, false), "{taken:?}");
-    let ghost = wish(MachineId::new("vm-ghost"), "egg", pooled());
+    let ghost = world.wish(MachineId::new("vm-ghost"), "egg", pooled());
     let missing = world.hands.clone_vm(&ghost).await.expect_err("there is no template");
     assert!(missing.is_fault_of_template() && missing.left_behind.is_none(), "{missing:?}");
     world.ours.close().await;
@@ -68,7 +69,7 @@ async fn a_claim_marks_sizes_and_renames_and_can_be_taken_back() {
     let world = World::start(VcsimOptions::plain(1)).await;
     let vm = world.pooled().await;
     let (before, marks) = (world.everything().await, world.asked("ReconfigVM_Task"));
-    let claim = claim(&vm);
+    let claim = world.claim(&vm).await;
     // Whichever answers are lost, each is done once.
     for (lost, round) in [("ReconfigVM_Task", 1), ("Rename_Task", 2)] {
         world.proxy.lose(lost);
@@ -85,8 +86,8 @@ async fn a_claim_marks_sizes_and_renames_and_can_be_taken_back() {
         }
         assert_eq!(world.mark(&vm).await, claim.mark);
         world.proxy.lose(lost);
-        world.hands.unclaim(&vm, OWNER, &pooled()).await.expect("taken back");
-        world.hands.unclaim(&vm, OWNER, &pooled()).await.expect("it is back already");
+        world.hands.unclaim(&vm, &OWNER, POOLED, &pooled()).await.expect("taken back");
+        world.hands.unclaim(&vm, &OWNER, POOLED, &pooled()).await.expect("it is back already");
         assert_eq!(world.property(&vm, "name").await, POOLED);
         assert_eq!(world.mark(&vm).await, pooled());
         let asked = (world.asked("ReconfigVM_Task") - marks, world.asked("Rename_Task"));
@@ -109,7 +110,7 @@ async fn a_claim_whose_name_is_taken_says_that_the_vm_is_marked() {
     assert_eq!(error.half(), Half::Marked, "{error:?}");
     assert_eq!(world.property(&vm, "name").await, POOLED);
     assert_eq!(world.mark(&vm).await.job_id, "4711");
-    world.hands.unclaim(&vm, OWNER, &pooled()).await.expect("taken back");
+    world.hands.unclaim(&vm, &OWNER, POOLED, &pooled()).await.expect("taken back");
     assert_eq!(world.mark(&vm).await, pooled());
     world.ours.close().await;
 }
@@ -118,7 +119,7 @@ async fn a_claim_whose_name_is_taken_says_that_the_vm_is_marked() {
 async fn what_was_changed_by_hand_is_not_claimed() {
     let world = World::start(VcsimOptions::plain(2)).await;
     let vm = world.pooled().await;
-    let claim = claim(&vm);
+    let claim = world.claim(&vm).await;
     let refused = async |expected: Refusal| {
         let before = world.everything().await;
         match world.hands.claim(&claim).await {
@@ -131,13 +132,13 @@ async fn what_was_changed_by_hand_is_not_claimed() {
         world.govc.run(&["vm.change", "-vm", POOLED, "-annotation", text]).await;
     };
     let foreign =
-        |found: Option<&str>| Refusal::Foreign { owner: OWNER.to_owned(), found: found.map(str::to_owned) };
+        |found: Option<&str>| Refusal::Foreign { owner: OWNER.name().to_owned(), found: found.map(str::to_owned) };
     annotate("keep this one!").await;
     refused(foreign(None)).await;
     annotate(&Mark { hatchery_name: "h2".to_owned(), ..pooled() }.write()).await;
     refused(foreign(Some("h2"))).await;
     annotate(&Mark { job_id: "4710".to_owned(), ..pooled() }.write()).await;
-    refused(Refusal::Claimed { worker: POOLED.to_owned() }).await;
+    refused(Refusal::Edited).await;
     annotate(&Mark { vmware_model_path: "other".to_owned(), ..pooled() }.write()).await;
     refused(Refusal::Edited).await;
     annotate(&pooled().write()).await;
@@ -154,9 +155,9 @@ async fn what_was_changed_by_hand_is_not_claimed() {
     world.ours.close().await;
 }
 
-fn hold() -> Hold {
-    let until = "2126-11-15T12:00:00Z".parse().expect("a time");
-    Hold { until, reason: "look at it".to_owned(), wish: "7f".to_owned() }
+fn held(mark: &Mark) -> Mark {
+    let hold_until = "2126-11-15T12:00:00Z".parse().ok();
+    Mark { hold_until, hold_reason: "look at it".to_owned(), hold_wish: "7f".to_owned(), ..mark.clone() }
 }
 
 #[tokio::test]
@@ -168,13 +169,13 @@ async fn a_vm_that_is_kept_says_so_and_keeps_the_rest_of_its_mark() {
     world.govc.run(&["vm.change", "-vm", POOLED, "-annotation", &edited.write()]).await;
     let before = world.asked("ReconfigVM_Task");
     world.proxy.lose("ReconfigVM_Task");
-    world.hands.keep(&vm, OWNER, &hold()).await.expect("kept");
-    world.hands.keep(&vm, OWNER, &hold()).await.expect("kept already");
-    let Hold { until, reason, wish } = hold();
-    let kept = Mark { hold_until: Some(until), hold_reason: reason, hold_wish: wish, ..edited };
+    world.hands.mark_anew(&vm, &OWNER, held).await.expect("kept");
+    world.hands.mark_anew(&vm, &OWNER, held).await.expect("kept already");
+    let kept = held(&edited);
+    let until = kept.hold_until.expect("a time");
     assert_eq!((world.mark(&vm).await, world.asked("ReconfigVM_Task")), (kept, before + 1));
     let now = "2126-11-15T11:59:59Z".parse().expect("a time");
-    let proof = Proof { owner: OWNER.to_owned(), name: POOLED.to_owned(), now, power: None };
+    let proof = Proof { owner: OWNER.clone(), name: POOLED.to_owned(), now, power: None };
     let refused = world.hands.delete(&vm, &proof).await;
     assert!(matches!(&refused, Err(ActError::Refused { why: Refusal::Held { .. }, .. })), "{refused:?}");
     world.hands.delete(&vm, &Proof { now: until, ..proof }).await.expect("deleted");
@@ -189,11 +190,11 @@ async fn marks_and_names_of_others_stay_as_they_are() {
         world.govc.run(&["vm.change", "-vm", "DC0_H0_VM0", "-annotation", notes]).await;
         let before = world.everything().await;
         let acts = [
-            world.hands.set_mark(&vm, OWNER, &pooled()).await,
-            world.hands.rename(&vm, OWNER, POOLED).await,
-            world.hands.keep(&vm, OWNER, &hold()).await,
-            world.hands.unclaim(&vm, OWNER, &pooled()).await,
-            world.hands.make_template(&vm, OWNER, "base").await,
+            world.hands.mark_anew(&vm, &OWNER, |_| pooled()).await,
+            world.hands.rename(&vm, &OWNER, POOLED).await,
+            world.hands.mark_anew(&vm, &OWNER, held).await,
+            world.hands.unclaim(&vm, &OWNER, POOLED, &pooled()).await,
+            world.hands.make_template(&vm, &OWNER, "base").await,
         ];
         for act in acts {
             let foreign = matches!(&act, Err(ActError::Refused { why: Refusal::Foreign { .. }, .. }));
@@ -204,15 +205,15 @@ async fn marks_and_names_of_others_stay_as_they_are() {
     world.govc.run(&["vm.change", "-vm", "DC0_H0_VM0", "-annotation", &pooled().write()]).await;
     let mark = Mark { hold_reason: "look at it".to_owned(), ..pooled() };
     world.proxy.lose("ReconfigVM_Task");
-    world.hands.set_mark(&vm, OWNER, &mark).await.expect("marked");
-    world.hands.set_mark(&vm, OWNER, &mark).await.expect("marked already");
+    world.hands.mark_anew(&vm, &OWNER, |_| mark.clone()).await.expect("marked");
+    world.hands.mark_anew(&vm, &OWNER, |_| mark.clone()).await.expect("marked already");
     assert_eq!((world.mark(&vm).await, world.asked("ReconfigVM_Task")), (mark, 1));
     world.proxy.lose("Rename_Task");
-    world.hands.rename(&vm, OWNER, "nest/1").await.expect("renamed");
-    world.hands.rename(&vm, OWNER, "nest/1").await.expect("renamed already");
+    world.hands.rename(&vm, &OWNER, "nest/1").await.expect("renamed");
+    world.hands.rename(&vm, &OWNER, "nest/1").await.expect("renamed already");
     let renamed = (world.property(&vm, "name").await, world.asked("Rename_Task"));
     assert_eq!(renamed, ("nest%2f1".to_owned(), 1));
-    let taken = world.hands.rename(&vm, OWNER, "DC0_H0_VM1").await;
+    let taken = world.hands.rename(&vm, &OWNER, "DC0_H0_VM1").await;
     assert!(matches!(taken, Err(ActError::Failed { .. })), "{taken:?}");
     world.ours.close().await;
 }
@@ -222,12 +223,12 @@ async fn a_vm_is_started_and_stopped_and_its_end_is_waited_for() {
     let world = World::start(VcsimOptions::plain(1).with("-autostart=false")).await;
     let vm = world.own("DC0_H0_VM0").await;
     world.proxy.lose("PowerOnVM_Task");
-    world.hands.start(&vm, OWNER, "DC0_H0_VM0").await.expect("started");
-    world.hands.start(&vm, OWNER, "DC0_H0_VM0").await.expect("it runs already");
+    world.hands.start(&vm, &OWNER, "DC0_H0_VM0").await.expect("started");
+    world.hands.start(&vm, &OWNER, "DC0_H0_VM0").await.expect("it runs already");
     assert_eq!(world.property(&vm, "runtime.powerState").await, "poweredOn");
 
     // Its end is waited for although the inventory shows it off.
-    world.hands.stop(&vm, OWNER, "DC0_H0_VM0").await.expect("stopped");
+    world.hands.stop(&vm, &OWNER, "DC0_H0_VM0").await.expect("stopped");
     world.hands.wait_off(&vm, PATIENCE).await.expect("it is off");
     world.proxy.hold_answers("WaitForUpdatesEx");
     world.govc.run(&["vm.power", "-on", "DC0_H0_VM0"]).await;
@@ -242,19 +243,19 @@ async fn a_vm_is_started_and_stopped_and_its_end_is_waited_for() {
 
     let now = world.hands.server_time().await.expect("vCenter's time");
     let about = std::collections::BTreeMap::from([(vm.clone(), None)]);
-    let history = world.hands.histories(&about).await.expect("a history").remove(&vm).flatten();
+    let history = world.hands.histories(&about, "provision-").await.expect("a history").remove(&vm).flatten();
     let history = history.expect("all of it was read");
     let (started, off) = (history.started.expect("a start"), history.powered_off.expect("an end"));
     assert!(started <= off && off <= now, "{history:?}, now {now}");
 
-    world.hands.start(&vm, OWNER, "DC0_H0_VM0").await.expect("started");
+    world.hands.start(&vm, &OWNER, "DC0_H0_VM0").await.expect("started");
     world.proxy.lose("PowerOffVM_Task");
-    world.hands.stop(&vm, OWNER, "DC0_H0_VM0").await.expect("stopped");
-    world.hands.stop(&vm, OWNER, "DC0_H0_VM0").await.expect("it is off already");
+    world.hands.stop(&vm, &OWNER, "DC0_H0_VM0").await.expect("stopped");
+    world.hands.stop(&vm, &OWNER, "DC0_H0_VM0").await.expect("it is off already");
     assert!(world.hands.is_off(&vm).await.expect("it can be read"));
     world.govc.run(&["vm.destroy", "DC0_H0_VM0"]).await;
-    world.hands.stop(&vm, OWNER, "DC0_H0_VM0").await.expect("what is gone does not run");
-    let gone = world.hands.start(&vm, OWNER, "DC0_H0_VM0").await;
+    world.hands.stop(&vm, &OWNER, "DC0_H0_VM0").await.expect("what is gone does not run");
+    let gone = world.hands.start(&vm, &OWNER, "DC0_H0_VM0").await;
     assert!(matches!(gone, Err(ActError::Gone { .. })), "{gone:?}");
     let gone = world.hands.wait_off(&vm, PATIENCE).await;
     assert!(matches!(gone, Err(WaitError::Gone { .. })), "{gone:?}");
@@ -266,7 +267,7 @@ async fn a_start_waits_until_vcenter_is_back() {
     let world = World::start(VcsimOptions::plain(1).with("-autostart=false")).await;
     let vm = world.own("DC0_H0_VM0").await;
     world.proxy.refuse("PowerOnVM_Task", hyper::StatusCode::SERVICE_UNAVAILABLE);
-    world.hands.start(&vm, OWNER, "DC0_H0_VM0").await.expect("started, at the second try");
+    world.hands.start(&vm, &OWNER, "DC0_H0_VM0").await.expect("started, at the second try");
     assert_eq!(world.property(&vm, "runtime.powerState").await, "poweredOn");
     assert_eq!(world.asked("PowerOnVM_Task"), 2);
     world.ours.close().await;

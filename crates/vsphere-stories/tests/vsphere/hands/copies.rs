@@ -1,14 +1,15 @@
 //! What carries our mark and is not, or no longer where, what we made.
 
-use rookery_fleet::{Notes, Power};
-use rookery_fleet_vsphere::{ActError, ClaimError, ClaimWish, Journal, Observer, Proof, Refusal};
+use rookery_fleet::{Ownership, Power};
+use rookery_fleet_vsphere::{ActError, ClaimError, Proof, Refusal};
+use rookery_hatchery::machine::{ClaimWish, Journal, Observer};
 use rookery_kit::{Vcsim, VcsimOptions};
 use rookery_vim_client::{Ceilings, Governor, Machines, Tasks};
 
 use super::*;
 
 fn proof(name: &str) -> Proof {
-    Proof { owner: OWNER.to_owned(), name: name.to_owned(), now: jiff::Timestamp::UNIX_EPOCH, power: None }
+    Proof { owner: OWNER.clone(), name: name.to_owned(), now: jiff::Timestamp::UNIX_EPOCH, power: None }
 }
 
 /// Nothing is done to a VM, and each time for that reason.
@@ -16,19 +17,19 @@ async fn untouchable(world: &World, machine: &MachineId, name: &str, expected: R
     let before = world.everything().await;
     let acts = [
         world.hands.delete(machine, &proof(name)).await,
-        world.hands.start(machine, OWNER, name).await,
-        world.hands.set_mark(machine, OWNER, &pooled()).await,
-        world.hands.rename(machine, OWNER, "other").await,
-        world.hands.unclaim(machine, OWNER, &pooled()).await,
-        world.hands.make_template(machine, OWNER, "base").await,
+        world.hands.start(machine, &OWNER, name).await,
+        world.hands.mark_anew(machine, &OWNER, |_| pooled()).await,
+        world.hands.rename(machine, &OWNER, "other").await,
+        world.hands.unclaim(machine, &OWNER, POOLED, &pooled()).await,
+        world.hands.make_template(machine, &OWNER, "base").await,
     ];
     for act in acts {
         assert!(matches!(&act, Err(ActError::Refused { why, .. }) if *why == expected), "{act:?}");
     }
-    let claimed = world.hands.claim(&ClaimWish { was: name.to_owned(), ..claim(machine) }).await;
+    let claimed = world.hands.claim(&ClaimWish { was: name.to_owned(), ..world.claim(machine).await }).await;
     assert!(matches!(&claimed, Err(ClaimError::Changed { why, .. }) if *why == expected), "{claimed:?}");
     world.govc.run(&["vm.power", "-on", name]).await;
-    let stopped = world.hands.stop(machine, OWNER, name).await;
+    let stopped = world.hands.stop(machine, &OWNER, name).await;
     assert!(matches!(&stopped, Err(ActError::Refused { why, .. }) if *why == expected), "{stopped:?}");
     world.govc.run(&["vm.power", "-off", name]).await;
     assert_eq!(before, world.everything().await);
@@ -44,32 +45,32 @@ async fn a_copy_that_somebody_makes_of_our_vm_is_nobodys_and_the_vm_stays_ours()
     world.govc.run(&["vm.change", "-vm", "copy", "-annotation", &notes]).await;
     world.ours.inventory.until(|all| all.named("copy").next().is_some()).await.expect("it is seen");
     let copy = world.named("copy");
-    let mut observer = Observer::new(world.ours.inventory.clone());
+    let mut observer = Observer::new(world.ours.inventory.clone(), mark::recogniser());
     rookery_kit::eventually("the notes are seen", || {
         let view = observer.view(jiff::Timestamp::UNIX_EPOCH);
-        let notes = view.machines.get(&copy).map(|machine| &machine.notes);
-        std::future::ready(matches!(notes, Some(Notes::Copied(_))))
+        let owned = view.machines.get(&copy).map(|machine| &machine.recognised.ownership);
+        std::future::ready(matches!(owned, Some(Ownership::Copied(_))))
     })
     .await;
     let view = observer.view(jiff::Timestamp::UNIX_EPOCH);
-    assert!(view.machines.get(&vm).is_some_and(|machine| machine.mark_of(OWNER).is_some()));
+    assert!(view.machines.get(&vm).is_some_and(|machine| machine.mark_of(&OWNER).is_some()));
     untouchable(&world, &copy, "copy", Refusal::Copy).await;
-    world.hands.stop(&copy, OWNER, "copy").await.expect("it is off");
+    world.hands.stop(&copy, &OWNER, "copy").await.expect("it is off");
     assert_eq!(world.asked("PowerOffVM_Task"), 0, "nobody tells a copy to go off");
-    world.hands.claim(&claim(&vm)).await.expect("the original is claimed");
+    world.hands.claim(&world.claim(&vm).await).await.expect("the original is claimed");
 
     // Both because somebody says so, and only what is a copy.
-    let unmarked = world.hands.unmark(&vm, OWNER).await;
+    let unmarked = world.hands.unmark(&vm, &OWNER, mark::unmarked_notes(&OWNER)).await;
     let is_ours =
         |act: &Result<(), ActError>| matches!(act, Err(ActError::Refused { why: Refusal::NoCopy, .. }));
     assert!(is_ours(&unmarked), "{unmarked:?}");
     world.proxy.lose("ReconfigVM_Task");
-    world.hands.adopt_copy(&copy, OWNER).await.expect("adopted");
+    world.hands.adopt_copy(&copy, &OWNER).await.expect("adopted");
     assert_eq!(world.mark(&copy).await, pooled(), "it is written for the copy now");
-    assert!(is_ours(&world.hands.adopt_copy(&copy, OWNER).await), "it is ours already");
+    assert!(is_ours(&world.hands.adopt_copy(&copy, &OWNER).await), "it is ours already");
     world.govc.run(&["vm.change", "-vm", "copy", "-annotation", &notes]).await;
     world.proxy.lose("ReconfigVM_Task");
-    world.hands.unmark(&copy, OWNER).await.expect("unmarked");
+    world.hands.unmark(&copy, &OWNER, mark::unmarked_notes(&OWNER)).await.expect("unmarked");
     assert_eq!(
         world.property(&copy, "config.annotation").await,
         "once a copy of a machine of the hatchery h1"
@@ -100,9 +101,7 @@ async fn what_was_changed_while_a_deletion_waited_for_its_turn_is_not_deleted() 
     let governor = Governor::new(Ceilings { total: 1, ..Ceilings::default() });
     let tasks = Tasks::start(world.ours.client.clone(), &world.ours.supervisor);
     let machines = Machines::new(world.ours.client.clone(), tasks, governor.clone());
-    let site = world.hands.site().clone();
-    let (client, inventory) = (world.ours.client.clone(), world.ours.inventory.clone());
-    let hands = Hands::new(client, machines.clone(), inventory, site, TimeOuts::default());
+    let hands = hands(&world.ours, &world.site, machines.clone());
     let turn = machines.in_turn("something else".to_owned()).await;
     let name = proof(POOLED);
     let meanwhile = async {
@@ -127,9 +126,9 @@ async fn a_vm_that_somebody_has_moved_is_left_alone() {
     let vm = world.pooled().await;
     world.govc.run(&["object.mv", &format!("/DC0/vm/nests/{POOLED}"), "/DC0/vm/attic"]).await;
     untouchable(&world, &vm, POOLED, Refusal::Outside).await;
-    let bounds = world.hands.site().bounds.clone();
+    let bounds = world.site.bounds.clone();
     assert!(bounds.folder.is_some() && bounds.pool.is_none(), "the settings name a folder alone");
-    let mut observer = Observer::beside(world.ours.inventory.clone(), bounds, Journal::default());
+    let mut observer = Observer::beside(world.ours.inventory.clone(), mark::recogniser(), bounds, Journal::default());
     rookery_kit::eventually("it is seen outside", || {
         let view = observer.view(jiff::Timestamp::UNIX_EPOCH);
         std::future::ready(view.machines.get(&vm).is_some_and(|machine| machine.is_outside))

@@ -1,11 +1,16 @@
-use rookery_fleet::Mark;
-use rookery_fleet_vsphere::{ActError, Bounds, Journal, Observer, Proof, Refusal};
+use rookery_hatchery::mark::Mark;
+use rookery_fleet_vsphere::{ActError, Bounds, Proof, Refusal};
+use rookery_hatchery::machine::{Journal, Observer};
 use rookery_kit::VcsimOptions;
 
 use super::{OWNER, POOLED, World, pooled};
 
+fn template_proof(name: &str) -> TemplateProof<fn(&Mark) -> bool> {
+    TemplateProof { owner: OWNER.clone(), name: name.to_owned(), accepts: |mark| mark.model }
+}
+
 fn proof(name: &str) -> Proof {
-    Proof { owner: OWNER.to_owned(), name: name.to_owned(), now: jiff::Timestamp::UNIX_EPOCH, power: None }
+    Proof { owner: OWNER.clone(), name: name.to_owned(), now: jiff::Timestamp::UNIX_EPOCH, power: None }
 }
 
 #[tokio::test]
@@ -35,7 +40,7 @@ async fn a_vm_that_was_gone_before_we_were_told_is_read_once_and_forgotten() {
     world.govc.run(&["vm.destroy", POOLED]).await;
     let journal = Journal::default();
     let hands = world.hands.clone().with_journal(journal.clone());
-    let mut observer = Observer::beside(world.ours.inventory.clone(), Bounds::default(), journal);
+    let mut observer = Observer::beside(world.ours.inventory.clone(), mark::recogniser(), Bounds::default(), journal);
     let mut view = |second| {
         let now = jiff::Timestamp::from_second(second).expect("a moment");
         let view = observer.view(now);
@@ -63,12 +68,12 @@ async fn what_is_not_ours_not_named_so_or_a_template_is_not_deleted_nor_stopped(
             Err(ActError::Refused { why, .. }) => assert_eq!(why, expected),
             other => panic!("{expected}: {other:?}"),
         }
-        let as_template = world.hands.delete_template(machine, &proof(name)).await;
+        let as_template = world.hands.delete_template(machine, &template_proof(name)).await;
         assert!(matches!(as_template, Err(ActError::Refused { .. })), "{as_template:?}");
         assert_eq!(before, world.everything().await, "{expected}");
     };
     let of =
-        |found: Option<&str>| Refusal::Foreign { owner: OWNER.to_owned(), found: found.map(str::to_owned) };
+        |found: Option<&str>| Refusal::Foreign { owner: OWNER.name().to_owned(), found: found.map(str::to_owned) };
     let annotate = async |text: &str| {
         world.govc.run(&["vm.change", "-vm", "DC0_H0_VM1", "-annotation", text]).await;
     };

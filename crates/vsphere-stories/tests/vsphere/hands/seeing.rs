@@ -1,6 +1,7 @@
 use jiff::Timestamp;
-use rookery_fleet::{Hardware, Notes, Power, Role};
-use rookery_fleet_vsphere::{Observer, Site, SiteError, SiteNames};
+use rookery_fleet::{Hardware, Power, Role};
+use rookery_fleet_vsphere::{Site, SiteError, SiteNames};
+use rookery_hatchery::machine::Observer;
 use rookery_kit::{Govc, Vcsim, VcsimOptions, connect};
 use rookery_vim::objects::PowerState;
 use rookery_vim_client::{NetworkBacking, Vm};
@@ -10,19 +11,19 @@ use super::{OWNER, POOLED, World, names, pooled};
 #[tokio::test]
 async fn a_site_is_what_the_settings_name_or_else_the_only_one() {
     let world = World::start(VcsimOptions::plain(1)).await;
-    let site = world.hands.site();
+    let (site, placement) = (&world.site, &world.site.placement);
     for (id, path) in [
         (&site.datacenter, "/DC0"),
-        (&site.folder, "/DC0/vm"),
-        (&site.pool, "/DC0/host/DC0_H0/Resources"),
-        (site.datastore.as_ref().expect("the only one"), "/DC0/datastore/LocalDS_0"),
+        (&placement.folder, "/DC0/vm"),
+        (&placement.pool, "/DC0/host/DC0_H0/Resources"),
+        (placement.datastore.as_ref().expect("the only one"), "/DC0/datastore/LocalDS_0"),
     ] {
         assert_eq!(world.govc.run(&["ls", "-L", &id.to_string()]).await.trim(), path);
     }
-    let network = site.network.as_ref().expect("the one that was named");
+    let network = placement.network.as_ref().expect("the one that was named");
     assert!(matches!(network, NetworkBacking::Standard { name, .. } if name == "VM Network"), "{network:?}");
-    let room = world.hands.pool_room().await.expect("an answer").expect("the pool is shown");
-    let shown = world.govc.property(&site.pool.to_string(), "runtime.cpu.maxUsage").await;
+    let room = world.hands.pool_room(&placement.pool).await.expect("an answer").expect("the pool is shown");
+    let shown = world.govc.property(&placement.pool.to_string(), "runtime.cpu.maxUsage").await;
     assert_eq!(room.cpu.max_usage.expect("a number").0.to_string(), shown);
     world.ours.close().await;
 }
@@ -62,15 +63,15 @@ async fn the_view_shows_what_the_inventory_does_and_when_it_changed() {
     let notes = pooled().write();
     Govc::new(&vcsim).run(&["vm.change", "-vm", "DC0_H0_VM1", "-annotation", &notes]).await;
     let world = World::over(vcsim).await;
-    let mut observer = Observer::new(world.ours.inventory.clone());
+    let mut observer = Observer::new(world.ours.inventory.clone(), mark::recogniser());
     let at = |second| Timestamp::from_second(second).expect("a moment");
     let (changing, other) = (world.named("DC0_H0_VM1"), world.named("DC0_H0_VM2"));
     let before = observer.view(at(1));
     assert!(before.complete && before.machines.len() == 3);
     let seen = before.machines.get(&changing).expect("it is there");
     assert_eq!((seen.role, seen.power), (Role::Vm, Some(Power::On)));
-    assert_eq!(seen.mark_of(OWNER).expect("a mark").worker_name, POOLED);
-    assert_eq!(before.machines.get(&other).map(|other| &other.notes), Some(&Notes::NoMark));
+    assert_eq!(seen.mark_of(&OWNER).expect("a mark").worker_name, POOLED);
+    assert_eq!(before.machines.get(&other).map(|other| &other.recognised), Some(&Recognised::nobody()));
     let size = |path: &'static str| world.property(&changing, path);
     let (cpus, memory) = (size("config.hardware.numCPU").await, size("config.hardware.memoryMB").await);
     let cpus = cpus.parse().expect("a number");

@@ -1,9 +1,10 @@
-use rookery_fleet::{MachineId, Mark};
-use rookery_fleet_vsphere::hands::Theirs;
-use rookery_fleet_vsphere::{ActError, Hanging, Proof};
+use rookery_fleet::MachineId;
+use rookery_hatchery::mark::{self, Mark};
+use rookery_fleet_vsphere::hands::TemplateProof;
+use rookery_fleet_vsphere::{ActError, Hanging};
 use rookery_kit::{VcsimOptions, eventually, on_our_simulator};
 
-use super::{OWNER, POOLED, World, pooled, wish};
+use super::{OWNER, POOLED, World, pooled};
 
 #[tokio::test]
 async fn a_template_is_made_once_and_goes_when_nothing_stands_on_its_disks() {
@@ -14,33 +15,29 @@ async fn a_template_is_made_once_and_goes_when_nothing_stands_on_its_disks() {
     world.govc.run(&["vm.change", "-vm", "DC0_H0_VM0", "-annotation", &mark.write()]).await;
     world.proxy.lose("CreateSnapshot_Task");
     world.proxy.lose("MarkAsTemplate");
-    world.hands.make_template(&template, OWNER, "base").await.expect("a template");
-    world.hands.make_template(&template, OWNER, "base").await.expect("it is one already");
+    world.hands.make_template(&template, &OWNER, "base").await.expect("a template");
+    world.hands.make_template(&template, &OWNER, "base").await.expect("it is one already");
     assert_eq!(world.property(&template, "config.template").await, "true");
     let tree = world.govc.run(&["snapshot.tree", "-vm", "DC0_H0_VM0"]).await;
     assert_eq!((tree.matches("base").count(), world.asked("CreateSnapshot_Task")), (1, 1), "{tree}");
 
-    let theirs = |owner: &str| Theirs {
-        owner: owner.to_owned(),
+    let proof = |owner: &str| TemplateProof {
+        owner: mark::owner(owner),
         name: "DC0_H0_VM0".to_owned(),
-        model: mark.worker_model_path.clone(),
+        accepts: |mark: &Mark| mark.model,
     };
-    let refused = world.hands.adopt_template(&template, "h2", &theirs("h3")).await;
+    let owned_by = |to: &'static str| move |mark: &Mark| Mark { hatchery_name: to.to_owned(), ..mark.clone() };
+    let refused = world.hands.adopt_template(&template, &proof("h3"), owned_by("h2")).await;
     assert!(matches!(refused, Err(ActError::Refused { .. })), "{refused:?}");
-    for (from, to) in [(OWNER, "h2"), ("h2", OWNER)] {
-        world.hands.adopt_template(&template, to, &theirs(from)).await.expect("adopted");
+    for (from, to) in [("h1", "h2"), ("h2", "h1")] {
+        world.hands.adopt_template(&template, &proof(from), owned_by(to)).await.expect("adopted");
         let notes = world.property(&template, "config.annotation").await;
         assert!(notes.contains(to), "{notes}");
     }
 
     assert_eq!(world.hands.hangs_on(&template).await, Hanging::Nothing);
-    let proof = Proof {
-        owner: OWNER.to_owned(),
-        name: "DC0_H0_VM0".to_owned(),
-        now: jiff::Timestamp::UNIX_EPOCH,
-        power: None,
-    };
-    let child = world.hands.clone_vm(&wish(template.clone(), POOLED, pooled())).await.expect("cloned");
+    let proof = proof("h1");
+    let child = world.hands.clone_vm(&world.wish(template.clone(), POOLED, pooled())).await.expect("cloned");
     let disks = world.govc.json(&["device.info", "-vm", POOLED, "disk-*"]).await;
     let linked = disks["devices"][0]["backing"]["parent"].is_object();
     assert_eq!(linked, on_our_simulator(), "vcsim gives clones a disk of their own, and ours does not");
@@ -70,7 +67,7 @@ async fn a_clone_that_has_not_ended_is_seen_on_its_template() {
     let templates = [template.clone(), world.named("DC0_H0_VM1"), MachineId::new("vm-ghost")];
     let running = async || world.hands.running_clones(&templates).await.expect("an answer");
     assert_eq!(running().await, []);
-    let wish = wish(template.clone(), POOLED, pooled());
+    let wish = world.wish(template.clone(), POOLED, pooled());
     let watching = async {
         eventually("the clone is seen", async || !running().await.is_empty()).await;
         let seen = running().await;
@@ -92,7 +89,7 @@ async fn clones_are_listed_whatever_they_are_made_from() {
     assert!(before.session_since.is_some(), "{before:?}");
     assert_eq!(before.clones, []);
     // A plain VM.
-    let wish = wish(world.named("DC0_H0_VM1"), POOLED, pooled());
+    let wish = world.wish(world.named("DC0_H0_VM1"), POOLED, pooled());
     let watching = async {
         let open =
             async || listed().await.clones.into_iter().filter(|clone| !clone.ended).collect::<Vec<_>>();
@@ -112,7 +109,7 @@ async fn clones_are_listed_whatever_they_are_made_from() {
 async fn a_clone_that_is_not_made_in_time_is_cancelled() {
     let world = World::start(VcsimOptions::plain(1).with("-task-delay=CloneVm:3000")).await;
     let template = world.template().await;
-    let wish = wish(template, POOLED, pooled());
+    let wish = world.wish(template, POOLED, pooled());
     let until = tokio::time::sleep(std::time::Duration::from_millis(500));
     let failed = world.hands.clone_vm_by(&wish, until).await.expect_err("there was no time");
     assert!(failed.is_transient() && world.asked("CancelTask") == 1, "{failed:?}");
