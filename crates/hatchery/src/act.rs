@@ -87,7 +87,7 @@ pub enum Ending {
     Unprepared {
         /// The project whose jobs cannot use it, and the model by its [`Runs::identity`].
         ///
-        /// [`Runs::identity`]: crate::model::Runs::identity
+        /// [`Runs::identity`]: crate::intake::model::Runs::identity
         model: Unusable,
         /// Why.
         error: String,

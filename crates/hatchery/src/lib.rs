@@ -6,22 +6,17 @@
 
 pub mod act;
 pub mod control;
-pub mod demand;
 pub mod expiry;
-pub mod feed;
 pub mod flight;
 pub mod heartbeat;
 pub mod holds;
 pub mod http;
+pub mod intake;
 pub mod keeper;
 pub mod launch;
 pub mod metrics;
-pub mod model;
 pub mod plan;
-pub mod pressure;
-pub mod queue;
 pub mod report;
-pub mod resolve;
 pub mod run;
 #[cfg(test)]
 mod samples;

@@ -11,7 +11,7 @@ use rookery_fleet::flavor::{Flavor, Flavors};
 use rookery_vim_client::DiskMove;
 use secrecy::{ExposeSecret as _, SecretString};
 
-use crate::demand::{DefaultModel, Rules};
+use crate::intake::demand::{DefaultModel, Rules};
 use crate::launch::Credentials;
 use crate::launch::config::{Addresses, HttpAddress, LogOptions, TcpAddress};
 use crate::launch::credentials::Entry;

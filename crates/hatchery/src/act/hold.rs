@@ -13,7 +13,7 @@ use tokio::time::sleep;
 use tracing::{debug, info, warn};
 
 use super::{Crew, Ending, Failure};
-use crate::model::{Guest, Runs};
+use crate::intake::model::{Guest, Runs};
 
 /// How long a start may take in all. CDS gives a V2 job to somebody else after ten minutes.
 pub(crate) const START: Duration = Duration::from_secs(9 * 60 + 30);

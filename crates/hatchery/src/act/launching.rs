@@ -7,11 +7,11 @@ use rookery_vim_client::{GuestError, GuestUser, Program};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::Crew;
+use crate::intake::model::{Guest, Runs};
 use crate::launch::config::{Task, WorkerConfig};
 use crate::launch::credentials::{self, Credentials, Model, Secret};
 use crate::launch::script::{Purpose, Source, Values, template_script};
 use crate::launch::{Launch, worker_script};
-use crate::model::{Guest, Runs};
 
 /// What a worker is started for.
 #[derive(Debug, Clone, Copy)]

@@ -22,8 +22,8 @@ use super::launching::For;
 use super::spawn::tried;
 use super::{Crew, Ending, Failure, fixed};
 use crate::flight::FlightId;
+use crate::intake::model::{Runs, last_modified};
 use crate::keeper::Message;
-use crate::model::{Runs, last_modified};
 use crate::plan::{Adoption, Left, Registration, Remake, retired_name, temporary_name};
 
 /// How long the making of a template may take in all.

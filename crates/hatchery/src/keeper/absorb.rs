@@ -17,12 +17,12 @@ use tracing::{info, warn};
 
 use super::{Keeper, Message, Reading, Room, State};
 use crate::act::{Ending, Failure, Unfinished};
-use crate::feed::pool_room;
 use crate::flight::{Flight, FlightId, Trace, Work};
+use crate::intake::feed::pool_room;
+use crate::intake::queue::{Moment, Protocol};
+use crate::intake::resolve::{Known, short_models};
 use crate::metrics::Leak;
 use crate::plan::{Observed, Spawn, Unusable, place_again};
-use crate::queue::{Moment, Protocol};
-use crate::resolve::{Known, short_models};
 
 /// How long a model rests after its first failure, until the settings have been looked at.
 const FIRST_REST: Duration = Duration::from_secs(30);

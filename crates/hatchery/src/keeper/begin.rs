@@ -19,10 +19,10 @@ use tracing::{debug, info, warn};
 use super::landing::Landing;
 use super::{Keeper, Message, histories};
 use crate::act::{Attempt, Deletion, Ending};
-use crate::demand::AsCodeRef;
 use crate::flight::{Flight, FlightId, Trace, Work};
+use crate::intake::demand::AsCodeRef;
+use crate::intake::resolve::Known;
 use crate::plan::{Plan, Waiting, Why};
-use crate::resolve::Known;
 use crate::wanted::Wanted;
 
 impl Keeper {

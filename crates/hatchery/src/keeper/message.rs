@@ -16,12 +16,12 @@ use tokio::sync::oneshot;
 
 use super::{Reading, Reply};
 use crate::act::Ending;
-use crate::demand::AsCodeRef;
 use crate::flight::FlightId;
 use crate::holds::{Order, Target};
+use crate::intake::demand::AsCodeRef;
+use crate::intake::queue::{Moment, Protocol};
+use crate::intake::resolve::Known;
 use crate::plan::Spawn;
-use crate::queue::{Moment, Protocol};
-use crate::resolve::Known;
 use crate::wanted::Wanted;
 
 /// One piece of news.

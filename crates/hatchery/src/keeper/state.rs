@@ -25,13 +25,13 @@ use super::jobs::JobReads;
 use super::launches::Gate;
 use super::news::News;
 use super::out_of_reach::OutOfReach;
-use crate::demand::{self, AsCodeRef, Rules};
 use crate::flight::{FlightId, Flights, Trace};
+use crate::intake::demand::{self, AsCodeRef, Rules};
+use crate::intake::pressure::Pressure;
+use crate::intake::queue::Queue;
+use crate::intake::resolve::{Fetched, Known, Resolved, resolve};
 use crate::metrics::Leak;
 use crate::plan::{Demand, Observed, Plan, References, Suspects, Unusable};
-use crate::pressure::Pressure;
-use crate::queue::Queue;
-use crate::resolve::{Fetched, Known, Resolved, resolve};
 use crate::wanted::Wanted;
 
 /// How long a sample of the pool's room is good.

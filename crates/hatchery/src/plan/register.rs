@@ -11,8 +11,8 @@ use rookery_fleet::{Machine, MachineId, Role};
 
 use super::templates::{V1Template, v1_template};
 use super::{Pass, Why};
-use crate::demand::MODEL_TYPE;
-use crate::model::last_modified;
+use crate::intake::demand::MODEL_TYPE;
+use crate::intake::model::last_modified;
 
 /// So many jobs get a slot before a model does that waits, too.
 const JOBS_BEFORE_A_MODEL: u32 = 3;

@@ -14,8 +14,8 @@ use rookery_fleet::origin::Origin;
 use rookery_fleet::{Hardware, Machine, MachineId, Mark, Power, Role, names};
 
 use super::{Pass, Waiting, Why};
-use crate::demand::Refusal;
-use crate::model::Runs;
+use crate::intake::demand::Refusal;
+use crate::intake::model::Runs;
 
 /// A job that waits.
 #[derive(Debug, Clone)]

@@ -7,7 +7,7 @@ use rookery_fleet::{Machine, MachineId, Role, View};
 
 use super::apart::{WhyApart, why_apart};
 use super::{Pass, Why};
-use crate::model::{Runs, last_modified};
+use crate::intake::model::{Runs, last_modified};
 
 /// What there is of a V1 model's template.
 #[derive(Debug, Clone, PartialEq, Eq)]

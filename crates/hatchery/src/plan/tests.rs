@@ -18,8 +18,8 @@ use rookery_fleet::{Hardware, Mark, Notes, Power, Role};
 
 use super::*;
 use crate::flight::{Flight, FlightId, Work};
+use crate::intake::model::{Guest, Runs, Sizes};
 use crate::launch::Credentials;
-use crate::model::{Guest, Runs, Sizes};
 use crate::settings::{ModelRef, Pool};
 
 const OWNER: &str = "ours";
@@ -326,7 +326,7 @@ fn model(name: &str) -> V1Model {
     V1Model {
         name: name.to_owned(),
         group: Group { name: "g".to_owned(), ..Group::default() },
-        kind: crate::demand::MODEL_TYPE.to_owned(),
+        kind: crate::intake::demand::MODEL_TYPE.to_owned(),
         user_last_modified: Some(Timestamp::UNIX_EPOCH),
         model_virtual_machine: VirtualMachine { image: "debian".to_owned(), ..VirtualMachine::default() },
         ..V1Model::default()
@@ -337,7 +337,7 @@ fn model(name: &str) -> V1Model {
 fn template_of(model: &V1Model, owner: &str) -> Machine {
     let made = marked(&model.name, |mark| {
         (mark.model, mark.worker_model_path) = (true, model.path());
-        mark.worker_model_last_modified = crate::model::last_modified(model);
+        mark.worker_model_last_modified = crate::intake::model::last_modified(model);
         mark.hatchery_name = owner.to_owned();
     });
     Machine { role: Role::Template, ..made }

@@ -7,7 +7,7 @@ use rookery_cds::JobId;
 use rookery_fleet::capacity::Shortage;
 
 use super::apart::WhyApart;
-use crate::demand::Refusal;
+use crate::intake::demand::Refusal;
 
 /// A job that is not served now.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use rookery_fleet::capacity::Shortage;
 use rookery_vim_client::Gate;
 
 use super::*;
-use crate::demand::Refusal;
+use crate::intake::demand::Refusal;
 
 fn needed(name: &str) -> V1Model {
     V1Model { need_registration: true, ..model(name) }

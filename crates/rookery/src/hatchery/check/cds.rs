@@ -4,7 +4,7 @@ use anyhow::Context as _;
 use rookery_cds::{Cds, CdsError, HatcheryKey, ModelPath, Service, V1, V2};
 use rookery_daemon::telemetry::chain;
 use rookery_daemon::{Clock, Lease};
-use rookery_hatchery::demand::{AsCodeRef, MODEL_TYPE};
+use rookery_hatchery::intake::demand::{AsCodeRef, MODEL_TYPE};
 use rookery_hatchery::run::sign_up;
 use rookery_hatchery::settings::{ModelRef, Settings};
 

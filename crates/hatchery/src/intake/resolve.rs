@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use rookery_cds::{JobDetail, JobId, JobStatus, RequirementKind, V1Job, V1Model, V2Model};
 
-use crate::demand::{
+use crate::intake::demand::{
     self, AsCodeRef, Refusal, Requirement, Rules, V1Choice, decide_v1, decide_v2, fetched_model_fits,
     v1_names_our_model, v1_reference, v2_names_our_model,
 };
-use crate::model::Runs;
+use crate::intake::model::Runs;
 use crate::plan::Demand;
 
 /// What CDS tells of a job.

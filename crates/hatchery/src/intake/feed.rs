@@ -19,10 +19,10 @@ use tokio::time::{Instant, sleep_until};
 use tracing::debug;
 
 use crate::act::Crew;
+use crate::intake::queue::Protocol;
+use crate::intake::resolve::Known;
 use crate::keeper::{Message, Reading};
-use crate::queue::Protocol;
 use crate::report::Report;
-use crate::resolve::Known;
 use crate::settings::Settings;
 use crate::vitals::Vitals;
 
@@ -247,7 +247,7 @@ fn note<T, E: std::error::Error>(crew: &Crew, source: &'static str, meanwhile: &
     crew.troubles.note(source, meanwhile, crew.clock.steady(), asked);
 }
 
-async fn moment(keeper: &mpsc::Sender<Message>) -> Option<crate::queue::Moment> {
+async fn moment(keeper: &mpsc::Sender<Message>) -> Option<crate::intake::queue::Moment> {
     let (reply, moment) = oneshot::channel();
     keeper.send(Message::Moment(reply)).await.ok()?;
     moment.await.ok()
