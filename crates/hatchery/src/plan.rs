@@ -36,6 +36,7 @@ use rookery_fleet::{Machine, MachineId, Power, Role, View};
 use rookery_vim_client::Load;
 
 use crate::flight::{Busy, Flights};
+use crate::intake::resolve::Demand;
 use crate::settings::{Cleaning, Warm};
 
 pub use adopt::{Adoption, adoptable};
@@ -43,7 +44,7 @@ pub use apart::{Apart, WhyApart, adoptable_copy, apart, copy_named};
 pub use company::{References, Suspects};
 pub use register::{Left, Registration, Remake, temporary_name};
 pub use rookery_fleet::warm::{Count, Removal};
-pub use spawn::{Demand, Path, Spawn, Unusable};
+pub use spawn::{Path, Spawn, Unusable};
 pub use templates::{Taken, V1Template, retired_name, v1_template};
 pub use waiting::{Waiting, Why};
 pub use warm::Make;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use rookery_cds::{JobId, V1Model, V2Model, Worker};
+use rookery_cds::{JobId, ModelPath, V1Model, V2Model, Worker};
 use rookery_fleet::MachineId;
 use rookery_fleet::brake::Subject;
 use rookery_fleet::disks::Disks;
@@ -18,9 +18,7 @@ use super::{Reading, Reply};
 use crate::act::Ending;
 use crate::flight::FlightId;
 use crate::holds::{Order, Target};
-use crate::intake::demand::AsCodeRef;
-use crate::intake::queue::{Moment, Protocol};
-use crate::intake::resolve::Known;
+use crate::intake::queue::{Moment, Protocol, QueuedJob};
 use crate::plan::Spawn;
 use crate::wanted::Wanted;
 
@@ -30,15 +28,15 @@ pub enum Message {
     /// Somebody is about to ask for a whole queue, and wants to know the moment.
     Moment(oneshot::Sender<Moment>),
     /// A whole queue.
-    Listed(Protocol, Moment, Vec<(JobId, Option<Known>)>),
+    Listed(Protocol, Moment, Vec<(JobId, Option<QueuedJob>)>),
     /// A job was pushed.
     Pushed(JobId),
     /// A job was read.
-    Read(JobId, Box<Known>),
+    Read(JobId, Box<QueuedJob>),
     /// A job does not wait any more.
     Gone(JobId),
     /// A model was read, or not.
-    Model(AsCodeRef, Box<Result<V2Model, String>>),
+    Model(ModelPath, Box<Result<V2Model, String>>),
     /// All workers that CDS knows.
     Workers {
         /// When they were asked for.

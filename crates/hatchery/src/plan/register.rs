@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use rookery_cds::V1Model;
+use rookery_cds::{MODEL_TYPE, V1Model};
 use rookery_fleet::address::Assigned;
 use rookery_fleet::capacity::admit_registration;
 use rookery_fleet::flavor::{Footprint, footprint};
@@ -11,7 +11,6 @@ use rookery_fleet::{Machine, MachineId, Role};
 
 use super::templates::{V1Template, v1_template};
 use super::{Pass, Why};
-use crate::intake::demand::MODEL_TYPE;
 use crate::intake::model::last_modified;
 
 /// So many jobs get a slot before a model does that waits, too.

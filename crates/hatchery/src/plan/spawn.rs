@@ -16,21 +16,7 @@ use rookery_fleet::{Hardware, Machine, MachineId, Mark, Power, Role, names};
 use super::{Pass, Waiting, Why};
 use crate::intake::demand::Refusal;
 use crate::intake::model::Runs;
-
-/// A job that waits.
-#[derive(Debug, Clone)]
-pub struct Demand {
-    /// The job.
-    pub job: JobId,
-    /// Since when it waits.
-    pub queued: Option<Timestamp>,
-    /// Whose it is: projects with few jobs go first.
-    pub project: String,
-    /// What it runs on, or why it cannot.
-    pub runs: Result<Arc<Runs>, Refusal>,
-    /// Whether it names a model of this hatchery. A V1 job without a model is offered to every hatchery.
-    pub names_our_model: bool,
-}
+use crate::intake::resolve::Demand;
 
 /// A project, and a model as its jobs see it: two projects may have models of one name.
 pub type Unusable = (String, String);

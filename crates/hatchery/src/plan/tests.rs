@@ -326,7 +326,7 @@ fn model(name: &str) -> V1Model {
     V1Model {
         name: name.to_owned(),
         group: Group { name: "g".to_owned(), ..Group::default() },
-        kind: crate::intake::demand::MODEL_TYPE.to_owned(),
+        kind: rookery_cds::MODEL_TYPE.to_owned(),
         user_last_modified: Some(Timestamp::UNIX_EPOCH),
         model_virtual_machine: VirtualMachine { image: "debian".to_owned(), ..VirtualMachine::default() },
         ..V1Model::default()
