@@ -42,10 +42,8 @@ fn model(name: &str) -> V1Model {
         kind: "vsphere".to_owned(),
         registered_os: Some("linux".to_owned()),
         registered_arch: Some("amd64".to_owned()),
-        registered_capabilities: vec![Requirement {
-            name: "git-scm".to_owned(),
-            ..requirement("binary", "git")
-        }],
+        registered_capabilities: [Requirement { name: "git-scm".to_owned(), ..requirement("binary", "git") }]
+            .into(),
         model_virtual_machine: VirtualMachine { cmd: "./worker".to_owned(), ..VirtualMachine::default() },
         ..V1Model::default()
     }
