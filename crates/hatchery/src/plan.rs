@@ -249,7 +249,7 @@ pub fn place_again(
     random: &mut StdRng,
     spawn: &Spawn,
 ) -> Result<Spawn, Why> {
-    let placed = Pass::new(observed, desired, random).place(&spawn.job, &spawn.project, &spawn.runs)?;
+    let placed = Pass::new(observed, desired, random).place(&spawn.job, &spawn.project, &spawn.model)?;
     Ok(Spawn { queued: spawn.queued, ..placed })
 }
 

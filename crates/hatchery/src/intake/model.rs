@@ -1,151 +1,99 @@
-//! What a worker runs on: a model of CDS, as far as it concerns a machine.
+//! The worker model that a job runs on, whichever protocol it is of.
 
 use rookery_cds::{V1Model, V2Model};
 use rookery_fleet::flavor::Asked;
 use rookery_fleet::names::Line;
-use secrecy::SecretString;
 
-use crate::launch::Credentials;
-use crate::launch::script::Commands;
-
-/// What a worker runs on.
+/// The worker model that a job runs on, and the flavors that the job asks for.
 #[derive(Debug, Clone)]
-pub struct Runs {
-    /// Which kind of model it is.
-    pub line: Line,
-    /// What marks call it: the path of a V1 model, the template of a V2 model.
-    pub model: String,
-    /// What people call it.
-    pub label: String,
-    /// The machine to clone.
-    pub template: String,
-    /// When the V1 model was changed last, as marks say it; empty for V2 models.
-    pub last_modified: String,
-    /// The sizes that were asked for.
-    pub sizes: Sizes,
-    /// What is run in the guest, and as whom.
-    pub guest: Guest,
-}
-
-impl Runs {
-    /// What tells its model from others: several V2 models may be cloned from one template.
-    pub fn identity(&self) -> &str {
-        match self.line {
-            Line::V1 => &self.model,
-            Line::V2 => &self.label,
-        }
-    }
-}
-
-/// The sizes that were asked for; empty where nobody asked.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Sizes {
-    /// By `runs-on` of a V2 job.
+pub struct ResolvedModel {
+    /// As CDS tells it.
+    pub source: ModelSource,
+    /// The flavor in `runs-on` of a V2 job; empty: none.
     pub runs_on: String,
-    /// By the spec of a V2 model.
-    pub spec: String,
-    /// By a V1 model.
-    pub v1_model: String,
-    /// By a requirement of a V1 job.
+    /// The flavor that a V1 job requires; empty: none.
     pub requirement: String,
 }
 
-/// What is run in the guest, and as whom.
+/// A model as CDS tells it.
 #[derive(Debug, Clone)]
-pub enum Guest {
-    /// The commands of a V1 model.
-    V1 {
-        /// Its number.
-        id: i64,
-        /// Its group.
-        group: String,
-        /// Its name.
-        name: String,
-        /// What it runs.
-        commands: Commands,
-        /// Who it says, with references to secrets.
-        own: Credentials,
-        /// Whether it should not be used any more.
-        deprecated: bool,
-    },
-    /// The worker of a V2 model.
-    V2 {
-        /// Its name.
-        name: String,
-        /// Such as `linux/amd64`.
-        os_arch: String,
-        /// Who it says.
-        own: Credentials,
-    },
+pub enum ModelSource {
+    /// One of the API's own models.
+    V1(Box<V1Model>),
+    /// A model in a repository.
+    V2(Box<V2Model>),
 }
 
-impl Sizes {
-    /// As the chooser of flavors takes them.
-    pub fn asked(&self) -> Asked<'_> {
-        Asked {
-            runs_on: Some(&self.runs_on),
-            spec: Some(&self.spec),
-            v1_model: Some(&self.v1_model),
-            requirement: Some(&self.requirement),
-        }
-    }
-}
-
-impl Runs {
-    /// A V1 model, for a job that asks for this size.
+impl ResolvedModel {
+    /// A V1 model, for a job that requires this flavor.
     pub fn v1(model: &V1Model, requirement: String) -> Self {
-        let vm = &model.model_virtual_machine;
-        Self {
-            line: Line::V1,
-            model: model.path(),
-            label: model.display_path(),
-            template: model.name.clone(),
-            last_modified: last_modified(model),
-            sizes: Sizes { v1_model: vm.flavor.clone(), requirement, ..Sizes::default() },
-            guest: Guest::V1 {
-                id: model.id,
-                group: model.group.name.clone(),
-                name: model.name.clone(),
-                commands: Commands {
-                    pre_cmd: vm.pre_cmd.clone(),
-                    cmd: vm.cmd.clone(),
-                    post_cmd: vm.post_cmd.clone(),
-                },
-                own: credentials(&vm.user, vm.password.as_ref()),
-                deprecated: model.is_deprecated,
-            },
+        Self { source: ModelSource::V1(Box::new(model.clone())), runs_on: String::new(), requirement }
+    }
+
+    /// A V2 model, for a job that asks for these flavors.
+    pub fn v2(model: &V2Model, runs_on: String, requirement: String) -> Self {
+        Self { source: ModelSource::V2(Box::new(model.clone())), runs_on, requirement }
+    }
+
+    /// The kind of the model.
+    pub fn line(&self) -> Line {
+        match self.source {
+            ModelSource::V1(_) => Line::V1,
+            ModelSource::V2(_) => Line::V2,
         }
     }
 
-    /// A V2 model, for a job that asks for these sizes.
-    pub fn v2(model: &V2Model, runs_on: String, requirement: String) -> Self {
-        let spec = &model.spec;
-        Self {
-            line: Line::V2,
-            model: spec.image.clone(),
-            label: model.name.clone(),
-            template: spec.image.clone(),
-            last_modified: String::new(),
-            sizes: Sizes {
-                runs_on,
-                spec: spec.flavor.clone().unwrap_or_default(),
-                requirement,
-                ..Sizes::default()
-            },
-            guest: Guest::V2 {
-                name: model.name.clone(),
-                os_arch: model.osarch.clone(),
-                own: credentials(spec.username.as_deref().unwrap_or_default(), spec.password.as_ref()),
-            },
+    /// What marks call it: the path of a V1 model, the template of a V2 model.
+    pub fn path(&self) -> String {
+        match &self.source {
+            ModelSource::V1(model) => model.path(),
+            ModelSource::V2(model) => model.spec.image.clone(),
         }
+    }
+
+    /// What people call it.
+    pub fn label(&self) -> String {
+        match &self.source {
+            ModelSource::V1(model) => model.display_path(),
+            ModelSource::V2(model) => model.name.clone(),
+        }
+    }
+
+    /// What tells it from others: several V2 models may be cloned from one template.
+    pub fn identity(&self) -> String {
+        match &self.source {
+            ModelSource::V1(model) => model.path(),
+            ModelSource::V2(_) => self.label(),
+        }
+    }
+
+    /// The name of the machine to clone.
+    pub fn template(&self) -> &str {
+        match &self.source {
+            ModelSource::V1(model) => &model.name,
+            ModelSource::V2(model) => &model.spec.image,
+        }
+    }
+
+    /// When the V1 model was changed last, as marks say it; empty for V2 models.
+    pub fn last_modified(&self) -> String {
+        match &self.source {
+            ModelSource::V1(model) => last_modified(model),
+            ModelSource::V2(_) => String::new(),
+        }
+    }
+
+    /// Who asks for which flavor.
+    pub fn flavors(&self) -> Asked<'_> {
+        let (v1_model, spec) = match &self.source {
+            ModelSource::V1(model) => (Some(model.model_virtual_machine.flavor.as_str()), None),
+            ModelSource::V2(model) => (None, model.spec.flavor.as_deref()),
+        };
+        Asked { runs_on: Some(&self.runs_on), spec, v1_model, requirement: Some(&self.requirement) }
     }
 }
 
 /// When a V1 model was changed last, as marks say it.
 pub fn last_modified(model: &V1Model) -> String {
     model.user_last_modified.map(|time| time.as_second().to_string()).unwrap_or_default()
-}
-
-fn credentials(user: &str, password: Option<&SecretString>) -> Credentials {
-    Credentials { username: user.to_owned(), password: password.cloned().unwrap_or_default() }
 }

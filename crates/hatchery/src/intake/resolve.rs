@@ -11,7 +11,7 @@ use super::demand::{
     Refusal, Rules, V1Choice, decide_v1, decide_v2, fetched_model_fits, first_fitting, v1_names_our_model,
     v1_reference, v2_names_our_model, values,
 };
-use super::model::Runs;
+use super::model::ResolvedModel;
 use super::queue::QueuedJob;
 
 /// A job that waits, with the model that it runs on.
@@ -24,7 +24,7 @@ pub struct Demand {
     /// Whose it is: projects with few jobs go first.
     pub project: String,
     /// What it runs on, or why it cannot.
-    pub runs: Result<Arc<Runs>, Refusal>,
+    pub model: Result<Arc<ResolvedModel>, Refusal>,
     /// Whether it names a model of this hatchery. A V1 job without a model is offered to every hatchery.
     pub names_our_model: bool,
 }
@@ -58,13 +58,13 @@ pub fn resolve(
         QueuedJob::V1(v1) => v1_model(v1, rules, models, fetched),
         QueuedJob::V2(detail) => v2_model(detail, rules).map_err(Unresolved::Refused),
     };
-    let runs = match found {
+    let model = match found {
         Ok(model) => Ok(Arc::new(model)),
         Err(Unresolved::Unread(path)) => return Err(path),
         Err(Unresolved::Refused(refusal)) => Err(refusal),
     };
     let names_our_model = names_our_model(told, rules, models, fetched);
-    Ok(Demand { job: job.clone(), queued: told.queued(), project: told.project(), runs, names_our_model })
+    Ok(Demand { job: job.clone(), queued: told.queued(), project: told.project(), model, names_our_model })
 }
 
 /// Whether a job names a model of this hatchery. Of a model that could not be read nobody knows whose it is.
@@ -79,7 +79,12 @@ fn names_our_model(told: &QueuedJob, rules: &Rules, models: &[V1Model], fetched:
     }
 }
 
-fn v1_model(job: &V1Job, rules: &Rules, models: &[V1Model], fetched: &Fetched) -> Result<Runs, Unresolved> {
+fn v1_model(
+    job: &V1Job,
+    rules: &Rules,
+    models: &[V1Model],
+    fetched: &Fetched,
+) -> Result<ResolvedModel, Unresolved> {
     let found = fitting_model(job, rules, models, fetched);
     // Whose the job is decides whether its user is told, and that its model says.
     if let Err(Unresolved::Refused(refusal)) = &found
@@ -97,11 +102,11 @@ fn fitting_model(
     rules: &Rules,
     models: &[V1Model],
     fetched: &Fetched,
-) -> Result<Runs, Unresolved> {
+) -> Result<ResolvedModel, Unresolved> {
     let flavor = values(job, &RequirementKind::Flavor).find(|flavor| !flavor.is_empty());
     let flavor = flavor.unwrap_or_default().to_owned();
     let path = match decide_v1(job, models, rules)? {
-        V1Choice::Model(model) => return Ok(Runs::v1(model, flavor)),
+        V1Choice::Model(model) => return Ok(ResolvedModel::v1(model, flavor)),
         V1Choice::None(reasons) => return Err(closest(reasons).into()),
         V1Choice::InRepository(path) => path,
     };
@@ -109,7 +114,7 @@ fn fitting_model(
         None => Err(Unresolved::Unread(path)),
         Some(Ok(model)) => {
             fetched_model_fits(job, model)?;
-            Ok(Runs::v2(model, String::new(), flavor))
+            Ok(ResolvedModel::v2(model, String::new(), flavor))
         }
         Some(Err(reason)) => {
             // A default that cannot be read leaves the job to the V1 models; a model that it names does not.
@@ -117,7 +122,7 @@ fn fitting_model(
             let models = if is_named { &[] } else { models };
             let unreadable = || Refusal::ModelUnreadable { model: path.to_string(), reason: reason.clone() };
             let fitting = first_fitting(job, models, &mut Vec::new()).ok_or_else(unreadable)?;
-            Ok(Runs::v1(fitting, flavor))
+            Ok(ResolvedModel::v1(fitting, flavor))
         }
     }
 }
@@ -132,8 +137,8 @@ fn closest(reasons: Vec<(String, Refusal)>) -> Refusal {
     }
 }
 
-fn v2_model(detail: &JobDetail, rules: &Rules) -> Result<Runs, Refusal> {
+fn v2_model(detail: &JobDetail, rules: &Rules) -> Result<ResolvedModel, Refusal> {
     let model = detail.model.as_ref().ok_or(Refusal::NoModel)?;
     decide_v2(&detail.job, model, rules)?;
-    Ok(Runs::v2(model, detail.job.runs_on().flavor.clone(), String::new()))
+    Ok(ResolvedModel::v2(model, detail.job.runs_on().flavor.clone(), String::new()))
 }

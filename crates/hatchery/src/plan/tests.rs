@@ -11,15 +11,14 @@ mod turns;
 use std::time::Duration;
 
 use rand::SeedableRng as _;
-use rookery_cds::{Group, VirtualMachine};
+use rookery_cds::{Group, V2Model, V2ModelSpec, VirtualMachine};
 use rookery_fleet::flavor::{Flavor, Footprint};
 use rookery_fleet::workers::WorkerState;
 use rookery_fleet::{Hardware, Mark, Notes, Power, Role};
 
 use super::*;
 use crate::flight::{Flight, FlightId, Work};
-use crate::intake::model::{Guest, Runs, Sizes};
-use crate::launch::Credentials;
+use crate::intake::model::ResolvedModel;
 use crate::settings::{ModelRef, Pool};
 
 const OWNER: &str = "ours";
@@ -293,30 +292,23 @@ fn v2_job(number: u32) -> JobId {
     format!("00000000-0000-4000-8000-{number:012}").parse().expect("a job")
 }
 
-fn runs(template: &str) -> Runs {
-    let own = Credentials { username: "user".to_owned(), password: "password".into() };
-    Runs {
-        line: Line::V2,
-        model: template.to_owned(),
-        label: template.to_owned(),
-        template: template.to_owned(),
-        last_modified: String::new(),
-        sizes: Sizes::default(),
-        guest: Guest::V2 { name: template.to_owned(), os_arch: "linux/amd64".to_owned(), own },
-    }
+fn v2_model(template: &str) -> ResolvedModel {
+    let spec = V2ModelSpec { image: template.to_owned(), ..V2ModelSpec::default() };
+    let model = V2Model { name: template.to_owned(), spec, ..V2Model::default() };
+    ResolvedModel::v2(&model, String::new(), String::new())
 }
 
 /// A V2 job that runs on the template `debian`.
 fn demand(number: u32) -> Demand {
-    wants(v2_job(number), runs("debian"))
+    wants(v2_job(number), v2_model("debian"))
 }
 
-fn wants(job: JobId, runs: Runs) -> Demand {
+fn wants(job: JobId, model: ResolvedModel) -> Demand {
     Demand {
         job,
         queued: Some(at("11:50:00")),
         project: "P".to_owned(),
-        runs: Ok(runs.into()),
+        model: Ok(model.into()),
         names_our_model: true,
     }
 }
