@@ -141,6 +141,13 @@ pub enum JobStatus {
     Other(String),
 }
 
+/// As CDS writes it.
+impl fmt::Display for JobStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
+
 impl Default for JobStatus {
     fn default() -> Self {
         Self::Other(String::new())
@@ -173,6 +180,8 @@ mod tests {
         assert_eq!(read("\"Waiting\""), JobStatus::Waiting);
         assert_eq!(read("\"Pending\""), JobStatus::Other("Pending".to_owned()));
         assert_eq!(serde_json::to_string(&JobStatus::Other("Pending".to_owned())).unwrap(), "\"Pending\"");
+        assert_eq!(JobStatus::Waiting.to_string(), "Waiting");
+        assert_eq!(JobStatus::Other("Pending".to_owned()).to_string(), "Pending");
     }
 
     proptest! {

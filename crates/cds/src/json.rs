@@ -1,5 +1,7 @@
 //! CDS's JSON: whatever is null is absent, a null list is an empty one, and the zero time is no time.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use secrecy::SecretString;
 use serde::de::{DeserializeOwned, Error as _};
@@ -45,6 +47,11 @@ pub(crate) fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Timestam
     let text = String::deserialize(from)?;
     let time: Timestamp = text.parse().map_err(|_| D::Error::custom(format!("{text:?} is not a time")))?;
     Ok((time.as_second() > FIRST_TIME).then_some(time))
+}
+
+/// A list that is cheap to clone.
+pub(crate) fn shared<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Arc<[T]>, D::Error> {
+    Vec::deserialize(from).map(Arc::from)
 }
 
 /// A text that must not be shown; an empty one is none.

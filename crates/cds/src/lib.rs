@@ -42,6 +42,8 @@ pub use v1::{
     BookedBy, Group, ModelSecret, RegionFilter, Requirement, RequirementKind, Service, SpawnInfo, V1, V1Job,
     V1Model, VirtualMachine,
 };
-pub use v2::{Hatchery, InfoLevel, JobDetail, ModelPath, RunJob, RunsOn, V2, V2Model, V2ModelSpec};
+pub use v2::{
+    Hatchery, InfoLevel, InvalidModelPath, JobDetail, ModelPath, RunJob, RunsOn, V2, V2Model, V2ModelSpec,
+};
 pub use validity::{v1_token_end, v2_token_end};
 pub use worker::{Cdn, Worker, WorkerStatus};

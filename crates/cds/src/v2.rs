@@ -1,5 +1,6 @@
 //! The conversation about V2 jobs: UUIDs in the queue of the one region that CDS has given to this hatchery.
 
+mod model_path;
 mod models;
 mod queue;
 mod sign_in;
@@ -21,7 +22,8 @@ use crate::monitoring::MonitoringStatus;
 use crate::session::Session;
 use crate::worker::{Cdn, V2Worker, Worker};
 
-pub use models::{ModelPath, V2Model, V2ModelSpec};
+pub use model_path::{InvalidModelPath, ModelPath};
+pub use models::{V2Model, V2ModelSpec};
 pub use queue::{InfoLevel, JobDetail, RunJob, RunsOn};
 pub(crate) use sign_in::Consumer;
 pub use sign_in::Hatchery;

@@ -88,9 +88,9 @@ pub enum Ending {
     },
     /// It cannot be done as things are: nothing was done.
     Unprepared {
-        /// The project whose jobs cannot use it, and the model by its [`Runs::identity`].
+        /// The project whose jobs cannot use it, and the model by its [`ResolvedModel::identity`].
         ///
-        /// [`Runs::identity`]: crate::model::Runs::identity
+        /// [`ResolvedModel::identity`]: crate::intake::model::ResolvedModel::identity
         model: Unusable,
         /// Why.
         error: String,

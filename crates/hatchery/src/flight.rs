@@ -174,7 +174,7 @@ impl Flight {
             Path::Claim { machine, mark, .. } => (Some(machine.clone()), mark.address()),
             Path::Clone { address, .. } => (None, address.as_ref().map(|assigned| assigned.ip)),
         };
-        let (job, line, model) = (spawn.job.clone(), spawn.runs.line, spawn.runs.model.clone());
+        let (job, line, model) = (spawn.job.clone(), spawn.model.line(), spawn.model.path());
         let work = Work::Spawn { job, line, model };
         Self { work, name: spawn.name.clone(), machine, address, footprint: spawn.footprint }
     }

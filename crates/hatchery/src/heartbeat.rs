@@ -10,7 +10,7 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
-use crate::queue::Protocol;
+use crate::intake::queue::Protocol;
 use crate::report::Board;
 
 /// How often.

@@ -42,8 +42,8 @@ use tokio::time::{Instant, sleep};
 use tracing::{debug, warn};
 
 use crate::act::{Crew, Ending};
-use crate::feed::Wakes;
 use crate::holds::Book;
+use crate::intake::feed::Wakes;
 use crate::plan::{Plan, plan};
 use crate::report::Report;
 use crate::vitals::Vitals;

@@ -24,8 +24,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crate::intake::queue::Protocol;
 use crate::plan::Path;
-use crate::queue::Protocol;
 use counts::{Counter, Counters, Histogram, Histograms, SECONDS};
 
 pub use catalog::{Kind, Metric, OWN, UPSTREAM, catalog};

@@ -42,6 +42,7 @@ use rookery_fleet::{MachineId, OwnerId, Power, Role};
 use rookery_vim_client::Load;
 
 use crate::flight::{Busy, Flights};
+use crate::intake::resolve::Demand;
 use crate::settings::{Cleaning, Warm};
 
 pub use adopt::{Adoption, adoptable};
@@ -49,7 +50,7 @@ pub use apart::{Apart, WhyApart, adoptable_copy, apart, copy_named};
 pub use company::{References, Suspects};
 pub use register::{Left, Registration, Remake, temporary_name};
 pub use rookery_fleet::warm::{Count, Removal};
-pub use spawn::{Demand, Path, Spawn, Unusable};
+pub use spawn::{Path, Spawn, Unusable};
 pub use templates::{Taken, V1Template, retired_name, v1_template};
 pub use waiting::{Waiting, Why};
 pub use warm::Make;
@@ -254,7 +255,7 @@ pub fn place_again(
     random: &mut StdRng,
     spawn: &Spawn,
 ) -> Result<Spawn, Why> {
-    let placed = Pass::new(observed, desired, random).place(&spawn.job, &spawn.project, &spawn.runs)?;
+    let placed = Pass::new(observed, desired, random).place(&spawn.job, &spawn.project, &spawn.model)?;
     Ok(Spawn { queued: spawn.queued, ..placed })
 }
 

@@ -32,8 +32,8 @@ use tracing::{info, warn};
 use crate::act::{Crew, Halt};
 use crate::control::{Desk, Socket};
 use crate::expiry::Expiries;
-use crate::feed::{Feeds, Wakes};
 use crate::holds::Book;
+use crate::intake::feed::{self, Feeds, Wakes};
 use crate::keeper::{Keeper, Message, State, Wrecks};
 use crate::mark;
 use crate::metrics::Metrics;
@@ -42,7 +42,7 @@ use crate::settings::{Settings, reported};
 use crate::trouble::Troubles;
 use crate::vitals::Vitals;
 use crate::wanted::{Wanted, addresses};
-use crate::{expiry, feed, heartbeat, http};
+use crate::{expiry, heartbeat, http};
 
 pub use company::{CompanyError, Lock, Policy};
 pub use election::LeadershipLost;

@@ -16,7 +16,8 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use rookery_fleet::brake::{Subject, Waiting, Weight};
-use rookery_fleet::deletion::{self, Case, Evidence, Gate, Stop};
+use rookery_fleet::deletion;
+use rookery_fleet::deletion::{Case, Evidence, Gate, Stop};
 use rookery_fleet::reckoning::Reckoning;
 use rookery_fleet::{MachineId, OwnerId, Power};
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::queue::Protocol;
+use crate::intake::queue::Protocol;
 
 /// The routines. Clones share them.
 #[derive(Debug, Clone, Default)]

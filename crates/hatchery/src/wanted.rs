@@ -5,14 +5,15 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use crate::capacity::Limits;
+use rookery_fleet::OwnerId;
 use rookery_fleet::address::Network;
+use rookery_fleet::capacity;
 use rookery_fleet::claim::Resizing;
 use rookery_fleet::flavor::{Flavor, Flavors};
-use rookery_fleet::{OwnerId, capacity};
 use rookery_vim_client::DiskMove;
 use secrecy::{ExposeSecret as _, SecretString};
 
-use crate::demand::{DefaultModel, Rules};
+use crate::intake::demand::{DefaultModel, Rules};
 use crate::launch::Credentials;
 use crate::launch::config::{Addresses, HttpAddress, LogOptions, TcpAddress};
 use crate::launch::credentials::Entry;

@@ -193,7 +193,7 @@ async fn workers_and_models_are_read() {
         vcs: "rigvcs".into(),
         repository: "gituser/rigrepo".into(),
         name: "rig-vsphere-model".into(),
-        branch: Some("main".into()),
+        branch: "main".into(),
     };
     let model = kit.v2().model(&path).await.unwrap();
     let captured =

@@ -378,7 +378,7 @@ async fn converse(cds: &Cds) -> Result<(), CdsError> {
         vcs: "rigvcs".into(),
         repository: "gituser/rigrepo".into(),
         name: "rig-vsphere-model".into(),
-        branch: Some("main".into()),
+        branch: "main".into(),
     };
     assert_eq!(v2.model(&path).await?.spec.image, "debian12");
     v1.sign_out().await

@@ -1,5 +1,7 @@
 //! V1 worker models: what they are made of, whether they must be registered, and who is doing that.
 
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::Method;
@@ -52,8 +54,9 @@ pub struct V1Model {
     pub registered_os: Option<String>,
     /// The architecture that registered.
     pub registered_arch: Option<String>,
-    /// What was found on the machine that registered.
-    pub registered_capabilities: Vec<Requirement>,
+    /// What was found on the machine that registered. There may be hundreds, and clones share them.
+    #[serde(deserialize_with = "json::shared")]
+    pub registered_capabilities: Arc<[Requirement]>,
     /// How often its workers could not be started since it was registered.
     pub nb_spawn_err: i64,
     /// The machine.

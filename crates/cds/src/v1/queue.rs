@@ -1,6 +1,7 @@
 //! V1 jobs: which wait, what they need, and whose they are.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 use hyper::Method;
@@ -129,6 +130,13 @@ pub enum RequirementKind {
     /// A kind that this version does not know.
     #[serde(untagged)]
     Other(String),
+}
+
+/// As CDS writes it.
+impl fmt::Display for RequirementKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
 }
 
 impl Default for RequirementKind {
@@ -350,6 +358,27 @@ mod tests {
         assert_eq!(read("\"os-architecture\""), RequirementKind::OsArchitecture);
         assert_eq!(read("\"flavor\""), RequirementKind::Flavor);
         assert_eq!(read("\"gpu\""), RequirementKind::Other("gpu".into()));
+    }
+
+    #[test]
+    fn every_type_of_requirement_is_written_as_it_is_read() {
+        for kind in [
+            "binary",
+            "model",
+            "hostname",
+            "plugin",
+            "service",
+            "memory",
+            "os-architecture",
+            "region",
+            "secret",
+            "flavor",
+            "network",
+        ] {
+            let read: RequirementKind = serde_json::from_value(json!(kind)).unwrap();
+            assert_eq!(read.to_string(), kind);
+            assert_eq!(matches!(read, RequirementKind::Other(_)), kind == "network");
+        }
     }
 
     // It was told as a failed start, which CDS shows in red.

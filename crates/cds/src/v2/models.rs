@@ -3,7 +3,7 @@
 use secrecy::SecretString;
 use serde::Deserialize;
 
-use super::V2;
+use super::{ModelPath, V2};
 use crate::api::Call;
 use crate::error::CdsError;
 use crate::json;
@@ -39,29 +39,14 @@ pub struct V2ModelSpec {
     pub password: Option<SecretString>,
 }
 
-/// Where a V2 worker model stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ModelPath {
-    /// The project.
-    pub project: String,
-    /// The version control server.
-    pub vcs: String,
-    /// The repository, such as `org/app`.
-    pub repository: String,
-    /// The model's name.
-    pub name: String,
-    /// The branch, or a full reference such as `refs/tags/1.0`; none: the default branch.
-    pub branch: Option<String>,
-}
-
 impl V2 {
     /// A model as it stands in a repository.
     pub async fn model(&self, path: &ModelPath) -> Result<V2Model, CdsError> {
         let ModelPath { project, vcs, repository, name, branch } = path;
         let what = format!("read worker model {project}/{vcs}/{repository}/{name}");
         let [project, vcs, repository, name] = [project, vcs, repository, name].map(|part| segment(part));
-        let key = |branch: &str| if branch.starts_with("refs/") { "ref" } else { "branch" };
-        let query = query(branch.as_deref().map(|branch| (key(branch), branch)));
+        let key = if branch.starts_with("refs/") { "ref" } else { "branch" };
+        let query = query([(key, branch.as_str())]);
         let path =
             format!("/v2/project/{project}/vcs/{vcs}/repository/{repository}/workermodel/{name}{query}");
         self.session.call(&Call::get(what, path)).await?.object()

@@ -13,7 +13,7 @@ use tokio::time::sleep;
 use tracing::{debug, info, warn};
 
 use super::{Crew, Ending, Failure};
-use crate::model::{Guest, Runs};
+use crate::intake::model::{ModelSource, ResolvedModel};
 
 /// How long a start may take in all. CDS gives a V2 job to somebody else after ten minutes.
 pub(crate) const START: Duration = Duration::from_secs(9 * 60 + 30);
@@ -166,21 +166,21 @@ impl Crew {
     }
 
     /// Tells the people who wait for the job that its worker is being started.
-    pub(super) async fn tell_start(&self, held: &Held, worker: &str, runs: &Runs, size: &str) {
+    pub(super) async fn tell_start(&self, held: &Held, worker: &str, model: &ResolvedModel, size: &str) {
         let hatchery = self.wanted().name.clone();
         let told = match &held.job {
             JobId::V1(id) => {
-                let (worker, model) = (worker.to_owned(), runs.label.clone());
-                let mut infos = vec![SpawnInfo::Starts { hatchery, worker, model: model.clone() }];
-                if let Guest::V1 { deprecated: true, .. } = runs.guest {
-                    infos.push(SpawnInfo::DeprecatedModel { model });
+                let (worker, label) = (worker.to_owned(), model.label());
+                let mut infos = vec![SpawnInfo::Starts { hatchery, worker, model: label.clone() }];
+                if matches!(&model.source, ModelSource::V1(model) if model.is_deprecated) {
+                    infos.push(SpawnInfo::DeprecatedModel { model: label });
                 }
                 self.tell_v1(*id, &infos).await
             }
             JobId::V2(id) => {
                 let text = format!(
                     "Hatchery {hatchery:?} is starting the worker {worker:?} from model {:?} ({size})",
-                    runs.label
+                    model.label()
                 );
                 self.tell_v2(id, InfoLevel::Info, &text).await
             }
@@ -195,7 +195,7 @@ impl Crew {
         held: Held,
         worker: &str,
         machine: Option<&MachineId>,
-        runs: &Runs,
+        model: &ResolvedModel,
         after: Duration,
         error: &str,
     ) {
@@ -204,7 +204,7 @@ impl Crew {
             return info!(%job, worker, "job of a start that was broken off is left to CDS, which offers it again");
         }
         let attempt = Attempt { worker, machine };
-        match self.surely_release(job, &attempt, self.tell_failure(job, runs, after, error)).await {
+        match self.surely_release(job, &attempt, self.tell_failure(job, model, after, error)).await {
             Some(true) => {}
             Some(false) => {
                 info!(%job, worker, "job of a failed start is not ours any more; it is left alone");
@@ -213,18 +213,18 @@ impl Crew {
         }
     }
 
-    async fn tell_failure(&self, job: &JobId, runs: &Runs, after: Duration, error: &str) {
+    async fn tell_failure(&self, job: &JobId, model: &ResolvedModel, after: Duration, error: &str) {
         let hatchery = self.wanted().name.clone();
         let told = match job {
             JobId::V1(id) => {
-                let (model, error) = (runs.label.clone(), error.to_owned());
+                let (model, error) = (model.label(), error.to_owned());
                 self.tell_v1(*id, &[SpawnInfo::SpawnFailed { hatchery, model, after, error }]).await
             }
             JobId::V2(id) => {
                 let seconds = after.as_secs();
                 let text = format!(
                     "Hatchery {hatchery:?} failed to start a worker from model {:?} after {seconds}s: {error}",
-                    runs.label
+                    model.label()
                 );
                 self.tell_v2(id, InfoLevel::Error, &text).await
             }

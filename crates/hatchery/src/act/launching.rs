@@ -1,17 +1,17 @@
 //! What is started in a guest, and as whom.
 
-use rookery_cds::{Assignment, JobId, ModelRef, WorkerClaims, worker_token};
+use rookery_cds::{Assignment, JobId, ModelRef, V1Model, WorkerClaims, worker_token};
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::MachineId;
 use rookery_vim_client::{GuestError, GuestUser, Program};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::Crew;
+use crate::intake::model::{ModelSource, ResolvedModel};
 use crate::launch::config::{Task, WorkerConfig};
 use crate::launch::credentials::{self, Credentials, Model, Secret};
 use crate::launch::script::{Purpose, Source, Values, template_script};
 use crate::launch::{Launch, worker_script};
-use crate::model::{Guest, Runs};
 
 /// What a worker is started for.
 #[derive(Debug, Clone, Copy)]
@@ -24,61 +24,50 @@ pub(super) enum For<'j> {
 
 impl Crew {
     /// Who starts programs in guests of this model.
-    pub(super) async fn user(&self, runs: &Runs) -> Result<GuestUser, String> {
+    pub(super) async fn user(&self, model: &ResolvedModel) -> Result<GuestUser, String> {
         let wanted = self.wanted();
         let (models, guests) = (&wanted.model_entries, &wanted.guest_entries);
-        let of_v1 = |own| Model::V1 { path: &runs.model, template: &runs.template, own };
-        let own = match &runs.guest {
-            Guest::V2 { own, .. } => own.clone(),
-            // CDS is not asked for secrets that are of no use.
-            Guest::V1 { own, .. } if credentials::are_in_settings(&of_v1(own), models, guests) => own.clone(),
-            Guest::V1 { own, group, name, .. } => {
-                let password = self.clear_password(&runs.model, group, name, &own.password).await?;
-                Credentials { username: own.username.clone(), password }
-            }
-        };
-        let model = match &runs.guest {
-            Guest::V2 { name, .. } => Model::V2 { name, template: &runs.template, own: &own },
-            Guest::V1 { .. } => of_v1(&own),
-        };
-        let found = credentials::resolve(&model, models, guests);
+        let (path, mut own) = (model.path(), own_credentials(&model.source));
+        // CDS is not asked for secrets that are of no use.
+        if let ModelSource::V1(v1) = &model.source
+            && !credentials::are_in_settings(&guest_of(model, &path, &own), models, guests)
+        {
+            own.password = self.clear_password(v1, own.password).await?;
+        }
+        let found = credentials::resolve(&guest_of(model, &path, &own), models, guests);
         let Credentials { username, password } = found.map_err(|error| chain(&error))?;
         Ok(GuestUser { name: username, password })
     }
 
     /// The password of a V1 model; the model itself keeps the reference.
-    async fn clear_password(
-        &self,
-        path: &str,
-        group: &str,
-        name: &str,
-        password: &SecretString,
-    ) -> Result<SecretString, String> {
+    async fn clear_password(&self, model: &V1Model, password: SecretString) -> Result<SecretString, String> {
         if !password.expose_secret().contains("{{") {
-            return Ok(password.clone());
+            return Ok(password);
         }
         let v1 = self.v1().map_err(|error| chain(&error))?;
-        let secrets = v1.model_secrets(group, name).await.map_err(|error| chain(&error))?;
+        let secrets =
+            v1.model_secrets(&model.group.name, &model.name).await.map_err(|error| chain(&error))?;
         let secrets: Vec<Secret> = secrets
             .into_iter()
             .filter_map(|secret| Some(Secret { name: secret.name, value: secret.value? }))
             .collect();
-        Ok(credentials::with_secrets(path, password, &secrets))
+        Ok(credentials::with_secrets(&model.path(), &password, &secrets))
     }
 
     /// The program that runs a worker.
-    pub(super) async fn worker(&self, name: &str, runs: &Runs, purpose: For<'_>) -> Result<Program, String> {
+    pub(super) async fn worker(
+        &self,
+        name: &str,
+        model: &ResolvedModel,
+        purpose: For<'_>,
+    ) -> Result<Program, String> {
         let wanted = self.wanted();
-        let (assignment, task, region) = self.assignment(runs, purpose).await?;
+        let (assignment, task, region) = self.assignment(model, purpose).await?;
         let claims = WorkerClaims { hatchery: wanted.name.clone(), worker: name.to_owned(), assignment };
         // CDS checks it by its own clock, and wants none that was issued later than now.
         let now = self.cds.now();
         let token = self.with_random(|random| worker_token(&self.key, &claims, now, random));
         let token = token.map_err(|error| chain(&error))?;
-        let model = match &runs.guest {
-            Guest::V1 { .. } => runs.model.clone(),
-            Guest::V2 { name, .. } => name.clone(),
-        };
         let config = WorkerConfig {
             name: name.to_owned(),
             base_dir: wanted.worker_basedir.clone(),
@@ -86,45 +75,46 @@ impl Crew {
             hatchery_name: wanted.name.clone(),
             addresses: self.addresses.borrow().clone(),
             token,
-            model,
+            model: model.identity(),
             task,
             region,
             injected: wanted.worker_env.clone(),
         };
         let values = Values { api: config.addresses.api.url.clone(), config: config.encoded() };
-        let source = match (&runs.guest, purpose) {
-            (Guest::V1 { commands, .. }, For::Job(_)) => Source::V1Model(commands, Purpose::Job),
-            (Guest::V1 { commands, .. }, For::Registration) => {
-                Source::V1Model(commands, Purpose::Registration)
+        let source = match (&model.source, purpose) {
+            (ModelSource::V1(v1), For::Job(_)) => Source::V1Model(&v1.model_virtual_machine, Purpose::Job),
+            (ModelSource::V1(v1), For::Registration) => {
+                Source::V1Model(&v1.model_virtual_machine, Purpose::Registration)
             }
-            (Guest::V2 { .. }, For::Job(JobId::V1(_)) | For::Registration) => Source::V1JobOnV2Model,
-            (Guest::V2 { os_arch, .. }, For::Job(JobId::V2(_))) => Source::V2Model { os_arch },
+            (ModelSource::V2(_), For::Job(JobId::V1(_)) | For::Registration) => Source::V1JobOnV2Model,
+            (ModelSource::V2(v2), For::Job(JobId::V2(_))) => Source::V2Model { os_arch: &v2.osarch },
         };
-        let script = worker_script(&runs.label, source, &values).map_err(|error| chain(&error))?;
+        let script = worker_script(&model.label(), source, &values).map_err(|error| chain(&error))?;
         Ok(Launch::worker(&script, config.encoded(), &wanted.worker_env).program())
     }
 
-    async fn assignment(&self, runs: &Runs, purpose: For<'_>) -> Result<(Assignment, Task, String), String> {
+    async fn assignment(
+        &self,
+        model: &ResolvedModel,
+        purpose: For<'_>,
+    ) -> Result<(Assignment, Task, String), String> {
         let own_region = self.wanted().rules.region.clone();
-        let model = match &runs.guest {
-            Guest::V1 { id, name, .. } => Some(ModelRef { id: *id, name: name.clone() }),
-            Guest::V2 { .. } => None,
+        let (name, v1) = match &model.source {
+            ModelSource::V1(v1) => (&v1.name, Some(ModelRef { id: v1.id, name: v1.name.clone() })),
+            ModelSource::V2(v2) => (&v2.name, None),
         };
-        match (purpose, &runs.guest) {
-            (For::Job(JobId::V1(job)), _) => {
-                Ok((Assignment::V1Job { job: *job, model }, Task::V1Job(job.number()), own_region))
+        match purpose {
+            For::Job(JobId::V1(job)) => {
+                Ok((Assignment::V1Job { job: *job, model: v1 }, Task::V1Job(job.number()), own_region))
             }
-            (For::Job(JobId::V2(job)), guest) => {
-                let name = match guest {
-                    Guest::V1 { name, .. } | Guest::V2 { name, .. } => name.clone(),
-                };
+            For::Job(JobId::V2(job)) => {
                 let region = self.v2().map_err(|error| chain(&error))?.region().await;
                 let region = region.map_err(|error| chain(&error))?;
-                let assignment = Assignment::V2Job { job: job.clone(), model: name };
+                let assignment = Assignment::V2Job { job: job.clone(), model: name.clone() };
                 Ok((assignment, Task::V2Job(job.to_string()), region))
             }
-            (For::Registration, _) => {
-                let model = model.ok_or("only V1 models are registered")?;
+            For::Registration => {
+                let model = v1.ok_or("only V1 models are registered")?;
                 Ok((Assignment::V1Registration { model }, Task::Registration, own_region))
             }
         }
@@ -135,10 +125,10 @@ impl Crew {
         &self,
         machine: &MachineId,
         user: &GuestUser,
-        runs: &Runs,
+        model: &ResolvedModel,
         worker: &Program,
     ) -> Result<(), String> {
-        if let Some(script) = self.wanted().pre_start_scripts.get(&runs.template) {
+        if let Some(script) = self.wanted().pre_start_scripts.get(model.template()) {
             let first = Launch::plain(script).program();
             self.hands.launch(machine, user, &first).await.map_err(|error| chain(&error))?;
         }
@@ -146,14 +136,34 @@ impl Crew {
     }
 
     /// The program that finishes a template in the making; none if the model has none.
-    pub(super) fn finisher(&self, runs: &Runs) -> Result<Option<Program>, String> {
-        let Guest::V1 { commands, .. } = &runs.guest else { return Ok(None) };
-        if commands.post_cmd.trim().is_empty() {
+    pub(super) fn finisher(&self, model: &ResolvedModel) -> Result<Option<Program>, String> {
+        let ModelSource::V1(v1) = &model.source else { return Ok(None) };
+        let vm = &v1.model_virtual_machine;
+        if vm.post_cmd.trim().is_empty() {
             return Ok(None);
         }
         let api = self.addresses.borrow().api.url.clone();
-        let script = template_script(&runs.label, commands, &api).map_err(|error| chain(&error))?;
+        let script = template_script(&model.label(), vm, &api).map_err(|error| chain(&error))?;
         Ok(Some(Launch::plain(script.expose_secret()).program()))
+    }
+}
+
+/// Who may enter the guests of a model, as the model says, with references to secrets.
+fn own_credentials(source: &ModelSource) -> Credentials {
+    let (user, password) = match source {
+        ModelSource::V1(model) => {
+            let vm = &model.model_virtual_machine;
+            (vm.user.as_str(), &vm.password)
+        }
+        ModelSource::V2(model) => (model.spec.username.as_deref().unwrap_or_default(), &model.spec.password),
+    };
+    Credentials { username: user.to_owned(), password: password.clone().unwrap_or_default() }
+}
+
+fn guest_of<'m>(model: &'m ResolvedModel, path: &'m str, own: &'m Credentials) -> Model<'m> {
+    match &model.source {
+        ModelSource::V1(_) => Model::V1 { path, template: model.template(), own },
+        ModelSource::V2(v2) => Model::V2 { name: &v2.name, template: model.template(), own },
     }
 }
 

@@ -24,9 +24,9 @@ use super::launching::For;
 use super::spawn::tried;
 use super::{Crew, Ending, Failure, fixed};
 use crate::flight::FlightId;
+use crate::intake::model::{ResolvedModel, last_modified};
 use crate::keeper::Message;
 use crate::mark;
-use crate::model::{Runs, last_modified};
 use crate::plan::{Adoption, Left, Registration, Remake, retired_name, temporary_name};
 
 /// How long the making of a template may take in all.
@@ -44,7 +44,7 @@ impl Crew {
     /// Registers a model.
     pub async fn register(&self, flight: FlightId, registration: Registration) -> Ending {
         let model = &registration.model;
-        let runs = Runs::v1(model, String::new());
+        let resolved = ResolvedModel::v1(model, String::new());
         let Ok(v1) = self.v1() else { return Ending::Lost };
         // A list of a few seconds ago may be from before the model was registered.
         match v1.models().await {
@@ -55,9 +55,9 @@ impl Crew {
             }
             Err(error) => return Ending::Failed(Failure { error: chain(&error), ..Failure::default() }),
         }
-        let user = match self.user(&runs).await {
+        let user = match self.user(&resolved).await {
             Ok(user) => user,
-            Err(error) => return self.not_registered(&runs, "", *tried(error, None)).await,
+            Err(error) => return self.not_registered(&resolved, "", *tried(error, None)).await,
         };
         match v1.book_model(&model.group.name, &model.name).await {
             Ok(()) => {}
@@ -67,7 +67,7 @@ impl Crew {
         let template = match (&registration.remake, &registration.template) {
             (Some(remake), _) => {
                 let until = Instant::now() + MAKING;
-                let making = self.make_v1_template(flight, &registration, remake, &runs, &user, until);
+                let making = self.make_v1_template(flight, &registration, remake, &resolved, &user, until);
                 timeout_at(until + GIVING_UP, Box::pin(making)).await.unwrap_or_else(|_| {
                     Err(tried(format!("its template was not made within {} s", MAKING.as_secs()), None))
                 })
@@ -78,7 +78,7 @@ impl Crew {
         let (registered, name) = match template {
             Ok(template) => {
                 let until = Instant::now() + STARTING;
-                let run = self.run_registration(flight, &registration, &runs, &user, &template, until);
+                let run = self.run_registration(flight, &registration, &resolved, &user, &template, until);
                 let run = timeout_at(until + GIVING_UP, Box::pin(run))
                     .await
                     .unwrap_or_else(|_| Err(tried("the worker was not started in time".to_owned(), None)));
@@ -88,26 +88,27 @@ impl Crew {
         };
         match registered {
             Ok(()) => {
-                info!(model = %runs.model, vm = %registration.name, "registration worker started");
+                info!(model = %resolved.path(), vm = %registration.name, "registration worker started");
                 Ending::Done
             }
-            Err(failure) => self.not_registered(&runs, &name, *failure).await,
+            Err(failure) => self.not_registered(&resolved, &name, *failure).await,
         }
     }
 
     /// Stops the machine of that name, and tells CDS.
-    async fn not_registered(&self, runs: &Runs, name: &str, failure: Failure) -> Ending {
-        warn!(model = %runs.model, error = %failure.error, "model could not be registered");
+    async fn not_registered(&self, model: &ResolvedModel, name: &str, failure: Failure) -> Ending {
+        let path = model.path();
+        warn!(model = %path, error = %failure.error, "model could not be registered");
         if let Some((machine, _)) = &failure.doomed {
             self.hands.stop(machine, &self.owner(), name).await.ok();
         }
-        let told = match (self.v1(), runs.model.rsplit_once('/')) {
+        let told = match (self.v1(), path.rsplit_once('/')) {
             (Ok(v1), Some((group, name))) => v1.model_error(group, name, &failure.error, &[]).await,
             (Ok(_), None) => Ok(()),
             (Err(error), _) => Err(error),
         };
         if let Err(error) = told {
-            warn!(model = %runs.model, error = %chain(&error), "failed registration could not be reported");
+            warn!(model = %path, error = %chain(&error), "failed registration could not be reported");
         }
         let doomed = failure.doomed.map(|(machine, _)| (machine, Doom::RegistrationEnded));
         Ending::Failed(Failure { doomed, blames_template: true, ..failure })
@@ -117,7 +118,7 @@ impl Crew {
         &self,
         flight: FlightId,
         registration: &Registration,
-        runs: &Runs,
+        model: &ResolvedModel,
         user: &rookery_vim_client::GuestUser,
         template: &MachineId,
         until: Instant,
@@ -126,7 +127,7 @@ impl Crew {
         let mark = Mark {
             register_only: true,
             ip_address: address.map(|assigned| assigned.ip.to_string()).unwrap_or_default(),
-            ..self.mark(runs, &registration.name, None)
+            ..self.mark(model, &registration.name, None)
         };
         let wish = self.clone_wish(template, &registration.name, mark, address.map(fixed));
         let machine = self.clone_as(&wish, Some(Doom::RegistrationEnded), sleep_until(until)).await?;
@@ -136,8 +137,8 @@ impl Crew {
         ready.map_err(|error| doomed(chain(&error)))?;
         let borne = timeout_at(until, self.may_launch(&registration.name)).await;
         borne.map_err(|_| doomed("CDS answered too slowly for it to be launched in time".to_owned()))?;
-        let worker = self.worker(&registration.name, runs, For::Registration).await.map_err(&doomed)?;
-        self.start_worker(&machine, user, runs, &worker).await.map_err(&doomed)
+        let worker = self.worker(&registration.name, model, For::Registration).await.map_err(&doomed)?;
+        self.start_worker(&machine, user, model, &worker).await.map_err(&doomed)
     }
 
     async fn make_v1_template(
@@ -145,7 +146,7 @@ impl Crew {
         flight: FlightId,
         registration: &Registration,
         remake: &Remake,
-        runs: &Runs,
+        model: &ResolvedModel,
         user: &rookery_vim_client::GuestUser,
         until: Instant,
     ) -> Result<MachineId, Box<Failure>> {
@@ -156,16 +157,16 @@ impl Crew {
             Some(Left::InTheWay(old)) => {
                 self.set_aside(old, &owner, name).await.map_err(|error| tried(error, None))?;
                 self.retire(old, &owner, name).await;
-                self.make_under_temporary_name(flight, registration, remake, runs, user, until).await?
+                self.make_under_temporary_name(flight, registration, remake, model, user, until).await?
             }
-            None => self.make_under_temporary_name(flight, registration, remake, runs, user, until).await?,
+            None => self.make_under_temporary_name(flight, registration, remake, model, user, until).await?,
         };
         if let Some(old) = &remake.replaces {
             self.set_aside(old, &owner, name).await.map_err(|error| tried(error, None))?;
         }
         let renamed = self.hands.rename(&machine, &owner, name).await;
         renamed.map_err(|error| tried(chain(&error), None))?;
-        info!(model = %runs.model, "template made");
+        info!(model = %model.path(), "template made");
         if let Some(old) = &remake.replaces {
             self.retire(old, &owner, name).await;
         }
@@ -177,7 +178,7 @@ impl Crew {
         flight: FlightId,
         registration: &Registration,
         remake: &Remake,
-        runs: &Runs,
+        model: &ResolvedModel,
         user: &rookery_vim_client::GuestUser,
         until: Instant,
     ) -> Result<MachineId, Box<Failure>> {
@@ -186,8 +187,8 @@ impl Crew {
         let address = registration.address.as_ref();
         let mark = Mark {
             hatchery_name: owner.name().to_owned(),
-            worker_model_path: runs.model.clone(),
-            worker_model_last_modified: runs.last_modified.clone(),
+            worker_model_path: model.path(),
+            worker_model_last_modified: model.last_modified(),
             model: true,
             created: Some(self.now()),
             ip_address: address.map(|assigned| assigned.ip.to_string()).unwrap_or_default(),
@@ -199,7 +200,7 @@ impl Crew {
         let doomed = |error: String| tried(error, Some(machine.clone()));
         let ready = self.hands.ready(&machine, address.map(|assigned| assigned.ip), user).await;
         ready.map_err(|error| doomed(chain(&error)))?;
-        if let Some(finisher) = self.finisher(runs).map_err(&doomed)? {
+        if let Some(finisher) = self.finisher(model).map_err(&doomed)? {
             self.hands.launch(&machine, user, &finisher).await.map_err(|error| doomed(chain(&error)))?;
             let off = self.hands.wait_off(&machine, GOING_OFF).await;
             off.map_err(|error| doomed(format!("its post command did not turn it off: {}", chain(&error))))?;

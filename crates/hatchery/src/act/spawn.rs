@@ -31,8 +31,8 @@ use tracing::{error, info, warn};
 use super::launching::For;
 use super::{Crew, Ending, Failure, Held, START, Unfinished, fixed};
 use crate::flight::FlightId;
+use crate::intake::model::ResolvedModel;
 use crate::metrics::{Stage, Way};
-use crate::model::Runs;
 use crate::names::Line;
 use crate::plan::{Path, Spawn};
 use crate::settings::SlowSpawn;
@@ -41,10 +41,10 @@ impl Crew {
     /// Starts a worker for a job.
     pub async fn spawn(&self, flight: FlightId, spawn: Spawn) -> Ending {
         let _under_way = self.halt.start();
-        let user = match self.user(&spawn.runs).await {
+        let user = match self.user(&spawn.model).await {
             Ok(user) => user,
             Err(error) => {
-                let model = (spawn.project.clone(), spawn.runs.identity().to_owned());
+                let model = (spawn.project.clone(), spawn.model.identity());
                 return Ending::Unprepared { model, error };
             }
         };
@@ -65,7 +65,7 @@ impl Crew {
             .flavor
             .as_ref()
             .map_or("template resources".to_owned(), |flavor| format!("flavor {}", flavor.name));
-        self.tell_start(&held, &spawn.name, &spawn.runs, &size).await;
+        self.tell_start(&held, &spawn.name, &spawn.model, &size).await;
         let launched = AtomicBool::new(false);
         let mut starting = Box::pin(self.start(flight, &spawn, &user, begun + START, &launched));
         let started = tokio::select! {
@@ -109,7 +109,7 @@ impl Crew {
             self.stop_failed(spawn, &left).await;
             left
         };
-        let giving_back = self.give_back(held, &spawn.name, None, &spawn.runs, begun.elapsed(), error);
+        let giving_back = self.give_back(held, &spawn.name, None, &spawn.model, begun.elapsed(), error);
         let (left, ()) = tokio::join!(cleaning_up, giving_back);
         self.metrics.start_failed();
         Ending::Failed(Failure { error: error.to_owned(), tried: false, ..left })
@@ -151,7 +151,7 @@ impl Crew {
         let machine = failure.doomed.as_ref().map(|(machine, _)| machine);
         let after = begun.elapsed();
         let name = failure.worker.as_ref().unwrap_or(&spawn.name);
-        self.give_back(held, name, machine, &spawn.runs, after, &failure.error).await;
+        self.give_back(held, name, machine, &spawn.model, after, &failure.error).await;
         Ending::Failed(failure)
     }
 
@@ -241,9 +241,9 @@ impl Crew {
         ready.map_err(|error| doomed(chain(&error)))?;
         self.may_launch(&spawn.name).await;
         let launch = async {
-            let worker = self.worker(&spawn.name, &spawn.runs, For::Job(&spawn.job)).await?;
+            let worker = self.worker(&spawn.name, &spawn.model, For::Job(&spawn.job)).await?;
             launched.store(true, Ordering::Relaxed);
-            self.start_worker(machine, user, &spawn.runs, &worker).await
+            self.start_worker(machine, user, &spawn.model, &worker).await
         };
         self.timed(Stage::Launch, launch).await.map_err(&doomed)?;
         Ok(Way::of(&spawn.path))
@@ -297,7 +297,7 @@ impl Crew {
             ip_address: address.as_ref().map(|assigned| assigned.ip.to_string()).unwrap_or_default(),
             flavor: flavor.map(|flavor| flavor.name.clone()).unwrap_or_default(),
             template_incarnation: incarnation.clone().unwrap_or_default(),
-            ..self.mark(&spawn.runs, &spawn.name, Some(&spawn.job))
+            ..self.mark(&spawn.model, &spawn.name, Some(&spawn.job))
         };
         let resize = flavor.map(Resize::from);
         let wish = CloneWish {
@@ -344,18 +344,18 @@ impl Crew {
     }
 
     /// The mark of a worker.
-    pub(super) fn mark(&self, runs: &Runs, name: &str, job: Option<&JobId>) -> Mark {
+    pub(super) fn mark(&self, model: &ResolvedModel, name: &str, job: Option<&JobId>) -> Mark {
         let now = self.now();
-        let (v1, v2) = match runs.line {
-            Line::V1 => (runs.model.clone(), String::new()),
-            Line::V2 => (String::new(), runs.model.clone()),
+        let (v1, v2) = match model.line() {
+            Line::V1 => (model.path(), String::new()),
+            Line::V2 => (String::new(), model.path()),
         };
         Mark {
             hatchery_name: self.wanted().name.clone(),
             worker_name: name.to_owned(),
             worker_model_path: v1,
             vmware_model_path: v2,
-            worker_model_last_modified: runs.last_modified.clone(),
+            worker_model_last_modified: model.last_modified(),
             created: Some(now),
             worker_start_time: Some(now),
             job_id: job.map(ToString::to_string).unwrap_or_default(),

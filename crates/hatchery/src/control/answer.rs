@@ -12,8 +12,8 @@ use tokio::time::timeout;
 use tracing::info;
 
 use super::{Answer, Request};
-use crate::feed::Wakes;
 use crate::holds::Target;
+use crate::intake::feed::Wakes;
 use crate::keeper::{Message, Reply};
 use crate::report::{Board, Report, Status};
 

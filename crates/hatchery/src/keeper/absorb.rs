@@ -19,12 +19,11 @@ use tracing::{info, warn};
 
 use super::{Keeper, Message, Reading, Room, State};
 use crate::act::{Ending, Failure, Unfinished};
-use crate::feed::pool_room;
 use crate::flight::{Flight, FlightId, Trace, Work};
+use crate::intake::feed::pool_room;
+use crate::intake::queue::{Moment, Protocol, QueuedJob};
 use crate::metrics::Leak;
 use crate::plan::{Observed, Spawn, Unusable, place_again};
-use crate::queue::{Moment, Protocol};
-use crate::resolve::{Known, short_models};
 
 /// How long a model rests after its first failure, until the settings have been looked at.
 const FIRST_REST: Duration = Duration::from_secs(30);
@@ -69,10 +68,7 @@ impl Keeper {
                 state.fetched.insert(model, *read);
             }
             Message::Workers { begun, v1, v2 } => self.absorb_lists(begun, v1, v2),
-            Message::Models(models) => {
-                state.short_models = short_models(&models);
-                state.models = Some(models);
-            }
+            Message::Models(models) => state.models = Some(models),
             Message::Room { begun, pool } => {
                 state.room = Room { told: pool.as_ref().map(pool_room), pool, at: Some(begun) };
             }
@@ -120,7 +116,7 @@ impl Keeper {
         }
     }
 
-    fn absorb_list(&mut self, protocol: Protocol, begun: Moment, jobs: Vec<(JobId, Option<Known>)>) {
+    fn absorb_list(&mut self, protocol: Protocol, begun: Moment, jobs: Vec<(JobId, Option<QueuedJob>)>) {
         let (state, metrics) = (&mut self.state, &self.crew.metrics);
         for (job, known) in &jobs {
             if !state.queue.has(job) {

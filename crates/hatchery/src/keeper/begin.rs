@@ -24,10 +24,9 @@ use tracing::{debug, info, warn};
 use super::landing::Landing;
 use super::{Keeper, Message, histories};
 use crate::act::{Attempt, Deletion, Ending};
-use crate::demand::AsCodeRef;
 use crate::flight::{Flight, FlightId, Trace, Work};
+use crate::intake::queue::QueuedJob;
 use crate::plan::{Plan, Waiting, Why};
-use crate::resolve::Known;
 use crate::wanted::Wanted;
 
 impl Keeper {
@@ -293,11 +292,11 @@ impl Keeper {
         self.ask_for("reading of a job", Message::Gone(job.clone()), async move {
             let read = match &job {
                 JobId::V1(id) => match cds.v1() {
-                    Some(v1) => v1.job(*id).await.map(|job| Known::V1(Box::new(job))),
+                    Some(v1) => v1.job(*id).await.map(|job| QueuedJob::V1(Box::new(job))),
                     None => return Message::Gone(job),
                 },
                 JobId::V2(id) => match cds.v2() {
-                    Some(v2) => v2.job(id).await.map(|detail| Known::V2(Box::new(detail))),
+                    Some(v2) => v2.job(id).await.map(|detail| QueuedJob::V2(Box::new(detail))),
                     None => return Message::Gone(job),
                 },
             };
@@ -312,22 +311,15 @@ impl Keeper {
         });
     }
 
-    pub(super) fn read_model(&self, model: AsCodeRef) {
+    pub(super) fn read_model(&self, path: ModelPath) {
         let cds = self.crew.cds.clone();
-        let cut_off = Message::Model(model.clone(), Box::new(Err("its reading was cut off".to_owned())));
+        let cut_off = Message::Model(path.clone(), Box::new(Err("its reading was cut off".to_owned())));
         self.ask_for("reading of a model", cut_off, async move {
-            let path = ModelPath {
-                project: model.project.clone(),
-                vcs: model.vcs.clone(),
-                repository: model.repository.clone(),
-                name: model.name.clone(),
-                branch: Some(model.branch.clone()),
-            };
             let read = match cds.v2() {
                 Some(v2) => v2.model(&path).await.map_err(|error| chain(&error)),
                 None => Err("there is no V2 session".to_owned()),
             };
-            Message::Model(model, Box::new(read))
+            Message::Model(path, Box::new(read))
         });
     }
 

@@ -1,4 +1,4 @@
-//! Launching workers no faster than CDS bears it. What is allowed is decided by [`crate::pressure`].
+//! Launching workers no faster than CDS bears it. What is allowed is decided by [`crate::intake::pressure`].
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -12,8 +12,8 @@ use tokio::time::Instant;
 use super::{Keeper, State};
 use crate::act::Ending;
 use crate::flight::{FlightId, Work};
+use crate::intake::pressure::Pressure;
 use crate::plan::Why;
-use crate::pressure::Pressure;
 use crate::wanted::Wanted;
 
 /// Workers whose machines are ready, and that wait to be launched, in their order.

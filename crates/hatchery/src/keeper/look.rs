@@ -9,7 +9,7 @@ use rookery_fleet::MachineId;
 use tracing::warn;
 
 use super::{Keeper, histories};
-use crate::feed;
+use crate::intake::feed;
 use crate::report::{Planned, Report};
 
 impl Keeper {

@@ -7,7 +7,7 @@ use crate::braked::Subject;
 use crate::hold::Outcome;
 use crate::sweep::EventTimes;
 use jiff::Timestamp;
-use rookery_cds::{JobId, V1Model, V2Model, Worker};
+use rookery_cds::{JobId, ModelPath, V1Model, V2Model, Worker};
 use rookery_fleet::MachineId;
 use rookery_fleet::disks::Disks;
 use rookery_fleet_vsphere::hands::CloneTasks;
@@ -16,12 +16,10 @@ use tokio::sync::oneshot;
 
 use super::{Reading, Reply};
 use crate::act::Ending;
-use crate::demand::AsCodeRef;
 use crate::flight::FlightId;
 use crate::holds::{Order, Target};
+use crate::intake::queue::{Moment, Protocol, QueuedJob};
 use crate::plan::Spawn;
-use crate::queue::{Moment, Protocol};
-use crate::resolve::Known;
 use crate::wanted::Wanted;
 
 /// One piece of news.
@@ -30,15 +28,15 @@ pub enum Message {
     /// Somebody is about to ask for a whole queue, and wants to know the moment.
     Moment(oneshot::Sender<Moment>),
     /// A whole queue.
-    Listed(Protocol, Moment, Vec<(JobId, Option<Known>)>),
+    Listed(Protocol, Moment, Vec<(JobId, Option<QueuedJob>)>),
     /// A job was pushed.
     Pushed(JobId),
     /// A job was read.
-    Read(JobId, Box<Known>),
+    Read(JobId, Box<QueuedJob>),
     /// A job does not wait any more.
     Gone(JobId),
     /// A model was read, or not.
-    Model(AsCodeRef, Box<Result<V2Model, String>>),
+    Model(ModelPath, Box<Result<V2Model, String>>),
     /// All workers that CDS knows.
     Workers {
         /// When they were asked for.

@@ -71,7 +71,7 @@ fn concerns(why: &Why) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::demand::Refusal;
+    use crate::intake::demand::Refusal;
 
     fn job(number: u32) -> JobId {
         number.to_string().parse().expect("a job")

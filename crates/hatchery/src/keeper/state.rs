@@ -15,7 +15,7 @@ use crate::sweep;
 use crate::sweep::{Doom, EventTimes};
 use crate::workers::Listing;
 use jiff::{SignedDuration, Timestamp};
-use rookery_cds::{JobId, V1Model, Worker};
+use rookery_cds::{JobId, ModelPath, V1Model, Worker};
 use rookery_fleet::capacity::PoolRoom;
 use rookery_fleet::deletion::Stop;
 use rookery_fleet::disks::Disks;
@@ -30,13 +30,13 @@ use super::jobs::JobReads;
 use super::launches::Gate;
 use super::news::News;
 use super::out_of_reach::OutOfReach;
-use crate::demand::{self, AsCodeRef, Rules};
 use crate::flight::{FlightId, Flights, Trace};
+use crate::intake::demand::Rules;
+use crate::intake::pressure::Pressure;
+use crate::intake::queue::{Queue, QueuedJob};
+use crate::intake::resolve::{Demand, Fetched, resolve};
 use crate::metrics::Leak;
-use crate::plan::{Demand, Observed, Plan, References, Suspects, Unusable};
-use crate::pressure::Pressure;
-use crate::queue::Queue;
-use crate::resolve::{Fetched, Known, Resolved, resolve};
+use crate::plan::{Observed, Plan, References, Suspects, Unusable};
 use crate::wanted::Wanted;
 
 /// How long a sample of the pool's room is good.
@@ -71,13 +71,13 @@ pub struct State {
     pub(super) references: References,
     pub(super) out_of_reach: OutOfReach,
     /// The jobs that wait.
-    pub queue: Queue<Known>,
+    pub queue: Queue<QueuedJob>,
     /// The jobs that wait, with their models.
     pub demands: Vec<Demand>,
     /// Models in repositories, and when they were read.
     pub fetched: Fetched,
-    pub(super) fetched_at: BTreeMap<AsCodeRef, Timestamp>,
-    pub(super) fetching: BTreeSet<AsCodeRef>,
+    pub(super) fetched_at: BTreeMap<ModelPath, Timestamp>,
+    pub(super) fetching: BTreeSet<ModelPath>,
     /// The workers that CDS knows.
     pub listing: Option<Listing>,
     /// The same, as CDS tells them.
@@ -91,7 +91,6 @@ pub struct State {
     pub(super) told_apart: BTreeSet<MachineId>,
     /// The V1 models that CDS knows.
     pub models: Option<Vec<V1Model>>,
-    pub(super) short_models: Vec<demand::V1Model>,
     /// Work under way.
     pub flights: Flights,
     pub(super) last_flight: u64,
@@ -247,13 +246,13 @@ impl State {
     }
 
     /// Finds what each job runs on, and returns the models that have to be read for it.
-    pub(super) fn find_demands(&mut self, rules: &Rules) -> Vec<AsCodeRef> {
+    pub(super) fn find_demands(&mut self, rules: &Rules) -> Vec<ModelPath> {
         let models = self.models.as_deref().unwrap_or_default();
         let (mut demands, mut missing) = (Vec::new(), BTreeSet::new());
         for (job, known) in self.queue.known() {
-            match resolve(job, known, rules, models, &self.short_models, &self.fetched) {
-                Resolved::Demand(demand) => demands.push(demand),
-                Resolved::Fetch(model) => drop(missing.insert(model)),
+            match resolve(job, known, rules, models, &self.fetched) {
+                Ok(demand) => demands.push(demand),
+                Err(unread) => drop(missing.insert(unread)),
             }
         }
         self.demands = demands;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use rookery_cds::VirtualMachine;
 use rookery_vim_client::Program;
 use secrecy::{ExposeSecret as _, SecretString};
 
@@ -19,19 +20,8 @@ pub enum Source<'a> {
     },
     /// A V1 job on a V2 model: the guest itself says what it is.
     V1JobOnV2Model,
-    /// The commands of a V1 model. Only such models are registered.
-    V1Model(&'a Commands, Purpose),
-}
-
-/// The commands of a V1 model; Go templates.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Commands {
-    /// What runs before the worker.
-    pub pre_cmd: String,
-    /// What runs the worker.
-    pub cmd: String,
-    /// What runs after it, and when a template is made.
-    pub post_cmd: String,
+    /// The commands of a V1 model, which are Go templates. Only such models are registered.
+    V1Model(&'a VirtualMachine, Purpose),
 }
 
 /// What the worker is run for.
@@ -95,40 +85,47 @@ pub fn worker_script(model: &str, source: Source<'_>, values: &Values) -> Result
             Ok(downloaded(&values.api, &quoted(os_arch)).into())
         }
         Source::V1JobOnV2Model => Ok(downloaded(&values.api, OF_GUEST).into()),
-        Source::V1Model(commands, purpose) => commands.script(model, purpose, values),
+        Source::V1Model(commands, purpose) => v1_script(commands, model, purpose, values),
     }
 }
 
 /// What a V1 model runs when its template is made, after which the VM must be off.
-pub fn template_script(model: &str, commands: &Commands, api: &str) -> Result<SecretString, ScriptError> {
+pub fn template_script(
+    model: &str,
+    commands: &VirtualMachine,
+    api: &str,
+) -> Result<SecretString, ScriptError> {
     let values = Values { api: api.to_owned(), config: SecretString::default() };
     render(&commands.post_cmd, |name| values.field(name))
         .map(Into::into)
         .map_err(|source| ScriptError::Template { model: model.to_owned(), part: "post_cmd", source })
 }
 
-impl Commands {
-    /// One template, as in the Go hatchery: a branch may begin in one command and end in another.
-    fn script(&self, model: &str, purpose: Purpose, values: &Values) -> Result<SecretString, ScriptError> {
-        if self.cmd.trim().is_empty() {
-            return Err(ScriptError::NoCommand { model: model.to_owned() });
-        }
-        let text = joined(&self.pre_cmd, &self.cmd, purpose, &self.post_cmd);
-        render(&text, |name| values.field(name)).map(Into::into).map_err(|error| {
-            let (part, line) = self.part_of(error.line());
-            ScriptError::Template { model: model.to_owned(), part, source: error.at(line) }
-        })
+/// One template, as in the Go hatchery: a branch may begin in one command and end in another.
+fn v1_script(
+    commands: &VirtualMachine,
+    model: &str,
+    purpose: Purpose,
+    values: &Values,
+) -> Result<SecretString, ScriptError> {
+    if commands.cmd.trim().is_empty() {
+        return Err(ScriptError::NoCommand { model: model.to_owned() });
     }
+    let text = joined(&commands.pre_cmd, &commands.cmd, purpose, &commands.post_cmd);
+    render(&text, |name| values.field(name)).map(Into::into).map_err(|error| {
+        let (part, line) = part_of(commands, error.line());
+        ScriptError::Template { model: model.to_owned(), part, source: error.at(line) }
+    })
+}
 
-    /// Which command a line of the joined script belongs to, and where in it.
-    fn part_of(&self, line: usize) -> (&'static str, usize) {
-        let lines = |text: &str| text.matches('\n').count() + 1;
-        let (pre, cmd) = (lines(&self.pre_cmd), lines(&self.cmd));
-        match line {
-            line if line <= pre => ("pre_cmd", line),
-            line if line <= pre + cmd => ("cmd", line - pre),
-            line => ("post_cmd", line - pre - cmd),
-        }
+/// Which command a line of the joined script belongs to, and where in it.
+fn part_of(commands: &VirtualMachine, line: usize) -> (&'static str, usize) {
+    let lines = |text: &str| text.matches('\n').count() + 1;
+    let (pre, cmd) = (lines(&commands.pre_cmd), lines(&commands.cmd));
+    match line {
+        line if line <= pre => ("pre_cmd", line),
+        line if line <= pre + cmd => ("cmd", line - pre),
+        line => ("post_cmd", line - pre - cmd),
     }
 }
 

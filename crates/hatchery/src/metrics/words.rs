@@ -1,6 +1,6 @@
 //! The words that labels are made of. Each set is closed: whatever is not in it counts as its last word.
 
-use crate::queue::Protocol;
+use crate::intake::queue::Protocol;
 
 pub(super) const PROTOCOLS: [&str; 2] = ["v1", "v2"];
 

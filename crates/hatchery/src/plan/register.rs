@@ -6,15 +6,14 @@ use crate::capacity::admit_registration;
 use crate::machine::Machine;
 use crate::names;
 use crate::names::Line;
-use rookery_cds::V1Model;
+use rookery_cds::{MODEL_TYPE, V1Model};
 use rookery_fleet::address::Assigned;
 use rookery_fleet::flavor::{Footprint, footprint};
 use rookery_fleet::{MachineId, Role};
 
 use super::templates::{V1Template, v1_template};
 use super::{Pass, Why};
-use crate::demand::MODEL_TYPE;
-use crate::model::last_modified;
+use crate::intake::model::last_modified;
 
 /// So many jobs get a slot before a model does that waits, too.
 const JOBS_BEFORE_A_MODEL: u32 = 3;

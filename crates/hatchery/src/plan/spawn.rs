@@ -21,23 +21,9 @@ use rookery_fleet::origin::Origin;
 use rookery_fleet::{Hardware, MachineId, Power, Role};
 
 use super::{Pass, Waiting, Why};
-use crate::demand::Refusal;
-use crate::model::Runs;
-
-/// A job that waits.
-#[derive(Debug, Clone)]
-pub struct Demand {
-    /// The job.
-    pub job: JobId,
-    /// Since when it waits.
-    pub queued: Option<Timestamp>,
-    /// Whose it is: projects with few jobs go first.
-    pub project: String,
-    /// What it runs on, or why it cannot.
-    pub runs: Result<Arc<Runs>, Refusal>,
-    /// Whether it names a model of this hatchery. A V1 job without a model is offered to every hatchery.
-    pub names_our_model: bool,
-}
+use crate::intake::demand::Refusal;
+use crate::intake::model::ResolvedModel;
+use crate::intake::resolve::Demand;
 
 /// A project, and a model as its jobs see it: two projects may have models of one name.
 pub type Unusable = (String, String);
@@ -50,7 +36,7 @@ pub struct Spawn {
     /// Whose it is.
     pub project: String,
     /// What it runs on.
-    pub runs: Arc<Runs>,
+    pub model: Arc<ResolvedModel>,
     /// The worker's name, and the machine's.
     pub name: String,
     /// Where it runs.
@@ -135,7 +121,7 @@ impl<'p> Pass<'p> {
         if let Some(machine) = served.get(&demand.job.to_string()) {
             return Err(Why::Served { machine: machine.clone() });
         }
-        let runs = demand.runs.as_ref().map_err(|refusal| Why::Refused(refusal.clone()))?;
+        let model = demand.model.as_ref().map_err(|refusal| Why::Refused(refusal.clone()))?;
         if self.seen.draining {
             return Err(Why::Draining);
         }
@@ -144,7 +130,7 @@ impl<'p> Pass<'p> {
         if self.want.attempts.is_some_and(|most| tried >= most) {
             return Ok(None);
         }
-        self.place(&demand.job, &demand.project, runs)
+        self.place(&demand.job, &demand.project, model)
             .map(|spawn| Some(Spawn { queued: demand.queued, ..spawn }))
     }
 
@@ -157,13 +143,18 @@ impl<'p> Pass<'p> {
     }
 
     /// A worker for a job, wherever there is a place for it.
-    pub(super) fn place(&mut self, job: &JobId, project: &str, runs: &Arc<Runs>) -> Result<Spawn, Why> {
+    pub(super) fn place(
+        &mut self,
+        job: &JobId,
+        project: &str,
+        model: &Arc<ResolvedModel>,
+    ) -> Result<Spawn, Why> {
         self.knows_enough()?;
-        let flavor = match choose(self.want.flavors, &runs.sizes.asked(), self.want.default_flavor) {
+        let flavor = match choose(self.want.flavors, &model.flavors(), self.want.default_flavor) {
             Choice::Flavor(flavor) => Some(flavor),
             Choice::None => None,
             Choice::Ignored(name) => {
-                self.plan.ignored_flavors.insert(runs.label.clone(), name);
+                self.plan.ignored_flavors.insert(model.label(), name);
                 None
             }
             Choice::Unknown(flavor) => {
@@ -171,9 +162,9 @@ impl<'p> Pass<'p> {
                 return Err(Why::Refused(Refusal::UnknownFlavor { flavor, known }));
             }
         };
-        let model = (project.to_owned(), runs.identity().to_owned());
-        if let Some(reason) = self.seen.unusable.get(&model) {
-            return Err(Why::Unusable { model: runs.label.clone(), reason: reason.clone() });
+        let identity = (project.to_owned(), model.identity());
+        if let Some(reason) = self.seen.unusable.get(&identity) {
+            return Err(Why::Unusable { model: model.label(), reason: reason.clone() });
         }
         if self.seen.room_is_asked {
             self.plan.wants_room = true;
@@ -181,9 +172,9 @@ impl<'p> Pass<'p> {
         }
         self.is_full()?;
         self.is_borne_by_cds()?;
-        let template = self.template(runs);
+        let template = self.template(model);
         let hardware = template.as_ref().ok().and_then(|template| template.hardware);
-        let warm = self.warm(runs, flavor.as_ref(), template.as_ref().ok().copied());
+        let warm = self.warm(model, flavor.as_ref(), template.as_ref().ok().copied());
         let missed = warm.as_ref().err().map(Misses::as_str);
         let warm = warm.ok();
         let footprint = match (&warm, flavor.as_ref()) {
@@ -206,30 +197,31 @@ impl<'p> Pass<'p> {
                 let mark = Box::new(machine.mark().cloned().unwrap_or_default());
                 Path::Claim { machine: machine.id.clone(), was: machine.name.clone(), resize, mark }
             }
-            None => self.fresh(runs, template?)?,
+            None => self.fresh(model, template?)?,
         };
         self.ledger.take(&footprint);
         let name = self.name(names::worker);
-        let (job, project, runs) = (job.clone(), project.to_owned(), Arc::clone(runs));
-        Ok(Spawn { job, project, runs, name, path, flavor, footprint, queued: None, missed })
+        let (job, project, model) = (job.clone(), project.to_owned(), Arc::clone(model));
+        Ok(Spawn { job, project, model, name, path, flavor, footprint, queued: None, missed })
     }
 
     fn warm(
         &self,
-        runs: &Runs,
+        model: &ResolvedModel,
         flavor: Option<&Flavor>,
         template: Option<&Machine>,
     ) -> Result<(&'p Machine, Fit), Misses> {
         let origin = Origin {
             incarnation: template.and_then(|template| template.incarnation.clone()),
-            revision: Some(runs.last_modified.clone()).filter(|text| !text.is_empty()),
+            revision: Some(model.last_modified()).filter(|text| !text.is_empty()),
         };
+        let path = model.path();
         let wanted = Wanted {
             flavor,
             template: template.and_then(|template| template.hardware),
             disks: self.seen.disks,
         };
-        let model = (runs.line, runs.model.as_str());
+        let model = (model.line(), path.as_str());
         claim::find(
             self.seen.view,
             &wanted,
@@ -239,10 +231,10 @@ impl<'p> Pass<'p> {
         )
     }
 
-    fn fresh(&mut self, runs: &Runs, template: &Machine) -> Result<Path, Why> {
-        let resting = self.seen.setbacks.get(&(runs.line, runs.model.clone()));
+    fn fresh(&mut self, model: &ResolvedModel, template: &Machine) -> Result<Path, Why> {
+        let resting = self.seen.setbacks.get(&(model.line(), model.path()));
         if let Some(until) = resting.filter(|until| **until > self.seen.now) {
-            return Err(Why::BackOff { template: runs.template.clone(), until: *until });
+            return Err(Why::BackOff { template: model.template().to_owned(), until: *until });
         }
         let address = self.address()?;
         Ok(Path::Clone { template: template.id.clone(), incarnation: template.incarnation.clone(), address })

@@ -8,7 +8,7 @@ use rookery_fleet::{MachineId, OwnerId, Role};
 
 use super::apart::{WhyApart, why_apart};
 use super::{Pass, Why};
-use crate::model::{Runs, last_modified};
+use crate::intake::model::{ResolvedModel, last_modified};
 
 /// What there is of a V1 model's template.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,17 +143,17 @@ impl<'p> Pass<'p> {
     }
 
     /// The machine that is cloned for a job.
-    pub(super) fn template(&self, runs: &Runs) -> Result<&'p Machine, Why> {
-        match runs.line {
-            Line::V1 => self.template_of_v1(runs),
-            Line::V2 => self.template_named(&runs.template),
+    pub(super) fn template(&self, model: &ResolvedModel) -> Result<&'p Machine, Why> {
+        match model.line() {
+            Line::V1 => self.template_of_v1(&model.path()),
+            Line::V2 => self.template_named(model.template()),
         }
     }
 
-    fn template_of_v1(&self, runs: &Runs) -> Result<&'p Machine, Why> {
+    fn template_of_v1(&self, path: &str) -> Result<&'p Machine, Why> {
         let known = self.seen.models.unwrap_or_default();
-        let being_made = || Why::TemplateBeingMade { model: runs.model.clone() };
-        let model = known.iter().find(|model| model.path() == runs.model).ok_or_else(being_made)?;
+        let being_made = || Why::TemplateBeingMade { model: path.to_owned() };
+        let model = known.iter().find(|model| model.path() == path).ok_or_else(being_made)?;
         match v1_template(self.seen.view, self.want.owner, model) {
             V1Template::Current(id) => {
                 self.seen.view.machines.get(&id).map(AsRef::as_ref).ok_or_else(being_made)

@@ -13,14 +13,14 @@ use std::time::Duration;
 use crate::mark::Mark;
 use crate::workers::WorkerState;
 use rand::SeedableRng as _;
-use rookery_cds::{Group, VirtualMachine};
+use rookery_cds::{Group, V2Model, V2ModelSpec, VirtualMachine};
+use rookery_fleet::capacity;
 use rookery_fleet::flavor::{Flavor, Footprint};
-use rookery_fleet::{Hardware, Power, Role, capacity};
+use rookery_fleet::{Hardware, Power, Role};
 
 use super::*;
 use crate::flight::{Flight, FlightId, Work};
-use crate::launch::Credentials;
-use crate::model::{Guest, Runs, Sizes};
+use crate::intake::model::ResolvedModel;
 use crate::samples::{Notes, OWNER, remark};
 use crate::settings::{ModelRef, Pool};
 
@@ -294,30 +294,23 @@ fn v2_job(number: u32) -> JobId {
     format!("00000000-0000-4000-8000-{number:012}").parse().expect("a job")
 }
 
-fn runs(template: &str) -> Runs {
-    let own = Credentials { username: "user".to_owned(), password: "password".into() };
-    Runs {
-        line: Line::V2,
-        model: template.to_owned(),
-        label: template.to_owned(),
-        template: template.to_owned(),
-        last_modified: String::new(),
-        sizes: Sizes::default(),
-        guest: Guest::V2 { name: template.to_owned(), os_arch: "linux/amd64".to_owned(), own },
-    }
+fn v2_model(template: &str) -> ResolvedModel {
+    let spec = V2ModelSpec { image: template.to_owned(), ..V2ModelSpec::default() };
+    let model = V2Model { name: template.to_owned(), spec, ..V2Model::default() };
+    ResolvedModel::v2(&model, String::new(), String::new())
 }
 
 /// A V2 job that runs on the template `debian`.
 fn demand(number: u32) -> Demand {
-    wants(v2_job(number), runs("debian"))
+    wants(v2_job(number), v2_model("debian"))
 }
 
-fn wants(job: JobId, runs: Runs) -> Demand {
+fn wants(job: JobId, model: ResolvedModel) -> Demand {
     Demand {
         job,
         queued: Some(at("11:50:00")),
         project: "P".to_owned(),
-        runs: Ok(runs.into()),
+        model: Ok(model.into()),
         names_our_model: true,
     }
 }
@@ -327,7 +320,7 @@ fn model(name: &str) -> V1Model {
     V1Model {
         name: name.to_owned(),
         group: Group { name: "g".to_owned(), ..Group::default() },
-        kind: crate::demand::MODEL_TYPE.to_owned(),
+        kind: rookery_cds::MODEL_TYPE.to_owned(),
         user_last_modified: Some(Timestamp::UNIX_EPOCH),
         model_virtual_machine: VirtualMachine { image: "debian".to_owned(), ..VirtualMachine::default() },
         ..V1Model::default()
@@ -338,7 +331,7 @@ fn model(name: &str) -> V1Model {
 fn template_of(model: &V1Model, owner: &str) -> Machine {
     let made = marked(&model.name, |mark| {
         (mark.model, mark.worker_model_path) = (true, model.path());
-        mark.worker_model_last_modified = crate::model::last_modified(model);
+        mark.worker_model_last_modified = crate::intake::model::last_modified(model);
         mark.hatchery_name = owner.to_owned();
     });
     Machine { role: Role::Template, ..made }

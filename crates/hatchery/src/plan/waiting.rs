@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use rookery_cds::JobId;
 
 use super::apart::WhyApart;
-use crate::demand::Refusal;
+use crate::intake::demand::Refusal;
 
 /// A job that is not served now.
 #[derive(Debug, Clone, PartialEq, Eq)]

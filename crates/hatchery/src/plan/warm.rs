@@ -22,7 +22,7 @@ use super::pool::{Kind, membership};
 use super::templates::{V1Template, v1_template};
 use super::{Pass, Why};
 use crate::flight::{Flight, Work};
-use crate::model::last_modified;
+use crate::intake::model::last_modified;
 use crate::settings::{ModelRef, Pool};
 
 /// How many machines may be deleted at once. The next one begins when one has ended; one that hangs keeps its own place.

@@ -12,8 +12,8 @@ use super::ready::{Peers, Readiness};
 use super::{Host, Report, monitoring};
 use crate::expiry::Expiries;
 use crate::http::{Page, Pages};
+use crate::intake::queue::Protocol;
 use crate::metrics::{Live, Memory, Metrics, Served, Sight, views};
-use crate::queue::Protocol;
 use crate::trouble::Troubles;
 use crate::vitals::Vitals;
 

@@ -70,7 +70,7 @@ fn acts(state: &State, plan: &Plan) -> Vec<Act> {
             Path::Claim { was, .. } => format!("in the warm machine {was}"),
             Path::Clone { template, .. } => format!("in a clone of {}", name(template)),
         };
-        add("serve", spawn.job.to_string(), format!("{place}, for the model {}", spawn.runs.label));
+        add("serve", spawn.job.to_string(), format!("{place}, for the model {}", spawn.model.label()));
     }
     for job in &plan.give_up {
         add("fail", job.to_string(), "it was tried too often".to_owned());

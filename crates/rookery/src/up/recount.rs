@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use rookery_cds_sim::Job;
-use rookery_hatchery::names;
 use rookery_hatchery::mark::Mark;
+use rookery_hatchery::names;
 use rookery_hatchery::report::Report;
 use serde::Deserialize;
 

@@ -1,9 +1,9 @@
 //! A look at a real vCenter, with a session of its own that ends again.
 
 use rookery_daemon::Clock;
-use rookery_hatchery::machine::View;
 use rookery_fleet_vsphere::{Site, SiteError, SiteNames};
 use rookery_hatchery::machine::Observer;
+use rookery_hatchery::machine::View;
 use rookery_vim_client::{FindError, Kind, Places};
 use tokio_util::sync::CancellationToken;
 

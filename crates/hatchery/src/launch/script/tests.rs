@@ -13,8 +13,13 @@ fn script(source: Source<'_>) -> String {
     script.expose_secret().to_owned()
 }
 
-fn commands(pre_cmd: &str, cmd: &str, post_cmd: &str) -> Commands {
-    Commands { pre_cmd: pre_cmd.to_owned(), cmd: cmd.to_owned(), post_cmd: post_cmd.to_owned() }
+fn commands(pre_cmd: &str, cmd: &str, post_cmd: &str) -> VirtualMachine {
+    VirtualMachine {
+        pre_cmd: pre_cmd.to_owned(),
+        cmd: cmd.to_owned(),
+        post_cmd: post_cmd.to_owned(),
+        ..VirtualMachine::default()
+    }
 }
 
 #[test]

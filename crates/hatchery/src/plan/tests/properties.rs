@@ -247,16 +247,16 @@ fn any_job() -> impl Strategy<Value = JobId> {
 }
 
 fn any_demand() -> impl Strategy<Value = Demand> {
-    let runs = prop_oneof![
-        4 => Just(runs("debian")),
-        2 => Just(runs("suse")),
-        1 => Just(runs("nowhere")),
-        2 => Just(Runs::v1(&model("buster"), String::new())),
+    let model = prop_oneof![
+        4 => Just(v2_model("debian")),
+        2 => Just(v2_model("suse")),
+        1 => Just(v2_model("nowhere")),
+        2 => Just(ResolvedModel::v1(&model("buster"), String::new())),
     ];
-    (any_job(), runs, select(vec!["P", "Q"]), 0..60u32).prop_map(|(job, runs, project, minute)| Demand {
+    (any_job(), model, select(vec!["P", "Q"]), 0..60u32).prop_map(|(job, model, project, minute)| Demand {
         queued: Some(at(&format!("11:{minute:02}:00"))),
         project: project.to_owned(),
-        ..wants(job, runs)
+        ..wants(job, model)
     })
 }
 

@@ -4,7 +4,7 @@ use crate::capacity::Shortage;
 use rookery_vim_client::Gate;
 
 use super::*;
-use crate::demand::Refusal;
+use crate::intake::demand::Refusal;
 use rookery_fleet::capacity::Shortage as Short;
 
 fn needed(name: &str) -> V1Model {
@@ -50,7 +50,8 @@ fn a_v1_job_that_is_offered_is_not_served_by_a_machine_that_is_off() {
         [(Some(Power::Off), false), (Some(Power::On), true), (Some(Power::Suspended), true), (None, true)]
     {
         let machine = Machine { power, ..worker("there", &job) };
-        let world = world([machine]).with(|world| world.demands = vec![wants(job.clone(), runs("debian"))]);
+        let world =
+            world([machine]).with(|world| world.demands = vec![wants(job.clone(), v2_model("debian"))]);
         let expected = served.then(|| Why::Served { machine: "there".to_owned() });
         assert_eq!(world.why(), expected, "{power:?}");
     }
@@ -99,8 +100,8 @@ fn a_job_that_was_tried_too_often_is_given_up_and_never_before() {
 #[test]
 fn what_cannot_run_here_waits_with_its_reason() {
     let refusal = Refusal::TemplateMissing { model: "m".to_owned(), template: "t".to_owned() };
-    check(|world| world.demands[0].runs = Err(refusal.clone()), Why::Refused(refusal.clone()));
-    let huge = Runs { sizes: Sizes { runs_on: "huge".to_owned(), ..Sizes::default() }, ..runs("debian") };
+    check(|world| world.demands[0].model = Err(refusal.clone()), Why::Refused(refusal.clone()));
+    let huge = ResolvedModel { runs_on: "huge".to_owned(), ..v2_model("debian") };
     check(
         |world| {
             world.flavors = Flavors::new([flavor("small", 1, 1024)]).expect("flavors");
@@ -227,7 +228,7 @@ fn machines_whose_workers_do_not_register_for_long_do_not_hold_up_the_others() {
 
 #[test]
 fn a_larger_flavor_leaves_room_for_smaller_ones() {
-    let large = Runs { sizes: Sizes { runs_on: "large".to_owned(), ..Sizes::default() }, ..runs("debian") };
+    let large = ResolvedModel { runs_on: "large".to_owned(), ..v2_model("debian") };
     let world = world([]).with(|world| {
         world.flavors = Flavors::new([flavor("small", 1, 1024), flavor("large", 4, 4096)]).expect("flavors");
         (world.limits.size.cpus, world.limits.size.keep_smaller) = (Some(5), 2);
@@ -325,7 +326,7 @@ fn two_jobs_never_get_the_same_warm_machine() {
 
 #[test]
 fn a_claim_takes_what_the_machine_will_have() {
-    let small = Runs { sizes: Sizes { runs_on: "small".to_owned(), ..Sizes::default() }, ..runs("debian") };
+    let small = ResolvedModel { runs_on: "small".to_owned(), ..v2_model("debian") };
     let plan = world([pooled("provision-v2-a")])
         .with(|world| {
             world.flavors = Flavors::new([flavor("small", 1, 1024)]).expect("flavors");
@@ -431,7 +432,7 @@ fn a_v1_job_waits_for_the_template_of_its_model() {
         let mut world = world(machines);
         world.models = models;
         world.registering = None;
-        world.demands = vec![wants(v1_job(1), Runs::v1(&model("buster"), String::new()))];
+        world.demands = vec![wants(v1_job(1), ResolvedModel::v1(&model("buster"), String::new()))];
         world.why()
     };
     let known = || Some(vec![model("buster")]);

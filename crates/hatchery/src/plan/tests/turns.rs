@@ -4,7 +4,7 @@ use super::spawn::in_turn;
 use super::*;
 
 fn of(job: JobId, project: &str, queued: &str) -> Demand {
-    Demand { queued: Some(at(queued)), project: project.to_owned(), ..wants(job, runs("debian")) }
+    Demand { queued: Some(at(queued)), project: project.to_owned(), ..wants(job, v2_model("debian")) }
 }
 
 fn turns(demands: &[Demand]) -> Vec<JobId> {

@@ -1,10 +1,9 @@
 //! What CDS says to the settings.
 
 use anyhow::Context as _;
-use rookery_cds::{Cds, CdsError, HatcheryKey, ModelPath, Service, V1, V2};
+use rookery_cds::{Cds, CdsError, HatcheryKey, MODEL_TYPE, ModelPath, Service, V1, V2};
 use rookery_daemon::telemetry::chain;
 use rookery_daemon::{Clock, Lease};
-use rookery_hatchery::demand::{AsCodeRef, MODEL_TYPE};
 use rookery_hatchery::run::sign_up;
 use rookery_hatchery::settings::{ModelRef, Settings};
 
@@ -169,9 +168,9 @@ async fn of_v2(v2: &V2, settings: &Settings) -> Vec<Check> {
     let mut checks =
         vec![check("V2 sign-in", None, Finding::ok("signed in")), check("V2 region", None, finding)];
     for default in &settings.models.defaults_v2 {
-        let finding = match AsCodeRef::parse(&default.reference) {
+        let finding = match default.reference.parse::<ModelPath>() {
             Err(refusal) => Finding::problem(refusal.to_string(), "PROJECT/vcs/org/repository/model@branch"),
-            Ok(model) => match v2.model(&path(&model)).await {
+            Ok(path) => match v2.model(&path).await {
                 Ok(_) => Finding::ok("CDS has it"),
                 Err(error) => Finding::problem(chain(&error), "correct the path, or push the model"),
             },
@@ -179,16 +178,6 @@ async fn of_v2(v2: &V2, settings: &Settings) -> Vec<Check> {
         checks.push(check("default model", Some(&default.reference), finding));
     }
     checks
-}
-
-fn path(model: &AsCodeRef) -> ModelPath {
-    ModelPath {
-        project: model.project.clone(),
-        vcs: model.vcs.clone(),
-        repository: model.repository.clone(),
-        name: model.name.clone(),
-        branch: Some(model.branch.clone()),
-    }
 }
 
 async fn cdn(cds: &Cds, settings: &Settings) -> Finding {

@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use rookery_daemon::telemetry::chain;
 use rookery_daemon::{Clock, Supervisor};
-use rookery_hatchery::machine::View;
 use rookery_fleet::address;
 use rookery_fleet::address::Network;
-use rookery_hatchery::standing::{Standing, standing};
 use rookery_fleet_vsphere::company;
 use rookery_fleet_vsphere::company::GoSession;
 use rookery_fleet_vsphere::{Candidate, Site};
 use rookery_hatchery::machine::Observer;
+use rookery_hatchery::machine::View;
 use rookery_hatchery::run::site_names;
 use rookery_hatchery::settings::Settings;
+use rookery_hatchery::standing::{Standing, standing};
 use rookery_hatchery::wanted::Wanted;
 use rookery_vim_client::{Client, Inventory, Snapshot};
 use tokio::time::timeout;

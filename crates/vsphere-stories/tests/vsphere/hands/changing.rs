@@ -1,10 +1,10 @@
 use std::time::Duration;
 
 use rookery_fleet::MachineId;
-use rookery_hatchery::mark::Mark;
 use rookery_fleet_vsphere::hands::Half;
 use rookery_fleet_vsphere::{ActError, ClaimError, Fixed, Proof, Refusal, Resize};
 use rookery_hatchery::machine::{ClaimWish, CloneWish};
+use rookery_hatchery::mark::Mark;
 use rookery_kit::{VcsimOptions, eventually};
 use rookery_vim_client::{Priority, WaitError};
 
@@ -131,8 +131,10 @@ async fn what_was_changed_by_hand_is_not_claimed() {
     let annotate = async |text: &str| {
         world.govc.run(&["vm.change", "-vm", POOLED, "-annotation", text]).await;
     };
-    let foreign =
-        |found: Option<&str>| Refusal::Foreign { owner: OWNER.name().to_owned(), found: found.map(str::to_owned) };
+    let foreign = |found: Option<&str>| Refusal::Foreign {
+        owner: OWNER.name().to_owned(),
+        found: found.map(str::to_owned),
+    };
     annotate("keep this one!").await;
     refused(foreign(None)).await;
     annotate(&Mark { hatchery_name: "h2".to_owned(), ..pooled() }.write()).await;

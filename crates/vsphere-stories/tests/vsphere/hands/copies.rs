@@ -128,7 +128,8 @@ async fn a_vm_that_somebody_has_moved_is_left_alone() {
     untouchable(&world, &vm, POOLED, Refusal::Outside).await;
     let bounds = world.site.bounds.clone();
     assert!(bounds.folder.is_some() && bounds.pool.is_none(), "the settings name a folder alone");
-    let mut observer = Observer::beside(world.ours.inventory.clone(), mark::recogniser(), bounds, Journal::default());
+    let mut observer =
+        Observer::beside(world.ours.inventory.clone(), mark::recogniser(), bounds, Journal::default());
     rookery_kit::eventually("it is seen outside", || {
         let view = observer.view(jiff::Timestamp::UNIX_EPOCH);
         std::future::ready(view.machines.get(&vm).is_some_and(|machine| machine.is_outside))

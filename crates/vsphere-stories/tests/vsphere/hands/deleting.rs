@@ -1,6 +1,6 @@
-use rookery_hatchery::mark::Mark;
 use rookery_fleet_vsphere::{ActError, Bounds, Proof, Refusal};
 use rookery_hatchery::machine::{Journal, Observer};
+use rookery_hatchery::mark::Mark;
 use rookery_kit::VcsimOptions;
 
 use super::{OWNER, POOLED, World, pooled};
@@ -40,7 +40,8 @@ async fn a_vm_that_was_gone_before_we_were_told_is_read_once_and_forgotten() {
     world.govc.run(&["vm.destroy", POOLED]).await;
     let journal = Journal::default();
     let hands = world.hands.clone().with_journal(journal.clone());
-    let mut observer = Observer::beside(world.ours.inventory.clone(), mark::recogniser(), Bounds::default(), journal);
+    let mut observer =
+        Observer::beside(world.ours.inventory.clone(), mark::recogniser(), Bounds::default(), journal);
     let mut view = |second| {
         let now = jiff::Timestamp::from_second(second).expect("a moment");
         let view = observer.view(now);
@@ -72,8 +73,10 @@ async fn what_is_not_ours_not_named_so_or_a_template_is_not_deleted_nor_stopped(
         assert!(matches!(as_template, Err(ActError::Refused { .. })), "{as_template:?}");
         assert_eq!(before, world.everything().await, "{expected}");
     };
-    let of =
-        |found: Option<&str>| Refusal::Foreign { owner: OWNER.name().to_owned(), found: found.map(str::to_owned) };
+    let of = |found: Option<&str>| Refusal::Foreign {
+        owner: OWNER.name().to_owned(),
+        found: found.map(str::to_owned),
+    };
     let annotate = async |text: &str| {
         world.govc.run(&["vm.change", "-vm", "DC0_H0_VM1", "-annotation", text]).await;
     };

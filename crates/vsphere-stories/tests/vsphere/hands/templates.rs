@@ -1,7 +1,7 @@
 use rookery_fleet::MachineId;
-use rookery_hatchery::mark::{self, Mark};
 use rookery_fleet_vsphere::hands::TemplateProof;
 use rookery_fleet_vsphere::{ActError, Hanging};
+use rookery_hatchery::mark::{self, Mark};
 use rookery_kit::{VcsimOptions, eventually, on_our_simulator};
 
 use super::{OWNER, POOLED, World, pooled};
@@ -26,7 +26,8 @@ async fn a_template_is_made_once_and_goes_when_nothing_stands_on_its_disks() {
         name: "DC0_H0_VM0".to_owned(),
         accepts: |mark: &Mark| mark.model,
     };
-    let owned_by = |to: &'static str| move |mark: &Mark| Mark { hatchery_name: to.to_owned(), ..mark.clone() };
+    let owned_by =
+        |to: &'static str| move |mark: &Mark| Mark { hatchery_name: to.to_owned(), ..mark.clone() };
     let refused = world.hands.adopt_template(&template, &proof("h3"), owned_by("h2")).await;
     assert!(matches!(refused, Err(ActError::Refused { .. })), "{refused:?}");
     for (from, to) in [("h1", "h2"), ("h2", "h1")] {

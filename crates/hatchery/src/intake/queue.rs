@@ -11,7 +11,8 @@
 
 use std::collections::BTreeMap;
 
-use rookery_cds::JobId;
+use jiff::Timestamp;
+use rookery_cds::{JobDetail, JobId, V1Job};
 
 /// Which queue a job stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,6 +29,33 @@ impl Protocol {
         match job {
             JobId::V1(_) => Self::V1,
             JobId::V2(_) => Self::V2,
+        }
+    }
+}
+
+/// What CDS tells of a job that waits.
+#[derive(Debug, Clone)]
+pub enum QueuedJob {
+    /// A V1 job.
+    V1(Box<V1Job>),
+    /// A V2 job with its model.
+    V2(Box<JobDetail>),
+}
+
+impl QueuedJob {
+    /// Since when it waits.
+    pub fn queued(&self) -> Option<Timestamp> {
+        match self {
+            Self::V1(job) => job.queued,
+            Self::V2(detail) => detail.job.queued,
+        }
+    }
+
+    /// The number or the key of its project.
+    pub fn project(&self) -> String {
+        match self {
+            Self::V1(job) => job.project_id.to_string(),
+            Self::V2(detail) => detail.job.project_key.clone(),
         }
     }
 }

@@ -19,10 +19,9 @@ use tokio::time::{Instant, sleep_until};
 use tracing::debug;
 
 use crate::act::Crew;
+use crate::intake::queue::{Moment, Protocol, QueuedJob};
 use crate::keeper::{Message, Reading};
-use crate::queue::Protocol;
 use crate::report::Report;
-use crate::resolve::Known;
 use crate::settings::Settings;
 use crate::vitals::Vitals;
 
@@ -227,7 +226,7 @@ async fn poll_v1(v1: V1, regions: RegionFilter, crew: Crew) {
     let asked = v1.queue(&regions).await;
     note(&crew, "V1 queue", "the last one stays", &asked);
     if let Ok(jobs) = asked {
-        let known = |job: rookery_cds::V1Job| (JobId::V1(job.id), Some(Known::V1(Box::new(job))));
+        let known = |job: rookery_cds::V1Job| (JobId::V1(job.id), Some(QueuedJob::V1(Box::new(job))));
         let jobs = jobs.into_iter().map(known).collect();
         crew.keeper.send(Message::Listed(Protocol::V1, begun, jobs)).await.ok();
     }
@@ -247,7 +246,7 @@ fn note<T, E: std::error::Error>(crew: &Crew, source: &'static str, meanwhile: &
     crew.troubles.note(source, meanwhile, crew.clock.steady(), asked);
 }
 
-async fn moment(keeper: &mpsc::Sender<Message>) -> Option<crate::queue::Moment> {
+async fn moment(keeper: &mpsc::Sender<Message>) -> Option<Moment> {
     let (reply, moment) = oneshot::channel();
     keeper.send(Message::Moment(reply)).await.ok()?;
     moment.await.ok()

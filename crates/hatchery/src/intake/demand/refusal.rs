@@ -1,154 +1,61 @@
 //! Why a job is not run.
 
-use super::RequirementKind;
+use rookery_cds::{InvalidModelPath, JobStatus, RequirementKind};
 
 /// Why a job is not run, in words for its user.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// Somebody works on it, or it is over.
     #[error("the job does not wait for a worker: it is {status}")]
-    NotWaiting {
-        /// Its status.
-        status: String,
-    },
-    /// Another hatchery has it.
+    NotWaiting { status: JobStatus },
     #[error("the job is booked by another hatchery")]
     Booked,
-    /// It is for another region.
     #[error("the job is for region {wanted:?}, and this hatchery is of {own:?}")]
-    WrongRegion {
-        /// The job's.
-        wanted: String,
-        /// Ours.
-        own: String,
-    },
-    /// It is for any region, and such jobs are not taken.
+    WrongRegion { wanted: String, own: String },
     #[error("the job names no region, and this hatchery takes only jobs that do")]
     NoRegion,
     /// It needs what VMs cannot give.
-    #[error("workers in VMs cannot honour a requirement of type {}", kind.as_str())]
-    Requirement {
-        /// Of which type.
-        kind: RequirementKind,
-    },
+    #[error("workers in VMs cannot honour a requirement of type {kind}")]
+    Requirement { kind: RequirementKind },
     /// It has services, which need containers.
     #[error("workers in VMs cannot start the job's services ({})", services.join(", "))]
-    Services {
-        /// Their names.
-        services: Vec<String>,
-    },
+    Services { services: Vec<String> },
     /// It asks for memory, which VMs get by flavor.
     #[error("workers in VMs cannot be given the memory of runs-on ({memory}): name a flavor instead")]
-    Memory {
-        /// How much.
-        memory: String,
-    },
-    /// A V2 job without a model.
+    Memory { memory: String },
     #[error("the job names no worker model")]
     NoModel,
-    /// A path to a model that leads nowhere.
-    #[error("{given:?} is no worker model: PROJECT/vcs/organisation/repository/model[@branch] is expected")]
-    ModelReference {
-        /// The path.
-        given: String,
-    },
-    /// A model in a repository, and no session that may read it.
+    #[error(transparent)]
+    ModelReference(#[from] InvalidModelPath),
     #[error("worker model {given} lies in a repository, and this hatchery has no V2 session to read it with")]
-    NoV2Session {
-        /// The model.
-        given: String,
-    },
-    /// There is no model for it.
+    NoV2Session { given: String },
     #[error("no worker model of this hatchery fits the job")]
     NoModelFits,
-    /// The model could not be read.
     #[error("worker model {model} could not be read: {reason}")]
-    ModelUnreadable {
-        /// The model.
-        model: String,
-        /// Why.
-        reason: String,
-    },
-    /// The job names another model.
+    ModelUnreadable { model: String, reason: String },
     #[error("the job asks for worker model {wanted}")]
-    OtherModel {
-        /// Which.
-        wanted: String,
-    },
-    /// A model of another hatchery.
+    OtherModel { wanted: String },
     #[error("worker model {model} is of type {model_type:?}, and this hatchery runs vsphere")]
-    ModelType {
-        /// The model.
-        model: String,
-        /// Its type.
-        model_type: String,
-    },
-    /// A model for another system.
+    ModelType { model: String, model_type: String },
     #[error("worker model {model} is for {os_arch:?}, and {wanted} is wanted")]
-    OsArch {
-        /// The model.
-        model: String,
-        /// What it is for.
-        os_arch: String,
-        /// What is wanted.
-        wanted: String,
-    },
-    /// A model that must be registered first.
+    OsArch { model: String, os_arch: String, wanted: String },
     #[error("worker model {model} is not registered yet")]
-    NeedsRegistration {
-        /// The model.
-        model: String,
-    },
-    /// A model that could not be started too often.
+    NeedsRegistration { model: String },
     #[error("worker model {model} could not be started {errors} times: correct it, then reset its errors")]
-    SpawnErrors {
-        /// The model.
-        model: String,
-        /// How often.
-        errors: i64,
-    },
-    /// A model of a group that may not run the job.
+    SpawnErrors { model: String, errors: i64 },
     #[error("the group of worker model {model} may not run the job")]
-    Group {
-        /// The model.
-        model: String,
-    },
-    /// A model that is used only where it is named.
+    Group { model: String },
     #[error("worker model {model} is deprecated and the job does not name it")]
-    Deprecated {
-        /// The model.
-        model: String,
-    },
-    /// A program that a model has not got.
+    Deprecated { model: String },
     #[error("worker model {model} has no {binary}")]
-    Binary {
-        /// The model.
-        model: String,
-        /// The program.
-        binary: String,
-    },
-    /// A model that runs nothing.
+    Binary { model: String, binary: String },
     #[error("worker model {model} has no command")]
-    NoCommand {
-        /// The model.
-        model: String,
-    },
+    NoCommand { model: String },
     /// A model whose template is not there.
     #[error("worker model {model} is made from template {template}, which is not in vSphere")]
-    TemplateMissing {
-        /// The model.
-        model: String,
-        /// The template.
-        template: String,
-    },
-    /// A size that the settings do not know.
+    TemplateMissing { model: String, template: String },
     #[error("this hatchery has no flavor {flavor:?}; it has {}", known.join(", "))]
-    UnknownFlavor {
-        /// The flavor.
-        flavor: String,
-        /// Those that there are.
-        known: Vec<String>,
-    },
+    UnknownFlavor { flavor: String, known: Vec<String> },
 }
 
 impl Refusal {
@@ -163,7 +70,7 @@ impl Refusal {
             Self::Services { .. } => "services",
             Self::Memory { .. } => "memory",
             Self::NoModel => "no_model",
-            Self::ModelReference { .. } => "model_reference",
+            Self::ModelReference(_) => "model_reference",
             Self::NoV2Session { .. } => "no_v2_session",
             Self::NoModelFits => "no_model_fits",
             Self::ModelUnreadable { .. } => "model_unreadable",
@@ -203,7 +110,7 @@ impl Refusal {
             | Self::Services { .. }
             | Self::Memory { .. }
             | Self::NoModel
-            | Self::ModelReference { .. }
+            | Self::ModelReference(_)
             | Self::NoV2Session { .. }
             | Self::UnknownFlavor { .. } => true,
             Self::NotWaiting { .. }
