@@ -14,6 +14,7 @@ pub mod signals;
 mod supervisor;
 mod tally;
 pub mod telemetry;
+pub mod trouble;
 
 pub use backoff::{Backoff, Delays};
 pub use clock::Clock;

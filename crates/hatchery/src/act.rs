@@ -20,6 +20,7 @@ use rand::rngs::StdRng;
 use rookery_cds::{Cds, HatcheryKey, JobId};
 use rookery_daemon::Clock;
 use rookery_daemon::telemetry::chain;
+use rookery_daemon::trouble::Troubles;
 use rookery_fleet::MachineId;
 use rookery_fleet::address::Assigned;
 use rookery_fleet::sweep::Doom;
@@ -34,7 +35,6 @@ use crate::keeper::Message;
 use crate::launch::config::Addresses;
 use crate::metrics::Metrics;
 use crate::plan::{Spawn, Unusable};
-use crate::trouble::Troubles;
 use crate::wanted::Wanted;
 
 pub use delete::Deletion;

@@ -26,6 +26,5 @@ pub mod run;
 #[cfg(test)]
 mod samples;
 pub mod settings;
-pub mod trouble;
 pub mod vitals;
 pub mod wanted;

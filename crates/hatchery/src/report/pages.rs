@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use rookery_cds::{LineStatus, MonitoringStatus};
+use rookery_daemon::trouble::Troubles;
 use rookery_daemon::{Clock, Supervisor, Tally, telemetry};
 use rookery_vim_client::{Governor, Inventory};
 use serde_json::json;
@@ -14,7 +15,6 @@ use crate::expiry::Expiries;
 use crate::http::{Page, Pages};
 use crate::metrics::{Live, Memory, Metrics, Served, Sight, views};
 use crate::queue::Protocol;
-use crate::trouble::Troubles;
 use crate::vitals::Vitals;
 
 /// All that pages are made from. Clones share it.

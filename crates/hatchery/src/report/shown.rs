@@ -1,12 +1,12 @@
 //! The report as people and programs ask for it.
 
 use jiff::Timestamp;
+use rookery_daemon::trouble::Trouble;
 use rookery_fleet::brake::Waiting as Braked;
 use serde::{Deserialize, Serialize};
 
 use super::{Counts, Held, Host, Report, Wished};
 use crate::plan::Apart;
-use crate::trouble::Trouble;
 
 /// How a hatchery is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
