@@ -9,6 +9,7 @@
 mod backoff;
 mod clock;
 mod lease;
+pub mod routines;
 pub mod settings;
 pub mod signals;
 mod supervisor;

@@ -35,6 +35,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use rand::rngs::StdRng;
 use rookery_daemon::Supervisor;
+use rookery_daemon::routines::Routines;
 use rookery_fleet_vsphere::Observer;
 use rookery_vim_client::{Governor, Inventory};
 use tokio::sync::{mpsc, watch};
@@ -46,7 +47,6 @@ use crate::feed::Wakes;
 use crate::holds::Book;
 use crate::plan::{Plan, plan};
 use crate::report::Report;
-use crate::vitals::Vitals;
 use crate::wanted::Wanted;
 
 pub use clocks::Reading;
@@ -86,7 +86,7 @@ pub struct Keeper {
     /// What is shown.
     pub report: watch::Sender<Arc<Report>>,
     /// Which routines run.
-    pub vitals: Vitals,
+    pub routines: Routines,
     /// Who runs acts.
     pub supervisor: Supervisor,
     /// Acts that were cut off.
@@ -98,7 +98,7 @@ pub struct Keeper {
 impl Keeper {
     /// Runs passes until the supervisor stops.
     pub async fn run(mut self) {
-        let _alive = self.vitals.running("mainRoutine");
+        let _running = self.routines.running("mainRoutine");
         let stop = self.supervisor.token();
         let inventory = self.inventory.clone();
         let mut seen = inventory.snapshot();

@@ -26,5 +26,4 @@ pub mod run;
 #[cfg(test)]
 mod samples;
 pub mod settings;
-pub mod vitals;
 pub mod wanted;

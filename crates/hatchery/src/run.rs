@@ -13,6 +13,7 @@ use jiff::SignedDuration;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use rookery_cds::{ApiAddress, Cds, CdsError, HatcheryKey, Identity, InvalidApiAddress, InvalidKey};
+use rookery_daemon::routines::Routines;
 use rookery_daemon::telemetry::chain;
 use rookery_daemon::trouble::Troubles;
 use rookery_daemon::{Clock, Lease, Supervisor};
@@ -33,12 +34,12 @@ use crate::act::{Crew, Halt};
 use crate::control::{Desk, Socket};
 use crate::expiry::Expiries;
 use crate::feed::{Feeds, Wakes};
+use crate::heartbeat::Beats;
 use crate::holds::Book;
 use crate::keeper::{Keeper, Message, State, Wrecks};
 use crate::metrics::Metrics;
 use crate::report::{Beside, Board, Host, Planned, Report};
 use crate::settings::{Settings, reported};
-use crate::vitals::Vitals;
 use crate::wanted::{Wanted, addresses};
 use crate::{expiry, feed, heartbeat, http};
 
@@ -401,12 +402,12 @@ impl Assembly {
             cdn = cdn(&self.cds, settings) => cdn,
         };
         let Together { keeper, board, ahead } = self.put_together(cdn.as_ref(), supervisor).await?;
-        let (crew, vitals, wakes) = (keeper.crew.clone(), keeper.vitals.clone(), keeper.wakes.clone());
+        let (crew, routines, wakes) = (keeper.crew.clone(), keeper.routines.clone(), keeper.wakes.clone());
         let (news, shown) = (crew.keeper.clone(), board.report.clone());
         let halt = crew.halt.clone();
         supervisor.spawn_essential("keeper", keeper.run());
         let settings = &self.settings;
-        Feeds { crew, report: shown, wakes: wakes.clone(), vitals, ahead }.start(settings, supervisor);
+        Feeds { crew, report: shown, wakes: wakes.clone(), routines, ahead }.start(settings, supervisor);
         let Leading { won, lease, over, lost } = leading;
         board.metrics.election(won == Won::Elected);
         door.open(board.clone());
@@ -446,7 +447,7 @@ impl Assembly {
         let (_, worker_addresses) = watch::channel(addresses(settings, cdn));
         let (ahead, acting) = watch::channel(SignedDuration::ZERO);
         let (report, shown) = watch::channel(Arc::new(Report::default()));
-        let (vitals, wakes, metrics) = (Vitals::default(), Wakes::default(), Metrics::default());
+        let (routines, wakes, metrics) = (Routines::default(), Wakes::default(), Metrics::default());
         let troubles = Troubles::default();
         let crew = Crew {
             cds: self.cds.clone(),
@@ -471,7 +472,8 @@ impl Assembly {
         let board = Board {
             host,
             report: shown,
-            vitals: vitals.clone(),
+            routines: routines.clone(),
+            beats: Beats::default(),
             troubles,
             clock: self.clock.clone(),
             metrics,
@@ -488,7 +490,7 @@ impl Assembly {
             inbox,
             wakes,
             report,
-            vitals,
+            routines,
             supervisor: supervisor.clone(),
             wrecks: Wrecks::default(),
             book: self.book.clone(),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use rookery_cds::{LineStatus, MonitoringStatus};
+use rookery_daemon::routines::Routines;
 use rookery_daemon::trouble::Troubles;
 use rookery_daemon::{Clock, Supervisor, Tally, telemetry};
 use rookery_vim_client::{Governor, Inventory};
@@ -12,10 +13,10 @@ use tokio::sync::watch;
 use super::ready::{Peers, Readiness};
 use super::{Host, Report, monitoring};
 use crate::expiry::Expiries;
+use crate::heartbeat::Beats;
 use crate::http::{Page, Pages};
 use crate::metrics::{Live, Memory, Metrics, Served, Sight, views};
 use crate::queue::Protocol;
-use crate::vitals::Vitals;
 
 /// All that pages are made from. Clones share it.
 #[derive(Debug, Clone)]
@@ -25,7 +26,9 @@ pub struct Board {
     /// What the last pass saw.
     pub report: watch::Receiver<Arc<Report>>,
     /// Which routines run.
-    pub vitals: Vitals,
+    pub routines: Routines,
+    /// Whether CDS takes heartbeats.
+    pub beats: Beats,
     /// What could not be asked for lately.
     pub troubles: Troubles,
     /// The wall time.
@@ -72,7 +75,7 @@ impl Beside {
 impl Board {
     /// How the hatchery is, now.
     pub fn status(&self) -> MonitoringStatus {
-        let (routines, troubles) = (self.vitals.routines(), self.troubles.all());
+        let (routines, troubles) = (self.routines.all(), self.troubles.all());
         let uptime = self.clock.steady().duration_since(self.host.started).unsigned_abs();
         monitoring(&self.host, &self.report.borrow(), &routines, &troubles, self.clock.now(), uptime)
     }
@@ -82,7 +85,7 @@ impl Board {
     /// Takes in whether CDS took a heartbeat.
     pub(crate) fn beat(&self, protocol: Protocol, taken: bool) {
         self.metrics.heartbeat(protocol, taken);
-        self.vitals.beat(protocol, taken);
+        self.beats.set(protocol, taken);
     }
 
     fn readiness(&self) -> Readiness {
@@ -93,7 +96,7 @@ impl Board {
         Readiness::of(&Peers {
             complete: self.report.borrow().complete,
             age: self.beside.inventory.snapshot().age(),
-            beats: self.vitals.beats().into_iter().map(|(of, taken)| (name(of), taken)).collect(),
+            beats: self.beats.all().into_iter().map(|(of, taken)| (name(of), taken)).collect(),
         })
     }
 
