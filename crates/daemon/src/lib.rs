@@ -15,6 +15,7 @@ pub mod signals;
 mod supervisor;
 mod tally;
 pub mod telemetry;
+pub mod tracked;
 pub mod trouble;
 
 pub use backoff::{Backoff, Delays};

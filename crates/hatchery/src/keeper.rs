@@ -12,7 +12,6 @@
 mod absorb;
 mod adopting;
 mod apart;
-mod ask;
 mod begin;
 mod brake;
 mod clocks;
@@ -20,7 +19,6 @@ mod doubts;
 mod histories;
 mod holding;
 mod jobs;
-mod landing;
 mod launches;
 mod look;
 mod message;
@@ -36,13 +34,14 @@ use jiff::Timestamp;
 use rand::rngs::StdRng;
 use rookery_daemon::Supervisor;
 use rookery_daemon::routines::Routines;
+use rookery_daemon::tracked::{Inbox, TrackedTasks};
 use rookery_fleet_vsphere::Observer;
 use rookery_vim_client::{Governor, Inventory};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 use tracing::{debug, warn};
 
-use crate::act::{Crew, Ending};
+use crate::act::Crew;
 use crate::feed::Wakes;
 use crate::holds::Book;
 use crate::plan::{Plan, plan};
@@ -51,7 +50,6 @@ use crate::wanted::Wanted;
 
 pub use clocks::Reading;
 pub use holding::Reply;
-pub use landing::Wrecks;
 pub use message::Message;
 pub use state::{Room, State};
 
@@ -80,7 +78,7 @@ pub struct Keeper {
     /// What is wanted; it is replaced when settings are read again.
     pub wanted: watch::Sender<Arc<Wanted>>,
     /// News.
-    pub inbox: mpsc::Receiver<Message>,
+    pub inbox: Inbox<Message>,
     /// Whom to wake when something is needed.
     pub wakes: Wakes,
     /// What is shown.
@@ -89,8 +87,8 @@ pub struct Keeper {
     pub routines: Routines,
     /// Who runs acts.
     pub supervisor: Supervisor,
-    /// Acts that were cut off.
-    pub wrecks: Wrecks,
+    /// Acts and questions, which end with news.
+    pub tasks: TrackedTasks<Message>,
     /// Where it is written down what is to be kept.
     pub book: Book,
 }
@@ -118,11 +116,8 @@ impl Keeper {
                 () = sleep(idle) => {}
             }
             for _ in 0..AT_ONCE {
-                let Ok(message) = self.inbox.try_recv() else { break };
+                let Some(message) = self.inbox.try_recv() else { break };
                 self.absorb(message);
-            }
-            for wrecked in self.wrecks.take() {
-                self.absorb(Message::Ended(wrecked, Ending::CutOff));
             }
             self.pass();
         }

@@ -15,6 +15,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use rookery_cds::{ApiAddress, Cds, CdsError, HatcheryKey, Identity, InvalidApiAddress, InvalidKey};
 use rookery_daemon::routines::Routines;
 use rookery_daemon::telemetry::chain;
+use rookery_daemon::tracked::TrackedTasks;
 use rookery_daemon::trouble::Troubles;
 use rookery_daemon::{Clock, Lease, Supervisor};
 use rookery_fleet_vsphere::company::user_agent;
@@ -36,7 +37,7 @@ use crate::expiry::Expiries;
 use crate::feed::{Feeds, Wakes};
 use crate::heartbeat::Beats;
 use crate::holds::Book;
-use crate::keeper::{Keeper, Message, State, Wrecks};
+use crate::keeper::{Keeper, Message, State};
 use crate::metrics::Metrics;
 use crate::report::{Beside, Board, Host, Planned, Report};
 use crate::settings::{Settings, reported};
@@ -442,7 +443,7 @@ impl Assembly {
         let hands = Hands::new(self.client.clone(), machines, inventory.clone(), site, TimeOuts::default())
             .with_journal(journal.clone());
 
-        let (keeper, inbox) = mpsc::channel(INBOX);
+        let (tasks, inbox) = TrackedTasks::new(supervisor, INBOX);
         let (wanted, current) = watch::channel(Arc::new(Wanted::new(settings)));
         let (_, worker_addresses) = watch::channel(addresses(settings, cdn));
         let (ahead, acting) = watch::channel(SignedDuration::ZERO);
@@ -458,7 +459,7 @@ impl Assembly {
             clock: self.clock.clone(),
             ahead: acting,
             random: Arc::new(Mutex::new(StdRng::seed_from_u64(self.random.random()))),
-            keeper: keeper.clone(),
+            keeper: tasks.owner().clone(),
             metrics: metrics.clone(),
             troubles: troubles.clone(),
             halt: Halt::default(),
@@ -492,7 +493,7 @@ impl Assembly {
             report,
             routines,
             supervisor: supervisor.clone(),
-            wrecks: Wrecks::default(),
+            tasks,
             book: self.book.clone(),
         };
         Ok(Together { keeper, board, ahead })

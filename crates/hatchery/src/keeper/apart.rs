@@ -27,7 +27,7 @@ impl Keeper {
             Err(why) => drop(reply.send(Err(why))),
             Ok(copy) => {
                 let hands = self.crew.hands.clone();
-                self.ask("adoption of a copy", async move {
+                self.supervisor.spawn_until_stopped("adoption of a copy", async move {
                     let adopted = hands.adopt_copy(&copy.machine, &owner).await;
                     info!(vm = %copy.name, moref = %copy.machine, done = adopted.is_ok(), "adoption of a copy was asked for");
                     let done = format!("{} ({}) is a machine of this hatchery now", copy.name, copy.machine);
@@ -43,7 +43,7 @@ impl Keeper {
             Err(why) => drop(reply.send(Err(why))),
             Ok(copy) => {
                 let hands = self.crew.hands.clone();
-                self.ask("unmarking of a copy", async move {
+                self.supervisor.spawn_until_stopped("unmarking of a copy", async move {
                     let unmarked = hands.unmark(&copy.machine, &owner).await;
                     info!(vm = %copy.name, moref = %copy.machine, done = unmarked.is_ok(), "unmarking of a copy was asked for");
                     let done = format!("{} ({}) is nobody's now", copy.name, copy.machine);

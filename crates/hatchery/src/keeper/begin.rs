@@ -16,7 +16,6 @@ use rookery_fleet::{Machine, MachineId, Mark, Role, names};
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
-use super::landing::Landing;
 use super::{Keeper, Message, histories};
 use crate::act::{Attempt, Deletion, Ending};
 use crate::demand::AsCodeRef;
@@ -175,7 +174,7 @@ impl Keeper {
     pub(super) fn read_back(&mut self) {
         for machine in self.observer.overdue(self.state.now) {
             let hands = self.crew.hands.clone();
-            self.ask("reading of a machine", async move {
+            self.supervisor.spawn_until_stopped("reading of a machine", async move {
                 if let Err(error) = hands.read_back(&machine).await {
                     debug!(moref = %machine, error = %chain(&error), "machine could not be read");
                 }
@@ -220,28 +219,18 @@ impl Keeper {
     }
 
     pub(super) fn take_off(&mut self, flight: Flight) -> FlightId {
-        let id = self.state.next_flight();
-        self.state.flights.begin(id, flight);
-        id
+        self.state.flights.begin(flight)
     }
 
-    /// Runs an act and reports its ending. One that is cut off by a panic has ended, too.
+    /// Runs an act and reports its ending. What is half done when the process ends is recognised at the next start.
     pub(super) fn fly(
         &self,
         what: &'static str,
         id: FlightId,
         act: impl Future<Output = Ending> + Send + 'static,
     ) {
-        let landing = Landing::of(id, self.crew.keeper.clone(), self.wrecks.clone());
-        let stop = self.supervisor.token();
-        self.supervisor.spawn(what, async move {
-            tokio::select! {
-                biased;
-                // What is half done now is recognised at the next start.
-                () = stop.cancelled() => {}
-                ending = act => landing.report(ending).await,
-            }
-        });
+        let cut_off = Message::Ended(id, Ending::CutOff);
+        self.tasks.start(what, cut_off, async move { Message::Ended(id, act.await) });
     }
 
     /// Asks for what the next pass needs.
@@ -284,7 +273,7 @@ impl Keeper {
 
     pub(super) fn read_job(&self, job: JobId) {
         let cds = self.crew.cds.clone();
-        self.ask_for("reading of a job", Message::Gone(job.clone()), async move {
+        self.tasks.start("reading of a job", Message::Gone(job.clone()), async move {
             let read = match &job {
                 JobId::V1(id) => match cds.v1() {
                     Some(v1) => v1.job(*id).await.map(|job| Known::V1(Box::new(job))),
@@ -309,7 +298,7 @@ impl Keeper {
     pub(super) fn read_model(&self, model: AsCodeRef) {
         let cds = self.crew.cds.clone();
         let cut_off = Message::Model(model.clone(), Box::new(Err("its reading was cut off".to_owned())));
-        self.ask_for("reading of a model", cut_off, async move {
+        self.tasks.start("reading of a model", cut_off, async move {
             let path = ModelPath {
                 project: model.project.clone(),
                 vcs: model.vcs.clone(),
@@ -328,7 +317,7 @@ impl Keeper {
     fn read_histories(&self, machines: Vec<MachineId>) {
         let hands = self.crew.hands.clone();
         let created = self.created(machines);
-        self.ask_for("reading of history", Message::Histories(None), async move {
+        self.tasks.start("reading of history", Message::Histories(None), async move {
             let told = histories::read(&hands, &created).await;
             if let Err(error) = &told {
                 warn!(machines = created.len(), error = %chain(error), "history could not be read; machines without a start time are kept");

@@ -26,7 +26,7 @@ use super::launches::Gate;
 use super::news::News;
 use super::out_of_reach::OutOfReach;
 use crate::demand::{self, AsCodeRef, Rules};
-use crate::flight::{FlightId, Flights, Trace};
+use crate::flight::{Flights, Trace};
 use crate::metrics::Leak;
 use crate::plan::{Demand, Observed, Plan, References, Suspects, Unusable};
 use crate::pressure::Pressure;
@@ -89,7 +89,6 @@ pub struct State {
     pub(super) short_models: Vec<demand::V1Model>,
     /// Work under way.
     pub flights: Flights,
-    pub(super) last_flight: u64,
     pub(super) tried: BTreeMap<JobId, (u32, Timestamp)>,
     pub(super) attempts: BTreeMap<JobId, u32>,
     /// Models that failed, and until when they are left alone.
@@ -378,11 +377,6 @@ impl State {
         };
         self.view.notable().any(|other| Some(&other.id) != beside && serves(other))
             || self.flights.jobs().contains(job)
-    }
-
-    pub(super) fn next_flight(&mut self) -> FlightId {
-        self.last_flight += 1;
-        FlightId(self.last_flight)
     }
 }
 

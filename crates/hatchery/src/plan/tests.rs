@@ -17,7 +17,7 @@ use rookery_fleet::workers::WorkerState;
 use rookery_fleet::{Hardware, Mark, Notes, Power, Role};
 
 use super::*;
-use crate::flight::{Flight, FlightId, Work};
+use crate::flight::{Flight, Work};
 use crate::launch::Credentials;
 use crate::model::{Guest, Runs, Sizes};
 use crate::settings::{ModelRef, Pool};
@@ -215,8 +215,7 @@ impl World {
     }
 
     fn fly(&mut self, flight: Flight) {
-        let id = FlightId(self.flights.iter().count() as u64 + 1);
-        self.flights.begin(id, flight);
+        self.flights.begin(flight);
     }
 
     fn list(&mut self, worker: &str, state: WorkerState) {

@@ -92,7 +92,7 @@ mod tests {
     use rookery_fleet::{Mark, Notes, View};
 
     use super::*;
-    use crate::flight::{FlightId, Trace};
+    use crate::flight::Trace;
 
     fn machine(name: &str, power: Power, mark: Mark) -> Machine {
         let mark = Mark { hatchery_name: "nest".to_owned(), ..mark };
@@ -115,7 +115,7 @@ mod tests {
         let workers = alive.iter().map(|name| ((*name).to_owned(), WorkerState::Alive)).collect();
         state.view = Arc::new(view);
         state.listing = Some(Listing { begun: Timestamp::UNIX_EPOCH, workers });
-        for (number, (name, work)) in works.iter().enumerate() {
+        for (name, work) in works {
             let flight = Flight {
                 work: work.clone(),
                 name: (*name).to_owned(),
@@ -123,7 +123,7 @@ mod tests {
                 address: None,
                 footprint: Footprint::default(),
             };
-            state.flights.begin(FlightId(number as u64), flight);
+            state.flights.begin(flight);
         }
         let (flights, listing) = (state.flights.capacity(), state.listing.clone().expect("a listing"));
         let Usage { ledger, starting } = usage(&state.view, "nest", &flights, &listing, &|_| false);
