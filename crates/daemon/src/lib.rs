@@ -9,6 +9,8 @@
 mod backoff;
 mod clock;
 mod lease;
+pub mod pages;
+pub mod probes;
 pub mod routines;
 pub mod settings;
 pub mod signals;

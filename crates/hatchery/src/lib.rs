@@ -12,7 +12,6 @@ pub mod feed;
 pub mod flight;
 pub mod heartbeat;
 pub mod holds;
-pub mod http;
 pub mod keeper;
 pub mod launch;
 pub mod metrics;

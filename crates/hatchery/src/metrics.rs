@@ -24,13 +24,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use rookery_daemon::pages::Served;
+
 use crate::plan::Path;
 use crate::queue::Protocol;
 use counts::{Counter, Counters, Histogram, Histograms, SECONDS};
 
 pub use catalog::{Kind, Metric, OWN, UPSTREAM, catalog};
 pub use memory::Memory;
-pub use pages::Served;
 pub use sight::{Live, Sight};
 pub use views::{View, views};
 

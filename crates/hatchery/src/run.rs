@@ -13,6 +13,8 @@ use jiff::SignedDuration;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use rookery_cds::{ApiAddress, Cds, CdsError, HatcheryKey, Identity, InvalidApiAddress, InvalidKey};
+use rookery_daemon::pages;
+use rookery_daemon::probes::Probes;
 use rookery_daemon::routines::Routines;
 use rookery_daemon::telemetry::chain;
 use rookery_daemon::tracked::TrackedTasks;
@@ -39,10 +41,10 @@ use crate::heartbeat::Beats;
 use crate::holds::Book;
 use crate::keeper::{Keeper, Message, State};
 use crate::metrics::Metrics;
-use crate::report::{Beside, Board, Host, Planned, Report};
+use crate::report::{self, Beside, Board, Host, Planned, Report};
 use crate::settings::{Settings, reported};
 use crate::wanted::{Wanted, addresses};
-use crate::{expiry, feed, heartbeat, http};
+use crate::{expiry, feed, heartbeat};
 
 pub use company::{CompanyError, Lock, Policy};
 pub use election::LeadershipLost;
@@ -173,10 +175,10 @@ pub async fn start(parts: Parts, supervisor: &Supervisor) -> Result<Running, Sta
     let name = settings.identity.name.clone();
     let agent = user_agent(&version, &name, &instance);
     let options = options(&settings, agent, &lease, StdRng::seed_from_u64(random.random()));
-    let door = Arc::new(http::Door::closed());
+    let probes = Arc::new(Probes::new("the hatchery", report::error_page));
     if let Some(listener) = listener {
-        let (pages, forwarded) = (Arc::clone(&door), settings.listen.forwarded_header.clone());
-        supervisor.spawn("monitoring pages", http::serve(listener, pages, forwarded, supervisor.clone()));
+        let (shown, forwarded) = (Arc::clone(&probes), settings.listen.forwarded_header.clone());
+        supervisor.spawn("monitoring pages", pages::serve(listener, shown, forwarded, supervisor.clone()));
     }
     let expiries = Expiries::default();
     expiries.set_tokens(&settings);
@@ -205,7 +207,7 @@ pub async fn start(parts: Parts, supervisor: &Supervisor) -> Result<Running, Sta
             let leading = Leading { won, lease, over, lost };
             let started =
                 Assembly { settings, cds, client, key, clock, random, hostname, version, book, expiries };
-            Box::pin(started.assemble(leading, &door, supervisor)).await
+            Box::pin(started.assemble(leading, &probes, supervisor)).await
         }
         Err(error) => Err(error),
     };
@@ -392,7 +394,7 @@ impl Assembly {
     async fn assemble(
         mut self,
         leading: Leading,
-        door: &http::Door<Board>,
+        probes: &Probes<Board>,
         supervisor: &Supervisor,
     ) -> Result<Running, StartError> {
         let stop = supervisor.token();
@@ -411,7 +413,7 @@ impl Assembly {
         Feeds { crew, report: shown, wakes: wakes.clone(), routines, ahead }.start(settings, supervisor);
         let Leading { won, lease, over, lost } = leading;
         board.metrics.election(won == Won::Elected);
-        door.open(board.clone());
+        probes.started(board.clone());
         heartbeat::start(&self.cds, &board, settings.api.max_heartbeat_failures, &over, supervisor);
         Ok(Running {
             board,

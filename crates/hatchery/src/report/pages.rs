@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use rookery_cds::{LineStatus, MonitoringStatus};
+use rookery_daemon::pages::{Page, Pages, Served};
+use rookery_daemon::probes::Readiness;
 use rookery_daemon::routines::Routines;
 use rookery_daemon::trouble::Troubles;
 use rookery_daemon::{Clock, Supervisor, Tally, telemetry};
@@ -10,12 +12,11 @@ use rookery_vim_client::{Governor, Inventory};
 use serde_json::json;
 use tokio::sync::watch;
 
-use super::ready::{Peers, Readiness};
+use super::ready::Peers;
 use super::{Host, Report, monitoring};
 use crate::expiry::Expiries;
 use crate::heartbeat::Beats;
-use crate::http::{Page, Pages};
-use crate::metrics::{Live, Memory, Metrics, Served, Sight, views};
+use crate::metrics::{Live, Memory, Metrics, Sight, views};
 use crate::queue::Protocol;
 
 /// All that pages are made from. Clones share it.
@@ -93,11 +94,12 @@ impl Board {
             Protocol::V1 => "V1",
             Protocol::V2 => "V2",
         };
-        Readiness::of(&Peers {
+        let peers = Peers {
             complete: self.report.borrow().complete,
             age: self.beside.inventory.snapshot().age(),
             beats: self.beats.all().into_iter().map(|(of, taken)| (name(of), taken)).collect(),
-        })
+        };
+        Readiness::new(peers.reasons())
     }
 
     /// All metrics, in Prometheus' text format.
@@ -127,10 +129,7 @@ impl Pages for Board {
                     }),
                 ))
             }
-            "/readyz" => {
-                let readiness = self.readiness();
-                Some(Page::json(readiness.status(), &readiness))
-            }
+            "/readyz" => Some(self.readiness().page()),
             "/mon/status" => {
                 let status = self.status();
                 let alarmed = status.lines.iter().any(|line| line.status == LineStatus::Alarm);
@@ -142,6 +141,11 @@ impl Pages for Board {
             _ => None,
         }
     }
+}
+
+/// In the shape of a CDS error, which is what whoever asks here can read.
+pub(crate) fn error_page(status: u16, message: &str) -> Page {
+    Page::json(status, &json!({ "id": if status == 404 { 38 } else { 74 }, "message": message }))
 }
 
 /// In the words of Go, which is what monitoring compares.
