@@ -9,6 +9,7 @@
 mod backoff;
 mod clock;
 mod lease;
+pub mod metrics;
 pub mod pages;
 pub mod probes;
 pub mod routines;

@@ -11,12 +11,9 @@
 //! have always been kept for each machine carry a machine's name.
 
 mod catalog;
-mod counts;
 mod fleet;
-mod memory;
 mod pages;
 mod sight;
-mod text;
 mod views;
 mod words;
 
@@ -24,14 +21,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use rookery_daemon::metrics::{Counter, Counters, Histogram, Histograms, SECONDS};
 use rookery_daemon::pages::Served;
 
 use crate::plan::Path;
 use crate::queue::Protocol;
-use counts::{Counter, Counters, Histogram, Histograms, SECONDS};
 
-pub use catalog::{Kind, Metric, OWN, UPSTREAM, catalog};
-pub use memory::Memory;
+pub use catalog::{OWN, Row, UPSTREAM, catalog};
 pub use sight::{Live, Sight};
 pub use views::{View, views};
 

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use rookery_daemon::metrics::Samples;
 use rookery_fleet::address::{self, Usage};
 use rookery_fleet::disks::KB_PER_GB;
 use rookery_fleet::standing::{Standing, standing};
 use rookery_fleet::{Hardware, Machine, MachineId, Mark, Power, Role};
 
-use super::text::Samples;
 use crate::report::Report;
 
 /// Some machines and their sizes.

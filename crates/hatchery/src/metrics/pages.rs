@@ -1,9 +1,7 @@
 //! Requests to the hatchery's own pages, counted by the names that upstream's handlers have.
 
+use rookery_daemon::metrics::{BYTES, Counter, Counters, Histogram, MILLISECONDS, Samples};
 use rookery_daemon::pages::Served;
-
-use super::counts::{BYTES, Counter, Counters, Histogram, LATENCY};
-use super::text::Samples;
 
 /// The pages and their handlers. The last one stands for all other paths.
 const HANDLERS: [(&str, &str); 9] = [
@@ -46,7 +44,7 @@ impl Default for Counts {
             name,
             methods: Counters::new(&METHODS),
             statuses: Counters::new(&STATUSES),
-            latency: Histogram::new(&LATENCY),
+            latency: Histogram::new(&MILLISECONDS),
             request_bytes: Histogram::new(&BYTES),
             response_bytes: Histogram::new(&BYTES),
         };

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
+use rookery_daemon::metrics::Memory;
 use rookery_fleet::address::Network;
 use rookery_fleet::claim::Miss;
 use rookery_fleet::disks::{DiskSizes, Disks};

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use rookery_cds::{LineStatus, MonitoringStatus};
+use rookery_daemon::metrics::Memory;
 use rookery_daemon::pages::{Page, Pages, Served};
 use rookery_daemon::probes::Readiness;
 use rookery_daemon::routines::Routines;
@@ -16,7 +17,7 @@ use super::ready::Peers;
 use super::{Host, Report, monitoring};
 use crate::expiry::Expiries;
 use crate::heartbeat::Beats;
-use crate::metrics::{Live, Memory, Metrics, Sight, views};
+use crate::metrics::{Live, Metrics, Sight, views};
 use crate::queue::Protocol;
 
 /// All that pages are made from. Clones share it.
