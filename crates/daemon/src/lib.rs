@@ -8,10 +8,13 @@
 
 mod backoff;
 mod clock;
+pub mod control;
 mod lease;
+pub mod lock;
 pub mod metrics;
 pub mod pages;
 pub mod probes;
+mod process_name;
 pub mod routines;
 pub mod settings;
 pub mod signals;
@@ -24,5 +27,6 @@ pub mod trouble;
 pub use backoff::{Backoff, Delays};
 pub use clock::Clock;
 pub use lease::Lease;
+pub use process_name::ProcessName;
 pub use supervisor::{Supervisor, Unfinished};
 pub use tally::Tally;

@@ -46,9 +46,10 @@ use crate::settings::{Settings, reported};
 use crate::wanted::{Wanted, addresses};
 use crate::{expiry, feed, heartbeat};
 
-pub use company::{CompanyError, Lock, Policy};
+pub use company::{CompanyError, Lock};
 pub use election::LeadershipLost;
 use election::{Election, Lost, Won};
+pub use rookery_daemon::lock::Policy;
 
 /// How many news may wait for the keeper; then whoever has some waits, too.
 const INBOX: usize = 4096;

@@ -1,6 +1,7 @@
 //! The exit codes of `hatchery run`: whoever supervises the process restarts it at once, later or not at all, by cause.
 
 use rookery_cds::CdsError;
+use rookery_daemon::lock::LockError;
 use rookery_fleet_vsphere::SiteError;
 use rookery_hatchery::run::{CompanyError, Ended, LeadershipLost, StartError};
 use rookery_vim_client::CallError;
@@ -61,9 +62,9 @@ impl Cause {
 
     fn of_company(error: &CompanyError) -> Option<Self> {
         match error {
-            CompanyError::Other { .. } | CompanyError::Locked { .. } => Some(Self::Company),
+            CompanyError::Other { .. } | CompanyError::Lock(LockError::Held { .. }) => Some(Self::Company),
             CompanyError::Unlisted { .. } => Some(Self::Peer),
-            CompanyError::Lock { .. } | CompanyError::Unseen { .. } => None,
+            CompanyError::Lock(LockError::Unusable { .. }) | CompanyError::Unseen { .. } => None,
         }
     }
 
@@ -88,6 +89,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use rookery_cds::{ErrorId, Refusal};
+    use rookery_daemon::ProcessName;
     use rookery_vim_client::DialError;
 
     use super::*;
@@ -167,8 +169,8 @@ mod tests {
         let refusal = Refusal { status: 403, id: ErrorId::Forbidden, message, request_id: None, from: None };
         let source = Box::new(refusal);
         check(StartError::SignIn(CdsError::SignIn { protocol: "V1", hatchery, source }), Some(3));
-        let (name, path) = ("nest".to_owned(), "/run/nest.lock".into());
-        check(CompanyError::Locked { name, path }, Some(4));
+        let (process, path) = (ProcessName::new("hatchery", "nest"), "/run/nest.lock".into());
+        check(CompanyError::Lock(LockError::Held { process, path }), Some(4));
         check(Ended::Unwanted, Some(6));
         let since = std::time::Duration::from_secs(121);
         check(Ended::Leadership(LeadershipLost::Unlisted { since }), Some(5));

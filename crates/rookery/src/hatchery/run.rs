@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use rookery_daemon::Supervisor;
+use rookery_daemon::lock::LockError;
 use rookery_daemon::telemetry::{Filter, chain};
 use rookery_hatchery::control::Socket;
 use rookery_hatchery::run::{CompanyError, Lock, Parts, Policy, Running, StartError, start};
@@ -79,10 +80,14 @@ fn or_stand_by(error: anyhow::Error) -> anyhow::Error {
         _ => cause.downcast_ref::<CompanyError>(),
     });
     match company {
-        Some(CompanyError::Other { .. } | CompanyError::Locked { .. }) => {
+        Some(CompanyError::Other { .. } | CompanyError::Lock(LockError::Held { .. })) => {
             anyhow!("{}, or start this one with --standby", chain(error.as_ref()))
         }
-        Some(CompanyError::Lock { .. } | CompanyError::Unseen { .. } | CompanyError::Unlisted { .. })
+        Some(
+            CompanyError::Lock(LockError::Unusable { .. })
+            | CompanyError::Unseen { .. }
+            | CompanyError::Unlisted { .. },
+        )
         | None => error,
     }
 }
