@@ -9,6 +9,7 @@
 mod backoff;
 mod clock;
 pub mod control;
+pub mod expiry;
 mod lease;
 pub mod lock;
 pub mod metrics;

@@ -182,7 +182,7 @@ pub async fn start(parts: Parts, supervisor: &Supervisor) -> Result<Running, Sta
         supervisor.spawn("monitoring pages", pages::serve(listener, shown, forwarded, supervisor.clone()));
     }
     let expiries = Expiries::default();
-    expiries.set_tokens(&settings);
+    expiry::set_tokens(&expiries, &settings);
     let client = Client::connect(options, Arc::clone(&vcenter)).await.map_err(StartError::VCenter)?;
     // CDS is told of this one only once it is the only one of its name.
     let mut election = Election::new(client.clone(), lease.clone(), clock.clone(), &name, &instance);

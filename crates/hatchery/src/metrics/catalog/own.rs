@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use rookery_daemon::expiry::Expires as _;
 use rookery_daemon::metrics::{Value, numbers_of};
 
 use super::super::words;
