@@ -10,7 +10,8 @@
 use std::fmt::Write as _;
 use std::process::Stdio;
 
-use rookery_hatchery::metrics::{Kind, catalog};
+use rookery_daemon::metrics::Kind;
+use rookery_hatchery::metrics::catalog;
 use rookery_hatchery_stories::{Lab, LabOptions};
 use rookery_kit::{eventually, read_page, tool, workspace};
 use serde_json::Value;

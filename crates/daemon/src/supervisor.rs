@@ -78,6 +78,18 @@ impl Supervisor {
         self.run(name, task, false);
     }
 
+    /// Starts a task that ends at its next await once shutdown begins.
+    pub fn spawn_until_stopped(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
+        let stop = self.token();
+        self.spawn(name, async move {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => {}
+                () = task => {}
+            }
+        });
+    }
+
     /// Starts a task that the others are of no use without. That it ends before the shutdown, by itself or by a panic, is
     /// told to whoever waits in [`Supervisor::essential_ended`].
     pub fn spawn_essential(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {

@@ -12,36 +12,33 @@ mod outcome;
 mod register;
 mod spawn;
 
-use std::net::Ipv4Addr;
-use std::sync::{Arc, Mutex, PoisonError};
-
+use crate::flight::FlightId;
+use crate::keeper::Message;
+use crate::launch::config::Addresses;
 use crate::machine::Hands;
+use crate::metrics::Metrics;
+use crate::plan::{Spawn, Unusable};
 use crate::sweep::Doom;
+use crate::wanted::Wanted;
+pub use delete::Deletion;
+pub use halt::Halt;
+pub(crate) use hold::START;
+pub use hold::{Attempt, Held};
 use jiff::Timestamp;
 use rand::rngs::StdRng;
 use rookery_cds::{Cds, HatcheryKey, JobId};
 use rookery_daemon::Clock;
 use rookery_daemon::telemetry::chain;
+use rookery_daemon::trouble::Troubles;
 use rookery_fleet::address::Assigned;
 use rookery_fleet::{MachineId, OwnerId};
 use rookery_fleet_vsphere::Placement;
 use rookery_fleet_vsphere::hands::Fixed;
 use rookery_vim_client::Priority;
+use std::net::Ipv4Addr;
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{mpsc, oneshot, watch};
 use tracing::warn;
-
-use crate::flight::FlightId;
-use crate::keeper::Message;
-use crate::launch::config::Addresses;
-use crate::metrics::Metrics;
-use crate::plan::{Spawn, Unusable};
-use crate::trouble::Troubles;
-use crate::wanted::Wanted;
-
-pub use delete::Deletion;
-pub use halt::Halt;
-pub(crate) use hold::START;
-pub use hold::{Attempt, Held};
 
 /// All that acts need. Clones share it.
 #[derive(Debug, Clone)]

@@ -15,30 +15,16 @@
 //! ```
 
 mod answer;
-mod socket;
-
-use std::io;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use crate::braked::Subject;
-use serde::{Deserialize, Serialize};
-use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::net::UnixStream;
-use tokio::time::timeout;
-
 use crate::holds::{Order, Target};
 use crate::report::Status;
-
 pub use answer::{Desk, Explained};
-pub use socket::Socket;
-
-/// Questions are short.
-const LONGEST_QUESTION: u64 = 64 << 10;
-/// Many jobs may wait.
-const LONGEST_ANSWER: u64 = 64 << 20;
-/// How long whoever asks waits for the answer.
-const PATIENCE: Duration = Duration::from_secs(30);
+use rookery_daemon::control::AskError;
+use rookery_daemon::{ProcessName, Supervisor, control};
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::path::Path;
 
 /// What is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -100,79 +86,43 @@ pub enum Answer {
     Refused(String),
 }
 
-/// Why there is no answer.
-#[derive(Debug, thiserror::Error)]
-pub enum AskError {
-    /// Nobody listens.
-    #[error("no hatchery {name:?} runs here under this user: nobody listens on {}", path.display())]
-    Nobody {
-        /// Its name.
-        name: String,
-        /// The socket.
-        path: PathBuf,
-    },
-    /// The socket is somebody else's.
-    #[error("the control socket {} belongs to another user", path.display())]
-    Forbidden {
-        /// The socket.
-        path: PathBuf,
-    },
-    /// It listens and does not answer.
-    #[error("the hatchery does not answer on {}", path.display())]
-    Broken {
-        /// The socket.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-}
-
-/// The name of a hatchery as a part of file names.
-pub(crate) fn file_name(name: &str, ending: &str) -> String {
-    let safe: String =
-        name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect();
-    format!("rookery-hatchery-{safe}.{ending}")
-}
-
-/// Where the hatchery of a name listens, in its folder.
-pub fn path(folder: &Path, name: &str) -> PathBuf {
-    folder.join(file_name(name, "sock"))
+/// What the hatchery of a name is called on its machine.
+pub(crate) fn process(name: &str) -> ProcessName {
+    ProcessName::new("hatchery", name)
 }
 
 /// Asks the hatchery of a name.
 pub async fn ask(folder: &Path, name: &str, request: &Request) -> Result<Answer, AskError> {
-    let path = path(folder, name);
-    let broken = |source| AskError::Broken { path: path.clone(), source };
-    let stream = UnixStream::connect(&path).await.map_err(|error| {
-        let kind = error.kind();
-        if matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) {
-            AskError::Nobody { name: name.to_owned(), path: path.clone() }
-        } else if kind == io::ErrorKind::PermissionDenied {
-            AskError::Forbidden { path: path.clone() }
-        } else {
-            broken(error)
-        }
-    })?;
-    let asking = async {
-        let (reader, mut writer) = stream.into_split();
-        writer.write_all(&line_of(request)?).await?;
-        let line = read_line(BufReader::new(reader), LONGEST_ANSWER).await?;
-        serde_json::from_str(&line).map_err(io::Error::other)
-    };
-    let late = |_| io::Error::from(io::ErrorKind::TimedOut);
-    timeout(PATIENCE, asking).await.map_err(late).flatten().map_err(broken)
+    control::ask(folder, &process(name), request).await
 }
 
-fn line_of(value: &impl Serialize) -> io::Result<Vec<u8>> {
-    let mut line = serde_json::to_vec(value).map_err(io::Error::other)?;
-    line.push(b'\n');
-    Ok(line)
-}
+/// The control socket of a hatchery; it goes with this value.
+#[derive(Debug)]
+pub struct Socket(control::Socket);
 
-async fn read_line(reader: impl AsyncBufRead + Unpin, most: u64) -> io::Result<String> {
-    let mut line = String::new();
-    reader.take(most).read_line(&mut line).await?;
-    if line.ends_with('\n') { Ok(line) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+impl Socket {
+    /// Opens the socket of a name. Whoever does holds the lock of that name.
+    pub fn open(folder: &Path, name: &str) -> io::Result<Self> {
+        control::Socket::open(folder, &process(name)).map(Self)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Tells everybody why there is no answer yet, until it is dropped.
+    pub async fn turn_away(&self, why: &str) {
+        self.0.turn_away(why).await;
+    }
+
+    pub(crate) async fn serve(self, desk: Desk, supervisor: Supervisor) {
+        let answer = move |request: Request| {
+            let desk = desk.clone();
+            async move { desk.answer(request).await }
+        };
+        self.0.serve(supervisor, answer).await;
+    }
 }
 
 #[cfg(test)]
@@ -231,13 +181,5 @@ mod tests {
         assert_eq!(first.path(), folder.path().join("rookery-hatchery-h_1.sock"));
         drop(second);
         assert!(matches!(ask().await, Err(AskError::Nobody { .. })));
-    }
-
-    #[tokio::test]
-    async fn a_line_that_is_too_long_or_cut_off_is_no_question() {
-        for text in ["", "{\"do\":\"status\"}", "{\"do\":\"status\"                    }\n"] {
-            assert!(read_line(text.as_bytes(), 20).await.is_err(), "{text}");
-        }
-        assert_eq!(read_line("{}\nrest".as_bytes(), 20).await.unwrap(), "{}\n");
     }
 }

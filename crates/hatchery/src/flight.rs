@@ -1,21 +1,18 @@
 //! Work under way: what was begun and is not yet to be seen in the inventory. It is part of what a plan is made from.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::net::Ipv4Addr;
-
 use crate::capacity::Purpose;
 use crate::machine::Machine;
 use crate::names::Line;
+use crate::plan::{Path, Spawn};
 use rookery_cds::JobId;
+pub use rookery_daemon::tracked::TaskId as FlightId;
+use rookery_daemon::tracked::UnderWay;
 use rookery_fleet::MachineId;
 use rookery_fleet::capacity::InFlight;
 use rookery_fleet::flavor::Footprint;
-
-use crate::plan::{Path, Spawn};
-
-/// Which piece of work.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Copy)]
-pub struct FlightId(pub u64);
+use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
+use std::ops::{Deref, DerefMut};
 
 /// One piece of work under way.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,29 +98,23 @@ pub struct Trace {
 
 /// All work under way.
 #[derive(Debug, Clone, Default)]
-pub struct Flights(BTreeMap<FlightId, Flight>);
+pub struct Flights(UnderWay<Flight>);
+
+impl Deref for Flights {
+    type Target = UnderWay<Flight>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl DerefMut for Flights {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
+    }
+}
 
 impl Flights {
-    /// Adds work that begins.
-    pub fn begin(&mut self, id: FlightId, flight: Flight) {
-        self.0.insert(id, flight);
-    }
-
-    /// Removes work that has ended.
-    pub fn end(&mut self, id: FlightId) -> Option<Flight> {
-        self.0.remove(&id)
-    }
-
-    /// One piece of work, to say more of it.
-    pub fn get_mut(&mut self, id: FlightId) -> Option<&mut Flight> {
-        self.0.get_mut(&id)
-    }
-
-    /// All of it.
-    pub fn iter(&self) -> impl Iterator<Item = &Flight> {
-        self.0.values()
-    }
-
     /// What is at work, by machine and by name, to look many machines up.
     pub fn index(&self) -> Busy<'_> {
         Busy {

@@ -1,6 +1,8 @@
 //! Heartbeats: CDS is told every half minute that the hatchery lives, and how it is.
 
+use std::collections::BTreeMap;
 use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rookery_cds::{Cds, CdsError, MonitoringStatus};
@@ -16,6 +18,22 @@ use crate::report::Board;
 /// How often.
 const BEAT: Duration = Duration::from_secs(30);
 
+/// Whether CDS took the last heartbeat of each protocol that it is told by. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct Beats(Arc<Mutex<BTreeMap<Protocol, bool>>>);
+
+impl Beats {
+    /// Takes in whether CDS took a heartbeat; before the first one it did not.
+    pub fn set(&self, protocol: Protocol, taken: bool) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(protocol, taken);
+    }
+
+    /// By protocol.
+    pub fn all(&self) -> BTreeMap<Protocol, bool> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
 /// Beats for both protocols. When CDS does not take a beat of V1 for too long, the hatchery ends, so that whoever
 /// watches over it starts it anew; `over` is cancelled then. Without V1 the same holds for V2; beside V1 a dead
 /// heartbeat of V2 is an alarm in the status, until CDS takes it again.
@@ -27,10 +45,10 @@ pub fn start(
     supervisor: &Supervisor,
 ) {
     if let Some(v1) = cds.v1().cloned() {
-        board.vitals.beat(Protocol::V1, false);
+        board.beats.set(Protocol::V1, false);
         let (board, over, stop) = (board.clone(), over.clone(), supervisor.token());
         supervisor.spawn("heartbeat", async move {
-            let _alive = board.vitals.running("heartbeat");
+            let _running = board.routines.running("heartbeat");
             let beat = async |status: MonitoringStatus| v1.heartbeat(&status).await;
             if beats(&board, Protocol::V1, most_failures, &stop, beat).await.is_err() {
                 over.cancel();
@@ -39,12 +57,12 @@ pub fn start(
     }
     if let Some(v2) = cds.v2().cloned() {
         let alone = cds.v1().is_none();
-        board.vitals.beat(Protocol::V2, false);
+        board.beats.set(Protocol::V2, false);
         let (board, over, stop) = (board.clone(), over.clone(), supervisor.token());
         supervisor.spawn("V2 heartbeat", async move {
             let beat = async |status: MonitoringStatus| v2.heartbeat(&status).await;
             loop {
-                let alive = board.vitals.running("V2heartbeat");
+                let running = board.routines.running("V2heartbeat");
                 let Err(Dead) = beats(&board, Protocol::V2, most_failures, &stop, &beat).await else {
                     return;
                 };
@@ -52,7 +70,7 @@ pub fn start(
                     over.cancel();
                     return;
                 }
-                drop(alive);
+                drop(running);
                 revival(&board, &stop, &beat).await;
             }
         });

@@ -12,7 +12,6 @@
 mod absorb;
 mod adopting;
 mod apart;
-mod ask;
 mod begin;
 mod brake;
 mod clocks;
@@ -20,7 +19,6 @@ mod doubts;
 mod histories;
 mod holding;
 mod jobs;
-mod landing;
 mod launches;
 mod look;
 mod message;
@@ -29,31 +27,28 @@ mod out_of_reach;
 mod politeness;
 mod state;
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use crate::machine::Observer;
-use jiff::Timestamp;
-use rand::rngs::StdRng;
-use rookery_daemon::Supervisor;
-use rookery_vim_client::{Governor, Inventory};
-use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, sleep};
-use tracing::{debug, warn};
-
-use crate::act::{Crew, Ending};
+use crate::act::Crew;
 use crate::holds::Book;
 use crate::intake::feed::Wakes;
+use crate::machine::Observer;
 use crate::plan::{Plan, plan};
 use crate::report::Report;
-use crate::vitals::Vitals;
 use crate::wanted::Wanted;
-
 pub use clocks::Reading;
 pub use holding::Reply;
-pub use landing::Wrecks;
+use jiff::Timestamp;
 pub use message::Message;
+use rand::rngs::StdRng;
+use rookery_daemon::Supervisor;
+use rookery_daemon::routines::Routines;
+use rookery_daemon::tracked::{Inbox, TrackedTasks};
+use rookery_vim_client::{Governor, Inventory};
 pub use state::{Room, State};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep};
+use tracing::{debug, warn};
 
 /// How many news are taken in before a pass; more wait for the next one.
 const AT_ONCE: usize = 4096;
@@ -80,17 +75,17 @@ pub struct Keeper {
     /// What is wanted; it is replaced when settings are read again.
     pub wanted: watch::Sender<Arc<Wanted>>,
     /// News.
-    pub inbox: mpsc::Receiver<Message>,
+    pub inbox: Inbox<Message>,
     /// Whom to wake when something is needed.
     pub wakes: Wakes,
     /// What is shown.
     pub report: watch::Sender<Arc<Report>>,
     /// Which routines run.
-    pub vitals: Vitals,
+    pub routines: Routines,
     /// Who runs acts.
     pub supervisor: Supervisor,
-    /// Acts that were cut off.
-    pub wrecks: Wrecks,
+    /// Acts and questions, which end with news.
+    pub tasks: TrackedTasks<Message>,
     /// Where it is written down what is to be kept.
     pub book: Book,
 }
@@ -98,7 +93,7 @@ pub struct Keeper {
 impl Keeper {
     /// Runs passes until the supervisor stops.
     pub async fn run(mut self) {
-        let _alive = self.vitals.running("mainRoutine");
+        let _running = self.routines.running("mainRoutine");
         let stop = self.supervisor.token();
         let inventory = self.inventory.clone();
         let mut seen = inventory.snapshot();
@@ -118,11 +113,8 @@ impl Keeper {
                 () = sleep(idle) => {}
             }
             for _ in 0..AT_ONCE {
-                let Ok(message) = self.inbox.try_recv() else { break };
+                let Some(message) = self.inbox.try_recv() else { break };
                 self.absorb(message);
-            }
-            for wrecked in self.wrecks.take() {
-                self.absorb(Message::Ended(wrecked, Ending::CutOff));
             }
             self.pass();
         }

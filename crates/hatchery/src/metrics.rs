@@ -11,27 +11,21 @@
 //! have always been kept for each machine carry a machine's name.
 
 mod catalog;
-mod counts;
 mod fleet;
-mod memory;
 mod pages;
 mod sight;
-mod text;
 mod views;
 mod words;
 
+use crate::intake::queue::Protocol;
+use crate::plan::Path;
+pub use catalog::{OWN, Row, UPSTREAM, catalog};
+use rookery_daemon::metrics::{Counter, Counters, Histogram, Histograms, SECONDS};
+use rookery_daemon::pages::Served;
+pub use sight::{Live, Sight};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-
-use crate::intake::queue::Protocol;
-use crate::plan::Path;
-use counts::{Counter, Counters, Histogram, Histograms, SECONDS};
-
-pub use catalog::{Kind, Metric, OWN, UPSTREAM, catalog};
-pub use memory::Memory;
-pub use pages::Served;
-pub use sight::{Live, Sight};
 pub use views::{View, views};
 
 /// Counts what happens. Clones count together.

@@ -38,6 +38,7 @@ use crate::wanted::Wanted;
 
 pub use counts::Counts;
 pub use held::{Held, Wished};
+pub(crate) use pages::error_page;
 pub use pages::{Beside, Board};
 pub use planned::{Act, Planned};
 pub use shown::{Status, Usage, Waiting, WarmWaiting};

@@ -5,17 +5,34 @@ mod election;
 mod reload;
 mod stop;
 
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
-
+use crate::act::{Crew, Halt};
+use crate::control::{Desk, Socket};
+use crate::expiry::Expiries;
+use crate::heartbeat::Beats;
+use crate::holds::Book;
+use crate::intake::feed;
+use crate::intake::feed::{Feeds, Wakes};
+use crate::keeper::{Keeper, Message, State};
 use crate::machine::{Hands, Journal, Observer};
+use crate::metrics::Metrics;
+use crate::report::{Beside, Board, Host, Planned, Report};
+use crate::settings::{Settings, reported};
+use crate::wanted::{Wanted, addresses};
+use crate::{expiry, heartbeat, mark, report};
+pub use company::{CompanyError, Lock};
+pub use election::LeadershipLost;
+use election::{Election, Lost, Won};
 use jiff::SignedDuration;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use rookery_cds::{ApiAddress, Cds, CdsError, HatcheryKey, Identity, InvalidApiAddress, InvalidKey};
+pub use rookery_daemon::lock::Policy;
+use rookery_daemon::probes::Probes;
+use rookery_daemon::routines::Routines;
 use rookery_daemon::telemetry::chain;
-use rookery_daemon::{Clock, Lease, Supervisor};
+use rookery_daemon::tracked::TrackedTasks;
+use rookery_daemon::trouble::Troubles;
+use rookery_daemon::{Clock, Lease, Supervisor, pages, shutdown};
 use rookery_fleet_vsphere::company::user_agent;
 use rookery_fleet_vsphere::readiness::TimeOuts;
 use rookery_fleet_vsphere::{Site, SiteError, SiteNames};
@@ -23,30 +40,14 @@ use rookery_vim::Limits;
 use rookery_vim_client::{
     CallError, Client, Deadlines, Dial, Governor, Inventory, Machines, Options, Snapshot, Tasks,
 };
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
-
-use crate::act::{Crew, Halt};
-use crate::control::{Desk, Socket};
-use crate::expiry::Expiries;
-use crate::holds::Book;
-use crate::intake::feed::{self, Feeds, Wakes};
-use crate::keeper::{Keeper, Message, State, Wrecks};
-use crate::mark;
-use crate::metrics::Metrics;
-use crate::report::{Beside, Board, Host, Planned, Report};
-use crate::settings::{Settings, reported};
-use crate::trouble::Troubles;
-use crate::vitals::Vitals;
-use crate::wanted::{Wanted, addresses};
-use crate::{expiry, heartbeat, http};
-
-pub use company::{CompanyError, Lock, Policy};
-pub use election::LeadershipLost;
-use election::{Election, Lost, Won};
 
 /// How many news may wait for the keeper; then whoever has some waits, too.
 const INBOX: usize = 4096;
@@ -173,13 +174,13 @@ pub async fn start(parts: Parts, supervisor: &Supervisor) -> Result<Running, Sta
     let name = settings.identity.name.clone();
     let agent = user_agent(&version, &name, &instance);
     let options = options(&settings, agent, &lease, StdRng::seed_from_u64(random.random()));
-    let door = Arc::new(http::Door::closed());
+    let probes = Arc::new(Probes::new("the hatchery", report::error_page));
     if let Some(listener) = listener {
-        let (pages, forwarded) = (Arc::clone(&door), settings.listen.forwarded_header.clone());
-        supervisor.spawn("monitoring pages", http::serve(listener, pages, forwarded, supervisor.clone()));
+        let (shown, forwarded) = (Arc::clone(&probes), settings.listen.forwarded_header.clone());
+        supervisor.spawn("monitoring pages", pages::serve(listener, shown, forwarded, supervisor.clone()));
     }
     let expiries = Expiries::default();
-    expiries.set_tokens(&settings);
+    expiry::set_tokens(&expiries, &settings);
     let client = Client::connect(options, Arc::clone(&vcenter)).await.map_err(StartError::VCenter)?;
     // CDS is told of this one only once it is the only one of its name.
     let mut election = Election::new(client.clone(), lease.clone(), clock.clone(), &name, &instance);
@@ -205,12 +206,12 @@ pub async fn start(parts: Parts, supervisor: &Supervisor) -> Result<Running, Sta
             let leading = Leading { won, lease, over, lost };
             let started =
                 Assembly { settings, cds, client, key, clock, random, hostname, version, book, expiries };
-            Box::pin(started.assemble(leading, &door, supervisor)).await
+            Box::pin(started.assemble(leading, &probes, supervisor)).await
         }
         Err(error) => Err(error),
     };
     if running.is_err() {
-        farewell(&cds, &client).await;
+        timeout(GOODBYE, farewell(&cds, &client)).await.ok();
     }
     running
 }
@@ -392,7 +393,7 @@ impl Assembly {
     async fn assemble(
         mut self,
         leading: Leading,
-        door: &http::Door<Board>,
+        probes: &Probes<Board>,
         supervisor: &Supervisor,
     ) -> Result<Running, StartError> {
         let stop = supervisor.token();
@@ -403,15 +404,15 @@ impl Assembly {
             cdn = cdn(&self.cds, settings) => cdn,
         };
         let Together { keeper, board, ahead } = self.put_together(cdn.as_ref(), supervisor).await?;
-        let (crew, vitals, wakes) = (keeper.crew.clone(), keeper.vitals.clone(), keeper.wakes.clone());
+        let (crew, routines, wakes) = (keeper.crew.clone(), keeper.routines.clone(), keeper.wakes.clone());
         let (news, shown) = (crew.keeper.clone(), board.report.clone());
         let halt = crew.halt.clone();
         supervisor.spawn_essential("keeper", keeper.run());
         let settings = &self.settings;
-        Feeds { crew, report: shown, wakes: wakes.clone(), vitals, ahead }.start(settings, supervisor);
+        Feeds { crew, report: shown, wakes: wakes.clone(), routines, ahead }.start(settings, supervisor);
         let Leading { won, lease, over, lost } = leading;
         board.metrics.election(won == Won::Elected);
-        door.open(board.clone());
+        probes.started(board.clone());
         heartbeat::start(&self.cds, &board, settings.api.max_heartbeat_failures, &over, supervisor);
         Ok(Running {
             board,
@@ -451,12 +452,12 @@ impl Assembly {
         )
         .with_journal(journal.clone());
 
-        let (keeper, inbox) = mpsc::channel(INBOX);
+        let (tasks, inbox) = TrackedTasks::new(supervisor, INBOX);
         let (wanted, current) = watch::channel(Arc::new(Wanted::new(settings)));
         let (_, worker_addresses) = watch::channel(addresses(settings, cdn));
         let (ahead, acting) = watch::channel(SignedDuration::ZERO);
         let (report, shown) = watch::channel(Arc::new(Report::default()));
-        let (vitals, wakes, metrics) = (Vitals::default(), Wakes::default(), Metrics::default());
+        let (routines, wakes, metrics) = (Routines::default(), Wakes::default(), Metrics::default());
         let troubles = Troubles::default();
         let crew = Crew {
             cds: self.cds.clone(),
@@ -468,7 +469,7 @@ impl Assembly {
             clock: self.clock.clone(),
             ahead: acting,
             random: Arc::new(Mutex::new(StdRng::seed_from_u64(self.random.random()))),
-            keeper: keeper.clone(),
+            keeper: tasks.owner().clone(),
             metrics: metrics.clone(),
             troubles: troubles.clone(),
             halt: Halt::default(),
@@ -482,7 +483,8 @@ impl Assembly {
         let board = Board {
             host,
             report: shown,
-            vitals: vitals.clone(),
+            routines: routines.clone(),
+            beats: Beats::default(),
             troubles,
             clock: self.clock.clone(),
             metrics,
@@ -499,9 +501,9 @@ impl Assembly {
             inbox,
             wakes,
             report,
-            vitals,
+            routines,
             supervisor: supervisor.clone(),
-            wrecks: Wrecks::default(),
+            tasks,
             book: self.book.clone(),
         };
         Ok(Together { keeper, board, ahead })
@@ -579,23 +581,17 @@ impl Running {
 
 /// Stops all tasks, signs out and logs out.
 async fn goodbye(supervisor: &Supervisor, cds: &Cds, client: &Client) {
-    if let Err(unfinished) = supervisor.shutdown(GOODBYE).await {
-        warn!(tasks = ?unfinished.names, "some work was cut off; it is taken up at the next start");
-    }
-    farewell(cds, client).await;
+    shutdown::end(supervisor, farewell(cds, client), GOODBYE).await;
 }
 
 /// Signs out and logs out, where that was in.
 async fn farewell(cds: &Cds, client: &Client) {
-    let goodbye = async {
-        if let Some(v1) = cds.v1()
-            && let Err(error) = v1.sign_out().await
-        {
-            warn!(error = %chain(&error), "CDS did not take the sign-out");
-        }
-        if let Err(error) = client.close().await {
-            warn!(error = %chain(&error), "vCenter did not take the logout");
-        }
-    };
-    timeout(GOODBYE, goodbye).await.ok();
+    if let Some(v1) = cds.v1()
+        && let Err(error) = v1.sign_out().await
+    {
+        warn!(error = %chain(&error), "CDS did not take the sign-out");
+    }
+    if let Err(error) = client.close().await {
+        warn!(error = %chain(&error), "vCenter did not take the logout");
+    }
 }

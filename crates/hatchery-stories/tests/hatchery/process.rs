@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use rookery_cds_sim::{Control, Fault, NewJob, Status, Trouble};
-use rookery_hatchery::http::Pages as _;
+use rookery_daemon::pages::Pages as _;
 use rookery_hatchery::run::Ended;
 use rookery_hatchery_stories::{Lab, LabOptions, Scene, Stage};
 use rookery_kit::{Program, Tripwire, Wire, eventually, read_page, workspace};

@@ -9,7 +9,7 @@ use crate::hold::Wish;
 use serde::{Deserialize, Serialize};
 use tracing::error;
 
-use crate::control::file_name;
+use crate::control::process;
 
 /// Far more than so many wishes take.
 const LARGEST: u64 = 1 << 20;
@@ -30,7 +30,7 @@ struct Page {
 impl Book {
     /// The book of the hatchery of a name in this folder; without a folder wishes end with the process.
     pub fn new(folder: Option<&Path>, name: &str) -> Self {
-        Self { path: folder.map(|folder| folder.join(file_name(name, "holds"))) }
+        Self { path: folder.map(|folder| process(name).file(folder, "holds")) }
     }
 
     /// What was wished for. A book that cannot be read is set aside: that nobody is kept is no reason not to start.

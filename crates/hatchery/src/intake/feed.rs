@@ -3,19 +3,18 @@
 //! A failed answer brings no news. It is never an empty one.
 
 use std::collections::BTreeMap;
-use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::SignedDuration;
 use rookery_cds::{Cds, CdsError, JobId, RegionFilter, V1, V2, Worker};
 use rookery_daemon::Supervisor;
+use rookery_daemon::routines::{Routines, Wake};
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::MachineId;
 use rookery_fleet::capacity::PoolRoom;
 use rookery_vim_client::{PoolCapacity, Share};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
-use tokio::time::{Instant, sleep_until};
 use tracing::debug;
 
 use crate::act::Crew;
@@ -23,7 +22,6 @@ use crate::intake::queue::{Moment, Protocol, QueuedJob};
 use crate::keeper::{Message, Reading};
 use crate::report::Report;
 use crate::settings::Settings;
-use crate::vitals::Vitals;
 
 /// How often a queue is asked for. Pushes come in between.
 const POLL: Duration = Duration::from_secs(20);
@@ -43,8 +41,6 @@ const DOUBTS: Duration = Duration::from_secs(20);
 const DISKS: Duration = Duration::from_secs(2);
 /// How often they are asked for while vCenter does not tell them.
 const DISKS_TIMES: u32 = 5;
-/// Whoever is woken all the time asks no more often than this.
-const SPACING: Duration = Duration::from_millis(250);
 /// The workers of a CDS that is busy are a long list.
 const WORKERS_SPACING: Duration = Duration::from_secs(2);
 
@@ -89,7 +85,7 @@ pub struct Feeds {
     /// Who is woken.
     pub wakes: Wakes,
     /// Which routines run.
-    pub vitals: Vitals,
+    pub routines: Routines,
     /// How far vCenter's clock is ahead of our steady time, for those who act.
     pub ahead: watch::Sender<SignedDuration>,
 }
@@ -97,7 +93,7 @@ pub struct Feeds {
 impl Feeds {
     /// Starts all of them.
     pub fn start(self, settings: &Settings, supervisor: &Supervisor) {
-        let (crew, vitals, wakes) = (&self.crew, &self.vitals, &self.wakes);
+        let (crew, routines, wakes) = (&self.crew, &self.routines, &self.wakes);
         let keeper = &crew.keeper;
         if let Some(v1) = crew.cds.v1() {
             let regions = RegionFilter::new(
@@ -106,28 +102,28 @@ impl Feeds {
             );
             let (polled, asking) = (v1.clone(), crew.clone());
             let poll = move || poll_v1(polled.clone(), regions.clone(), asking.clone());
-            every("queuePolling", POLL, Some(Wake::by(&wakes.queues)), vitals, supervisor, poll);
+            routines.every("queuePolling", POLL, Some(Wake::by(&wakes.queues)), supervisor, poll);
             forward(v1.watch(supervisor), keeper.clone(), supervisor);
             let (asked, asking) = (v1.clone(), crew.clone());
-            every("models", MODELS, None, vitals, supervisor, move || models(asked.clone(), asking.clone()));
+            routines.every("models", MODELS, None, supervisor, move || models(asked.clone(), asking.clone()));
         }
         if let Some(v2) = crew.cds.v2().filter(|_| settings.queue.poll_v2) {
             let (polled, os_arch, asking) = (v2.clone(), settings.identity.os_arch.clone(), crew.clone());
             let poll = move || poll_v2(polled.clone(), os_arch.clone(), asking.clone());
-            every("V2QueuePolling", POLL, Some(Wake::by(&wakes.queues)), vitals, supervisor, poll);
+            routines.every("V2QueuePolling", POLL, Some(Wake::by(&wakes.queues)), supervisor, poll);
             forward(v2.watch(supervisor), keeper.clone(), supervisor);
         }
         let asking = crew.clone();
         let wake = Some(Wake { spacing: WORKERS_SPACING, ..Wake::by(&wakes.workers) });
-        every("hatchery-vsphere-kill-disable-workers", WORKERS, wake, vitals, supervisor, move || {
+        routines.every("hatchery-vsphere-kill-disable-workers", WORKERS, wake, supervisor, move || {
             workers(asking.clone())
         });
         let asking = crew.clone();
         let wake = Some(Wake::by(&wakes.room));
-        every("hatchery-vsphere-metrics", ROOM, wake, vitals, supervisor, move || room(asking.clone()));
+        routines.every("hatchery-vsphere-metrics", ROOM, wake, supervisor, move || room(asking.clone()));
         let (asking, ahead) = (crew.clone(), Arc::new(self.ahead));
         let wake = Some(Wake::by(&wakes.clock));
-        every("hatchery-vsphere-kill-awol-servers", CLOCK, wake, vitals, supervisor, move || {
+        routines.every("hatchery-vsphere-kill-awol-servers", CLOCK, wake, supervisor, move || {
             clock(asking.clone(), Arc::clone(&ahead))
         });
         read_disks(self.crew.clone(), self.report.clone(), supervisor);
@@ -148,54 +144,6 @@ pub(crate) async fn once(crew: &Crew, settings: &Settings, ahead: watch::Sender<
     if let Some(v2) = crew.cds.v2().filter(|_| settings.queue.poll_v2) {
         poll_v2(v2.clone(), settings.identity.os_arch.clone(), crew.clone()).await;
     }
-}
-
-/// What makes a source ask sooner, and how long after it last did at the soonest.
-#[derive(Debug, Default)]
-struct Wake {
-    notify: Arc<Notify>,
-    spacing: Duration,
-}
-
-impl Wake {
-    fn by(notify: &Arc<Notify>) -> Self {
-        Self { notify: Arc::clone(notify), spacing: SPACING }
-    }
-}
-
-/// Does something now, then again and again, and sooner when it is woken.
-fn every<F: Future<Output = ()> + Send + 'static>(
-    routine: &'static str,
-    period: Duration,
-    wake: Option<Wake>,
-    vitals: &Vitals,
-    supervisor: &Supervisor,
-    mut what: impl FnMut() -> F + Send + 'static,
-) {
-    let (stop, vitals) = (supervisor.token(), vitals.clone());
-    supervisor.spawn(routine, async move {
-        let _alive = vitals.running(routine);
-        let Wake { notify, spacing } = wake.unwrap_or_default();
-        loop {
-            let begun = Instant::now();
-            tokio::select! {
-                biased;
-                () = stop.cancelled() => return,
-                () = what() => {}
-            }
-            tokio::select! {
-                biased;
-                () = stop.cancelled() => return,
-                () = notify.notified() => {}
-                () = sleep_until(begun + period) => {}
-            }
-            tokio::select! {
-                biased;
-                () = stop.cancelled() => return,
-                () = sleep_until(begun + spacing) => {}
-            }
-        }
-    });
 }
 
 /// Passes pushed jobs on.

@@ -98,8 +98,6 @@ impl Keeper {
                     self.crew.metrics.leak_found(leak);
                 }
             }
-            // It wakes: who was cut off stands elsewhere.
-            Message::Wrecked => {}
             Message::Wanted(wanted) => {
                 self.wanted.send_replace(wanted);
                 state.forget_complaints();
@@ -153,7 +151,7 @@ impl Keeper {
             self.state.pressure.gave_up(&flight.name);
             self.state.pressure.begins(&next.name, Instant::now());
         }
-        self.state.flights.begin(id, next);
+        self.state.flights.put_back(id, next);
         placed.map_err(|why| info!(job = %spawn.job, %why, "no other place for the worker")).ok()
     }
 }

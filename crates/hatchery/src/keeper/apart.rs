@@ -1,14 +1,12 @@
 //! Machines with our mark that are left alone: they are told of, and become ours or nobody's because somebody asks for it.
 
-use std::collections::BTreeSet;
-
-use rookery_daemon::telemetry::chain;
-use rookery_fleet::MachineId;
-use tracing::{info, warn};
-
 use super::{Keeper, Reply};
 use crate::mark::unmarked_notes;
 use crate::plan::{adoptable_copy, apart, copy_named};
+use rookery_daemon::telemetry::chain;
+use rookery_fleet::MachineId;
+use std::collections::BTreeSet;
+use tracing::{info, warn};
 
 impl Keeper {
     /// Tells of each machine once.
@@ -28,7 +26,7 @@ impl Keeper {
             Err(why) => drop(reply.send(Err(why))),
             Ok(copy) => {
                 let hands = self.crew.hands.clone();
-                self.ask("adoption of a copy", async move {
+                self.supervisor.spawn_until_stopped("adoption of a copy", async move {
                     let adopted = hands.adopt_copy(&copy.machine, &owner).await;
                     info!(vm = %copy.name, moref = %copy.machine, done = adopted.is_ok(), "adoption of a copy was asked for");
                     let done = format!("{} ({}) is a machine of this hatchery now", copy.name, copy.machine);
@@ -44,7 +42,7 @@ impl Keeper {
             Err(why) => drop(reply.send(Err(why))),
             Ok(copy) => {
                 let hands = self.crew.hands.clone();
-                self.ask("unmarking of a copy", async move {
+                self.supervisor.spawn_until_stopped("unmarking of a copy", async move {
                     let unmarked = hands.unmark(&copy.machine, &owner, unmarked_notes(&owner)).await;
                     info!(vm = %copy.name, moref = %copy.machine, done = unmarked.is_ok(), "unmarking of a copy was asked for");
                     let done = format!("{} ({}) is nobody's now", copy.name, copy.machine);

@@ -1,33 +1,27 @@
 //! Beginning what a pass planned, and asking for what the next one needs.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::future::Future;
-use std::sync::Arc;
-
+use super::{Keeper, Message, histories};
+use crate::act::{Attempt, Deletion, Ending};
 use crate::capacity::Shortage;
+use crate::flight::{Flight, FlightId, Trace, Work};
+use crate::intake::queue::QueuedJob;
 use crate::machine::Machine;
-use crate::mark;
 use crate::mark::Mark;
-use crate::names;
+use crate::plan::{Plan, Waiting, Why};
 use crate::standing::{Standing, standing};
 use crate::sweep::Doom;
+use crate::wanted::Wanted;
+use crate::{mark, names};
 use jiff::{SignedDuration, Timestamp};
 use rookery_cds::{JobId, ModelPath};
 use rookery_daemon::telemetry::chain;
-use rookery_fleet::capacity;
 use rookery_fleet::flavor::Footprint;
-use rookery_fleet::{MachineId, Role};
+use rookery_fleet::{MachineId, Role, capacity};
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
+use std::sync::Arc;
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
-
-use super::landing::Landing;
-use super::{Keeper, Message, histories};
-use crate::act::{Attempt, Deletion, Ending};
-use crate::flight::{Flight, FlightId, Trace, Work};
-use crate::intake::queue::QueuedJob;
-use crate::plan::{Plan, Waiting, Why};
-use crate::wanted::Wanted;
 
 impl Keeper {
     pub(super) fn begin(&mut self, plan: &Plan, wanted: &Wanted) {
@@ -179,7 +173,7 @@ impl Keeper {
     pub(super) fn read_back(&mut self) {
         for machine in self.observer.overdue(self.state.now) {
             let hands = self.crew.hands.clone();
-            self.ask("reading of a machine", async move {
+            self.supervisor.spawn_until_stopped("reading of a machine", async move {
                 if let Err(error) = hands.read_back(&machine).await {
                     debug!(moref = %machine, error = %chain(&error), "machine could not be read");
                 }
@@ -224,28 +218,18 @@ impl Keeper {
     }
 
     pub(super) fn take_off(&mut self, flight: Flight) -> FlightId {
-        let id = self.state.next_flight();
-        self.state.flights.begin(id, flight);
-        id
+        self.state.flights.begin(flight)
     }
 
-    /// Runs an act and reports its ending. One that is cut off by a panic has ended, too.
+    /// Runs an act and reports its ending. What is half done when the process ends is recognised at the next start.
     pub(super) fn fly(
         &self,
         what: &'static str,
         id: FlightId,
         act: impl Future<Output = Ending> + Send + 'static,
     ) {
-        let landing = Landing::of(id, self.crew.keeper.clone(), self.wrecks.clone());
-        let stop = self.supervisor.token();
-        self.supervisor.spawn(what, async move {
-            tokio::select! {
-                biased;
-                // What is half done now is recognised at the next start.
-                () = stop.cancelled() => {}
-                ending = act => landing.report(ending).await,
-            }
-        });
+        let cut_off = Message::Ended(id, Ending::CutOff);
+        self.tasks.start(what, cut_off, async move { Message::Ended(id, act.await) });
     }
 
     /// Asks for what the next pass needs.
@@ -289,7 +273,7 @@ impl Keeper {
 
     pub(super) fn read_job(&self, job: JobId) {
         let cds = self.crew.cds.clone();
-        self.ask_for("reading of a job", Message::Gone(job.clone()), async move {
+        self.tasks.start("reading of a job", Message::Gone(job.clone()), async move {
             let read = match &job {
                 JobId::V1(id) => match cds.v1() {
                     Some(v1) => v1.job(*id).await.map(|job| QueuedJob::V1(Box::new(job))),
@@ -314,7 +298,7 @@ impl Keeper {
     pub(super) fn read_model(&self, path: ModelPath) {
         let cds = self.crew.cds.clone();
         let cut_off = Message::Model(path.clone(), Box::new(Err("its reading was cut off".to_owned())));
-        self.ask_for("reading of a model", cut_off, async move {
+        self.tasks.start("reading of a model", cut_off, async move {
             let read = match cds.v2() {
                 Some(v2) => v2.model(&path).await.map_err(|error| chain(&error)),
                 None => Err("there is no V2 session".to_owned()),
@@ -326,7 +310,7 @@ impl Keeper {
     fn read_histories(&self, machines: Vec<MachineId>) {
         let hands = self.crew.hands.clone();
         let created = self.created(machines);
-        self.ask_for("reading of history", Message::Histories(None), async move {
+        self.tasks.start("reading of history", Message::Histories(None), async move {
             let told = histories::read(&hands, &created).await;
             if let Err(error) = &told {
                 warn!(machines = created.len(), error = %chain(error), "history could not be read; machines without a start time are kept");

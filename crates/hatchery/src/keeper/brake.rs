@@ -78,7 +78,7 @@ impl Keeper {
         let known = self.state.workers.iter().find(|worker| worker.name == name);
         let (Some(worker), Some(v1)) = (known.cloned(), self.crew.cds.v1().cloned()) else { return };
         let (crew, machine) = (self.crew.clone(), machine.clone());
-        self.ask("disabling of a worker", async move {
+        self.supervisor.spawn_until_stopped("disabling of a worker", async move {
             match crew.hands.is_gone(&machine).await {
                 Ok(true) => {}
                 Ok(false) => {

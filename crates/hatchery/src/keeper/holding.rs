@@ -176,7 +176,7 @@ impl Keeper {
             Ok(begun) => begun,
             Err(why) => return drop(reply.send(Err(why))),
         };
-        self.ask("answer about kept machines", async move {
+        self.supervisor.spawn_until_stopped("answer about kept machines", async move {
             let mut failures = Vec::new();
             for kept in kept {
                 match kept.await {
@@ -219,7 +219,7 @@ impl Keeper {
         }
         let crew = self.crew.in_the_background();
         let (worker, id) = (machine.name.clone(), id.clone());
-        self.ask_for("question how a job has ended", Message::Outcome(id.clone(), None), async move {
+        self.tasks.start("question how a job has ended", Message::Outcome(id.clone(), None), async move {
             let outcome = crew.outcome(&job, &worker).await;
             Message::Outcome(id, outcome)
         });

@@ -72,7 +72,7 @@ impl Keeper {
             let (job, id, begun) = (mark.job_id.clone(), id.clone(), self.crew.clock.steady());
             let crew = self.crew.in_the_background();
             let cut_off = Message::JobRead { machine: id.clone(), runs_here: None, begun };
-            self.ask_for("question whether a job runs", cut_off, async move {
+            self.tasks.start("question whether a job runs", cut_off, async move {
                 let runs_here = crew.builds(&job, &names).await;
                 Message::JobRead { machine: id, runs_here, begun }
             });

@@ -169,9 +169,8 @@ mod tests {
         let model = || "g/m".to_owned();
         for work in [Work::Spawn { job, line: Line::V1, model: model() }, Work::Register { model: model() }] {
             let mut state = State::default();
-            let id = state.next_flight();
             let (machine, address, footprint) = (None, None, Footprint::default());
-            state.flights.begin(id, Flight { work, name: "w".to_owned(), machine, address, footprint });
+            let id = state.flights.begin(Flight { work, name: "w".to_owned(), machine, address, footprint });
             state.pressure.begins("w", Instant::now());
             drop(ready(&mut state.gate, &["w", "x"]));
             assert_eq!(state.on_their_way(), 2, "who is ready will turn to CDS next");

@@ -27,7 +27,7 @@ impl Keeper {
         let (mut histories, mut settling, mut asked_room) = (BTreeSet::new(), true, false);
         let mut asked_jobs = BTreeSet::new();
         loop {
-            while let Ok(message) = self.inbox.try_recv() {
+            while let Some(message) = self.inbox.try_recv() {
                 self.absorb(message);
             }
             let plan = self.plan(&wanted);

@@ -94,8 +94,6 @@ pub enum Message {
     ReadyToLaunch(String, oneshot::Sender<()>),
     /// A piece of work has ended.
     Ended(FlightId, Ending),
-    /// A piece of work was cut off; [`Wrecks`](super::Wrecks) says which.
-    Wrecked,
     /// Settings were read again.
     Wanted(Arc<Wanted>),
     /// A person has seen what the brake holds back, and lets it through.

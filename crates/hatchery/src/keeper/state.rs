@@ -1,19 +1,27 @@
 //! What the keeper knows. All of it can be found out again after a crash.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::net::Ipv4Addr;
-use std::sync::Arc;
-use std::time::Duration;
-
-use crate::braked;
+use super::clocks::Clocks;
+use super::doubts::Doubts;
+use super::histories::Histories;
+use super::jobs::JobReads;
+use super::launches::Gate;
+use super::news::News;
+use super::out_of_reach::OutOfReach;
+use crate::flight::{Flights, Trace};
 use crate::hold::{Told, Wish, serves_nobody};
-use crate::machine::Brake;
-use crate::machine::{Machine, View};
+use crate::intake::demand::Rules;
+use crate::intake::pressure::Pressure;
+use crate::intake::queue::{Queue, QueuedJob};
+use crate::intake::resolve::{Demand, Fetched, resolve};
+use crate::machine::{Brake, Machine, View};
 use crate::mark::Mark;
+use crate::metrics::Leak;
 use crate::names::Line;
-use crate::sweep;
+use crate::plan::{Observed, Plan, References, Suspects, Unusable};
 use crate::sweep::{Doom, EventTimes};
+use crate::wanted::Wanted;
 use crate::workers::Listing;
+use crate::{braked, sweep};
 use jiff::{SignedDuration, Timestamp};
 use rookery_cds::{JobId, ModelPath, V1Model, Worker};
 use rookery_fleet::capacity::PoolRoom;
@@ -22,22 +30,10 @@ use rookery_fleet::disks::Disks;
 use rookery_fleet::reckoning::Reckoning;
 use rookery_fleet::{MachineId, OwnerId};
 use rookery_vim_client::{Load, PoolCapacity};
-
-use super::clocks::Clocks;
-use super::doubts::Doubts;
-use super::histories::Histories;
-use super::jobs::JobReads;
-use super::launches::Gate;
-use super::news::News;
-use super::out_of_reach::OutOfReach;
-use crate::flight::{FlightId, Flights, Trace};
-use crate::intake::demand::Rules;
-use crate::intake::pressure::Pressure;
-use crate::intake::queue::{Queue, QueuedJob};
-use crate::intake::resolve::{Demand, Fetched, resolve};
-use crate::metrics::Leak;
-use crate::plan::{Observed, Plan, References, Suspects, Unusable};
-use crate::wanted::Wanted;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::time::Duration;
 
 /// How long a sample of the pool's room is good.
 const ROOM_AGE: Duration = Duration::from_secs(10);
@@ -93,7 +89,6 @@ pub struct State {
     pub models: Option<Vec<V1Model>>,
     /// Work under way.
     pub flights: Flights,
-    pub(super) last_flight: u64,
     pub(super) tried: BTreeMap<JobId, (u32, Timestamp)>,
     pub(super) attempts: BTreeMap<JobId, u32>,
     /// Models that failed, and until when they are left alone.
@@ -382,11 +377,6 @@ impl State {
         };
         self.view.notable().any(|other| Some(&other.id) != beside && serves(other))
             || self.flights.jobs().contains(job)
-    }
-
-    pub(super) fn next_flight(&mut self) -> FlightId {
-        self.last_flight += 1;
-        FlightId(self.last_flight)
     }
 }
 

@@ -3,50 +3,27 @@
 mod own;
 mod upstream;
 
+use rookery_daemon::metrics::{Kind, Metric, Samples};
+
 use super::sight::Sight;
-use super::text::Samples;
 
 pub use own::OWN;
 pub use upstream::UPSTREAM;
 
-/// What a metric is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// Events since the start.
-    Counter,
-    /// State.
-    Gauge,
-    /// How often what was measured fell between which bounds.
-    Histogram,
-}
-
-impl Kind {
-    /// As Prometheus writes it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Counter => "counter",
-            Self::Gauge => "gauge",
-            Self::Histogram => "histogram",
-        }
-    }
-}
-
-/// A metric.
+/// A metric, and how its samples are written.
 #[derive(Debug)]
-pub struct Metric {
-    /// Its name.
-    pub name: &'static str,
+pub struct Row {
     /// What it is.
-    pub kind: Kind,
-    /// The names of its labels, in their order.
-    pub labels: &'static [&'static str],
-    /// What it tells.
-    pub help: &'static str,
+    pub metric: Metric,
     pub(super) write: fn(&Sight<'_>, &mut Samples<'_>),
 }
 
 /// All metrics, those of upstream first.
 pub fn catalog() -> impl Iterator<Item = &'static Metric> {
+    rows().map(|row| &row.metric)
+}
+
+pub(super) fn rows() -> impl Iterator<Item = &'static Row> {
     UPSTREAM.iter().chain(OWN)
 }
 
@@ -55,8 +32,8 @@ const fn counter(
     labels: &'static [&'static str],
     help: &'static str,
     write: fn(&Sight<'_>, &mut Samples<'_>),
-) -> Metric {
-    Metric { name, kind: Kind::Counter, labels, help, write }
+) -> Row {
+    Row { metric: Metric { name, kind: Kind::Counter, labels, help }, write }
 }
 
 const fn gauge(
@@ -64,8 +41,8 @@ const fn gauge(
     labels: &'static [&'static str],
     help: &'static str,
     write: fn(&Sight<'_>, &mut Samples<'_>),
-) -> Metric {
-    Metric { name, kind: Kind::Gauge, labels, help, write }
+) -> Row {
+    Row { metric: Metric { name, kind: Kind::Gauge, labels, help }, write }
 }
 
 const fn histogram(
@@ -73,6 +50,6 @@ const fn histogram(
     labels: &'static [&'static str],
     help: &'static str,
     write: fn(&Sight<'_>, &mut Samples<'_>),
-) -> Metric {
-    Metric { name, kind: Kind::Histogram, labels, help, write }
+) -> Row {
+    Row { metric: Metric { name, kind: Kind::Histogram, labels, help }, write }
 }

@@ -1,17 +1,14 @@
 //! What the machines of the last report add up to.
 
-use std::collections::BTreeSet;
-
 use crate::machine::Machine;
 use crate::mark::Mark;
+use crate::report::Report;
 use crate::standing::{Standing, standing};
-use rookery_fleet::address;
+use rookery_daemon::metrics::Samples;
 use rookery_fleet::address::Usage;
 use rookery_fleet::disks::KB_PER_GB;
-use rookery_fleet::{Hardware, MachineId, OwnerId, Power, Role};
-
-use super::text::Samples;
-use crate::report::Report;
+use rookery_fleet::{Hardware, MachineId, OwnerId, Power, Role, address};
+use std::collections::BTreeSet;
 
 /// Some machines and their sizes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

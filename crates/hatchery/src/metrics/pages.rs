@@ -1,9 +1,7 @@
 //! Requests to the hatchery's own pages, counted by the names that upstream's handlers have.
 
-use std::time::Duration;
-
-use super::counts::{BYTES, Counter, Counters, Histogram, LATENCY};
-use super::text::Samples;
+use rookery_daemon::metrics::{BYTES, Counter, Counters, Histogram, MILLISECONDS, Samples};
+use rookery_daemon::pages::Served;
 
 /// The pages and their handlers. The last one stands for all other paths.
 const HANDLERS: [(&str, &str); 9] = [
@@ -20,23 +18,6 @@ const HANDLERS: [(&str, &str); 9] = [
 const METRICS: &str = "hatchery.(*Common).initRouter.GetPrometheustMetricsHandler.func6";
 const METHODS: [&str; 3] = ["GET", "HEAD", "other"];
 const STATUSES: [&str; 5] = ["200", "404", "405", "503", "other"];
-
-/// A page that was served.
-#[derive(Debug, Clone, Copy)]
-pub struct Served<'s> {
-    /// Its path.
-    pub path: &'s str,
-    /// The method of the request.
-    pub method: &'s str,
-    /// The status of the answer.
-    pub status: u16,
-    /// How large the request's body was.
-    pub request_bytes: u64,
-    /// How large the answer's body was.
-    pub response_bytes: u64,
-    /// How long it took.
-    pub took: Duration,
-}
 
 /// All that is counted.
 #[derive(Debug)]
@@ -63,7 +44,7 @@ impl Default for Counts {
             name,
             methods: Counters::new(&METHODS),
             statuses: Counters::new(&STATUSES),
-            latency: Histogram::new(&LATENCY),
+            latency: Histogram::new(&MILLISECONDS),
             request_bytes: Histogram::new(&BYTES),
             response_bytes: Histogram::new(&BYTES),
         };

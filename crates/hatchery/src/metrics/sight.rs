@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use rookery_daemon::metrics::{Memory, Samples};
 
-use super::catalog::catalog;
+use super::catalog::rows;
 use super::fleet::Fleet;
-use super::text::Samples;
-use super::{Events, Memory, Metrics};
+use super::{Events, Metrics};
 use crate::expiry::Subject;
 use crate::mark;
 use crate::report::{Host, Report};
@@ -63,8 +63,9 @@ impl<'s> Sight<'s> {
     /// In Prometheus' text format.
     pub fn text(&self) -> String {
         let mut text = String::new();
-        for metric in catalog() {
-            (metric.write)(self, &mut Samples::new(&mut text, metric, &self.host.service));
+        let constants = [("service_name", self.host.service.as_str()), ("service_type", "hatchery")];
+        for row in rows() {
+            (row.write)(self, &mut Samples::new(&mut text, &row.metric, &constants));
         }
         text
     }

@@ -3,25 +3,23 @@
 mod capture;
 mod document;
 
-use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
-use std::sync::Arc;
-
-use crate::machine::Machine;
-use crate::machine::View as Machines;
+use super::*;
+use crate::expiry::Subject;
+use crate::machine::{Machine, View as Machines};
 use crate::mark::Mark;
+use crate::plan::Why;
+use crate::report::{Counts, Host, Launches, Report, WaitingLine, WorkerLine};
+use crate::samples::Notes;
 use crate::sweep::{Doom, Reason};
+use rookery_daemon::metrics::Memory;
 use rookery_fleet::address::Network;
 use rookery_fleet::claim::Miss;
 use rookery_fleet::disks::{DiskSizes, Disks};
 use rookery_fleet::{Hardware, MachineId, Power, Role};
 use rookery_vim_client::{Bytes, Mhz, PoolCapacity, Share};
-
-use super::*;
-use crate::expiry::Subject;
-use crate::plan::Why;
-use crate::report::{Counts, Host, Launches, Report, WaitingLine, WorkerLine};
-use crate::samples::Notes;
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
 
 fn host() -> Host {
     Host {

@@ -1,8 +1,9 @@
 //! The list of metrics, as upstream's page shows it.
 
+use rookery_daemon::metrics::{Kind, Metric};
 use serde::Serialize;
 
-use super::catalog::{Kind, Metric, catalog};
+use super::catalog::catalog;
 
 /// What upstream's names are made from: slashes became underscores.
 const FOLDERS: [&str; 5] =

@@ -114,23 +114,3 @@ pub(super) const BRAKED: [&str; 4] = ["machine", "worker", "lost", "other"];
 /// What is under way.
 pub(super) const WORKS: [&str; 9] =
     ["spawn", "give_up", "make", "finish", "take_back", "register", "keep", "delete", "other"];
-
-/// How many there are of each word.
-pub(super) fn numbers<'w>(
-    words: &'static [&'static str],
-    found: impl Iterator<Item = &'w str> + Clone,
-) -> impl Iterator<Item = (&'static str, usize)> {
-    let is = |word: &&str, one: &str| *word == one || (Some(word) == words.last() && !words.contains(&one));
-    words.iter().map(move |word| (*word, found.clone().filter(|one| is(word, one)).count()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_of_no_set_are_the_last_one() {
-        let numbers: Vec<_> = numbers(&["a", "b", "other"], ["b", "c", "b", "d"].into_iter()).collect();
-        assert_eq!(numbers, [("a", 0), ("b", 2), ("other", 2)]);
-    }
-}

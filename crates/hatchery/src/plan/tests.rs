@@ -8,21 +8,18 @@ mod registering;
 mod spawning;
 mod turns;
 
-use std::time::Duration;
-
+use super::*;
+use crate::flight::{Flight, Work};
+use crate::intake::model::ResolvedModel;
 use crate::mark::Mark;
+use crate::samples::{Notes, OWNER, remark};
+use crate::settings::{ModelRef, Pool};
 use crate::workers::WorkerState;
 use rand::SeedableRng as _;
 use rookery_cds::{Group, V2Model, V2ModelSpec, VirtualMachine};
-use rookery_fleet::capacity;
 use rookery_fleet::flavor::{Flavor, Footprint};
-use rookery_fleet::{Hardware, Power, Role};
-
-use super::*;
-use crate::flight::{Flight, FlightId, Work};
-use crate::intake::model::ResolvedModel;
-use crate::samples::{Notes, OWNER, remark};
-use crate::settings::{ModelRef, Pool};
+use rookery_fleet::{Hardware, Power, Role, capacity};
+use std::time::Duration;
 
 /// All that a plan is made from, as values.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
@@ -215,8 +212,7 @@ impl World {
     }
 
     fn fly(&mut self, flight: Flight) {
-        let id = FlightId(self.flights.iter().count() as u64 + 1);
-        self.flights.begin(id, flight);
+        self.flights.begin(flight);
     }
 
     fn list(&mut self, worker: &str, state: WorkerState) {

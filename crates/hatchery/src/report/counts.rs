@@ -1,16 +1,14 @@
 //! How many machines are what: each own one counts once.
 
-use std::collections::BTreeSet;
-
-use crate::machine::Machine;
-use crate::standing::Standing;
-use rookery_fleet::{MachineId, Power};
-use serde::{Deserialize, Serialize};
-
 use super::held::Held;
 use crate::flight::{Flight, Work};
 use crate::keeper::State;
+use crate::machine::Machine;
 use crate::plan::Plan;
+use crate::standing::Standing;
+use rookery_fleet::{MachineId, Power};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// How many machines are what.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,20 +80,18 @@ fn at_work<'s>(state: &'s State, machine: &Machine) -> Option<&'s Flight> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
+    use super::*;
     use crate::capacity::{Usage, usage};
+    use crate::flight::Trace;
     use crate::machine::View;
     use crate::mark::Mark;
     use crate::names::Line;
+    use crate::samples::Notes;
     use crate::standing::standing;
     use crate::workers::{Listing, WorkerState};
     use jiff::Timestamp;
     use rookery_fleet::flavor::Footprint;
-
-    use super::*;
-    use crate::flight::{FlightId, Trace};
-    use crate::samples::Notes;
+    use std::sync::Arc;
 
     fn machine(name: &str, power: Power, mark: Mark) -> Machine {
         let mark = Mark { hatchery_name: "nest".to_owned(), ..mark };
@@ -118,7 +114,7 @@ mod tests {
         let workers = alive.iter().map(|name| ((*name).to_owned(), WorkerState::Alive)).collect();
         state.view = Arc::new(view);
         state.listing = Some(Listing { begun: Timestamp::UNIX_EPOCH, workers });
-        for (number, (name, work)) in works.iter().enumerate() {
+        for (name, work) in works {
             let flight = Flight {
                 work: work.clone(),
                 name: (*name).to_owned(),
@@ -126,7 +122,7 @@ mod tests {
                 address: None,
                 footprint: Footprint::default(),
             };
-            state.flights.begin(FlightId(number as u64), flight);
+            state.flights.begin(flight);
         }
         let (flights, listing) = (state.flights.capacity(), state.listing.clone().expect("a listing"));
         let Usage { ledger, starting } = usage(&state.view, &owner, &flights, &listing, &|_| false);

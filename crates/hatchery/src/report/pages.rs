@@ -1,21 +1,22 @@
 //! The pages that the hatchery serves.
 
-use std::sync::Arc;
-
+use super::ready::Peers;
+use super::{Host, Report, monitoring};
+use crate::expiry::Expiries;
+use crate::heartbeat::Beats;
+use crate::intake::queue::Protocol;
+use crate::metrics::{Live, Metrics, Sight, views};
 use rookery_cds::{LineStatus, MonitoringStatus};
+use rookery_daemon::metrics::Memory;
+use rookery_daemon::pages::{Page, Pages, Served};
+use rookery_daemon::probes::Readiness;
+use rookery_daemon::routines::Routines;
+use rookery_daemon::trouble::Troubles;
 use rookery_daemon::{Clock, Supervisor, Tally, telemetry};
 use rookery_vim_client::{Governor, Inventory};
 use serde_json::json;
+use std::sync::Arc;
 use tokio::sync::watch;
-
-use super::ready::{Peers, Readiness};
-use super::{Host, Report, monitoring};
-use crate::expiry::Expiries;
-use crate::http::{Page, Pages};
-use crate::intake::queue::Protocol;
-use crate::metrics::{Live, Memory, Metrics, Served, Sight, views};
-use crate::trouble::Troubles;
-use crate::vitals::Vitals;
 
 /// All that pages are made from. Clones share it.
 #[derive(Debug, Clone)]
@@ -25,7 +26,9 @@ pub struct Board {
     /// What the last pass saw.
     pub report: watch::Receiver<Arc<Report>>,
     /// Which routines run.
-    pub vitals: Vitals,
+    pub routines: Routines,
+    /// Whether CDS takes heartbeats.
+    pub beats: Beats,
     /// What could not be asked for lately.
     pub troubles: Troubles,
     /// The wall time.
@@ -72,7 +75,7 @@ impl Beside {
 impl Board {
     /// How the hatchery is, now.
     pub fn status(&self) -> MonitoringStatus {
-        let (routines, troubles) = (self.vitals.routines(), self.troubles.all());
+        let (routines, troubles) = (self.routines.all(), self.troubles.all());
         let uptime = self.clock.steady().duration_since(self.host.started).unsigned_abs();
         monitoring(&self.host, &self.report.borrow(), &routines, &troubles, self.clock.now(), uptime)
     }
@@ -82,7 +85,7 @@ impl Board {
     /// Takes in whether CDS took a heartbeat.
     pub(crate) fn beat(&self, protocol: Protocol, taken: bool) {
         self.metrics.heartbeat(protocol, taken);
-        self.vitals.beat(protocol, taken);
+        self.beats.set(protocol, taken);
     }
 
     fn readiness(&self) -> Readiness {
@@ -90,11 +93,12 @@ impl Board {
             Protocol::V1 => "V1",
             Protocol::V2 => "V2",
         };
-        Readiness::of(&Peers {
+        let peers = Peers {
             complete: self.report.borrow().complete,
             age: self.beside.inventory.snapshot().age(),
-            beats: self.vitals.beats().into_iter().map(|(of, taken)| (name(of), taken)).collect(),
-        })
+            beats: self.beats.all().into_iter().map(|(of, taken)| (name(of), taken)).collect(),
+        };
+        Readiness::new(peers.reasons())
     }
 
     /// All metrics, in Prometheus' text format.
@@ -124,10 +128,7 @@ impl Pages for Board {
                     }),
                 ))
             }
-            "/readyz" => {
-                let readiness = self.readiness();
-                Some(Page::json(readiness.status(), &readiness))
-            }
+            "/readyz" => Some(self.readiness().page()),
             "/mon/status" => {
                 let status = self.status();
                 let alarmed = status.lines.iter().any(|line| line.status == LineStatus::Alarm);
@@ -139,6 +140,11 @@ impl Pages for Board {
             _ => None,
         }
     }
+}
+
+/// In the shape of a CDS error, which is what whoever asks here can read.
+pub(crate) fn error_page(status: u16, message: &str) -> Page {
+    Page::json(status, &json!({ "id": if status == 404 { 38 } else { 74 }, "message": message }))
 }
 
 /// In the words of Go, which is what monitoring compares.

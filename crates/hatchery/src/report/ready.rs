@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
-
 /// How long vCenter may be silent. Its long poll answers at least once a minute.
 const SILENCE: Duration = Duration::from_mins(2);
 
@@ -18,44 +16,32 @@ pub(super) struct Peers {
     pub(super) beats: Vec<(&'static str, bool)>,
 }
 
-/// Whether the hatchery is ready, as its page shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Readiness {
-    ready: bool,
-    /// What it waits for.
-    reasons: Vec<String>,
-}
-
-impl Readiness {
-    /// By what is known of the servers.
-    pub(super) fn of(peers: &Peers) -> Self {
-        let unknown = (!peers.complete).then(|| "vCenter: not all VMs are known".to_owned());
-        let silent = (peers.age > SILENCE)
-            .then(|| format!("vCenter: it has confirmed nothing for {} s", peers.age.as_secs()));
-        let unheard = peers.beats.iter().filter(|(_, taken)| !taken);
+impl Peers {
+    /// Why the hatchery is not ready.
+    pub(super) fn reasons(&self) -> Vec<String> {
+        let unknown = (!self.complete).then(|| "vCenter: not all VMs are known".to_owned());
+        let silent = (self.age > SILENCE)
+            .then(|| format!("vCenter: it has confirmed nothing for {} s", self.age.as_secs()));
+        let unheard = self.beats.iter().filter(|(_, taken)| !taken);
         let unheard =
             unheard.map(|(protocol, _)| format!("CDS: it has not taken the last {protocol} heartbeat"));
-        let reasons: Vec<_> = unknown.into_iter().chain(silent).chain(unheard).collect();
-        Self { ready: reasons.is_empty(), reasons }
-    }
-
-    /// The HTTP status.
-    pub(super) fn status(&self) -> u16 {
-        if self.ready { 200 } else { 503 }
+        unknown.into_iter().chain(silent).chain(unheard).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use rookery_daemon::probes::Readiness;
+
     use super::*;
 
     #[test]
     fn it_is_ready_while_both_servers_answer() {
         let fine = || Peers { complete: true, age: SILENCE, beats: vec![("V1", true), ("V2", true)] };
         let check = |peers: &Peers, expected: &[&str]| {
-            let readiness = Readiness::of(peers);
-            assert_eq!(readiness.reasons, expected, "{peers:?}");
-            assert_eq!(readiness.status(), if expected.is_empty() { 200 } else { 503 });
+            let reasons = peers.reasons();
+            assert_eq!(reasons, expected, "{peers:?}");
+            assert_eq!(Readiness::new(reasons).page().status, if expected.is_empty() { 200 } else { 503 });
         };
         check(&fine(), &[]);
         check(&Peers { beats: vec![], ..fine() }, &[]);

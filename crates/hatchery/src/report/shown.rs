@@ -1,12 +1,11 @@
 //! The report as people and programs ask for it.
 
-use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
-
 use super::{Counts, Held, Host, Report, Wished};
 use crate::braked::Waiting as Braked;
 use crate::plan::Apart;
-use crate::trouble::Trouble;
+use jiff::Timestamp;
+use rookery_daemon::trouble::Trouble;
+use serde::{Deserialize, Serialize};
 
 /// How a hatchery is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

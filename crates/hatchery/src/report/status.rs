@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use rookery_cds::{Line, LineStatus, MonitoringStatus};
+use rookery_daemon::trouble::Trouble;
 
 use super::Report;
-use crate::trouble::Trouble;
 
 /// What does not change while the hatchery runs.
 #[derive(Debug, Clone)]

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use rookery_daemon::lock::Policy;
 use rookery_daemon::telemetry::chain;
 use rookery_daemon::{Clock, Lease};
 use rookery_fleet_vsphere::CompanyError as ListError;
@@ -20,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 use super::StartError;
-use super::company::{CompanyError, Policy};
+use super::company::CompanyError;
 
 /// How often those look who wait for their turn or have something to do.
 const LOOK: Duration = Duration::from_secs(10);

@@ -8,6 +8,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use tracing::{error, info, warn};
 
 use super::Running;
+use crate::expiry;
 use crate::keeper::Message;
 use crate::settings::{Settings, reload};
 use crate::wanted::Wanted;
@@ -35,7 +36,7 @@ impl Running {
         if !self.sign_in_v2(old, &acting).await {
             acting.api.token_v2.clone_from(&old.api.token_v2);
         }
-        self.board.beside.expiries.set_tokens(&acting);
+        expiry::set_tokens(&self.board.beside.expiries, &acting);
         self.keeper.send(Message::Wanted(Arc::new(Wanted::new(&acting)))).await.ok();
         acting
     }

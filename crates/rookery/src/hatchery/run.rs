@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use rookery_daemon::Supervisor;
+use rookery_daemon::lock::LockError;
 use rookery_daemon::telemetry::{Filter, chain};
 use rookery_hatchery::control::Socket;
 use rookery_hatchery::run::{CompanyError, Lock, Parts, Policy, Running, StartError, start};
@@ -23,7 +24,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
-use super::exit::Cause;
+use super::exit::cause_of;
 use super::parts::{hostname, parts};
 use super::{File, filter_of, folder};
 use crate::fleet::stop;
@@ -65,7 +66,7 @@ pub(super) async fn run(args: &Args, filter: Option<Filter>, out: &mut Out) -> a
     let served = Box::pin(serve(args, loaded.settings, filter, hangups, &stop, out)).await;
     listeners.shutdown(SIGNALS_END).await.ok();
     let Err(error) = served else { return served };
-    let cause = Cause::of(&error);
+    let cause = cause_of(&error);
     let error = or_stand_by(error);
     let Some(cause) = cause else { return Err(error) };
     failure::report(&error);
@@ -79,10 +80,14 @@ fn or_stand_by(error: anyhow::Error) -> anyhow::Error {
         _ => cause.downcast_ref::<CompanyError>(),
     });
     match company {
-        Some(CompanyError::Other { .. } | CompanyError::Locked { .. }) => {
+        Some(CompanyError::Other { .. } | CompanyError::Lock(LockError::Held { .. })) => {
             anyhow!("{}, or start this one with --standby", chain(error.as_ref()))
         }
-        Some(CompanyError::Lock { .. } | CompanyError::Unseen { .. } | CompanyError::Unlisted { .. })
+        Some(
+            CompanyError::Lock(LockError::Unusable { .. })
+            | CompanyError::Unseen { .. }
+            | CompanyError::Unlisted { .. },
+        )
         | None => error,
     }
 }

@@ -1,16 +1,13 @@
-use std::net::Ipv4Addr;
-
+use super::*;
+use crate::flight::Trace;
 use crate::machine::{Machine, View};
+use crate::samples::{Notes, OWNER, running as vm};
 use crate::sweep::Doom;
 use jiff::SignedDuration;
 use rookery_fleet::Power;
 use rookery_fleet::flavor::Footprint;
 use rookery_fleet::overlay::Overlaid;
-
-use super::*;
-use crate::flight::Trace;
-use crate::samples::running as vm;
-use crate::samples::{Notes, OWNER};
+use std::net::Ipv4Addr;
 
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 7);
 
@@ -44,10 +41,9 @@ fn failed(change: impl FnOnce(&mut Failure)) -> Ending {
 
 /// Work that begins and ends at that second, and the look that follows.
 fn end(state: &mut State, second: i64, work: Work, ending: Ending) -> bool {
-    let id = state.next_flight();
     let (name, machine) = ("w".to_owned(), Some(MachineId::new("vm-w")));
     let address = Some(ADDRESS);
-    state.flights.begin(id, Flight { work, name, machine, address, footprint: Footprint::default() });
+    let id = state.flights.begin(Flight { work, name, machine, address, footprint: Footprint::default() });
     state.now = at(second);
     let wakes = state.absorb_ending(id, ending, at(second));
     look(state, second);
@@ -172,7 +168,6 @@ fn a_failure_that_is_not_the_templates_makes_nothing_rest_but_housekeeping_alway
 #[test]
 fn an_address_that_an_unseen_machine_may_have_is_held_at_once_and_for_a_quarter_of_an_hour() {
     let mut state = State::default();
-    let id = state.next_flight();
     let flight = Flight {
         work: spawn(),
         name: "w".to_owned(),
@@ -180,7 +175,7 @@ fn an_address_that_an_unseen_machine_may_have_is_held_at_once_and_for_a_quarter_
         address: Some(ADDRESS),
         footprint: Footprint::default(),
     };
-    state.flights.begin(id, flight);
+    let id = state.flights.begin(flight);
     let unfinished = Unfinished {
         name: "w".to_owned(),
         address: Some(ADDRESS),
@@ -205,10 +200,9 @@ fn the_address_of_work_that_was_cut_off_before_it_had_a_machine_is_held() {
         (Work::Unclaim(Trace::default()), None, false),
     ] {
         let mut state = State::default();
-        let id = state.next_flight();
         let (name, address) = ("w".to_owned(), Some(ADDRESS));
         let flight = Flight { work, name, machine, address, footprint: Footprint::default() };
-        state.flights.begin(id, flight.clone());
+        let id = state.flights.begin(flight.clone());
         state.absorb_ending(id, Ending::CutOff, at(0));
         assert_eq!(state.lingering.contains(&ADDRESS), held, "{flight:?}");
     }
@@ -272,10 +266,9 @@ fn why_a_model_cannot_be_used_is_logged_once_an_hour_or_when_it_changes() {
 /// How long the machine rests after each of these failures to change it.
 fn rests(state: &mut State, work: &Work, failures: impl IntoIterator<Item = Failure>) -> Vec<i64> {
     let rest = |failure| {
-        let id = state.next_flight();
         let (name, machine) = ("w".to_owned(), Some(MachineId::new("vm-w")));
         let (work, footprint) = (work.clone(), Footprint::default());
-        state.flights.begin(id, Flight { work, name, machine, address: None, footprint });
+        let id = state.flights.begin(Flight { work, name, machine, address: None, footprint });
         state.absorb_ending(id, Ending::Failed(failure), at(0));
         let rests = |second: &i64| {
             let mut machines = crate::machine::Machines::default();
@@ -331,9 +324,8 @@ fn a_doomed_machine_is_remembered_until_it_is_surely_gone() {
     let machines = [doomed_machine()].into_iter().collect();
     let shown = View { machines, complete: true, ..View::default() };
     state.look(shown, &OWNER, at(0));
-    let id = state.next_flight();
     let (name, footprint) = ("w".to_owned(), Footprint::default());
-    state.flights.begin(id, Flight { work: spawn(), name, machine: None, address: None, footprint });
+    let id = state.flights.begin(Flight { work: spawn(), name, machine: None, address: None, footprint });
     let doom = Some((MachineId::new("vm-w"), Doom::SpawnFailed));
     state.absorb_ending(id, failed(|failure| failure.doomed = doom), at(0));
     look(&mut state, 2);
@@ -456,8 +448,8 @@ fn a_job_whose_start_was_cut_off_is_served_if_another_machine_or_work_under_way_
     assert!(!state.is_served(&job(), Some(&own)), "nobody knows how far its own machine came");
     assert!(state.is_served(&job(), None));
     look(&mut state, 2);
-    let (id, footprint) = (state.next_flight(), Footprint::default());
     let (name, machine, address) = ("w2".to_owned(), None, None);
-    state.flights.begin(id, Flight { work: spawn(), name, machine, address, footprint });
+    let footprint = Footprint::default();
+    state.flights.begin(Flight { work: spawn(), name, machine, address, footprint });
     assert!(state.is_served(&job(), Some(&own)));
 }

@@ -2,12 +2,14 @@
 
 use std::sync::atomic::Ordering;
 
-use super::super::text::Value;
+use rookery_daemon::expiry::Expires as _;
+use rookery_daemon::metrics::{Value, numbers_of};
+
 use super::super::words;
-use super::{Metric, counter, gauge, histogram};
+use super::{Row, counter, gauge, histogram};
 
 /// The metrics that only this hatchery has.
-pub static OWN: &[Metric] = &[
+pub static OWN: &[Row] = &[
     gauge(
         "rookery_cds_call_seconds",
         &[],
@@ -47,7 +49,7 @@ pub static OWN: &[Metric] = &[
         "What waits for a person since it is unusually much: running VMs that would be deleted, workers that would be disabled, VMs that vanished from the inventory.",
         |sight, out| {
             let braked = sight.report.braked.iter().map(|waiting| waiting.subject.as_str());
-            out.words(words::numbers(&words::BRAKED, braked));
+            out.words(numbers_of(&words::BRAKED, braked));
         },
     ),
     counter(
@@ -79,7 +81,7 @@ pub static OWN: &[Metric] = &[
         "rookery_hatchery_deletions_stopped",
         &["reason"],
         "1 for the reason why nothing may be deleted.",
-        |sight, out| out.words(words::numbers(&words::STOPS, sight.report.stop_word.into_iter())),
+        |sight, out| out.words(numbers_of(&words::STOPS, sight.report.stop_word.into_iter())),
     ),
     gauge("rookery_hatchery_draining", &[], "1 while no new jobs are taken.", |sight, out| {
         out.value(sight.report.draining);
@@ -148,7 +150,7 @@ pub static OWN: &[Metric] = &[
         "Jobs that get no worker now, by why.",
         |sight, out| {
             let reasons = sight.report.waiting.values().map(|line| line.reason);
-            out.words(words::numbers(&words::WAITING, reasons));
+            out.words(numbers_of(&words::WAITING, reasons));
         },
     ),
     gauge(
@@ -203,7 +205,7 @@ pub static OWN: &[Metric] = &[
         |sight, out| out.value(sight.report.resting),
     ),
     gauge("rookery_hatchery_work_in_flight", &["work"], "Work under way.", |sight, out| {
-        out.words(words::numbers(&words::WORKS, sight.report.works.iter().copied()));
+        out.words(numbers_of(&words::WORKS, sight.report.works.iter().copied()));
     }),
     counter(
         "rookery_log_lines_lost_total",

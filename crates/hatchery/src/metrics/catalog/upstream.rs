@@ -1,7 +1,7 @@
 //! The metrics of the Go hatchery: names, kinds and labels are its own, so that dashboards go on working. The help is
 //! ours.
 
-use super::{Metric, counter, gauge, histogram};
+use super::{Row, counter, gauge, histogram};
 
 const SERVICE: &[&str] = &["service_name", "service_type"];
 const MACHINE: &[&str] = &["flavor", "service_name", "service_type", "worker_model", "worker_name"];
@@ -9,7 +9,7 @@ const HANDLER: &[&str] = &["http_handler", "service_name", "service_type"];
 const PROCESS: &[&str] = &["hostname", "service_name", "service_type"];
 
 /// The metrics of the Go hatchery.
-pub static UPSTREAM: &[Metric] = &[
+pub static UPSTREAM: &[Row] = &[
     gauge("cds_hatchery_building_workers", SERVICE, "Workers that run a job, as CDS says.", |sight, out| {
         out.value(sight.workers("Building"));
     }),

@@ -2,14 +2,16 @@
 
 use std::fmt::Write as _;
 
+use rookery_daemon::metrics::Metric;
+
 use super::*;
 
 const BEGIN: &str = "<!-- metrics: begin -->\n";
 const END: &str = "<!-- metrics: end -->";
 
-fn table(title: &str, metrics: &[Metric]) -> String {
+fn table(title: &str, rows: &[Row]) -> String {
     let mut text = format!("\n## {title}\n\n| metric | kind | labels | meaning |\n|---|---|---|---|\n");
-    for Metric { name, kind, labels, help, .. } in metrics {
+    for Metric { name, kind, labels, help } in rows.iter().map(|row| &row.metric) {
         let labels: Vec<_> = labels.iter().map(|label| format!("`{label}`")).collect();
         writeln!(text, "| `{name}` | {} | {} | {help} |", kind.as_str(), labels.join(", ")).unwrap();
     }

@@ -6,20 +6,23 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rookery_daemon::Supervisor;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
 use tokio::io::{AsyncWriteExt as _, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::time::timeout;
 use tracing::{debug, warn};
 
-use super::{Answer, Desk, LONGEST_QUESTION, Request, line_of, path, read_line};
+use super::{LONGEST_QUESTION, line_of, path, read_line};
+use crate::{ProcessName, Supervisor};
 
 /// How long a question and its answer may take.
 const CONVERSATION: Duration = Duration::from_secs(25);
 /// The user who may do everything.
 const ROOT: u32 = 0;
 
-/// The control socket of a hatchery; it goes with this value.
+/// The control socket of a process; it goes with this value.
 #[derive(Debug)]
 pub struct Socket {
     listener: UnixListener,
@@ -28,9 +31,9 @@ pub struct Socket {
 }
 
 impl Socket {
-    /// Opens the socket of a name. Whoever does holds the lock of that name: what is left of another one is replaced.
-    pub fn open(folder: &Path, name: &str) -> io::Result<Self> {
-        let path = path(folder, name);
+    /// Opens the socket of a process. Whoever does holds the lock of its name: what is left of another one is replaced.
+    pub fn open(folder: &Path, process: &ProcessName) -> io::Result<Self> {
+        let path = path(folder, process);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -47,7 +50,15 @@ impl Socket {
     }
 
     /// Answers until the supervisor stops.
-    pub async fn serve(self, desk: Desk, supervisor: Supervisor) {
+    pub async fn serve<R, A, F>(
+        self,
+        supervisor: Supervisor,
+        answer: impl Fn(R) -> F + Clone + Send + Sync + 'static,
+    ) where
+        R: DeserializeOwned + Send,
+        A: Serialize,
+        F: Future<Output = A> + Send,
+    {
         let stop = supervisor.token();
         loop {
             let accepted = tokio::select! {
@@ -57,16 +68,15 @@ impl Socket {
             };
             match accepted {
                 Ok((stream, _)) if self.may_ask(&stream) => {
-                    let (desk, stop) = (desk.clone(), stop.clone());
-                    supervisor.spawn("control conversation", async move {
-                        tokio::select! {
-                            biased;
-                            () = stop.cancelled() => {}
-                            () = converse(stream, async |request| desk.answer(request).await) => {}
-                        }
-                    });
+                    let answer = answer.clone();
+                    let conversation =
+                        converse(stream, async move |question| match serde_json::from_str(&question) {
+                            Ok(request) => line_of(&answer(request).await),
+                            Err(error) => refused(&format!("the question is not understood: {error}")),
+                        });
+                    supervisor.spawn_until_stopped("control conversation", conversation);
                 }
-                Ok(_) => warn!("somebody else's attempt to control this hatchery was refused"),
+                Ok(_) => warn!("somebody else's attempt to control this process was refused"),
                 Err(error) => {
                     warn!(%error, "the control socket cannot be reached for a moment");
                     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -80,9 +90,9 @@ impl Socket {
         loop {
             match self.listener.accept().await {
                 Ok((stream, _)) if self.may_ask(&stream) => {
-                    converse(stream, async |_| Answer::Refused(why.to_owned())).await;
+                    converse(stream, async |_| refused(why)).await;
                 }
-                Ok(_) => warn!("somebody else's attempt to control this hatchery was refused"),
+                Ok(_) => warn!("somebody else's attempt to control this process was refused"),
                 Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
             }
         }
@@ -100,18 +110,18 @@ impl Drop for Socket {
     }
 }
 
-async fn converse(stream: UnixStream, answer: impl AsyncFnOnce(Request) -> Answer) {
+async fn converse(stream: UnixStream, answer: impl AsyncFnOnce(String) -> io::Result<Vec<u8>>) {
     let (reader, mut writer) = stream.into_split();
     let conversation = async {
-        let line = read_line(BufReader::new(reader), LONGEST_QUESTION).await?;
-        let answer = match serde_json::from_str(&line) {
-            Ok(request) => answer(request).await,
-            Err(error) => Answer::Refused(format!("the question is not understood: {error}")),
-        };
-        writer.write_all(&line_of(&answer)?).await
+        let question = read_line(BufReader::new(reader), LONGEST_QUESTION).await?;
+        writer.write_all(&answer(question).await?).await
     };
     let late = |_| io::Error::from(io::ErrorKind::TimedOut);
     if let Err(error) = timeout(CONVERSATION, conversation).await.map_err(late).flatten() {
         debug!(%error, "a control conversation ended early");
     }
+}
+
+fn refused(why: &str) -> io::Result<Vec<u8>> {
+    line_of(&json!({ "refused": why }))
 }

@@ -3,12 +3,11 @@
 use std::fmt::{self, Write as _};
 use std::time::Duration;
 
-use super::catalog::{Kind, Metric};
-use super::counts::Histogram;
+use super::{Histogram, Kind, Metric};
 
 /// A number as it is written.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Value {
+pub enum Value {
     /// A whole number.
     Whole(u64),
     /// Any number.
@@ -56,41 +55,42 @@ impl fmt::Display for Value {
 
 /// Writes the samples of one metric.
 #[derive(Debug)]
-pub(super) struct Samples<'s> {
+pub struct Samples<'s> {
     text: &'s mut String,
-    metric: &'static Metric,
-    service: &'s str,
+    metric: &'s Metric,
+    constants: &'s [(&'static str, &'s str)],
 }
 
 impl<'s> Samples<'s> {
-    /// Writes the head of a metric; its samples come next.
-    pub(super) fn new(text: &'s mut String, metric: &'static Metric, service: &'s str) -> Self {
-        let mut samples = Self { text, metric, service };
-        let Metric { name, kind, help, .. } = metric;
+    /// Writes the head of a metric; its samples come next. Labels that are among the constants are the same in all samples
+    /// of the process.
+    pub fn new(text: &'s mut String, metric: &'s Metric, constants: &'s [(&'static str, &'s str)]) -> Self {
+        let mut samples = Self { text, metric, constants };
+        let Metric { name, kind, labels: _, help } = metric;
         samples.line(format_args!("# HELP {name} {help}"));
         samples.line(format_args!("# TYPE {name} {}", kind.as_str()));
         samples
     }
 
     /// The only sample of a metric.
-    pub(super) fn value(&mut self, value: impl Into<Value>) {
+    pub fn value(&mut self, value: impl Into<Value>) {
         self.labelled(&[], value);
     }
 
-    /// A sample with these labels, in the order of the metric's; those of the service are known.
-    pub(super) fn labelled(&mut self, labels: &[&str], value: impl Into<Value>) {
+    /// A sample with these labels, in the order of the metric's, without the constants.
+    pub fn labelled(&mut self, labels: &[&str], value: impl Into<Value>) {
         self.sample("", labels, None, value.into());
     }
 
     /// A sample for each word.
-    pub(super) fn words<V: Into<Value>>(&mut self, words: impl Iterator<Item = (&'static str, V)>) {
+    pub fn words<V: Into<Value>>(&mut self, words: impl Iterator<Item = (&'static str, V)>) {
         for (word, value) in words {
             self.labelled(&[word], value);
         }
     }
 
     /// All samples of a histogram.
-    pub(super) fn histogram(&mut self, labels: &[&str], histogram: &Histogram) {
+    pub fn histogram(&mut self, labels: &[&str], histogram: &Histogram) {
         debug_assert_eq!(self.metric.kind, Kind::Histogram);
         let mut last = 0;
         for (bound, count) in histogram.buckets() {
@@ -103,14 +103,13 @@ impl<'s> Samples<'s> {
     }
 
     fn sample(&mut self, suffix: &str, labels: &[&str], bound: Option<&str>, value: Value) {
-        let (metric, service) = (self.metric, self.service);
+        let (metric, constants) = (self.metric, self.constants);
         let mut given = labels.iter();
         self.text.push_str(metric.name);
         self.text.push_str(suffix);
-        let names = metric.labels.iter().map(|name| match *name {
-            "service_name" => (*name, service),
-            "service_type" => (*name, "hatchery"),
-            name => (name, given.next().copied().unwrap_or_default()),
+        let names = metric.labels.iter().map(|name| {
+            let constant = constants.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
+            (*name, constant.or_else(|| given.next().copied()).unwrap_or_default())
         });
         let all: Vec<_> = names.chain(bound.map(|bound| ("le", bound))).collect();
         for (at, (name, value)) in all.iter().enumerate() {
@@ -148,16 +147,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_machines_are_quoted_whatever_is_in_them() {
-        static METRIC: Metric = Metric {
-            name: "m",
-            kind: Kind::Gauge,
-            labels: &["service_name", "vm"],
-            help: "h",
-            write: |_, _| {},
-        };
+    fn values_of_labels_are_quoted_whatever_is_in_them() {
+        let metric = Metric { name: "m", kind: Kind::Gauge, labels: &["service_name", "vm"], help: "h" };
         let mut text = String::new();
-        let mut samples = Samples::new(&mut text, &METRIC, "the \"h\"");
+        let mut samples = Samples::new(&mut text, &metric, &[("service_name", "the \"h\"")]);
         samples.labelled(&["a\\b\nc"], Value::Real(0.5));
         assert_eq!(
             text,

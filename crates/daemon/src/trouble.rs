@@ -6,9 +6,10 @@ use std::error::Error;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
-use rookery_daemon::telemetry::chain;
 use serde::{Deserialize, Serialize};
 use tracing::{debug, info, warn};
+
+use crate::telemetry::chain;
 
 /// How often trouble that lasts is told again.
 const REMINDER: SignedDuration = SignedDuration::from_mins(5);
@@ -106,40 +107,40 @@ mod tests {
         Timestamp::from_second(1_800_000_000 + second).expect("a time")
     }
 
-    // An hour without CDS was two thousand lines that said the same.
+    // An hour without the server was two thousand lines that said the same.
     #[test]
     fn an_outage_is_told_when_it_begins_and_every_five_minutes() {
         let troubles = Troubles::default();
         let told: Vec<i64> = (0..700)
             .step_by(10)
-            .filter(|second| troubles.is_to_be_told("workers", at(*second), "x"))
+            .filter(|second| troubles.is_to_be_told("members", at(*second), "x"))
             .collect();
         assert_eq!(told, [0, 300, 600]);
-        assert!(troubles.is_to_be_told("V1 queue", at(700), "x"), "each source has its own");
+        assert!(troubles.is_to_be_told("queue", at(700), "x"), "each source has its own");
     }
 
     #[test]
     fn another_reason_is_told_and_another_number_of_a_request_is_not() {
         let troubles = Troubles::default();
         let told = [
-            "CDS cannot be reached",
+            "the server cannot be reached",
             "the token is refused (request 1)",
             "the token is refused (request 2)",
-            "CDS cannot be reached",
+            "the server cannot be reached",
         ]
-        .map(|error| troubles.is_to_be_told("workers", at(0), error));
+        .map(|error| troubles.is_to_be_told("members", at(0), error));
         assert_eq!(told, [true, true, false, true]);
     }
 
     #[test]
     fn trouble_is_shown_with_its_beginning_and_its_latest_reason_until_it_is_over() {
         let troubles = Troubles::default();
-        troubles.note("workers", "", at(0), &Err::<(), _>(std::io::Error::other("refused")));
-        troubles.note("workers", "", at(10), &Err::<(), _>(std::io::Error::other("timed out")));
-        let expected = Trouble { source: "workers".to_owned(), since: at(0), error: "timed out".to_owned() };
+        troubles.note("members", "", at(0), &Err::<(), _>(std::io::Error::other("refused")));
+        troubles.note("members", "", at(10), &Err::<(), _>(std::io::Error::other("timed out")));
+        let expected = Trouble { source: "members".to_owned(), since: at(0), error: "timed out".to_owned() };
         assert_eq!(troubles.all(), [expected]);
-        assert_eq!(troubles.is_over("workers", at(90)), Some(SignedDuration::from_secs(90)));
-        assert_eq!((troubles.all(), troubles.is_over("workers", at(91))), (vec![], None));
-        assert!(troubles.is_to_be_told("workers", at(92), "x"), "it begins anew");
+        assert_eq!(troubles.is_over("members", at(90)), Some(SignedDuration::from_secs(90)));
+        assert_eq!((troubles.all(), troubles.is_over("members", at(91))), (vec![], None));
+        assert!(troubles.is_to_be_told("members", at(92), "x"), "it begins anew");
     }
 }

@@ -1,11 +1,10 @@
-//! The hatchery's own pages: the routes that monitoring of a Go hatchery knows. They only show; whatever changes
-//! something goes through the control socket.
+//! What a process shows over HTTP. Pages only show; whatever changes something goes through the control socket.
 
-mod cut_off;
+mod write_deadline;
 
 use std::convert::Infallible;
 use std::net::IpAddr;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -15,17 +14,16 @@ use hyper::header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue}
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use rookery_daemon::Supervisor;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tracing::{debug, warn};
 
-use crate::metrics::Served;
-use cut_off::CutOff;
+use crate::Supervisor;
+use write_deadline::WriteDeadline;
 
-/// As upstream's.
+/// As Go's servers have it.
 const LARGEST_HEAD: usize = 1 << 20;
 /// A head that takes longer is an attack or a mistake.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
@@ -57,50 +55,35 @@ impl Page {
     }
 }
 
-/// Finds the page of a path; `None` is 404.
+/// The pages of a process.
 pub trait Pages: Send + Sync + 'static {
-    /// The page of a path, if there is one.
+    /// The page of a path; `None` is 404.
     fn page(&self, path: &str) -> Option<Page>;
+
+    /// The page of an error, in a shape that those who read the other pages know.
+    fn error(&self, status: u16, message: &str) -> Page {
+        Page::json(status, &json!({ "message": message }))
+    }
 
     /// Told of each request that was answered.
     fn served(&self, _served: &Served<'_>) {}
 }
 
-/// The pages of a hatchery that may still be starting: a caller is told so instead of being left to wait.
-#[derive(Debug)]
-pub struct Door<P>(OnceLock<P>);
-
-impl<P> Door<P> {
-    /// Without pages yet.
-    pub fn closed() -> Self {
-        Self(OnceLock::new())
-    }
-
-    /// From now on these are the pages.
-    pub fn open(&self, pages: P) {
-        self.0.set(pages).ok();
-    }
-}
-
-impl<P: Pages> Pages for Door<P> {
-    fn page(&self, path: &str) -> Option<Page> {
-        match (path.trim_end_matches('/'), self.0.get()) {
-            // That this is answered is all that it tells: whether the servers answer, too, is another page.
-            ("/healthz", _) => Some(Page::json(200, &json!({ "alive": true }))),
-            (_, Some(pages)) => pages.page(path),
-            ("/readyz", None) => {
-                let reasons = ["the hatchery is still starting, or stands by"];
-                Some(Page::json(503, &json!({ "ready": false, "reasons": reasons })))
-            }
-            (_, None) => Some(error(503, "the hatchery is still starting; its log says what it waits for")),
-        }
-    }
-
-    fn served(&self, served: &Served<'_>) {
-        if let Some(pages) = self.0.get() {
-            pages.served(served);
-        }
-    }
+/// A request that was answered.
+#[derive(Debug, Clone, Copy)]
+pub struct Served<'s> {
+    /// The path that was asked for.
+    pub path: &'s str,
+    /// The method of the request.
+    pub method: &'s str,
+    /// The HTTP status of the answer.
+    pub status: u16,
+    /// The size of the request's body.
+    pub request_bytes: u64,
+    /// The size of the answer's body.
+    pub response_bytes: u64,
+    /// How long the answer took.
+    pub took: Duration,
 }
 
 /// Serves pages until the supervisor stops. In which header a proxy names the caller is for the log alone.
@@ -133,7 +116,7 @@ pub async fn serve(listener: TcpListener, pages: Arc<dyn Pages>, forwarded: Stri
             });
             let mut http = hyper::server::conn::http1::Builder::new();
             http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(LARGEST_HEAD);
-            let stream = TokioIo::new(CutOff::new(stream, READING));
+            let stream = TokioIo::new(WriteDeadline::new(stream, READING));
             let connection = http.serve_connection(stream, service);
             tokio::pin!(connection);
             let ended = tokio::select! {
@@ -172,17 +155,12 @@ fn answer<B>(request: &Request<B>, pages: &dyn Pages) -> Response<Full<Bytes>> {
 
 fn answer_uncounted<B>(request: &Request<B>, pages: &dyn Pages) -> Response<Full<Bytes>> {
     if request.method() != Method::GET && request.method() != Method::HEAD {
-        let mut refused = respond(&error(405, "only GET is answered here"));
+        let mut refused = respond(&pages.error(405, "only GET is answered here"));
         refused.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
         return refused;
     }
     let path = request.uri().path();
-    respond(&pages.page(path).unwrap_or_else(|| error(404, "there is no such page")))
-}
-
-/// In the shape of a CDS error, which is what whoever asks here can read.
-fn error(status: u16, message: &str) -> Page {
-    Page::json(status, &json!({ "id": if status == 404 { 38 } else { 74 }, "message": message }))
+    respond(&pages.page(path).unwrap_or_else(|| pages.error(404, "there is no such page")))
 }
 
 fn respond(page: &Page) -> Response<Full<Bytes>> {
@@ -253,17 +231,6 @@ mod tests {
             tokio::time::pause();
         }
         supervisor.shutdown(READING).await.expect("nobody is left");
-    }
-
-    #[test]
-    fn a_hatchery_that_is_still_starting_says_so() {
-        let door = Door::closed();
-        let status = |path| door.page(path).map(|page| page.status);
-        assert_eq!((status("/mon/version"), status("/mon/status")), (Some(503), Some(503)));
-        assert_eq!((status("/healthz"), status("/readyz")), (Some(200), Some(503)), "but it is alive");
-        door.open(One);
-        assert_eq!((status("/mon/version"), status("/mon/status")), (Some(200), None));
-        assert_eq!((status("/healthz"), status("/readyz")), (Some(200), None), "pages say when it is ready");
     }
 
     #[test]

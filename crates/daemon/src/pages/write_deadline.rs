@@ -12,15 +12,14 @@ use tokio::time::{Sleep, sleep};
 
 /// Fails if what was begun to be written is not written after a time.
 #[derive(Debug)]
-pub(super) struct CutOff<S> {
+pub(super) struct WriteDeadline<S> {
     stream: S,
     patience: Duration,
     /// Runs from the first byte of an answer until all of it is handed over.
     deadline: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> CutOff<S> {
-    /// Each answer may take so long.
+impl<S> WriteDeadline<S> {
     pub(super) fn new(stream: S, patience: Duration) -> Self {
         Self { stream, patience, deadline: None }
     }
@@ -40,7 +39,7 @@ impl<S> CutOff<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for CutOff<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteDeadline<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -50,7 +49,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for CutOff<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for CutOff<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteDeadline<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -106,7 +105,7 @@ mod tests {
         };
         let begun = Instant::now();
         let writer = async {
-            let mut stream = CutOff::new(near, PATIENCE);
+            let mut stream = WriteDeadline::new(near, PATIENCE);
             let written = async {
                 stream.write_all(&[7; 100]).await?;
                 stream.flush().await
@@ -134,7 +133,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn each_answer_has_its_own_time() {
         let (near, mut far) = duplex(10);
-        let mut stream = CutOff::new(near, PATIENCE);
+        let mut stream = WriteDeadline::new(near, PATIENCE);
         for _ in 0..5 {
             stream.write_all(&[7; 10]).await.unwrap();
             stream.flush().await.unwrap();

@@ -8,31 +8,35 @@ use super::text::Value;
 
 /// A number of events.
 #[derive(Debug, Default)]
-pub(super) struct Counter(AtomicU64);
+pub struct Counter(AtomicU64);
 
 impl Counter {
-    pub(super) fn count(&self) {
+    /// Counts one more.
+    pub fn count(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn get(&self) -> u64 {
+    /// How many were counted.
+    pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
 
 /// Numbers of events, one for each word of a closed set. Its last word stands for all that are not in it.
 #[derive(Debug)]
-pub(super) struct Counters {
+pub struct Counters {
     words: &'static [&'static str],
     counts: Vec<Counter>,
 }
 
 impl Counters {
-    pub(super) fn new(words: &'static [&'static str]) -> Self {
+    /// None yet.
+    pub fn new(words: &'static [&'static str]) -> Self {
         Self { words, counts: words.iter().map(|_| Counter::default()).collect() }
     }
 
-    pub(super) fn count(&self, word: &str) {
+    /// Counts one more of a word.
+    pub fn count(&self, word: &str) {
         let at = self.words.iter().position(|known| *known == word);
         if let Some(counter) = self.counts.get(at.unwrap_or(self.words.len() - 1)) {
             counter.count();
@@ -40,26 +44,27 @@ impl Counters {
     }
 
     /// How many were counted for a word.
-    pub(super) fn get(&self, word: &str) -> u64 {
+    pub fn get(&self, word: &str) -> u64 {
         self.iter().find(|(known, _)| *known == word).map_or(0, |(_, count)| count)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
+    /// How many were counted for each word.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
         self.words.iter().zip(&self.counts).map(|(word, count)| (*word, count.get()))
     }
 }
 
 /// What a histogram measures, and where its buckets end.
 #[derive(Debug)]
-pub(super) struct Scale {
+pub struct Scale {
     /// The ends, in what is measured, and as they are written.
-    bounds: &'static [(u64, &'static str)],
+    pub bounds: &'static [(u64, &'static str)],
     /// The sum as it is written.
-    sum: fn(u64) -> Value,
+    pub sum: fn(u64) -> Value,
 }
 
 /// Times from milliseconds to minutes; measured in microseconds, written in seconds.
-pub(super) static SECONDS: Scale = Scale {
+pub static SECONDS: Scale = Scale {
     bounds: &[
         (5_000, "0.005"),
         (10_000, "0.01"),
@@ -82,8 +87,8 @@ pub(super) static SECONDS: Scale = Scale {
     sum: |micros| Value::Real(Duration::from_micros(micros).as_secs_f64()),
 };
 
-/// Answers of the pages, as upstream divides them; measured in microseconds, written in milliseconds.
-pub(super) static LATENCY: Scale = Scale {
+/// Times of answers; measured in microseconds, written in milliseconds.
+pub static MILLISECONDS: Scale = Scale {
     bounds: &[
         (100_000, "100"),
         (200_000, "200"),
@@ -98,8 +103,8 @@ pub(super) static LATENCY: Scale = Scale {
     sum: |micros| Value::Real(Duration::from_micros(micros).as_secs_f64() * 1e3),
 };
 
-/// Sizes of requests and answers of the pages, as upstream divides and writes them.
-pub(super) static BYTES: Scale = Scale {
+/// Sizes of requests and answers, written as Go writes numbers.
+pub static BYTES: Scale = Scale {
     bounds: &[
         (25_600, "25600"),
         (102_400, "102400"),
@@ -115,23 +120,26 @@ pub(super) static BYTES: Scale = Scale {
 
 /// How often what was measured fell between which bounds.
 #[derive(Debug)]
-pub(super) struct Histogram {
+pub struct Histogram {
     scale: &'static Scale,
     counts: Vec<Counter>,
     sum: AtomicU64,
 }
 
 impl Histogram {
-    pub(super) fn new(scale: &'static Scale) -> Self {
+    /// Nothing measured yet.
+    pub fn new(scale: &'static Scale) -> Self {
         let counts = (0..=scale.bounds.len()).map(|_| Counter::default()).collect();
         Self { scale, counts, sum: AtomicU64::new(0) }
     }
 
-    pub(super) fn time(&self, time: Duration) {
+    /// Takes in a time, in the microseconds that scales of times have.
+    pub fn time(&self, time: Duration) {
         self.measure(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
     }
 
-    pub(super) fn measure(&self, measured: u64) {
+    /// Takes in what was measured.
+    pub fn measure(&self, measured: u64) {
         let at = self.scale.bounds.partition_point(|(bound, _)| *bound < measured);
         if let Some(counter) = self.counts.get(at) {
             counter.count();
@@ -139,16 +147,18 @@ impl Histogram {
         self.sum.fetch_add(measured, Ordering::Relaxed);
     }
 
-    pub(super) fn count(&self) -> u64 {
+    /// How often something was measured.
+    pub fn count(&self) -> u64 {
         self.counts.iter().map(Counter::get).sum()
     }
 
-    pub(super) fn sum(&self) -> Value {
+    /// All that was measured, as it is written.
+    pub fn sum(&self) -> Value {
         (self.scale.sum)(self.sum.load(Ordering::Relaxed))
     }
 
     /// How many were at most so large, for each bound.
-    pub(super) fn buckets(&self) -> impl Iterator<Item = (&'static str, u64)> {
+    pub fn buckets(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let ends = self.scale.bounds.iter().map(|(_, word)| *word).chain(["+Inf"]);
         let mut so_far = 0;
         ends.zip(&self.counts).map(move |(word, count)| {
@@ -160,22 +170,34 @@ impl Histogram {
 
 /// A histogram for each word of a closed set.
 #[derive(Debug)]
-pub(super) struct Histograms(Vec<(&'static str, Histogram)>);
+pub struct Histograms(Vec<(&'static str, Histogram)>);
 
 impl Histograms {
-    pub(super) fn new(words: &'static [&'static str], scale: &'static Scale) -> Self {
+    /// Nothing measured yet.
+    pub fn new(words: &'static [&'static str], scale: &'static Scale) -> Self {
         Self(words.iter().map(|word| (*word, Histogram::new(scale))).collect())
     }
 
-    pub(super) fn time(&self, word: &str, time: Duration) {
+    /// Takes in a time for a word of the set.
+    pub fn time(&self, word: &str, time: Duration) {
         if let Some((_, histogram)) = self.iter().find(|(known, _)| *known == word) {
             histogram.time(time);
         }
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&'static str, &Histogram)> {
+    /// The histogram of each word.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Histogram)> {
         self.0.iter().map(|(word, histogram)| (*word, histogram))
     }
+}
+
+/// How many there are of each word of a closed set. Its last word stands for all that are not in it.
+pub fn numbers_of<'w>(
+    words: &'static [&'static str],
+    found: impl Iterator<Item = &'w str> + Clone,
+) -> impl Iterator<Item = (&'static str, usize)> {
+    let is = |word: &&str, one: &str| *word == one || (Some(word) == words.last() && !words.contains(&one));
+    words.iter().map(move |word| (*word, found.clone().filter(|one| is(word, one)).count()))
 }
 
 #[cfg(test)]
@@ -197,7 +219,7 @@ mod tests {
 
     #[test]
     fn bounds_rise_and_are_written_as_they_are() {
-        for (scale, unit) in [(&SECONDS, 1e6), (&LATENCY, 1e3), (&BYTES, 1.0)] {
+        for (scale, unit) in [(&SECONDS, 1e6), (&MILLISECONDS, 1e3), (&BYTES, 1.0)] {
             assert!(scale.bounds.is_sorted_by(|one, next| one.0 < next.0), "{scale:?}");
             for (bound, word) in scale.bounds {
                 let written: f64 = word.parse().unwrap();
@@ -212,5 +234,11 @@ mod tests {
         counters.count("one");
         counters.count("two");
         assert_eq!(counters.iter().collect::<Vec<_>>(), [("one", 1), ("other", 1)]);
+    }
+
+    #[test]
+    fn words_of_no_set_are_the_last_one() {
+        let numbers: Vec<_> = numbers_of(&["a", "b", "other"], ["b", "c", "b", "d"].into_iter()).collect();
+        assert_eq!(numbers, [("a", 0), ("b", 2), ("other", 2)]);
     }
 }

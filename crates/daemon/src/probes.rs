@@ -1,0 +1,102 @@
+//! The probes of a process: whether it lives, and whether it can work. Both are pages, with the paths that Kubernetes and
+//! load balancers expect.
+
+use std::sync::OnceLock;
+
+use serde::Serialize;
+use serde_json::json;
+
+use crate::pages::{Page, Pages, Served};
+
+/// Whether a process can work, as `/readyz` shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Readiness {
+    ready: bool,
+    reasons: Vec<String>,
+}
+
+impl Readiness {
+    /// It is ready unless there are reasons why not.
+    pub fn new(reasons: Vec<String>) -> Self {
+        Self { ready: reasons.is_empty(), reasons }
+    }
+
+    /// As a page, with the status that a probe looks at.
+    pub fn page(&self) -> Page {
+        Page::json(if self.ready { 200 } else { 503 }, self)
+    }
+}
+
+/// Answers `/healthz`, and for all pages of a process that is still starting: a caller is told so instead of being left
+/// to wait.
+#[derive(Debug)]
+pub struct Probes<P> {
+    /// What is starting, as a subject.
+    process: &'static str,
+    error: fn(u16, &str) -> Page,
+    pages: OnceLock<P>,
+}
+
+impl<P> Probes<P> {
+    /// For `process`, as in "the operator is still starting". Errors look like `error`.
+    pub fn new(process: &'static str, error: fn(u16, &str) -> Page) -> Self {
+        Self { process, error, pages: OnceLock::new() }
+    }
+
+    /// It has started, and these are its pages. One of them is `/readyz`.
+    pub fn started(&self, pages: P) {
+        self.pages.set(pages).ok();
+    }
+}
+
+impl<P: Pages> Pages for Probes<P> {
+    fn page(&self, path: &str) -> Option<Page> {
+        match (path.trim_end_matches('/'), self.pages.get()) {
+            // That this is answered is all that it tells: whether the servers answer, too, is another page.
+            ("/healthz", _) => Some(Page::json(200, &json!({ "alive": true }))),
+            (_, Some(pages)) => pages.page(path),
+            ("/readyz", None) => {
+                let reason = format!("{} is still starting, or stands by", self.process);
+                Some(Readiness::new(vec![reason]).page())
+            }
+            (_, None) => {
+                let message = format!("{} is still starting; its log says what it waits for", self.process);
+                Some(self.error(503, &message))
+            }
+        }
+    }
+
+    fn error(&self, status: u16, message: &str) -> Page {
+        (self.error)(status, message)
+    }
+
+    fn served(&self, served: &Served<'_>) {
+        if let Some(pages) = self.pages.get() {
+            pages.served(served);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct One;
+    impl Pages for One {
+        fn page(&self, path: &str) -> Option<Page> {
+            (path == "/mon/version").then(|| Page::json(200, &json!({ "version": "1" })))
+        }
+    }
+
+    #[test]
+    fn a_process_that_is_still_starting_says_so() {
+        let probes = Probes::new("the process", |status, message| Page::json(status, &message));
+        let status = |path| probes.page(path).map(|page| page.status);
+        assert_eq!((status("/mon/version"), status("/mon/status")), (Some(503), Some(503)));
+        assert_eq!((status("/healthz"), status("/readyz")), (Some(200), Some(503)), "but it is alive");
+        probes.started(One);
+        assert_eq!((status("/mon/version"), status("/mon/status")), (Some(200), None));
+        assert_eq!((status("/healthz"), status("/readyz")), (Some(200), None), "pages say when it is ready");
+    }
+}

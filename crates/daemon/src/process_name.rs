@@ -1,0 +1,32 @@
+//! What a process is called on its machine.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// The front that a process runs, and the name that tells it from others of that front. Its lock and its control socket
+/// are found by it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessName {
+    front: &'static str,
+    name: String,
+}
+
+impl ProcessName {
+    /// The process of a name.
+    pub fn new(front: &'static str, name: &str) -> Self {
+        Self { front, name: name.to_owned() }
+    }
+
+    /// A file of this process in a folder that it may share with others.
+    pub fn file(&self, folder: &Path, ending: &str) -> PathBuf {
+        let is_safe = |c: &char| c.is_ascii_alphanumeric() || *c == '-';
+        let safe: String = self.name.chars().map(|c| if is_safe(&c) { c } else { '_' }).collect();
+        folder.join(format!("rookery-{}-{safe}.{ending}", self.front))
+    }
+}
+
+impl fmt::Display for ProcessName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:?}", self.front, self.name)
+    }
+}
