@@ -104,10 +104,13 @@ pub struct Verdicts<R, W> {
     pub braked: Vec<Waiting>,
 }
 
-/// Who may be deleted. `judge` says why a machine of the owner should go, or why not.
+/// Why a machine of the owner should go, or why not.
+pub type Judge<'a, M, R, W> = dyn Fn(&Machine<M>, &M) -> Result<Case<R>, W> + 'a;
+
+/// Who may be deleted. `judge` is asked about each machine of the owner that nothing else keeps.
 pub fn decide<M, R: std::fmt::Display, W: From<Kept>>(
     gate: &Gate<'_, M>,
-    judge: &dyn Fn(&Machine<M>, &M) -> Result<Case<R>, W>,
+    judge: &Judge<'_, M, R, W>,
 ) -> Verdicts<R, W> {
     let (mut cases, mut kept) = (Vec::new(), Vec::new());
     for machine in gate.view.notable() {
@@ -188,3 +191,6 @@ impl<M> Gate<'_, M> {
         wanted
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -159,7 +159,11 @@ impl<M> Machine<M> {
     pub fn possible_mark_of(&self, owner: &OwnerId) -> Option<&M> {
         match &self.recognised.ownership {
             Ownership::By(found) | Ownership::Disputed(found) if found == owner => self.any_mark(),
-            _ => None,
+            Ownership::By(_)
+            | Ownership::Disputed(_)
+            | Ownership::Copied(_)
+            | Ownership::Nobody
+            | Ownership::Unknown => None,
         }
     }
 
@@ -211,7 +215,12 @@ pub struct View<M> {
 
 impl<M> Default for View<M> {
     fn default() -> Self {
-        Self { machines: Machines::default(), complete: false, age: Duration::ZERO, overlaid: BTreeMap::new() }
+        Self {
+            machines: Machines::default(),
+            complete: false,
+            age: Duration::ZERO,
+            overlaid: BTreeMap::new(),
+        }
     }
 }
 

@@ -218,40 +218,47 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::mark::Mark;
-    use crate::samples::{OWNER, any_machine};
-    use crate::standing::{Standing, standing};
+    use crate::claim::Candidacy;
+    use crate::origin::Origin;
+    use crate::samples::{Mark, any_machine, by_mark, candidacy, membership, owner};
+    use crate::warm::Membership;
 
-    fn shown<'m>(machines: impl Iterator<Item = &'m Arc<Machine>>) -> Vec<&'m Machine> {
+    fn shown<'m>(machines: impl Iterator<Item = &'m Arc<Machine<Mark>>>) -> Vec<&'m Machine<Mark>> {
         machines.map(AsRef::as_ref).collect()
     }
 
     #[test]
-    fn of_several_with_the_mark_of_one_worker_those_that_do_not_tell_are_disputed() {
-        let vm = |id: &str, worker: &str, instance: &str| {
+    fn of_several_that_are_the_same_by_their_marks_those_that_do_not_tell_are_disputed() {
+        let of = |owner: &str, id: &str, name: &str, instance: &str| {
             let mark = Mark {
-                hatchery_name: OWNER.to_owned(),
-                worker_name: worker.to_owned(),
+                owner: owner.to_owned(),
+                name: name.to_owned(),
                 instance: instance.to_owned(),
                 ..Mark::default()
             };
-            Arc::new(Machine {
-                id: MachineId::new(id),
-                notes: Notes::Mark(Box::new(mark)),
-                ..crate::samples::vm(id)
-            })
+            let id = MachineId::new(id);
+            Arc::new(Machine { recognised: by_mark("x", mark), id, ..crate::samples::vm("x") })
         };
+        let vm = |id: &str, name: &str, instance: &str| of("ours", id, name, instance);
         let mut once = BTreeSet::new();
-        let mut disputed = |machines: &Machines| {
+        let mut disputed = |machines: &Machines<Mark>| {
             let all = machines.clone().with_disputed(&mut once);
-            let notes = |machine: &&Arc<Machine>| matches!(machine.notes, Notes::Disputed(_));
-            all.iter().filter(notes).map(|machine| machine.id.to_string()).collect::<Vec<_>>()
+            let is_disputed = |machine: &&Arc<Machine<Mark>>| matches!(&machine.recognised.ownership, Ownership::Disputed(of) if of.name() == "ours");
+            all.iter().filter(is_disputed).map(|machine| machine.id.to_string()).collect::<Vec<_>>()
         };
-        let mut machines: Machines =
-            [vm("vm-1", "a", ""), vm("vm-2", "b", ""), vm("vm-3", "", ""), vm("vm-4", "", "")]
-                .into_iter()
-                .collect();
-        assert!(disputed(&machines).is_empty(), "each is alone, and no name is nobody's");
+        let mut machines: Machines<Mark> = [
+            vm("vm-1", "a", ""),
+            vm("vm-2", "b", ""),
+            vm("vm-3", "", ""),
+            vm("vm-4", "", ""),
+            of("theirs", "vm-6", "b", ""),
+        ]
+        .into_iter()
+        .collect();
+        assert!(
+            disputed(&machines).is_empty(),
+            "each is alone, no name is nobody's, and others have their own"
+        );
         machines.insert(vm("vm-5", "a", ""));
         assert_eq!(disputed(&machines), ["vm-1", "vm-5"]);
         machines.insert(vm("vm-5", "a", "50"));
@@ -268,10 +275,13 @@ mod tests {
         #[test]
         fn what_is_not_notable_is_foreign_to_everybody(
             machine in any_machine(),
-            owner in prop_oneof![Just(""), Just(OWNER), Just("theirs")],
+            name in prop_oneof![Just(""), Just("ours"), Just("theirs")],
         ) {
-            let is_foreign = standing(&machine, owner) == Standing::Foreign && machine.mark().is_none();
-            prop_assert!(is_notable(&machine) || is_foreign);
+            let is_marked = machine.any_mark().is_some() || machine.possible_mark_of(&owner(name)).is_some();
+            let is_foreign = !is_marked && !machine.is_unknown() && machine.role == Role::Vm
+                && membership(&machine) == Membership::None
+                && candidacy(&machine, "deb", &Origin::default()) == Candidacy::Irrelevant;
+            prop_assert!(machine.is_notable() || is_foreign);
         }
     }
 
@@ -284,7 +294,7 @@ mod tests {
             first in vec((0..2000u16, any_machine()), 0..600),
             then in vec((0..2000u16, proptest::option::weighted(0.5, any_machine())), 0..300),
         ) {
-            let named = |number: u16, machine: Machine| Machine { id: MachineId::new(format!("vm-{number}")), ..machine };
+            let named = |number: u16, machine: Machine<Mark>| Machine { id: MachineId::new(format!("vm-{number}")), ..machine };
             let (mut machines, mut model) = (Machines::default(), BTreeMap::new());
             for (number, machine) in first {
                 let machine = named(number, machine);
@@ -303,7 +313,7 @@ mod tests {
             }
             for (machines, model) in [(copy, copied), (machines, model)] {
                 prop_assert_eq!(shown(machines.iter()), model.values().collect::<Vec<_>>());
-                let notable: Vec<_> = model.values().filter(|machine| is_notable(machine)).collect();
+                let notable: Vec<_> = model.values().filter(|machine| machine.is_notable()).collect();
                 prop_assert_eq!(shown(machines.notable()), notable);
                 prop_assert_eq!(machines.len(), model.len());
                 prop_assert!(model.values().all(|machine| machines.get(&machine.id).map(AsRef::as_ref) == Some(machine)));
@@ -319,8 +329,8 @@ mod tests {
                 prop_assert_eq!(machines.addresses_in(from..=to).collect::<Vec<_>>(), some);
                 prop_assert_eq!(machines.addresses.len(), held.len(), "no address stays behind");
                 prop_assert!(!machines.contains(&MachineId::new("vm-2000")));
-                let workers: BTreeSet<_> = model.values().filter_map(worker_of).collect();
-                prop_assert_eq!(machines.by_worker.len(), workers.len(), "no worker stays behind");
+                let identities: BTreeSet<_> = model.values().filter_map(identity_of).collect();
+                prop_assert_eq!(machines.by_identity.len(), identities.len(), "no identity stays behind");
             }
         }
     }

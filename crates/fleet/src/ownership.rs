@@ -39,7 +39,7 @@ impl fmt::Display for OwnerId {
 }
 
 /// Whose a machine is.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Ownership {
     /// Not told yet, or claimed by two fronts: nobody touches it, and it holds its name, slot and addresses.
     Unknown,
@@ -61,6 +61,20 @@ impl Ownership {
         match self {
             Self::By(owner) | Self::Disputed(owner) | Self::Copied(owner) => Some(owner),
             Self::Unknown | Self::Nobody => None,
+        }
+    }
+
+    fn is_claim(&self) -> bool {
+        matches!(self, Self::By(_) | Self::Disputed(_))
+    }
+
+    /// Whose it is if two fronts say these: a machine that both claim is neither's. Of two copies it is the first one's.
+    fn beside(self, other: Self) -> Self {
+        match (self, other) {
+            (one, other) if one.is_claim() && other.is_claim() => Self::Unknown,
+            (Self::Unknown, _) | (_, Self::Unknown) => Self::Unknown,
+            (one, other) if other.is_claim() || one == Self::Nobody => other,
+            (one, _) => one,
         }
     }
 }
@@ -133,20 +147,15 @@ impl<M> Recognised<M> {
         Claim { ownership: self.ownership, addresses: self.addresses, held_until: self.held_until }
     }
 
-    /// The same beside what another front recognises: a machine that both claim is neither's.
-    fn beside(&mut self, other: Claim) {
-        let is_claimed = |ownership: &Ownership| matches!(ownership, Ownership::By(_) | Ownership::Disputed(_));
-        let Claim { ownership, addresses, held_until } = other;
-        self.ownership = match (std::mem::take(&mut self.ownership), ownership) {
-            (one, other) if is_claimed(&one) && is_claimed(&other) => Ownership::Unknown,
-            (Ownership::Unknown, _) | (_, Ownership::Unknown) => Ownership::Unknown,
-            (one, _) if is_claimed(&one) => one,
-            (_, other) if is_claimed(&other) => other,
-            (Ownership::Nobody, other) => other,
-            (one, _) => one,
-        };
-        self.addresses.extend(addresses);
-        self.held_until = self.held_until.max(held_until);
+    /// The same beside what other fronts recognise. A mark of ours on what is another front's tells nothing about it.
+    fn beside(&mut self, others: Claim) {
+        let own = std::mem::take(&mut self.ownership);
+        self.ownership = own.clone().beside(others.ownership);
+        if self.ownership != own && self.ownership != Ownership::Unknown {
+            (self.mark, self.identity) = (None, None);
+        }
+        self.addresses.extend(others.addresses);
+        self.held_until = self.held_until.max(others.held_until);
     }
 }
 
@@ -156,6 +165,18 @@ pub struct Claim {
     ownership: Ownership,
     addresses: Vec<Ipv4Addr>,
     held_until: Option<Timestamp>,
+}
+
+impl Claim {
+    /// What two fronts recognise, in any order.
+    fn beside(mut self, other: Self) -> Self {
+        let (one, two) =
+            (self.ownership.clone().min(other.ownership.clone()), self.ownership.max(other.ownership));
+        self.ownership = one.beside(two);
+        self.addresses.extend(other.addresses);
+        self.held_until = self.held_until.max(other.held_until);
+        self
+    }
 }
 
 /// How a front marks its machines: two pure functions, and what they need to see.
@@ -225,8 +246,8 @@ impl<M: 'static> Recogniser<M> {
     /// What those labels say, to every front.
     pub fn recognise(&self, labels: &Labels<'_>) -> Recognised<M> {
         let mut recognised = (self.own.recognise)(labels);
-        for other in &self.others {
-            recognised.beside(other(labels));
+        if let Some(others) = self.others.iter().map(|other| other(labels)).reduce(Claim::beside) {
+            recognised.beside(others);
         }
         recognised
     }

@@ -100,7 +100,7 @@ fn shifted(time: Timestamp, by: SignedDuration) -> Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{OWNER, at, id, marked, view, worker};
+    use crate::samples::{Mark, OWNER, at, id, marked, running, times, view};
 
     fn hours(hours: i64) -> SignedDuration {
         SignedDuration::from_hours(hours)
@@ -108,10 +108,10 @@ mod tests {
 
     #[test]
     fn ages_of_machines_that_were_seen_count_from_when_the_clock_was_set() {
-        let machines = view([worker("w", "09:00:00")]);
+        let machines = view([running("w", "09:00:00")]);
         let mut reckoning = Reckoning::default();
         assert_eq!(reckoning.since(&id("w"), at("09:00:00"), at("09:10:00")), at("09:00:00"));
-        reckoning.restart(&machines, OWNER, at("12:10:00"), hours(3));
+        reckoning.restart(&machines, &OWNER, times, at("12:10:00"), hours(3));
         for (of, time, expected) in [
             ("w", "09:00:00", "12:10:00"),
             ("w", "09:05:00", "12:10:00"),
@@ -122,15 +122,15 @@ mod tests {
             assert_eq!(reckoning.since(&id(of), at(time), at("12:20:00")), at(expected), "{of} {time}");
         }
         // Set back: the start lies in the future, and stays an old time when that has come.
-        reckoning.restart(&machines, OWNER, at("07:00:00"), hours(-5));
+        reckoning.restart(&machines, &OWNER, times, at("07:00:00"), hours(-5));
         for now in ["08:00:00", "10:00:00"] {
             assert_eq!(reckoning.since(&id("w"), at("09:00:00"), at(now)), at("07:00:00"), "{now}");
         }
         assert_eq!(reckoning.since(&id("w"), at("09:30:00"), at("08:00:00")), at("07:00:00"));
         let knows = |reckoning: &Reckoning| reckoning.machines.contains_key(&id("w"));
-        reckoning.look(&View { complete: false, ..view([]) }, OWNER, at("08:00:00"));
+        reckoning.look(&View { complete: false, ..view([]) }, &OWNER, times, at("08:00:00"));
         assert!(knows(&reckoning));
-        reckoning.look(&view([]), OWNER, at("08:00:00"));
+        reckoning.look(&view([]), &OWNER, times, at("08:00:00"));
         assert!(!knows(&reckoning));
     }
 
@@ -143,18 +143,18 @@ mod tests {
             ("04:10:00", -5, "09:09:00", "04:11:00"),
         ] {
             let mut reckoning = Reckoning::default();
-            reckoning.restart(&view([]), OWNER, at(set), hours(by));
-            let clone = view([worker("w", ordered)]);
+            reckoning.restart(&view([]), &OWNER, times, at(set), hours(by));
+            let clone = view([running("w", ordered)]);
             for now in [seen, "23:00:00"] {
-                reckoning.look(&clone, OWNER, at(now));
+                reckoning.look(&clone, &OWNER, times, at(now));
                 assert_eq!(reckoning.since(&id("w"), at(ordered), at(now)), at(seen), "{by} h, {now}");
             }
         }
         let mut reckoning = Reckoning::default();
-        reckoning.look(&view([worker("w", "08:00:00")]), OWNER, at("09:00:00"));
+        reckoning.look(&view([running("w", "08:00:00")]), &OWNER, times, at("09:00:00"));
         assert_eq!(reckoning, Reckoning::default(), "nobody set the clock");
-        reckoning.restart(&view([]), OWNER, at("12:10:00"), hours(3));
-        reckoning.look(&view([worker("w", "12:11:00")]), OWNER, at("12:12:00"));
+        reckoning.restart(&view([]), &OWNER, times, at("12:10:00"), hours(3));
+        reckoning.look(&view([running("w", "12:11:00")]), &OWNER, times, at("12:12:00"));
         assert_eq!(
             reckoning.since(&id("w"), at("12:11:00"), at("12:20:00")),
             at("12:11:00"),
@@ -164,19 +164,18 @@ mod tests {
 
     #[test]
     fn what_is_kept_stays_for_as_long_as_was_left() {
-        let kept = |until: &str| marked("w", |mark| mark.hold_until = Some(at(until)));
-        let until = |reckoning: &Reckoning, machine: &Machine| {
-            reckoning.hold_until(machine, machine.mark().expect("a mark")).expect("a hold")
-        };
+        let kept = |until: &str| marked("w", |mark| mark.held_until = Some(at(until)));
+        let until =
+            |reckoning: &Reckoning, machine: &Machine<Mark>| reckoning.hold_until(machine).expect("a hold");
         let machine = kept("10:00:00");
         let machines = view([machine.clone()]);
         let mut reckoning = Reckoning::default();
         assert_eq!(until(&reckoning, &machine), at("10:00:00"));
-        reckoning.restart(&machines, OWNER, at("12:30:00"), hours(3));
+        reckoning.restart(&machines, &OWNER, times, at("12:30:00"), hours(3));
         assert_eq!(until(&reckoning, &machine), at("13:00:00"));
-        reckoning.restart(&machines, OWNER, at("09:31:00"), hours(-3));
+        reckoning.restart(&machines, &OWNER, times, at("09:31:00"), hours(-3));
         assert_eq!(until(&reckoning, &machine), at("10:00:00"), "set right again");
-        reckoning.restart(&machines, OWNER, at("07:31:00"), hours(-2));
+        reckoning.restart(&machines, &OWNER, times, at("07:31:00"), hours(-2));
         assert_eq!(until(&reckoning, &machine), at("08:00:00"));
         assert_eq!(until(&reckoning, &kept("09:00:00")), at("09:00:00"), "it was kept anew since");
     }

@@ -8,29 +8,28 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 
 use crate::address::{self, Network};
-use crate::brake::{Brake, Subject};
+use crate::brake::{Brake, Subject, Weight};
 use crate::capacity::{self, Ledger, Limits};
 use crate::claim::{self, Resizing, Wanted};
+use crate::deletion::{self, Case, Gate, Kept};
 use crate::disks::Disks;
 use crate::flavor::Flavors;
 use crate::machine::{Hardware, Machine, View};
-use crate::names::Line;
+use crate::names;
 use crate::origin::Origin;
 use crate::reckoning::Reckoning;
-use crate::samples::{OWNER, at, id, view, warm, worker};
-use crate::sweep::{self, Facts, JobRead, Noticed};
+use crate::samples::{Mark, OWNER, POOL_A, at, candidacy, id, key, membership, running, view, warm};
 use crate::warm::{self, Addresses, Desired, Observed, TemplateState, Wish};
-use crate::workers::Listing;
 
 const MANY: usize = 10_000;
 
-/// Half of them warm with addresses, half of them workers that have run for hours.
-fn crowd() -> View {
+/// Half of them warm with addresses, half of them in use for hours.
+fn crowd() -> View<Mark> {
     view((0..MANY).map(|n| {
         if n % 2 == 0 {
-            warm(&format!("provision-v2-ip-10-0-{}-{}-x", n / 256, n % 256), "deb", "")
+            warm(&format!("pool-a-ip-10-0-{}-{}-x", n / 256, n % 256), "deb", "")
         } else {
-            worker(&format!("worker-{n}"), "01:00:00")
+            running(&format!("node-{n}"), "01:00:00")
         }
     }))
 }
@@ -52,7 +51,7 @@ impl Asked {
         Self(Cell::new(0))
     }
 
-    fn busy(&self, answer: bool) -> impl Fn(&Machine) -> bool {
+    fn busy(&self, answer: bool) -> impl Fn(&Machine<Mark>) -> bool {
         move |_| {
             self.0.set(self.0.get() + 1);
             answer
@@ -64,57 +63,46 @@ impl Asked {
 fn a_claim_looks_at_each_machine_once() {
     let view = crowd();
     let asked = Asked::none();
-    let origin = Origin::default();
-    let wanted = Wanted {
-        owner: OWNER,
-        line: Line::V2,
-        model: "deb",
-        flavor: None,
-        template: None,
-        origin: &origin,
-        disks: &Disks::new(),
+    let wanted = Wanted { flavor: None, template: None, disks: &Disks::new() };
+    let times = Cell::new(0);
+    let candidacy = |machine| {
+        times.set(times.get() + 1);
+        candidacy(machine, "deb", &Origin::default())
     };
-    let misses =
-        claim::find(&view, &wanted, &asked.busy(true), Resizing::default()).expect_err("all are busy");
+    let found = claim::find(&view, &wanted, &candidacy, &asked.busy(true), Resizing::default());
+    let misses = found.expect_err("all are busy");
+    assert_eq!(times.get(), MANY);
     assert_eq!(misses.iter().map(|(_, number)| number as usize).sum::<usize>(), MANY / 2);
     assert_eq!(asked.0.get(), MANY / 2);
 }
 
 #[test]
-fn a_sweep_looks_at_each_machine_once() {
+fn the_gate_before_deletions_looks_at_each_machine_once() {
     let view = crowd();
-    let asked = Asked::none();
-    let listing = Listing { begun: at("11:59:00"), workers: BTreeMap::new() };
+    let (asked, times) = (Asked::none(), Cell::new(0));
     // Otherwise all of them would wait.
     let mut brake = Brake::default();
     brake.confirm(view.iter().map(|machine| Subject::Machine(machine.id.clone())), at("12:00:00"));
-    let facts = Facts {
-        owner: OWNER,
+    let gate = Gate {
+        view: &view,
+        owner: &OWNER,
         now: at("12:00:00"),
-        ours: at("12:00:00"),
-        stop: None,
-        worker_ttl: SignedDuration::from_hours(2),
-        registration_ttl: SignedDuration::from_mins(10),
-        grace: SignedDuration::from_mins(3),
-        listing: Some(&listing),
+        evidence_begun: at("11:59:00"),
         budget: 10,
         brake: &brake,
-        disable: &[],
-    };
-    let (doomed, events, reckoning) = (BTreeMap::new(), BTreeMap::new(), Reckoning::default());
-    let elsewhere = JobRead { runs_here: false, at: at("12:00:00") };
-    let noticed = Noticed {
+        also: Vec::new(),
         busy: &asked.busy(false),
-        doomed: &doomed,
         changed_at: &|_| None,
-        events: &events,
-        reckoning: &reckoning,
-        jobs: &view.iter().map(|machine| (machine.id.clone(), elsewhere)).collect(),
+        reckoning: &Reckoning::default(),
         stubborn: &BTreeMap::new(),
     };
-    let sweep = sweep::verdicts(&view, &facts, &noticed);
-    assert_eq!((sweep.delete.len(), sweep.kept.len()), (10, MANY - 10));
-    assert_eq!(asked.0.get(), MANY);
+    let verdicts = deletion::decide::<_, _, Kept>(&gate, &|_, _| {
+        times.set(times.get() + 1);
+        let age = SignedDuration::from_hours(2);
+        Ok(Case { reason: "old", urgency: 0, age, weight: Weight::Lasting, by_evidence: true })
+    });
+    assert_eq!((verdicts.delete.len(), verdicts.kept.len()), (10, MANY - 10));
+    assert_eq!((asked.0.get(), times.get()), (MANY, MANY));
 }
 
 #[test]
@@ -128,24 +116,24 @@ fn a_plan_for_thousands_gives_each_its_address_and_looks_at_each_machine_once() 
         hardware: Some(Hardware { cpus: 2, memory_mb: 4096 }),
     };
     let number = u32::try_from(MANY).expect("a number");
-    let wish = Wish { line: Line::V2, model: "deb".to_owned(), flavor: None, number, template };
+    let wish = Wish { key: key(POOL_A, "deb", ""), flavor: None, number, template, rests_until: None };
     let networks = networks();
     let observed = Observed {
         view: &view,
-        owner: OWNER,
+        membership: &membership,
+        name: &|key, _, random, taken| names::fresh(key.family, random, taken),
         now: at("12:00:00"),
         stop: None,
         reckoning: &Reckoning::default(),
         making: &[],
         busy: &asked.busy(false),
         doomed: &|_| false,
-        resting: &BTreeMap::new(),
         addresses: Addresses::From { networks: &networks, held: &held },
         ledger: Ledger::default(),
         room: None,
         disks: &Disks::new(),
     };
-    let limits = Limits { workers: None, starting: 10, cpus: None, memory_mb: None, keep_smaller: 0 };
+    let limits = Limits::default();
     let desired = Desired {
         wishes: &[wish],
         pool_size: Some(MANY),
@@ -160,9 +148,9 @@ fn a_plan_for_thousands_gives_each_its_address_and_looks_at_each_machine_once() 
     assert!(given.is_disjoint(&held));
     assert_eq!(asked.0.get(), MANY / 2);
 
-    let listing = Listing { begun: at("11:59:00"), workers: BTreeMap::new() };
-    let ledger = capacity::usage(&view, OWNER, &[], &listing, &|_| false).ledger;
-    assert_eq!(ledger.workers as usize, MANY / 2);
+    let mut counted = 0;
+    let ledger = capacity::ledger(&view, &OWNER, &[], &mut |_, _| counted += 1);
+    assert_eq!((ledger.cpus, counted), (MANY as u64, MANY), "half of them run, with two CPUs each");
     let usage = address::usage(&networks, &view, std::iter::empty());
     assert_eq!((usage.total, usage.used), (65_534, held.len() as u64 - 1));
 }

@@ -15,9 +15,9 @@ use rand::rngs::StdRng;
 
 use crate::address::{self, Assigned, Network};
 use crate::capacity::{self, Ledger, Limits, PoolRoom};
+use crate::deletion::Stop;
 use crate::disks::Disks;
 use crate::flavor::{Flavor, Flavors, Footprint, footprint};
-use crate::deletion::Stop;
 use crate::machine::{Hardware, Machine, MachineId, Power, View};
 use crate::origin::Origin;
 use crate::reckoning::Reckoning;

@@ -1,8 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::machine::Notes;
-use crate::samples::{any_view, marked, view, vm};
+use crate::samples::{any_view, marked, untold, view, vm};
 
 fn ip(last: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, 0, 0, last)
@@ -77,10 +76,10 @@ fn the_next_network_is_used_when_the_first_is_full_and_with_its_own_settings() {
 #[test]
 fn whatever_shows_an_address_holds_it() {
     let foreign = marked("web", |mark| {
-        mark.hatchery_name = "theirs".to_owned();
-        mark.ip_address = ip(1).to_string();
+        mark.owner = "theirs".to_owned();
+        mark.ip = Some(ip(1));
     });
-    let named = Machine { notes: Notes::Unknown, ..vm("provision-v2-ip-10-0-0-2-brave-curie") };
+    let named = untold(vm("pool-a-ip-10-0-0-2-brave-curie"));
     let on_card = Machine { addresses: vec![ip(3), ip(4)], ..vm("printer") };
     let view = view([foreign, named, on_card]);
     assert_eq!(seen(&view), [1, 2, 3, 4].map(ip).into());

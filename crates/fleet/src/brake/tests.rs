@@ -1,16 +1,15 @@
 use super::*;
-use crate::samples::{OWNER, at, id, view, vm, warm, worker};
-use crate::sweep::Doom;
+use crate::samples::{Mark, OWNER, at, id, running, view, vm};
 
-fn workers(count: usize) -> Vec<Machine> {
-    (0..count).map(|number| worker(&format!("w{number}"), "08:00:00")).collect()
+fn nodes(count: usize) -> Vec<Machine<Mark>> {
+    (0..count).map(|number| running(&format!("w{number}"), "08:00:00")).collect()
 }
 
 fn machines(numbers: impl IntoIterator<Item = usize>) -> BTreeSet<Subject> {
     numbers.into_iter().map(|number| Subject::Machine(id(&format!("w{number}")))).collect()
 }
 
-fn idle(_: &Machine) -> bool {
+fn idle(_: &Machine<Mark>) -> bool {
     false
 }
 
@@ -18,15 +17,15 @@ fn minute(minute: u32) -> Timestamp {
     at(&format!("12:{minute:02}:00"))
 }
 
-/// A brake that has seen so many workers.
-fn brake(count: usize) -> (Brake, View) {
-    let (mut brake, view) = (Brake::default(), view(workers(count)));
-    brake.look(&view, OWNER, &idle, minute(0));
+/// A brake that has seen so many machines.
+fn brake(count: usize) -> (Brake<Mark>, View<Mark>) {
+    let (mut brake, view) = (Brake::default(), view(nodes(count)));
+    brake.look(&view, &OWNER, &idle, minute(0));
     (brake, view)
 }
 
 /// The view without so many of the first.
-fn without(view: &View, count: usize) -> View {
+fn without(view: &View<Mark>, count: usize) -> View<Mark> {
     let mut rest = view.clone();
     for number in 0..count {
         rest.machines.remove(&id(&format!("w{number}")));
@@ -52,35 +51,14 @@ fn more_than_two_and_more_than_a_fifth_are_too_many() {
 }
 
 #[test]
-fn only_running_machines_that_we_did_not_give_up_are_counted() {
-    let age = SignedDuration::from_hours(3);
-    let expired = Reason::Expired { age, limit: age };
-    let never = Reason::NeverRegistered { age, limit: age };
-    let power = |power| Machine { power, ..worker("w", "08:00:00") };
-    let warm = Machine { power: Some(Power::On), ..warm("provision-v2-x", "deb", "") };
-    for (machine, reason, expected) in [
-        (power(Some(Power::On)), expired, Weight::Lasting),
-        (power(Some(Power::On)), never, Weight::Lasting),
-        (power(Some(Power::Suspended)), never, Weight::Lasting),
-        (power(Some(Power::Off)), never, Weight::None),
-        (power(Some(Power::On)), Reason::Doomed(Doom::SpawnFailed), Weight::None),
-        (power(Some(Power::On)), Reason::Disabled, Weight::AtOnce),
-        (power(Some(Power::Off)), Reason::Disabled, Weight::None),
-        (warm, never, Weight::None),
-    ] {
-        assert_eq!(weight(&machine, OWNER, &reason), expected, "{:?} {reason:?}", machine.power);
-    }
-}
-
-#[test]
 fn what_is_too_much_waits_as_a_whole() {
     let (brake, view) = brake(20);
-    let waits = |wanted: &BTreeSet<Subject>| brake.hold_back(wanted, &view, OWNER);
+    let waits = |wanted: &BTreeSet<Subject>| brake.hold_back(wanted, &view, &OWNER);
     assert_eq!(waits(&machines(0..4)), machines([]));
     assert_eq!(waits(&machines(0..5)), machines(0..5));
     let mixed = |count| {
-        let workers = (0..count).map(|number| Subject::Worker(format!("lost-{number}")));
-        machines(0..2).into_iter().chain(workers).collect::<BTreeSet<_>>()
+        let others = (0..count).map(|number| Subject::Other(format!("lost-{number}")));
+        machines(0..2).into_iter().chain(others).collect::<BTreeSet<_>>()
     };
     assert_eq!(waits(&mixed(2)), machines([]), "both kinds are counted together");
     assert_eq!(waits(&mixed(3)), mixed(3));
@@ -93,28 +71,49 @@ fn what_was_done_counts_for_ten_minutes() {
         brake.deletes(&id(&format!("w{number}")), Weight::Lasting, minute(0));
     }
     let rest = without(&view, 2);
-    let waits = |brake: &mut Brake, minute| {
-        brake.look(&rest, OWNER, &idle, minute);
-        brake.hold_back(&machines([5]), &rest, OWNER)
+    let waits = |brake: &mut Brake<Mark>, minute| {
+        brake.look(&rest, &OWNER, &idle, minute);
+        brake.hold_back(&machines([5]), &rest, &OWNER)
     };
     assert_eq!(waits(&mut brake, minute(9)), machines([5]), "three of ten");
     assert_eq!(waits(&mut brake, minute(10)), machines([]));
     // Of fifty that ran ten may go, and not only eight when ten are gone.
     let (mut brake, view) = self::brake(50);
     (0..9).for_each(|number| brake.deletes(&id(&format!("w{number}")), Weight::Lasting, minute(0)));
-    brake.look(&without(&view, 9), OWNER, &idle, minute(1));
-    assert_eq!(brake.hold_back(&machines([9]), &without(&view, 9), OWNER), machines([]));
-    assert_eq!(brake.hold_back(&machines([9, 10]), &without(&view, 9), OWNER), machines([9, 10]));
+    brake.look(&without(&view, 9), &OWNER, &idle, minute(1));
+    assert_eq!(brake.hold_back(&machines([9]), &without(&view, 9), &OWNER), machines([]));
+    assert_eq!(brake.hold_back(&machines([9, 10]), &without(&view, 9), &OWNER), machines([9, 10]));
     // What is tried again is the same as before.
-    assert_eq!(brake.hold_back(&machines([8, 9]), &without(&view, 8), OWNER), machines([]));
+    assert_eq!(brake.hold_back(&machines([8, 9]), &without(&view, 8), &OWNER), machines([]));
+    // What the front did to others counts as long, too.
+    let (mut brake, view) = self::brake(10);
+    for to in ["a", "b"] {
+        brake.did(to, minute(0));
+    }
+    for (minute, waiting) in [(minute(9), machines([5])), (minute(10), machines([]))] {
+        brake.look(&view, &OWNER, &idle, minute);
+        assert_eq!(brake.hold_back(&machines([5]), &view, &OWNER), waiting, "{minute}");
+    }
+}
+
+#[test]
+fn what_counts_only_with_what_goes_at_the_same_time_is_not_remembered() {
+    let (mut brake, view) = brake(10);
+    for (number, weight) in [Weight::AtOnce, Weight::None, Weight::AtOnce].into_iter().enumerate() {
+        brake.deletes(&id(&format!("w{number}")), weight, minute(0));
+    }
+    let rest = without(&view, 3);
+    brake.look(&rest, &OWNER, &idle, minute(1));
+    assert_eq!(brake.hold_back(&machines([5, 6]), &rest, &OWNER), machines([]));
+    assert_eq!(brake.hold_back(&machines([5, 6, 7]), &rest, &OWNER), machines([5, 6, 7]));
 }
 
 #[test]
 fn a_view_that_loses_unusually_many_is_not_believed() {
     let (brake, whole) = brake(10);
-    let after = |brake: &Brake, seen: &View, minute| {
+    let after = |brake: &Brake<Mark>, seen: &View<Mark>, minute| {
         let mut brake = brake.clone();
-        brake.look(seen, OWNER, &idle, minute);
+        brake.look(seen, &OWNER, &idle, minute);
         brake
     };
     assert_eq!(after(&brake, &without(&whole, 2), minute(1)).loss(), None);
@@ -133,7 +132,7 @@ fn a_view_that_loses_unusually_many_is_not_believed() {
     assert_eq!(after(&brake, &blind, minute(1)).loss(), None, "nothing is known");
     // Those of others, and what is not ours any more but there, are no loss.
     let (mut others, all) = (Brake::default(), view((0..9).map(|number| vm(&format!("o{number}")))));
-    others.look(&all, OWNER, &idle, minute(0));
+    others.look(&all, &OWNER, &idle, minute(0));
     assert_eq!(after(&others, &view([]), minute(1)).loss(), None);
     let unmarked = view((0..10).map(|number| vm(&format!("w{number}"))));
     assert_eq!(after(&brake, &unmarked, minute(1)).loss(), None);
@@ -143,9 +142,9 @@ fn a_view_that_loses_unusually_many_is_not_believed() {
 fn own_deletions_and_clones_that_fail_are_no_loss() {
     let (mut brake, whole) = brake(10);
     (0..5).for_each(|number| brake.deletes(&id(&format!("w{number}")), Weight::None, minute(0)));
-    brake.look(&without(&whole, 5), OWNER, &idle, minute(1));
+    brake.look(&without(&whole, 5), &OWNER, &idle, minute(1));
     assert_eq!(brake.loss(), None);
-    brake.look(&without(&whole, 9), OWNER, &|machine| machine.name != "w9", minute(2));
+    brake.look(&without(&whole, 9), &OWNER, &|machine| machine.name != "w9", minute(2));
     assert_eq!(brake.loss(), None);
 }
 
@@ -154,18 +153,18 @@ fn exactly_what_a_person_confirmed_goes_and_for_ten_minutes() {
     let (mut brake, view) = brake(10);
     brake.confirm(machines(0..3), minute(0));
     let mut waits = |wanted: &BTreeSet<Subject>, minute| {
-        brake.look(&view, OWNER, &idle, minute);
-        brake.hold_back(wanted, &view, OWNER)
+        brake.look(&view, &OWNER, &idle, minute);
+        brake.hold_back(wanted, &view, &OWNER)
     };
     assert_eq!(waits(&machines(0..4), minute(9)), machines([3]), "one that nobody has seen waits");
     assert_eq!(waits(&machines(0..4), minute(10)), machines(0..4));
     let (mut brake, whole) = self::brake(10);
     let rest = without(&whole, 5);
-    brake.look(&rest, OWNER, &idle, minute(1));
+    brake.look(&rest, &OWNER, &idle, minute(1));
     brake.confirm([0, 1].map(|number| Subject::Lost(id(&format!("w{number}")))), minute(1));
-    brake.look(&rest, OWNER, &idle, minute(2));
+    brake.look(&rest, &OWNER, &idle, minute(2));
     assert_eq!(brake.loss(), Some(Loss { lost: 3, of: 8 }));
     brake.confirm([2, 3, 4].map(|number| Subject::Lost(id(&format!("w{number}")))), minute(2));
-    brake.look(&rest, OWNER, &idle, minute(3));
+    brake.look(&rest, &OWNER, &idle, minute(3));
     assert_eq!((brake.loss(), brake.missed().count()), (None, 0));
 }

@@ -1,48 +1,31 @@
-use std::collections::BTreeMap;
-
 use proptest::prelude::*;
 
 use super::*;
 use crate::flavor::tests::{flavor, three};
-use crate::machine::{Hardware, Machine, MachineId, Notes, Power, View};
-use crate::samples::{OWNER, any_view, at, marked, view, vm, warm, worker};
-use crate::workers::{Listing, WorkerState};
+use crate::machine::{Hardware, Machine, Power, View};
+use crate::samples::{Mark, OWNER, any_view, marked, on, running, untold, view, vm, warm};
 
-const OPEN: Limits = Limits { workers: None, starting: 10, cpus: None, memory_mb: None, keep_smaller: 0 };
-const NONE: Ledger =
-    Ledger { workers: 0, starting: 0, registering: 0, cpus: 0, memory_mb: 0, unseen_memory_mb: 0 };
+const OPEN: Limits = Limits { cpus: None, memory_mb: None, keep_smaller: 0 };
+const NONE: Ledger = Ledger { cpus: 0, memory_mb: 0, unseen_memory_mb: 0 };
 
 fn size(cpus: u32, memory_mb: u64) -> Footprint {
     Footprint { cpus: Some(cpus), memory_mb: Some(memory_mb) }
 }
 
-fn listing(workers: &[(&str, WorkerState)]) -> Listing {
-    let workers: BTreeMap<_, _> = workers.iter().map(|(name, state)| ((*name).to_owned(), *state)).collect();
-    Listing { begun: at("12:00:00"), workers }
+fn flight(name: &str) -> InFlight {
+    InFlight { name: name.to_owned(), machine: None, footprint: size(4, 8192) }
 }
 
-fn flight(name: &str, purpose: Purpose) -> Flight {
-    Flight { name: name.to_owned(), machine: None, purpose, footprint: size(4, 8192) }
-}
-
-fn nobody(_: &MachineId) -> bool {
-    false
-}
-
-fn used(view: &View, flights: &[Flight], listing: &Listing) -> Ledger {
-    usage(view, OWNER, flights, listing, &nobody).ledger
+fn used(view: &View<Mark>, flights: &[InFlight]) -> Ledger {
+    ledger(view, &OWNER, flights, &mut |_, _| {})
 }
 
 #[test]
 fn each_limit_refuses_on_its_own_and_says_its_numbers() {
-    let ledger = Ledger { workers: 8, starting: 3, cpus: 16, memory_mb: 30_000, ..NONE };
+    let ledger = Ledger { cpus: 16, memory_mb: 30_000, ..NONE };
     let next = size(4, 4096);
     for (limits, expected) in [
         (OPEN, None),
-        (Limits { workers: Some(9), ..OPEN }, None),
-        (Limits { workers: Some(8), ..OPEN }, Some("8 of 8 workers exist")),
-        (Limits { workers: Some(0), ..OPEN }, Some("8 of 0 workers exist")),
-        (Limits { starting: 3, ..OPEN }, Some("3 of 3 workers are starting at once")),
         (Limits { cpus: Some(20), ..OPEN }, None),
         (Limits { cpus: Some(19), ..OPEN }, Some("16 of 19 CPUs are in use, 4 more are needed")),
         (Limits { memory_mb: Some(34_096), ..OPEN }, None),
@@ -78,10 +61,8 @@ fn the_pool_refuses_when_its_cpu_is_exhausted_or_its_memory_too_small() {
         (Some(PoolRoom::default()), known, None),
         (None, known, None),
     ] {
-        for admit in [admit, admit_warm] {
-            let refused = admit(&ledger, &OPEN, room.as_ref(), &next, None, &Flavors::default()).err();
-            assert_eq!(refused.map(|shortage| shortage.as_str()), label, "{room:?} {next:?}");
-        }
+        let refused = admit(&ledger, &OPEN, room.as_ref(), &next, None, &Flavors::default()).err();
+        assert_eq!(refused.map(|shortage| shortage.as_str()), label, "{room:?} {next:?}");
     }
 }
 
@@ -98,37 +79,11 @@ fn an_unknown_footprint_is_refused_only_where_nothing_is_left() {
 }
 
 #[test]
-fn warm_machines_pass_the_limits_of_workers_but_not_those_of_the_hardware() {
-    let ledger = Ledger { workers: 10, starting: 10, cpus: 10, ..NONE };
-    let limits = Limits { workers: Some(10), cpus: Some(12), ..OPEN };
-    let next = |cpus| admit_warm(&ledger, &limits, None, &size(cpus, 1), None, &Flavors::default());
-    assert_eq!(next(2), Ok(()));
-    assert_eq!(next(3), Err(Shortage::Cpus { used: 10, next: 3, max: 12 }));
-}
-
-#[test]
-fn registrations_have_a_limit_of_their_own_and_keep_those_of_workers() {
-    let limits = Limits { workers: Some(3), ..OPEN };
-    let mut ledger = Ledger { workers: 1, ..NONE };
-    let next = size(2, 4096);
-    let mut admitted = |max| {
-        let fits = admit_registration(&ledger, &limits, max, None, &next);
-        fits.map(|()| ledger.take_registration(&next)).map_err(|shortage| shortage.as_str())
-    };
-    assert_eq!(admitted(0), Err("registering"));
-    assert_eq!([admitted(1), admitted(1)], [Ok(()), Err("registering")]);
-    assert_eq!([admitted(9), admitted(9)], [Ok(()), Err("workers")]);
-    let expected =
-        Ledger { workers: 3, registering: 2, cpus: 4, memory_mb: 8192, unseen_memory_mb: 8192, ..NONE };
-    assert_eq!(ledger, expected);
-}
-
-#[test]
 fn a_large_flavor_leaves_room_for_small_ones() {
     let flavors = three();
     let large = flavors.get("large").expect("a flavor");
     let small = flavors.get("small").expect("a flavor");
-    let limits = Limits { cpus: Some(64), memory_mb: Some(131_072), keep_smaller: 2, ..OPEN };
+    let limits = Limits { cpus: Some(64), memory_mb: Some(131_072), keep_smaller: 2 };
     for (flavor, cpus, memory_mb, label) in [
         (large, 52, 0, None),
         (large, 53, 0, Some("cpus_kept")),
@@ -154,72 +109,51 @@ fn a_large_flavor_leaves_room_for_small_ones() {
 
 #[test]
 fn only_our_machines_that_run_are_used_up() {
-    let on = |machine: Machine| Machine { power: Some(Power::On), ..machine };
+    let power = |power, machine: Machine<Mark>| Machine { power: Some(power), ..machine };
     let view = view([
         on(vm("web")),
-        on(marked("theirs", |mark| mark.hatchery_name = "theirs".to_owned())),
-        worker("brave-curie", "08:00:00"),
-        on(warm("provision-v2-a", "deb", "")),
-        warm("provision-v2-b", "deb", ""),
-        Machine { power: Some(Power::Off), ..worker("finished-bohr", "07:00:00") },
-        Machine { power: Some(Power::Suspended), ..worker("sleepy-bohr", "07:00:00") },
+        on(marked("theirs", |mark| mark.owner = "theirs".to_owned())),
+        running("brave-curie", "08:00:00"),
+        on(warm("pool-a-a", "deb", "")),
+        warm("pool-a-b", "deb", ""),
+        power(Power::Off, running("finished-bohr", "07:00:00")),
+        power(Power::Suspended, running("sleepy-bohr", "07:00:00")),
     ]);
-    let expected = Ledger { workers: 2, starting: 2, cpus: 6, memory_mb: 12_288, ..NONE };
-    assert_eq!(used(&view, &[], &listing(&[])), expected);
+    let expected = Ledger { cpus: 6, memory_mb: 12_288, ..NONE };
+    assert_eq!(used(&view, &[]), expected);
 }
 
 #[test]
 fn a_machine_in_flight_is_counted_once() {
-    let by_id = |machine: &Machine, flight: Flight| Flight { machine: Some(machine.id.clone()), ..flight };
-    let claimed = warm("provision-v2-a", "deb", "");
-    let cloned = Machine { notes: Notes::Unknown, hardware: None, power: None, ..vm("quick-wu") };
-    let started = worker("brave-curie", "08:00:00");
+    let claimed = warm("pool-a-a", "deb", "");
+    let cloned = Machine { hardware: None, power: None, ..untold(vm("quick-wu")) };
+    let started = running("brave-curie", "08:00:00");
     let flights = [
-        by_id(&claimed, flight("calm-bose", Purpose::Work)),
-        flight("quick-wu", Purpose::Work),
-        flight("brave-curie", Purpose::Work),
-        flight("not-listed", Purpose::Work),
-        flight("provision-v2-new", Purpose::Warmth),
-        flight("register-new", Purpose::Registration),
+        InFlight { machine: Some(claimed.id.clone()), ..flight("calm-bose") },
+        flight("quick-wu"),
+        flight("brave-curie"),
+        flight("not-listed"),
+        flight("pool-a-new"),
+        flight("node-new"),
     ];
-    let foreign = Machine { power: Some(Power::On), ..vm("not-listed") };
-    let view = view([claimed, cloned, started, foreign]);
-    let expected = Ledger {
-        workers: 5,
-        starting: 4,
-        registering: 1,
-        cpus: 5 * 4 + 2,
-        memory_mb: 5 * 8192 + 4096,
-        unseen_memory_mb: 5 * 8192,
-    };
-    assert_eq!(used(&view, &flights, &listing(&[])), expected);
+    let foreign = on(vm("not-listed"));
+    let view = view([claimed, cloned, started, foreign, running("calm-wu", "08:00:00")]);
+    let expected = Ledger { cpus: 5 * 4 + 2 * 2, memory_mb: 5 * 8192 + 2 * 4096, unseen_memory_mb: 5 * 8192 };
+    let mut counted = Vec::new();
+    let found =
+        ledger(&view, &OWNER, &flights, &mut |machine, flight| counted.push((&*machine.name, flight)));
+    assert_eq!(found, expected);
+    let each = [("brave-curie", Some(2)), ("calm-wu", None), ("pool-a-a", Some(0)), ("quick-wu", Some(1))];
+    assert_eq!(counted, each, "each machine that counts is told of, and which flight it is");
 }
 
+// A machine that is known by its reference is that flight, and no other one of its name is.
 #[test]
-fn workers_are_the_registered_ones_and_those_on_their_way() {
-    let off = |machine: Machine| Machine { power: Some(Power::Off), ..machine };
-    let view = view([
-        worker("waiting", "08:00:00"),
-        worker("disabled", "08:00:00"),
-        worker("booting", "08:00:00"),
-        worker("doomed", "08:00:00"),
-        off(worker("finished", "08:00:00")),
-        worker("register-deb", "08:00:00"),
-        Machine { power: Some(Power::On), ..marked("held", |mark| mark.hold_until = Some(at("23:00:00"))) },
-        Machine { name: "provision-v2-x".to_owned(), ..worker("half-claimed", "08:00:00") },
-    ]);
-    let listing = listing(&[
-        ("waiting", WorkerState::Alive),
-        ("disabled", WorkerState::Disabled),
-        ("half-claimed", WorkerState::Alive),
-        ("without-a-machine", WorkerState::Alive),
-    ]);
-    let doomed = |id: &MachineId| id.as_str() == "vm-doomed";
-    let Usage { ledger, starting } = usage(&view, OWNER, &[], &listing, &doomed);
-    assert_eq!(starting.iter().map(|id| id.as_str()).collect::<Vec<_>>(), ["vm-booting"]);
-    // waiting, half-claimed, without-a-machine, booting, doomed, register-deb, held
-    assert_eq!((ledger.workers, ledger.starting, ledger.registering), (7, 1, 1));
-    assert_eq!(ledger.cpus, 14);
+fn a_flight_whose_machine_is_known_is_no_other_machine_of_its_name() {
+    let other = running("calm-bose", "08:00:00");
+    let flight = InFlight { machine: Some(crate::samples::id("elsewhere")), ..flight("calm-bose") };
+    let expected = Ledger { cpus: 4 + 2, memory_mb: 8192 + 4096, unseen_memory_mb: 8192 };
+    assert_eq!(used(&view([other]), &[flight]), expected);
 }
 
 fn any_footprint() -> impl Strategy<Value = Footprint> {
@@ -231,14 +165,12 @@ proptest! {
     #[test]
     fn no_limit_is_ever_passed(
         wanted in proptest::collection::vec((any_footprint(), 0..4usize), 0..60),
-        workers in proptest::option::of(0..30u32),
-        starting in 0..30u32,
         cpus in proptest::option::of(0..60u64),
         memory_mb in proptest::option::of(0..60u64),
         pool_mb in proptest::option::of(0..60i64),
         keep_smaller in 0..3u32,
     ) {
-        let limits = Limits { workers, starting, cpus, memory_mb, keep_smaller };
+        let limits = Limits { cpus, memory_mb, keep_smaller };
         let room = PoolRoom { memory_unreserved_bytes: pool_mb.map(|mb| mb * MEGABYTE), ..PoolRoom::default() };
         let flavors = Flavors::new([flavor("a", 1, 1), flavor("b", 2, 4), flavor("c", 8, 8)]).expect("flavors");
         let mut ledger = Ledger::default();
@@ -257,8 +189,6 @@ proptest! {
                 prop_assert!(memory_mb.is_none_or(|max| ledger.memory_mb + kept_mb <= max));
             }
         }
-        prop_assert!(workers.is_none_or(|max| ledger.workers <= max));
-        prop_assert!(ledger.starting <= starting);
         prop_assert!(cpus.is_none_or(|max| ledger.cpus <= max));
         prop_assert!(memory_mb.is_none_or(|max| ledger.memory_mb <= max));
         prop_assert!(pool_mb.is_none_or(|max| ledger.memory_mb <= max.cast_unsigned()));
@@ -267,28 +197,22 @@ proptest! {
     #[test]
     fn what_is_not_ours_is_never_counted(view in any_view(20)) {
         let ours = View {
-            machines: view.machines.iter().filter(|machine| machine.possible_mark_of(OWNER).is_some()).cloned().collect(),
+            machines: view.machines.iter().filter(|machine| machine.possible_mark_of(&OWNER).is_some()).cloned().collect(),
             ..view.clone()
         };
-        prop_assert_eq!(used(&view, &[], &listing(&[])), used(&ours, &[], &listing(&[])));
+        prop_assert_eq!(used(&view, &[]), used(&ours, &[]));
         let whole = ours.iter().filter_map(|machine| machine.hardware).map(|Hardware { cpus, .. }| u64::from(cpus));
-        prop_assert!(used(&view, &[], &listing(&[])).cpus <= whole.sum());
+        prop_assert!(used(&view, &[]).cpus <= whole.sum());
     }
 }
 
 #[test]
-fn what_runs_on_a_host_that_cannot_be_reached_keeps_its_slot_and_its_size() {
-    let lost = |machine: Machine| Machine { reachable: false, ..machine };
-    let machines =
-        [worker("w", "08:00:00"), worker("register-w", "08:00:00"), warm("provision-v2-x", "deb", "")];
-    let reached = used(&view(machines.clone()), &[], &listing(&[]));
-    assert_eq!((reached.workers, reached.starting, reached.registering, reached.cpus), (2, 1, 1, 4));
-    assert_eq!(used(&view(machines.map(lost)), &[], &listing(&[])), reached);
-}
-
-#[test]
-fn a_worker_that_somebody_has_moved_keeps_its_slot_and_holds_up_no_start() {
-    let moved = |machine: Machine| Machine { is_outside: true, ..machine };
-    let used = used(&view([moved(worker("w", "08:00:00"))]), &[], &listing(&[]));
-    assert_eq!((used.workers, used.starting, used.cpus), (1, 0, 2));
+fn what_runs_on_a_host_that_cannot_be_reached_or_was_moved_keeps_its_size() {
+    let machines = [running("a", "08:00:00"), running("b", "08:00:00"), warm("pool-a-x", "deb", "")];
+    let reached = used(&view(machines.clone()), &[]);
+    assert_eq!(reached, Ledger { cpus: 4, memory_mb: 8192, ..NONE });
+    let lost = |machine: Machine<Mark>| Machine { reachable: false, ..machine };
+    assert_eq!(used(&view(machines.clone().map(lost)), &[]), reached);
+    let moved = |machine: Machine<Mark>| Machine { is_outside: true, ..machine };
+    assert_eq!(used(&view(machines.map(moved)), &[]), reached);
 }

@@ -3,39 +3,41 @@ use proptest::prelude::*;
 use super::*;
 use crate::disks::{DiskSizes, KB_PER_GB};
 use crate::flavor::tests::{flavor, three};
-use crate::machine::{MachineId, Notes, Role};
-use crate::samples::{OWNER, any_machine, at, id, marked, view, vm, warm};
+use crate::machine::{MachineId, Role};
+use crate::origin::Origin;
+use crate::ownership::Recognised;
+use crate::samples::{self, Mark, OWNER, any_machine, at, id, marked, origin, untold, view, vm, warm};
 
 const BOTH: Resizing = Resizing { unflavored: true, named: true };
 const NEITHER: Resizing = Resizing { unflavored: false, named: false };
-static NO_ORIGIN: Origin = Origin { incarnation: None, last_modified: None };
 static NO_DISKS: Disks = Disks::new();
 
 fn wanted(flavor: Option<&Flavor>) -> Wanted<'_> {
-    Wanted {
-        owner: OWNER,
-        line: Line::V2,
-        model: "deb",
-        flavor,
-        template: Some(Hardware { cpus: 2, memory_mb: 4096 }),
-        origin: &NO_ORIGIN,
-        disks: &NO_DISKS,
-    }
+    Wanted { flavor, template: Some(Hardware { cpus: 2, memory_mb: 4096 }), disks: &NO_DISKS }
 }
 
-fn idle(_: &Machine) -> bool {
+fn idle(_: &Machine<Mark>) -> bool {
     false
 }
 
-fn found(machines: &[Machine], wanted: &Wanted<'_>, resizing: Resizing) -> Result<(String, Fit), String> {
+/// What a machine is to a demand for a `deb`.
+fn candidacy(machine: &Machine<Mark>) -> Candidacy<'_> {
+    samples::candidacy(machine, "deb", &Origin::default())
+}
+
+fn found(
+    machines: &[Machine<Mark>],
+    wanted: &Wanted<'_>,
+    resizing: Resizing,
+) -> Result<(String, Fit), String> {
     let view = view(machines.iter().cloned());
-    let found = find(&view, wanted, &idle, resizing);
+    let found = find(&view, wanted, &candidacy, &idle, resizing);
     found.map(|(machine, fit)| (machine.name.clone(), fit)).map_err(|misses| misses.to_string())
 }
 
 #[test]
 fn a_machine_is_ready_by_its_state() {
-    let ready = || warm("provision-v2-a", "deb", "");
+    let ready = || warm("pool-a-a", "deb", "");
     let none = "there is no warm machine";
     let unready = "no warm machine fits: 1 still being made";
     for (machine, expected) in [
@@ -45,31 +47,31 @@ fn a_machine_is_ready_by_its_state() {
         (Machine { power: None, ..ready() }, Err(unready)),
         (Machine { awaits_setup: true, ..ready() }, Err(unready)),
         (Machine { role: Role::Unknown, ..ready() }, Err("no warm machine fits: 1 not known yet")),
-        (Machine { notes: Notes::Unknown, ..ready() }, Err("no warm machine fits: 1 not known yet")),
+        (untold(ready()), Err("no warm machine fits: 1 not known yet")),
         (Machine { reachable: false, ..ready() }, Err("no warm machine fits: 1 not known yet")),
         (Machine { role: Role::Template, ..ready() }, Err(none)),
-        (Machine { notes: Notes::NoMark, ..ready() }, Err(none)),
-        (warm("provision-v2-a", "suse", ""), Err(none)),
-        (warm("provision-v1-a", "deb", ""), Err(none)),
+        (Machine { recognised: Recognised::nobody(), ..ready() }, Err(none)),
+        (warm("pool-a-a", "suse", ""), Err(none)),
+        (warm("pool-b-a", "deb", ""), Err(none)),
         (warm("brave-curie", "deb", ""), Err(none)),
-        (vm("provision-v2-a"), Err(none)),
+        (vm("pool-a-a"), Err(none)),
         (
-            marked("provision-v2-a", |mark| mark.vmware_model_path = "deb".to_owned()),
+            marked("pool-a-a", |mark| mark.kind = "deb".to_owned()),
             Err("no warm machine fits: 1 half claimed"),
         ),
         (
-            marked("provision-v2-a", |mark| {
-                mark.provisioning = true;
-                mark.vmware_model_path = "deb".to_owned();
-                mark.hold_until = Some(at("01:00:00"));
+            marked("pool-a-a", |mark| {
+                mark.pooled = true;
+                mark.kind = "deb".to_owned();
+                mark.held_until = Some(at("01:00:00"));
             }),
             Err("no warm machine fits: 1 kept to be looked at"),
         ),
         (
-            marked("provision-v2-a", |mark| {
-                mark.hatchery_name = "theirs".to_owned();
-                mark.provisioning = true;
-                mark.vmware_model_path = "deb".to_owned();
+            marked("pool-a-a", |mark| {
+                mark.owner = "theirs".to_owned();
+                mark.pooled = true;
+                mark.kind = "deb".to_owned();
             }),
             Err(none),
         ),
@@ -82,20 +84,9 @@ fn a_machine_is_ready_by_its_state() {
 
 #[test]
 fn a_machine_that_somebody_is_at_is_left_alone() {
-    let view = view([warm("provision-v2-a", "deb", "")]);
-    let misses = find(&view, &wanted(None), &|machine| machine.id == id("provision-v2-a"), BOTH);
+    let view = view([warm("pool-a-a", "deb", "")]);
+    let misses = find(&view, &wanted(None), &candidacy, &|machine| machine.id == id("pool-a-a"), BOTH);
     assert_eq!(misses.expect_err("it is busy").as_str(), "busy");
-}
-
-#[test]
-fn models_of_the_first_line_are_known_by_their_path() {
-    let machine = marked("provision-v1-a", |mark| {
-        mark.provisioning = true;
-        mark.worker_model_path = "group/deb".to_owned();
-    });
-    let wanted = Wanted { line: Line::V1, model: "group/deb", ..wanted(None) };
-    assert!(found(std::slice::from_ref(&machine), &wanted, BOTH).is_ok());
-    assert!(found(&[machine], &Wanted { model: "other/deb", ..wanted }, BOTH).is_err());
 }
 
 #[test]
@@ -107,12 +98,12 @@ fn the_flavor_decides_which_machine_fits_and_how() {
         hardware: Some(Hardware { cpus, memory_mb }),
         ..warm(name, "deb", flavor)
     };
-    let plain = of("provision-v2-plain", "", 2, 4096);
-    let small = of("provision-v2-small", "small", 2, 4096);
-    let same = of("provision-v2-zz", "LARGE", 8, 16384);
-    let outdated = of("provision-v2-old", "large", 6, 16384);
+    let plain = of("pool-a-plain", "", 2, 4096);
+    let small = of("pool-a-small", "small", 2, 4096);
+    let same = of("pool-a-zz", "LARGE", 8, 16384);
+    let outdated = of("pool-a-old", "large", 6, 16384);
     let another = || Err("no warm machine fits: 1 of another flavor".to_owned());
-    let take = |machine: &Machine, fit| Ok((machine.name.clone(), fit));
+    let take = |machine: &Machine<Mark>, fit| Ok((machine.name.clone(), fit));
     for (machines, flavor, resizing, expected) in [
         (vec![&plain, &small, &outdated, &same], large, BOTH, take(&same, Fit::AsIs)),
         (vec![&plain, &small, &outdated], large, BOTH, take(&outdated, to_large)),
@@ -134,11 +125,11 @@ fn the_flavor_decides_which_machine_fits_and_how() {
 #[test]
 fn a_machine_with_a_smaller_or_unknown_disk_does_not_match() {
     let roomy = Flavor { disk_gb: 40, ..flavor("roomy", 0, 0) };
-    let machine = warm("provision-v2-a", "deb", "roomy");
+    let machine = warm("pool-a-a", "deb", "roomy");
     let with = |first_kb| Disks::from([(machine.id.clone(), DiskSizes { all_kb: u64::MAX, first_kb })]);
     let small = || Err("no warm machine fits: 1 with a disk that is too small or not known yet".to_owned());
     for (disks, expected) in [
-        (with(Some(40 * KB_PER_GB)), Ok(("provision-v2-a".to_owned(), Fit::AsIs))),
+        (with(Some(40 * KB_PER_GB)), Ok(("pool-a-a".to_owned(), Fit::AsIs))),
         (with(Some(39 * KB_PER_GB)), small()),
         (with(None), small()),
         (Disks::new(), small()),
@@ -154,35 +145,38 @@ fn a_machine_with_a_smaller_or_unknown_disk_does_not_match() {
 fn a_dimension_that_is_the_templates_must_be_known_to_change_it() {
     let fast = flavor("fast", 8, 0);
     let wanted = Wanted { template: None, ..wanted(Some(&fast)) };
-    let plain = warm("provision-v2-plain", "deb", "");
+    let plain = warm("pool-a-plain", "deb", "");
     let to_fast = Fit::Resize(Hardware { cpus: 8, memory_mb: 4096 });
-    assert_eq!(found(&[plain], &wanted, BOTH), Ok(("provision-v2-plain".to_owned(), to_fast)));
-    let small = warm("provision-v2-small", "deb", "small");
+    assert_eq!(found(&[plain], &wanted, BOTH), Ok(("pool-a-plain".to_owned(), to_fast)));
+    let small = warm("pool-a-small", "deb", "small");
     assert!(found(&[small], &wanted, BOTH).is_err());
 }
 
 #[test]
 fn among_equals_the_current_template_comes_first_and_then_the_oldest() {
-    let origin = Origin { incarnation: Some("new".to_owned()), last_modified: None };
+    let origin = origin("new");
     let of = |name: &str, from: &str, hour: Option<&str>| {
         let machine = marked(name, |mark| {
-            mark.provisioning = true;
-            mark.vmware_model_path = "deb".to_owned();
-            mark.template_incarnation = from.to_owned();
+            mark.pooled = true;
+            mark.kind = "deb".to_owned();
+            mark.origin = from.to_owned();
         });
         Machine { created: hour.map(at), ..machine }
     };
     let mut machines = vec![
-        of("provision-v2-a", "old", Some("01:00:00")),
-        of("provision-v2-b", "new", None),
-        of("provision-v2-d", "", Some("03:00:00")),
-        of("provision-v2-c", "new", Some("03:00:00")),
-        of("provision-v2-e", "new", Some("02:00:00")),
+        of("pool-a-a", "old", Some("01:00:00")),
+        of("pool-a-b", "new", None),
+        of("pool-a-d", "", Some("03:00:00")),
+        of("pool-a-c", "new", Some("03:00:00")),
+        of("pool-a-e", "new", Some("02:00:00")),
     ];
     let mut order = String::new();
-    while let Ok((name, _)) = found(&machines, &Wanted { origin: &origin, ..wanted(None) }, NEITHER) {
-        machines.retain(|machine| machine.name != name);
-        order.push_str(name.trim_start_matches("provision-v2-"));
+    loop {
+        let view = view(machines.iter().cloned());
+        let current = |machine| samples::candidacy(machine, "deb", &origin);
+        let Ok((found, _)) = find(&view, &wanted(None), &current, &idle, NEITHER) else { break };
+        machines.retain(|machine| machine.name != found.name);
+        order.push_str(found.name.trim_start_matches("pool-a-"));
     }
     assert_eq!(order, "ecdba");
 }
@@ -199,13 +193,13 @@ proptest! {
         let flavors = three();
         let view = view(machines);
         let wanted = wanted(flavors.iter().nth(which));
-        let is_busy = |machine: &Machine| machine.id > MachineId::new(format!("vm-{busy}"));
-        if let Ok((machine, fit)) = find(&view, &wanted, &is_busy, Resizing { unflavored, named }) {
-            let mark = machine.mark_of(OWNER).expect("our mark");
+        let is_busy = |machine: &Machine<Mark>| machine.id > MachineId::new(format!("vm-{busy}"));
+        if let Ok((machine, fit)) = find(&view, &wanted, &candidacy, &is_busy, Resizing { unflavored, named }) {
+            let mark = machine.mark_of(&OWNER).expect("our mark");
             prop_assert_eq!(machine.role, Role::Vm);
             prop_assert_eq!(machine.power, Some(Power::Off));
-            prop_assert!(mark.provisioning && !mark.model && machine.name.starts_with("provision-v2-"));
-            prop_assert!(!is_busy(machine) && !machine.awaits_setup && mark.vmware_model_path == "deb");
+            prop_assert!(mark.pooled && !mark.protected && machine.name.starts_with("pool-a-"));
+            prop_assert!(!is_busy(machine) && !machine.awaits_setup && mark.kind == "deb");
             let same = wanted.flavor.is_none_or(|flavor| flavor.is_named(&mark.flavor));
             let allowed = (mark.flavor.is_empty() && unflavored) || (!mark.flavor.is_empty() && named);
             prop_assert!(same || allowed);

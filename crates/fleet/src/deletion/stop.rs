@@ -146,3 +146,87 @@ impl fmt::Display for Stop {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::brake::Brake;
+    use crate::samples::{Mark, OWNER, at, marked, view};
+
+    const NOW: &str = "12:00:00";
+
+    fn stop(view: &View<Mark>, skew: Option<i64>, begun: Option<&str>, loss: Option<Loss>) -> Option<Stop> {
+        let skew = skew.map(SignedDuration::from_secs);
+        // The supplier's time is noon.
+        let ours = at(NOW).saturating_sub(skew.unwrap_or_default()).expect("a time");
+        let evidence = Evidence { of: "nodes", begun: begun.map(at) };
+        stop_reason(&Grounds { view, skew, evidence, ours, loss })
+    }
+
+    #[test]
+    fn nothing_is_deleted_by_half_knowledge() {
+        let begun = Some("11:59:50");
+        let whole = view([marked("x", |_| {})]);
+        assert_eq!(stop(&whole, Some(0), begun, None), None);
+
+        let incomplete = View { complete: false, ..whole.clone() };
+        assert_eq!(stop(&incomplete, Some(0), begun, None), Some(Stop::Incomplete));
+        let aged = |secs| View { age: Duration::from_secs(secs), ..whole.clone() };
+        assert_eq!(stop(&aged(119), Some(0), begun, None), None);
+        let outdated = Stop::Outdated { age: Duration::from_secs(120) };
+        assert_eq!(stop(&aged(120), Some(0), begun, None), Some(outdated));
+        for (seconds, stopped) in [(60, None), (61, Some("skew")), (-60, None), (-61, Some("skew"))] {
+            let found = stop(&whole, Some(seconds), Some("12:00:30"), None);
+            assert_eq!(found.map(|stop| stop.as_str()), stopped, "{seconds}");
+        }
+        assert_eq!(stop(&whole, None, begun, None), Some(Stop::SkewUnknown));
+        assert_eq!(stop(&whole, Some(0), None, None), Some(Stop::NoEvidence { of: "nodes" }));
+    }
+
+    #[test]
+    fn old_evidence_deletes_nobody() {
+        let whole = view([marked("x", |_| {})]);
+        let old = |secs| Some(Stop::OldEvidence { of: "nodes", age: SignedDuration::from_secs(secs) });
+        for (begun, stopped) in [("11:59:00", None), ("11:58:59", old(61)), ("11:00:00", old(3600))] {
+            assert_eq!(stop(&whole, Some(0), Some(begun), None), stopped, "{begun}");
+        }
+    }
+
+    #[test]
+    fn a_view_that_has_lost_unusually_many_deletes_nobody() {
+        let names = ["a", "b", "c", "d", "e"];
+        let whole = view(names.map(|name| marked(name, |_| {})));
+        let mut brake = Brake::default();
+        brake.look(&whole, &OWNER, &|_| false, at("11:50:00"));
+        assert_eq!(stop(&whole, Some(0), Some(NOW), brake.loss()), None);
+        let rest = view([marked("a", |_| {})]);
+        brake.look(&rest, &OWNER, &|_| false, at("11:59:00"));
+        let lost = Some(Stop::Lost(Loss { lost: 4, of: 5 }));
+        assert_eq!(stop(&rest, Some(0), Some(NOW), brake.loss()), lost);
+        assert_eq!(stop(&rest, Some(0), None, brake.loss()), lost, "that weighs more than missing evidence");
+    }
+
+    #[test]
+    fn each_reason_speaks_to_people_and_has_a_label() {
+        let age = SignedDuration::from_secs(61);
+        for (stop, label, text) in [
+            (Stop::Incomplete, "incomplete", "the inventory is not complete"),
+            (
+                Stop::Outdated { age: Duration::from_secs(120) },
+                "outdated",
+                "the inventory is 120 s old, 120 s are allowed",
+            ),
+            (Stop::Skew { skew: age }, "skew", "the inventory's clock is 61 s from ours, 60 s are allowed"),
+            (Stop::SkewUnknown, "skew_unknown", "the inventory's time is not known"),
+            (Stop::NoEvidence { of: "nodes" }, "no_listing", "the nodes could not be listed"),
+            (
+                Stop::OldEvidence { of: "nodes", age },
+                "old_listing",
+                "the list of nodes is 61 s old, 60 s are allowed",
+            ),
+            (Stop::Lost(Loss { lost: 4, of: 5 }), "lost", "4 of 5 VMs have vanished from the inventory"),
+        ] {
+            assert_eq!((stop.as_str(), stop.to_string().as_str()), (label, text));
+        }
+    }
+}

@@ -21,33 +21,6 @@ fn case_does_not_tell_flavors_apart() {
 }
 
 #[test]
-fn the_nearest_wish_wins() {
-    let asked = |runs_on, spec, v1_model, requirement| Asked { runs_on, spec, v1_model, requirement };
-    for (asked, default, expected) in [
-        (asked(Some("small"), Some("medium"), None, Some("large")), Some("large"), Some("small")),
-        (asked(None, Some("medium"), None, Some("large")), Some("small"), Some("Medium")),
-        (asked(None, None, Some("small"), Some("large")), Some("medium"), Some("small")),
-        (asked(None, None, Some(""), Some("LARGE")), Some("medium"), Some("large")),
-        (asked(None, None, None, Some("large")), Some("small"), Some("large")),
-        (asked(Some(""), Some(""), None, None), Some("small"), Some("small")),
-        (asked(None, None, None, None), Some(""), None),
-        (asked(None, None, None, None), None, None),
-    ] {
-        let expected = expected
-            .map_or(Choice::None, |name| Choice::Flavor(three().get(name).cloned().expect("a flavor")));
-        assert_eq!(three().choose(&asked, default), expected, "{asked:?}");
-    }
-}
-
-#[test]
-fn an_unknown_name_is_refused_only_where_flavors_are_configured() {
-    let asked = Asked { requirement: Some("Huge"), ..Asked::default() };
-    assert_eq!(three().choose(&asked, Some("small")), Choice::Unknown("Huge".to_owned()));
-    assert_eq!(Flavors::default().choose(&asked, None), Choice::Ignored("Huge".to_owned()));
-    assert_eq!(Flavors::default().choose(&Asked::default(), Some("x")), Choice::Ignored("x".to_owned()));
-}
-
-#[test]
 fn a_zero_comes_from_the_template_and_an_unreadable_template_is_not_known() {
     let template = Some(Hardware { cpus: 3, memory_mb: 3000 });
     for (flavor, template, cpus, memory_mb) in [
@@ -95,28 +68,7 @@ fn a_first_disk_is_large_enough_if_it_is_known_and_at_least_as_large() {
     }
 }
 
-/// What one of those who may ask for a flavor says.
-fn any_wish() -> impl Strategy<Value = Option<&'static str>> {
-    proptest::sample::select(vec![None, Some(""), Some("small"), Some("MEDIUM"), Some("huge")])
-}
-
 proptest! {
-    #[test]
-    fn whoever_speaks_first_is_heard_and_nobody_else(
-        wishes in (any_wish(), any_wish(), any_wish(), any_wish(), any_wish())
-    ) {
-        let (runs_on, v1_model, spec, requirement, default) = wishes;
-        let chosen = three().choose(&Asked { runs_on, spec, v1_model, requirement }, default);
-        let said = |wish: Option<&'static str>| wish.filter(|name| !name.is_empty());
-        let first = said(runs_on).or(said(v1_model)).or(said(spec)).or(said(requirement)).or(said(default));
-        let expected = match first {
-            None => Choice::None,
-            Some("huge") => Choice::Unknown("huge".to_owned()),
-            Some(name) => Choice::Flavor(three().get(name).cloned().expect("a flavor")),
-        };
-        prop_assert_eq!(chosen, expected);
-    }
-
     #[test]
     fn the_smaller_one_is_always_smaller(sizes in proptest::collection::vec((0..9u32, 0..9u64), 1..6)) {
         let all = sizes.iter().enumerate().map(|(at, (cpus, memory))| flavor(&at.to_string(), *cpus, *memory));

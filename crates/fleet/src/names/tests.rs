@@ -14,10 +14,9 @@ fn legal(name: &str) -> bool {
 #[test]
 fn the_longest_words_after_the_longest_prefix_make_a_legal_name() {
     let longest = |words: &[&str]| words.iter().map(|word| word.len()).max().expect("words");
-    let prefix = "provision-v2-ip-255-255-255-255-".len();
     let worded = 2 * longest(ADJECTIVES) + "-and-".len() + "-".len() + longest(SURNAMES);
     let numbered = longest(SURNAMES) + "-".len() + u32::MAX.to_string().len();
-    assert!(prefix + worded.max(numbered) <= LONGEST, "{}", prefix + worded);
+    assert!(LONGEST_PREFIX + worded.max(numbered) <= LONGEST, "{}", LONGEST_PREFIX + worded);
     assert!(ADJECTIVES.iter().chain(SURNAMES).all(|word| word.bytes().all(|byte| byte.is_ascii_lowercase())));
     for words in [ADJECTIVES, SURNAMES] {
         assert_eq!(words.iter().collect::<BTreeSet<_>>().len(), words.len(), "a word stands twice");
@@ -25,93 +24,23 @@ fn the_longest_words_after_the_longest_prefix_make_a_legal_name() {
 }
 
 #[test]
-fn a_prefix_tells_what_a_machine_is_for() {
-    let mut random = StdRng::seed_from_u64(1);
-    let free = |_: &str| false;
-    let address = Some(Ipv4Addr::new(10, 0, 0, 5));
-
-    let name = pooled(Line::V1, address, &mut random, &free);
-    assert!(name.starts_with("provision-v1-") && !name.contains("-ip-"), "{name}");
-    let name = pooled(Line::V2, None, &mut random, &free);
-    assert!(name.starts_with("provision-v2-") && !name.contains("-ip-"), "{name}");
-    let name = pooled(Line::V2, address, &mut random, &free);
-    assert!(name.starts_with("provision-v2-ip-10-0-0-5-"), "{name}");
-    assert!(is_register_name(&register(&mut random, &free)));
-    let name = worker(&mut random, &free);
-    assert!(!is_pooled_name(&name) && !is_register_name(&name), "{name}");
-}
-
-#[test]
-fn a_line_is_read_from_a_name() {
-    for (name, line) in [
-        ("provision-v1-brave-curie", Some(Line::V1)),
-        ("provision-v2-brave-curie", Some(Line::V2)),
-        ("provision-v2-ip-10-0-0-5-brave-curie", Some(Line::V2)),
-        ("provision-v10-brave", None),
-        ("provision-v3-brave", None),
-        ("my-provision-v2-vm", None),
-        ("brave-curie", None),
-        ("", None),
-    ] {
-        assert_eq!(line_of(name), line, "{name}");
-    }
-}
-
-#[test]
-fn an_address_is_read_from_a_name() {
-    let ten = Some(Ipv4Addr::new(10, 0, 0, 5));
-    for (name, address) in [
-        ("provision-v2-ip-10-0-0-5-brave-curie", ten),
-        ("provision-v2-ip-10-0-0-5", ten),
-        ("provision-v2-ip-10-0-0-5-7-7", ten),
-        ("provision-v2-ip-255-255-255-255-x", Some(Ipv4Addr::BROADCAST)),
-        ("provision-v2-ip-256-0-0-5-brave", None),
-        ("provision-v2-ip-10-0-0-brave", None),
-        ("provision-v2-ip-10-0-0", None),
-        ("provision-v2-ip-+1-0-0-5-brave", None),
-        ("provision-v2-ip---0-0-5", None),
-        ("provision-v2-ip-", None),
-        ("provision-v1-ip-10-0-0-5-brave", None),
-        ("10-0-0-5", None),
-    ] {
-        assert_eq!(address_in(name), address, "{name}");
-    }
-}
-
-#[test]
 fn names_do_not_run_out_when_all_words_are_taken() {
     let mut random = StdRng::seed_from_u64(2);
     let worded = |name: &str| !name.bytes().any(|byte| byte.is_ascii_digit());
-    let name = worker(&mut random, &worded);
+    let name = fresh("", &mut random, &worded);
     assert!(legal(&name) && !worded(&name), "{name}");
 }
 
 proptest! {
     #[test]
-    fn names_are_legal_unique_and_keep_their_address(seed: u64, bits: u32) {
+    fn names_are_legal_unique_and_begin_with_their_prefix(seed: u64, prefix in "|[a-z][a-z0-9-]{0,31}") {
         let mut random = StdRng::seed_from_u64(seed);
-        let address = Ipv4Addr::from_bits(bits);
         let used = RefCell::new(BTreeSet::<String>::new());
         let taken = |name: &str| used.borrow().contains(name);
-        for _ in 0..40 {
-            for name in [
-                worker(&mut random, &taken),
-                register(&mut random, &taken),
-                pooled(Line::V1, None, &mut random, &taken),
-                pooled(Line::V2, Some(address), &mut random, &taken),
-            ] {
-                prop_assert!(legal(&name), "{name}");
-                let address_of_name = address_in(&name);
-                prop_assert_eq!(address_of_name, name.starts_with("provision-v2-ip-").then_some(address));
-                prop_assert!(used.borrow_mut().insert(name));
-            }
+        for _ in 0..160 {
+            let name = fresh(&prefix, &mut random, &taken);
+            prop_assert!(legal(&name) && name.starts_with(&prefix), "{name}");
+            prop_assert!(used.borrow_mut().insert(name));
         }
-    }
-
-    #[test]
-    fn no_name_makes_a_reader_panic(name in ".*", tail in "[0-9-]{0,20}") {
-        let name = if tail.is_empty() { name } else { format!("provision-v2-ip-{tail}") };
-        let line = line_of(&name);
-        prop_assert!(address_in(&name).is_none() || line == Some(Line::V2));
     }
 }

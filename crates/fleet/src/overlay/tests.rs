@@ -1,134 +1,136 @@
 use std::time::Duration;
 
 use super::*;
-use crate::capacity::usage;
+use crate::capacity::ledger;
 use crate::machine::View;
-use crate::samples::{OWNER, at, id, marked, vm, warm, worker};
-use crate::standing::{Standing, standing};
-use crate::workers::{Listing, WorkerState, without_machine};
+use crate::samples::{Mark, OWNER, at, id, marked, membership, running, untold, vm, warm};
+use crate::warm::Membership;
 
-const POOLED: &str = "provision-v2-ip-10-0-0-7-a";
+const POOLED: &str = "pool-a-ip-10-0-0-7-a";
 const NOON: &str = "12:00:00";
 
-fn rows(machines: impl IntoIterator<Item = Machine>) -> Machines {
+fn rows(machines: impl IntoIterator<Item = Machine<Mark>>) -> Machines<Mark> {
     machines.into_iter().collect()
 }
 
-fn tell(overlay: &mut Overlay, rows: &Machines, machine: &Machine, fact: Fact) {
+fn tell(overlay: &mut Overlay<Mark>, rows: &Machines<Mark>, machine: &Machine<Mark>, fact: Fact<Mark>) {
     overlay.hear(rows, &machine.id, News::Told(fact), at(NOON));
 }
 
-fn mark(machine: &Machine) -> Fact {
-    Fact::Mark(Box::new(machine.mark().expect("a mark").clone()))
+fn mark(machine: &Machine<Mark>) -> Fact<Mark> {
+    Fact::Marked(Box::new(machine.recognised.clone()))
 }
 
-/// The row of a warm machine, and the worker that a claim has made of it: same reference.
-fn claimed() -> (Machine, Machine) {
+/// The row of a warm machine, and what a claim has made of it: same reference.
+fn claimed() -> (Machine<Mark>, Machine<Mark>) {
     let row = Machine { id: id("x"), ..warm(POOLED, "debian", "") };
-    (row, Machine { id: id("x"), ..worker("busy-curie", "12:00:00") })
+    (row, Machine { id: id("x"), ..running("busy-curie", "12:00:00") })
 }
 
 /// What a claim is told.
-fn claim(overlay: &mut Overlay, rows: &Machines, worker: &Machine) {
-    for fact in [mark(worker), Fact::Name(worker.name.clone()), Fact::Power(Power::On)] {
-        tell(overlay, rows, worker, fact);
+fn claim(overlay: &mut Overlay<Mark>, rows: &Machines<Mark>, claimed: &Machine<Mark>) {
+    for fact in [mark(claimed), Fact::Name(claimed.name.clone()), Fact::Power(Power::On)] {
+        tell(overlay, rows, claimed, fact);
     }
 }
 
-fn view(overlay: &mut Overlay, rows: &Machines) -> View {
+fn view(overlay: &mut Overlay<Mark>, rows: &Machines<Mark>) -> View<Mark> {
     let (machines, overlaid) = overlay.over(rows);
     View { machines, overlaid, complete: true, age: Duration::ZERO }
 }
 
-fn seen(overlay: &mut Overlay, rows: &Machines, of: &str) -> Machine {
+fn seen(overlay: &mut Overlay<Mark>, rows: &Machines<Mark>, of: &str) -> Machine<Mark> {
     Machine::clone(overlay.over(rows).0.get(&id(of)).expect("it is there"))
 }
 
 #[test]
 fn a_claimed_machine_is_what_the_claim_made_of_it_before_its_row_shows_it() {
-    let (row, worker) = claimed();
+    let (row, claimed) = claimed();
     let (rows, mut overlay) = (rows([row]), Overlay::default());
-    claim(&mut overlay, &rows, &worker);
+    claim(&mut overlay, &rows, &claimed);
     let known = seen(&mut overlay, &rows, "x");
-    assert_eq!((&known.name, known.power, &known.notes), (&worker.name, Some(Power::On), &worker.notes));
-    assert_eq!(standing(&known, OWNER), Standing::Worker);
+    assert_eq!(
+        (&known.name, known.power, &known.recognised),
+        (&claimed.name, Some(Power::On), &claimed.recognised)
+    );
+    assert_eq!(membership(&known), Membership::None);
 }
 
 #[test]
 fn each_property_ends_when_the_row_shows_it_changed_or_equal_and_no_other_with_it() {
-    let (row, worker) = claimed();
+    let (row, claimed) = claimed();
     let before = rows([row.clone()]);
     // What the next row shows, and what is known then.
     let other = || "renamed-by-jane".to_owned();
     for (name, power, expected) in [
-        (row.name.clone(), row.power, (worker.name.clone(), worker.power)),
-        (worker.name.clone(), row.power, (worker.name.clone(), worker.power)),
-        (other(), row.power, (other(), worker.power)),
-        (row.name.clone(), Some(Power::Suspended), (worker.name.clone(), Some(Power::Suspended))),
+        (row.name.clone(), row.power, (claimed.name.clone(), claimed.power)),
+        (claimed.name.clone(), row.power, (claimed.name.clone(), claimed.power)),
+        (other(), row.power, (other(), claimed.power)),
+        (row.name.clone(), Some(Power::Suspended), (claimed.name.clone(), Some(Power::Suspended))),
         (other(), Some(Power::Suspended), (other(), Some(Power::Suspended))),
     ] {
         let mut overlay = Overlay::default();
-        claim(&mut overlay, &before, &worker);
+        claim(&mut overlay, &before, &claimed);
         let shown = rows([Machine { name, power, ..row.clone() }]);
         let known = seen(&mut overlay, &shown, "x");
         assert_eq!((known.name.clone(), known.power), expected, "{shown:?}");
-        assert_eq!(known.notes, worker.notes, "the notes were not shown yet");
+        assert_eq!(known.recognised, claimed.recognised, "the mark was not shown yet");
     }
     let mut overlay = Overlay::default();
-    claim(&mut overlay, &before, &worker);
-    assert!(overlay.over(&rows([worker.clone()])).1.is_empty(), "all of it was shown");
+    claim(&mut overlay, &before, &claimed);
+    assert!(overlay.over(&rows([claimed.clone()])).1.is_empty(), "all of it was shown");
     assert!(overlay.over(&before).1.is_empty(), "what has ended does not come back");
 }
 
 #[test]
 fn what_the_row_shows_already_is_laid_over_nothing() {
-    let (_, worker) = claimed();
-    let (rows, mut overlay) = (rows([worker.clone()]), Overlay::default());
-    assert!(!overlay.hear(&rows, &worker.id, News::Told(Fact::Power(Power::On)), at(NOON)));
+    let (_, claimed) = claimed();
+    let (rows, mut overlay) = (rows([claimed.clone()]), Overlay::default());
+    assert!(!overlay.hear(&rows, &claimed.id, News::Told(Fact::Power(Power::On)), at(NOON)));
     assert!(overlay.over(&rows).1.is_empty());
 }
 
 #[test]
 fn after_30_seconds_the_machine_is_read_once_and_what_was_read_stays_until_the_row_changes() {
-    let (row, worker) = claimed();
+    let (row, claimed) = claimed();
     let (rows, mut overlay) = (rows([row.clone()]), Overlay::default());
-    claim(&mut overlay, &rows, &worker);
+    claim(&mut overlay, &rows, &claimed);
     assert_eq!(overlay.overdue(at("12:00:29")), []);
     assert_eq!(overlay.overdue(at("12:00:30")), [id("x")]);
     assert_eq!(overlay.overdue(at("12:00:31")), [], "it is being read");
     assert!(view(&mut overlay, &rows).is_unsettled(&id("x")), "the read has not answered");
     // Somebody has stopped it meanwhile.
     let reading = Reading {
-        name: worker.name.clone(),
+        name: claimed.name.clone(),
         role: Role::Vm,
         power: Some(Power::Off),
-        notes: worker.notes.clone(),
-        hardware: worker.hardware,
+        recognised: claimed.recognised.clone(),
+        hardware: claimed.hardware,
     };
     assert!(overlay.hear(&rows, &id("x"), News::Read(Some(reading)), at("12:00:32")));
     let known = view(&mut overlay, &rows);
     assert!(!known.is_unsettled(&id("x")), "a read is as good as a row");
     let machine = known.machines.get(&id("x")).expect("it is there");
-    assert_eq!((&machine.name, machine.power), (&worker.name, Some(Power::Off)));
+    assert_eq!((&machine.name, machine.power), (&claimed.name, Some(Power::Off)));
     assert_eq!(overlay.overdue(at("12:01:02")), [id("x")], "it may have changed since");
     // A read that shows what the row shows ends it.
-    tell(&mut overlay, &rows, &worker, Fact::Power(Power::On));
+    tell(&mut overlay, &rows, &claimed, Fact::Power(Power::On));
     overlay.overdue(at("12:00:30"));
-    let Machine { name, role, power, notes, hardware, .. } = row;
-    let reading = Reading { name, role, power, notes, hardware };
+    let Machine { name, role, power, recognised, hardware, .. } = row;
+    let reading = Reading { name, role, power, recognised, hardware };
     overlay.hear(&rows, &id("x"), News::Read(Some(reading)), at("12:00:31"));
     assert!(overlay.over(&rows).1.is_empty());
 }
 
 #[test]
 fn what_an_act_is_told_while_the_machine_is_read_is_newer_than_the_reading() {
-    let (row, worker) = claimed();
+    let (row, claimed) = claimed();
     let (rows, mut overlay) = (rows([row.clone()]), Overlay::default());
-    claim(&mut overlay, &rows, &worker);
+    claim(&mut overlay, &rows, &claimed);
     assert_eq!(overlay.overdue(at("12:00:30")).len(), 1);
-    tell(&mut overlay, &rows, &worker, Fact::Name("later".to_owned()));
-    let Machine { name, role, power, notes, hardware, .. } = row;
-    let reading = Some(Reading { name, role, power, notes, hardware });
+    tell(&mut overlay, &rows, &claimed, Fact::Name("later".to_owned()));
+    let Machine { name, role, power, recognised, hardware, .. } = row;
+    let reading = Some(Reading { name, role, power, recognised, hardware });
     assert!(!overlay.hear(&rows, &id("x"), News::Read(reading), at("12:00:31")));
     assert_eq!(seen(&mut overlay, &rows, "x").name, "later");
 }
@@ -145,10 +147,13 @@ fn a_new_machine_holds_its_name_and_address_before_the_inventory_shows_it() {
     // It is set up and stopped, and the first row that shows it is from before.
     tell(&mut overlay, &none, &made, Fact::SetUp);
     tell(&mut overlay, &none, &made, Fact::Power(Power::Off));
-    let first = Machine { notes: Notes::Unknown, role: Role::Unknown, ..made.clone() };
+    let first = Machine { role: Role::Unknown, ..untold(made.clone()) };
     let known = seen(&mut overlay, &rows([first]), "x");
-    assert_eq!((known.power, known.awaits_setup, &known.notes), (Some(Power::Off), false, &made.notes));
-    assert_eq!(standing(&known, OWNER), Standing::Pooled);
+    assert_eq!(
+        (known.power, known.awaits_setup, &known.recognised),
+        (Some(Power::Off), false, &made.recognised)
+    );
+    assert!(matches!(membership(&known), Membership::Pooled(_)));
     let whole = Machine { power: Some(Power::Off), awaits_setup: false, ..made };
     assert!(overlay.over(&rows([whole])).1.is_empty());
 }
@@ -158,8 +163,8 @@ fn a_new_machine_that_never_appears_is_read_and_forgotten_when_it_is_gone() {
     let (made, _) = claimed();
     let (none, mut overlay) = (rows([]), Overlay::default());
     tell(&mut overlay, &none, &made, Fact::Made(Box::new(made.clone())));
-    let Machine { name, role, power, notes, hardware, .. } = made;
-    let reading = Reading { name, role, power, notes, hardware };
+    let Machine { name, role, power, recognised, hardware, .. } = made;
+    let reading = Reading { name, role, power, recognised, hardware };
     for (second, reading, left) in [(30, Some(reading), 1), (60, None, 0)] {
         let now = at(NOON) + SignedDuration::from_secs(second);
         assert_eq!(overlay.overdue(now), [id("x")]);
@@ -189,7 +194,7 @@ fn a_deleted_machine_is_gone_and_holds_what_its_row_shows() {
 #[test]
 fn an_overlay_frees_no_name_no_address_and_no_slot() {
     let row = Machine { power: Some(Power::On), ..claimed().0 };
-    let held = marked("x", |mark| mark.ip_address = "10.0.0.9".to_owned());
+    let held = marked("x", |mark| mark.ip = Some([10, 0, 0, 9].into()));
     let (rows, mut overlay) = (rows([row.clone()]), Overlay::default());
     for fact in [Fact::Name("x".to_owned()), mark(&held), Fact::Power(Power::Off)] {
         tell(&mut overlay, &rows, &row, fact);
@@ -198,22 +203,8 @@ fn an_overlay_frees_no_name_no_address_and_no_slot() {
     assert!(known.is_taken("x") && known.is_taken(POOLED));
     let addresses: Vec<String> = address::seen(&known).iter().map(ToString::to_string).collect();
     assert_eq!(addresses, ["10.0.0.7", "10.0.0.9"]);
-    let listing = Listing { begun: at(NOON), workers: BTreeMap::new() };
-    let used = usage(&known, OWNER, &[], &listing, &|_| false).ledger;
+    let used = ledger(&known, &OWNER, &[], &mut |_, _| {});
     assert_eq!((used.cpus, used.memory_mb), (2, 4096), "its row runs");
-}
-
-#[test]
-fn no_worker_is_disabled_whose_machine_has_a_row() {
-    // It carried the worker's mark under its name in the pool.
-    let (_, claimed) = claimed();
-    let row = Machine { name: POOLED.to_owned(), ..claimed };
-    let (rows, mut overlay) = (rows([row.clone()]), Overlay::default());
-    tell(&mut overlay, &rows, &row, mark(&warm(POOLED, "debian", "")));
-    let workers = ["busy-curie", "nobody"].map(|name| (name.to_owned(), WorkerState::Alive)).into();
-    let listing = Listing { begun: at(NOON), workers };
-    let lost = without_machine(&view(&mut overlay, &rows), &listing).expect("a whole view");
-    assert_eq!(lost.into_iter().collect::<Vec<_>>(), ["nobody"]);
 }
 
 #[test]

@@ -84,8 +84,7 @@ impl<'a, M> Census<'a, M> {
             let membership = (observed.membership)(machine);
             // Another machine of that name is no work of ours.
             let may_be_it = !matches!(membership, Membership::None);
-            let in_flight =
-                ids.contains(&machine.id) || (may_be_it && names.contains(machine.name.as_str()));
+            let in_flight = ids.contains(&machine.id) || (may_be_it && names.contains(machine.name.as_str()));
             if !in_flight && !observed.view.is_gone(&machine.id) {
                 census.enter(machine, membership, &wishes, observed, desired);
             }
@@ -247,6 +246,7 @@ fn outdated<M>(
         return Some(Removal::SmallDisk);
     }
     let limit = desired.max_age.filter(|limit| *limit > SignedDuration::ZERO)?;
-    let age = observed.now.duration_since(observed.reckoning.since(&machine.id, member.created?, observed.now));
+    let age =
+        observed.now.duration_since(observed.reckoning.since(&machine.id, member.created?, observed.now));
     (age > limit).then_some(Removal::TooOld { age, limit })
 }

@@ -10,7 +10,7 @@ fn apply(world: &mut World, plan: &Plan, pass: usize) {
     for (id, _) in &plan.remove {
         world.view.machines.remove(id);
     }
-    let change = |world: &mut World, id: &MachineId, change: &dyn Fn(&mut Machine)| {
+    let change = |world: &mut World, id: &MachineId, change: &dyn Fn(&mut Machine<Mark>)| {
         if let Some(mut machine) = world.view.machines.remove(id) {
             change(Arc::make_mut(&mut machine));
             world.view.machines.insert(machine);
@@ -24,8 +24,8 @@ fn apply(world: &mut World, plan: &Plan, pass: usize) {
     }
     for id in &plan.give_back {
         change(world, id, &|machine| {
-            if let Notes::Mark(mark) = &mut machine.notes {
-                mark.provisioning = true;
+            if let Some(mark) = &mut machine.recognised.mark {
+                mark.pooled = true;
             }
         });
     }
@@ -33,13 +33,14 @@ fn apply(world: &mut World, plan: &Plan, pass: usize) {
         let TemplateState::Ready { origin, .. } = &world.wishes[make.wish].template else {
             panic!("made from nothing");
         };
-        let mut machine = warm(&make.name, &make.kind.model, &make.kind.flavor);
+        let kind = &world.wishes[make.wish].key.kind;
+        let (kind, flavor) = kind.split_once(' ').unwrap_or((kind, ""));
+        let mut machine = marked(&make.name, |mark| {
+            (mark.kind, mark.flavor, mark.pooled) = (kind.to_owned(), flavor.to_owned(), true);
+            mark.origin = origin.incarnation.clone().unwrap_or_default();
+            mark.ip = make.address.as_ref().map(|given| given.ip);
+        });
         machine.id = MachineId::new(format!("made-{pass}-{}", make.name));
-        if let Notes::Mark(mark) = &mut machine.notes {
-            mark.worker_model_path.clone_from(&make.kind.model);
-            mark.template_incarnation = origin.incarnation.clone().unwrap_or_default();
-            mark.ip_address = make.address.as_ref().map(|given| given.ip.to_string()).unwrap_or_default();
-        }
         world.view.machines.insert(Arc::new(machine));
     }
 }
@@ -49,17 +50,13 @@ fn idle(plan: &Plan) -> bool {
 }
 
 fn any_wishes() -> impl Strategy<Value = Vec<Wish>> {
-    let line = prop_oneof![Just(Line::V1), Just(Line::V2)];
-    let wish = (line, "deb|suse", "|small|large|", 0..5u32).prop_map(|(line, name, flavor, number)| {
-        let model = if line == Line::V1 { format!("group/{name}") } else { name };
-        Wish {
-            line,
-            model,
+    let family = prop_oneof![Just(POOL_A), Just(POOL_B)];
+    let wish =
+        (family, "deb|suse", "|small|large|", 0..5u32).prop_map(|(family, kind, flavor, number)| Wish {
+            key: key(family, &kind, &flavor),
             flavor: Some(flavor).filter(|flavor| !flavor.is_empty()),
-            number,
-            template: ready("one"),
-        }
-    });
+            ..wish(&kind, number)
+        });
     proptest::collection::vec(wish, 0..5)
 }
 
@@ -89,7 +86,7 @@ fn any_world() -> impl Strategy<Value = World> {
 proptest! {
     #[test]
     fn perfect_passes_reach_every_wish_and_then_rest(mut world in any_world()) {
-        let is_unknown = |machine: &&Machine| machine.is_unknown() || !machine.reachable || machine.is_set_apart();
+        let is_unknown = |machine: &&Machine<Mark>| machine.is_unknown() || !machine.reachable || machine.is_set_apart();
         let unknown = world.view.iter().filter(|machine| machine.role != Role::Template).filter(is_unknown);
         let unknown: u32 = unknown.map(|_| 1).sum();
         let mut passes = 0;
@@ -120,10 +117,10 @@ proptest! {
         let mut distinct = BTreeSet::new();
         for id in touched {
             let machine = world.view.machines.get(id).expect("a machine");
-            let mark = machine.mark_of(OWNER).expect("our mark");
+            let mark = machine.mark_of(&OWNER).expect("our mark");
             prop_assert_eq!(machine.role, Role::Vm);
-            prop_assert!(machine.name.starts_with("provision-") && !mark.model && *id != busy);
-            prop_assert!(mark.hold_until.is_none_or(|until| until <= at(NOW)));
+            prop_assert!(machine.name.starts_with("pool-") && !mark.protected && *id != busy);
+            prop_assert!(mark.held_until.is_none_or(|until| until <= at(NOW)));
             prop_assert!(distinct.insert(id), "{id} twice");
         }
     }
