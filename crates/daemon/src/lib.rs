@@ -1,10 +1,10 @@
-//! What every Rookery process needs and no domain knows: wall time, retry delays, supervised tasks with a
-//! bounded shutdown, stop signals, layered settings and logging.
+//! What every Rookery process has and no domain knows: wall time, supervised and tracked tasks, periodic routines, pages
+//! and probes, metrics, a control socket, a lock, a bounded shutdown, stop signals, layered settings and logging.
 //!
-//! It must never know a peer (vCenter, CDS, Kubernetes, a database), speak a protocol or pull in TLS: every
-//! binary, simulators included, pays for what this crate depends on.
+//! It must never know a peer (a server that a front speaks with, or its protocol) or pull in TLS: every binary, simulators
+//! included, pays for what this crate depends on.
 //!
-//! Start with [`Supervisor`], which owns the tasks of a process, then [`settings`].
+//! Start with [`Supervisor`], which owns the tasks of a process, then [`tracked`], [`pages`] and [`settings`].
 
 mod backoff;
 mod clock;
@@ -18,6 +18,7 @@ pub mod probes;
 mod process_name;
 pub mod routines;
 pub mod settings;
+pub mod shutdown;
 pub mod signals;
 mod supervisor;
 mod tally;

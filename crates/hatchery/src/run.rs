@@ -19,7 +19,7 @@ use rookery_daemon::routines::Routines;
 use rookery_daemon::telemetry::chain;
 use rookery_daemon::tracked::TrackedTasks;
 use rookery_daemon::trouble::Troubles;
-use rookery_daemon::{Clock, Lease, Supervisor};
+use rookery_daemon::{Clock, Lease, Supervisor, shutdown};
 use rookery_fleet_vsphere::company::user_agent;
 use rookery_fleet_vsphere::readiness::TimeOuts;
 use rookery_fleet_vsphere::{Hands, Journal, Observer, Site, SiteError, SiteNames};
@@ -213,7 +213,7 @@ pub async fn start(parts: Parts, supervisor: &Supervisor) -> Result<Running, Sta
         Err(error) => Err(error),
     };
     if running.is_err() {
-        farewell(&cds, &client).await;
+        timeout(GOODBYE, farewell(&cds, &client)).await.ok();
     }
     running
 }
@@ -574,23 +574,17 @@ impl Running {
 
 /// Stops all tasks, signs out and logs out.
 async fn goodbye(supervisor: &Supervisor, cds: &Cds, client: &Client) {
-    if let Err(unfinished) = supervisor.shutdown(GOODBYE).await {
-        warn!(tasks = ?unfinished.names, "some work was cut off; it is taken up at the next start");
-    }
-    farewell(cds, client).await;
+    shutdown::end(supervisor, farewell(cds, client), GOODBYE).await;
 }
 
 /// Signs out and logs out, where that was in.
 async fn farewell(cds: &Cds, client: &Client) {
-    let goodbye = async {
-        if let Some(v1) = cds.v1()
-            && let Err(error) = v1.sign_out().await
-        {
-            warn!(error = %chain(&error), "CDS did not take the sign-out");
-        }
-        if let Err(error) = client.close().await {
-            warn!(error = %chain(&error), "vCenter did not take the logout");
-        }
-    };
-    timeout(GOODBYE, goodbye).await.ok();
+    if let Some(v1) = cds.v1()
+        && let Err(error) = v1.sign_out().await
+    {
+        warn!(error = %chain(&error), "CDS did not take the sign-out");
+    }
+    if let Err(error) = client.close().await {
+        warn!(error = %chain(&error), "vCenter did not take the logout");
+    }
 }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use rookery_cds::CdsError;
 use rookery_daemon::settings::Problems;
+use rookery_daemon::shutdown::ExitCause;
 use rookery_daemon::telemetry::{TelemetryError, chain, write_line};
 use rookery_hatchery::holds::InvalidOrder;
 use rookery_hatchery::run::StartError;
@@ -19,8 +20,6 @@ use crate::vm::WrongArguments;
 const FAILED: u8 = 1;
 /// What clap exits with as well.
 const WRONG_USAGE: u8 = 2;
-/// Something in the program itself has failed (`EX_SOFTWARE` of sysexits.h).
-pub(crate) const BROKEN: u8 = 70;
 /// What a shell reports for a process that an interrupt ended.
 const INTERRUPTED: u8 = 130;
 
@@ -49,7 +48,7 @@ pub(crate) fn exit_code(outcome: anyhow::Result<Ending>) -> ExitCode {
 
 /// The exit code of a process whose main thread panicked.
 pub(crate) fn panicked() -> ExitCode {
-    ExitCode::from(BROKEN)
+    ExitCode::from(ExitCause::Broken.code())
 }
 
 /// Tells an error with its causes and, where that is known, what to do about it.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use rookery_daemon::shutdown::{Remaining, wind_down};
 use tokio::time::timeout;
 use tracing::warn;
 
@@ -31,14 +32,17 @@ impl Running {
 
     async fn land(&self) {
         self.drain(true).await;
-        let mut report = self.board.report.clone();
         let has_landed = |report: &Arc<Report>| report.draining && report.spawning == 0;
-        if timeout(LANDING, report.wait_for(has_landed)).await.is_err() {
+        let landed = || {
+            let mut report = self.board.report.clone();
+            async move { report.wait_for(has_landed).await.is_ok() }
+        };
+        let give_up = || {
             warn!("some workers are still being started; their jobs are given back");
             self.halt.give_up();
-            if timeout(GIVING_BACK, report.wait_for(has_landed)).await.is_err() {
-                warn!("some jobs could not be given back; CDS offers them again by itself");
-            }
+        };
+        if wind_down(landed, LANDING, give_up, GIVING_BACK).await == Remaining::UnderWay {
+            warn!("some jobs could not be given back; CDS offers them again by itself");
         }
     }
 

@@ -2,85 +2,59 @@
 
 use rookery_cds::CdsError;
 use rookery_daemon::lock::LockError;
+use rookery_daemon::shutdown::ExitCause;
 use rookery_fleet_vsphere::SiteError;
 use rookery_hatchery::run::{CompanyError, Ended, LeadershipLost, StartError};
 use rookery_vim_client::CallError;
 
-use crate::failure::BROKEN;
-
-/// Why the hatchery ended, as far as that matters to whoever may start it again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cause {
-    /// vCenter refused the user or the password, or CDS a token. Trying again soon may lock the account.
-    Credentials,
-    /// Another hatchery of this name runs.
-    Company,
-    /// vCenter or CDS could not be reached, or had trouble of its own.
-    Peer,
-    /// CDS does not take the heartbeats any more.
-    Unwanted,
-    /// A part of the program has failed.
-    Broken,
+/// The cause of an error; none if it is one that every command may end with.
+pub(super) fn cause_of(error: &anyhow::Error) -> Option<ExitCause> {
+    error.chain().find_map(|cause| {
+        let of_start = cause.downcast_ref().and_then(of_start);
+        let of_company = cause.downcast_ref().and_then(of_company);
+        of_start.or(of_company).or_else(|| cause.downcast_ref().map(of_end))
+    })
 }
 
-impl Cause {
-    /// The exit code, as docs/cli.md lists it.
-    pub(super) fn code(self) -> u8 {
-        match self {
-            Self::Credentials => 3,
-            Self::Company => 4,
-            Self::Peer => 5,
-            Self::Unwanted => 6,
-            Self::Broken => BROKEN,
+fn of_start(error: &StartError) -> Option<ExitCause> {
+    match error {
+        StartError::VCenter(CallError::Credentials { .. }) | StartError::SignIn(CdsError::SignIn { .. }) => {
+            Some(ExitCause::Credentials)
         }
-    }
-
-    /// The cause of an error; none if it is one that every command may end with.
-    pub(super) fn of(error: &anyhow::Error) -> Option<Self> {
-        error.chain().find_map(|cause| {
-            let of_start = cause.downcast_ref().and_then(Self::of_start);
-            let of_company = cause.downcast_ref().and_then(Self::of_company);
-            of_start.or(of_company).or_else(|| cause.downcast_ref().map(Self::of_end))
-        })
-    }
-
-    fn of_start(error: &StartError) -> Option<Self> {
-        match error {
-            StartError::VCenter(CallError::Credentials { .. })
-            | StartError::SignIn(CdsError::SignIn { .. }) => Some(Self::Credentials),
-            StartError::VCenter(_) | StartError::SignIn(_) | StartError::Site(SiteError::Call(_)) => {
-                Some(Self::Peer)
-            }
-            StartError::Company(company) => Self::of_company(company),
-            StartError::Leadership(lost) => Some(Self::of_leadership(lost)),
-            StartError::Key(_)
-            | StartError::Api(_)
-            | StartError::Site(SiteError::Unclear(_))
-            | StartError::Stopped => None,
+        StartError::VCenter(_) | StartError::SignIn(_) | StartError::Site(SiteError::Call(_)) => {
+            Some(ExitCause::Peer)
         }
+        StartError::Company(company) => of_company(company),
+        StartError::Leadership(lost) => Some(of_leadership(lost)),
+        StartError::Key(_)
+        | StartError::Api(_)
+        | StartError::Site(SiteError::Unclear(_))
+        | StartError::Stopped => None,
     }
+}
 
-    fn of_company(error: &CompanyError) -> Option<Self> {
-        match error {
-            CompanyError::Other { .. } | CompanyError::Lock(LockError::Held { .. }) => Some(Self::Company),
-            CompanyError::Unlisted { .. } => Some(Self::Peer),
-            CompanyError::Lock(LockError::Unusable { .. }) | CompanyError::Unseen { .. } => None,
+fn of_company(error: &CompanyError) -> Option<ExitCause> {
+    match error {
+        CompanyError::Other { .. } | CompanyError::Lock(LockError::Held { .. }) => {
+            Some(ExitCause::AlreadyRuns)
         }
+        CompanyError::Unlisted { .. } => Some(ExitCause::Peer),
+        CompanyError::Lock(LockError::Unusable { .. }) | CompanyError::Unseen { .. } => None,
     }
+}
 
-    fn of_leadership(lost: &LeadershipLost) -> Self {
-        match lost {
-            LeadershipLost::Follows { .. } => Self::Company,
-            LeadershipLost::Unlisted { .. } => Self::Peer,
-        }
+fn of_leadership(lost: &LeadershipLost) -> ExitCause {
+    match lost {
+        LeadershipLost::Follows { .. } => ExitCause::AlreadyRuns,
+        LeadershipLost::Unlisted { .. } => ExitCause::Peer,
     }
+}
 
-    fn of_end(ended: &Ended) -> Self {
-        match ended {
-            Ended::Unwanted => Self::Unwanted,
-            Ended::Leadership(lost) => Self::of_leadership(lost),
-            Ended::Broken { .. } => Self::Broken,
-        }
+fn of_end(ended: &Ended) -> ExitCause {
+    match ended {
+        Ended::Unwanted => ExitCause::Unwanted,
+        Ended::Leadership(lost) => of_leadership(lost),
+        Ended::Broken { .. } => ExitCause::Broken,
     }
 }
 
@@ -97,7 +71,7 @@ mod tests {
     fn check(error: impl Into<anyhow::Error>, expected: Option<u8>) {
         let error: anyhow::Error = error.into();
         let error = error.context("more about it");
-        assert_eq!(Cause::of(&error).map(Cause::code), expected, "{error:?}");
+        assert_eq!(cause_of(&error).map(ExitCause::code), expected, "{error:?}");
     }
 
     const UNIT: &str = include_str!("../../../../deploy/systemd/rookery-hatchery.service");
@@ -135,7 +109,7 @@ mod tests {
         };
         run("ExecStartPre", "");
         assert!(!slept.exists(), "the first start waits for nobody");
-        let refused = Cause::Credentials.code().to_string();
+        let refused = ExitCause::Credentials.code().to_string();
         assert_eq!(waits_after(&refused).as_deref(), Some("300"));
         for other in ["0", "1", "4", "5", "6", "70", "130", "KILL", ""] {
             assert_eq!(waits_after(other), None, "{other}");

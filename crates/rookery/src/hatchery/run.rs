@@ -24,7 +24,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
-use super::exit::Cause;
+use super::exit::cause_of;
 use super::parts::{hostname, parts};
 use super::{File, filter_of, folder};
 use crate::fleet::stop;
@@ -66,7 +66,7 @@ pub(super) async fn run(args: &Args, filter: Option<Filter>, out: &mut Out) -> a
     let served = Box::pin(serve(args, loaded.settings, filter, hangups, &stop, out)).await;
     listeners.shutdown(SIGNALS_END).await.ok();
     let Err(error) = served else { return served };
-    let cause = Cause::of(&error);
+    let cause = cause_of(&error);
     let error = or_stand_by(error);
     let Some(cause) = cause else { return Err(error) };
     failure::report(&error);
