@@ -106,8 +106,8 @@ pub async fn serve(listener: TcpListener, pages: Arc<dyn Pages>, forwarded: Stri
                 continue;
             }
         };
-        let (pages, forwarded, stop) = (Arc::clone(&pages), Arc::clone(&forwarded), stop.clone());
-        supervisor.spawn("a reader of the monitoring pages", async move {
+        let (pages, forwarded) = (Arc::clone(&pages), Arc::clone(&forwarded));
+        supervisor.spawn_until_stopped("a reader of the monitoring pages", async move {
             let service = service_fn(move |request: Request<_>| {
                 let answer = answer(&request, &*pages);
                 let (path, status) = (request.uri().path(), answer.status().as_u16());
@@ -117,14 +117,7 @@ pub async fn serve(listener: TcpListener, pages: Arc<dyn Pages>, forwarded: Stri
             let mut http = hyper::server::conn::http1::Builder::new();
             http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(LARGEST_HEAD);
             let stream = TokioIo::new(WriteDeadline::new(stream, READING));
-            let connection = http.serve_connection(stream, service);
-            tokio::pin!(connection);
-            let ended = tokio::select! {
-                biased;
-                () = stop.cancelled() => Ok(()),
-                ended = &mut connection => ended,
-            };
-            if let Err(error) = ended {
+            if let Err(error) = http.serve_connection(stream, service).await {
                 debug!(%error, "a reader of the monitoring pages went away");
             }
             drop(permit);

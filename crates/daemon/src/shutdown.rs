@@ -72,10 +72,10 @@ impl ExitCause {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
     use std::future::pending;
 
-    use tokio::sync::watch;
-    use tokio::time::{Instant, sleep};
+    use tokio::time::{Instant, sleep_until};
 
     use super::*;
 
@@ -83,15 +83,10 @@ mod tests {
     const GRACE: Duration = Duration::from_secs(10);
 
     /// Work that ends by itself after a time, or so long after it was given up.
-    async fn check(by_itself: u64, given_up: u64, expected: Remaining) {
-        let (ended, begun) =
-            (watch::Sender::new(Instant::now() + Duration::from_secs(by_itself)), Instant::now());
-        let finished = || {
-            let end = *ended.borrow();
-            async move { tokio::time::sleep_until(end).await }
-        };
-        let give_up = || ended.send_modify(|end| *end = begun + PATIENCE + Duration::from_secs(given_up));
-        assert_eq!(wind_down(finished, PATIENCE, give_up, GRACE).await, expected);
+    async fn check(by_itself: u64, undone: u64, expected: Remaining) {
+        let end = Cell::new(Instant::now() + Duration::from_secs(by_itself));
+        let give_up = || end.set(Instant::now() + Duration::from_secs(undone));
+        assert_eq!(wind_down(|| sleep_until(end.get()), PATIENCE, give_up, GRACE).await, expected);
     }
 
     #[tokio::test(start_paused = true)]
@@ -107,6 +102,5 @@ mod tests {
         supervisor.spawn("stuck", pending());
         end(&supervisor, pending(), GRACE).await;
         assert!(begun.elapsed() < GRACE * 3);
-        sleep(GRACE).await;
     }
 }

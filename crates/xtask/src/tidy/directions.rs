@@ -63,9 +63,13 @@ const DIRECTIONS: &[(&str, May)] = &[
 ];
 
 /// Holds whatever [`DIRECTIONS`] says, in tests as well: a simulator checked with our own client would repeat its
-/// mistakes.
-const NEVER: &[(&str, &str)] =
-    &[("rookery-cds-sim", "rookery-cds"), ("rookery-vim-sim", "rookery-vim-client")];
+/// mistakes, and every process would pay for TLS in `daemon`.
+const NEVER: &[(&str, &str)] = &[
+    ("rookery-cds-sim", "rookery-cds"),
+    ("rookery-daemon", "rustls"),
+    ("rookery-daemon", "tokio-rustls"),
+    ("rookery-vim-sim", "rookery-vim-client"),
+];
 
 /// Crates of pure functions and data: no runtime, network, database or cluster.
 const PURE: &[&str] = &["rookery-fleet", "rookery-vim"];
@@ -174,6 +178,12 @@ mod tests {
         let expected =
             "rookery-vim-sim must never depend on rookery-vim-client, not even in tests".to_owned();
         assert!(wrong.contains(&expected), "{wrong:?}");
+    }
+
+    #[test]
+    fn what_every_process_has_is_without_tls() {
+        let wrong = problems("rookery-daemon", &["hyper", "rustls"]);
+        assert_eq!(wrong, ["rookery-daemon must never depend on rustls, not even in tests"]);
     }
 
     #[test]
