@@ -24,7 +24,6 @@ use rookery_cds::{JobId, V1Model};
 use rookery_fleet::address::{self, Assigned, Network};
 use rookery_fleet::brake::{self, Brake};
 use rookery_fleet::capacity::{Ledger, Limits, PoolRoom, Usage, usage};
-use rookery_fleet::claim::Resizing;
 use rookery_fleet::disks::Disks;
 use rookery_fleet::flavor::Flavors;
 use rookery_fleet::hold::{Hold, Told, Wish};
@@ -162,8 +161,6 @@ pub struct Desired<'d> {
     pub default_flavor: Option<&'d str>,
     /// Where addresses come from; none: from DHCP.
     pub networks: &'d [Network],
-    /// Which warm machines may be resized.
-    pub resizing: Resizing,
     /// What is made ahead of time.
     pub warm: &'d Warm,
     /// When machines go.

@@ -36,16 +36,17 @@ use std::fmt;
 use std::path::Path;
 
 use rookery_daemon::settings::{Origin, Problem, Problems, exposure, read_secret, syntax};
+use rookery_fleet::capacity::Limits;
+use rookery_fleet::flavor::Flavors;
 use toml::Table;
 
-pub use addresses::{Addresses, Network};
+pub use addresses::Addresses;
 pub use cleaning::Cleaning;
 pub use common::{Api, Cdn, Identity, Listen};
-pub use flavors::{Flavor, Flavors};
 pub use keys::{Effective, KEYS, Key, WhenUnset};
 pub use log::{Level, Log};
 pub use models::{Credential, DefaultModel, Models, Place};
-pub use provision::{Limits, LogServer, Queue, SlowSpawn, Worker, WorkerApi, WorkerLogs};
+pub use provision::{LogServer, Queue, SlowSpawn, Worker, WorkerApi, WorkerLogs};
 pub use reload::{differences, reload};
 pub use reported::reported;
 pub use section::ReadSecret;
@@ -78,6 +79,8 @@ pub struct Settings {
     pub addresses: Addresses,
     /// Sizes that machines may be given.
     pub flavors: Flavors,
+    /// The flavor of jobs and models that name none, as it is spelled in its definition.
+    pub default_flavor: Option<String>,
     /// Machines that are made before anybody asks for them.
     pub warm: Warm,
     /// What is known here about worker models.
@@ -196,12 +199,18 @@ fn check(mut ours: Section<'_, '_>, log: Log) -> Option<Settings> {
         listen: listen?,
         api: api?,
         cdn,
-        queue: provision.queue,
-        limits: Limits { cpus: sized.cpus, memory_mb: sized.memory_mb, adapts_to_cds, ..provision.limits },
+        queue: Queue { adapts_to_cds, ..provision.queue },
+        limits: Limits {
+            cpus: sized.cpus,
+            memory_mb: sized.memory_mb,
+            keep_smaller: sized.keep_smaller,
+            ..provision.limits
+        },
         worker: provision.worker,
         vcenter: vcenter?,
         addresses,
         flavors: sized.flavors,
+        default_flavor: sized.default,
         warm,
         models,
         cleaning,

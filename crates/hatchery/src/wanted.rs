@@ -1,13 +1,11 @@
 //! What is wanted, from the settings: the same values in the terms of planners and actors. Made once for each load.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::time::Duration;
 
 use rookery_fleet::address::Network;
 use rookery_fleet::capacity::Limits;
-use rookery_fleet::claim::Resizing;
-use rookery_fleet::flavor::{Flavor, Flavors};
+use rookery_fleet::flavor::Flavors;
 use rookery_vim_client::DiskMove;
 use secrecy::{ExposeSecret as _, SecretString};
 
@@ -43,8 +41,6 @@ pub struct Wanted {
     pub default_flavor: Option<String>,
     /// Where addresses come from; none: from DHCP.
     pub networks: Vec<Network>,
-    /// Which warm machines may be resized.
-    pub resizing: Resizing,
     /// What is made ahead of time.
     pub warm: Warm,
     /// When machines go.
@@ -82,22 +78,15 @@ impl Wanted {
                 default_models: default_models(settings),
                 reads_v2_models: settings.api.token_v2.is_some(),
             },
-            limits: Limits {
-                workers: limits.workers,
-                starting: limits.starting,
-                cpus: limits.cpus.map(u64::from),
-                memory_mb: limits.memory_mb.map(u64::from),
-                keep_smaller: settings.flavors.keep_smaller,
-            },
-            adapts_to_cds: limits.adapts_to_cds,
-            registering: limits.registering,
+            limits: *limits,
+            adapts_to_cds: queue.adapts_to_cds,
+            registering: queue.registering,
             register_every: queue.register_every,
             slow_spawn: queue.slow_spawn,
             attempts: queue.attempts,
-            flavors: flavors(settings),
-            default_flavor: settings.flavors.default.clone(),
-            networks: networks(settings),
-            resizing: Resizing { unflavored: settings.warm.resize, named: settings.warm.resize_named },
+            flavors: settings.flavors.clone(),
+            default_flavor: settings.default_flavor.clone(),
+            networks: settings.addresses.networks.clone(),
             warm: settings.warm.clone(),
             cleaning: settings.cleaning,
             model_entries,
@@ -133,7 +122,6 @@ impl Wanted {
             flavors: &self.flavors,
             default_flavor: self.default_flavor.as_deref(),
             networks: &self.networks,
-            resizing: self.resizing,
             warm: &self.warm,
             cleaning: &self.cleaning,
         }
@@ -180,33 +168,6 @@ fn default_models(settings: &Settings) -> Vec<DefaultModel> {
     defaults.map(model).collect()
 }
 
-fn flavors(settings: &Settings) -> Flavors {
-    let all = settings.flavors.iter().map(|flavor| Flavor {
-        name: flavor.name.clone(),
-        cpus: flavor.cpus,
-        memory_mb: flavor.memory_mb.into(),
-        disk_gb: flavor.disk_gb.into(),
-    });
-    // Names that differ in nothing but their case were refused when the settings were read.
-    Flavors::new(all).unwrap_or_default()
-}
-
-fn networks(settings: &Settings) -> Vec<Network> {
-    let addresses = &settings.addresses;
-    let ipv4 = |address: &IpAddr| match address {
-        IpAddr::V4(address) => Some(*address),
-        IpAddr::V6(_) => None,
-    };
-    let dns: Vec<_> = addresses.dns.iter().filter_map(ipv4).collect();
-    let network = |network: &crate::settings::Network| Network {
-        ranges: network.ranges.clone(),
-        prefix: u8::try_from(network.mask.to_bits().leading_ones()).unwrap_or(32),
-        gateway: network.gateway,
-        dns: dns.clone(),
-    };
-    addresses.networks.iter().map(network).collect()
-}
-
 fn entries(settings: &Settings) -> (Vec<Entry>, Vec<Entry>) {
     let entry = |model: &ModelRef, credential: &crate::settings::Credential| {
         let (template, model_path) = match model {
@@ -234,7 +195,7 @@ mod tests {
     #[test]
     fn each_network_has_its_mask_and_gateway_and_all_have_the_name_servers() {
         let of = |fragment: &str| -> Vec<_> {
-            let networks = networks(&settings(fragment)).into_iter();
+            let networks = settings(fragment).addresses.networks.into_iter();
             networks.map(|one| (one.prefix, one.gateway.map(|ip| ip.to_string()), one.dns.len())).collect()
         };
         assert_eq!(of(""), []);

@@ -226,7 +226,7 @@ impl<'p> Pass<'p> {
             origin: &origin,
             disks: self.seen.disks,
         };
-        claim::find(self.seen.view, &wanted, &|machine| self.is_busy(machine), self.want.resizing)
+        claim::find(self.seen.view, &wanted, &|machine| self.is_busy(machine), self.want.warm.resizing)
     }
 
     fn fresh(&mut self, runs: &Runs, template: &Machine) -> Result<Path, Why> {

@@ -4,11 +4,15 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
 use ipnet::Ipv4Net;
+use rookery_fleet::address::Network;
 
 use super::section::Section;
 
 /// As many as a block `/16` has. Beyond that somebody wrote the network instead of our share of it.
 const MOST: u64 = 1 << 16;
+
+/// The mask of the network in the keys beside `user`.
+pub(super) const DEFAULT_MASK: Ipv4Addr = Ipv4Addr::new(255, 255, 255, 0);
 
 /// Addresses that machines may be given.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -17,19 +21,13 @@ pub struct Addresses {
     pub networks: Vec<Network>,
     /// Whether they are written as a list, not in the keys beside `user`.
     pub listed: bool,
-    /// Name servers that machines are given with their address.
+    /// Name servers as they are written; the networks have those of IPv4.
     pub dns: Vec<IpAddr>,
 }
 
-/// A network that we have a share of.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Network {
-    /// Our share, in the order in which it is used.
-    pub ranges: Vec<Ipv4Net>,
-    /// The way out.
-    pub gateway: Option<Ipv4Addr>,
-    /// The mask of the whole network.
-    pub mask: Ipv4Addr,
+/// The mask of a network.
+pub(super) fn mask(network: &Network) -> Ipv4Addr {
+    Ipv4Addr::from_bits(u32::MAX.checked_shl(32 - u32::from(network.prefix)).unwrap_or(0))
 }
 
 /// Why a text is not a block of addresses.
@@ -73,6 +71,10 @@ pub(super) fn addresses(section: &mut Section<'_, '_>) -> Addresses {
             format!("{total} addresses are more than {MOST}: give our share of the network, not all of it"),
         );
     }
+    let ipv4 = |address: &IpAddr| if let IpAddr::V4(address) = address { Some(*address) } else { None };
+    for network in &mut networks {
+        network.dns = dns.iter().filter_map(ipv4).collect();
+    }
     Addresses { networks, listed, dns }
 }
 
@@ -80,7 +82,7 @@ pub(super) fn addresses(section: &mut Section<'_, '_>) -> Addresses {
 fn legacy(section: &mut Section<'_, '_>, hidden: bool, taken: &mut Taken) -> Option<Network> {
     let iprange = section.text("iprange");
     let gateway = section.text("gateway");
-    let mask = section.text("subnetMask").unwrap_or_else(|| "255.255.255.0".to_owned());
+    let mask = section.text("subnetMask").unwrap_or_else(|| DEFAULT_MASK.to_string());
     if hidden {
         if iprange.is_some() {
             section.warn("iprange", "has no effect beside networks");
@@ -115,19 +117,17 @@ fn network(
     let gateway = gateway.and_then(|(text, parsed)| {
         parsed.map_err(|_| section.problem("gateway", format!("{text:?} is not an address of IPv4"))).ok()
     });
-    let prefix = mask.trim().parse::<Ipv4Addr>().ok().and_then(|mask| {
-        let prefix = ipnet::ipv4_mask_to_prefix(mask).ok().filter(|prefix| *prefix != 0)?;
-        Some((mask, prefix))
-    });
+    let prefix = mask.trim().parse().ok().and_then(|mask| ipnet::ipv4_mask_to_prefix(mask).ok());
+    let prefix = prefix.filter(|prefix| *prefix != 0);
     if prefix.is_none() {
         section.problem("subnetMask", format!("{mask:?} is not a mask such as 255.255.255.0"));
     }
     if section.notes.problems.as_slice().len() != known {
         return None;
     }
-    let (mask, prefix) = prefix?;
+    let prefix = prefix?;
     warn_off_link(section, &ranges, gateway, prefix);
-    Some(Network { ranges, gateway, mask })
+    Some(Network { ranges, prefix, gateway, dns: vec![] })
 }
 
 fn ranges(section: &mut Section<'_, '_>, iprange: &str, taken: &mut Taken) -> Vec<Ipv4Net> {

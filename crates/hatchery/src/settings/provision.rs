@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use rookery_fleet::capacity::Limits;
 use secrecy::SecretString;
 
 use super::common::{self, Cdn};
@@ -19,6 +20,10 @@ pub struct Queue {
     pub region: Option<String>,
     /// Whether V1 jobs that name no region are left alone.
     pub ignore_jobs_without_region: bool,
+    /// Whether fewer workers start at once while CDS is slow.
+    pub adapts_to_cds: bool,
+    /// How many models are registered at once; `None`: no model is.
+    pub registering: Option<u32>,
     /// How often models are looked at that need registration.
     pub register_every: Duration,
     /// After how many real attempts a job is failed; never if there is none.
@@ -34,23 +39,6 @@ pub struct SlowSpawn {
     pub warning: Duration,
     /// It is an error.
     pub critical: Duration,
-}
-
-/// How much there may be at once.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
-    /// Workers; as many as fit if there is none.
-    pub workers: Option<u32>,
-    /// Workers that are on their way.
-    pub starting: u32,
-    /// Models that are registered; no registration at all if there is none.
-    pub registering: Option<u32>,
-    /// CPUs of all our machines.
-    pub cpus: Option<u32>,
-    /// Megabytes of memory of all our machines.
-    pub memory_mb: Option<u32>,
-    /// Whether fewer workers start at once while CDS is slow.
-    pub adapts_to_cds: bool,
 }
 
 /// What workers are told.
@@ -114,8 +102,10 @@ pub(super) struct Provision {
 }
 
 pub(super) fn provision(mut section: Section<'_, '_>, slow_spawn: SlowSpawn) -> Provision {
-    let limits = limits(&mut section);
+    let (limits, registering) = limits(&mut section);
     let queue = Queue {
+        adapts_to_cds: true,
+        registering,
         poll_v2: !section.flag("disableV2QueuePolling").unwrap_or(false),
         region: section.text("region"),
         ignore_jobs_without_region: section.flag("ignoreJobWithNoRegion").unwrap_or(false),
@@ -141,7 +131,8 @@ pub(super) fn slow_spawn(mut log_options: Section<'_, '_>) -> SlowSpawn {
     SlowSpawn { warning: Duration::from_secs(warning.into()), critical: Duration::from_secs(critical.into()) }
 }
 
-fn limits(section: &mut Section<'_, '_>) -> Limits {
+/// The limits without those of hardware, and how many models are registered at once.
+fn limits(section: &mut Section<'_, '_>) -> (Limits, Option<u32>) {
     let workers = Some(section.natural("maxWorker").unwrap_or(10)).filter(|most| *most != 0);
     // The Go hatchery takes anything below one for the default, so negative numbers are in the field.
     let starting = section.integer("maxConcurrentProvisioning").filter(|most| *most >= 1);
@@ -158,14 +149,9 @@ fn limits(section: &mut Section<'_, '_>) -> Limits {
         at_most("maxConcurrentProvisioning", starting);
         at_most("maxConcurrentRegistering", written);
     }
-    Limits {
-        workers,
-        starting: starting.unwrap_or(10),
-        registering: registering.number(),
-        cpus: None,
-        memory_mb: None,
-        adapts_to_cds: true,
-    }
+    let starting = starting.unwrap_or(10);
+    let limits = Limits { workers, starting, cpus: None, memory_mb: None, keep_smaller: 0 };
+    (limits, registering.number())
 }
 
 fn worker(section: &mut Section<'_, '_>) -> Worker {

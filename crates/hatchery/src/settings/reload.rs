@@ -2,18 +2,25 @@
 
 use secrecy::SecretString;
 
-use super::{Api, KEYS, Key, Log, Models, Settings, VCenter, Warm};
+use super::{Api, KEYS, Key, Log, Models, Queue, Settings, VCenter, Warm};
 
 /// The settings that act from now on: of the new ones what can be changed while the hatchery runs.
 pub fn reload(old: &Settings, new: &Settings) -> Settings {
-    let Settings { limits, flavors, warm, models, log, vcenter, api, .. } = new.clone();
+    let Settings { queue, limits, flavors, default_flavor, warm, models, log, vcenter, api, .. } =
+        new.clone();
     // Which protocols are spoken is settled at the start.
     let other = |old: &Option<SecretString>, new: Option<SecretString>| {
         if old.is_some() && new.is_some() { new } else { old.clone() }
     };
     Settings {
+        queue: Queue {
+            adapts_to_cds: queue.adapts_to_cds,
+            registering: queue.registering,
+            ..old.queue.clone()
+        },
         limits,
         flavors,
+        default_flavor,
         warm: Warm { pools: warm.pools, concurrency: warm.concurrency, ..old.warm.clone() },
         models: Models { credentials: models.credentials, ..old.models.clone() },
         log: Log { level: log.level, ..old.log },

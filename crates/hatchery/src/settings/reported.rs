@@ -1,8 +1,10 @@
 //! What CDS is told about our settings when we sign in: the names that the Go hatchery uses, and no secret.
 
+use rookery_fleet::address::Network;
 use rookery_vim_client::Trust;
 use serde_json::{Value, json};
 
+use super::addresses::{DEFAULT_MASK, mask};
 use super::{Cdn, LogServer, ModelRef, Pool, Settings};
 
 /// The settings as they are sent with a sign-in.
@@ -25,24 +27,22 @@ pub fn reported(settings: &Settings) -> Value {
         let flavors = flavors.map(|f| json!({ "name": f.name, "cpus": f.cpus, "memoryMB": f.memory_mb }));
         add("flavors", flavors.collect());
     }
-    if let Some(default) = &settings.flavors.default {
+    if let Some(default) = &settings.default_flavor {
         add("defaultFlavor", json!(default));
     }
     value
 }
 
 fn vsphere(settings: &Settings) -> Value {
-    let Settings { vcenter, warm, cleaning, limits, flavors, models, .. } = settings;
+    let Settings { vcenter, warm, cleaning, limits, models, .. } = settings;
     let script = |template| models.pre_start_scripts.get(template).map_or("", String::as_str);
     let models = models.templates.iter();
     let models =
         models.map(|template| json!({ "modelVMWare": template, "preStartScript": script(template) }));
     let networks = &settings.addresses.networks;
-    let mask =
-        networks.first().map_or_else(|| "255.255.255.0".to_owned(), |network| network.mask.to_string());
     json!({
         "cardName": vcenter.card_name,
-        "countSmallerFlavorToKeep": flavors.keep_smaller,
+        "countSmallerFlavorToKeep": limits.keep_smaller,
         "datacenterString": vcenter.datacenter,
         "datastoreString": vcenter.datastore.as_deref().unwrap_or_default(),
         "endpoint": vcenter.address,
@@ -53,7 +53,7 @@ fn vsphere(settings: &Settings) -> Value {
         "models": models.collect::<Vec<_>>(),
         "networkString": vcenter.network.as_deref().unwrap_or_default(),
         "networks": networks.iter().map(network).collect::<Vec<_>>(),
-        "subnetMask": mask,
+        "subnetMask": networks.first().map_or(DEFAULT_MASK, mask),
         "user": vcenter.user,
         "workerProvisioning": warm.pools.iter().map(pool).collect::<Vec<_>>(),
         "workerProvisioningInterval": warm.interval.as_secs(),
@@ -63,12 +63,12 @@ fn vsphere(settings: &Settings) -> Value {
     })
 }
 
-fn network(network: &super::Network) -> Value {
+fn network(network: &Network) -> Value {
     let ranges: Vec<_> = network.ranges.iter().map(ToString::to_string).collect();
     json!({
         "gateway": network.gateway.map(|gateway| gateway.to_string()).unwrap_or_default(),
         "iprange": ranges.join(","),
-        "subnetMask": network.mask.to_string(),
+        "subnetMask": mask(network),
     })
 }
 
@@ -128,7 +128,7 @@ fn provision(settings: &Settings) -> Value {
         "ignoreJobWithNoRegion": queue.ignore_jobs_without_region,
         "maxAttemptsNumberBeforeFailure": switchable(queue.attempts),
         "maxConcurrentProvisioning": limits.starting,
-        "maxConcurrentRegistering": switchable(limits.registering),
+        "maxConcurrentRegistering": switchable(queue.registering),
         "maxWorker": limits.workers.unwrap_or(0),
         "region": queue.region.as_deref().unwrap_or_default(),
         "registerFrequency": queue.register_every.as_secs(),

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use super::flavors::{Flavors, unknown_flavor};
+use rookery_fleet::claim::Resizing;
+use rookery_fleet::flavor::Flavors;
+
+use super::flavors::unknown_flavor;
 use super::section::Section;
 
 /// Which model a machine is of.
@@ -25,10 +28,8 @@ pub struct Warm {
     pub concurrency: Option<u32>,
     /// The pools.
     pub pools: Vec<Pool>,
-    /// Whether a machine without a flavor may be given another size while it is off.
-    pub resize: bool,
-    /// Whether one with a flavor may, too.
-    pub resize_named: bool,
+    /// Which of them may be given another size while they are off.
+    pub resizing: Resizing,
     /// After what time an unused machine is replaced; never if there is none.
     pub max_age: Option<Duration>,
     /// How many machines of an old template are replaced at once.
@@ -55,8 +56,10 @@ pub(super) fn warm(section: &mut Section<'_, '_>, flavors: &Flavors) -> Warm {
         concurrency: Some(section.natural("workerProvisioningPoolSize").unwrap_or(1))
             .filter(|size| *size != 0),
         pools,
-        resize: section.flag("resizeWarm").unwrap_or(true),
-        resize_named: section.flag("resizeNamedFlavors").unwrap_or(false),
+        resizing: Resizing {
+            unflavored: section.flag("resizeWarm").unwrap_or(true),
+            named: section.flag("resizeNamedFlavors").unwrap_or(false),
+        },
         max_age: section.natural("warmMaxAge").filter(|age| *age != 0).map(seconds),
         refresh_budget: section.natural_or("refreshBudget", 1),
     }

@@ -20,7 +20,7 @@ pub(super) const KEYS: &[Key] = &[
         "commonConfiguration.provision.maxConcurrentRegistering",
         "2",
         "V1 models that are registered at once, at most maxWorker; -1: none ever",
-        |s| switchable(s.limits.registering),
+        |s| switchable(s.queue.registering),
     )),
     key(
         "commonConfiguration.provision.registerFrequency",

@@ -1,15 +1,13 @@
 //! The keys beside `user` and `endpoint`.
 
-use std::net::Ipv4Addr;
-
+use rookery_fleet::address::Network;
 use rookery_vim_client::{DiskMove, Trust};
 use secrecy::SecretString;
 
 use super::common::ca_file;
 use super::{Key, key, list, mandatory, open, opt, reloading, seconds, secret, secrets};
-use crate::settings::{Credential, ModelRef, Network, Place, Settings};
-
-const DEFAULT_MASK: Ipv4Addr = Ipv4Addr::new(255, 255, 255, 0);
+use crate::settings::addresses::{DEFAULT_MASK, mask};
+use crate::settings::{Credential, ModelRef, Place, Settings};
 
 pub(super) const KEYS: &[Key] = &[
     mandatory("endpoint", "vCenter: host, host:port or https://host/sdk", |s| open(&s.vcenter.address)),
@@ -90,7 +88,7 @@ pub(super) const KEYS: &[Key] = &[
     ),
     key("gateway", "", "way out of that network", |s| list(legacy(s).filter_map(|network| network.gateway))),
     key("subnetMask", "255.255.255.0", "mask of that network", |s| {
-        open(legacy(s).next().map_or(DEFAULT_MASK, |network| network.mask))
+        open(legacy(s).next().map_or(DEFAULT_MASK, mask))
     }),
     key("dns", "", "name servers that are given with an address, with commas between them", |s| {
         list(&s.addresses.dns)
@@ -103,9 +101,7 @@ pub(super) const KEYS: &[Key] = &[
     mandatory("networks[].gateway", "way out of that network", |s| {
         list(several(s).filter_map(|network| network.gateway))
     }),
-    mandatory("networks[].subnetMask", "mask of that network", |s| {
-        list(several(s).map(|network| network.mask))
-    }),
+    mandatory("networks[].subnetMask", "mask of that network", |s| list(several(s).map(mask))),
     key("workerTTL", "120", "minutes that a worker may live", |s| open(s.cleaning.worker_ttl.as_secs() / 60)),
     key("workerRegistrationTTL", "10", "minutes that a worker may take to register", |s| {
         open(s.cleaning.registration_ttl.as_secs() / 60)
@@ -147,10 +143,10 @@ pub(super) const KEYS: &[Key] = &[
         "resizeWarm",
         "true",
         "whether a warm machine without a flavor may be resized while it is off",
-        |s| open(s.warm.resize),
+        |s| open(s.warm.resizing.unflavored),
     ),
     key("resizeNamedFlavors", "false", "whether a warm machine with a flavor may be resized, too", |s| {
-        open(s.warm.resize_named)
+        open(s.warm.resizing.named)
     }),
     key("warmMaxAge", "0", "seconds after which an unused warm machine is replaced; 0: never", |s| {
         seconds(s.warm.max_age.unwrap_or_default())
@@ -201,7 +197,7 @@ pub(super) const KEYS: &[Key] = &[
         "adaptToCDS",
         "true",
         "whether fewer workers start at once while CDS answers slowly",
-        |s| open(s.limits.adapts_to_cds),
+        |s| open(s.queue.adapts_to_cds),
     )),
     reloading(mandatory(
         "flavors[].name",
@@ -224,13 +220,13 @@ pub(super) const KEYS: &[Key] = &[
         "defaultFlavor",
         "",
         "flavor where model and job name none; the template's size if not set",
-        |s| opt(s.flavors.default.as_ref()),
+        |s| opt(s.default_flavor.as_ref()),
     )),
     reloading(key(
         "countSmallerFlavorToKeep",
         "0",
         "machines of the next smaller flavor that must still fit; 0: none",
-        |s| open(s.flavors.keep_smaller),
+        |s| open(s.limits.keep_smaller),
     )),
 ];
 
