@@ -345,7 +345,7 @@ async fn sign_in_once(cds: &Cds, settings: &Settings) -> Result<(), CdsError> {
 
 /// Where logs go, as CDS says; not asked if the settings say it.
 async fn cdn(cds: &Cds, settings: &Settings) -> Option<rookery_cds::Cdn> {
-    if settings.cdn.url.is_some() && settings.cdn.tcp.is_some() {
+    if !settings.cdn.http_url.is_empty() && !settings.cdn.tcp_url.is_empty() {
         return None;
     }
     loop {

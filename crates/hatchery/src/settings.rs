@@ -35,6 +35,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 
+use rookery_cds::Cdn;
 use rookery_daemon::settings::{Origin, Problem, Problems, exposure, read_secret, syntax};
 use rookery_fleet::capacity::Limits;
 use rookery_fleet::flavor::Flavors;
@@ -42,15 +43,15 @@ use toml::Table;
 
 pub use addresses::Addresses;
 pub use cleaning::Cleaning;
-pub use common::{Api, Cdn, Identity, Listen};
+pub use common::{Api, Identity, Listen};
 pub use keys::{Effective, KEYS, Key, WhenUnset};
 pub use log::{Level, Log};
-pub use models::{Credential, DefaultModel, Models, Place};
-pub use provision::{LogServer, Queue, SlowSpawn, Worker, WorkerApi, WorkerLogs};
+pub use models::Models;
+pub use provision::{Queue, SlowSpawn, Worker};
 pub use reload::{differences, reload};
 pub use reported::reported;
 pub use section::ReadSecret;
-pub use url::{HostPort, InvalidAddress, Url};
+pub use url::{InvalidAddress, Url};
 pub use vcenter::VCenter;
 pub use warm::{ModelRef, Pool, Warm};
 
@@ -65,7 +66,7 @@ pub struct Settings {
     pub listen: Listen,
     /// The CDS server.
     pub api: Api,
-    /// Where CDS takes logs.
+    /// Where CDS takes logs; what is empty is asked of the CDS server.
     pub cdn: Cdn,
     /// Which jobs are taken.
     pub queue: Queue,

@@ -7,14 +7,13 @@ use rookery_fleet::address::Network;
 use rookery_fleet::capacity::Limits;
 use rookery_fleet::flavor::Flavors;
 use rookery_vim_client::DiskMove;
-use secrecy::{ExposeSecret as _, SecretString};
+use secrecy::SecretString;
 
-use crate::demand::{DefaultModel, Rules};
-use crate::launch::Credentials;
-use crate::launch::config::{Addresses, HttpAddress, LogOptions, TcpAddress};
-use crate::launch::credentials::Entry;
+use crate::demand::Rules;
+use crate::launch::config::{Addresses, HttpAddress, LogOptions};
+use crate::launch::credentials::Configured;
 use crate::plan::Desired;
-use crate::settings::{Cdn, Cleaning, ModelRef, Settings, SlowSpawn, Warm};
+use crate::settings::{Cleaning, Settings, SlowSpawn, Warm};
 
 /// What is wanted.
 #[derive(Debug, Clone)]
@@ -45,10 +44,8 @@ pub struct Wanted {
     pub warm: Warm,
     /// When machines go.
     pub cleaning: Cleaning,
-    /// Who enters guests, by `models[]`.
-    pub model_entries: Vec<Entry>,
-    /// Who enters guests, by `guestCredentials[]`.
-    pub guest_entries: Vec<Entry>,
+    /// Who logs in to guests.
+    pub credentials: Configured,
     /// What runs before a worker, by template.
     pub pre_start_scripts: BTreeMap<String, String>,
     /// What workers find in their environment.
@@ -67,15 +64,13 @@ impl Wanted {
     /// What the settings say.
     pub fn new(settings: &Settings) -> Self {
         let (queue, limits, worker) = (&settings.queue, &settings.limits, &settings.worker);
-        let logs = &worker.logs;
-        let (model_entries, guest_entries) = entries(settings);
         Self {
             name: settings.identity.name.clone(),
             rules: Rules {
                 region: queue.region.clone().unwrap_or_default(),
                 ignore_job_with_no_region: queue.ignore_jobs_without_region,
                 os_arch: settings.identity.os_arch.clone(),
-                default_models: default_models(settings),
+                default_models: settings.models.defaults_v2.clone(),
                 reads_v2_models: settings.api.token_v2.is_some(),
             },
             limits: *limits,
@@ -89,22 +84,11 @@ impl Wanted {
             networks: settings.addresses.networks.clone(),
             warm: settings.warm.clone(),
             cleaning: settings.cleaning,
-            model_entries,
-            guest_entries,
+            credentials: settings.models.credentials.clone(),
             pre_start_scripts: settings.models.pre_start_scripts.clone(),
             worker_env: worker.env.clone(),
-            worker_basedir: worker.basedir.clone().unwrap_or_default(),
-            worker_logs: LogOptions {
-                level: logs.level.clone(),
-                graylog_host: logs.graylog.host.clone(),
-                graylog_port: logs.graylog.port,
-                graylog_extra_key: logs.graylog_extra_key.clone(),
-                graylog_extra_value: logs.graylog_extra_value.expose_secret().to_owned(),
-                syslog_host: logs.syslog.host.clone(),
-                syslog_port: logs.syslog.port,
-                syslog_protocol: logs.syslog.protocol.clone(),
-                syslog_extra_tag: logs.syslog_extra_tag.clone(),
-            },
+            worker_basedir: worker.basedir.clone(),
+            worker_logs: worker.logs.clone(),
             disk_move: settings.vcenter.disk_move,
             card_class: settings.vcenter.card_class.clone(),
         }
@@ -134,57 +118,9 @@ pub fn addresses(settings: &Settings, cdn: Option<&rookery_cds::Cdn>) -> Address
         url: settings.api.url.to_string(),
         insecure: matches!(settings.api.trust, rookery_vim_client::Trust::Insecure),
     };
-    let told = cdn.map(|cdn| Addresses {
-        api: api.clone(),
-        cdn_url: cdn.http_url.clone(),
-        cdn_tcp: TcpAddress { url: cdn.tcp_url.clone(), tls: cdn.tcp_url_enable_tls },
-    });
-    let for_workers = settings.worker.api.as_ref().map_or_else(HttpAddress::default, |api| HttpAddress {
-        url: api.url.to_string(),
-        insecure: api.insecure,
-    });
-    let told = told.unwrap_or_else(|| Addresses { api, ..Addresses::default() });
-    told.overridden_by(&of_cdn(&settings.cdn, HttpAddress::default()))
-        .overridden_by(&of_cdn(&settings.worker.cdn, for_workers))
-}
-
-fn of_cdn(cdn: &Cdn, api: HttpAddress) -> Addresses {
-    Addresses {
-        api,
-        cdn_url: cdn.url.as_ref().map(ToString::to_string).unwrap_or_default(),
-        cdn_tcp: TcpAddress {
-            url: cdn.tcp.as_ref().map(ToString::to_string).unwrap_or_default(),
-            tls: cdn.tcp_tls,
-        },
-    }
-}
-
-fn default_models(settings: &Settings) -> Vec<DefaultModel> {
-    let defaults = settings.models.defaults_v2.iter();
-    let model = |one: &crate::settings::DefaultModel| DefaultModel {
-        model: one.reference.clone(),
-        binaries: one.binaries.clone(),
-    };
-    defaults.map(model).collect()
-}
-
-fn entries(settings: &Settings) -> (Vec<Entry>, Vec<Entry>) {
-    let entry = |model: &ModelRef, credential: &crate::settings::Credential| {
-        let (template, model_path) = match model {
-            ModelRef::V1(path) => (String::new(), path.clone()),
-            ModelRef::V2(template) => (template.clone(), String::new()),
-        };
-        let credentials =
-            Credentials { username: credential.username.clone(), password: credential.password.clone() };
-        Entry { template, model_path, credentials }
-    };
-    let of = |place| {
-        let all = settings.models.credentials.iter();
-        all.filter(|(_, credential)| credential.place == place)
-            .map(|(model, credential)| entry(model, credential))
-            .collect()
-    };
-    (of(crate::settings::Place::Models), of(crate::settings::Place::GuestCredentials))
+    let told = Addresses { api, cdn: cdn.cloned().unwrap_or_default() };
+    let ours = Addresses { cdn: settings.cdn.clone(), ..Addresses::default() };
+    told.overridden_by(&ours).overridden_by(&settings.worker.addresses)
 }
 
 #[cfg(test)]
@@ -222,7 +158,7 @@ mod tests {
         let of = |fragment: &str| {
             let found = addresses(&settings(fragment), Some(&cdn));
             let HttpAddress { url, insecure } = found.api;
-            (url, insecure, found.cdn_url, found.cdn_tcp.url, found.cdn_tcp.tls)
+            (url, insecure, found.cdn.http_url, found.cdn.tcp_url, found.cdn.tcp_url_enable_tls)
         };
         let told = |api: &str, insecure: bool, http: &str, tcp: &str, tls: bool| {
             (api.to_owned(), insecure, http.to_owned(), tcp.to_owned(), tls)

@@ -26,12 +26,12 @@ impl Crew {
     /// Who starts programs in guests of this model.
     pub(super) async fn user(&self, runs: &Runs) -> Result<GuestUser, String> {
         let wanted = self.wanted();
-        let (models, guests) = (&wanted.model_entries, &wanted.guest_entries);
+        let configured = &wanted.credentials;
         let of_v1 = |own| Model::V1 { path: &runs.model, template: &runs.template, own };
         let own = match &runs.guest {
             Guest::V2 { own, .. } => own.clone(),
             // CDS is not asked for secrets that are of no use.
-            Guest::V1 { own, .. } if credentials::are_in_settings(&of_v1(own), models, guests) => own.clone(),
+            Guest::V1 { own, .. } if credentials::are_in_settings(&of_v1(own), configured) => own.clone(),
             Guest::V1 { own, group, name, .. } => {
                 let password = self.clear_password(&runs.model, group, name, &own.password).await?;
                 Credentials { username: own.username.clone(), password }
@@ -41,7 +41,7 @@ impl Crew {
             Guest::V2 { name, .. } => Model::V2 { name, template: &runs.template, own: &own },
             Guest::V1 { .. } => of_v1(&own),
         };
-        let found = credentials::resolve(&model, models, guests);
+        let found = credentials::resolve(&model, configured);
         let Credentials { username, password } = found.map_err(|error| chain(&error))?;
         Ok(GuestUser { name: username, password })
     }

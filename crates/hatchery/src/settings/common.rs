@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use rookery_cds::Cdn;
 use rookery_vim_client::Trust;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::pem;
 use super::section::Section;
-use super::url::{HostPort, Url};
+use super::url::{InvalidAddress, Url, host_port};
 
 /// What every hatchery in the field stays below; names of VMs and marks must hold it.
 const LONGEST_NAME: usize = 128;
@@ -52,17 +53,6 @@ pub struct Api {
     pub request_timeout: Duration,
     /// How many heartbeats in a row may fail.
     pub max_heartbeat_failures: u32,
-}
-
-/// Where CDS takes logs; what is not given is asked of the CDS server.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Cdn {
-    /// Its HTTP side.
-    pub url: Option<Url>,
-    /// Its TCP side.
-    pub tcp: Option<HostPort>,
-    /// Whether the TCP side is encrypted.
-    pub tcp_tls: bool,
 }
 
 /// Why an address is warned about.
@@ -160,18 +150,17 @@ fn api_trust(http: &mut Section<'_, '_>) -> Option<Trust> {
     }
 }
 
-/// Also reads `workerCdn`, which has the same shape.
+/// `cdn`, or `workerCdn`, which has the same shape.
 pub(super) fn cdn(mut cdn: Section<'_, '_>) -> Cdn {
-    let url = optional_url(&mut cdn, "url");
+    let http_url = optional_url(&mut cdn, "url").map(|url| url.to_string()).unwrap_or_default();
     let mut tcp = cdn.section("tcp");
-    let address = tcp.text("url");
-    let address = address.and_then(|text| {
-        text.parse().map_err(|error: super::InvalidAddress| tcp.problem("url", error.to_string())).ok()
-    });
-    let tcp_tls = tcp.flag("enableTLS").unwrap_or(false);
+    let tcp_url = tcp
+        .text("url")
+        .and_then(|text| host_port(&text).map_err(|error| tcp.problem("url", error.to_string())).ok());
+    let tcp_url_enable_tls = tcp.flag("enableTLS").unwrap_or(false);
     tcp.end();
     cdn.end();
-    Cdn { url, tcp: address, tcp_tls }
+    Cdn { http_url, tcp_url: tcp_url.unwrap_or_default(), tcp_url_enable_tls }
 }
 
 /// An address that must be there in the end.
@@ -189,5 +178,5 @@ pub(super) fn optional_url(section: &mut Section<'_, '_>, name: &str) -> Option<
 }
 
 fn parse_url(section: &mut Section<'_, '_>, name: &str, text: &str) -> Option<Url> {
-    text.parse().map_err(|error: super::InvalidAddress| section.problem(name, error.to_string())).ok()
+    text.parse().map_err(|error: InvalidAddress| section.problem(name, error.to_string())).ok()
 }

@@ -3,51 +3,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use secrecy::SecretString;
-
 use super::section::Section;
 use super::warm::{self, ModelRef};
+use crate::demand::DefaultModel;
+use crate::launch::credentials::{Configured, Credentials, Source};
 
 /// What is known here about worker models.
 #[derive(Debug, Clone, Default)]
 pub struct Models {
     /// Who logs in to the guests of a model.
-    pub credentials: BTreeMap<ModelRef, Credential>,
+    pub credentials: Configured,
     /// What runs in a guest before its worker, by template.
     pub pre_start_scripts: BTreeMap<String, String>,
     /// Templates that `models` names, in its order.
     pub templates: Vec<String>,
     /// V2 models that serve V1 jobs, the first of them those jobs that ask for no binary.
     pub defaults_v2: Vec<DefaultModel>,
-}
-
-/// Who logs in to a guest.
-#[derive(Debug, Clone)]
-pub struct Credential {
-    /// The user.
-    pub username: String,
-    /// The password.
-    pub password: SecretString,
-    /// Where it is written.
-    pub place: Place,
-}
-
-/// Where credentials are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// In the older list.
-    GuestCredentials,
-    /// In the newer one.
-    Models,
-}
-
-/// A V2 model that serves V1 jobs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DefaultModel {
-    /// The model, such as `PROJECT/vcs/org/repo/model@branch`.
-    pub reference: String,
-    /// Binaries that V1 jobs ask for by it.
-    pub binaries: Vec<String>,
 }
 
 pub(super) fn models(section: &mut Section<'_, '_>) -> Models {
@@ -61,11 +32,11 @@ fn guest_credentials(section: &mut Section<'_, '_>, models: &mut Models) {
     for (path, table) in section.tables("guestCredentials") {
         let mut entry = Section::new(path.clone(), table, section.notes);
         let model = warm::model(&mut entry);
-        let credential = credential(&mut entry, Place::GuestCredentials);
+        let credential = credential(&mut entry);
         entry.end();
         let (Some(model), Some(credential)) = (model, credential) else { continue };
         let message = format!("there are credentials for {model} already");
-        if models.credentials.insert(model, credential).is_some() {
+        if models.credentials.insert(model, (Source::GuestCredentials, credential)).is_some() {
             section.notes.problems.push(path, message);
         }
     }
@@ -80,8 +51,7 @@ fn own(section: &mut Section<'_, '_>, models: &mut Models) {
         let script = entry.text("preStartScript");
         let names_user = ["username", "password", "passwordFile"].iter().any(|name| entry.is_filled(name));
         // Asked for in any case, so that blank keys are no unknown ones.
-        let credential =
-            if names_user { credential(&mut entry, Place::Models) } else { no_credential(&mut entry) };
+        let credential = if names_user { credential(&mut entry) } else { no_credential(&mut entry) };
         if let Some(template) = template {
             if !seen.insert(template.clone()) {
                 entry.problem("modelVMWare", format!("there is an entry for {template} already"));
@@ -91,20 +61,20 @@ fn own(section: &mut Section<'_, '_>, models: &mut Models) {
             }
             models.templates.push(template.clone());
             if let Some(credential) = credential {
-                models.credentials.insert(ModelRef::V2(template), credential);
+                models.credentials.insert(ModelRef::V2(template), (Source::Models, credential));
             }
         }
         entry.end();
     }
 }
 
-fn credential(entry: &mut Section<'_, '_>, place: Place) -> Option<Credential> {
+fn credential(entry: &mut Section<'_, '_>) -> Option<Credentials> {
     let username = entry.required("username");
     let password = super::common::required_secret(entry, "password");
-    Some(Credential { username: username?, password: password?, place })
+    Some(Credentials { username: username?, password: password? })
 }
 
-fn no_credential(entry: &mut Section<'_, '_>) -> Option<Credential> {
+fn no_credential(entry: &mut Section<'_, '_>) -> Option<Credentials> {
     for name in ["username", "password", "passwordFile"] {
         entry.text(name);
     }
@@ -115,13 +85,13 @@ fn defaults_v2(section: &mut Section<'_, '_>) -> Vec<DefaultModel> {
     let mut defaults = vec![];
     for (path, table) in section.tables("defaultWorkerModelsV2") {
         let mut entry = Section::new(path, table, section.notes);
-        let reference = entry.required("workerModelV2");
+        let model = entry.required("workerModelV2");
         let binaries = entry.texts("binaries");
-        if let Some(reference) = reference {
-            if is_reference(&reference) {
-                defaults.push(DefaultModel { reference, binaries });
+        if let Some(model) = model {
+            if is_reference(&model) {
+                defaults.push(DefaultModel { model, binaries });
             } else {
-                let message = format!("{reference:?} is not a model such as PROJECT/vcs/org/repo/model");
+                let message = format!("{model:?} is not a model such as PROJECT/vcs/org/repo/model");
                 entry.problem("workerModelV2", message);
             }
         }

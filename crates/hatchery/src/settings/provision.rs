@@ -6,10 +6,10 @@ use std::time::Duration;
 use rookery_fleet::capacity::Limits;
 use secrecy::SecretString;
 
-use super::common::{self, Cdn};
+use super::common;
 use super::flavors::{self, Sizing};
 use super::section::{Section, Switch};
-use super::url::Url;
+use crate::launch::config::{Addresses, HttpAddress, LogOptions, LogServer};
 
 /// Which jobs are taken, and how they are looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,51 +46,12 @@ pub struct SlowSpawn {
 pub struct Worker {
     /// Variables of their environment; their values may be anything.
     pub env: BTreeMap<String, SecretString>,
-    /// Where they find the CDS server, if not where we do.
-    pub api: Option<WorkerApi>,
-    /// Where they send logs, if not where CDS says.
-    pub cdn: Cdn,
-    /// Where they work; the system's temporary folder if not given.
-    pub basedir: Option<String>,
+    /// Where they find their servers, if not where we do or where CDS says.
+    pub addresses: Addresses,
+    /// Where they work; empty for the system's temporary folder.
+    pub basedir: String,
     /// How they log.
-    pub logs: WorkerLogs,
-}
-
-/// The CDS server as workers see it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WorkerApi {
-    /// Where it is.
-    pub url: Url,
-    /// Whether any certificate is trusted.
-    pub insecure: bool,
-}
-
-/// How workers log.
-#[derive(Debug, Clone)]
-pub struct WorkerLogs {
-    /// Their level, empty for their own default.
-    pub level: String,
-    /// A Graylog server.
-    pub graylog: LogServer,
-    /// The name of a field that is added for Graylog.
-    pub graylog_extra_key: String,
-    /// The value of that field, which Graylog operators use as a token.
-    pub graylog_extra_value: SecretString,
-    /// A syslog server.
-    pub syslog: LogServer,
-    /// A tag that is added for syslog.
-    pub syslog_extra_tag: String,
-}
-
-/// A server that takes logs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LogServer {
-    /// Its host, empty for none.
-    pub host: String,
-    /// Its port.
-    pub port: u16,
-    /// `tcp` or `udp`.
-    pub protocol: String,
+    pub logs: LogOptions,
 }
 
 /// What the section says, with the keys in it that belong elsewhere.
@@ -158,14 +119,15 @@ fn worker(section: &mut Section<'_, '_>) -> Worker {
     let env = variables(section);
     let mut http = section.section("workerApiHttp");
     let insecure = http.flag("insecure").unwrap_or(false);
-    let api = common::optional_url(&mut http, "url").map(|url| WorkerApi { url, insecure });
-    if insecure && api.is_none() {
+    let url = common::optional_url(&mut http, "url");
+    if insecure && url.is_none() {
         http.warn("insecure", "has no effect without url: workers then do as api.http says");
     }
     http.end();
-    let cdn = common::cdn(section.section("workerCdn"));
-    let basedir = section.text("workerBasedir");
-    Worker { env, api, cdn, basedir, logs: worker_logs(section.section("workerLogsOptions")) }
+    let api = url.map(|url| HttpAddress { url: url.to_string(), insecure }).unwrap_or_default();
+    let addresses = Addresses { api, cdn: common::cdn(section.section("workerCdn")) };
+    let basedir = section.text("workerBasedir").unwrap_or_default();
+    Worker { env, addresses, basedir, logs: worker_logs(section.section("workerLogsOptions")) }
 }
 
 fn variables(section: &mut Section<'_, '_>) -> BTreeMap<String, SecretString> {
@@ -186,7 +148,7 @@ fn variables(section: &mut Section<'_, '_>) -> BTreeMap<String, SecretString> {
     variables
 }
 
-fn worker_logs(mut section: Section<'_, '_>) -> WorkerLogs {
+fn worker_logs(mut section: Section<'_, '_>) -> LogOptions {
     let level = section.text("level").unwrap_or_default();
     let mut graylog = section.section("graylog");
     let server = log_server(&mut graylog);
@@ -198,7 +160,7 @@ fn worker_logs(mut section: Section<'_, '_>) -> WorkerLogs {
     let extra_tag = syslog.text("extraTag").unwrap_or_default();
     syslog.end();
     section.end();
-    WorkerLogs {
+    LogOptions {
         level,
         graylog: server,
         graylog_extra_key: extra_key,

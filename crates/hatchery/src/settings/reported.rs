@@ -1,11 +1,13 @@
 //! What CDS is told about our settings when we sign in: the names that the Go hatchery uses, and no secret.
 
+use rookery_cds::Cdn;
 use rookery_fleet::address::Network;
 use rookery_vim_client::Trust;
 use serde_json::{Value, json};
 
 use super::addresses::{DEFAULT_MASK, mask};
-use super::{Cdn, LogServer, ModelRef, Pool, Settings};
+use super::{ModelRef, Pool, Settings};
+use crate::launch::config::LogServer;
 
 /// The settings as they are sent with a sign-in.
 pub fn reported(settings: &Settings) -> Value {
@@ -133,19 +135,19 @@ fn provision(settings: &Settings) -> Value {
         "region": queue.region.as_deref().unwrap_or_default(),
         "registerFrequency": queue.register_every.as_secs(),
         "workerApiHttp": {
-            "insecure": worker.api.as_ref().is_some_and(|api| api.insecure),
-            "url": worker.api.as_ref().map_or("", |api| api.url.as_str()),
+            "insecure": worker.addresses.api.insecure,
+            "url": worker.addresses.api.url,
         },
-        "workerBasedir": worker.basedir.as_deref().unwrap_or_default(),
-        "workerCdn": cdn(&worker.cdn),
+        "workerBasedir": worker.basedir,
+        "workerCdn": cdn(&worker.addresses.cdn),
         "workerLogsOptions": { "graylog": graylog, "level": worker.logs.level, "syslog": syslog },
     })
 }
 
 fn cdn(cdn: &Cdn) -> Value {
     json!({
-        "tcp": { "enable_tls": cdn.tcp_tls, "url": cdn.tcp.as_ref().map_or("", |tcp| tcp.as_str()) },
-        "url": cdn.url.as_ref().map_or("", |url| url.as_str()),
+        "tcp": { "enable_tls": cdn.tcp_url_enable_tls, "url": cdn.tcp_url },
+        "url": cdn.http_url,
     })
 }
 

@@ -6,8 +6,9 @@ use secrecy::SecretString;
 
 use super::common::ca_file;
 use super::{Key, key, list, mandatory, open, opt, reloading, seconds, secret, secrets};
+use crate::launch::credentials::{Credentials, Source};
 use crate::settings::addresses::{DEFAULT_MASK, mask};
-use crate::settings::{Credential, ModelRef, Place, Settings};
+use crate::settings::{ModelRef, Settings};
 
 pub(super) const KEYS: &[Key] = &[
     mandatory("endpoint", "vCenter: host, host:port or https://host/sdk", |s| open(&s.vcenter.address)),
@@ -155,31 +156,31 @@ pub(super) const KEYS: &[Key] = &[
         open(s.warm.refresh_budget)
     }),
     reloading(key("guestCredentials[].modelPath", "", "V1 model whose guests are logged in to", |s| {
-        list(credentials(s, Place::GuestCredentials).filter_map(|(model, _)| v1(model)))
+        list(credentials(s, Source::GuestCredentials).filter_map(|(model, _)| v1(model)))
     })),
     reloading(key("guestCredentials[].modelVMWare", "", "template of the V2 model whose guests are", |s| {
-        list(credentials(s, Place::GuestCredentials).filter_map(|(model, _)| v2(model)))
+        list(credentials(s, Source::GuestCredentials).filter_map(|(model, _)| v2(model)))
     })),
     reloading(mandatory("guestCredentials[].username", "who logs in", |s| {
-        list(usernames(s, Place::GuestCredentials))
+        list(usernames(s, Source::GuestCredentials))
     })),
     reloading(mandatory("guestCredentials[].password", "the password", |s| {
-        secrets(passwords(s, Place::GuestCredentials))
+        secrets(passwords(s, Source::GuestCredentials))
     })),
     mandatory("models[].modelVMWare", "template that the keys beside it are about", |s| {
         list(&s.models.templates)
     }),
     reloading(key("models[].username", "", "who logs in to its guests; wins over guestCredentials", |s| {
-        list(usernames(s, Place::Models))
+        list(usernames(s, Source::Models))
     })),
-    reloading(key("models[].password", "", "the password", |s| secrets(passwords(s, Place::Models)))),
+    reloading(key("models[].password", "", "the password", |s| secrets(passwords(s, Source::Models)))),
     key("models[].preStartScript", "", "what runs in a guest before the worker starts", |s| {
         list(s.models.pre_start_scripts.iter().map(|(template, script)| format!("{template}: {script}")))
     }),
     mandatory(
         "defaultWorkerModelsV2[].workerModelV2",
         "V2 model for V1 jobs, such as `PROJECT/vcs/org/repo/model`; the first for those that ask for no binary",
-        |s| list(s.models.defaults_v2.iter().map(|model| &model.reference)),
+        |s| list(s.models.defaults_v2.iter().map(|model| &model.model)),
     ),
     key("defaultWorkerModelsV2[].binaries", "", "binaries that such a job must ask for, one of them", |s| {
         list(s.models.defaults_v2.iter().map(|model| model.binaries.join(" ")))
@@ -253,14 +254,15 @@ fn v2(model: &ModelRef) -> Option<&str> {
     }
 }
 
-fn usernames(settings: &Settings, place: Place) -> impl Iterator<Item = &str> {
-    credentials(settings, place).map(|(_, credential)| credential.username.as_str())
+fn usernames(settings: &Settings, source: Source) -> impl Iterator<Item = &str> {
+    credentials(settings, source).map(|(_, credential)| credential.username.as_str())
 }
 
-fn passwords(settings: &Settings, place: Place) -> impl Iterator<Item = &SecretString> {
-    credentials(settings, place).map(|(_, credential)| &credential.password)
+fn passwords(settings: &Settings, source: Source) -> impl Iterator<Item = &SecretString> {
+    credentials(settings, source).map(|(_, credential)| &credential.password)
 }
 
-fn credentials(settings: &Settings, place: Place) -> impl Iterator<Item = (&ModelRef, &Credential)> {
-    settings.models.credentials.iter().filter(move |(_, credential)| credential.place == place)
+fn credentials(settings: &Settings, source: Source) -> impl Iterator<Item = (&ModelRef, &Credentials)> {
+    let all = settings.models.credentials.iter();
+    all.filter(move |(_, (at, _))| *at == source).map(|(model, (_, credentials))| (model, credentials))
 }

@@ -169,14 +169,14 @@ async fn of_v2(v2: &V2, settings: &Settings) -> Vec<Check> {
     let mut checks =
         vec![check("V2 sign-in", None, Finding::ok("signed in")), check("V2 region", None, finding)];
     for default in &settings.models.defaults_v2 {
-        let finding = match AsCodeRef::parse(&default.reference) {
+        let finding = match AsCodeRef::parse(&default.model) {
             Err(refusal) => Finding::problem(refusal.to_string(), "PROJECT/vcs/org/repository/model@branch"),
             Ok(model) => match v2.model(&path(&model)).await {
                 Ok(_) => Finding::ok("CDS has it"),
                 Err(error) => Finding::problem(chain(&error), "correct the path, or push the model"),
             },
         };
-        checks.push(check("default model", Some(&default.reference), finding));
+        checks.push(check("default model", Some(&default.model), finding));
     }
     checks
 }
@@ -192,7 +192,7 @@ fn path(model: &AsCodeRef) -> ModelPath {
 }
 
 async fn cdn(cds: &Cds, settings: &Settings) -> Finding {
-    if settings.cdn.url.is_some() && settings.cdn.tcp.is_some() {
+    if !settings.cdn.http_url.is_empty() && !settings.cdn.tcp_url.is_empty() {
         return Finding::ok("the file says where logs go");
     }
     let told = match (cds.v2(), cds.v1()) {
