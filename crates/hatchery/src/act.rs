@@ -34,8 +34,8 @@ use crate::keeper::Message;
 use crate::launch::config::Addresses;
 use crate::metrics::Metrics;
 use crate::plan::{Spawn, Unusable};
+use crate::settings::Settings;
 use crate::trouble::Troubles;
-use crate::wanted::Wanted;
 
 pub use delete::Deletion;
 pub use halt::Halt;
@@ -53,8 +53,8 @@ pub struct Crew {
     pub key: HatcheryKey,
     /// Where workers find their servers.
     pub addresses: watch::Receiver<Addresses>,
-    /// What is wanted, as of now.
-    pub wanted: watch::Receiver<Arc<Wanted>>,
+    /// The settings that act now.
+    pub settings: watch::Receiver<Arc<Settings>>,
     /// The wall time.
     pub clock: Clock,
     /// How far vCenter's clock is ahead of our steady time.
@@ -159,9 +159,9 @@ impl Crew {
         }
     }
 
-    /// What is wanted, as of now.
-    pub fn wanted(&self) -> Arc<Wanted> {
-        Arc::clone(&self.wanted.borrow())
+    /// The settings that act now.
+    pub fn settings(&self) -> Arc<Settings> {
+        Arc::clone(&self.settings.borrow())
     }
 
     /// vCenter's time.

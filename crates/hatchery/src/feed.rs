@@ -332,7 +332,7 @@ fn read_disks(crew: Crew, mut report: watch::Receiver<Arc<Report>>, supervisor: 
                 changed = report.changed() => if changed.is_err() { return },
             }
             let view = Arc::clone(&report.borrow_and_update().view);
-            let owner = crew.wanted().name.clone();
+            let owner = crew.settings().identity.name.clone();
             asked.retain(|id, _| view.machines.contains(id));
             let own = view.owned(&owner).map(|(machine, _)| machine.id.clone());
             let new: Vec<_> =

@@ -28,4 +28,3 @@ mod samples;
 pub mod settings;
 pub mod trouble;
 pub mod vitals;
-pub mod wanted;

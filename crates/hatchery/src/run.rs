@@ -39,7 +39,6 @@ use crate::report::{Beside, Board, Host, Planned, Report};
 use crate::settings::{Settings, reported};
 use crate::trouble::Troubles;
 use crate::vitals::Vitals;
-use crate::wanted::{Wanted, addresses};
 use crate::{expiry, feed, heartbeat, http};
 
 pub use company::{CompanyError, Lock, Policy};
@@ -442,8 +441,8 @@ impl Assembly {
             .with_journal(journal.clone());
 
         let (keeper, inbox) = mpsc::channel(INBOX);
-        let (wanted, current) = watch::channel(Arc::new(Wanted::new(settings)));
-        let (_, worker_addresses) = watch::channel(addresses(settings, cdn));
+        let (reloaded, current) = watch::channel(Arc::new(settings.clone()));
+        let (_, worker_addresses) = watch::channel(settings.worker_addresses(cdn));
         let (ahead, acting) = watch::channel(SignedDuration::ZERO);
         let (report, shown) = watch::channel(Arc::new(Report::default()));
         let (vitals, wakes, metrics) = (Vitals::default(), Wakes::default(), Metrics::default());
@@ -453,7 +452,7 @@ impl Assembly {
             hands,
             key: self.key.clone(),
             addresses: worker_addresses,
-            wanted: current,
+            settings: current,
             clock: self.clock.clone(),
             ahead: acting,
             random: Arc::new(Mutex::new(StdRng::seed_from_u64(self.random.random()))),
@@ -484,7 +483,7 @@ impl Assembly {
             observer: Observer::beside(inventory, crew.hands.site().bounds.clone(), journal),
             crew,
             governor,
-            wanted,
+            settings: reloaded,
             inbox,
             wakes,
             report,

@@ -39,6 +39,7 @@ use rookery_cds::Cdn;
 use rookery_daemon::settings::{Origin, Problem, Problems, exposure, read_secret, syntax};
 use rookery_fleet::capacity::Limits;
 use rookery_fleet::flavor::Flavors;
+use rookery_vim_client::Trust;
 use toml::Table;
 
 pub use addresses::Addresses;
@@ -56,6 +57,10 @@ pub use vcenter::VCenter;
 pub use warm::{ModelRef, Pool, Warm};
 
 use section::{Notes, Section};
+
+use crate::demand::Rules;
+use crate::launch::config::{Addresses as WorkerAddresses, HttpAddress};
+use crate::plan::Desired;
 
 /// All that a hatchery is told.
 #[derive(Debug, Clone)]
@@ -90,6 +95,43 @@ pub struct Settings {
     pub cleaning: Cleaning,
     /// How much is logged.
     pub log: Log,
+}
+
+impl Settings {
+    /// Which jobs are taken.
+    pub fn rules(&self) -> Rules {
+        Rules {
+            region: self.queue.region.clone().unwrap_or_default(),
+            ignore_job_with_no_region: self.queue.ignore_jobs_without_region,
+            os_arch: self.identity.os_arch.clone(),
+            default_models: self.models.defaults_v2.clone(),
+            reads_v2_models: self.api.token_v2.is_some(),
+        }
+    }
+
+    /// What a plan is made for.
+    pub fn desired(&self) -> Desired<'_> {
+        Desired {
+            owner: &self.identity.name,
+            limits: &self.limits,
+            registering: self.queue.registering,
+            attempts: self.queue.attempts,
+            flavors: &self.flavors,
+            default_flavor: self.default_flavor.as_deref(),
+            networks: &self.addresses.networks,
+            warm: &self.warm,
+            cleaning: &self.cleaning,
+        }
+    }
+
+    /// Where workers find their servers, given what the CDS server says of its CDN.
+    pub fn worker_addresses(&self, told: Option<&Cdn>) -> WorkerAddresses {
+        let insecure = self.api.trust == Trust::Insecure;
+        let api = HttpAddress { url: self.api.url.to_string(), insecure };
+        let told = WorkerAddresses { api, cdn: told.cloned().unwrap_or_default() };
+        let ours = WorkerAddresses { cdn: self.cdn.clone(), ..WorkerAddresses::default() };
+        told.overridden_by(&ours).overridden_by(&self.worker.addresses)
+    }
 }
 
 /// A file that can be used.

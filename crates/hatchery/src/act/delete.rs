@@ -32,7 +32,7 @@ pub struct Deletion {
 impl Crew {
     /// Deletes a machine.
     pub async fn delete(&self, deletion: &Deletion) -> Ending {
-        let owner = self.wanted().name.clone();
+        let owner = self.settings().identity.name.clone();
         let now = self.now().saturating_sub(deletion.hold_shift).unwrap_or(Timestamp::MIN);
         let proof = Proof { owner, name: deletion.name.clone(), now, power: deletion.power };
         let deleted = if deletion.is_template {

@@ -25,8 +25,8 @@ pub(super) enum For<'j> {
 impl Crew {
     /// Who starts programs in guests of this model.
     pub(super) async fn user(&self, runs: &Runs) -> Result<GuestUser, String> {
-        let wanted = self.wanted();
-        let configured = &wanted.credentials;
+        let settings = self.settings();
+        let configured = &settings.models.credentials;
         let of_v1 = |own| Model::V1 { path: &runs.model, template: &runs.template, own };
         let own = match &runs.guest {
             Guest::V2 { own, .. } => own.clone(),
@@ -68,9 +68,10 @@ impl Crew {
 
     /// The program that runs a worker.
     pub(super) async fn worker(&self, name: &str, runs: &Runs, purpose: For<'_>) -> Result<Program, String> {
-        let wanted = self.wanted();
+        let settings = self.settings();
         let (assignment, task, region) = self.assignment(runs, purpose).await?;
-        let claims = WorkerClaims { hatchery: wanted.name.clone(), worker: name.to_owned(), assignment };
+        let claims =
+            WorkerClaims { hatchery: settings.identity.name.clone(), worker: name.to_owned(), assignment };
         // CDS checks it by its own clock, and wants none that was issued later than now.
         let now = self.cds.now();
         let token = self.with_random(|random| worker_token(&self.key, &claims, now, random));
@@ -81,15 +82,15 @@ impl Crew {
         };
         let config = WorkerConfig {
             name: name.to_owned(),
-            base_dir: wanted.worker_basedir.clone(),
-            log: wanted.worker_logs.clone(),
-            hatchery_name: wanted.name.clone(),
+            base_dir: settings.worker.basedir.clone(),
+            log: settings.worker.logs.clone(),
+            hatchery_name: settings.identity.name.clone(),
             addresses: self.addresses.borrow().clone(),
             token,
             model,
             task,
             region,
-            injected: wanted.worker_env.clone(),
+            injected: settings.worker.env.clone(),
         };
         let values = Values { api: config.addresses.api.url.clone(), config: config.encoded() };
         let source = match (&runs.guest, purpose) {
@@ -101,11 +102,11 @@ impl Crew {
             (Guest::V2 { os_arch, .. }, For::Job(JobId::V2(_))) => Source::V2Model { os_arch },
         };
         let script = worker_script(&runs.label, source, &values).map_err(|error| chain(&error))?;
-        Ok(Launch::worker(&script, config.encoded(), &wanted.worker_env).program())
+        Ok(Launch::worker(&script, config.encoded(), &settings.worker.env).program())
     }
 
     async fn assignment(&self, runs: &Runs, purpose: For<'_>) -> Result<(Assignment, Task, String), String> {
-        let own_region = self.wanted().rules.region.clone();
+        let own_region = self.settings().queue.region.clone().unwrap_or_default();
         let model = match &runs.guest {
             Guest::V1 { id, name, .. } => Some(ModelRef { id: *id, name: name.clone() }),
             Guest::V2 { .. } => None,
@@ -138,7 +139,7 @@ impl Crew {
         runs: &Runs,
         worker: &Program,
     ) -> Result<(), String> {
-        if let Some(script) = self.wanted().pre_start_scripts.get(&runs.template) {
+        if let Some(script) = self.settings().models.pre_start_scripts.get(&runs.template) {
             let first = Launch::plain(script).program();
             self.hands.launch(machine, user, &first).await.map_err(|error| chain(&error))?;
         }

@@ -19,7 +19,7 @@ impl Crew {
             Line::V2 => (String::new(), make.model.clone()),
         };
         let mark = Mark {
-            hatchery_name: self.wanted().name.clone(),
+            hatchery_name: self.settings().identity.name.clone(),
             worker_name: make.name.clone(),
             provisioning: true,
             worker_model_path: v1,
@@ -39,8 +39,8 @@ impl Crew {
             resize,
             address: make.address.as_ref().map(fixed),
             power_on: true,
-            disk_move: self.wanted().disk_move,
-            card_class: self.wanted().card_class.clone(),
+            disk_move: self.settings().vcenter.disk_move,
+            card_class: self.settings().vcenter.card_class.clone(),
         };
         let machine = match self.clone_as(&wish, None, std::future::pending()).await {
             Ok(machine) => machine,
@@ -62,7 +62,7 @@ impl Crew {
     pub async fn finish(&self, machine: &Machine, address: Option<std::net::Ipv4Addr>) -> Ending {
         let (id, name) = (&machine.id, &machine.name);
         if machine.power != Some(Power::On)
-            && let Err(error) = self.hands.start(id, &self.wanted().name, name).await
+            && let Err(error) = self.hands.start(id, &self.settings().identity.name, name).await
         {
             return failed(chain(&error), id.clone());
         }
@@ -74,7 +74,7 @@ impl Crew {
         if let Err(error) = self.hands.addressed(machine, address).await {
             return failed(chain(&error), machine.clone());
         }
-        if let Err(error) = self.hands.stop(machine, &self.wanted().name, name).await {
+        if let Err(error) = self.hands.stop(machine, &self.settings().identity.name, name).await {
             return failed(chain(&error), machine.clone());
         }
         Ending::Done
@@ -89,7 +89,7 @@ impl Crew {
             worker_start_time: None,
             ..mark
         };
-        match self.hands.unclaim(&machine, &self.wanted().name, &pooled).await {
+        match self.hands.unclaim(&machine, &self.settings().identity.name, &pooled).await {
             Ok(()) => Ending::Done,
             Err(error) => Ending::Failed(Failure { error: chain(&error), ..Failure::default() }),
         }

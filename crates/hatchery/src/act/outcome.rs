@@ -52,7 +52,7 @@ impl Crew {
 
     /// Writes into the mark of a machine until when it is kept; a time that is over lets it go.
     pub async fn keep(&self, machine: &MachineId, name: &str, hold: &Hold) -> Ending {
-        match self.hands.keep(machine, &self.wanted().name, hold).await {
+        match self.hands.keep(machine, &self.settings().identity.name, hold).await {
             Ok(()) => {
                 info!(vm = name, until = %hold.until, reason = %hold.reason, "machine is kept until then");
                 Ending::Done

@@ -96,7 +96,7 @@ impl Crew {
     async fn not_registered(&self, runs: &Runs, name: &str, failure: Failure) -> Ending {
         warn!(model = %runs.model, error = %failure.error, "model could not be registered");
         if let Some((machine, _)) = &failure.doomed {
-            self.hands.stop(machine, &self.wanted().name, name).await.ok();
+            self.hands.stop(machine, &self.settings().identity.name, name).await.ok();
         }
         let told = match (self.v1(), runs.model.rsplit_once('/')) {
             (Ok(v1), Some((group, name))) => v1.model_error(group, name, &failure.error, &[]).await,
@@ -146,7 +146,7 @@ impl Crew {
         user: &rookery_vim_client::GuestUser,
         until: Instant,
     ) -> Result<MachineId, Box<Failure>> {
-        let owner = self.wanted().name.clone();
+        let owner = self.settings().identity.name.clone();
         let name = &registration.model.name;
         let machine = match &remake.left {
             Some(Left::Finished(machine)) => machine.clone(),
@@ -178,7 +178,7 @@ impl Crew {
         user: &rookery_vim_client::GuestUser,
         until: Instant,
     ) -> Result<MachineId, Box<Failure>> {
-        let owner = self.wanted().name.clone();
+        let owner = self.settings().identity.name.clone();
         let temporary = temporary_name(&registration.model.name);
         let address = registration.address.as_ref();
         let mark = Mark {
@@ -231,7 +231,7 @@ impl Crew {
     /// Takes a template of another hatchery over and sets it aside. Its mark comes first: cut off in between, it is an
     /// old template of ours, which is replaced as any other.
     pub async fn adopt(&self, adoption: &Adoption) -> Ending {
-        let owner = self.wanted().name.clone();
+        let owner = self.settings().identity.name.clone();
         let Adoption { template, name, model, from } = adoption;
         let theirs = Theirs { owner: from.clone(), name: name.clone(), model: model.clone() };
         let adopted = match self.hands.adopt_template(template, &owner, &theirs).await {
@@ -251,7 +251,7 @@ impl Crew {
         mark: Mark,
         address: Option<rookery_fleet_vsphere::hands::Fixed>,
     ) -> CloneWish {
-        let wanted = self.wanted();
+        let settings = self.settings();
         CloneWish {
             template: template.clone(),
             name: name.to_owned(),
@@ -259,8 +259,8 @@ impl Crew {
             resize: None,
             address,
             power_on: true,
-            disk_move: wanted.disk_move,
-            card_class: wanted.card_class.clone(),
+            disk_move: settings.vcenter.disk_move,
+            card_class: settings.vcenter.card_class.clone(),
         }
     }
 }

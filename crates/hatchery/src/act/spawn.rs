@@ -125,7 +125,7 @@ impl Crew {
     async fn stop_failed(&self, spawn: &Spawn, failure: &Failure) {
         let name = failure.worker.as_ref().unwrap_or(&spawn.name);
         if let Some((machine, _)) = &failure.doomed
-            && let Err(error) = self.hands.stop(machine, &self.wanted().name, name).await
+            && let Err(error) = self.hands.stop(machine, &self.settings().identity.name, name).await
         {
             warn!(vm = %name, error = %chain(&error), "machine of a failed start could not be stopped");
         }
@@ -134,7 +134,7 @@ impl Crew {
     fn log_start(&self, spawn: &Spawn, begun: Instant) {
         let (job, vm, took) = (&spawn.job, &spawn.name, begun.elapsed());
         let elapsed_ms = took.as_millis();
-        match pace(took, &self.wanted().slow_spawn) {
+        match pace(took, &self.settings().queue.slow_spawn) {
             Pace::FarTooSlow => error!(%job, %vm, elapsed_ms, "worker started far too slowly"),
             Pace::Slow => warn!(%job, %vm, elapsed_ms, "worker started slowly"),
             Pace::Usual => info!(%job, %vm, elapsed_ms, "worker started"),
@@ -227,7 +227,7 @@ impl Crew {
         let doomed = |error: String| tried(error, Some(machine.clone()));
         if let Path::Claim { .. } = spawn.path {
             let started = {
-                let owner = &self.wanted().name;
+                let owner = &self.settings().identity.name;
                 self.timed(Stage::Start, self.hands.start(machine, owner, &spawn.name)).await
             };
             started.map_err(|error| {
@@ -263,7 +263,7 @@ impl Crew {
         let wish = ClaimWish {
             machine: machine.clone(),
             was: was.clone(),
-            owner: self.wanted().name.clone(),
+            owner: self.settings().identity.name.clone(),
             mark: Mark {
                 worker_name: spawn.name.clone(),
                 provisioning: false,
@@ -304,8 +304,8 @@ impl Crew {
             resize,
             address: address.as_ref().map(fixed),
             power_on: true,
-            disk_move: self.wanted().disk_move,
-            card_class: self.wanted().card_class.clone(),
+            disk_move: self.settings().vcenter.disk_move,
+            card_class: self.settings().vcenter.card_class.clone(),
         };
         self.clone_as(&wish, Some(Doom::SpawnFailed), until).await
     }
@@ -347,7 +347,7 @@ impl Crew {
             Line::V2 => (String::new(), runs.model.clone()),
         };
         Mark {
-            hatchery_name: self.wanted().name.clone(),
+            hatchery_name: self.settings().identity.name.clone(),
             worker_name: name.to_owned(),
             worker_model_path: v1,
             vmware_model_path: v2,
@@ -396,12 +396,11 @@ fn as_worker(mut failure: Box<Failure>, spawn: &Spawn) -> Box<Failure> {
 mod tests {
     use super::*;
     use crate::settings::tests::settings;
-    use crate::wanted::Wanted;
 
     #[test]
     fn a_start_is_slow_from_where_the_settings_say() {
         let of = |fragment: &str, seconds: u64| {
-            pace(Duration::from_secs(seconds), &Wanted::new(&settings(fragment)).slow_spawn)
+            pace(Duration::from_secs(seconds), &settings(fragment).queue.slow_spawn)
         };
         assert_eq!([of("", 359), of("", 360), of("", 479)], [Pace::Usual, Pace::Slow, Pace::Slow]);
         assert_eq!(of("", 480), Pace::FarTooSlow);

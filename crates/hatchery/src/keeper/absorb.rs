@@ -102,8 +102,8 @@ impl Keeper {
             }
             // It wakes: who was cut off stands elsewhere.
             Message::Wrecked => {}
-            Message::Wanted(wanted) => {
-                self.wanted.send_replace(wanted);
+            Message::Settings(settings) => {
+                self.settings.send_replace(settings);
                 state.forget_complaints();
             }
             Message::Confirm(list, reply) => self.absorb_confirmation(&list, reply),
@@ -133,10 +133,10 @@ impl Keeper {
 
     /// Finds another place for a worker. The machine that was of no use is left alone for this job.
     fn another_place(&mut self, id: FlightId, useless: MachineId, spawn: &Spawn) -> Option<Spawn> {
-        let wanted = Arc::clone(&self.wanted.borrow());
+        let settings = Arc::clone(&self.settings.borrow());
         let now = self.crew.clock.steady();
         // What has ended since the last pass is known by its machine alone.
-        self.state.look(self.observer.view(now), &wanted.name, now);
+        self.state.look(self.observer.view(now), &settings.identity.name, now);
         let flight = self.state.flights.end(id)?;
         self.state.avoid(Some(useless), now, AVOIDED);
         let observer = &self.observer;
@@ -146,7 +146,7 @@ impl Keeper {
         let seen =
             Observed { room_is_asked: false, allowed_by_cds: None, ..self.state.observed(&changed_at) };
         let seen = Observed { load: &load, ..seen };
-        let placed = place_again(&seen, &wanted.desired(), &mut self.random, spawn);
+        let placed = place_again(&seen, &settings.desired(), &mut self.random, spawn);
         let next = match &placed {
             Ok(placed) => Flight::of_spawn(placed),
             Err(_) => flight.clone(),
@@ -167,7 +167,7 @@ impl Keeper {
         if !state.clocks.counts(begun) {
             return self.wakes.workers();
         }
-        let (cds_now, limit) = (self.crew.cds.now(), self.wanted.borrow().limits.starting);
+        let (cds_now, limit) = (self.crew.cds.now(), self.settings.borrow().limits.starting);
         for workers in [&v1, &v2] {
             state.note_registrations(workers, cds_now, limit);
         }
@@ -186,7 +186,7 @@ impl Keeper {
         let set = state.clocks.read(reading);
         state.skew = state.clocks.skew(reading.begun);
         let Some(by) = set else { return };
-        let owner = self.wanted.borrow().name.clone();
+        let owner = self.settings.borrow().identity.name.clone();
         state.clock_was_set(&owner, by);
         warn!(
             seconds = by.as_secs(),

@@ -19,7 +19,7 @@ impl Keeper {
     }
 
     fn begin_adoption(&mut self, model: &str, reply: Reply) -> Result<(), (String, Reply)> {
-        let owner = self.crew.wanted().name.clone();
+        let owner = self.crew.settings().identity.name.clone();
         let models = self.state.models.as_deref();
         let adoption = match adoptable(&self.state.view, &owner, models, model) {
             Ok(adoption) => adoption,

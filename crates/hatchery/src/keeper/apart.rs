@@ -12,7 +12,7 @@ use crate::plan::{adoptable_copy, apart, copy_named};
 impl Keeper {
     /// Tells of each machine once.
     pub(super) fn tell_of_apart(&mut self) {
-        let found = apart(&self.state.view, &self.crew.wanted().name);
+        let found = apart(&self.state.view, &self.crew.settings().identity.name);
         for one in found.iter().filter(|one| !self.state.told_apart.contains(&one.machine)) {
             let (why, remedy) = (one.why, one.remedy());
             warn!(vm = %one.name, moref = %one.machine, %why, %remedy, "machine is left alone");
@@ -22,7 +22,7 @@ impl Keeper {
     }
 
     pub(super) fn adopt_copy(&mut self, which: &str, reply: Reply) {
-        let owner = self.crew.wanted().name.clone();
+        let owner = self.crew.settings().identity.name.clone();
         match adoptable_copy(&self.state.view, &owner, which) {
             Err(why) => drop(reply.send(Err(why))),
             Ok(copy) => {
@@ -38,7 +38,7 @@ impl Keeper {
     }
 
     pub(super) fn unmark(&mut self, which: &str, reply: Reply) {
-        let owner = self.crew.wanted().name.clone();
+        let owner = self.crew.settings().identity.name.clone();
         match copy_named(&self.state.view, &owner, which) {
             Err(why) => drop(reply.send(Err(why))),
             Ok(copy) => {

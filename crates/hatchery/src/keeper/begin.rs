@@ -23,10 +23,10 @@ use crate::demand::AsCodeRef;
 use crate::flight::{Flight, FlightId, Trace, Work};
 use crate::plan::{Plan, Waiting, Why};
 use crate::resolve::Known;
-use crate::wanted::Wanted;
+use crate::settings::Settings;
 
 impl Keeper {
-    pub(super) fn begin(&mut self, plan: &Plan, wanted: &Wanted) {
+    pub(super) fn begin(&mut self, plan: &Plan, settings: &Settings) {
         for spawn in &plan.spawns {
             let (crew, spawn) = (self.crew.clone(), spawn.clone());
             self.crew.metrics.start_begun(spawn.missed);
@@ -36,7 +36,7 @@ impl Keeper {
         }
         for job in &plan.give_up {
             let (crew, job) = (self.crew.clone(), job.clone());
-            let attempts = wanted.attempts.unwrap_or_default();
+            let attempts = settings.queue.attempts.unwrap_or_default();
             self.crew.metrics.giving_up();
             let id = self.take_off(nameless(Work::GiveUp { job: job.clone() }));
             self.fly("end of a hopeless job", id, async move { crew.give_up(&job, attempts).await });
@@ -104,7 +104,7 @@ impl Keeper {
             let (name, machine) = (machine.name.clone(), machine.id.clone());
             self.fly("taking back of a machine", id, async move { crew.unclaim(machine, name, mark).await });
         }
-        self.state.note_deletions(plan, &self.crew.wanted().name);
+        self.state.note_deletions(plan, &self.crew.settings().identity.name);
         for (id, reason) in &plan.sweep.delete {
             self.delete(id, reason.as_str(), reason.to_string(), reason.is_by_power());
         }
@@ -254,8 +254,8 @@ impl Keeper {
         };
         let has_changed = || {
             let asked = self.state.room.at;
-            let wanted = self.crew.wanted();
-            let mut owned = self.state.view.owned(&wanted.name);
+            let settings = self.crew.settings();
+            let mut owned = self.state.view.owned(&settings.identity.name);
             owned.any(|(machine, _)| self.observer.changed_at(&machine.id) >= asked)
         };
         if plan.wants_room || (plan.waiting.iter().any(full) && has_changed()) {

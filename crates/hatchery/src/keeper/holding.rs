@@ -97,7 +97,7 @@ impl Keeper {
         let before = wishes.len();
         wishes.retain(|wish| wish.of != subject);
         let withdrawn = before - wishes.len();
-        let owner = self.crew.wanted().name.clone();
+        let owner = self.crew.settings().identity.name.clone();
         let busy = self.state.flights.index();
         let kept = |(machine, mark): (&Machine, &Mark)| {
             let is_meant = subject.is_of(mark) && self.is_kept(machine, mark) && !busy.has(machine);
@@ -125,7 +125,7 @@ impl Keeper {
 
     /// The only own machine of that name that nobody is at.
     fn own(&self, name: &str) -> Result<(Arc<Machine>, Mark), String> {
-        let owner = self.crew.wanted().name.clone();
+        let owner = self.crew.settings().identity.name.clone();
         let of_ours = |machine: &&Arc<Machine>| machine.name == name && machine.role == Role::Vm;
         let mut found = self.state.view.machines.notable().filter(of_ours).filter_map(|machine| {
             let mark = machine.mark_of(&owner).filter(|mark| !mark.model)?;

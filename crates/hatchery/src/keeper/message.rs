@@ -22,7 +22,7 @@ use crate::holds::{Order, Target};
 use crate::plan::Spawn;
 use crate::queue::{Moment, Protocol};
 use crate::resolve::Known;
-use crate::wanted::Wanted;
+use crate::settings::Settings;
 
 /// One piece of news.
 #[derive(Debug)]
@@ -99,7 +99,7 @@ pub enum Message {
     /// A piece of work was cut off; [`Wrecks`](super::Wrecks) says which.
     Wrecked,
     /// Settings were read again.
-    Wanted(Arc<Wanted>),
+    Settings(Arc<Settings>),
     /// A person has seen what the brake holds back, and lets it through.
     Confirm(Vec<Subject>, Reply),
     /// A worker was disabled.

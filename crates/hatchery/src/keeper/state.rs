@@ -32,7 +32,7 @@ use crate::plan::{Demand, Observed, Plan, References, Suspects, Unusable};
 use crate::pressure::Pressure;
 use crate::queue::Queue;
 use crate::resolve::{Fetched, Known, Resolved, resolve};
-use crate::wanted::Wanted;
+use crate::settings::Settings;
 
 /// How long a sample of the pool's room is good.
 const ROOM_AGE: Duration = Duration::from_secs(10);
@@ -344,17 +344,17 @@ impl State {
 
     /// Says when to look again. A look that could not tell anything does not count, nor does one that waits for the pool or
     /// that found more than can be deleted at once: it goes on with each deletion that ends.
-    pub(super) fn set_dates(&mut self, plan: &Plan, wanted: &Wanted) {
-        self.first_rest = Some(wanted.warm.interval);
+    pub(super) fn set_dates(&mut self, plan: &Plan, settings: &Settings) {
+        self.first_rest = Some(settings.warm.interval);
         let later = |period: Duration| self.now.saturating_add(period).unwrap_or(Timestamp::MAX);
         let is_over = plan.sweep.kept.iter().all(|(_, why)| *why != sweep::Why::Budget);
         if self.sweep_at <= self.now && plan.sweep.stopped.is_none() && is_over {
-            self.sweep_at = later(wanted.cleaning.interval);
+            self.sweep_at = later(settings.cleaning.interval);
         }
         self.turns = plan.turns;
         let waits = plan.wants_room || plan.models_wait;
         if self.register_at <= self.now && !waits && self.view.complete && self.models.is_some() {
-            self.register_at = later(wanted.register_every);
+            self.register_at = later(settings.queue.register_every);
         }
     }
 

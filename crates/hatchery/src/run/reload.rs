@@ -10,7 +10,6 @@ use tracing::{error, info, warn};
 use super::Running;
 use crate::keeper::Message;
 use crate::settings::{Settings, reload};
-use crate::wanted::Wanted;
 
 /// What comes of credentials that a server was shown.
 enum Shown {
@@ -36,7 +35,7 @@ impl Running {
             acting.api.token_v2.clone_from(&old.api.token_v2);
         }
         self.board.beside.expiries.set_tokens(&acting);
-        self.keeper.send(Message::Wanted(Arc::new(Wanted::new(&acting)))).await.ok();
+        self.keeper.send(Message::Settings(Arc::new(acting.clone()))).await.ok();
         acting
     }
 

@@ -1,5 +1,6 @@
 //! What a file must say so that a hatchery can start, and ways to change it.
 
+mod derived;
 mod documents;
 mod effects;
 mod engine_file;

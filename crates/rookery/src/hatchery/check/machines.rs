@@ -12,7 +12,6 @@ use rookery_fleet_vsphere::company::{self, GoSession};
 use rookery_fleet_vsphere::{Candidate, Observer, Site};
 use rookery_hatchery::run::site_names;
 use rookery_hatchery::settings::Settings;
-use rookery_hatchery::wanted::Wanted;
 use rookery_vim_client::{Client, Inventory, Snapshot};
 use tokio::time::timeout;
 
@@ -43,7 +42,7 @@ pub(super) async fn checks(client: &Client, settings: &Settings, tasks: &Supervi
 }
 
 async fn addresses(client: &Client, site: &Site, settings: &Settings, tasks: &Supervisor) -> Finding {
-    let networks = Wanted::new(settings).networks;
+    let networks = &settings.addresses.networks;
     if networks.is_empty() {
         return Finding::ok("from DHCP");
     }
@@ -52,7 +51,7 @@ async fn addresses(client: &Client, site: &Site, settings: &Settings, tasks: &Su
         let seen = "the machines cannot be listed: which addresses are free is not known";
         return Finding::problem(seen, "the user needs at least the role \"Read-only\" on the datacenter");
     }
-    judge(&Observer::new(inventory).view(Clock::system().now()), &networks, &settings.identity.name)
+    judge(&Observer::new(inventory).view(Clock::system().now()), networks, &settings.identity.name)
 }
 
 fn judge(view: &View, networks: &[Network], owner: &str) -> Finding {
