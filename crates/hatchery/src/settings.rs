@@ -10,8 +10,8 @@
 //! - Not set is not the same as 0, but for intervals, deadlines and pool sizes 0 means the default: generated files
 //!   carry zeros.
 //! - Each secret `x` can be kept in a file that `xFile` names. No secret is in any `Debug`, problem or report.
-//! - [`KEYS`] is the list of all keys with their defaults. The document, the comparison at a reload and the tests are
-//!   made from it.
+//! - [`KEYS`] is the table of all keys with their defaults. Reading, the document, the comparison at a reload and the
+//!   tests go by it.
 
 mod addresses;
 mod cleaning;
@@ -235,7 +235,7 @@ fn check(mut ours: Section<'_, '_>, log: Log) -> Option<Settings> {
     let warm = warm::warm(&mut ours, &sized.flavors);
     let models = models::models(&mut ours);
     let cleaning = cleaning::cleaning(&mut ours);
-    let adapts_to_cds = ours.flag("adaptToCDS").unwrap_or(true);
+    let adapts_to_cds = ours.flag("adaptToCDS");
     ours.end();
     Some(Settings {
         identity: identity?,

@@ -12,7 +12,7 @@ use super::section::Section;
 const MOST: u64 = 1 << 16;
 
 /// The mask of the network in the keys beside `user`.
-pub(super) const DEFAULT_MASK: Ipv4Addr = Ipv4Addr::new(255, 255, 255, 0);
+pub(super) const DEFAULT_MASK: &str = "255.255.255.0";
 
 /// Addresses that machines may be given.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -25,9 +25,9 @@ pub struct Addresses {
     pub dns: Vec<IpAddr>,
 }
 
-/// The mask of a network.
-pub(super) fn mask(network: &Network) -> Ipv4Addr {
-    Ipv4Addr::from_bits(u32::MAX.checked_shl(32 - u32::from(network.prefix)).unwrap_or(0))
+/// The mask of a network as it is written.
+pub(super) fn mask(network: &Network) -> String {
+    Ipv4Addr::from_bits(u32::MAX.checked_shl(32 - u32::from(network.prefix)).unwrap_or(0)).to_string()
 }
 
 /// Why a text is not a block of addresses.
@@ -43,22 +43,14 @@ enum InvalidRange {
 
 pub(super) fn addresses(section: &mut Section<'_, '_>) -> Addresses {
     let dns = dns(section);
-    let entries = section.tables("networks");
-    let listed = !entries.is_empty();
-    let mut networks = vec![];
+    let mut listed = false;
     let mut taken = BTreeMap::new();
-    for (path, table) in entries {
-        let mut entry = Section::new(path, table, section.notes);
-        let iprange = entry.required("iprange");
-        let gateway = entry.required("gateway");
+    let mut networks = section.entries("networks", |entry| {
+        listed = true;
+        let (iprange, gateway) = (entry.required("iprange"), entry.required("gateway"));
         let mask = entry.required("subnetMask");
-        let network = iprange.and_then(|iprange| {
-            let gateway = gateway?;
-            network(&mut entry, &iprange, Some(&gateway), &mask?, &mut taken)
-        });
-        entry.end();
-        networks.extend(network);
-    }
+        network(entry, &iprange?, Some(&gateway?), &mask?, &mut taken)
+    });
     let legacy = legacy(section, listed, &mut taken);
     if !listed {
         networks.extend(legacy);
@@ -82,7 +74,7 @@ pub(super) fn addresses(section: &mut Section<'_, '_>) -> Addresses {
 fn legacy(section: &mut Section<'_, '_>, hidden: bool, taken: &mut Taken) -> Option<Network> {
     let iprange = section.text("iprange");
     let gateway = section.text("gateway");
-    let mask = section.text("subnetMask").unwrap_or_else(|| DEFAULT_MASK.to_string());
+    let mask = section.text_or_default("subnetMask");
     if hidden {
         if iprange.is_some() {
             section.warn("iprange", "has no effect beside networks");

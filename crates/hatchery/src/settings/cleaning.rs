@@ -19,11 +19,10 @@ pub struct Cleaning {
 
 pub(super) fn cleaning(section: &mut Section<'_, '_>) -> Cleaning {
     let minutes = |number: u32| Duration::from_mins(number.into());
-    let seconds = |number: u32| Duration::from_secs(number.into());
     Cleaning {
-        interval: seconds(section.natural_or("killAwolServersInterval", 60)),
-        worker_ttl: minutes(section.natural_or("workerTTL", 120)),
-        registration_ttl: minutes(section.natural_or("workerRegistrationTTL", 10)),
-        grace: seconds(section.natural_or("finishedWorkerGracePeriod", 180)),
+        interval: section.seconds("killAwolServersInterval"),
+        worker_ttl: minutes(section.positive("workerTTL")),
+        registration_ttl: minutes(section.positive("workerRegistrationTTL")),
+        grace: section.seconds("finishedWorkerGracePeriod"),
     }
 }

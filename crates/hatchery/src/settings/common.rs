@@ -66,10 +66,11 @@ pub(super) fn identity(common: &mut Section<'_, '_>) -> Option<Identity> {
         common.problem("osArch", format!("{wrong:?} is not a system such as \"linux/amd64\""));
     }
     if os_arch.is_empty() {
-        os_arch.push("linux/amd64".to_owned());
+        os_arch.push(common.default("osArch").to_owned());
     }
     let private_key = private_key(common);
-    let url = url(common, "url", Some("http://localhost:8086"));
+    let url = common.text_or_default("url");
+    let url = parse_url(common, "url", &url);
     Some(Identity { name: name?, os_arch, private_key: private_key?, url: url? })
 }
 
@@ -108,9 +109,9 @@ pub(super) fn required_secret(section: &mut Section<'_, '_>, name: &str) -> Opti
 }
 
 pub(super) fn listen(mut http: Section<'_, '_>) -> Option<Listen> {
-    let address = http.text("addr").unwrap_or_default();
-    let port = http.natural_or("port", 8081);
-    let forwarded_header = http.text("headerXForwardedFor").unwrap_or_else(|| "X-Forwarded-For".to_owned());
+    let address = http.text_or_default("addr");
+    let port = http.positive("port");
+    let forwarded_header = http.text_or_default("headerXForwardedFor");
     let port = u16::try_from(port).map_err(|_| http.problem("port", format!("{port} is not a port"))).ok();
     http.end();
     Some(Listen { address, port: port?, forwarded_header })
@@ -124,10 +125,10 @@ pub(super) fn api(mut api: Section<'_, '_>) -> Option<Api> {
     if token.is_none() && token_v2.is_none() && !explained {
         api.problem("token", "is not set, and neither is tokenV2: one of them is needed (or its file)");
     }
-    let request_timeout = Duration::from_secs(api.natural_or("requestTimeout", 10).into());
-    let max_heartbeat_failures = api.natural_or("maxHeartbeatFailures", 10);
+    let request_timeout = api.seconds("requestTimeout");
+    let max_heartbeat_failures = api.positive("maxHeartbeatFailures");
     let mut http = api.section("http");
-    let url = url(&mut http, "url", None);
+    let url = http.required("url").and_then(|url| parse_url(&mut http, "url", &url));
     if url.as_ref().is_some_and(|url| url.as_str().starts_with("http://")) {
         http.warn("url", UNENCRYPTED);
     }
@@ -138,7 +139,7 @@ pub(super) fn api(mut api: Section<'_, '_>) -> Option<Api> {
 }
 
 fn api_trust(http: &mut Section<'_, '_>) -> Option<Trust> {
-    let insecure = http.flag("insecure").unwrap_or(false);
+    let insecure = http.flag("insecure");
     match (insecure, http.text("caFile")) {
         (true, Some(_)) => {
             http.problem("caFile", "insecure is set too: then no authority is looked at");
@@ -157,19 +158,10 @@ pub(super) fn cdn(mut cdn: Section<'_, '_>) -> Cdn {
     let tcp_url = tcp
         .text("url")
         .and_then(|text| host_port(&text).map_err(|error| tcp.problem("url", error.to_string())).ok());
-    let tcp_url_enable_tls = tcp.flag("enableTLS").unwrap_or(false);
+    let tcp_url_enable_tls = tcp.flag("enableTLS");
     tcp.end();
     cdn.end();
     Cdn { http_url, tcp_url: tcp_url.unwrap_or_default(), tcp_url_enable_tls }
-}
-
-/// An address that must be there in the end.
-fn url(section: &mut Section<'_, '_>, name: &str, default: Option<&str>) -> Option<Url> {
-    let text = match default {
-        Some(default) => Some(section.text(name).unwrap_or_else(|| default.to_owned())),
-        None => section.required(name),
-    };
-    parse_url(section, name, &text?)
 }
 
 pub(super) fn optional_url(section: &mut Section<'_, '_>, name: &str) -> Option<Url> {

@@ -45,7 +45,8 @@ pub(super) fn settle(ours: Sizing, provision: Sizing, section: &mut Section<'_, 
     let cpus = limit(merge(ours.max_cpus, provision.max_cpus, section));
     let memory_mb = limit(merge(ours.max_memory_mb, provision.max_memory_mb, section));
     let flavors = merge(ours.flavors, provision.flavors, section).unwrap_or_default();
-    let keep_smaller = merge(ours.keep_smaller, provision.keep_smaller, section).unwrap_or(0);
+    let keep_smaller = merge(ours.keep_smaller, provision.keep_smaller, section);
+    let keep_smaller = keep_smaller.unwrap_or_else(|| section.default_number("countSmallerFlavorToKeep"));
     let default_at = ours.default.as_ref().or(provision.default.as_ref()).map(|(path, _)| path.clone());
     let named = merge(ours.default, provision.default, section);
     let default = named.as_ref().and_then(|name| flavors.get(name)).map(|flavor| flavor.name.clone());
@@ -119,7 +120,7 @@ fn flavors(section: &mut Section<'_, '_>, name: &str) -> Option<Flavors> {
     };
     let mut flavors = BTreeMap::new();
     for (path, given, table) in named {
-        let mut entry = Section::new(path.clone(), table, section.notes);
+        let mut entry = section.entry(name, path.clone(), table);
         let flavor_name = match given {
             Some(given) => Some(given),
             None => entry.required("name"),
@@ -164,7 +165,7 @@ fn flavor(entry: &mut Section<'_, '_>, name: String) -> Flavor {
     if name.trim() != name || name.is_empty() {
         entry.problem("name", format!("{name:?} is no name of a flavor"));
     }
-    let mut size = |key: &str| entry.natural(key).unwrap_or(0);
+    let mut size = |key: &str| entry.natural_or_default(key);
     let (cpus, memory_mb, disk_gb) = (size("cpus"), size("memoryMB"), size("diskSizeGB"));
     if memory_mb % 4 != 0 {
         entry.warn("memoryMB", "is not a multiple of 4, which vSphere refuses");

@@ -1,5 +1,5 @@
-//! All keys as data: what they are for, what acts when they are not set, and whether a running hatchery takes up a
-//! change.
+//! The table of all keys: what they are for, what acts when they are not set, and whether a running hatchery takes up a
+//! change. [`Section`](super::section::Section) reads no other keys, and takes defaults from here.
 
 mod common;
 mod provision;
@@ -49,6 +49,24 @@ pub enum Effective {
 
 /// All keys, in the order of the document.
 pub const KEYS: &[&[Key]] = &[vsphere::KEYS, common::KEYS, provision::KEYS];
+
+/// Keys that are read only to say that they have no effect.
+const WITHOUT_EFFECT: &[&str] = &["log.textFields", "log.skipTextFields", "log.graylog", "log.syslog"];
+
+pub(super) fn all() -> impl Iterator<Item = &'static Key> {
+    KEYS.iter().copied().flatten()
+}
+
+pub(super) fn find(path: &str) -> Option<&'static Key> {
+    all().find(|key| key.path == path)
+}
+
+/// Whether a path is that of a key, of the file of a secret, or of a section or list on the way to a key.
+pub(super) fn is_stated(path: &str) -> bool {
+    let leads_on = |rest: &str| rest.is_empty() || rest.starts_with(['.', '[']);
+    let leads_to = |path: &str| all().any(|key| key.path.strip_prefix(path).is_some_and(leads_on));
+    leads_to(path) || path.strip_suffix("File").is_some_and(leads_to) || WITHOUT_EFFECT.contains(&path)
+}
 
 const fn key(
     path: &'static str,

@@ -46,25 +46,25 @@ impl Level {
 
 /// A text that the engine would pass over is only warned about: its file must start us, too.
 pub(super) fn log(mut section: Section<'_, '_>) -> Log {
-    let mut level = match section.text("level").map(|text| text.to_lowercase()).as_deref() {
-        None | Some("info") => Level::Info,
-        Some("panic" | "fatal" | "error") => Level::Error,
-        Some("warn" | "warning") => Level::Warn,
-        Some("debug") => Level::Debug,
-        Some("trace") => Level::Trace,
-        Some(other) => {
+    let mut level = match section.text_or_default("level").to_lowercase().as_str() {
+        "info" => Level::Info,
+        "panic" | "fatal" | "error" => Level::Error,
+        "warn" | "warning" => Level::Warn,
+        "debug" => Level::Debug,
+        "trace" => Level::Trace,
+        other => {
             section.warn("level", format!("{other:?} is no level; \"info\" is used"));
             Level::Info
         }
     };
-    let format = match section.text("format").map(|text| text.to_lowercase()).as_deref() {
-        None | Some("text") => LogFormat::Human,
-        Some("json") => LogFormat::Json,
-        Some("discard") => {
+    let format = match section.text_or_default("format").to_lowercase().as_str() {
+        "text" => LogFormat::Human,
+        "json" => LogFormat::Json,
+        "discard" => {
             level = Level::Off;
             LogFormat::Human
         }
-        Some(other) => {
+        other => {
             section.warn("format", format!("{other:?} is neither \"text\" nor \"json\"; \"text\" is used"));
             LogFormat::Human
         }

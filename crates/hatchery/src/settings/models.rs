@@ -29,52 +29,46 @@ pub(super) fn models(section: &mut Section<'_, '_>) -> Models {
 }
 
 fn guest_credentials(section: &mut Section<'_, '_>, models: &mut Models) {
-    for (path, table) in section.tables("guestCredentials") {
-        let mut entry = Section::new(path.clone(), table, section.notes);
-        let model = warm::model(&mut entry);
-        let credential = credential(&mut entry);
-        entry.end();
-        let (Some(model), Some(credential)) = (model, credential) else { continue };
+    section.entries("guestCredentials", |entry| {
+        let (model, credentials) = (warm::model(entry), credentials(entry));
+        let (model, written) = (model?, (Source::GuestCredentials, credentials?));
         let message = format!("there are credentials for {model} already");
-        if models.credentials.insert(model, (Source::GuestCredentials, credential)).is_some() {
-            section.notes.problems.push(path, message);
+        if models.credentials.insert(model, written).is_some() {
+            let path = entry.at().to_owned();
+            entry.notes.problems.push(path, message);
         }
-    }
+        Some(())
+    });
 }
 
 /// The newer list, which wins over the other one.
 fn own(section: &mut Section<'_, '_>, models: &mut Models) {
     let mut seen = BTreeSet::new();
-    for (path, table) in section.tables("models") {
-        let mut entry = Section::new(path, table, section.notes);
+    section.entries("models", |entry| {
         let template = entry.required("modelVMWare");
         let script = entry.text("preStartScript");
         let names_user = ["username", "password", "passwordFile"].iter().any(|name| entry.is_filled(name));
         // Asked for in any case, so that blank keys are no unknown ones.
-        let credential = if names_user { credential(&mut entry) } else { no_credential(&mut entry) };
-        if let Some(template) = template {
-            if !seen.insert(template.clone()) {
-                entry.problem("modelVMWare", format!("there is an entry for {template} already"));
-            }
-            if let Some(script) = script {
-                models.pre_start_scripts.insert(template.clone(), script);
-            }
-            models.templates.push(template.clone());
-            if let Some(credential) = credential {
-                models.credentials.insert(ModelRef::V2(template), (Source::Models, credential));
-            }
+        let credentials = if names_user { credentials(entry) } else { no_credentials(entry) };
+        let template = template?;
+        if !seen.insert(template.clone()) {
+            entry.problem("modelVMWare", format!("there is an entry for {template} already"));
         }
-        entry.end();
-    }
+        models.pre_start_scripts.extend(script.map(|script| (template.clone(), script)));
+        models.templates.push(template.clone());
+        let written = credentials.map(|credentials| (ModelRef::V2(template), (Source::Models, credentials)));
+        models.credentials.extend(written);
+        Some(())
+    });
 }
 
-fn credential(entry: &mut Section<'_, '_>) -> Option<Credentials> {
+fn credentials(entry: &mut Section<'_, '_>) -> Option<Credentials> {
     let username = entry.required("username");
     let password = super::common::required_secret(entry, "password");
     Some(Credentials { username: username?, password: password? })
 }
 
-fn no_credential(entry: &mut Section<'_, '_>) -> Option<Credentials> {
+fn no_credentials(entry: &mut Section<'_, '_>) -> Option<Credentials> {
     for name in ["username", "password", "passwordFile"] {
         entry.text(name);
     }
@@ -82,22 +76,16 @@ fn no_credential(entry: &mut Section<'_, '_>) -> Option<Credentials> {
 }
 
 fn defaults_v2(section: &mut Section<'_, '_>) -> Vec<DefaultModel> {
-    let mut defaults = vec![];
-    for (path, table) in section.tables("defaultWorkerModelsV2") {
-        let mut entry = Section::new(path, table, section.notes);
+    section.entries("defaultWorkerModelsV2", |entry| {
         let model = entry.required("workerModelV2");
         let binaries = entry.texts("binaries");
-        if let Some(model) = model {
-            if is_reference(&model) {
-                defaults.push(DefaultModel { model, binaries });
-            } else {
-                let message = format!("{model:?} is not a model such as PROJECT/vcs/org/repo/model");
-                entry.problem("workerModelV2", message);
-            }
+        let model = model?;
+        if !is_reference(&model) {
+            let message = format!("{model:?} is not a model such as PROJECT/vcs/org/repo/model");
+            entry.problem("workerModelV2", message);
         }
-        entry.end();
-    }
-    defaults
+        Some(DefaultModel { model, binaries })
+    })
 }
 
 fn is_reference(text: &str) -> bool {

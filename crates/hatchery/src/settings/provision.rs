@@ -67,38 +67,38 @@ pub(super) fn provision(mut section: Section<'_, '_>, slow_spawn: SlowSpawn) -> 
     let queue = Queue {
         adapts_to_cds: true,
         registering,
-        poll_v2: !section.flag("disableV2QueuePolling").unwrap_or(false),
+        poll_v2: !section.flag("disableV2QueuePolling"),
         region: section.text("region"),
-        ignore_jobs_without_region: section.flag("ignoreJobWithNoRegion").unwrap_or(false),
-        register_every: Duration::from_secs(section.natural_or("registerFrequency", 60).into()),
-        attempts: section.switchable("maxAttemptsNumberBeforeFailure", 5).number(),
+        ignore_jobs_without_region: section.flag("ignoreJobWithNoRegion"),
+        register_every: section.seconds("registerFrequency"),
+        attempts: section.switchable("maxAttemptsNumberBeforeFailure").number(),
         slow_spawn,
     };
     let worker = worker(&mut section);
-    let sizing = flavors::sizing(&mut section);
+    let sizing = section.as_top(flavors::sizing);
     section.end();
     Provision { queue, limits, worker, sizing }
 }
 
 pub(super) fn slow_spawn(mut log_options: Section<'_, '_>) -> SlowSpawn {
     let mut spawn = log_options.section("spawnOptions");
-    let critical = spawn.natural_or("thresholdCritical", 480);
-    let warning = spawn.natural_or("thresholdWarning", 360);
+    let (critical, warning) = (spawn.seconds("thresholdCritical"), spawn.seconds("thresholdWarning"));
     if warning > critical {
-        spawn.warn("thresholdWarning", format!("{warning} is after thresholdCritical, which is {critical}"));
+        let (late, early) = (warning.as_secs(), critical.as_secs());
+        spawn.warn("thresholdWarning", format!("{late} is after thresholdCritical, which is {early}"));
     }
     spawn.end();
     log_options.end();
-    SlowSpawn { warning: Duration::from_secs(warning.into()), critical: Duration::from_secs(critical.into()) }
+    SlowSpawn { warning, critical }
 }
 
 /// The limits without those of hardware, and how many models are registered at once.
 fn limits(section: &mut Section<'_, '_>) -> (Limits, Option<u32>) {
-    let workers = Some(section.natural("maxWorker").unwrap_or(10)).filter(|most| *most != 0);
+    let workers = Some(section.natural_or_default("maxWorker")).filter(|most| *most != 0);
     // The Go hatchery takes anything below one for the default, so negative numbers are in the field.
     let starting = section.integer("maxConcurrentProvisioning").filter(|most| *most >= 1);
     let starting = starting.map(|most| u32::try_from(most).unwrap_or(u32::MAX));
-    let registering = section.switchable("maxConcurrentRegistering", 2);
+    let registering = section.switchable("maxConcurrentRegistering");
     if let Some(workers) = workers {
         // Only what was written: a small maxWorker alone must not make its neighbours' defaults wrong.
         let mut at_most = |name: &str, most: Option<u32>| {
@@ -110,7 +110,7 @@ fn limits(section: &mut Section<'_, '_>) -> (Limits, Option<u32>) {
         at_most("maxConcurrentProvisioning", starting);
         at_most("maxConcurrentRegistering", written);
     }
-    let starting = starting.unwrap_or(10);
+    let starting = starting.unwrap_or_else(|| section.default_number("maxConcurrentProvisioning"));
     let limits = Limits { workers, starting, cpus: None, memory_mb: None, keep_smaller: 0 };
     (limits, registering.number())
 }
@@ -118,7 +118,7 @@ fn limits(section: &mut Section<'_, '_>) -> (Limits, Option<u32>) {
 fn worker(section: &mut Section<'_, '_>) -> Worker {
     let env = variables(section);
     let mut http = section.section("workerApiHttp");
-    let insecure = http.flag("insecure").unwrap_or(false);
+    let insecure = http.flag("insecure");
     let url = common::optional_url(&mut http, "url");
     if insecure && url.is_none() {
         http.warn("insecure", "has no effect without url: workers then do as api.http says");
@@ -126,7 +126,7 @@ fn worker(section: &mut Section<'_, '_>) -> Worker {
     http.end();
     let api = url.map(|url| HttpAddress { url: url.to_string(), insecure }).unwrap_or_default();
     let addresses = Addresses { api, cdn: common::cdn(section.section("workerCdn")) };
-    let basedir = section.text("workerBasedir").unwrap_or_default();
+    let basedir = section.text_or_default("workerBasedir");
     Worker { env, addresses, basedir, logs: worker_logs(section.section("workerLogsOptions")) }
 }
 
@@ -149,15 +149,15 @@ fn variables(section: &mut Section<'_, '_>) -> BTreeMap<String, SecretString> {
 }
 
 fn worker_logs(mut section: Section<'_, '_>) -> LogOptions {
-    let level = section.text("level").unwrap_or_default();
+    let level = section.text_or_default("level");
     let mut graylog = section.section("graylog");
     let server = log_server(&mut graylog);
-    let extra_key = graylog.text("extraKey").unwrap_or_default();
+    let extra_key = graylog.text_or_default("extraKey");
     let extra_value = graylog.secret("extraValue").unwrap_or_default();
     graylog.end();
     let mut syslog = section.section("syslog");
     let syslog_server = log_server(&mut syslog);
-    let extra_tag = syslog.text("extraTag").unwrap_or_default();
+    let extra_tag = syslog.text_or_default("extraTag");
     syslog.end();
     section.end();
     LogOptions {
@@ -171,13 +171,13 @@ fn worker_logs(mut section: Section<'_, '_>) -> LogOptions {
 }
 
 fn log_server(section: &mut Section<'_, '_>) -> LogServer {
-    let host = section.text("host").unwrap_or_default();
-    let number = section.natural("port").unwrap_or(0);
+    let host = section.text_or_default("host");
+    let number = section.natural_or_default("port");
     let port = u16::try_from(number).unwrap_or_else(|_| {
         section.problem("port", format!("{number} is not a port"));
         0
     });
-    let protocol = section.text("protocol").unwrap_or_else(|| "tcp".to_owned());
+    let protocol = section.text_or_default("protocol");
     if !matches!(protocol.as_str(), "tcp" | "udp") {
         section.problem("protocol", format!("{protocol:?} is neither \"tcp\" nor \"udp\""));
     }

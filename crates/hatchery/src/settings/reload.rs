@@ -2,7 +2,8 @@
 
 use secrecy::SecretString;
 
-use super::{Api, KEYS, Key, Log, Models, Queue, Settings, VCenter, Warm};
+use super::keys;
+use super::{Api, Key, Log, Models, Queue, Settings, VCenter, Warm};
 
 /// The settings that act from now on: of the new ones what can be changed while the hatchery runs.
 pub fn reload(old: &Settings, new: &Settings) -> Settings {
@@ -37,5 +38,5 @@ pub fn reload(old: &Settings, new: &Settings) -> Settings {
 /// The keys whose values differ.
 pub fn differences(one: &Settings, other: &Settings) -> Vec<&'static str> {
     let differs = |key: &&Key| !(key.value)(one).is_same(&(key.value)(other));
-    KEYS.iter().copied().flatten().filter(differs).map(|key| key.path).collect()
+    keys::all().filter(differs).map(|key| key.path).collect()
 }

@@ -55,7 +55,7 @@ fn vsphere(settings: &Settings) -> Value {
         "models": models.collect::<Vec<_>>(),
         "networkString": vcenter.network.as_deref().unwrap_or_default(),
         "networks": networks.iter().map(network).collect::<Vec<_>>(),
-        "subnetMask": networks.first().map_or(DEFAULT_MASK, mask),
+        "subnetMask": networks.first().map_or_else(|| DEFAULT_MASK.to_owned(), mask),
         "user": vcenter.user,
         "workerProvisioning": warm.pools.iter().map(pool).collect::<Vec<_>>(),
         "workerProvisioningInterval": warm.interval.as_secs(),

@@ -6,12 +6,14 @@
 //! The Go hatchery reads keys without regard to case, and numbers and flags also in quotes; so does this.
 
 use std::path::Path;
+use std::time::Duration;
 
 use rookery_daemon::settings::{Problems, SecretFileError, closest, describe};
 use rookery_daemon::telemetry::chain;
 use secrecy::{ExposeSecret, SecretString};
 use toml::{Table, Value};
 
+use super::keys::{self, WhenUnset};
 use super::{Unknown, Warning};
 
 /// Reads a secret from the file that holds it.
@@ -65,20 +67,48 @@ impl Switch {
 /// A table that is being read.
 pub(super) struct Section<'n, 'a> {
     at: String,
+    /// The same as the table of keys has it: without the layout of the file and the numbers of entries.
+    row: String,
     table: Table,
     asked: Vec<String>,
     pub(super) notes: &'n mut Notes<'a>,
 }
 
 impl<'n, 'a> Section<'n, 'a> {
-    /// `at` is the path of the table, empty for the whole file.
+    /// `at` is the path of the table that has all our keys, empty for the whole file.
     pub(super) fn new(at: impl Into<String>, table: Table, notes: &'n mut Notes<'a>) -> Self {
-        Self { at: at.into(), table, asked: vec![], notes }
+        Self { at: at.into(), row: String::new(), table, asked: vec![], notes }
+    }
+
+    /// An entry of the list `name`.
+    pub(super) fn entry(&mut self, name: &str, at: String, table: Table) -> Section<'_, 'a> {
+        let row = join(&self.row, &format!("{name}[]"));
+        Section { at, row, table, asked: vec![], notes: self.notes }
+    }
+
+    /// Reads keys of the top that stand in this table.
+    pub(super) fn as_top<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> T {
+        let row = std::mem::take(&mut self.row);
+        let found = read(self);
+        self.row = row;
+        found
     }
 
     /// The full path of a key of this table.
     pub(super) fn path(&self, name: &str) -> String {
-        if self.at.is_empty() { name.to_owned() } else { format!("{}.{name}", self.at) }
+        join(&self.at, name)
+    }
+
+    /// What acts when the key is not set, by the table of keys.
+    pub(super) fn default(&self, name: &str) -> &'static str {
+        match keys::find(&join(&self.row, name)).map(|key| key.default) {
+            Some(WhenUnset::Is(default)) => default,
+            Some(WhenUnset::Mandatory) | None => "",
+        }
+    }
+
+    pub(super) fn default_number(&self, name: &str) -> u32 {
+        self.default(name).parse().unwrap_or_default()
     }
 
     /// The path of the table itself.
@@ -103,6 +133,10 @@ impl<'n, 'a> Section<'n, 'a> {
         Some(text.to_owned()).filter(|text| !text.trim().is_empty())
     }
 
+    pub(super) fn text_or_default(&mut self, name: &str) -> String {
+        self.text(name).unwrap_or_else(|| self.default(name).to_owned())
+    }
+
     /// A text that must be given.
     pub(super) fn required(&mut self, name: &str) -> Option<String> {
         let known = self.notes.problems.as_slice().len();
@@ -114,14 +148,15 @@ impl<'n, 'a> Section<'n, 'a> {
         text
     }
 
-    pub(super) fn flag(&mut self, name: &str) -> Option<bool> {
-        let value = self.take(name)?;
+    pub(super) fn flag(&mut self, name: &str) -> bool {
+        let default = self.default(name) == "true";
+        let Some(value) = self.take(name) else { return default };
         let quoted = value.as_str().map(str::trim);
         let flag = value.as_bool().or_else(|| quoted?.parse().ok());
         if flag.is_none() && quoted != Some("") {
-            return self.unfit(name, "true or false", &value);
+            self.unfit(name, "true or false", &value).unwrap_or(());
         }
-        flag
+        flag.unwrap_or(default)
     }
 
     pub(super) fn integer(&mut self, name: &str) -> Option<i64> {
@@ -148,13 +183,23 @@ impl<'n, 'a> Section<'n, 'a> {
         fits
     }
 
+    pub(super) fn natural_or_default(&mut self, name: &str) -> u32 {
+        self.natural(name).unwrap_or_else(|| self.default_number(name))
+    }
+
     /// A number for which 0, as generated files carry it, means its default.
-    pub(super) fn natural_or(&mut self, name: &str, default: u32) -> u32 {
-        self.natural(name).filter(|number| *number != 0).unwrap_or(default)
+    pub(super) fn positive(&mut self, name: &str) -> u32 {
+        self.natural(name).filter(|number| *number != 0).unwrap_or_else(|| self.default_number(name))
+    }
+
+    /// So many seconds.
+    pub(super) fn seconds(&mut self, name: &str) -> Duration {
+        Duration::from_secs(self.positive(name).into())
     }
 
     /// A number for which 0 means its default and -1 that it is off.
-    pub(super) fn switchable(&mut self, name: &str, default: u32) -> Switch {
+    pub(super) fn switchable(&mut self, name: &str) -> Switch {
+        let default = self.default_number(name);
         match self.integer(name) {
             None | Some(0) => Switch::Unset(default),
             Some(-1) => Switch::Off,
@@ -222,13 +267,28 @@ impl<'n, 'a> Section<'n, 'a> {
 
     /// A table in this one; an empty one if there is none.
     pub(super) fn section(&mut self, name: &str) -> Section<'_, 'a> {
-        let at = self.path(name);
+        let (at, row) = (self.path(name), join(&self.row, name));
         let table = match self.take(name) {
             None => Table::new(),
             Some(Value::Table(table)) => table,
             Some(other) => self.unfit(name, "a table", &other).unwrap_or_default(),
         };
-        Section::new(at, table, self.notes)
+        Section { at, row, table, asked: vec![], notes: self.notes }
+    }
+
+    /// Reads each table of a list with the same function.
+    pub(super) fn entries<T>(
+        &mut self,
+        name: &str,
+        mut read: impl FnMut(&mut Section<'_, 'a>) -> Option<T>,
+    ) -> Vec<T> {
+        let mut found = vec![];
+        for (at, table) in self.tables(name) {
+            let mut entry = self.entry(name, at, table);
+            found.extend(read(&mut entry));
+            entry.end();
+        }
+        found
     }
 
     /// The tables of a list, each with its path; those that a generated file leaves blank are passed over.
@@ -251,6 +311,8 @@ impl<'n, 'a> Section<'n, 'a> {
 
     /// The value of a key, whatever its type.
     pub(super) fn take(&mut self, name: &str) -> Option<Value> {
+        let row = join(&self.row, name);
+        debug_assert!(keys::is_stated(&row), "{row} is read, but is not in the table of keys");
         self.asked.push(name.to_owned());
         if let Some(value) = self.table.remove(name) {
             return Some(value);
@@ -284,6 +346,10 @@ impl<'n, 'a> Section<'n, 'a> {
         self.problem(name, format!("expected {expected}, found {}", describe(found)));
         None
     }
+}
+
+fn join(at: &str, name: &str) -> String {
+    if at.is_empty() { name.to_owned() } else { format!("{at}.{name}") }
 }
 
 fn is_zero(value: &Value) -> bool {

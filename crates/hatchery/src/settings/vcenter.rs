@@ -66,7 +66,7 @@ pub(super) fn vcenter(section: &mut Section<'_, '_>) -> Option<VCenter> {
     let resource_pool = section.text("resourcePool");
     let folder = section.text("folder");
     let ceilings = ceilings(section);
-    let card_name = section.text("cardName").unwrap_or_else(|| "e1000".to_owned());
+    let card_name = section.text_or_default("cardName");
     Some(VCenter {
         endpoint: endpoint?,
         address: address?,
@@ -86,15 +86,11 @@ pub(super) fn vcenter(section: &mut Section<'_, '_>) -> Option<VCenter> {
 }
 
 fn ceilings(section: &mut Section<'_, '_>) -> Ceilings {
-    let Ceilings { total, per_host, per_datastore } = Ceilings::default();
-    let mut most = |name: &str, default: usize| {
-        let default = u32::try_from(default).unwrap_or(u32::MAX);
-        usize::try_from(section.natural_or(name, default)).unwrap_or(usize::MAX)
-    };
+    let mut most = |name| usize::try_from(section.positive(name)).unwrap_or(usize::MAX);
     Ceilings {
-        total: most("maxOperations", total),
-        per_host: most("maxOperationsPerHost", per_host),
-        per_datastore: most("maxOperationsPerDatastore", per_datastore),
+        total: most("maxOperations"),
+        per_host: most("maxOperationsPerHost"),
+        per_datastore: most("maxOperationsPerDatastore"),
     }
 }
 
@@ -151,7 +147,7 @@ fn go_decoded(section: &mut Section<'_, '_>, name: &str, text: &str) -> Option<S
 }
 
 fn trust(section: &mut Section<'_, '_>) -> Option<Trust> {
-    let insecure = section.flag("insecure").unwrap_or(false).then_some(Trust::Insecure);
+    let insecure = section.flag("insecure").then_some(Trust::Insecure);
     let ca_file = section.text("caFile").map(|file| Trust::CaFile(PathBuf::from(file)));
     let thumbprint = match section.text("thumbprint").map(|text| text.parse::<Thumbprint>()) {
         None => None,
@@ -173,10 +169,10 @@ fn trust(section: &mut Section<'_, '_>) -> Option<Trust> {
 }
 
 fn disk_move(section: &mut Section<'_, '_>) -> DiskMove {
-    match section.text("diskMove").as_deref() {
-        None | Some("auto") => DiskMove::Auto,
-        Some("seed") => DiskMove::ChildMost,
-        Some(other) => {
+    match section.text_or_default("diskMove").as_str() {
+        "auto" => DiskMove::Auto,
+        "seed" => DiskMove::ChildMost,
+        other => {
             section.problem("diskMove", format!("{other:?} is neither \"auto\" nor \"seed\""));
             DiskMove::Auto
         }

@@ -49,45 +49,37 @@ pub struct Pool {
 
 pub(super) fn warm(section: &mut Section<'_, '_>, flavors: &Flavors) -> Warm {
     let pools = pools(section, flavors);
-    let seconds = |number: u32| Duration::from_secs(number.into());
+    let max_age = section.natural_or_default("warmMaxAge");
     Warm {
-        interval: seconds(section.natural_or("workerProvisioningInterval", 120)),
+        interval: section.seconds("workerProvisioningInterval"),
         // Files that the Go engine generates say 0, and mean no limit.
-        concurrency: Some(section.natural("workerProvisioningPoolSize").unwrap_or(1))
-            .filter(|size| *size != 0),
+        concurrency: Some(section.natural_or_default("workerProvisioningPoolSize")).filter(|size| *size != 0),
         pools,
         resizing: Resizing {
-            unflavored: section.flag("resizeWarm").unwrap_or(true),
-            named: section.flag("resizeNamedFlavors").unwrap_or(false),
+            unflavored: section.flag("resizeWarm"),
+            named: section.flag("resizeNamedFlavors"),
         },
-        max_age: section.natural("warmMaxAge").filter(|age| *age != 0).map(seconds),
-        refresh_budget: section.natural_or("refreshBudget", 1),
+        max_age: (max_age != 0).then(|| Duration::from_secs(max_age.into())),
+        refresh_budget: section.positive("refreshBudget"),
     }
 }
 
 fn pools(section: &mut Section<'_, '_>, flavors: &Flavors) -> Vec<Pool> {
     let mut seen = BTreeMap::new();
-    let mut pools = vec![];
-    for (path, table) in section.tables("workerProvisioning") {
-        let mut entry = Section::new(path.clone(), table, section.notes);
-        let pool = pool(&mut entry, flavors);
-        entry.end();
-        let Some(pool) = pool else { continue };
-        let what = (pool.model.clone(), pool.flavor.clone());
-        if let Some(other) = seen.insert(what, path.clone()) {
-            section
-                .notes
-                .problems
-                .push(path, format!("{other} is of the same model and flavor; keep one of them"));
+    section.entries("workerProvisioning", |entry| {
+        let pool = pool(entry, flavors)?;
+        let path = entry.at().to_owned();
+        if let Some(other) = seen.insert((pool.model.clone(), pool.flavor.clone()), path.clone()) {
+            let message = format!("{other} is of the same model and flavor; keep one of them");
+            entry.notes.problems.push(path, message);
         }
-        pools.push(pool);
-    }
-    pools
+        Some(pool)
+    })
 }
 
 fn pool(entry: &mut Section<'_, '_>, flavors: &Flavors) -> Option<Pool> {
     let model = model(entry);
-    let number = entry.natural("number").unwrap_or(0);
+    let number = entry.natural_or_default("number");
     let given = entry.text("flavor");
     let flavor = given.as_deref().and_then(|name| flavors.get(name));
     if let (Some(given), None) = (&given, flavor) {

@@ -88,8 +88,8 @@ pub(super) const KEYS: &[Key] = &[
         |s| list(legacy(s).flat_map(|network| &network.ranges)),
     ),
     key("gateway", "", "way out of that network", |s| list(legacy(s).filter_map(|network| network.gateway))),
-    key("subnetMask", "255.255.255.0", "mask of that network", |s| {
-        open(legacy(s).next().map_or(DEFAULT_MASK, mask))
+    key("subnetMask", DEFAULT_MASK, "mask of that network", |s| {
+        open(legacy(s).next().map_or_else(|| DEFAULT_MASK.to_owned(), mask))
     }),
     key("dns", "", "name servers that are given with an address, with commas between them", |s| {
         list(&s.addresses.dns)
