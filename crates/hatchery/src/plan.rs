@@ -9,6 +9,7 @@ mod adopt;
 mod apart;
 mod busy;
 mod company;
+mod desired;
 mod register;
 mod spawn;
 mod templates;
@@ -35,11 +36,11 @@ use rookery_fleet::{Machine, MachineId, Power, Role, View};
 use rookery_vim_client::Load;
 
 use crate::flight::{Busy, Flights};
-use crate::settings::{Cleaning, Warm};
 
 pub use adopt::{Adoption, adoptable};
 pub use apart::{Apart, WhyApart, adoptable_copy, apart, copy_named};
 pub use company::{References, Suspects};
+pub use desired::{Cleaning, ModelRef, Pool, Warm};
 pub use register::{Left, Registration, Remake, temporary_name};
 pub use rookery_fleet::warm::{Count, Removal};
 pub use spawn::{Demand, Path, Spawn, Unusable};

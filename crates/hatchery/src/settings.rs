@@ -42,8 +42,8 @@ use rookery_fleet::flavor::Flavors;
 use rookery_vim_client::Trust;
 use toml::Table;
 
+pub use crate::plan::{Cleaning, ModelRef, Pool, Warm};
 pub use addresses::Addresses;
-pub use cleaning::Cleaning;
 pub use common::{Api, Identity, Listen};
 pub use keys::{Effective, KEYS, Key, WhenUnset};
 pub use log::{Level, Log};
@@ -54,7 +54,6 @@ pub use reported::reported;
 pub use section::ReadSecret;
 pub use url::{InvalidAddress, Url};
 pub use vcenter::VCenter;
-pub use warm::{ModelRef, Pool, Warm};
 
 use section::{Notes, Section};
 

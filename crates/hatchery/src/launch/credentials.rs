@@ -11,7 +11,7 @@ use std::fmt;
 
 use secrecy::{ExposeSecret as _, SecretString};
 
-use crate::settings::ModelRef;
+use crate::plan::ModelRef;
 
 /// A user of the guest itself.
 #[derive(Debug, Clone)]

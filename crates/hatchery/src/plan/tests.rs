@@ -20,7 +20,6 @@ use super::*;
 use crate::flight::{Flight, FlightId, Work};
 use crate::launch::Credentials;
 use crate::model::{Guest, Runs, Sizes};
-use crate::settings::{ModelRef, Pool};
 
 const OWNER: &str = "ours";
 

@@ -14,10 +14,9 @@ use rookery_fleet::warm::{self, Addresses, Kind, Making, TemplateState, Wish};
 use rookery_fleet::{Machine, MachineId, Power, Standing, standing};
 
 use super::templates::{V1Template, v1_template};
-use super::{Pass, Why};
+use super::{ModelRef, Pass, Pool, Why};
 use crate::flight::{Flight, Work};
 use crate::model::last_modified;
-use crate::settings::{ModelRef, Pool};
 
 /// How many machines may be deleted at once. The next one begins when one has ended; one that hangs keeps its own place.
 const AT_ONCE: usize = 10;

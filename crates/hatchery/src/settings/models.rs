@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::section::Section;
-use super::warm::{self, ModelRef};
+use super::warm;
 use crate::demand::DefaultModel;
 use crate::launch::credentials::{Configured, Credentials, Source};
+use crate::plan::ModelRef;
 
 /// What is known here about worker models.
 #[derive(Debug, Clone, Default)]

@@ -1,7 +1,6 @@
 //! Machines that are made before anybody asks for them.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::time::Duration;
 
 use rookery_fleet::claim::Resizing;
@@ -9,43 +8,7 @@ use rookery_fleet::flavor::Flavors;
 
 use super::flavors::unknown_flavor;
 use super::section::Section;
-
-/// Which model a machine is of.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ModelRef {
-    /// A V1 worker model by its path, such as `group/model`.
-    V1(String),
-    /// A V2 worker model by the name of its template.
-    V2(String),
-}
-
-/// Machines that are made before anybody asks for them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Warm {
-    /// How often the pools are looked at.
-    pub interval: Duration,
-    /// How many are made at once; any number if there is none.
-    pub concurrency: Option<u32>,
-    /// The pools.
-    pub pools: Vec<Pool>,
-    /// Which of them may be given another size while they are off.
-    pub resizing: Resizing,
-    /// After what time an unused machine is replaced; never if there is none.
-    pub max_age: Option<Duration>,
-    /// How many machines of an old template are replaced at once.
-    pub refresh_budget: u32,
-}
-
-/// So many machines of a model and a size.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pool {
-    /// The model.
-    pub model: ModelRef,
-    /// The flavor, as it is spelled in its definition.
-    pub flavor: Option<String>,
-    /// How many.
-    pub number: u32,
-}
+use crate::plan::{ModelRef, Pool, Warm};
 
 pub(super) fn warm(section: &mut Section<'_, '_>, flavors: &Flavors) -> Warm {
     let pools = pools(section, flavors);
@@ -115,20 +78,5 @@ pub(super) fn model(entry: &mut Section<'_, '_>) -> Option<ModelRef> {
             entry.notes.problems.push(at, "needs modelPath, for V1, or modelVMWare, for V2");
             None
         }
-    }
-}
-
-impl ModelRef {
-    /// The path or the name, without telling which.
-    pub fn name(&self) -> &str {
-        match self {
-            Self::V1(name) | Self::V2(name) => name,
-        }
-    }
-}
-
-impl fmt::Display for ModelRef {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
