@@ -4,14 +4,14 @@
 //! text → layout (hatchery.vsphere, or the top) → section (types, unknown keys) → checked parts → Settings
 //! ```
 //!
-//! - Every problem is told at once, each with the path of its key. What is merely odd is a warning. A key that nobody
-//!   knows is a problem if it is close to a known one, and else listed apart, since starting and checking judge it
-//!   differently.
-//! - Not set is not the same as 0, but for intervals, deadlines and pool sizes 0 means the default: generated files
-//!   carry zeros.
-//! - Each secret `x` can be kept in a file that `xFile` names. No secret is in any `Debug`, problem or report.
-//! - [`KEYS`] is the table of all keys with their defaults. Reading, the document, the comparison at a reload and the
-//!   tests go by it.
+//! - The loader reports all problems at once, each with the path of its key. What does not keep the hatchery from
+//!   working is a warning. An unknown key is a problem if it resembles a known one; other unknown keys are listed
+//!   apart, because `run` accepts them and `check` does not.
+//! - Not set is not the same as 0, except for intervals, deadlines and pool sizes: there 0 means the default, because
+//!   generated files contain zeros.
+//! - Each secret `x` can be kept in a file that `xFile` names. No secret appears in a `Debug`, problem or report.
+//! - [`KEYS`] is the table of all keys with their defaults. The reader, the document, the comparison at a reload and
+//!   the tests use it.
 
 mod addresses;
 mod cleaning;
@@ -61,43 +61,30 @@ use crate::demand::Rules;
 use crate::launch::config::{Addresses as WorkerAddresses, HttpAddress};
 use crate::plan::Desired;
 
-/// All that a hatchery is told.
+/// The checked settings of a hatchery.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Who it is.
     pub identity: Identity,
-    /// Where its own HTTP server listens.
     pub listen: Listen,
-    /// The CDS server.
     pub api: Api,
-    /// Where CDS takes logs; what is empty is asked of the CDS server.
+    /// Where logs are sent; the CDS server is asked for what is empty.
     pub cdn: Cdn,
-    /// Which jobs are taken.
     pub queue: Queue,
-    /// How much there may be at once.
     pub limits: Limits,
-    /// What workers are told.
     pub worker: Worker,
-    /// The vCenter.
     pub vcenter: VCenter,
-    /// Addresses that machines may be given.
     pub addresses: Addresses,
-    /// Sizes that machines may be given.
     pub flavors: Flavors,
-    /// The flavor of jobs and models that name none, as it is spelled in its definition.
+    /// The flavor of jobs and models that name none, spelled as in its definition.
     pub default_flavor: Option<String>,
-    /// Machines that are made before anybody asks for them.
     pub warm: Warm,
-    /// What is known here about worker models.
     pub models: Models,
-    /// When machines go.
     pub cleaning: Cleaning,
-    /// How much is logged.
     pub log: Log,
 }
 
 impl Settings {
-    /// Which jobs are taken.
+    /// Which jobs this hatchery takes.
     pub fn rules(&self) -> Rules {
         Rules {
             region: self.queue.region.clone().unwrap_or_default(),
@@ -123,7 +110,7 @@ impl Settings {
         }
     }
 
-    /// Where workers find their servers, given what the CDS server says of its CDN.
+    /// Where workers find their servers; `told` is what the CDS server says of its CDN.
     pub fn worker_addresses(&self, told: Option<&Cdn>) -> WorkerAddresses {
         let insecure = self.api.trust == Trust::Insecure;
         let api = HttpAddress { url: self.api.url.to_string(), insecure };
@@ -133,36 +120,32 @@ impl Settings {
     }
 }
 
-/// A file that can be used.
+/// A file without problems.
 #[derive(Debug, Clone)]
 pub struct Loaded {
-    /// What it says.
     pub settings: Settings,
-    /// What is odd about it.
     pub warnings: Vec<Warning>,
-    /// Keys that nobody knows. They are as good as not written, which may be a slip.
+    /// Keys that have no effect because nobody knows them.
     pub unknown: Vec<Unknown>,
-    /// What the user should be told once.
+    /// Remarks for the user that need no action.
     pub notices: Vec<String>,
     /// Whether the text itself holds a secret.
     pub holds_secrets: bool,
 }
 
-/// Something that is odd but does not keep the hatchery from working.
+/// Something that looks wrong but does not keep the hatchery from working.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
-    /// The key.
     pub path: String,
-    /// What is odd, and what is done about it.
+    /// What looks wrong, and what the hatchery does about it.
     pub message: String,
 }
 
-/// A key that nobody knows.
+/// A key that is not in the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unknown {
-    /// Its path.
     pub path: String,
-    /// The key beside it that may be meant.
+    /// A known key with a similar name.
     pub meant: Option<String>,
 }
 
@@ -188,7 +171,7 @@ pub fn load_file(path: &Path) -> Result<Loaded, Problems> {
     Ok(loaded)
 }
 
-/// Reads settings from a text. `origin` is named where the text as a whole is at fault.
+/// Reads settings from a text. `origin` names the text in problems that concern all of it.
 pub fn load(text: &str, origin: &Origin, read_secret: ReadSecret<'_>) -> Result<Loaded, Problems> {
     let file: Table = text.parse().map_err(|error| whole(origin, syntax(text, &error)))?;
     let mut notes = Notes::new(read_secret);
@@ -197,7 +180,7 @@ pub fn load(text: &str, origin: &Origin, read_secret: ReadSecret<'_>) -> Result<
     let log = log::log(Section::new("", log, &mut notes).section("log"));
     let settings = check(Section::new(found.at, found.ours, &mut notes), log);
     let Notes { mut problems, warnings, unknown, holds_secrets, .. } = notes;
-    // What was meant does not act: a pool whose section is misspelt would be emptied.
+    // Ignoring a misspelt key is not safe: a pool whose section is misspelt would be emptied.
     let is_slip = unknown.iter().any(|key| key.meant.is_some());
     match settings {
         Some(settings) if problems.is_empty() && !is_slip => {
@@ -207,7 +190,7 @@ pub fn load(text: &str, origin: &Origin, read_secret: ReadSecret<'_>) -> Result<
             Ok(Loaded { settings, warnings, unknown, notices, holds_secrets })
         }
         _ => {
-            // Something is wrong anyway, and a slip may be the reason.
+            // The load fails anyway, and a misspelt key may be the reason.
             for key in &unknown {
                 problems.add(key.to_problem());
             }
@@ -267,7 +250,7 @@ fn whole(origin: &Origin, message: String) -> Problems {
 }
 
 impl Unknown {
-    /// The same as a problem, for those who want none.
+    /// The same as a problem, for callers that accept no unknown keys.
     pub fn to_problem(&self) -> Problem {
         let message = match &self.meant {
             Some(meant) => format!("unknown key; did you mean {meant}?"),

@@ -1,4 +1,4 @@
-//! Addresses that machines may be given. Blocks are slices of a network, not networks: each of their addresses counts.
+//! The addresses that VMs may get. A range is a slice of a network, not a network: each of its addresses counts.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -8,20 +8,20 @@ use rookery_fleet::address::Network;
 
 use super::section::Section;
 
-/// As many as a block `/16` has. Beyond that somebody wrote the network instead of our share of it.
+/// The addresses of a `/16`. With more, somebody wrote the whole network instead of our share of it.
 const MOST: u64 = 1 << 16;
 
 /// The mask of the network in the keys beside `user`.
 pub(super) const DEFAULT_MASK: &str = "255.255.255.0";
 
-/// Addresses that machines may be given.
+/// The addresses that VMs may get.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Addresses {
-    /// Networks in the order in which they are used; none of them means DHCP.
+    /// In the order in which they are used; empty: VMs use DHCP.
     pub networks: Vec<Network>,
-    /// Whether they are written as a list, not in the keys beside `user`.
+    /// Whether the file has them in `networks[]`, not in the keys beside `user`.
     pub listed: bool,
-    /// Name servers as they are written; the networks have those of IPv4.
+    /// Name servers as the file has them. The networks hold the IPv4 ones.
     pub dns: Vec<IpAddr>,
 }
 
@@ -30,7 +30,6 @@ pub(super) fn mask(network: &Network) -> String {
     Ipv4Addr::from_bits(u32::MAX.checked_shl(32 - u32::from(network.prefix)).unwrap_or(0)).to_string()
 }
 
-/// Why a text is not a block of addresses.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 enum InvalidRange {
     #[error("{0:?} is a range of IPv6; only IPv4 can be handed out")]
@@ -70,7 +69,7 @@ pub(super) fn addresses(section: &mut Section<'_, '_>) -> Addresses {
     Addresses { networks, listed, dns }
 }
 
-/// The keys beside `user`, from before there were several networks.
+/// The single network of older files, in the keys beside `user`.
 fn legacy(section: &mut Section<'_, '_>, hidden: bool, taken: &mut Taken) -> Option<Network> {
     let iprange = section.text("iprange");
     let gateway = section.text("gateway");
@@ -93,7 +92,7 @@ fn legacy(section: &mut Section<'_, '_>, hidden: bool, taken: &mut Taken) -> Opt
     network(section, &iprange, gateway.as_deref(), &mask, taken)
 }
 
-/// Blocks by their first address, with the path of the key that named them.
+/// Ranges by their first address, with the path of their key.
 type Taken = BTreeMap<Ipv4Addr, (Ipv4Net, String)>;
 
 fn network(
@@ -157,7 +156,7 @@ fn range(text: &str) -> Result<Ipv4Net, InvalidRange> {
     }
 }
 
-/// Only a warning: routers that answer for addresses outside the network are in the field.
+/// Only a warning: some sites have routers that answer for addresses outside the network.
 fn warn_off_link(section: &mut Section<'_, '_>, ranges: &[Ipv4Net], gateway: Option<Ipv4Addr>, prefix: u8) {
     let Some(link) = gateway.and_then(|gateway| Ipv4Net::new(gateway, prefix).ok()) else { return };
     for range in ranges.iter().filter(|range| !link.contains(*range)) {

@@ -1,4 +1,4 @@
-//! When machines go.
+//! When VMs are deleted.
 
 use std::time::Duration;
 

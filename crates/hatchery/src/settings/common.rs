@@ -11,51 +11,45 @@ use super::pem;
 use super::section::Section;
 use super::url::{InvalidAddress, Url, host_port};
 
-/// What every hatchery in the field stays below; names of VMs and marks must hold it.
+/// VM names and marks contain the name. All hatcheries that we know have shorter ones.
 const LONGEST_NAME: usize = 128;
 
-/// Who this hatchery is.
 #[derive(Debug, Clone)]
 pub struct Identity {
-    /// Its name, which marks what it owns.
+    /// Part of the ownership mark.
     pub name: String,
-    /// Systems that its workers run on, such as `linux/amd64`.
+    /// Such as `linux/amd64`.
     pub os_arch: Vec<String>,
-    /// The RSA key that signs for workers, in PEM.
+    /// The RSA key that signs the tokens of workers, in PEM.
     pub private_key: SecretString,
-    /// Where CDS is told to find this hatchery.
+    /// Where CDS reaches this hatchery.
     pub url: Url,
 }
 
 /// Where the hatchery's own HTTP server listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listen {
-    /// The address, empty for all.
+    /// Empty for all addresses.
     pub address: String,
-    /// The port.
     pub port: u16,
-    /// The header in which a proxy names the caller.
+    /// The header in which a proxy names the client.
     pub forwarded_header: String,
 }
 
 /// The CDS server.
 #[derive(Debug, Clone)]
 pub struct Api {
-    /// Where it is.
     pub url: Url,
-    /// Why it is believed to be the right one.
     pub trust: Trust,
-    /// What signs in for V1 jobs.
+    /// For V1 jobs.
     pub token: Option<SecretString>,
-    /// What signs in for V2 jobs.
+    /// For V2 jobs.
     pub token_v2: Option<SecretString>,
-    /// How long a request may take.
     pub request_timeout: Duration,
-    /// How many heartbeats in a row may fail.
+    /// In a row.
     pub max_heartbeat_failures: u32,
 }
 
-/// Why an address is warned about.
 pub(super) const UNENCRYPTED: &str =
     "http:// is not encrypted: whoever is on the way reads credentials and may change answers; use https://";
 
@@ -98,7 +92,7 @@ fn private_key(common: &mut Section<'_, '_>) -> Option<SecretString> {
     Some(key)
 }
 
-/// A secret that must be given, here or in its file.
+/// A secret that must be set, inline or in its file.
 pub(super) fn required_secret(section: &mut Section<'_, '_>, name: &str) -> Option<SecretString> {
     let known = section.notes.problems.as_slice().len();
     let secret = section.secret(name);

@@ -1,7 +1,7 @@
-//! Sizes of machines: flavors and ceilings.
+//! Flavors, and limits on CPUs and memory.
 //!
-//! These keys belong beside `user` and `endpoint`. An often copied example puts them below the header of
-//! `commonConfiguration.provision`, where TOML makes them keys of that section; they are accepted there too.
+//! These keys belong beside `user` and `endpoint`. A widely copied example puts them below the header of
+//! `commonConfiguration.provision`, which makes them keys of that section; the loader accepts them there too.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use toml::{Table, Value};
 
 use super::section::Section;
 
-/// The keys about sizes as one place gives them.
+/// The keys as one of the two places has them, each with its path.
 #[derive(Debug, Default)]
 pub(super) struct Sizing {
     max_cpus: Option<(String, u32)>,
@@ -20,7 +20,7 @@ pub(super) struct Sizing {
     keep_smaller: Option<(String, u32)>,
 }
 
-/// What holds in the end.
+/// The values of both places, merged.
 pub(super) struct Sized {
     pub(super) cpus: Option<u64>,
     pub(super) memory_mb: Option<u64>,
@@ -39,7 +39,7 @@ pub(super) fn sizing(section: &mut Section<'_, '_>) -> Sizing {
     }
 }
 
-/// Puts the two places together.
+/// Merges the values of the two places.
 pub(super) fn settle(ours: Sizing, provision: Sizing, section: &mut Section<'_, '_>) -> Sized {
     let limit = |most: Option<u32>| most.filter(|most| *most != 0).map(u64::from);
     let cpus = limit(merge(ours.max_cpus, provision.max_cpus, section));
@@ -65,7 +65,6 @@ pub(super) fn settle(ours: Sizing, provision: Sizing, section: &mut Section<'_, 
     Sized { cpus, memory_mb, keep_smaller, flavors, default }
 }
 
-/// Why a flavor cannot be had, and which ones can.
 pub(super) fn unknown_flavor(flavors: &Flavors, name: &str) -> String {
     let known: Vec<_> = flavors.iter().map(|flavor| flavor.name.as_str()).collect();
     if known.is_empty() {
@@ -111,7 +110,7 @@ fn merge<T: PartialEq>(
     }
 }
 
-/// A table by name, or a list of tables that each tell their name.
+/// A table of flavors by name, or a list of flavors with names.
 fn flavors(section: &mut Section<'_, '_>, name: &str) -> Option<Flavors> {
     let value = section.take(name)?;
     let named = match value.as_table() {
@@ -135,11 +134,11 @@ fn flavors(section: &mut Section<'_, '_>, name: &str) -> Option<Flavors> {
             section.notes.problems.push(path, message);
         }
     }
-    // No name comes twice: they are in lower case here.
+    // Keyed by the name in lower case, so no name comes twice.
     Flavors::new(flavors.into_values()).ok()
 }
 
-/// A flavor's path, its name unless it tells it itself, and its keys.
+/// A flavor's path, its name unless that is one of its keys, and its keys.
 type Named = (String, Option<String>, Table);
 
 fn listed(section: &mut Section<'_, '_>, name: &str, value: Value) -> Vec<Named> {

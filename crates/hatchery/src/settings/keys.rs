@@ -1,5 +1,4 @@
-//! The table of all keys: what they are for, what acts when they are not set, and whether a running hatchery takes up a
-//! change. [`Section`](super::section::Section) reads no other keys, and takes defaults from here.
+//! The table of all keys: meaning, default, effective value, and whether a running hatchery applies a change. [`Section`](super::section::Section) reads no other keys, and takes defaults from here.
 
 mod common;
 mod provision;
@@ -12,38 +11,34 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::Settings;
 
-/// One key.
 #[derive(Debug, Clone, Copy)]
 pub struct Key {
-    /// Its path, `[]` after a list: `workerProvisioning[].number`.
+    /// With `[]` after a list: `workerProvisioning[].number`.
     pub path: &'static str,
-    /// What acts when it is not set.
     pub default: WhenUnset,
-    /// Whether a running hatchery takes up a change.
+    /// Whether a running hatchery applies a change.
     pub reloads: bool,
-    /// What it is for, in a sentence.
     pub meaning: &'static str,
-    /// What acts.
+    /// The effective value.
     pub value: fn(&Settings) -> Effective,
 }
 
-/// What acts when a key is not set.
+/// What applies when a key is not set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhenUnset {
-    /// Nothing can: it must be set, in a list in each entry.
+    /// It must be set, in each entry of its list.
     Mandatory,
-    /// This value, empty for none.
+    /// Empty: no value.
     Is(&'static str),
 }
 
-/// A value that acts.
+/// An effective value.
 #[derive(Debug, Clone)]
 pub enum Effective {
-    /// It may be shown.
     Open(String),
-    /// It may not. A key with such a value has a companion with `File` at its end.
+    /// Not shown. The key has a companion with the suffix `File`.
     Secret(SecretString),
-    /// It may not, because it may hold a secret; it has no companion.
+    /// Not shown, because it may contain a secret. The key has no companion.
     Hidden(SecretString),
 }
 
@@ -106,14 +101,13 @@ fn secret(value: Option<&SecretString>) -> Effective {
     Effective::Secret(value.cloned().unwrap_or_default())
 }
 
-/// Several secrets as one, for comparison.
+/// Several secrets joined, for comparison.
 fn secrets<'a>(values: impl IntoIterator<Item = &'a SecretString>) -> Effective {
     let texts: Vec<_> = values.into_iter().map(ExposeSecret::expose_secret).collect();
     Effective::Secret(texts.join("\0").into())
 }
 
 impl Effective {
-    /// Whether both are the same value.
     pub fn is_same(&self, other: &Self) -> bool {
         self.text() == other.text()
     }

@@ -1,5 +1,4 @@
-//! What is known here about worker models: who logs in to their guests, what runs before the worker, and which V2
-//! model serves V1 jobs.
+//! Worker models: guest credentials, pre-start scripts, and V2 models for V1 jobs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,16 +8,14 @@ use crate::demand::DefaultModel;
 use crate::launch::credentials::{Configured, Credentials, Source};
 use crate::plan::ModelRef;
 
-/// What is known here about worker models.
 #[derive(Debug, Clone, Default)]
 pub struct Models {
-    /// Who logs in to the guests of a model.
     pub credentials: Configured,
-    /// What runs in a guest before its worker, by template.
+    /// By template.
     pub pre_start_scripts: BTreeMap<String, String>,
-    /// Templates that `models` names, in its order.
+    /// The templates of `models[]`, in its order.
     pub templates: Vec<String>,
-    /// V2 models that serve V1 jobs, the first of them those jobs that ask for no binary.
+    /// V2 models for V1 jobs. The first one serves jobs that require no binary.
     pub defaults_v2: Vec<DefaultModel>,
 }
 
@@ -42,14 +39,14 @@ fn guest_credentials(section: &mut Section<'_, '_>, models: &mut Models) {
     });
 }
 
-/// The newer list, which wins over the other one.
+/// `models[]`, the newer list, overrides `guestCredentials[]`.
 fn own(section: &mut Section<'_, '_>, models: &mut Models) {
     let mut seen = BTreeSet::new();
     section.entries("models", |entry| {
         let template = entry.required("modelVMWare");
         let script = entry.text("preStartScript");
         let names_user = ["username", "password", "passwordFile"].iter().any(|name| entry.is_filled(name));
-        // Asked for in any case, so that blank keys are no unknown ones.
+        // Read in any case: blank keys are not unknown.
         let credentials = if names_user { credentials(entry) } else { no_credentials(entry) };
         let template = template?;
         if !seen.insert(template.clone()) {

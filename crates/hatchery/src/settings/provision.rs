@@ -1,4 +1,4 @@
-//! `commonConfiguration.provision`: which jobs are taken, how many at once, and what their workers are told.
+//! `commonConfiguration.provision`: which jobs are taken, how many at once, and how workers are configured.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,50 +11,44 @@ use super::flavors::{self, Sizing};
 use super::section::{Section, Switch};
 use crate::launch::config::{Addresses, HttpAddress, LogOptions, LogServer};
 
-/// Which jobs are taken, and how they are looked for.
+/// Which jobs are taken, and how they are served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Queue {
-    /// Whether the V2 queue is also polled, beside its websocket.
+    /// Whether the V2 queue is polled in addition to its websocket.
     pub poll_v2: bool,
-    /// The region that V1 jobs may ask for.
+    /// The region of V1 jobs.
     pub region: Option<String>,
-    /// Whether V1 jobs that name no region are left alone.
     pub ignore_jobs_without_region: bool,
-    /// Whether fewer workers start at once while CDS is slow.
+    /// Whether fewer workers start at once while CDS answers slowly.
     pub adapts_to_cds: bool,
-    /// How many models are registered at once; `None`: no model is.
+    /// How many models are registered at once; `None`: no registration.
     pub registering: Option<u32>,
-    /// How often models are looked at that need registration.
     pub register_every: Duration,
-    /// After how many real attempts a job is failed; never if there is none.
+    /// After how many attempts a job fails; `None`: never.
     pub attempts: Option<u32>,
-    /// When a spawn is called slow.
     pub slow_spawn: SlowSpawn,
 }
 
-/// When a spawn is called slow.
+/// After which time a spawn is logged as slow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SlowSpawn {
-    /// It is warned about.
     pub warning: Duration,
-    /// It is an error.
     pub critical: Duration,
 }
 
-/// What workers are told.
+/// How workers are configured.
 #[derive(Debug, Clone)]
 pub struct Worker {
-    /// Variables of their environment; their values may be anything.
+    /// Environment variables; their values may be secrets.
     pub env: BTreeMap<String, SecretString>,
-    /// Where they find their servers, if not where we do or where CDS says.
+    /// Servers as workers reach them, where that differs from ours and from what CDS says.
     pub addresses: Addresses,
-    /// Where they work; empty for the system's temporary folder.
+    /// Empty for the system's temporary folder.
     pub basedir: String,
-    /// How they log.
     pub logs: LogOptions,
 }
 
-/// What the section says, with the keys in it that belong elsewhere.
+/// The section, with keys of sizes that belong elsewhere.
 pub(super) struct Provision {
     pub(super) queue: Queue,
     pub(super) limits: Limits,
@@ -95,12 +89,12 @@ pub(super) fn slow_spawn(mut log_options: Section<'_, '_>) -> SlowSpawn {
 /// The limits without those of hardware, and how many models are registered at once.
 fn limits(section: &mut Section<'_, '_>) -> (Limits, Option<u32>) {
     let workers = Some(section.natural_or_default("maxWorker")).filter(|most| *most != 0);
-    // The Go hatchery takes anything below one for the default, so negative numbers are in the field.
+    // For the Go hatchery everything below one means the default, so existing files contain negative numbers.
     let starting = section.integer("maxConcurrentProvisioning").filter(|most| *most >= 1);
     let starting = starting.map(|most| u32::try_from(most).unwrap_or(u32::MAX));
     let registering = section.switchable("maxConcurrentRegistering");
     if let Some(workers) = workers {
-        // Only what was written: a small maxWorker alone must not make its neighbours' defaults wrong.
+        // Only values that are set: a small maxWorker alone must not make the other defaults wrong.
         let mut at_most = |name: &str, most: Option<u32>| {
             if let Some(most) = most.filter(|most| *most > workers) {
                 section.problem(name, format!("{most} is more than maxWorker, which is {workers}"));
@@ -135,7 +129,7 @@ fn variables(section: &mut Section<'_, '_>) -> BTreeMap<String, SecretString> {
     for (index, entry) in section.texts("injectEnvVars").into_iter().enumerate() {
         let at = format!("injectEnvVars[{index}]");
         match entry.split_once('=') {
-            // The entry is not shown: without its equals sign nobody knows what is the value.
+            // The entry is not shown: without an equals sign all of it may be a secret.
             None => section.warn(&at, "has no = and is left out"),
             Some(("", _)) => section.warn(&at, "has no name before its = and is left out"),
             Some((name, value)) => {

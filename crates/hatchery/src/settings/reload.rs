@@ -1,15 +1,15 @@
-//! What a running hatchery takes up of a changed file.
+//! What a running hatchery applies of a changed file.
 
 use secrecy::SecretString;
 
 use super::keys;
 use super::{Api, Key, Log, Models, Queue, Settings, VCenter, Warm};
 
-/// The settings that act from now on: of the new ones what can be changed while the hatchery runs.
+/// The effective settings after a reload: the old ones, with what can change while the hatchery runs.
 pub fn reload(old: &Settings, new: &Settings) -> Settings {
     let Settings { queue, limits, flavors, default_flavor, warm, models, log, vcenter, api, .. } =
         new.clone();
-    // Which protocols are spoken is settled at the start.
+    // Whether V1 and V2 are served is decided at the start.
     let other = |old: &Option<SecretString>, new: Option<SecretString>| {
         if old.is_some() && new.is_some() { new } else { old.clone() }
     };

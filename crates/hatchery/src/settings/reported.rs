@@ -1,4 +1,4 @@
-//! What CDS is told about our settings when we sign in: the names that the Go hatchery uses, and no secret.
+//! The settings that a sign-in reports to CDS, under the names of the Go hatchery and without secrets.
 
 use rookery_cds::Cdn;
 use rookery_fleet::address::Network;
@@ -9,7 +9,7 @@ use super::addresses::{DEFAULT_MASK, mask};
 use super::{ModelRef, Pool, Settings};
 use crate::launch::config::LogServer;
 
-/// The settings as they are sent with a sign-in.
+/// The settings as a JSON object.
 pub fn reported(settings: &Settings) -> Value {
     let mut value = vsphere(settings);
     let mut add = |name: &str, part: Value| {
@@ -18,7 +18,7 @@ pub fn reported(settings: &Settings) -> Value {
         }
     };
     add("commonConfiguration", common(settings));
-    // CDS looks for it here alone, and takes every hatchery for linux/amd64 otherwise.
+    // CDS reads it only here, and assumes linux/amd64 if it is missing.
     add("osArch", json!(settings.identity.os_arch));
     if !settings.addresses.dns.is_empty() {
         let servers: Vec<_> = settings.addresses.dns.iter().map(ToString::to_string).collect();
@@ -96,7 +96,7 @@ fn common(settings: &Settings) -> Value {
         "cdn": cdn(&settings.cdn),
         "http": {
             "addr": listen.address,
-            // Not a slip of ours: CDS has the name that way.
+            // Not a typing error: CDS spells it that way.
             "header_w_forwarded_for": listen.forwarded_header,
             "port": listen.port,
         },

@@ -1,9 +1,9 @@
-//! One table of the file, read key by key.
+//! Reads one table of the file key by key.
 //!
-//! Not a serde struct: that stops at the first value of a wrong type, and tells neither the path of an unknown key nor
-//! all of them. A section hands out each value once, checks its type, and reports what nobody asked for.
+//! serde stops at the first value of a wrong type, and gives neither the paths of unknown keys nor all of them. A section
+//! hands out each value once, checks its type, and reports the keys that were not read.
 //!
-//! The Go hatchery reads keys without regard to case, and numbers and flags also in quotes; so does this.
+//! Like the Go hatchery, it ignores the case of keys and accepts numbers and flags in quotes.
 
 use std::path::Path;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use super::{Unknown, Warning};
 /// Reads a secret from the file that holds it.
 pub type ReadSecret<'a> = &'a dyn Fn(&Path) -> Result<SecretString, SecretFileError>;
 
-/// What was noticed while reading, whatever the place.
+/// What all sections of a file report.
 pub(super) struct Notes<'a> {
     pub(super) problems: Problems,
     pub(super) warnings: Vec<Warning>,
@@ -48,9 +48,8 @@ impl<'a> Notes<'a> {
 /// A number that can be switched off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Switch {
-    /// Not written, or 0: its default.
+    /// Not set, or 0: the default.
     Unset(u32),
-    /// Written.
     At(u32),
     Off,
 }
@@ -64,10 +63,9 @@ impl Switch {
     }
 }
 
-/// A table that is being read.
 pub(super) struct Section<'n, 'a> {
     at: String,
-    /// The same as the table of keys has it: without the layout of the file and the numbers of entries.
+    /// The path as in the table of keys: without the layout's prefix and without indices.
     row: String,
     table: Table,
     asked: Vec<String>,
@@ -75,7 +73,7 @@ pub(super) struct Section<'n, 'a> {
 }
 
 impl<'n, 'a> Section<'n, 'a> {
-    /// `at` is the path of the table that has all our keys, empty for the whole file.
+    /// The table with all our keys; `at` is its path, empty for the whole file.
     pub(super) fn new(at: impl Into<String>, table: Table, notes: &'n mut Notes<'a>) -> Self {
         Self { at: at.into(), row: String::new(), table, asked: vec![], notes }
     }
@@ -86,7 +84,7 @@ impl<'n, 'a> Section<'n, 'a> {
         Section { at, row, table, asked: vec![], notes: self.notes }
     }
 
-    /// Reads keys of the top that stand in this table.
+    /// Reads keys that belong to the top of the file but are in this table.
     pub(super) fn as_top<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> T {
         let row = std::mem::take(&mut self.row);
         let found = read(self);
@@ -94,12 +92,12 @@ impl<'n, 'a> Section<'n, 'a> {
         found
     }
 
-    /// The full path of a key of this table.
+    /// The full path of a key.
     pub(super) fn path(&self, name: &str) -> String {
         join(&self.at, name)
     }
 
-    /// What acts when the key is not set, by the table of keys.
+    /// The default of a key; empty for none.
     pub(super) fn default(&self, name: &str) -> &'static str {
         match keys::find(&join(&self.row, name)).map(|key| key.default) {
             Some(WhenUnset::Is(default)) => default,
@@ -126,7 +124,7 @@ impl<'n, 'a> Section<'n, 'a> {
         self.notes.warn(path, message);
     }
 
-    /// A text; an empty one counts as not set, as in the Go hatchery.
+    /// An empty text counts as not set, as in the Go hatchery.
     pub(super) fn text(&mut self, name: &str) -> Option<String> {
         let value = self.take(name)?;
         let Some(text) = value.as_str() else { return self.unfit(name, "a quoted text", &value) };
@@ -137,7 +135,7 @@ impl<'n, 'a> Section<'n, 'a> {
         self.text(name).unwrap_or_else(|| self.default(name).to_owned())
     }
 
-    /// A text that must be given.
+    /// A text that must be set.
     pub(super) fn required(&mut self, name: &str) -> Option<String> {
         let known = self.notes.problems.as_slice().len();
         let word = if self.holds(name) { "is empty" } else { "is not set" };
@@ -169,7 +167,7 @@ impl<'n, 'a> Section<'n, 'a> {
         number
     }
 
-    /// A number that is not negative. No quantity of ours passes what four bytes hold, and none may overflow later.
+    /// A number from 0 to `i32::MAX`: enough for every key, and far from overflows.
     pub(super) fn natural(&mut self, name: &str) -> Option<u32> {
         let number = self.integer(name)?;
         if number < 0 {
@@ -187,17 +185,16 @@ impl<'n, 'a> Section<'n, 'a> {
         self.natural(name).unwrap_or_else(|| self.default_number(name))
     }
 
-    /// A number for which 0, as generated files carry it, means its default.
+    /// A number for which 0, as in generated files, means the default.
     pub(super) fn positive(&mut self, name: &str) -> u32 {
         self.natural(name).filter(|number| *number != 0).unwrap_or_else(|| self.default_number(name))
     }
 
-    /// So many seconds.
     pub(super) fn seconds(&mut self, name: &str) -> Duration {
         Duration::from_secs(self.positive(name).into())
     }
 
-    /// A number for which 0 means its default and -1 that it is off.
+    /// A number for which 0 means the default and -1 means off.
     pub(super) fn switchable(&mut self, name: &str) -> Switch {
         let default = self.default_number(name);
         match self.integer(name) {
@@ -217,7 +214,7 @@ impl<'n, 'a> Section<'n, 'a> {
         }
     }
 
-    /// Texts, as a list or as one text with commas.
+    /// A list of texts, or one text with commas.
     pub(super) fn texts(&mut self, name: &str) -> Vec<String> {
         let Some(value) = self.take(name) else { return vec![] };
         if let Some(text) = value.as_str() {
@@ -241,7 +238,7 @@ impl<'n, 'a> Section<'n, 'a> {
         texts
     }
 
-    /// A secret, from the file itself or from the file that the key with `File` at its end names.
+    /// A secret, inline or in the file that the key with the suffix `File` names.
     pub(super) fn secret(&mut self, name: &str) -> Option<SecretString> {
         let inline = self.text(name);
         self.notes.holds_secrets |= inline.is_some();
@@ -265,7 +262,7 @@ impl<'n, 'a> Section<'n, 'a> {
         }
     }
 
-    /// A table in this one; an empty one if there is none.
+    /// A table in this one; empty if it is not set.
     pub(super) fn section(&mut self, name: &str) -> Section<'_, 'a> {
         let (at, row) = (self.path(name), join(&self.row, name));
         let table = match self.take(name) {
@@ -276,7 +273,7 @@ impl<'n, 'a> Section<'n, 'a> {
         Section { at, row, table, asked: vec![], notes: self.notes }
     }
 
-    /// Reads each table of a list with the same function.
+    /// Reads each table of a list.
     pub(super) fn entries<T>(
         &mut self,
         name: &str,
@@ -291,7 +288,7 @@ impl<'n, 'a> Section<'n, 'a> {
         found
     }
 
-    /// The tables of a list, each with its path; those that a generated file leaves blank are passed over.
+    /// The tables of a list, each with its path, without the blank ones of generated files.
     pub(super) fn tables(&mut self, name: &str) -> Vec<(String, Table)> {
         let Some(value) = self.take(name) else { return vec![] };
         let Some(items) = value.as_array() else {
@@ -322,10 +319,10 @@ impl<'n, 'a> Section<'n, 'a> {
         self.table.remove(&similar)
     }
 
-    /// Reports the keys that nobody asked for.
+    /// Reports the keys that were not read.
     pub(super) fn end(self) {
         for name in self.table.keys() {
-            // Escaped: a quoted key may hold anything, also what a terminal would obey.
+            // Escaped: a quoted key may contain control characters.
             let path = self.path(&name.escape_debug().to_string());
             let meant = closest(name, self.asked.iter().cloned());
             self.notes.unknown.push(Unknown { path, meant });
@@ -336,12 +333,12 @@ impl<'n, 'a> Section<'n, 'a> {
         self.table.keys().any(|key| key.eq_ignore_ascii_case(name))
     }
 
-    /// Whether the key is written and says something.
+    /// Whether the key is set to something other than an empty or zero value.
     pub(super) fn is_filled(&self, name: &str) -> bool {
         self.table.iter().any(|(key, value)| key.eq_ignore_ascii_case(name) && !is_zero(value))
     }
 
-    /// The type only, never the value: it may be a secret in the wrong place.
+    /// Reports the type and never the value: it may be a misplaced secret.
     fn unfit<T>(&mut self, name: &str, expected: &str, found: &Value) -> Option<T> {
         self.problem(name, format!("expected {expected}, found {}", describe(found)));
         None

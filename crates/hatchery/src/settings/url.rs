@@ -1,4 +1,4 @@
-//! Addresses of servers, checked once.
+//! Addresses of servers.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,25 +9,20 @@ use hyper::Uri;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Url(String);
 
-/// Why a text is no address. What was given is not repeated: it may hold a password.
+/// The messages quote nothing of the text: it may contain a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidAddress {
-    /// Not a URL at all, or one of another protocol.
     #[error("is not an address such as https://host/path")]
     NotHttp,
-    /// A user or password before the host.
     #[error("holds a user or password before its @; they do not belong there")]
     Credentials,
-    /// Something after a question mark.
     #[error("has a query, which would end up in the middle of longer addresses")]
     Query,
-    /// Not a host and a port.
     #[error("is not an address such as host:4545")]
     NotHostPort,
 }
 
 impl Url {
-    /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! The vCenter: where it is, who logs in, and where machines are put.
+//! The vCenter: connection, login, and placement of VMs.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,6 @@ use secrecy::{ExposeSecret, SecretString};
 use super::common::{UNENCRYPTED, required_secret};
 use super::section::Section;
 
-/// The classes of network cards that vSphere has.
 const CARD_CLASSES: &[&str] = &[
     "VirtualE1000",
     "VirtualE1000e",
@@ -19,36 +18,30 @@ const CARD_CLASSES: &[&str] = &[
     "VirtualVmxnet3",
 ];
 
-/// The vCenter, and where machines are put in it.
+/// How to connect to the vCenter, and where VMs are placed.
 #[derive(Debug, Clone)]
 pub struct VCenter {
-    /// Where it is.
     pub endpoint: Endpoint,
-    /// Its address as it was written.
+    /// The endpoint as the file has it.
     pub address: String,
-    /// Who logs in.
     pub user: String,
-    /// The password.
     pub password: SecretString,
-    /// Why it is believed to be the right one.
     pub trust: Trust,
-    /// The datacenter.
     pub datacenter: String,
-    /// The datastore; the template's if not given.
+    /// `None`: the template's.
     pub datastore: Option<String>,
-    /// The network; the template's if not given.
+    /// `None`: the template's.
     pub network: Option<String>,
-    /// The resource pool; the datacenter's default one if not given.
+    /// `None`: the datacenter's default one.
     pub resource_pool: Option<String>,
-    /// The folder; the template's if not given.
+    /// `None`: the template's.
     pub folder: Option<String>,
-    /// The name of the card as the Go hatchery knows it; it is only reported.
+    /// A key of the Go hatchery that is only reported.
     pub card_name: String,
-    /// The class that the network card is given; the template's if not given.
+    /// The class of the network card; `None`: the template's.
     pub card_class: Option<String>,
-    /// How the disks of a clone come about.
     pub disk_move: DiskMove,
-    /// How much it is asked to do at once.
+    /// How many heavy operations run at once.
     pub ceilings: Ceilings,
 }
 
@@ -114,7 +107,7 @@ fn endpoint(section: &mut Section<'_, '_>, address: &str) -> Option<Endpoint> {
     }
 }
 
-/// From the file of its own the password is taken as it is.
+/// A password from a file is never decoded.
 fn password(section: &mut Section<'_, '_>) -> Option<SecretString> {
     let is_inline = section.is_filled("password");
     let password = required_secret(section, "password")?;
@@ -122,8 +115,8 @@ fn password(section: &mut Section<'_, '_>) -> Option<SecretString> {
     Some(decoded.map_or(password, SecretString::from))
 }
 
-/// The Go hatchery pastes user and password into a URL, so its files hold them percent-encoded. What does not decode
-/// throughout cannot have worked there and is meant as it stands.
+/// The Go hatchery puts user and password into a URL, so its files have them percent-encoded. A text that does not
+/// decode completely cannot have worked there, and is taken literally.
 fn go_decoded(section: &mut Section<'_, '_>, name: &str, text: &str) -> Option<String> {
     let mut parts = text.split('%');
     let mut bytes = parts.next()?.as_bytes().to_vec();
@@ -179,7 +172,7 @@ fn disk_move(section: &mut Section<'_, '_>) -> DiskMove {
     }
 }
 
-/// With or without `Virtual` before it, in any case: people know it as `vmxnet3`.
+/// In any case, with or without the prefix `Virtual`: most people write `vmxnet3`.
 fn card_class(section: &mut Section<'_, '_>) -> Option<String> {
     let given = section.text("cardClass")?;
     let fits = |class: &&&str| {

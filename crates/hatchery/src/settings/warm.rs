@@ -1,4 +1,4 @@
-//! Machines that are made before anybody asks for them.
+//! The warm pools.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,7 +15,7 @@ pub(super) fn warm(section: &mut Section<'_, '_>, flavors: &Flavors) -> Warm {
     let max_age = section.natural_or_default("warmMaxAge");
     Warm {
         interval: section.seconds("workerProvisioningInterval"),
-        // Files that the Go engine generates say 0, and mean no limit.
+        // Files that the Go engine generates have 0, which means no limit.
         concurrency: Some(section.natural_or_default("workerProvisioningPoolSize")).filter(|size| *size != 0),
         pools,
         resizing: Resizing {
@@ -51,7 +51,7 @@ fn pool(entry: &mut Section<'_, '_>, flavors: &Flavors) -> Option<Pool> {
     Some(Pool { model: model?, flavor: flavor.map(|flavor| flavor.name.clone()), number })
 }
 
-/// Exactly one of the two ways to name a model.
+/// Reads `modelPath` or `modelVMWare`, exactly one of them.
 pub(super) fn model(entry: &mut Section<'_, '_>) -> Option<ModelRef> {
     let at = entry.at().to_owned();
     match (entry.text("modelPath"), entry.text("modelVMWare")) {

@@ -139,7 +139,7 @@ pub(super) const KEYS: &[Key] = &[
     ),
 ];
 
-/// Their values may be secrets, so they are compared but not shown.
+/// The values may be secrets: they are compared but not shown.
 fn variables(settings: &Settings) -> Effective {
     use secrecy::ExposeSecret;
     let lines = settings.worker.env.iter().map(|(name, value)| format!("{name}={}", value.expose_secret()));

@@ -231,7 +231,7 @@ pub(super) const KEYS: &[Key] = &[
     )),
 ];
 
-/// The one network of the keys beside `user`.
+/// The single network in the keys beside `user`.
 fn legacy(settings: &Settings) -> impl Iterator<Item = &Network> {
     settings.addresses.networks.iter().filter(|_| !settings.addresses.listed)
 }
