@@ -19,7 +19,7 @@ use crate::machine::Hands;
 use crate::metrics::Metrics;
 use crate::plan::{Spawn, Unusable};
 use crate::sweep::Doom;
-use crate::wanted::Wanted;
+use crate::settings::Settings;
 pub use delete::Deletion;
 pub use halt::Halt;
 pub(crate) use hold::START;
@@ -53,8 +53,8 @@ pub struct Crew {
     pub key: HatcheryKey,
     /// Where workers find their servers.
     pub addresses: watch::Receiver<Addresses>,
-    /// What is wanted, as of now.
-    pub wanted: watch::Receiver<Arc<Wanted>>,
+    /// The settings that act now.
+    pub settings: watch::Receiver<Arc<Settings>>,
     /// The wall time.
     pub clock: Clock,
     /// How far vCenter's clock is ahead of our steady time.
@@ -159,14 +159,14 @@ impl Crew {
         }
     }
 
-    /// What is wanted, as of now.
-    pub fn wanted(&self) -> Arc<Wanted> {
-        Arc::clone(&self.wanted.borrow())
+    /// The settings that act now.
+    pub fn settings(&self) -> Arc<Settings> {
+        Arc::clone(&self.settings.borrow())
     }
 
     /// Whose machines are ours.
     pub fn owner(&self) -> OwnerId {
-        self.wanted.borrow().owner.clone()
+        self.settings.borrow().identity.owner.clone()
     }
 
     /// vCenter's time.

@@ -33,7 +33,7 @@ use crate::intake::feed::Wakes;
 use crate::machine::Observer;
 use crate::plan::{Plan, plan};
 use crate::report::Report;
-use crate::wanted::Wanted;
+use crate::settings::Settings;
 pub use clocks::Reading;
 pub use holding::Reply;
 use jiff::Timestamp;
@@ -72,8 +72,8 @@ pub struct Keeper {
     pub crew: Crew,
     /// How much vCenter is asked to do at once.
     pub governor: Governor,
-    /// What is wanted; it is replaced when settings are read again.
-    pub wanted: watch::Sender<Arc<Wanted>>,
+    /// The settings that act now.
+    pub settings: watch::Sender<Arc<Settings>>,
     /// News.
     pub inbox: Inbox<Message>,
     /// Whom to wake when something is needed.
@@ -98,7 +98,7 @@ impl Keeper {
         let inventory = self.inventory.clone();
         let mut seen = inventory.snapshot();
         loop {
-            let idle = IDLE.min(self.wanted.borrow().cleaning.interval);
+            let idle = IDLE.min(self.settings.borrow().cleaning.interval);
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
@@ -123,8 +123,8 @@ impl Keeper {
     /// Looks, plans, acts, reports.
     fn pass(&mut self) {
         let begun = Instant::now();
-        let wanted = Arc::clone(&self.wanted.borrow());
-        let plan = self.plan(&wanted);
+        let settings = Arc::clone(&self.settings.borrow());
+        let plan = self.plan(&settings);
         self.forget_wishes();
         debug!(
             spawns = plan.spawns.len(),
@@ -133,20 +133,20 @@ impl Keeper {
             waiting = plan.waiting.len(),
             "pass planned"
         );
-        self.begin(&plan, &wanted);
+        self.begin(&plan, &settings);
         self.free_all();
         self.read_back();
         self.wake(&plan);
-        self.report.send_replace(Arc::new(Report::new(&self.state, &wanted, &plan)));
+        self.report.send_replace(Arc::new(Report::new(&self.state, &settings, &plan)));
         self.crew.metrics.pass_made(begun.elapsed());
     }
 
-    fn plan(&mut self, wanted: &Wanted) -> Plan {
+    fn plan(&mut self, settings: &Settings) -> Plan {
         let now = self.look_at_clocks();
-        self.state.look(self.observer.view(now), &wanted.owner, now);
-        self.let_launch(wanted);
+        self.state.look(self.observer.view(now), &settings.identity.owner, now);
+        self.let_launch(settings);
         self.state.load = self.governor.load(&self.crew.placement.workplace());
-        for missing in self.state.find_demands(&wanted.rules) {
+        for missing in self.state.find_demands(&settings.rules()) {
             self.read_model(missing);
         }
         for job in self.state.queue.to_read(READS) {
@@ -154,11 +154,11 @@ impl Keeper {
         }
         let observer = &self.observer;
         let changed_at = |id: &_| observer.changed_at(id);
-        let plan = plan(&self.state.observed(&changed_at), &wanted.desired(), &mut self.random);
+        let plan = plan(&self.state.observed(&changed_at), &settings.desired(), &mut self.random);
         self.state.suspects = plan.suspects.clone();
         self.state.stopped = plan.sweep.stopped;
         self.state.braked.clone_from(&plan.braked);
-        self.state.set_dates(&plan, wanted);
+        self.state.set_dates(&plan, settings);
         plan
     }
 

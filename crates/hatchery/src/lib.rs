@@ -29,5 +29,4 @@ mod samples;
 pub mod settings;
 pub mod standing;
 pub mod sweep;
-pub mod wanted;
 pub mod workers;

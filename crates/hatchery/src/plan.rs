@@ -9,6 +9,7 @@ mod adopt;
 mod apart;
 mod busy;
 mod company;
+mod desired;
 mod pool;
 mod register;
 mod spawn;
@@ -33,7 +34,6 @@ use rookery_cds::{JobId, V1Model};
 use rookery_fleet::address;
 use rookery_fleet::address::{Assigned, Network};
 use rookery_fleet::capacity::PoolRoom;
-use rookery_fleet::claim::Resizing;
 use rookery_fleet::deletion::{Grounds, Stop, stop_reason};
 use rookery_fleet::disks::Disks;
 use rookery_fleet::flavor::Flavors;
@@ -43,11 +43,11 @@ use rookery_vim_client::Load;
 
 use crate::flight::{Busy, Flights};
 use crate::intake::resolve::Demand;
-use crate::settings::{Cleaning, Warm};
 
 pub use adopt::{Adoption, adoptable};
 pub use apart::{Apart, WhyApart, adoptable_copy, apart, copy_named};
 pub use company::{References, Suspects};
+pub use desired::{Cleaning, ModelRef, Pool, Warm};
 pub use register::{Left, Registration, Remake, temporary_name};
 pub use rookery_fleet::warm::{Count, Removal};
 pub use spawn::{Path, Spawn, Unusable};
@@ -169,8 +169,6 @@ pub struct Desired<'d> {
     pub default_flavor: Option<&'d str>,
     /// Where addresses come from; none: from DHCP.
     pub networks: &'d [Network],
-    /// Which warm machines may be resized.
-    pub resizing: Resizing,
     /// What is made ahead of time.
     pub warm: &'d Warm,
     /// When machines go.

@@ -34,7 +34,7 @@ use serde::Serialize;
 use crate::flight::{Flight, Work};
 use crate::keeper::State;
 use crate::plan::{Apart, Plan, apart};
-use crate::wanted::Wanted;
+use crate::settings::Settings;
 
 pub use counts::Counts;
 pub use held::{Held, Wished};
@@ -163,14 +163,14 @@ pub struct WaitingLine {
 
 impl Report {
     /// What a pass saw and planned.
-    pub fn new(state: &State, wanted: &Wanted, plan: &Plan) -> Self {
-        let held = held::held(&state.view, &wanted.owner, state.server_now(), &state.reckoning);
+    pub fn new(state: &State, settings: &Settings, plan: &Plan) -> Self {
+        let held = held::held(&state.view, &settings.identity.owner, state.server_now(), &state.reckoning);
         let dying = dying(state, plan);
         let mut counts = Counts::of(state, plan, &held);
         let mut started = Vec::new();
         let mut jobs_served = BTreeMap::new();
         for machine in state.view.notable() {
-            let standing = standing(machine, &wanted.owner);
+            let standing = standing(machine, &settings.identity.owner);
             counts.add(machine, standing, state, plan, &held, &dying);
             match standing {
                 Standing::Worker | Standing::Registering | Standing::HalfClaimed => {
@@ -199,12 +199,12 @@ impl Report {
             workers: worker_lines(&state.workers, |name| state.is_of_v1(name), &started, &held),
             started,
             ledger: plan.ledger,
-            max_workers: wanted.limits.workers,
-            max_cpus: wanted.limits.size.cpus,
-            max_memory_mb: wanted.limits.size.memory_mb,
+            max_workers: settings.limits.workers,
+            max_cpus: settings.limits.size.cpus,
+            max_memory_mb: settings.limits.size.memory_mb,
             counts,
             addresses: address::usage(
-                &wanted.networks,
+                &settings.addresses.networks,
                 &state.view,
                 state.flights.iter().filter_map(|flight| flight.address),
             ),
@@ -221,7 +221,7 @@ impl Report {
             held,
             wishes: state.wishes.iter().map(Wished::from).collect(),
             braked: plan.braked.clone(),
-            apart: apart(&state.view, &wanted.owner),
+            apart: apart(&state.view, &settings.identity.owner),
             out_of_reach: state.out_of_reach(),
             stopped: plan.sweep.stopped.map(|stop| sweep::stop_text(&stop)),
             draining: state.draining,
@@ -234,20 +234,20 @@ impl Report {
             view: Arc::clone(&state.view),
             disks: Arc::clone(&state.disks),
             dying,
-            networks: wanted.networks.clone(),
+            networks: settings.addresses.networks.clone(),
             promised: promised(state),
             pool: state.room.pool.clone(),
             stop_word: plan.sweep.stopped.map(|stop| stop.as_str()),
             works: state.flights.iter().map(|flight| metric_word(&flight.work)).collect(),
             unseen_makes: unseen_makes(state),
             resting: state.setbacks.len(),
-            launches: launches(state, wanted),
+            launches: launches(state, settings),
         }
     }
 }
 
-fn launches(state: &State, wanted: &Wanted) -> Launches {
-    let (pressure, limit) = (&state.pressure, wanted.limits.starting);
+fn launches(state: &State, settings: &Settings) -> Launches {
+    let (pressure, limit) = (&state.pressure, settings.limits.starting);
     Launches {
         under_way: pressure.launching(),
         allowed: pressure.allowed(limit),

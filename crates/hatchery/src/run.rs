@@ -17,7 +17,6 @@ use crate::machine::{Hands, Journal, Observer};
 use crate::metrics::Metrics;
 use crate::report::{Beside, Board, Host, Planned, Report};
 use crate::settings::{Settings, reported};
-use crate::wanted::{Wanted, addresses};
 use crate::{expiry, heartbeat, mark, report};
 pub use company::{CompanyError, Lock};
 pub use election::LeadershipLost;
@@ -348,7 +347,7 @@ async fn sign_in_once(cds: &Cds, settings: &Settings) -> Result<(), CdsError> {
 
 /// Where logs go, as CDS says; not asked if the settings say it.
 async fn cdn(cds: &Cds, settings: &Settings) -> Option<rookery_cds::Cdn> {
-    if settings.cdn.url.is_some() && settings.cdn.tcp.is_some() {
+    if !settings.cdn.http_url.is_empty() && !settings.cdn.tcp_url.is_empty() {
         return None;
     }
     loop {
@@ -453,8 +452,8 @@ impl Assembly {
         .with_journal(journal.clone());
 
         let (tasks, inbox) = TrackedTasks::new(supervisor, INBOX);
-        let (wanted, current) = watch::channel(Arc::new(Wanted::new(settings)));
-        let (_, worker_addresses) = watch::channel(addresses(settings, cdn));
+        let (reloaded, current) = watch::channel(Arc::new(settings.clone()));
+        let (_, worker_addresses) = watch::channel(settings.worker_addresses(cdn));
         let (ahead, acting) = watch::channel(SignedDuration::ZERO);
         let (report, shown) = watch::channel(Arc::new(Report::default()));
         let (routines, wakes, metrics) = (Routines::default(), Wakes::default(), Metrics::default());
@@ -465,7 +464,7 @@ impl Assembly {
             placement,
             key: self.key.clone(),
             addresses: worker_addresses,
-            wanted: current,
+            settings: current,
             clock: self.clock.clone(),
             ahead: acting,
             random: Arc::new(Mutex::new(StdRng::seed_from_u64(self.random.random()))),
@@ -497,7 +496,7 @@ impl Assembly {
             observer: Observer::beside(inventory, mark::recogniser(), bounds, journal),
             crew,
             governor,
-            wanted,
+            settings: reloaded,
             inbox,
             wakes,
             report,

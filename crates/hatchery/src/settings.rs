@@ -4,14 +4,14 @@
 //! text → layout (hatchery.vsphere, or the top) → section (types, unknown keys) → checked parts → Settings
 //! ```
 //!
-//! - Every problem is told at once, each with the path of its key. What is merely odd is a warning. A key that nobody
-//!   knows is a problem if it is close to a known one, and else listed apart, since starting and checking judge it
-//!   differently.
-//! - Not set is not the same as 0, but for intervals, deadlines and pool sizes 0 means the default: generated files
-//!   carry zeros.
-//! - Each secret `x` can be kept in a file that `xFile` names. No secret is in any `Debug`, problem or report.
-//! - [`KEYS`] is the list of all keys with their defaults. The document, the comparison at a reload and the tests are
-//!   made from it.
+//! - The loader reports all problems at once, each with the path of its key. What does not keep the hatchery from
+//!   working is a warning. An unknown key is a problem if it resembles a known one; other unknown keys are listed
+//!   apart, because `run` accepts them and `check` does not.
+//! - Not set is not the same as 0, except for intervals, deadlines and pool sizes: there 0 means the default, because
+//!   generated files contain zeros.
+//! - Each secret `x` can be kept in a file that `xFile` names. No secret appears in a `Debug`, problem or report.
+//! - [`KEYS`] is the table of all keys with their defaults. The reader, the document, the comparison at a reload and
+//!   the tests use it.
 
 mod addresses;
 mod cleaning;
@@ -35,89 +35,118 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 
+use rookery_cds::Cdn;
 use rookery_daemon::settings::{Origin, Problem, Problems, exposure, read_secret, syntax};
+use crate::capacity::Limits;
+use rookery_fleet::capacity;
+use rookery_fleet::flavor::Flavors;
+use rookery_vim_client::Trust;
 use toml::Table;
 
-pub use addresses::{Addresses, Network};
-pub use cleaning::Cleaning;
-pub use common::{Api, Cdn, Identity, Listen};
-pub use flavors::{Flavor, Flavors};
+pub use crate::plan::{Cleaning, ModelRef, Pool, Warm};
+pub use addresses::Addresses;
+pub use common::{Api, Identity, Listen};
 pub use keys::{Effective, KEYS, Key, WhenUnset};
 pub use log::{Level, Log};
-pub use models::{Credential, DefaultModel, Models, Place};
-pub use provision::{Limits, LogServer, Queue, SlowSpawn, Worker, WorkerApi, WorkerLogs};
+pub use models::Models;
+pub use provision::{Queue, SlowSpawn, Worker};
 pub use reload::{differences, reload};
 pub use reported::reported;
 pub use section::ReadSecret;
-pub use url::{HostPort, InvalidAddress, Url};
+pub use url::{InvalidAddress, Url};
 pub use vcenter::VCenter;
-pub use warm::{ModelRef, Pool, Warm};
 
 use section::{Notes, Section};
 
-/// All that a hatchery is told.
+use crate::intake::demand::Rules;
+use crate::launch::config::{Addresses as WorkerAddresses, HttpAddress};
+use crate::plan::Desired;
+
+/// The checked settings of a hatchery.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Who it is.
     pub identity: Identity,
-    /// Where its own HTTP server listens.
     pub listen: Listen,
-    /// The CDS server.
     pub api: Api,
-    /// Where CDS takes logs.
+    /// Where logs are sent; the CDS server is asked for what is empty.
     pub cdn: Cdn,
-    /// Which jobs are taken.
     pub queue: Queue,
-    /// How much there may be at once.
     pub limits: Limits,
-    /// What workers are told.
     pub worker: Worker,
-    /// The vCenter.
     pub vcenter: VCenter,
-    /// Addresses that machines may be given.
     pub addresses: Addresses,
-    /// Sizes that machines may be given.
     pub flavors: Flavors,
-    /// Machines that are made before anybody asks for them.
+    /// The flavor of jobs and models that name none, spelled as in its definition.
+    pub default_flavor: Option<String>,
     pub warm: Warm,
-    /// What is known here about worker models.
     pub models: Models,
-    /// When machines go.
     pub cleaning: Cleaning,
-    /// How much is logged.
     pub log: Log,
 }
 
-/// A file that can be used.
+impl Settings {
+    /// Which jobs this hatchery takes.
+    pub fn rules(&self) -> Rules {
+        Rules {
+            region: self.queue.region.clone().unwrap_or_default(),
+            ignore_job_with_no_region: self.queue.ignore_jobs_without_region,
+            os_arch: self.identity.os_arch.clone(),
+            default_models: self.models.defaults_v2.clone(),
+            reads_v2_models: self.api.token_v2.is_some(),
+        }
+    }
+
+    /// What a plan is made for.
+    pub fn desired(&self) -> Desired<'_> {
+        Desired {
+            owner: &self.identity.owner,
+            limits: &self.limits,
+            registering: self.queue.registering,
+            attempts: self.queue.attempts,
+            flavors: &self.flavors,
+            default_flavor: self.default_flavor.as_deref(),
+            networks: &self.addresses.networks,
+            warm: &self.warm,
+            cleaning: &self.cleaning,
+        }
+    }
+
+    /// Where workers find their servers; `told` is what the CDS server says of its CDN.
+    pub fn worker_addresses(&self, told: Option<&Cdn>) -> WorkerAddresses {
+        let insecure = self.api.trust == Trust::Insecure;
+        let api = HttpAddress { url: self.api.url.to_string(), insecure };
+        let told = WorkerAddresses { api, cdn: told.cloned().unwrap_or_default() };
+        let ours = WorkerAddresses { cdn: self.cdn.clone(), ..WorkerAddresses::default() };
+        told.overridden_by(&ours).overridden_by(&self.worker.addresses)
+    }
+}
+
+/// A file without problems.
 #[derive(Debug, Clone)]
 pub struct Loaded {
-    /// What it says.
     pub settings: Settings,
-    /// What is odd about it.
     pub warnings: Vec<Warning>,
-    /// Keys that nobody knows. They are as good as not written, which may be a slip.
+    /// Keys that have no effect because nobody knows them.
     pub unknown: Vec<Unknown>,
-    /// What the user should be told once.
+    /// Remarks for the user that need no action.
     pub notices: Vec<String>,
     /// Whether the text itself holds a secret.
     pub holds_secrets: bool,
 }
 
-/// Something that is odd but does not keep the hatchery from working.
+/// Something that looks wrong but does not keep the hatchery from working.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
-    /// The key.
     pub path: String,
-    /// What is odd, and what is done about it.
+    /// What looks wrong, and what the hatchery does about it.
     pub message: String,
 }
 
-/// A key that nobody knows.
+/// A key that is not in the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unknown {
-    /// Its path.
     pub path: String,
-    /// The key beside it that may be meant.
+    /// A known key with a similar name.
     pub meant: Option<String>,
 }
 
@@ -143,7 +172,7 @@ pub fn load_file(path: &Path) -> Result<Loaded, Problems> {
     Ok(loaded)
 }
 
-/// Reads settings from a text. `origin` is named where the text as a whole is at fault.
+/// Reads settings from a text. `origin` names the text in problems that concern all of it.
 pub fn load(text: &str, origin: &Origin, read_secret: ReadSecret<'_>) -> Result<Loaded, Problems> {
     let file: Table = text.parse().map_err(|error| whole(origin, syntax(text, &error)))?;
     let mut notes = Notes::new(read_secret);
@@ -152,7 +181,7 @@ pub fn load(text: &str, origin: &Origin, read_secret: ReadSecret<'_>) -> Result<
     let log = log::log(Section::new("", log, &mut notes).section("log"));
     let settings = check(Section::new(found.at, found.ours, &mut notes), log);
     let Notes { mut problems, warnings, unknown, holds_secrets, .. } = notes;
-    // What was meant does not act: a pool whose section is misspelt would be emptied.
+    // Ignoring a misspelt key is not safe: a pool whose section is misspelt would be emptied.
     let is_slip = unknown.iter().any(|key| key.meant.is_some());
     match settings {
         Some(settings) if problems.is_empty() && !is_slip => {
@@ -162,7 +191,7 @@ pub fn load(text: &str, origin: &Origin, read_secret: ReadSecret<'_>) -> Result<
             Ok(Loaded { settings, warnings, unknown, notices, holds_secrets })
         }
         _ => {
-            // Something is wrong anyway, and a slip may be the reason.
+            // The load fails anyway, and a misspelt key may be the reason.
             for key in &unknown {
                 problems.add(key.to_problem());
             }
@@ -189,19 +218,27 @@ fn check(mut ours: Section<'_, '_>, log: Log) -> Option<Settings> {
     let warm = warm::warm(&mut ours, &sized.flavors);
     let models = models::models(&mut ours);
     let cleaning = cleaning::cleaning(&mut ours);
-    let adapts_to_cds = ours.flag("adaptToCDS").unwrap_or(true);
+    let adapts_to_cds = ours.flag("adaptToCDS");
     ours.end();
     Some(Settings {
         identity: identity?,
         listen: listen?,
         api: api?,
         cdn,
-        queue: provision.queue,
-        limits: Limits { cpus: sized.cpus, memory_mb: sized.memory_mb, adapts_to_cds, ..provision.limits },
+        queue: Queue { adapts_to_cds, ..provision.queue },
+        limits: Limits {
+            size: capacity::Limits {
+                cpus: sized.cpus,
+                memory_mb: sized.memory_mb,
+                keep_smaller: sized.keep_smaller,
+            },
+            ..provision.limits
+        },
         worker: provision.worker,
         vcenter: vcenter?,
         addresses,
         flavors: sized.flavors,
+        default_flavor: sized.default,
         warm,
         models,
         cleaning,
@@ -216,7 +253,7 @@ fn whole(origin: &Origin, message: String) -> Problems {
 }
 
 impl Unknown {
-    /// The same as a problem, for those who want none.
+    /// The same as a problem, for callers that accept no unknown keys.
     pub fn to_problem(&self) -> Problem {
         let message = match &self.meant {
             Some(meant) => format!("unknown key; did you mean {meant}?"),

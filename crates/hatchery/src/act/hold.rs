@@ -140,7 +140,7 @@ impl Crew {
             JobId::V2(id) => {
                 let Some(v2) = self.cds.v2() else { return Ok(false) };
                 let found = v2.job(id).await?.job;
-                v2_verdict(&found, &self.wanted().name, attempt.worker)
+                v2_verdict(&found, &self.settings().identity.name, attempt.worker)
             }
         };
         match (verdict, attempt.machine) {
@@ -167,7 +167,7 @@ impl Crew {
 
     /// Tells the people who wait for the job that its worker is being started.
     pub(super) async fn tell_start(&self, held: &Held, worker: &str, model: &ResolvedModel, size: &str) {
-        let hatchery = self.wanted().name.clone();
+        let hatchery = self.settings().identity.name.clone();
         let told = match &held.job {
             JobId::V1(id) => {
                 let (worker, label) = (worker.to_owned(), model.label());
@@ -214,7 +214,7 @@ impl Crew {
     }
 
     async fn tell_failure(&self, job: &JobId, model: &ResolvedModel, after: Duration, error: &str) {
-        let hatchery = self.wanted().name.clone();
+        let hatchery = self.settings().identity.name.clone();
         let told = match job {
             JobId::V1(id) => {
                 let (model, error) = (model.label(), error.to_owned());
@@ -234,7 +234,7 @@ impl Crew {
 
     /// Fails a job that was tried too often.
     pub(super) async fn fail(&self, held: Held, attempts: u32) -> Result<(), CdsError> {
-        let hatchery = self.wanted().name.clone();
+        let hatchery = self.settings().identity.name.clone();
         let reason = format!("hatchery {hatchery:?} failed to start worker after {attempts} attempts");
         match &held.job {
             JobId::V1(id) => self.v1()?.fail(*id, &reason).await,
@@ -278,7 +278,7 @@ impl Crew {
     /// Tells the people who wait for a job why it waits. V1 has no message for that; its own "unable to run this job" is
     /// the only one with free text that does not claim that a start has failed.
     pub async fn tell_waiting(&self, job: &JobId, why: &str) {
-        let hatchery = self.wanted().name.clone();
+        let hatchery = self.settings().identity.name.clone();
         let told = match job {
             JobId::V1(id) => {
                 let why = why.to_owned();

@@ -25,16 +25,16 @@ pub(super) enum For<'j> {
 impl Crew {
     /// Who starts programs in guests of this model.
     pub(super) async fn user(&self, model: &ResolvedModel) -> Result<GuestUser, String> {
-        let wanted = self.wanted();
-        let (models, guests) = (&wanted.model_entries, &wanted.guest_entries);
+        let settings = self.settings();
+        let configured = &settings.models.credentials;
         let (path, mut own) = (model.path(), own_credentials(&model.source));
         // CDS is not asked for secrets that are of no use.
         if let ModelSource::V1(v1) = &model.source
-            && !credentials::are_in_settings(&guest_of(model, &path, &own), models, guests)
+            && !credentials::are_in_settings(&guest_of(model, &path, &own), configured)
         {
             own.password = self.clear_password(v1, own.password).await?;
         }
-        let found = credentials::resolve(&guest_of(model, &path, &own), models, guests);
+        let found = credentials::resolve(&guest_of(model, &path, &own), configured);
         let Credentials { username, password } = found.map_err(|error| chain(&error))?;
         Ok(GuestUser { name: username, password })
     }
@@ -61,24 +61,25 @@ impl Crew {
         model: &ResolvedModel,
         purpose: For<'_>,
     ) -> Result<Program, String> {
-        let wanted = self.wanted();
+        let settings = self.settings();
         let (assignment, task, region) = self.assignment(model, purpose).await?;
-        let claims = WorkerClaims { hatchery: wanted.name.clone(), worker: name.to_owned(), assignment };
+        let hatchery = settings.identity.name.clone();
+        let claims = WorkerClaims { hatchery, worker: name.to_owned(), assignment };
         // CDS checks it by its own clock, and wants none that was issued later than now.
         let now = self.cds.now();
         let token = self.with_random(|random| worker_token(&self.key, &claims, now, random));
         let token = token.map_err(|error| chain(&error))?;
         let config = WorkerConfig {
             name: name.to_owned(),
-            base_dir: wanted.worker_basedir.clone(),
-            log: wanted.worker_logs.clone(),
-            hatchery_name: wanted.name.clone(),
+            base_dir: settings.worker.basedir.clone(),
+            log: settings.worker.logs.clone(),
+            hatchery_name: settings.identity.name.clone(),
             addresses: self.addresses.borrow().clone(),
             token,
             model: model.identity(),
             task,
             region,
-            injected: wanted.worker_env.clone(),
+            injected: settings.worker.env.clone(),
         };
         let values = Values { api: config.addresses.api.url.clone(), config: config.encoded() };
         let source = match (&model.source, purpose) {
@@ -90,7 +91,7 @@ impl Crew {
             (ModelSource::V2(v2), For::Job(JobId::V2(_))) => Source::V2Model { os_arch: &v2.osarch },
         };
         let script = worker_script(&model.label(), source, &values).map_err(|error| chain(&error))?;
-        Ok(Launch::worker(&script, config.encoded(), &wanted.worker_env).program())
+        Ok(Launch::worker(&script, config.encoded(), &settings.worker.env).program())
     }
 
     async fn assignment(
@@ -98,7 +99,7 @@ impl Crew {
         model: &ResolvedModel,
         purpose: For<'_>,
     ) -> Result<(Assignment, Task, String), String> {
-        let own_region = self.wanted().rules.region.clone();
+        let own_region = self.settings().queue.region.clone().unwrap_or_default();
         let (name, v1) = match &model.source {
             ModelSource::V1(v1) => (&v1.name, Some(ModelRef { id: v1.id, name: v1.name.clone() })),
             ModelSource::V2(v2) => (&v2.name, None),
@@ -128,7 +129,7 @@ impl Crew {
         model: &ResolvedModel,
         worker: &Program,
     ) -> Result<(), String> {
-        if let Some(script) = self.wanted().pre_start_scripts.get(model.template()) {
+        if let Some(script) = self.settings().models.pre_start_scripts.get(model.template()) {
             let first = Launch::plain(script).program();
             self.hands.launch(machine, user, &first).await.map_err(|error| chain(&error))?;
         }

@@ -22,7 +22,7 @@ impl Crew {
             Line::V2 => (String::new(), make.model.clone()),
         };
         let mark = Mark {
-            hatchery_name: self.wanted().name.clone(),
+            hatchery_name: self.settings().identity.name.clone(),
             worker_name: make.name.clone(),
             provisioning: true,
             worker_model_path: v1,
@@ -43,8 +43,8 @@ impl Crew {
             resize,
             address: make.address.as_ref().map(fixed),
             power_on: true,
-            disk_move: self.wanted().disk_move,
-            card_class: self.wanted().card_class.clone(),
+            disk_move: self.settings().vcenter.disk_move,
+            card_class: self.settings().vcenter.card_class.clone(),
         };
         let machine = match self.clone_as(&wish, None, std::future::pending()).await {
             Ok(machine) => machine,

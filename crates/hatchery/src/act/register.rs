@@ -257,7 +257,7 @@ impl Crew {
         mark: Mark,
         address: Option<rookery_fleet_vsphere::hands::Fixed>,
     ) -> CloneWish {
-        let wanted = self.wanted();
+        let settings = self.settings();
         CloneWish {
             template: template.clone(),
             name: name.to_owned(),
@@ -266,8 +266,8 @@ impl Crew {
             resize: None,
             address,
             power_on: true,
-            disk_move: wanted.disk_move,
-            card_class: wanted.card_class.clone(),
+            disk_move: settings.vcenter.disk_move,
+            card_class: settings.vcenter.card_class.clone(),
         }
     }
 }

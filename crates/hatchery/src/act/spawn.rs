@@ -136,7 +136,7 @@ impl Crew {
     fn log_start(&self, spawn: &Spawn, begun: Instant) {
         let (job, vm, took) = (&spawn.job, &spawn.name, begun.elapsed());
         let elapsed_ms = took.as_millis();
-        match pace(took, &self.wanted().slow_spawn) {
+        match pace(took, &self.settings().queue.slow_spawn) {
             Pace::FarTooSlow => error!(%job, %vm, elapsed_ms, "worker started far too slowly"),
             Pace::Slow => warn!(%job, %vm, elapsed_ms, "worker started slowly"),
             Pace::Usual => info!(%job, %vm, elapsed_ms, "worker started"),
@@ -308,8 +308,8 @@ impl Crew {
             resize,
             address: address.as_ref().map(fixed),
             power_on: true,
-            disk_move: self.wanted().disk_move,
-            card_class: self.wanted().card_class.clone(),
+            disk_move: self.settings().vcenter.disk_move,
+            card_class: self.settings().vcenter.card_class.clone(),
         };
         self.clone_as(&wish, Some(Doom::SpawnFailed), until).await
     }
@@ -351,7 +351,7 @@ impl Crew {
             Line::V2 => (String::new(), model.path()),
         };
         Mark {
-            hatchery_name: self.wanted().name.clone(),
+            hatchery_name: self.settings().identity.name.clone(),
             worker_name: name.to_owned(),
             worker_model_path: v1,
             vmware_model_path: v2,
@@ -400,12 +400,11 @@ fn as_worker(mut failure: Box<Failure>, spawn: &Spawn) -> Box<Failure> {
 mod tests {
     use super::*;
     use crate::settings::tests::settings;
-    use crate::wanted::Wanted;
 
     #[test]
     fn a_start_is_slow_from_where_the_settings_say() {
         let of = |fragment: &str, seconds: u64| {
-            pace(Duration::from_secs(seconds), &Wanted::new(&settings(fragment)).slow_spawn)
+            pace(Duration::from_secs(seconds), &settings(fragment).queue.slow_spawn)
         };
         assert_eq!([of("", 359), of("", 360), of("", 479)], [Pace::Usual, Pace::Slow, Pace::Slow]);
         assert_eq!(of("", 480), Pace::FarTooSlow);

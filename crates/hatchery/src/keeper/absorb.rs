@@ -98,8 +98,8 @@ impl Keeper {
                     self.crew.metrics.leak_found(leak);
                 }
             }
-            Message::Wanted(wanted) => {
-                self.wanted.send_replace(wanted);
+            Message::Settings(settings) => {
+                self.settings.send_replace(settings);
                 state.forget_complaints();
             }
             Message::Confirm(list, reply) => self.absorb_confirmation(&list, reply),
@@ -129,10 +129,10 @@ impl Keeper {
 
     /// Finds another place for a worker. The machine that was of no use is left alone for this job.
     fn another_place(&mut self, id: FlightId, useless: MachineId, spawn: &Spawn) -> Option<Spawn> {
-        let wanted = Arc::clone(&self.wanted.borrow());
+        let settings = Arc::clone(&self.settings.borrow());
         let now = self.crew.clock.steady();
         // What has ended since the last pass is known by its machine alone.
-        self.state.look(self.observer.view(now), &wanted.owner, now);
+        self.state.look(self.observer.view(now), &settings.identity.owner, now);
         let flight = self.state.flights.end(id)?;
         self.state.avoid(Some(useless), now, AVOIDED);
         let observer = &self.observer;
@@ -142,7 +142,7 @@ impl Keeper {
         let seen =
             Observed { room_is_asked: false, allowed_by_cds: None, ..self.state.observed(&changed_at) };
         let seen = Observed { load: &load, ..seen };
-        let placed = place_again(&seen, &wanted.desired(), &mut self.random, spawn);
+        let placed = place_again(&seen, &settings.desired(), &mut self.random, spawn);
         let next = match &placed {
             Ok(placed) => Flight::of_spawn(placed),
             Err(_) => flight.clone(),
@@ -163,7 +163,7 @@ impl Keeper {
         if !state.clocks.counts(begun) {
             return self.wakes.workers();
         }
-        let (cds_now, limit) = (self.crew.cds.now(), self.wanted.borrow().limits.starting);
+        let (cds_now, limit) = (self.crew.cds.now(), self.settings.borrow().limits.starting);
         for workers in [&v1, &v2] {
             state.note_registrations(workers, cds_now, limit);
         }
@@ -182,7 +182,7 @@ impl Keeper {
         let set = state.clocks.read(reading);
         state.skew = state.clocks.skew(reading.begun);
         let Some(by) = set else { return };
-        let owner = self.wanted.borrow().owner.clone();
+        let owner = self.settings.borrow().identity.owner.clone();
         state.clock_was_set(&owner, by);
         warn!(
             seconds = by.as_secs(),

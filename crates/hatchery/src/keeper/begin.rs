@@ -10,7 +10,7 @@ use crate::mark::Mark;
 use crate::plan::{Plan, Waiting, Why};
 use crate::standing::{Standing, standing};
 use crate::sweep::Doom;
-use crate::wanted::Wanted;
+use crate::settings::Settings;
 use crate::{mark, names};
 use jiff::{SignedDuration, Timestamp};
 use rookery_cds::{JobId, ModelPath};
@@ -24,7 +24,7 @@ use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
 impl Keeper {
-    pub(super) fn begin(&mut self, plan: &Plan, wanted: &Wanted) {
+    pub(super) fn begin(&mut self, plan: &Plan, settings: &Settings) {
         for spawn in &plan.spawns {
             let (crew, spawn) = (self.crew.clone(), spawn.clone());
             self.crew.metrics.start_begun(spawn.missed);
@@ -34,7 +34,7 @@ impl Keeper {
         }
         for job in &plan.give_up {
             let (crew, job) = (self.crew.clone(), job.clone());
-            let attempts = wanted.attempts.unwrap_or_default();
+            let attempts = settings.queue.attempts.unwrap_or_default();
             self.crew.metrics.giving_up();
             let id = self.take_off(nameless(Work::GiveUp { job: job.clone() }));
             self.fly("end of a hopeless job", id, async move { crew.give_up(&job, attempts).await });
@@ -243,8 +243,8 @@ impl Keeper {
         };
         let has_changed = || {
             let asked = self.state.room.at;
-            let wanted = self.crew.wanted();
-            let mut owned = self.state.view.owned(&wanted.owner);
+            let settings = self.crew.settings();
+            let mut owned = self.state.view.owned(&settings.identity.owner);
             owned.any(|(machine, _)| self.observer.changed_at(&machine.id) >= asked)
         };
         if plan.wants_room || (plan.waiting.iter().any(full) && has_changed()) {

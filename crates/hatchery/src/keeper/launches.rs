@@ -14,7 +14,7 @@ use crate::act::Ending;
 use crate::flight::{FlightId, Work};
 use crate::intake::pressure::Pressure;
 use crate::plan::Why;
-use crate::wanted::Wanted;
+use crate::settings::Settings;
 
 /// Workers whose machines are ready, and that wait to be launched, in their order.
 #[derive(Debug, Default)]
@@ -60,10 +60,10 @@ impl Gate {
 
 impl Keeper {
     /// Takes in how CDS is doing, and lets as many workers be launched as it bears.
-    pub(super) fn let_launch(&mut self, wanted: &Wanted) {
+    pub(super) fn let_launch(&mut self, settings: &Settings) {
         let calls = self.crew.cds.call_times().take();
-        let (state, limit, now) = (&mut self.state, wanted.limits.starting, Instant::now());
-        if wanted.adapts_to_cds {
+        let (state, limit, now) = (&mut self.state, settings.limits.starting, Instant::now());
+        if settings.queue.adapts_to_cds {
             for call in calls {
                 state.pressure.called(call.begun, call.took, limit);
             }
@@ -79,7 +79,7 @@ impl Keeper {
         // Whoever does not wait any more has run out of time.
         state.gate.0.retain(|ready| !ready.reply.is_closed());
         state.allowed_by_cds = state.pressure.reduced(limit);
-        state.gate.open(&mut state.pressure, wanted.adapts_to_cds.then_some(limit));
+        state.gate.open(&mut state.pressure, settings.queue.adapts_to_cds.then_some(limit));
     }
 }
 

@@ -23,15 +23,15 @@ impl Keeper {
                 () = &mut sources => break,
             }
         }
-        let wanted = Arc::clone(&self.wanted.borrow());
+        let settings = Arc::clone(&self.settings.borrow());
         let (mut histories, mut settling, mut asked_room) = (BTreeSet::new(), true, false);
         let mut asked_jobs = BTreeSet::new();
         loop {
             while let Some(message) = self.inbox.try_recv() {
                 self.absorb(message);
             }
-            let plan = self.plan(&wanted);
-            let report = Report::new(&self.state, &wanted, &plan);
+            let plan = self.plan(&settings);
+            let report = Report::new(&self.state, &settings, &plan);
             let unread: Vec<MachineId> = plan
                 .sweep
                 .needs_events

@@ -20,7 +20,7 @@ use crate::flight::FlightId;
 use crate::holds::{Order, Target};
 use crate::intake::queue::{Moment, Protocol, QueuedJob};
 use crate::plan::Spawn;
-use crate::wanted::Wanted;
+use crate::settings::Settings;
 
 /// One piece of news.
 #[derive(Debug)]
@@ -95,7 +95,7 @@ pub enum Message {
     /// A piece of work has ended.
     Ended(FlightId, Ending),
     /// Settings were read again.
-    Wanted(Arc<Wanted>),
+    Settings(Arc<Settings>),
     /// A person has seen what the brake holds back, and lets it through.
     Confirm(Vec<Subject>, Reply),
     /// A worker was disabled.

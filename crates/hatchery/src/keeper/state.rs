@@ -19,7 +19,7 @@ use crate::metrics::Leak;
 use crate::names::Line;
 use crate::plan::{Observed, Plan, References, Suspects, Unusable};
 use crate::sweep::{Doom, EventTimes};
-use crate::wanted::Wanted;
+use crate::settings::Settings;
 use crate::workers::Listing;
 use crate::{braked, sweep};
 use jiff::{SignedDuration, Timestamp};
@@ -343,17 +343,17 @@ impl State {
 
     /// Says when to look again. A look that could not tell anything does not count, nor does one that waits for the pool or
     /// that found more than can be deleted at once: it goes on with each deletion that ends.
-    pub(super) fn set_dates(&mut self, plan: &Plan, wanted: &Wanted) {
-        self.first_rest = Some(wanted.warm.interval);
+    pub(super) fn set_dates(&mut self, plan: &Plan, settings: &Settings) {
+        self.first_rest = Some(settings.warm.interval);
         let later = |period: Duration| self.now.saturating_add(period).unwrap_or(Timestamp::MAX);
         let is_over = plan.sweep.kept.iter().all(|(_, why)| *why != sweep::Why::Budget);
         if self.sweep_at <= self.now && plan.sweep.stopped.is_none() && is_over {
-            self.sweep_at = later(wanted.cleaning.interval);
+            self.sweep_at = later(settings.cleaning.interval);
         }
         self.turns = plan.turns;
         let waits = plan.wants_room || plan.models_wait;
         if self.register_at <= self.now && !waits && self.view.complete && self.models.is_some() {
-            self.register_at = later(wanted.register_every);
+            self.register_at = later(settings.queue.register_every);
         }
     }
 

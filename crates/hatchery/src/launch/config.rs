@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use rookery_cds::Cdn;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Serialize;
 
@@ -50,26 +51,28 @@ pub enum Task {
 }
 
 /// `provision.workerLogsOptions`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct LogOptions {
-    /// From which level on.
+    /// Empty for the worker's own default.
     pub level: String,
-    /// Where Graylog is.
-    pub graylog_host: String,
-    /// At which port.
-    pub graylog_port: u16,
-    /// A field that each message gets.
+    pub graylog: LogServer,
+    /// The name of a field that each message gets.
     pub graylog_extra_key: String,
-    /// Its value.
-    pub graylog_extra_value: String,
-    /// Where syslog is.
-    pub syslog_host: String,
-    /// At which port.
-    pub syslog_port: u16,
-    /// Over which protocol.
-    pub syslog_protocol: String,
+    /// The value of that field, often a token.
+    pub graylog_extra_value: SecretString,
+    pub syslog: LogServer,
     /// A tag that each message gets.
     pub syslog_extra_tag: String,
+}
+
+/// A server that takes logs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LogServer {
+    /// Empty for no server.
+    pub host: String,
+    pub port: u16,
+    /// `tcp` or `udp`. That of Graylog is not passed on: the Go hatchery does not do so either.
+    pub protocol: String,
 }
 
 /// An HTTP server, and whether its certificate goes unchecked.
@@ -81,66 +84,28 @@ pub struct HttpAddress {
     pub insecure: bool,
 }
 
-/// A TCP server, and whether it speaks TLS.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TcpAddress {
-    /// Host and port.
-    pub url: String,
-    /// Whether it speaks TLS.
-    pub tls: bool,
-}
-
-/// The servers of a worker.
+/// The servers of a worker. An address that is empty is not given.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Addresses {
-    /// The API.
     pub api: HttpAddress,
-    /// The CDN's HTTP side.
-    pub cdn_url: String,
-    /// The CDN's TCP side, for logs.
-    pub cdn_tcp: TcpAddress,
+    pub cdn: Cdn,
 }
 
 impl Addresses {
-    /// These, save where others are written for workers. What belongs to an address comes with it: a flag never stays
-    /// behind with the address of another.
+    /// These, except where `other` gives an address. A flag comes with its address: it never stays behind with the
+    /// address of another.
     #[must_use]
-    pub fn overridden_by(self, for_workers: &Self) -> Self {
-        let written = |address: &str| !address.is_empty();
-        Self {
-            api: if written(&for_workers.api.url) { for_workers.api.clone() } else { self.api },
-            cdn_url: if written(&for_workers.cdn_url) { for_workers.cdn_url.clone() } else { self.cdn_url },
-            cdn_tcp: if written(&for_workers.cdn_tcp.url) {
-                for_workers.cdn_tcp.clone()
-            } else {
-                self.cdn_tcp
-            },
+    pub fn overridden_by(mut self, other: &Self) -> Self {
+        if !other.api.url.is_empty() {
+            self.api.clone_from(&other.api);
         }
-    }
-}
-
-/// `provision.injectEnvVars`, taken apart.
-#[derive(Debug, Clone, Default)]
-pub struct Injected {
-    /// The variables; of two with one name the later counts.
-    pub variables: BTreeMap<String, SecretString>,
-    /// The entries that are no variables, by number from 0. Their text may be a secret.
-    pub skipped: Vec<usize>,
-}
-
-impl Injected {
-    /// Splits entries at their first `=`. Without one, without a name, or in place of `CDS_CONFIG` they are skipped.
-    pub fn read(entries: &[SecretString]) -> Self {
-        let mut read = Self::default();
-        for (number, entry) in entries.iter().enumerate() {
-            match entry.expose_secret().split_once('=') {
-                Some((name, value)) if !name.is_empty() && name != VARIABLE => {
-                    read.variables.insert(name.to_owned(), value.into());
-                }
-                Some(_) | None => read.skipped.push(number),
-            }
+        if !other.cdn.http_url.is_empty() {
+            self.cdn.http_url.clone_from(&other.cdn.http_url);
         }
-        read
+        if !other.cdn.tcp_url.is_empty() {
+            self.cdn = Cdn { http_url: self.cdn.http_url, ..other.cdn.clone() };
+        }
+        self
     }
 }
 
@@ -231,9 +196,9 @@ impl<'a> Document<'a> {
             api_endpoint: &config.addresses.api.url,
             api_endpoint_insecure: config.addresses.api.insecure,
             api_token: config.token.expose_secret(),
-            cdn_endpoint: &config.addresses.cdn_url,
-            gelf_service_addr: &config.addresses.cdn_tcp.url,
-            gelf_service_addr_enable_tls: config.addresses.cdn_tcp.tls,
+            cdn_endpoint: &config.addresses.cdn.http_url,
+            gelf_service_addr: &config.addresses.cdn.tcp_url,
+            gelf_service_addr_enable_tls: config.addresses.cdn.tcp_url_enable_tls,
             model: &config.model,
             booked_job_id,
             run_job_id,
@@ -247,15 +212,15 @@ impl<'a> Log<'a> {
     fn of(options: &'a LogOptions, worker: &'a str) -> Self {
         Self {
             level: &options.level,
-            graylog_host: &options.graylog_host,
-            graylog_port: options.graylog_port.to_string(),
+            graylog_host: &options.graylog.host,
+            graylog_port: options.graylog.port.to_string(),
             graylog_extra_key: &options.graylog_extra_key,
-            graylog_extra_value: &options.graylog_extra_value,
+            graylog_extra_value: options.graylog_extra_value.expose_secret(),
             service_type: "worker",
             service_name: worker,
-            syslog_host: &options.syslog_host,
-            syslog_port: options.syslog_port.to_string(),
-            syslog_protocol: &options.syslog_protocol,
+            syslog_host: &options.syslog.host,
+            syslog_port: options.syslog.port.to_string(),
+            syslog_protocol: &options.syslog.protocol,
             syslog_extra_tag: &options.syslog_extra_tag,
             ..Self::default()
         }

@@ -6,9 +6,12 @@
 //!
 //! A value that still holds a placeholder is refused: as a password it would only lock the guest's user out.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use secrecy::{ExposeSecret as _, SecretString};
+
+use crate::plan::ModelRef;
 
 /// A user of the guest itself.
 #[derive(Debug, Clone)]
@@ -19,16 +22,8 @@ pub struct Credentials {
     pub password: SecretString,
 }
 
-/// An entry of `models[]` or `guestCredentials[]`.
-#[derive(Debug, Clone)]
-pub struct Entry {
-    /// The template that it is for, if any.
-    pub template: String,
-    /// The path of the V1 model that it is for, if any.
-    pub model_path: String,
-    /// Who.
-    pub credentials: Credentials,
-}
+/// What the settings give, and in which of their lists.
+pub type Configured = BTreeMap<ModelRef, (Source, Credentials)>;
 
 /// The model whose guest is to be entered.
 #[derive(Debug, Clone)]
@@ -112,16 +107,12 @@ pub enum CredentialsError {
 }
 
 /// Finds the credentials for guests of a model.
-pub fn resolve(
-    model: &Model<'_>,
-    models: &[Entry],
-    guest_credentials: &[Entry],
-) -> Result<Credentials, CredentialsError> {
+pub fn resolve(model: &Model<'_>, configured: &Configured) -> Result<Credentials, CredentialsError> {
     let (name, own) = match *model {
         Model::V2 { name, own, .. } => (name, own),
         Model::V1 { path, own, .. } => (path, own),
     };
-    let (source, found) = match in_settings(model, models, guest_credentials) {
+    let (source, found) = match in_settings(model, configured) {
         Some(written) => written,
         None if !own.is_empty() => (Source::Model, own),
         None => return Err(CredentialsError::Missing { model: name.to_owned() }),
@@ -131,29 +122,21 @@ pub fn resolve(
 }
 
 /// Whether the settings say who enters guests of a model: then what the model itself says does not matter.
-pub fn are_in_settings(model: &Model<'_>, models: &[Entry], guest_credentials: &[Entry]) -> bool {
-    in_settings(model, models, guest_credentials).is_some()
+pub fn are_in_settings(model: &Model<'_>, configured: &Configured) -> bool {
+    in_settings(model, configured).is_some()
 }
 
-fn in_settings<'e>(
-    model: &Model<'_>,
-    models: &'e [Entry],
-    guest_credentials: &'e [Entry],
-) -> Option<(Source, &'e Credentials)> {
-    let (Model::V2 { template, .. } | Model::V1 { template, .. }) = model;
-    // Generated files hold entries that are empty, and an entry of `models[]` may be there for its script alone.
-    let is = |key: &str, wanted: &str| !key.is_empty() && key == wanted;
-    let by_model = |entry: &&Entry| match model {
-        Model::V2 { .. } => is(&entry.template, template),
-        Model::V1 { path, .. } => is(&entry.model_path, path),
+fn in_settings<'e>(model: &Model<'_>, configured: &'e Configured) -> Option<(Source, &'e Credentials)> {
+    let of = |model| configured.get(&model).filter(|(_, credentials)| !credentials.is_empty());
+    let by_template = |template: &str| of(ModelRef::V2(template.to_owned()));
+    let found = match model {
+        Model::V2 { template, .. } => by_template(template),
+        // A V1 model is named by its path in `guestCredentials[]`, and by its template in `models[]`.
+        Model::V1 { template, path, .. } => by_template(template)
+            .filter(|(source, _)| *source == Source::Models)
+            .or_else(|| of(ModelRef::V1((*path).to_owned()))),
     };
-    let by_template = |entry: &&Entry| is(&entry.template, template);
-    let written = |entry: &&Entry| !entry.credentials.is_empty();
-
-    let from_models = models.iter().filter(by_template).find(written);
-    let from_guests = guest_credentials.iter().filter(by_model).find(written);
-    let from_models = from_models.map(|entry| (Source::Models, &entry.credentials));
-    from_models.or_else(|| from_guests.map(|entry| (Source::GuestCredentials, &entry.credentials)))
+    found.map(|(source, credentials)| (*source, credentials))
 }
 
 impl Credentials {

@@ -227,7 +227,7 @@ impl<'p> Pass<'p> {
             &wanted,
             &|machine| candidacy(machine, self.want.owner, model, &origin),
             &|machine| self.is_busy(machine),
-            self.want.resizing,
+            self.want.warm.resizing,
         )
     }
 

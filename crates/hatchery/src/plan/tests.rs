@@ -193,7 +193,6 @@ impl World {
             flavors: &self.flavors,
             default_flavor: None,
             networks: &self.networks,
-            resizing: Resizing::default(),
             warm: &self.warm,
             cleaning: &cleaning,
         };
@@ -339,8 +338,7 @@ fn warm(pools: impl IntoIterator<Item = (ModelRef, u32)>) -> Warm {
         interval: Duration::from_mins(2),
         concurrency: Some(4),
         pools: pools.into_iter().map(pool).collect(),
-        resize: true,
-        resize_named: false,
+        resizing: rookery_fleet::claim::Resizing::default(),
         max_age: None,
         refresh_budget: 1,
     }

@@ -20,10 +20,9 @@ use rookery_fleet::{MachineId, OwnerId, Power};
 
 use super::pool::{Kind, membership};
 use super::templates::{V1Template, v1_template};
-use super::{Pass, Why};
+use super::{ModelRef, Pass, Pool, Why};
 use crate::flight::{Flight, Work};
 use crate::intake::model::last_modified;
-use crate::settings::{ModelRef, Pool};
 
 /// How many machines may be deleted at once. The next one begins when one has ended; one that hangs keeps its own place.
 const AT_ONCE: usize = 10;
@@ -154,7 +153,7 @@ impl Pass<'_> {
         // Where no flavors are configured, names of flavors mean nothing.
         let flavor = pool.flavor.clone().filter(|_| !self.want.flavors.is_empty());
         let key = Kind::new(line, model, flavor.as_deref().unwrap_or_default()).key();
-        let setback = self.seen.setbacks.get(&(line, model.clone())).copied();
+        let setback = self.seen.setbacks.get(&(line, model.to_owned())).copied();
         let rests_until = setback.filter(|until| *until > self.seen.now);
         Wish { key, flavor, number: pool.number, template, rests_until }
     }

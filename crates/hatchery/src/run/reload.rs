@@ -11,7 +11,6 @@ use super::Running;
 use crate::expiry;
 use crate::keeper::Message;
 use crate::settings::{Settings, reload};
-use crate::wanted::Wanted;
 
 /// What comes of credentials that a server was shown.
 enum Shown {
@@ -37,7 +36,7 @@ impl Running {
             acting.api.token_v2.clone_from(&old.api.token_v2);
         }
         expiry::set_tokens(&self.board.beside.expiries, &acting);
-        self.keeper.send(Message::Wanted(Arc::new(Wanted::new(&acting)))).await.ok();
+        self.keeper.send(Message::Settings(Arc::new(acting.clone()))).await.ok();
         acting
     }
 

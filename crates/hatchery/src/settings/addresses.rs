@@ -1,38 +1,35 @@
-//! Addresses that machines may be given. Blocks are slices of a network, not networks: each of their addresses counts.
+//! The addresses that VMs may get. A range is a slice of a network, not a network: each of its addresses counts.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
 use ipnet::Ipv4Net;
+use rookery_fleet::address::Network;
 
 use super::section::Section;
 
-/// As many as a block `/16` has. Beyond that somebody wrote the network instead of our share of it.
+/// The addresses of a `/16`. With more, somebody wrote the whole network instead of our share of it.
 const MOST: u64 = 1 << 16;
 
-/// Addresses that machines may be given.
+/// The mask of the network in the keys beside `user`.
+pub(super) const DEFAULT_MASK: &str = "255.255.255.0";
+
+/// The addresses that VMs may get.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Addresses {
-    /// Networks in the order in which they are used; none of them means DHCP.
+    /// In the order in which they are used; empty: VMs use DHCP.
     pub networks: Vec<Network>,
-    /// Whether they are written as a list, not in the keys beside `user`.
+    /// Whether the file has them in `networks[]`, not in the keys beside `user`.
     pub listed: bool,
-    /// Name servers that machines are given with their address.
+    /// Name servers as the file has them. The networks hold the IPv4 ones.
     pub dns: Vec<IpAddr>,
 }
 
-/// A network that we have a share of.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Network {
-    /// Our share, in the order in which it is used.
-    pub ranges: Vec<Ipv4Net>,
-    /// The way out.
-    pub gateway: Option<Ipv4Addr>,
-    /// The mask of the whole network.
-    pub mask: Ipv4Addr,
+/// The mask of a network as it is written.
+pub(super) fn mask(network: &Network) -> String {
+    Ipv4Addr::from_bits(u32::MAX.checked_shl(32 - u32::from(network.prefix)).unwrap_or(0)).to_string()
 }
 
-/// Why a text is not a block of addresses.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 enum InvalidRange {
     #[error("{0:?} is a range of IPv6; only IPv4 can be handed out")]
@@ -45,22 +42,14 @@ enum InvalidRange {
 
 pub(super) fn addresses(section: &mut Section<'_, '_>) -> Addresses {
     let dns = dns(section);
-    let entries = section.tables("networks");
-    let listed = !entries.is_empty();
-    let mut networks = vec![];
+    let mut listed = false;
     let mut taken = BTreeMap::new();
-    for (path, table) in entries {
-        let mut entry = Section::new(path, table, section.notes);
-        let iprange = entry.required("iprange");
-        let gateway = entry.required("gateway");
+    let mut networks = section.entries("networks", |entry| {
+        listed = true;
+        let (iprange, gateway) = (entry.required("iprange"), entry.required("gateway"));
         let mask = entry.required("subnetMask");
-        let network = iprange.and_then(|iprange| {
-            let gateway = gateway?;
-            network(&mut entry, &iprange, Some(&gateway), &mask?, &mut taken)
-        });
-        entry.end();
-        networks.extend(network);
-    }
+        network(entry, &iprange?, Some(&gateway?), &mask?, &mut taken)
+    });
     let legacy = legacy(section, listed, &mut taken);
     if !listed {
         networks.extend(legacy);
@@ -73,14 +62,18 @@ pub(super) fn addresses(section: &mut Section<'_, '_>) -> Addresses {
             format!("{total} addresses are more than {MOST}: give our share of the network, not all of it"),
         );
     }
+    let ipv4 = |address: &IpAddr| if let IpAddr::V4(address) = address { Some(*address) } else { None };
+    for network in &mut networks {
+        network.dns = dns.iter().filter_map(ipv4).collect();
+    }
     Addresses { networks, listed, dns }
 }
 
-/// The keys beside `user`, from before there were several networks.
+/// The single network of older files, in the keys beside `user`.
 fn legacy(section: &mut Section<'_, '_>, hidden: bool, taken: &mut Taken) -> Option<Network> {
     let iprange = section.text("iprange");
     let gateway = section.text("gateway");
-    let mask = section.text("subnetMask").unwrap_or_else(|| "255.255.255.0".to_owned());
+    let mask = section.text_or_default("subnetMask");
     if hidden {
         if iprange.is_some() {
             section.warn("iprange", "has no effect beside networks");
@@ -99,7 +92,7 @@ fn legacy(section: &mut Section<'_, '_>, hidden: bool, taken: &mut Taken) -> Opt
     network(section, &iprange, gateway.as_deref(), &mask, taken)
 }
 
-/// Blocks by their first address, with the path of the key that named them.
+/// Ranges by their first address, with the path of their key.
 type Taken = BTreeMap<Ipv4Addr, (Ipv4Net, String)>;
 
 fn network(
@@ -115,19 +108,17 @@ fn network(
     let gateway = gateway.and_then(|(text, parsed)| {
         parsed.map_err(|_| section.problem("gateway", format!("{text:?} is not an address of IPv4"))).ok()
     });
-    let prefix = mask.trim().parse::<Ipv4Addr>().ok().and_then(|mask| {
-        let prefix = ipnet::ipv4_mask_to_prefix(mask).ok().filter(|prefix| *prefix != 0)?;
-        Some((mask, prefix))
-    });
+    let prefix = mask.trim().parse().ok().and_then(|mask| ipnet::ipv4_mask_to_prefix(mask).ok());
+    let prefix = prefix.filter(|prefix| *prefix != 0);
     if prefix.is_none() {
         section.problem("subnetMask", format!("{mask:?} is not a mask such as 255.255.255.0"));
     }
     if section.notes.problems.as_slice().len() != known {
         return None;
     }
-    let (mask, prefix) = prefix?;
+    let prefix = prefix?;
     warn_off_link(section, &ranges, gateway, prefix);
-    Some(Network { ranges, gateway, mask })
+    Some(Network { ranges, prefix, gateway, dns: vec![] })
 }
 
 fn ranges(section: &mut Section<'_, '_>, iprange: &str, taken: &mut Taken) -> Vec<Ipv4Net> {
@@ -165,7 +156,7 @@ fn range(text: &str) -> Result<Ipv4Net, InvalidRange> {
     }
 }
 
-/// Only a warning: routers that answer for addresses outside the network are in the field.
+/// Only a warning: some sites have routers that answer for addresses outside the network.
 fn warn_off_link(section: &mut Section<'_, '_>, ranges: &[Ipv4Net], gateway: Option<Ipv4Addr>, prefix: u8) {
     let Some(link) = gateway.and_then(|gateway| Ipv4Net::new(gateway, prefix).ok()) else { return };
     for range in ranges.iter().filter(|range| !link.contains(*range)) {

@@ -3,69 +3,57 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use rookery_cds::Cdn;
 use rookery_vim_client::Trust;
 use secrecy::{ExposeSecret, SecretString};
 
+use crate::mark;
+use rookery_fleet::OwnerId;
 use super::pem;
 use super::section::Section;
-use super::url::{HostPort, Url};
+use super::url::{InvalidAddress, Url, host_port};
 
-/// What every hatchery in the field stays below; names of VMs and marks must hold it.
+/// VM names and marks contain the name. All hatcheries that we know have shorter ones.
 const LONGEST_NAME: usize = 128;
 
-/// Who this hatchery is.
 #[derive(Debug, Clone)]
 pub struct Identity {
-    /// Its name, which marks what it owns.
+    /// Part of the ownership mark.
     pub name: String,
-    /// Systems that its workers run on, such as `linux/amd64`.
+    /// Whose VMs are its own.
+    pub owner: OwnerId,
+    /// Such as `linux/amd64`.
     pub os_arch: Vec<String>,
-    /// The RSA key that signs for workers, in PEM.
+    /// The RSA key that signs the tokens of workers, in PEM.
     pub private_key: SecretString,
-    /// Where CDS is told to find this hatchery.
+    /// Where CDS reaches this hatchery.
     pub url: Url,
 }
 
 /// Where the hatchery's own HTTP server listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listen {
-    /// The address, empty for all.
+    /// Empty for all addresses.
     pub address: String,
-    /// The port.
     pub port: u16,
-    /// The header in which a proxy names the caller.
+    /// The header in which a proxy names the client.
     pub forwarded_header: String,
 }
 
 /// The CDS server.
 #[derive(Debug, Clone)]
 pub struct Api {
-    /// Where it is.
     pub url: Url,
-    /// Why it is believed to be the right one.
     pub trust: Trust,
-    /// What signs in for V1 jobs.
+    /// For V1 jobs.
     pub token: Option<SecretString>,
-    /// What signs in for V2 jobs.
+    /// For V2 jobs.
     pub token_v2: Option<SecretString>,
-    /// How long a request may take.
     pub request_timeout: Duration,
-    /// How many heartbeats in a row may fail.
+    /// In a row.
     pub max_heartbeat_failures: u32,
 }
 
-/// Where CDS takes logs; what is not given is asked of the CDS server.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Cdn {
-    /// Its HTTP side.
-    pub url: Option<Url>,
-    /// Its TCP side.
-    pub tcp: Option<HostPort>,
-    /// Whether the TCP side is encrypted.
-    pub tcp_tls: bool,
-}
-
-/// Why an address is warned about.
 pub(super) const UNENCRYPTED: &str =
     "http:// is not encrypted: whoever is on the way reads credentials and may change answers; use https://";
 
@@ -76,11 +64,13 @@ pub(super) fn identity(common: &mut Section<'_, '_>) -> Option<Identity> {
         common.problem("osArch", format!("{wrong:?} is not a system such as \"linux/amd64\""));
     }
     if os_arch.is_empty() {
-        os_arch.push("linux/amd64".to_owned());
+        os_arch.push(common.default("osArch").to_owned());
     }
     let private_key = private_key(common);
-    let url = url(common, "url", Some("http://localhost:8086"));
-    Some(Identity { name: name?, os_arch, private_key: private_key?, url: url? })
+    let url = common.text_or_default("url");
+    let url = parse_url(common, "url", &url);
+    let name = name?;
+    Some(Identity { owner: mark::owner(&name), name, os_arch, private_key: private_key?, url: url? })
 }
 
 fn legal_name(common: &mut Section<'_, '_>, name: String) -> Option<String> {
@@ -107,7 +97,7 @@ fn private_key(common: &mut Section<'_, '_>) -> Option<SecretString> {
     Some(key)
 }
 
-/// A secret that must be given, here or in its file.
+/// A secret that must be set, inline or in its file.
 pub(super) fn required_secret(section: &mut Section<'_, '_>, name: &str) -> Option<SecretString> {
     let known = section.notes.problems.as_slice().len();
     let secret = section.secret(name);
@@ -118,9 +108,9 @@ pub(super) fn required_secret(section: &mut Section<'_, '_>, name: &str) -> Opti
 }
 
 pub(super) fn listen(mut http: Section<'_, '_>) -> Option<Listen> {
-    let address = http.text("addr").unwrap_or_default();
-    let port = http.natural_or("port", 8081);
-    let forwarded_header = http.text("headerXForwardedFor").unwrap_or_else(|| "X-Forwarded-For".to_owned());
+    let address = http.text_or_default("addr");
+    let port = http.positive("port");
+    let forwarded_header = http.text_or_default("headerXForwardedFor");
     let port = u16::try_from(port).map_err(|_| http.problem("port", format!("{port} is not a port"))).ok();
     http.end();
     Some(Listen { address, port: port?, forwarded_header })
@@ -134,10 +124,10 @@ pub(super) fn api(mut api: Section<'_, '_>) -> Option<Api> {
     if token.is_none() && token_v2.is_none() && !explained {
         api.problem("token", "is not set, and neither is tokenV2: one of them is needed (or its file)");
     }
-    let request_timeout = Duration::from_secs(api.natural_or("requestTimeout", 10).into());
-    let max_heartbeat_failures = api.natural_or("maxHeartbeatFailures", 10);
+    let request_timeout = api.seconds("requestTimeout");
+    let max_heartbeat_failures = api.positive("maxHeartbeatFailures");
     let mut http = api.section("http");
-    let url = url(&mut http, "url", None);
+    let url = http.required("url").and_then(|url| parse_url(&mut http, "url", &url));
     if url.as_ref().is_some_and(|url| url.as_str().starts_with("http://")) {
         http.warn("url", UNENCRYPTED);
     }
@@ -148,7 +138,7 @@ pub(super) fn api(mut api: Section<'_, '_>) -> Option<Api> {
 }
 
 fn api_trust(http: &mut Section<'_, '_>) -> Option<Trust> {
-    let insecure = http.flag("insecure").unwrap_or(false);
+    let insecure = http.flag("insecure");
     match (insecure, http.text("caFile")) {
         (true, Some(_)) => {
             http.problem("caFile", "insecure is set too: then no authority is looked at");
@@ -160,27 +150,17 @@ fn api_trust(http: &mut Section<'_, '_>) -> Option<Trust> {
     }
 }
 
-/// Also reads `workerCdn`, which has the same shape.
+/// `cdn`, or `workerCdn`, which has the same shape.
 pub(super) fn cdn(mut cdn: Section<'_, '_>) -> Cdn {
-    let url = optional_url(&mut cdn, "url");
+    let http_url = optional_url(&mut cdn, "url").map(|url| url.to_string()).unwrap_or_default();
     let mut tcp = cdn.section("tcp");
-    let address = tcp.text("url");
-    let address = address.and_then(|text| {
-        text.parse().map_err(|error: super::InvalidAddress| tcp.problem("url", error.to_string())).ok()
-    });
-    let tcp_tls = tcp.flag("enableTLS").unwrap_or(false);
+    let tcp_url = tcp
+        .text("url")
+        .and_then(|text| host_port(&text).map_err(|error| tcp.problem("url", error.to_string())).ok());
+    let tcp_url_enable_tls = tcp.flag("enableTLS");
     tcp.end();
     cdn.end();
-    Cdn { url, tcp: address, tcp_tls }
-}
-
-/// An address that must be there in the end.
-fn url(section: &mut Section<'_, '_>, name: &str, default: Option<&str>) -> Option<Url> {
-    let text = match default {
-        Some(default) => Some(section.text(name).unwrap_or_else(|| default.to_owned())),
-        None => section.required(name),
-    };
-    parse_url(section, name, &text?)
+    Cdn { http_url, tcp_url: tcp_url.unwrap_or_default(), tcp_url_enable_tls }
 }
 
 pub(super) fn optional_url(section: &mut Section<'_, '_>, name: &str) -> Option<Url> {
@@ -189,5 +169,5 @@ pub(super) fn optional_url(section: &mut Section<'_, '_>, name: &str) -> Option<
 }
 
 fn parse_url(section: &mut Section<'_, '_>, name: &str, text: &str) -> Option<Url> {
-    text.parse().map_err(|error: super::InvalidAddress| section.problem(name, error.to_string())).ok()
+    text.parse().map_err(|error: InvalidAddress| section.problem(name, error.to_string())).ok()
 }

@@ -1,65 +1,32 @@
-//! Sizes of machines: flavors and ceilings.
+//! Flavors, and limits on CPUs and memory.
 //!
-//! These keys belong beside `user` and `endpoint`. An often copied example puts them below the header of
-//! `commonConfiguration.provision`, where TOML makes them keys of that section; they are accepted there too.
+//! These keys belong beside `user` and `endpoint`. A widely copied example puts them below the header of
+//! `commonConfiguration.provision`, which makes them keys of that section; the loader accepts them there too.
 
 use std::collections::BTreeMap;
 
+use rookery_fleet::flavor::{Flavor, Flavors};
 use toml::{Table, Value};
 
 use super::section::Section;
 
-/// The sizes that a machine may be given.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Flavors {
-    /// Flavors by their name in lower case, which is how they are compared.
-    by_name: BTreeMap<String, Flavor>,
-    /// The flavor of jobs and models that name none, as it is spelled in its definition.
-    pub default: Option<String>,
-    /// How many machines of the next smaller flavor must still fit when one is made.
-    pub keep_smaller: u32,
-}
-
-/// One size.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Flavor {
-    /// Its name as it was written.
-    pub name: String,
-    /// Virtual CPUs; 0: the template's.
-    pub cpus: u32,
-    /// Megabytes of memory; 0: the template's.
-    pub memory_mb: u32,
-    /// The least gigabytes of the first disk; 0: the template's.
-    pub disk_gb: u32,
-}
-
-impl Flavors {
-    /// The flavor of that name, whatever its case.
-    pub fn get(&self, name: &str) -> Option<&Flavor> {
-        self.by_name.get(&name.to_lowercase())
-    }
-
-    /// All of them, by name.
-    pub fn iter(&self) -> impl Iterator<Item = &Flavor> {
-        self.by_name.values()
-    }
-}
-
-/// The keys about sizes as one place gives them.
+/// The keys as one of the two places has them, each with its path.
 #[derive(Debug, Default)]
 pub(super) struct Sizing {
     max_cpus: Option<(String, u32)>,
     max_memory_mb: Option<(String, u32)>,
-    flavors: Option<(String, BTreeMap<String, Flavor>)>,
+    flavors: Option<(String, Flavors)>,
     default: Option<(String, String)>,
     keep_smaller: Option<(String, u32)>,
 }
 
-/// What holds in the end.
+/// The values of both places, merged.
 pub(super) struct Sized {
-    pub(super) cpus: Option<u32>,
-    pub(super) memory_mb: Option<u32>,
+    pub(super) cpus: Option<u64>,
+    pub(super) memory_mb: Option<u64>,
+    pub(super) keep_smaller: u32,
     pub(super) flavors: Flavors,
+    pub(super) default: Option<String>,
 }
 
 pub(super) fn sizing(section: &mut Section<'_, '_>) -> Sizing {
@@ -72,23 +39,22 @@ pub(super) fn sizing(section: &mut Section<'_, '_>) -> Sizing {
     }
 }
 
-/// Puts the two places together.
+/// Merges the values of the two places.
 pub(super) fn settle(ours: Sizing, provision: Sizing, section: &mut Section<'_, '_>) -> Sized {
-    let cpus = merge(ours.max_cpus, provision.max_cpus, section).filter(|most| *most != 0);
-    let memory_mb = merge(ours.max_memory_mb, provision.max_memory_mb, section).filter(|most| *most != 0);
-    let by_name = merge(ours.flavors, provision.flavors, section).unwrap_or_default();
-    let keep_smaller = merge(ours.keep_smaller, provision.keep_smaller, section).unwrap_or(0);
+    let limit = |most: Option<u32>| most.filter(|most| *most != 0).map(u64::from);
+    let cpus = limit(merge(ours.max_cpus, provision.max_cpus, section));
+    let memory_mb = limit(merge(ours.max_memory_mb, provision.max_memory_mb, section));
+    let flavors = merge(ours.flavors, provision.flavors, section).unwrap_or_default();
+    let keep_smaller = merge(ours.keep_smaller, provision.keep_smaller, section);
+    let keep_smaller = keep_smaller.unwrap_or_else(|| section.default_number("countSmallerFlavorToKeep"));
     let default_at = ours.default.as_ref().or(provision.default.as_ref()).map(|(path, _)| path.clone());
-    let default = merge(ours.default, provision.default, section);
-    let mut flavors = Flavors { by_name, default: None, keep_smaller };
-    if let (Some(path), Some(name)) = (default_at, default) {
-        match flavors.get(&name) {
-            Some(flavor) => flavors.default = Some(flavor.name.clone()),
-            None => section.notes.problems.push(path, unknown_flavor(&flavors, &name)),
-        }
+    let named = merge(ours.default, provision.default, section);
+    let default = named.as_ref().and_then(|name| flavors.get(name)).map(|flavor| flavor.name.clone());
+    if let (Some(path), Some(name), None) = (default_at, named, &default) {
+        section.notes.problems.push(path, unknown_flavor(&flavors, &name));
     }
     for flavor in flavors.iter() {
-        let too_big = cpus.is_some_and(|most| flavor.cpus > most)
+        let too_big = cpus.is_some_and(|most| u64::from(flavor.cpus) > most)
             || memory_mb.is_some_and(|most| flavor.memory_mb > most);
         if too_big {
             let message =
@@ -96,10 +62,9 @@ pub(super) fn settle(ours: Sizing, provision: Sizing, section: &mut Section<'_, 
             section.warn("flavors", message);
         }
     }
-    Sized { cpus, memory_mb, flavors }
+    Sized { cpus, memory_mb, keep_smaller, flavors, default }
 }
 
-/// Why a flavor cannot be had, and which ones can.
 pub(super) fn unknown_flavor(flavors: &Flavors, name: &str) -> String {
     let known: Vec<_> = flavors.iter().map(|flavor| flavor.name.as_str()).collect();
     if known.is_empty() {
@@ -145,8 +110,8 @@ fn merge<T: PartialEq>(
     }
 }
 
-/// A table by name, or a list of tables that each tell their name.
-fn flavors(section: &mut Section<'_, '_>, name: &str) -> Option<BTreeMap<String, Flavor>> {
+/// A table of flavors by name, or a list of flavors with names.
+fn flavors(section: &mut Section<'_, '_>, name: &str) -> Option<Flavors> {
     let value = section.take(name)?;
     let named = match value.as_table() {
         Some(table) => mapped(section, name, table),
@@ -154,7 +119,7 @@ fn flavors(section: &mut Section<'_, '_>, name: &str) -> Option<BTreeMap<String,
     };
     let mut flavors = BTreeMap::new();
     for (path, given, table) in named {
-        let mut entry = Section::new(path.clone(), table, section.notes);
+        let mut entry = section.entry(name, path.clone(), table);
         let flavor_name = match given {
             Some(given) => Some(given),
             None => entry.required("name"),
@@ -169,10 +134,11 @@ fn flavors(section: &mut Section<'_, '_>, name: &str) -> Option<BTreeMap<String,
             section.notes.problems.push(path, message);
         }
     }
-    Some(flavors)
+    // Keyed by the name in lower case, so no name comes twice.
+    Flavors::new(flavors.into_values()).ok()
 }
 
-/// A flavor's path, its name unless it tells it itself, and its keys.
+/// A flavor's path, its name unless that is one of its keys, and its keys.
 type Named = (String, Option<String>, Table);
 
 fn listed(section: &mut Section<'_, '_>, name: &str, value: Value) -> Vec<Named> {
@@ -198,10 +164,10 @@ fn flavor(entry: &mut Section<'_, '_>, name: String) -> Flavor {
     if name.trim() != name || name.is_empty() {
         entry.problem("name", format!("{name:?} is no name of a flavor"));
     }
-    let mut size = |key: &str| entry.natural(key).unwrap_or(0);
+    let mut size = |key: &str| entry.natural_or_default(key);
     let (cpus, memory_mb, disk_gb) = (size("cpus"), size("memoryMB"), size("diskSizeGB"));
     if memory_mb % 4 != 0 {
         entry.warn("memoryMB", "is not a multiple of 4, which vSphere refuses");
     }
-    Flavor { name, cpus, memory_mb, disk_gb }
+    Flavor { name, cpus, memory_mb: memory_mb.into(), disk_gb: disk_gb.into() }
 }

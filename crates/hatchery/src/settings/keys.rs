@@ -1,5 +1,4 @@
-//! All keys as data: what they are for, what acts when they are not set, and whether a running hatchery takes up a
-//! change.
+//! The table of all keys: meaning, default, effective value, and whether a running hatchery applies a change. [`Section`](super::section::Section) reads no other keys, and takes defaults from here.
 
 mod common;
 mod provision;
@@ -12,43 +11,57 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::Settings;
 
-/// One key.
 #[derive(Debug, Clone, Copy)]
 pub struct Key {
-    /// Its path, `[]` after a list: `workerProvisioning[].number`.
+    /// With `[]` after a list: `workerProvisioning[].number`.
     pub path: &'static str,
-    /// What acts when it is not set.
     pub default: WhenUnset,
-    /// Whether a running hatchery takes up a change.
+    /// Whether a running hatchery applies a change.
     pub reloads: bool,
-    /// What it is for, in a sentence.
     pub meaning: &'static str,
-    /// What acts.
+    /// The effective value.
     pub value: fn(&Settings) -> Effective,
 }
 
-/// What acts when a key is not set.
+/// What applies when a key is not set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhenUnset {
-    /// Nothing can: it must be set, in a list in each entry.
+    /// It must be set, in each entry of its list.
     Mandatory,
-    /// This value, empty for none.
+    /// Empty: no value.
     Is(&'static str),
 }
 
-/// A value that acts.
+/// An effective value.
 #[derive(Debug, Clone)]
 pub enum Effective {
-    /// It may be shown.
     Open(String),
-    /// It may not. A key with such a value has a companion with `File` at its end.
+    /// Not shown. The key has a companion with the suffix `File`.
     Secret(SecretString),
-    /// It may not, because it may hold a secret; it has no companion.
+    /// Not shown, because it may contain a secret. The key has no companion.
     Hidden(SecretString),
 }
 
 /// All keys, in the order of the document.
 pub const KEYS: &[&[Key]] = &[vsphere::KEYS, common::KEYS, provision::KEYS];
+
+/// Keys that are read only to say that they have no effect.
+const WITHOUT_EFFECT: &[&str] = &["log.textFields", "log.skipTextFields", "log.graylog", "log.syslog"];
+
+pub(super) fn all() -> impl Iterator<Item = &'static Key> {
+    KEYS.iter().copied().flatten()
+}
+
+pub(super) fn find(path: &str) -> Option<&'static Key> {
+    all().find(|key| key.path == path)
+}
+
+/// Whether a path is that of a key, of the file of a secret, or of a section or list on the way to a key.
+pub(super) fn is_stated(path: &str) -> bool {
+    let leads_on = |rest: &str| rest.is_empty() || rest.starts_with(['.', '[']);
+    let leads_to = |path: &str| all().any(|key| key.path.strip_prefix(path).is_some_and(leads_on));
+    leads_to(path) || path.strip_suffix("File").is_some_and(leads_to) || WITHOUT_EFFECT.contains(&path)
+}
 
 const fn key(
     path: &'static str,
@@ -88,14 +101,13 @@ fn secret(value: Option<&SecretString>) -> Effective {
     Effective::Secret(value.cloned().unwrap_or_default())
 }
 
-/// Several secrets as one, for comparison.
+/// Several secrets joined, for comparison.
 fn secrets<'a>(values: impl IntoIterator<Item = &'a SecretString>) -> Effective {
     let texts: Vec<_> = values.into_iter().map(ExposeSecret::expose_secret).collect();
     Effective::Secret(texts.join("\0").into())
 }
 
 impl Effective {
-    /// Whether both are the same value.
     pub fn is_same(&self, other: &Self) -> bool {
         self.text() == other.text()
     }

@@ -1,10 +1,10 @@
-//! Where in the file our keys are: under `hatchery.vsphere`, as the Go engine writes it, or at the top.
+//! Finds our keys in the file: below `hatchery.vsphere`, as the Go engine writes it, or at the top.
 
 use toml::{Table, Value};
 
 use super::section::Notes;
 
-/// Sections of the engine's other services, which one file may share with us.
+/// Sections of the engine's other services, which may be in the same file.
 const SERVICES: &[&str] = &[
     "api",
     "cdn",
@@ -20,15 +20,13 @@ const SERVICES: &[&str] = &[
     "vcs",
 ];
 
-/// The file, taken apart.
 pub(super) struct Found {
     /// The path of our table, empty if that is the file itself.
     pub(super) at: &'static str,
-    /// Our keys.
     pub(super) ours: Table,
     /// The section `log`, which both layouts keep at the top.
     pub(super) log: Option<Value>,
-    /// Sections that are somebody else's.
+    /// Sections of other services.
     pub(super) foreign: Vec<String>,
 }
 

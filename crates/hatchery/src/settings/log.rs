@@ -1,37 +1,27 @@
-//! The engine's section `log`: how much is logged, and in what form.
+//! The engine's section `log`.
 
 use rookery_daemon::telemetry::LogFormat;
 
 use super::section::Section;
 
-/// How much is logged, and in what form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Log {
-    /// How much.
     pub level: Level,
-    /// In what form.
     pub format: LogFormat,
 }
 
-/// How much is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
-    /// Nothing.
     Off,
-    /// What a person must look at.
     Error,
-    /// Also what is retried or works less well.
     Warn,
-    /// Also what changes.
     Info,
-    /// Also why.
     Debug,
-    /// Everything.
     Trace,
 }
 
 impl Level {
-    /// The level as a filter of log lines.
+    /// As a filter directive.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Off => "off",
@@ -44,27 +34,27 @@ impl Level {
     }
 }
 
-/// A text that the engine would pass over is only warned about: its file must start us, too.
+/// Where the engine ignores an invalid value, this only warns: a file that starts the engine must start us, too.
 pub(super) fn log(mut section: Section<'_, '_>) -> Log {
-    let mut level = match section.text("level").map(|text| text.to_lowercase()).as_deref() {
-        None | Some("info") => Level::Info,
-        Some("panic" | "fatal" | "error") => Level::Error,
-        Some("warn" | "warning") => Level::Warn,
-        Some("debug") => Level::Debug,
-        Some("trace") => Level::Trace,
-        Some(other) => {
+    let mut level = match section.text_or_default("level").to_lowercase().as_str() {
+        "info" => Level::Info,
+        "panic" | "fatal" | "error" => Level::Error,
+        "warn" | "warning" => Level::Warn,
+        "debug" => Level::Debug,
+        "trace" => Level::Trace,
+        other => {
             section.warn("level", format!("{other:?} is no level; \"info\" is used"));
             Level::Info
         }
     };
-    let format = match section.text("format").map(|text| text.to_lowercase()).as_deref() {
-        None | Some("text") => LogFormat::Human,
-        Some("json") => LogFormat::Json,
-        Some("discard") => {
+    let format = match section.text_or_default("format").to_lowercase().as_str() {
+        "text" => LogFormat::Human,
+        "json" => LogFormat::Json,
+        "discard" => {
             level = Level::Off;
             LogFormat::Human
         }
-        Some(other) => {
+        other => {
             section.warn("format", format!("{other:?} is neither \"text\" nor \"json\"; \"text\" is used"));
             LogFormat::Human
         }

@@ -1,53 +1,22 @@
-//! What is known here about worker models: who logs in to their guests, what runs before the worker, and which V2
-//! model serves V1 jobs.
+//! Worker models: guest credentials, pre-start scripts, and V2 models for V1 jobs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use secrecy::SecretString;
-
 use super::section::Section;
-use super::warm::{self, ModelRef};
+use super::warm;
+use crate::intake::demand::DefaultModel;
+use crate::launch::credentials::{Configured, Credentials, Source};
+use crate::plan::ModelRef;
 
-/// What is known here about worker models.
 #[derive(Debug, Clone, Default)]
 pub struct Models {
-    /// Who logs in to the guests of a model.
-    pub credentials: BTreeMap<ModelRef, Credential>,
-    /// What runs in a guest before its worker, by template.
+    pub credentials: Configured,
+    /// By template.
     pub pre_start_scripts: BTreeMap<String, String>,
-    /// Templates that `models` names, in its order.
+    /// The templates of `models[]`, in its order.
     pub templates: Vec<String>,
-    /// V2 models that serve V1 jobs, the first of them those jobs that ask for no binary.
+    /// V2 models for V1 jobs. The first one serves jobs that require no binary.
     pub defaults_v2: Vec<DefaultModel>,
-}
-
-/// Who logs in to a guest.
-#[derive(Debug, Clone)]
-pub struct Credential {
-    /// The user.
-    pub username: String,
-    /// The password.
-    pub password: SecretString,
-    /// Where it is written.
-    pub place: Place,
-}
-
-/// Where credentials are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// In the older list.
-    GuestCredentials,
-    /// In the newer one.
-    Models,
-}
-
-/// A V2 model that serves V1 jobs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DefaultModel {
-    /// The model, such as `PROJECT/vcs/org/repo/model@branch`.
-    pub reference: String,
-    /// Binaries that V1 jobs ask for by it.
-    pub binaries: Vec<String>,
 }
 
 pub(super) fn models(section: &mut Section<'_, '_>) -> Models {
@@ -58,53 +27,46 @@ pub(super) fn models(section: &mut Section<'_, '_>) -> Models {
 }
 
 fn guest_credentials(section: &mut Section<'_, '_>, models: &mut Models) {
-    for (path, table) in section.tables("guestCredentials") {
-        let mut entry = Section::new(path.clone(), table, section.notes);
-        let model = warm::model(&mut entry);
-        let credential = credential(&mut entry, Place::GuestCredentials);
-        entry.end();
-        let (Some(model), Some(credential)) = (model, credential) else { continue };
+    section.entries("guestCredentials", |entry| {
+        let (model, credentials) = (warm::model(entry), credentials(entry));
+        let (model, written) = (model?, (Source::GuestCredentials, credentials?));
         let message = format!("there are credentials for {model} already");
-        if models.credentials.insert(model, credential).is_some() {
-            section.notes.problems.push(path, message);
+        if models.credentials.insert(model, written).is_some() {
+            let path = entry.at().to_owned();
+            entry.notes.problems.push(path, message);
         }
-    }
+        Some(())
+    });
 }
 
-/// The newer list, which wins over the other one.
+/// `models[]`, the newer list, overrides `guestCredentials[]`.
 fn own(section: &mut Section<'_, '_>, models: &mut Models) {
     let mut seen = BTreeSet::new();
-    for (path, table) in section.tables("models") {
-        let mut entry = Section::new(path, table, section.notes);
+    section.entries("models", |entry| {
         let template = entry.required("modelVMWare");
         let script = entry.text("preStartScript");
         let names_user = ["username", "password", "passwordFile"].iter().any(|name| entry.is_filled(name));
-        // Asked for in any case, so that blank keys are no unknown ones.
-        let credential =
-            if names_user { credential(&mut entry, Place::Models) } else { no_credential(&mut entry) };
-        if let Some(template) = template {
-            if !seen.insert(template.clone()) {
-                entry.problem("modelVMWare", format!("there is an entry for {template} already"));
-            }
-            if let Some(script) = script {
-                models.pre_start_scripts.insert(template.clone(), script);
-            }
-            models.templates.push(template.clone());
-            if let Some(credential) = credential {
-                models.credentials.insert(ModelRef::V2(template), credential);
-            }
+        // Read in any case: blank keys are not unknown.
+        let credentials = if names_user { credentials(entry) } else { no_credentials(entry) };
+        let template = template?;
+        if !seen.insert(template.clone()) {
+            entry.problem("modelVMWare", format!("there is an entry for {template} already"));
         }
-        entry.end();
-    }
+        models.pre_start_scripts.extend(script.map(|script| (template.clone(), script)));
+        models.templates.push(template.clone());
+        let written = credentials.map(|credentials| (ModelRef::V2(template), (Source::Models, credentials)));
+        models.credentials.extend(written);
+        Some(())
+    });
 }
 
-fn credential(entry: &mut Section<'_, '_>, place: Place) -> Option<Credential> {
+fn credentials(entry: &mut Section<'_, '_>) -> Option<Credentials> {
     let username = entry.required("username");
     let password = super::common::required_secret(entry, "password");
-    Some(Credential { username: username?, password: password?, place })
+    Some(Credentials { username: username?, password: password? })
 }
 
-fn no_credential(entry: &mut Section<'_, '_>) -> Option<Credential> {
+fn no_credentials(entry: &mut Section<'_, '_>) -> Option<Credentials> {
     for name in ["username", "password", "passwordFile"] {
         entry.text(name);
     }
@@ -112,22 +74,16 @@ fn no_credential(entry: &mut Section<'_, '_>) -> Option<Credential> {
 }
 
 fn defaults_v2(section: &mut Section<'_, '_>) -> Vec<DefaultModel> {
-    let mut defaults = vec![];
-    for (path, table) in section.tables("defaultWorkerModelsV2") {
-        let mut entry = Section::new(path, table, section.notes);
-        let reference = entry.required("workerModelV2");
+    section.entries("defaultWorkerModelsV2", |entry| {
+        let model = entry.required("workerModelV2");
         let binaries = entry.texts("binaries");
-        if let Some(reference) = reference {
-            if is_reference(&reference) {
-                defaults.push(DefaultModel { reference, binaries });
-            } else {
-                let message = format!("{reference:?} is not a model such as PROJECT/vcs/org/repo/model");
-                entry.problem("workerModelV2", message);
-            }
+        let model = model?;
+        if !is_reference(&model) {
+            let message = format!("{model:?} is not a model such as PROJECT/vcs/org/repo/model");
+            entry.problem("workerModelV2", message);
         }
-        entry.end();
-    }
-    defaults
+        Some(DefaultModel { model, binaries })
+    })
 }
 
 fn is_reference(text: &str) -> bool {

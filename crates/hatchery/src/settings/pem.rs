@@ -1,12 +1,11 @@
-//! Whether a text looks like the private key that signs for workers. Only its envelope is looked at: the key itself is
-//! read by whoever signs.
+//! Checks the PEM envelope of the private key. The key itself is parsed where it is used.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 const LABELS: [&str; 2] = ["RSA PRIVATE KEY", "PRIVATE KEY"];
 
-/// Why a text is no private key. Nothing of the text is repeated.
+/// The messages quote nothing of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum InvalidPem {
     #[error("is not a PEM block that begins with -----BEGIN RSA PRIVATE KEY----- and ends with its END line")]

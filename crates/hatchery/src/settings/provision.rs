@@ -1,111 +1,54 @@
-//! `commonConfiguration.provision`: which jobs are taken, how many at once, and what their workers are told.
+//! `commonConfiguration.provision`: which jobs are taken, how many at once, and how workers are configured.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::capacity::Limits;
 use secrecy::SecretString;
 
-use super::common::{self, Cdn};
+use super::common;
 use super::flavors::{self, Sizing};
 use super::section::{Section, Switch};
-use super::url::Url;
+use crate::launch::config::{Addresses, HttpAddress, LogOptions, LogServer};
 
-/// Which jobs are taken, and how they are looked for.
+/// Which jobs are taken, and how they are served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Queue {
-    /// Whether the V2 queue is also polled, beside its websocket.
+    /// Whether the V2 queue is polled in addition to its websocket.
     pub poll_v2: bool,
-    /// The region that V1 jobs may ask for.
+    /// The region of V1 jobs.
     pub region: Option<String>,
-    /// Whether V1 jobs that name no region are left alone.
     pub ignore_jobs_without_region: bool,
-    /// How often models are looked at that need registration.
+    /// Whether fewer workers start at once while CDS answers slowly.
+    pub adapts_to_cds: bool,
+    /// How many models are registered at once; `None`: no registration.
+    pub registering: Option<u32>,
     pub register_every: Duration,
-    /// After how many real attempts a job is failed; never if there is none.
+    /// After how many attempts a job fails; `None`: never.
     pub attempts: Option<u32>,
-    /// When a spawn is called slow.
     pub slow_spawn: SlowSpawn,
 }
 
-/// When a spawn is called slow.
+/// After which time a spawn is logged as slow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SlowSpawn {
-    /// It is warned about.
     pub warning: Duration,
-    /// It is an error.
     pub critical: Duration,
 }
 
-/// How much there may be at once.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
-    /// Workers; as many as fit if there is none.
-    pub workers: Option<u32>,
-    /// Workers that are on their way.
-    pub starting: u32,
-    /// Models that are registered; no registration at all if there is none.
-    pub registering: Option<u32>,
-    /// CPUs of all our machines.
-    pub cpus: Option<u32>,
-    /// Megabytes of memory of all our machines.
-    pub memory_mb: Option<u32>,
-    /// Whether fewer workers start at once while CDS is slow.
-    pub adapts_to_cds: bool,
-}
-
-/// What workers are told.
+/// How workers are configured.
 #[derive(Debug, Clone)]
 pub struct Worker {
-    /// Variables of their environment; their values may be anything.
+    /// Environment variables; their values may be secrets.
     pub env: BTreeMap<String, SecretString>,
-    /// Where they find the CDS server, if not where we do.
-    pub api: Option<WorkerApi>,
-    /// Where they send logs, if not where CDS says.
-    pub cdn: Cdn,
-    /// Where they work; the system's temporary folder if not given.
-    pub basedir: Option<String>,
-    /// How they log.
-    pub logs: WorkerLogs,
+    /// Servers as workers reach them, where that differs from ours and from what CDS says.
+    pub addresses: Addresses,
+    /// Empty for the system's temporary folder.
+    pub basedir: String,
+    pub logs: LogOptions,
 }
 
-/// The CDS server as workers see it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WorkerApi {
-    /// Where it is.
-    pub url: Url,
-    /// Whether any certificate is trusted.
-    pub insecure: bool,
-}
-
-/// How workers log.
-#[derive(Debug, Clone)]
-pub struct WorkerLogs {
-    /// Their level, empty for their own default.
-    pub level: String,
-    /// A Graylog server.
-    pub graylog: LogServer,
-    /// The name of a field that is added for Graylog.
-    pub graylog_extra_key: String,
-    /// The value of that field, which Graylog operators use as a token.
-    pub graylog_extra_value: SecretString,
-    /// A syslog server.
-    pub syslog: LogServer,
-    /// A tag that is added for syslog.
-    pub syslog_extra_tag: String,
-}
-
-/// A server that takes logs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LogServer {
-    /// Its host, empty for none.
-    pub host: String,
-    /// Its port.
-    pub port: u16,
-    /// `tcp` or `udp`.
-    pub protocol: String,
-}
-
-/// What the section says, with the keys in it that belong elsewhere.
+/// The section, with keys of sizes that belong elsewhere.
 pub(super) struct Provision {
     pub(super) queue: Queue,
     pub(super) limits: Limits,
@@ -114,41 +57,44 @@ pub(super) struct Provision {
 }
 
 pub(super) fn provision(mut section: Section<'_, '_>, slow_spawn: SlowSpawn) -> Provision {
-    let limits = limits(&mut section);
+    let (limits, registering) = limits(&mut section);
     let queue = Queue {
-        poll_v2: !section.flag("disableV2QueuePolling").unwrap_or(false),
+        adapts_to_cds: true,
+        registering,
+        poll_v2: !section.flag("disableV2QueuePolling"),
         region: section.text("region"),
-        ignore_jobs_without_region: section.flag("ignoreJobWithNoRegion").unwrap_or(false),
-        register_every: Duration::from_secs(section.natural_or("registerFrequency", 60).into()),
-        attempts: section.switchable("maxAttemptsNumberBeforeFailure", 5).number(),
+        ignore_jobs_without_region: section.flag("ignoreJobWithNoRegion"),
+        register_every: section.seconds("registerFrequency"),
+        attempts: section.switchable("maxAttemptsNumberBeforeFailure").number(),
         slow_spawn,
     };
     let worker = worker(&mut section);
-    let sizing = flavors::sizing(&mut section);
+    let sizing = section.as_top(flavors::sizing);
     section.end();
     Provision { queue, limits, worker, sizing }
 }
 
 pub(super) fn slow_spawn(mut log_options: Section<'_, '_>) -> SlowSpawn {
     let mut spawn = log_options.section("spawnOptions");
-    let critical = spawn.natural_or("thresholdCritical", 480);
-    let warning = spawn.natural_or("thresholdWarning", 360);
+    let (critical, warning) = (spawn.seconds("thresholdCritical"), spawn.seconds("thresholdWarning"));
     if warning > critical {
-        spawn.warn("thresholdWarning", format!("{warning} is after thresholdCritical, which is {critical}"));
+        let (late, early) = (warning.as_secs(), critical.as_secs());
+        spawn.warn("thresholdWarning", format!("{late} is after thresholdCritical, which is {early}"));
     }
     spawn.end();
     log_options.end();
-    SlowSpawn { warning: Duration::from_secs(warning.into()), critical: Duration::from_secs(critical.into()) }
+    SlowSpawn { warning, critical }
 }
 
-fn limits(section: &mut Section<'_, '_>) -> Limits {
-    let workers = Some(section.natural("maxWorker").unwrap_or(10)).filter(|most| *most != 0);
-    // The Go hatchery takes anything below one for the default, so negative numbers are in the field.
+/// The limits without those of hardware, and how many models are registered at once.
+fn limits(section: &mut Section<'_, '_>) -> (Limits, Option<u32>) {
+    let workers = Some(section.natural_or_default("maxWorker")).filter(|most| *most != 0);
+    // For the Go hatchery everything below one means the default, so existing files contain negative numbers.
     let starting = section.integer("maxConcurrentProvisioning").filter(|most| *most >= 1);
     let starting = starting.map(|most| u32::try_from(most).unwrap_or(u32::MAX));
-    let registering = section.switchable("maxConcurrentRegistering", 2);
+    let registering = section.switchable("maxConcurrentRegistering");
     if let Some(workers) = workers {
-        // Only what was written: a small maxWorker alone must not make its neighbours' defaults wrong.
+        // Only values that are set: a small maxWorker alone must not make the other defaults wrong.
         let mut at_most = |name: &str, most: Option<u32>| {
             if let Some(most) = most.filter(|most| *most > workers) {
                 section.problem(name, format!("{most} is more than maxWorker, which is {workers}"));
@@ -158,28 +104,24 @@ fn limits(section: &mut Section<'_, '_>) -> Limits {
         at_most("maxConcurrentProvisioning", starting);
         at_most("maxConcurrentRegistering", written);
     }
-    Limits {
-        workers,
-        starting: starting.unwrap_or(10),
-        registering: registering.number(),
-        cpus: None,
-        memory_mb: None,
-        adapts_to_cds: true,
-    }
+    let starting = starting.unwrap_or_else(|| section.default_number("maxConcurrentProvisioning"));
+    let limits = Limits { workers, starting, size: rookery_fleet::capacity::Limits::default() };
+    (limits, registering.number())
 }
 
 fn worker(section: &mut Section<'_, '_>) -> Worker {
     let env = variables(section);
     let mut http = section.section("workerApiHttp");
-    let insecure = http.flag("insecure").unwrap_or(false);
-    let api = common::optional_url(&mut http, "url").map(|url| WorkerApi { url, insecure });
-    if insecure && api.is_none() {
+    let insecure = http.flag("insecure");
+    let url = common::optional_url(&mut http, "url");
+    if insecure && url.is_none() {
         http.warn("insecure", "has no effect without url: workers then do as api.http says");
     }
     http.end();
-    let cdn = common::cdn(section.section("workerCdn"));
-    let basedir = section.text("workerBasedir");
-    Worker { env, api, cdn, basedir, logs: worker_logs(section.section("workerLogsOptions")) }
+    let api = url.map(|url| HttpAddress { url: url.to_string(), insecure }).unwrap_or_default();
+    let addresses = Addresses { api, cdn: common::cdn(section.section("workerCdn")) };
+    let basedir = section.text_or_default("workerBasedir");
+    Worker { env, addresses, basedir, logs: worker_logs(section.section("workerLogsOptions")) }
 }
 
 fn variables(section: &mut Section<'_, '_>) -> BTreeMap<String, SecretString> {
@@ -187,7 +129,7 @@ fn variables(section: &mut Section<'_, '_>) -> BTreeMap<String, SecretString> {
     for (index, entry) in section.texts("injectEnvVars").into_iter().enumerate() {
         let at = format!("injectEnvVars[{index}]");
         match entry.split_once('=') {
-            // The entry is not shown: without its equals sign nobody knows what is the value.
+            // The entry is not shown: without an equals sign all of it may be a secret.
             None => section.warn(&at, "has no = and is left out"),
             Some(("", _)) => section.warn(&at, "has no name before its = and is left out"),
             Some((name, value)) => {
@@ -200,19 +142,19 @@ fn variables(section: &mut Section<'_, '_>) -> BTreeMap<String, SecretString> {
     variables
 }
 
-fn worker_logs(mut section: Section<'_, '_>) -> WorkerLogs {
-    let level = section.text("level").unwrap_or_default();
+fn worker_logs(mut section: Section<'_, '_>) -> LogOptions {
+    let level = section.text_or_default("level");
     let mut graylog = section.section("graylog");
     let server = log_server(&mut graylog);
-    let extra_key = graylog.text("extraKey").unwrap_or_default();
+    let extra_key = graylog.text_or_default("extraKey");
     let extra_value = graylog.secret("extraValue").unwrap_or_default();
     graylog.end();
     let mut syslog = section.section("syslog");
     let syslog_server = log_server(&mut syslog);
-    let extra_tag = syslog.text("extraTag").unwrap_or_default();
+    let extra_tag = syslog.text_or_default("extraTag");
     syslog.end();
     section.end();
-    WorkerLogs {
+    LogOptions {
         level,
         graylog: server,
         graylog_extra_key: extra_key,
@@ -223,13 +165,13 @@ fn worker_logs(mut section: Section<'_, '_>) -> WorkerLogs {
 }
 
 fn log_server(section: &mut Section<'_, '_>) -> LogServer {
-    let host = section.text("host").unwrap_or_default();
-    let number = section.natural("port").unwrap_or(0);
+    let host = section.text_or_default("host");
+    let number = section.natural_or_default("port");
     let port = u16::try_from(number).unwrap_or_else(|_| {
         section.problem("port", format!("{number} is not a port"));
         0
     });
-    let protocol = section.text("protocol").unwrap_or_else(|| "tcp".to_owned());
+    let protocol = section.text_or_default("protocol");
     if !matches!(protocol.as_str(), "tcp" | "udp") {
         section.problem("protocol", format!("{protocol:?} is neither \"tcp\" nor \"udp\""));
     }

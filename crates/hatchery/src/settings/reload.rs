@@ -1,19 +1,27 @@
-//! What a running hatchery takes up of a changed file.
+//! What a running hatchery applies of a changed file.
 
 use secrecy::SecretString;
 
-use super::{Api, KEYS, Key, Log, Models, Settings, VCenter, Warm};
+use super::keys;
+use super::{Api, Key, Log, Models, Queue, Settings, VCenter, Warm};
 
-/// The settings that act from now on: of the new ones what can be changed while the hatchery runs.
+/// The effective settings after a reload: the old ones, with what can change while the hatchery runs.
 pub fn reload(old: &Settings, new: &Settings) -> Settings {
-    let Settings { limits, flavors, warm, models, log, vcenter, api, .. } = new.clone();
-    // Which protocols are spoken is settled at the start.
+    let Settings { queue, limits, flavors, default_flavor, warm, models, log, vcenter, api, .. } =
+        new.clone();
+    // Whether V1 and V2 are served is decided at the start.
     let other = |old: &Option<SecretString>, new: Option<SecretString>| {
         if old.is_some() && new.is_some() { new } else { old.clone() }
     };
     Settings {
+        queue: Queue {
+            adapts_to_cds: queue.adapts_to_cds,
+            registering: queue.registering,
+            ..old.queue.clone()
+        },
         limits,
         flavors,
+        default_flavor,
         warm: Warm { pools: warm.pools, concurrency: warm.concurrency, ..old.warm.clone() },
         models: Models { credentials: models.credentials, ..old.models.clone() },
         log: Log { level: log.level, ..old.log },
@@ -30,5 +38,5 @@ pub fn reload(old: &Settings, new: &Settings) -> Settings {
 /// The keys whose values differ.
 pub fn differences(one: &Settings, other: &Settings) -> Vec<&'static str> {
     let differs = |key: &&Key| !(key.value)(one).is_same(&(key.value)(other));
-    KEYS.iter().copied().flatten().filter(differs).map(|key| key.path).collect()
+    keys::all().filter(differs).map(|key| key.path).collect()
 }

@@ -1,11 +1,15 @@
-//! What CDS is told about our settings when we sign in: the names that the Go hatchery uses, and no secret.
+//! The settings that a sign-in reports to CDS, under the names of the Go hatchery and without secrets.
 
+use rookery_cds::Cdn;
+use rookery_fleet::address::Network;
 use rookery_vim_client::Trust;
 use serde_json::{Value, json};
 
-use super::{Cdn, LogServer, ModelRef, Pool, Settings};
+use super::addresses::{DEFAULT_MASK, mask};
+use super::{ModelRef, Pool, Settings};
+use crate::launch::config::LogServer;
 
-/// The settings as they are sent with a sign-in.
+/// The settings as a JSON object.
 pub fn reported(settings: &Settings) -> Value {
     let mut value = vsphere(settings);
     let mut add = |name: &str, part: Value| {
@@ -14,7 +18,7 @@ pub fn reported(settings: &Settings) -> Value {
         }
     };
     add("commonConfiguration", common(settings));
-    // CDS looks for it here alone, and takes every hatchery for linux/amd64 otherwise.
+    // CDS reads it only here, and assumes linux/amd64 if it is missing.
     add("osArch", json!(settings.identity.os_arch));
     if !settings.addresses.dns.is_empty() {
         let servers: Vec<_> = settings.addresses.dns.iter().map(ToString::to_string).collect();
@@ -25,35 +29,33 @@ pub fn reported(settings: &Settings) -> Value {
         let flavors = flavors.map(|f| json!({ "name": f.name, "cpus": f.cpus, "memoryMB": f.memory_mb }));
         add("flavors", flavors.collect());
     }
-    if let Some(default) = &settings.flavors.default {
+    if let Some(default) = &settings.default_flavor {
         add("defaultFlavor", json!(default));
     }
     value
 }
 
 fn vsphere(settings: &Settings) -> Value {
-    let Settings { vcenter, warm, cleaning, limits, flavors, models, .. } = settings;
+    let Settings { vcenter, warm, cleaning, limits, models, .. } = settings;
     let script = |template| models.pre_start_scripts.get(template).map_or("", String::as_str);
     let models = models.templates.iter();
     let models =
         models.map(|template| json!({ "modelVMWare": template, "preStartScript": script(template) }));
     let networks = &settings.addresses.networks;
-    let mask =
-        networks.first().map_or_else(|| "255.255.255.0".to_owned(), |network| network.mask.to_string());
     json!({
         "cardName": vcenter.card_name,
-        "countSmallerFlavorToKeep": flavors.keep_smaller,
+        "countSmallerFlavorToKeep": limits.size.keep_smaller,
         "datacenterString": vcenter.datacenter,
         "datastoreString": vcenter.datastore.as_deref().unwrap_or_default(),
         "endpoint": vcenter.address,
         "finishedWorkerGracePeriod": cleaning.grace.as_secs(),
         "killAwolServersInterval": cleaning.interval.as_secs(),
-        "maxCpus": limits.cpus.unwrap_or(0),
-        "maxMemoryMB": limits.memory_mb.unwrap_or(0),
+        "maxCpus": limits.size.cpus.unwrap_or(0),
+        "maxMemoryMB": limits.size.memory_mb.unwrap_or(0),
         "models": models.collect::<Vec<_>>(),
         "networkString": vcenter.network.as_deref().unwrap_or_default(),
         "networks": networks.iter().map(network).collect::<Vec<_>>(),
-        "subnetMask": mask,
+        "subnetMask": networks.first().map_or_else(|| DEFAULT_MASK.to_owned(), mask),
         "user": vcenter.user,
         "workerProvisioning": warm.pools.iter().map(pool).collect::<Vec<_>>(),
         "workerProvisioningInterval": warm.interval.as_secs(),
@@ -63,12 +65,12 @@ fn vsphere(settings: &Settings) -> Value {
     })
 }
 
-fn network(network: &super::Network) -> Value {
+fn network(network: &Network) -> Value {
     let ranges: Vec<_> = network.ranges.iter().map(ToString::to_string).collect();
     json!({
         "gateway": network.gateway.map(|gateway| gateway.to_string()).unwrap_or_default(),
         "iprange": ranges.join(","),
-        "subnetMask": network.mask.to_string(),
+        "subnetMask": mask(network),
     })
 }
 
@@ -94,7 +96,7 @@ fn common(settings: &Settings) -> Value {
         "cdn": cdn(&settings.cdn),
         "http": {
             "addr": listen.address,
-            // Not a slip of ours: CDS has the name that way.
+            // Not a typing error: CDS spells it that way.
             "header_w_forwarded_for": listen.forwarded_header,
             "port": listen.port,
         },
@@ -128,24 +130,24 @@ fn provision(settings: &Settings) -> Value {
         "ignoreJobWithNoRegion": queue.ignore_jobs_without_region,
         "maxAttemptsNumberBeforeFailure": switchable(queue.attempts),
         "maxConcurrentProvisioning": limits.starting,
-        "maxConcurrentRegistering": switchable(limits.registering),
+        "maxConcurrentRegistering": switchable(queue.registering),
         "maxWorker": limits.workers.unwrap_or(0),
         "region": queue.region.as_deref().unwrap_or_default(),
         "registerFrequency": queue.register_every.as_secs(),
         "workerApiHttp": {
-            "insecure": worker.api.as_ref().is_some_and(|api| api.insecure),
-            "url": worker.api.as_ref().map_or("", |api| api.url.as_str()),
+            "insecure": worker.addresses.api.insecure,
+            "url": worker.addresses.api.url,
         },
-        "workerBasedir": worker.basedir.as_deref().unwrap_or_default(),
-        "workerCdn": cdn(&worker.cdn),
+        "workerBasedir": worker.basedir,
+        "workerCdn": cdn(&worker.addresses.cdn),
         "workerLogsOptions": { "graylog": graylog, "level": worker.logs.level, "syslog": syslog },
     })
 }
 
 fn cdn(cdn: &Cdn) -> Value {
     json!({
-        "tcp": { "enable_tls": cdn.tcp_tls, "url": cdn.tcp.as_ref().map_or("", |tcp| tcp.as_str()) },
-        "url": cdn.url.as_ref().map_or("", |url| url.as_str()),
+        "tcp": { "enable_tls": cdn.tcp_url_enable_tls, "url": cdn.tcp_url },
+        "url": cdn.http_url,
     })
 }
 

@@ -1,23 +1,25 @@
-//! One table of the file, read key by key.
+//! Reads one table of the file key by key.
 //!
-//! Not a serde struct: that stops at the first value of a wrong type, and tells neither the path of an unknown key nor
-//! all of them. A section hands out each value once, checks its type, and reports what nobody asked for.
+//! serde stops at the first value of a wrong type, and gives neither the paths of unknown keys nor all of them. A section
+//! hands out each value once, checks its type, and reports the keys that were not read.
 //!
-//! The Go hatchery reads keys without regard to case, and numbers and flags also in quotes; so does this.
+//! Like the Go hatchery, it ignores the case of keys and accepts numbers and flags in quotes.
 
 use std::path::Path;
+use std::time::Duration;
 
 use rookery_daemon::settings::{Problems, SecretFileError, closest, describe};
 use rookery_daemon::telemetry::chain;
 use secrecy::{ExposeSecret, SecretString};
 use toml::{Table, Value};
 
+use super::keys::{self, WhenUnset};
 use super::{Unknown, Warning};
 
 /// Reads a secret from the file that holds it.
 pub type ReadSecret<'a> = &'a dyn Fn(&Path) -> Result<SecretString, SecretFileError>;
 
-/// What was noticed while reading, whatever the place.
+/// What all sections of a file report.
 pub(super) struct Notes<'a> {
     pub(super) problems: Problems,
     pub(super) warnings: Vec<Warning>,
@@ -46,9 +48,8 @@ impl<'a> Notes<'a> {
 /// A number that can be switched off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Switch {
-    /// Not written, or 0: its default.
+    /// Not set, or 0: the default.
     Unset(u32),
-    /// Written.
     At(u32),
     Off,
 }
@@ -62,23 +63,50 @@ impl Switch {
     }
 }
 
-/// A table that is being read.
 pub(super) struct Section<'n, 'a> {
     at: String,
+    /// The path as in the table of keys: without the layout's prefix and without indices.
+    row: String,
     table: Table,
     asked: Vec<String>,
     pub(super) notes: &'n mut Notes<'a>,
 }
 
 impl<'n, 'a> Section<'n, 'a> {
-    /// `at` is the path of the table, empty for the whole file.
+    /// The table with all our keys; `at` is its path, empty for the whole file.
     pub(super) fn new(at: impl Into<String>, table: Table, notes: &'n mut Notes<'a>) -> Self {
-        Self { at: at.into(), table, asked: vec![], notes }
+        Self { at: at.into(), row: String::new(), table, asked: vec![], notes }
     }
 
-    /// The full path of a key of this table.
+    /// An entry of the list `name`.
+    pub(super) fn entry(&mut self, name: &str, at: String, table: Table) -> Section<'_, 'a> {
+        let row = join(&self.row, &format!("{name}[]"));
+        Section { at, row, table, asked: vec![], notes: self.notes }
+    }
+
+    /// Reads keys that belong to the top of the file but are in this table.
+    pub(super) fn as_top<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> T {
+        let row = std::mem::take(&mut self.row);
+        let found = read(self);
+        self.row = row;
+        found
+    }
+
+    /// The full path of a key.
     pub(super) fn path(&self, name: &str) -> String {
-        if self.at.is_empty() { name.to_owned() } else { format!("{}.{name}", self.at) }
+        join(&self.at, name)
+    }
+
+    /// The default of a key; empty for none.
+    pub(super) fn default(&self, name: &str) -> &'static str {
+        match keys::find(&join(&self.row, name)).map(|key| key.default) {
+            Some(WhenUnset::Is(default)) => default,
+            Some(WhenUnset::Mandatory) | None => "",
+        }
+    }
+
+    pub(super) fn default_number(&self, name: &str) -> u32 {
+        self.default(name).parse().unwrap_or_default()
     }
 
     /// The path of the table itself.
@@ -96,14 +124,18 @@ impl<'n, 'a> Section<'n, 'a> {
         self.notes.warn(path, message);
     }
 
-    /// A text; an empty one counts as not set, as in the Go hatchery.
+    /// An empty text counts as not set, as in the Go hatchery.
     pub(super) fn text(&mut self, name: &str) -> Option<String> {
         let value = self.take(name)?;
         let Some(text) = value.as_str() else { return self.unfit(name, "a quoted text", &value) };
         Some(text.to_owned()).filter(|text| !text.trim().is_empty())
     }
 
-    /// A text that must be given.
+    pub(super) fn text_or_default(&mut self, name: &str) -> String {
+        self.text(name).unwrap_or_else(|| self.default(name).to_owned())
+    }
+
+    /// A text that must be set.
     pub(super) fn required(&mut self, name: &str) -> Option<String> {
         let known = self.notes.problems.as_slice().len();
         let word = if self.holds(name) { "is empty" } else { "is not set" };
@@ -114,14 +146,15 @@ impl<'n, 'a> Section<'n, 'a> {
         text
     }
 
-    pub(super) fn flag(&mut self, name: &str) -> Option<bool> {
-        let value = self.take(name)?;
+    pub(super) fn flag(&mut self, name: &str) -> bool {
+        let default = self.default(name) == "true";
+        let Some(value) = self.take(name) else { return default };
         let quoted = value.as_str().map(str::trim);
         let flag = value.as_bool().or_else(|| quoted?.parse().ok());
         if flag.is_none() && quoted != Some("") {
-            return self.unfit(name, "true or false", &value);
+            self.unfit(name, "true or false", &value).unwrap_or(());
         }
-        flag
+        flag.unwrap_or(default)
     }
 
     pub(super) fn integer(&mut self, name: &str) -> Option<i64> {
@@ -134,7 +167,7 @@ impl<'n, 'a> Section<'n, 'a> {
         number
     }
 
-    /// A number that is not negative. No quantity of ours passes what four bytes hold, and none may overflow later.
+    /// A number from 0 to `i32::MAX`: enough for every key, and far from overflows.
     pub(super) fn natural(&mut self, name: &str) -> Option<u32> {
         let number = self.integer(name)?;
         if number < 0 {
@@ -148,13 +181,22 @@ impl<'n, 'a> Section<'n, 'a> {
         fits
     }
 
-    /// A number for which 0, as generated files carry it, means its default.
-    pub(super) fn natural_or(&mut self, name: &str, default: u32) -> u32 {
-        self.natural(name).filter(|number| *number != 0).unwrap_or(default)
+    pub(super) fn natural_or_default(&mut self, name: &str) -> u32 {
+        self.natural(name).unwrap_or_else(|| self.default_number(name))
     }
 
-    /// A number for which 0 means its default and -1 that it is off.
-    pub(super) fn switchable(&mut self, name: &str, default: u32) -> Switch {
+    /// A number for which 0, as in generated files, means the default.
+    pub(super) fn positive(&mut self, name: &str) -> u32 {
+        self.natural(name).filter(|number| *number != 0).unwrap_or_else(|| self.default_number(name))
+    }
+
+    pub(super) fn seconds(&mut self, name: &str) -> Duration {
+        Duration::from_secs(self.positive(name).into())
+    }
+
+    /// A number for which 0 means the default and -1 means off.
+    pub(super) fn switchable(&mut self, name: &str) -> Switch {
+        let default = self.default_number(name);
         match self.integer(name) {
             None | Some(0) => Switch::Unset(default),
             Some(-1) => Switch::Off,
@@ -172,7 +214,7 @@ impl<'n, 'a> Section<'n, 'a> {
         }
     }
 
-    /// Texts, as a list or as one text with commas.
+    /// A list of texts, or one text with commas.
     pub(super) fn texts(&mut self, name: &str) -> Vec<String> {
         let Some(value) = self.take(name) else { return vec![] };
         if let Some(text) = value.as_str() {
@@ -196,7 +238,7 @@ impl<'n, 'a> Section<'n, 'a> {
         texts
     }
 
-    /// A secret, from the file itself or from the file that the key with `File` at its end names.
+    /// A secret, inline or in the file that the key with the suffix `File` names.
     pub(super) fn secret(&mut self, name: &str) -> Option<SecretString> {
         let inline = self.text(name);
         self.notes.holds_secrets |= inline.is_some();
@@ -220,18 +262,33 @@ impl<'n, 'a> Section<'n, 'a> {
         }
     }
 
-    /// A table in this one; an empty one if there is none.
+    /// A table in this one; empty if it is not set.
     pub(super) fn section(&mut self, name: &str) -> Section<'_, 'a> {
-        let at = self.path(name);
+        let (at, row) = (self.path(name), join(&self.row, name));
         let table = match self.take(name) {
             None => Table::new(),
             Some(Value::Table(table)) => table,
             Some(other) => self.unfit(name, "a table", &other).unwrap_or_default(),
         };
-        Section::new(at, table, self.notes)
+        Section { at, row, table, asked: vec![], notes: self.notes }
     }
 
-    /// The tables of a list, each with its path; those that a generated file leaves blank are passed over.
+    /// Reads each table of a list.
+    pub(super) fn entries<T>(
+        &mut self,
+        name: &str,
+        mut read: impl FnMut(&mut Section<'_, 'a>) -> Option<T>,
+    ) -> Vec<T> {
+        let mut found = vec![];
+        for (at, table) in self.tables(name) {
+            let mut entry = self.entry(name, at, table);
+            found.extend(read(&mut entry));
+            entry.end();
+        }
+        found
+    }
+
+    /// The tables of a list, each with its path, without the blank ones of generated files.
     pub(super) fn tables(&mut self, name: &str) -> Vec<(String, Table)> {
         let Some(value) = self.take(name) else { return vec![] };
         let Some(items) = value.as_array() else {
@@ -251,6 +308,8 @@ impl<'n, 'a> Section<'n, 'a> {
 
     /// The value of a key, whatever its type.
     pub(super) fn take(&mut self, name: &str) -> Option<Value> {
+        let row = join(&self.row, name);
+        debug_assert!(keys::is_stated(&row), "{row} is read, but is not in the table of keys");
         self.asked.push(name.to_owned());
         if let Some(value) = self.table.remove(name) {
             return Some(value);
@@ -260,10 +319,10 @@ impl<'n, 'a> Section<'n, 'a> {
         self.table.remove(&similar)
     }
 
-    /// Reports the keys that nobody asked for.
+    /// Reports the keys that were not read.
     pub(super) fn end(self) {
         for name in self.table.keys() {
-            // Escaped: a quoted key may hold anything, also what a terminal would obey.
+            // Escaped: a quoted key may contain control characters.
             let path = self.path(&name.escape_debug().to_string());
             let meant = closest(name, self.asked.iter().cloned());
             self.notes.unknown.push(Unknown { path, meant });
@@ -274,16 +333,20 @@ impl<'n, 'a> Section<'n, 'a> {
         self.table.keys().any(|key| key.eq_ignore_ascii_case(name))
     }
 
-    /// Whether the key is written and says something.
+    /// Whether the key is set to something other than an empty or zero value.
     pub(super) fn is_filled(&self, name: &str) -> bool {
         self.table.iter().any(|(key, value)| key.eq_ignore_ascii_case(name) && !is_zero(value))
     }
 
-    /// The type only, never the value: it may be a secret in the wrong place.
+    /// Reports the type and never the value: it may be a misplaced secret.
     fn unfit<T>(&mut self, name: &str, expected: &str, found: &Value) -> Option<T> {
         self.problem(name, format!("expected {expected}, found {}", describe(found)));
         None
     }
+}
+
+fn join(at: &str, name: &str) -> String {
+    if at.is_empty() { name.to_owned() } else { format!("{at}.{name}") }
 }
 
 fn is_zero(value: &Value) -> bool {

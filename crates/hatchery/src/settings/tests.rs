@@ -1,5 +1,6 @@
 //! What a file must say so that a hatchery can start, and ways to change it.
 
+mod derived;
 mod documents;
 mod effects;
 mod engine_file;
@@ -15,7 +16,8 @@ use rookery_daemon::settings::{Origin, Problems, SecretFileError};
 use secrecy::SecretString;
 use toml::{Table, Value};
 
-use super::{KEYS, Key, Loaded, Settings, load};
+use super::keys::all as all_keys;
+use super::{Key, Loaded, Settings, load};
 
 /// The least that starts a hatchery.
 const MINIMAL: &str = r#"
@@ -52,10 +54,6 @@ fn secret_file(path: &Path) -> Result<SecretString, SecretFileError> {
         || SecretFileError::Unreadable { path: path.to_owned(), source: std::io::ErrorKind::NotFound.into() };
     let name = path.strip_prefix("/secrets").map_err(|_| missing())?;
     Ok(name.display().to_string().into())
-}
-
-fn all_keys() -> impl Iterator<Item = &'static Key> {
-    KEYS.iter().copied().flatten()
 }
 
 /// The minimal file with more in it.

@@ -1,4 +1,4 @@
-//! Addresses of servers, checked once.
+//! Addresses of servers.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,29 +9,20 @@ use hyper::Uri;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Url(String);
 
-/// An address such as `cdn.example.org:4545`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HostPort(String);
-
-/// Why a text is no address. What was given is not repeated: it may hold a password.
+/// The messages quote nothing of the text: it may contain a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidAddress {
-    /// Not a URL at all, or one of another protocol.
     #[error("is not an address such as https://host/path")]
     NotHttp,
-    /// A user or password before the host.
     #[error("holds a user or password before its @; they do not belong there")]
     Credentials,
-    /// Something after a question mark.
     #[error("has a query, which would end up in the middle of longer addresses")]
     Query,
-    /// Not a host and a port.
     #[error("is not an address such as host:4545")]
     NotHostPort,
 }
 
 impl Url {
-    /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -57,26 +48,15 @@ impl FromStr for Url {
     }
 }
 
-impl HostPort {
-    /// The text.
-    pub fn as_str(&self) -> &str {
-        &self.0
+/// Checks an address such as `cdn.example.org:4545`.
+pub(super) fn host_port(given: &str) -> Result<String, InvalidAddress> {
+    let text = given.trim();
+    let authority = text.parse::<hyper::http::uri::Authority>().map_err(|_| InvalidAddress::NotHostPort)?;
+    let complete = !authority.host().is_empty() && authority.port_u16().is_some_and(|port| port != 0);
+    if text.contains('@') {
+        return Err(InvalidAddress::Credentials);
     }
-}
-
-impl FromStr for HostPort {
-    type Err = InvalidAddress;
-
-    fn from_str(given: &str) -> Result<Self, InvalidAddress> {
-        let text = given.trim();
-        let authority =
-            text.parse::<hyper::http::uri::Authority>().map_err(|_| InvalidAddress::NotHostPort)?;
-        let complete = !authority.host().is_empty() && authority.port_u16().is_some_and(|port| port != 0);
-        if text.contains('@') {
-            return Err(InvalidAddress::Credentials);
-        }
-        if complete { Ok(Self(text.to_owned())) } else { Err(InvalidAddress::NotHostPort) }
-    }
+    if complete { Ok(text.to_owned()) } else { Err(InvalidAddress::NotHostPort) }
 }
 
 fn has_wrong_port(authority: &hyper::http::uri::Authority) -> bool {
@@ -86,12 +66,6 @@ fn has_wrong_port(authority: &hyper::http::uri::Authority) -> bool {
 }
 
 impl fmt::Display for Url {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl fmt::Display for HostPort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -122,7 +96,7 @@ mod tests {
     #[test]
     fn a_host_needs_its_port() {
         let check = |given: &str, expected| {
-            assert_eq!(given.parse::<HostPort>().map(|host| host.0).as_deref(), expected);
+            assert_eq!(host_port(given).as_deref(), expected);
         };
         check("cdn.example.org:4545", Ok("cdn.example.org:4545"));
         check("[::1]:4545", Ok("[::1]:4545"));
@@ -137,7 +111,7 @@ mod tests {
         fn any_text_is_an_address_or_none(text: String, tail in "[a-z0-9:/@?#\\[\\].]{0,20}") {
             for text in [text, format!("http://{tail}"), tail] {
                 text.parse::<Url>().ok();
-                text.parse::<HostPort>().ok();
+                host_port(&text).ok();
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The vCenter: where it is, who logs in, and where machines are put.
+//! The vCenter: connection, login, and placement of VMs.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,6 @@ use secrecy::{ExposeSecret, SecretString};
 use super::common::{UNENCRYPTED, required_secret};
 use super::section::Section;
 
-/// The classes of network cards that vSphere has.
 const CARD_CLASSES: &[&str] = &[
     "VirtualE1000",
     "VirtualE1000e",
@@ -19,36 +18,30 @@ const CARD_CLASSES: &[&str] = &[
     "VirtualVmxnet3",
 ];
 
-/// The vCenter, and where machines are put in it.
+/// How to connect to the vCenter, and where VMs are placed.
 #[derive(Debug, Clone)]
 pub struct VCenter {
-    /// Where it is.
     pub endpoint: Endpoint,
-    /// Its address as it was written.
+    /// The endpoint as the file has it.
     pub address: String,
-    /// Who logs in.
     pub user: String,
-    /// The password.
     pub password: SecretString,
-    /// Why it is believed to be the right one.
     pub trust: Trust,
-    /// The datacenter.
     pub datacenter: String,
-    /// The datastore; the template's if not given.
+    /// `None`: the template's.
     pub datastore: Option<String>,
-    /// The network; the template's if not given.
+    /// `None`: the template's.
     pub network: Option<String>,
-    /// The resource pool; the datacenter's default one if not given.
+    /// `None`: the datacenter's default one.
     pub resource_pool: Option<String>,
-    /// The folder; the template's if not given.
+    /// `None`: the template's.
     pub folder: Option<String>,
-    /// The name of the card as the Go hatchery knows it; it is only reported.
+    /// A key of the Go hatchery that is only reported.
     pub card_name: String,
-    /// The class that the network card is given; the template's if not given.
+    /// The class of the network card; `None`: the template's.
     pub card_class: Option<String>,
-    /// How the disks of a clone come about.
     pub disk_move: DiskMove,
-    /// How much it is asked to do at once.
+    /// How many heavy operations run at once.
     pub ceilings: Ceilings,
 }
 
@@ -66,7 +59,7 @@ pub(super) fn vcenter(section: &mut Section<'_, '_>) -> Option<VCenter> {
     let resource_pool = section.text("resourcePool");
     let folder = section.text("folder");
     let ceilings = ceilings(section);
-    let card_name = section.text("cardName").unwrap_or_else(|| "e1000".to_owned());
+    let card_name = section.text_or_default("cardName");
     Some(VCenter {
         endpoint: endpoint?,
         address: address?,
@@ -86,15 +79,11 @@ pub(super) fn vcenter(section: &mut Section<'_, '_>) -> Option<VCenter> {
 }
 
 fn ceilings(section: &mut Section<'_, '_>) -> Ceilings {
-    let Ceilings { total, per_host, per_datastore } = Ceilings::default();
-    let mut most = |name: &str, default: usize| {
-        let default = u32::try_from(default).unwrap_or(u32::MAX);
-        usize::try_from(section.natural_or(name, default)).unwrap_or(usize::MAX)
-    };
+    let mut most = |name| usize::try_from(section.positive(name)).unwrap_or(usize::MAX);
     Ceilings {
-        total: most("maxOperations", total),
-        per_host: most("maxOperationsPerHost", per_host),
-        per_datastore: most("maxOperationsPerDatastore", per_datastore),
+        total: most("maxOperations"),
+        per_host: most("maxOperationsPerHost"),
+        per_datastore: most("maxOperationsPerDatastore"),
     }
 }
 
@@ -118,7 +107,7 @@ fn endpoint(section: &mut Section<'_, '_>, address: &str) -> Option<Endpoint> {
     }
 }
 
-/// From the file of its own the password is taken as it is.
+/// A password from a file is never decoded.
 fn password(section: &mut Section<'_, '_>) -> Option<SecretString> {
     let is_inline = section.is_filled("password");
     let password = required_secret(section, "password")?;
@@ -126,8 +115,8 @@ fn password(section: &mut Section<'_, '_>) -> Option<SecretString> {
     Some(decoded.map_or(password, SecretString::from))
 }
 
-/// The Go hatchery pastes user and password into a URL, so its files hold them percent-encoded. What does not decode
-/// throughout cannot have worked there and is meant as it stands.
+/// The Go hatchery puts user and password into a URL, so its files have them percent-encoded. A text that does not
+/// decode completely cannot have worked there, and is taken literally.
 fn go_decoded(section: &mut Section<'_, '_>, name: &str, text: &str) -> Option<String> {
     let mut parts = text.split('%');
     let mut bytes = parts.next()?.as_bytes().to_vec();
@@ -151,7 +140,7 @@ fn go_decoded(section: &mut Section<'_, '_>, name: &str, text: &str) -> Option<S
 }
 
 fn trust(section: &mut Section<'_, '_>) -> Option<Trust> {
-    let insecure = section.flag("insecure").unwrap_or(false).then_some(Trust::Insecure);
+    let insecure = section.flag("insecure").then_some(Trust::Insecure);
     let ca_file = section.text("caFile").map(|file| Trust::CaFile(PathBuf::from(file)));
     let thumbprint = match section.text("thumbprint").map(|text| text.parse::<Thumbprint>()) {
         None => None,
@@ -173,17 +162,17 @@ fn trust(section: &mut Section<'_, '_>) -> Option<Trust> {
 }
 
 fn disk_move(section: &mut Section<'_, '_>) -> DiskMove {
-    match section.text("diskMove").as_deref() {
-        None | Some("auto") => DiskMove::Auto,
-        Some("seed") => DiskMove::ChildMost,
-        Some(other) => {
+    match section.text_or_default("diskMove").as_str() {
+        "auto" => DiskMove::Auto,
+        "seed" => DiskMove::ChildMost,
+        other => {
             section.problem("diskMove", format!("{other:?} is neither \"auto\" nor \"seed\""));
             DiskMove::Auto
         }
     }
 }
 
-/// With or without `Virtual` before it, in any case: people know it as `vmxnet3`.
+/// In any case, with or without the prefix `Virtual`: most people write `vmxnet3`.
 fn card_class(section: &mut Section<'_, '_>) -> Option<String> {
     let given = section.text("cardClass")?;
     let fits = |class: &&&str| {

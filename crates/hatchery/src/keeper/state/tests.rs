@@ -14,12 +14,12 @@ fn informed() -> State {
 }
 
 /// Makes a pass with this plan at that second, and says what was due in it: the sweep, registrations.
-fn pass(state: &mut State, second: i64, plan: &Plan, wanted: &Wanted) -> (bool, bool) {
+fn pass(state: &mut State, second: i64, plan: &Plan, settings: &Settings) -> (bool, bool) {
     state.look(View { complete: true, ..View::default() }, &OWNER, at(second));
     let nobody = |_: &MachineId| None;
     let observed = state.observed(&nobody);
     let due = (observed.sweep_is_due, observed.registration_is_due);
-    state.set_dates(plan, wanted);
+    state.set_dates(plan, settings);
     due
 }
 
@@ -30,11 +30,11 @@ fn it_is_looked_for_what_can_go_and_for_models_as_often_as_the_settings_say() {
         ("killAwolServersInterval = 20", [20, 40], [60, 120]),
         ("commonConfiguration.provision.registerFrequency = 300", [60, 120], [300, 600]),
     ] {
-        let wanted = Wanted::new(&settings(fragment));
+        let settings = settings(fragment);
         let mut state = informed();
         let (mut swept, mut registered) = (Vec::new(), Vec::new());
         for second in 0..=600 {
-            let (sweep, registration) = pass(&mut state, second, &Plan::default(), &wanted);
+            let (sweep, registration) = pass(&mut state, second, &Plan::default(), &settings);
             swept.extend(sweep.then_some(second));
             registered.extend(registration.then_some(second));
         }
@@ -46,52 +46,52 @@ fn it_is_looked_for_what_can_go_and_for_models_as_often_as_the_settings_say() {
 
 #[test]
 fn a_look_that_could_not_tell_anything_is_made_up_for() {
-    let wanted = Wanted::new(&settings(""));
+    let settings = settings("");
     let stopped = Sweep { stopped: Some(Stop::NoEvidence { of: "workers" }), ..Sweep::default() };
     let blind = Plan { sweep: stopped, wants_room: true, ..Plan::default() };
     let mut state = informed();
     for second in 0..3 {
-        assert_eq!(pass(&mut state, second, &blind, &wanted), (true, true));
+        assert_eq!(pass(&mut state, second, &blind, &settings), (true, true));
     }
-    assert_eq!(pass(&mut state, 3, &Plan::default(), &wanted), (true, true));
-    assert_eq!(pass(&mut state, 4, &Plan::default(), &wanted), (false, false));
+    assert_eq!(pass(&mut state, 3, &Plan::default(), &settings), (true, true));
+    assert_eq!(pass(&mut state, 4, &Plan::default(), &settings), (false, false));
     let mut ignorant = State::default();
-    pass(&mut ignorant, 0, &Plan::default(), &wanted);
-    assert!(pass(&mut ignorant, 1, &Plan::default(), &wanted).1, "CDS has not told its models");
+    pass(&mut ignorant, 0, &Plan::default(), &settings);
+    assert!(pass(&mut ignorant, 1, &Plan::default(), &settings).1, "CDS has not told its models");
 }
 
 // The rest waited for the next minute.
 #[test]
 fn a_look_that_found_more_than_can_go_at_once_goes_on_until_all_have_gone() {
-    let wanted = Wanted::new(&settings(""));
+    let settings = settings("");
     let kept = vec![(MachineId::new("vm-1"), sweep::Why::Budget)];
     let more = Plan { sweep: Sweep { kept, ..Sweep::default() }, ..Plan::default() };
     let mut state = informed();
     for second in 0..3 {
-        assert!(pass(&mut state, second, &more, &wanted).0);
+        assert!(pass(&mut state, second, &more, &settings).0);
     }
-    assert!(pass(&mut state, 3, &Plan::default(), &wanted).0);
-    assert!(!pass(&mut state, 4, &Plan::default(), &wanted).0);
+    assert!(pass(&mut state, 3, &Plan::default(), &settings).0);
+    assert!(!pass(&mut state, 4, &Plan::default(), &settings).0);
 }
 
 #[test]
 fn models_that_wait_for_a_slot_are_looked_at_until_they_have_one() {
-    let wanted = Wanted::new(&settings(""));
+    let settings = settings("");
     let waits = Plan { models_wait: true, turns: 2, ..Plan::default() };
     let mut state = informed();
     for second in 0..3 {
-        assert!(pass(&mut state, second, &waits, &wanted).1);
+        assert!(pass(&mut state, second, &waits, &settings).1);
     }
     assert_eq!(state.turns, 2, "whose turn it is outlives the pass");
-    assert!(pass(&mut state, 3, &Plan::default(), &wanted).1);
-    assert!(!pass(&mut state, 4, &Plan::default(), &wanted).1);
+    assert!(pass(&mut state, 3, &Plan::default(), &settings).1);
+    assert!(!pass(&mut state, 4, &Plan::default(), &settings).1);
 }
 
 #[test]
 fn the_first_rest_of_a_model_is_the_interval_of_provisioning() {
     for (fragment, expected) in [("", 120), ("workerProvisioningInterval = 15", 15)] {
         let mut state = informed();
-        pass(&mut state, 0, &Plan::default(), &Wanted::new(&settings(fragment)));
+        pass(&mut state, 0, &Plan::default(), &settings(fragment));
         assert_eq!(state.first_rest, Some(Duration::from_secs(expected)));
     }
 }

@@ -11,8 +11,7 @@ fn brave_curie() -> WorkerConfig {
         hatchery_name: "hatchery-rbx-1".to_owned(),
         addresses: Addresses {
             api: http("https://cds.example.org/api", false),
-            cdn_url: "https://cdn.example.org".to_owned(),
-            cdn_tcp: TcpAddress { url: "cdn.example.org:4545".to_owned(), tls: true },
+            cdn: cdn("https://cdn.example.org", "cdn.example.org:4545", true),
         },
         token: "eyJhbGciOi".into(),
         model: "debian12".to_owned(),
@@ -24,6 +23,10 @@ fn brave_curie() -> WorkerConfig {
 
 fn http(url: &str, insecure: bool) -> HttpAddress {
     HttpAddress { url: url.to_owned(), insecure }
+}
+
+fn cdn(http: &str, tcp: &str, tls: bool) -> Cdn {
+    Cdn { http_url: http.to_owned(), tcp_url: tcp.to_owned(), tcp_url_enable_tls: tls }
 }
 
 fn text(config: &WorkerConfig) -> String {
@@ -56,7 +59,7 @@ fn what_the_example_omits_stands_at_its_place() {
     let config = WorkerConfig {
         addresses: Addresses { api: http("https://api", true), ..brave_curie().addresses },
         task: Task::V1Job(1234),
-        injected: Injected::read(&["B=2".into(), "A=x=y".into()]).variables,
+        injected: [("B".to_owned(), "2".into()), ("A".to_owned(), "x=y".into())].into(),
         ..brave_curie()
     };
     let text = text(&config);
@@ -91,7 +94,7 @@ fn a_worker_knows_its_job_by_the_key_of_its_kind() {
 #[test]
 fn an_empty_region_and_flags_that_are_off_are_left_out() {
     let mut config = WorkerConfig { region: String::new(), ..brave_curie() };
-    config.addresses.cdn_tcp.tls = false;
+    config.addresses.cdn.tcp_url_enable_tls = false;
     let document = read(&config);
     for key in ["region", "gelf_service_addr_enable_tls", "api_endpoint_insecure", "inject_env_vars"] {
         assert!(document.get(key).is_none(), "{key}");
@@ -102,13 +105,10 @@ fn an_empty_region_and_flags_that_are_off_are_left_out() {
 fn the_options_of_logs_have_go_s_names_and_ports_of_text() {
     let log = LogOptions {
         level: "debug".to_owned(),
-        graylog_host: "gray".to_owned(),
-        graylog_port: 12_201,
+        graylog: LogServer { host: "gray".to_owned(), port: 12_201, protocol: "udp".to_owned() },
         graylog_extra_key: "key".to_owned(),
-        graylog_extra_value: "value".to_owned(),
-        syslog_host: "sys".to_owned(),
-        syslog_port: 514,
-        syslog_protocol: "tcp".to_owned(),
+        graylog_extra_value: "value".into(),
+        syslog: LogServer { host: "sys".to_owned(), port: 514, protocol: "tcp".to_owned() },
         syslog_extra_tag: "tag".to_owned(),
     };
     let document = read(&WorkerConfig { log, ..brave_curie() });
@@ -130,50 +130,28 @@ fn the_options_of_logs_have_go_s_names_and_ports_of_text() {
 
 #[test]
 fn an_address_for_workers_comes_with_its_own_flag() {
-    let own = Addresses {
-        api: http("https://inside", true),
-        cdn_url: "https://cdn-inside".to_owned(),
-        cdn_tcp: TcpAddress { url: "inside:1".to_owned(), tls: true },
-    };
+    let own =
+        Addresses { api: http("https://inside", true), cdn: cdn("https://cdn-inside", "inside:1", true) };
     // Only flags and no addresses: nothing is overridden.
-    let flags = Addresses {
-        api: http("", false),
-        cdn_url: String::new(),
-        cdn_tcp: TcpAddress { url: String::new(), tls: false },
-    };
+    let flags = Addresses { api: http("", false), cdn: cdn("", "", false) };
     assert_eq!(own.clone().overridden_by(&flags), own);
 
     let api = Addresses { api: http("https://outside", false), ..Addresses::default() };
     assert_eq!(own.clone().overridden_by(&api), Addresses { api: api.api.clone(), ..own.clone() });
-    let cdn = Addresses { cdn_url: "https://cdn-outside".to_owned(), ..Addresses::default() };
-    assert_eq!(own.clone().overridden_by(&cdn), Addresses { cdn_url: cdn.cdn_url.clone(), ..own.clone() });
-    let tcp =
-        Addresses { cdn_tcp: TcpAddress { url: "outside:2".to_owned(), tls: false }, ..Addresses::default() };
-    assert_eq!(own.clone().overridden_by(&tcp), Addresses { cdn_tcp: tcp.cdn_tcp.clone(), ..own });
-}
-
-#[test]
-fn variables_are_split_at_their_first_sign_and_others_are_told_by_number() {
-    let read = Injected::read(&[
-        "A=1".into(),
-        "alone".into(),
-        "B=".into(),
-        "C=a=b".into(),
-        "=x".into(),
-        "A=2".into(),
-    ]);
-    let shown: Vec<_> =
-        read.variables.iter().map(|(name, value)| (name.as_str(), value.expose_secret())).collect();
-    assert_eq!(shown, [("A", "2"), ("B", ""), ("C", "a=b")]);
-    assert_eq!(read.skipped, [1, 4]);
-    assert_eq!(Injected::read(&["CDS_CONFIG=mine".into()]).skipped, [0]);
+    let over = |other: Cdn| own.clone().overridden_by(&Addresses { cdn: other, ..Addresses::default() });
+    let with = |cdn: Cdn| Addresses { cdn, ..own.clone() };
+    assert_eq!(
+        over(cdn("https://cdn-outside", "", false)),
+        with(cdn("https://cdn-outside", "inside:1", true))
+    );
+    assert_eq!(over(cdn("", "outside:2", false)), with(cdn("https://cdn-inside", "outside:2", false)));
 }
 
 #[test]
 fn neither_token_nor_variables_are_shown() {
     let config = WorkerConfig {
         token: "hunter2".into(),
-        injected: Injected::read(&["A=hunter2".into()]).variables,
+        injected: [("A".to_owned(), "hunter2".into())].into(),
         ..brave_curie()
     };
     assert!(!format!("{config:?} {:?}", config.encoded()).contains("hunter2"));

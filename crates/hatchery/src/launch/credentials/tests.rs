@@ -6,12 +6,35 @@ fn who(username: &str, password: &str) -> Credentials {
     Credentials { username: username.to_owned(), password: password.into() }
 }
 
-fn entry(template: &str, model_path: &str, username: &str, password: &str) -> Entry {
-    Entry {
-        template: template.to_owned(),
-        model_path: model_path.to_owned(),
-        credentials: who(username, password),
+/// An entry of `models[]` or `guestCredentials[]`: template, path of a V1 model, and who.
+type Entry<'a> = (&'a str, &'a str, Credentials);
+
+fn entry<'a>(template: &'a str, model_path: &'a str, username: &str, password: &str) -> Entry<'a> {
+    (template, model_path, who(username, password))
+}
+
+/// Both lists as the settings put them together.
+fn configured(models: &[Entry<'_>], guests: &[Entry<'_>]) -> Configured {
+    let mut all = Configured::new();
+    for (source, entries) in [(Source::GuestCredentials, guests), (Source::Models, models)] {
+        for (template, path, credentials) in entries {
+            let keys = [
+                (*template, ModelRef::V2((*template).to_owned())),
+                (*path, ModelRef::V1((*path).to_owned())),
+            ];
+            let named = keys.into_iter().filter(|(name, _)| !name.is_empty());
+            all.extend(named.map(|(_, model)| (model, (source, credentials.clone()))));
+        }
     }
+    all
+}
+
+fn resolve(
+    model: &Model<'_>,
+    models: &[Entry<'_>],
+    guests: &[Entry<'_>],
+) -> Result<Credentials, CredentialsError> {
+    super::resolve(model, &configured(models, guests))
 }
 
 fn v2(own: &Credentials) -> Model<'_> {
@@ -64,7 +87,11 @@ fn what_the_settings_say_makes_what_the_model_says_irrelevant() {
         (&[], &[], false),
         (&empty[..], &empty[..], false),
     ] {
-        assert_eq!(are_in_settings(&v1(&own), models, guests), expected, "{models:?} {guests:?}");
+        assert_eq!(
+            are_in_settings(&v1(&own), &configured(models, guests)),
+            expected,
+            "{models:?} {guests:?}"
+        );
         assert_eq!(resolve(&v1(&own), models, guests).is_ok(), expected);
     }
 }
@@ -100,7 +127,7 @@ fn a_placeholder_is_refused_by_the_name_of_its_model_and_place_and_never_shown()
         (who("user", "{{.secrets.HUNTER2}}"), "password"),
         (who("user", "pw{{HUNTER2"), "password"),
     ] {
-        let entries = [Entry { credentials: value.clone(), ..entry("debian12", "", "", "") }];
+        let entries = [("debian12", "", value.clone())];
         for (model, models, guests, source_of) in [
             (v2(&clear), &entries[..], &[][..], Source::Models),
             (v2(&clear), &[][..], &entries[..], Source::GuestCredentials),

@@ -3,7 +3,7 @@
 use rookery_daemon::telemetry::LogFormat;
 use rookery_vim_client::Trust;
 
-use super::{Key, key, list, mandatory, open, opt, reloading, seconds, secret};
+use super::{Key, key, list, mandatory, open, reloading, seconds, secret};
 
 pub(super) const KEYS: &[Key] = &[
     mandatory(
@@ -61,16 +61,16 @@ pub(super) const KEYS: &[Key] = &[
         open(s.api.max_heartbeat_failures)
     }),
     key("commonConfiguration.cdn.url", "", "where logs are sent over HTTP; asked of CDS if not set", |s| {
-        opt(s.cdn.url.as_ref())
+        open(&s.cdn.http_url)
     }),
     key(
         "commonConfiguration.cdn.tcp.url",
         "",
         "where logs are sent over TCP; asked of CDS if not set",
-        |s| opt(s.cdn.tcp.as_ref()),
+        |s| open(&s.cdn.tcp_url),
     ),
     key("commonConfiguration.cdn.tcp.enableTLS", "false", "whether that TCP connection is encrypted", |s| {
-        open(s.cdn.tcp_tls)
+        open(s.cdn.tcp_url_enable_tls)
     }),
     key(
         "commonConfiguration.logOptions.spawnOptions.thresholdCritical",

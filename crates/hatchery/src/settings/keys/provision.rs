@@ -1,7 +1,8 @@
 //! The keys of `commonConfiguration.provision`.
 
 use super::{Effective, Key, key, open, opt, reloading, seconds, secret};
-use crate::settings::{Cdn, LogServer, Settings};
+use crate::launch::config::{Addresses, LogOptions};
+use crate::settings::Settings;
 
 pub(super) const KEYS: &[Key] = &[
     reloading(key(
@@ -20,7 +21,7 @@ pub(super) const KEYS: &[Key] = &[
         "commonConfiguration.provision.maxConcurrentRegistering",
         "2",
         "V1 models that are registered at once, at most maxWorker; -1: none ever",
-        |s| switchable(s.limits.registering),
+        |s| switchable(s.queue.registering),
     )),
     key(
         "commonConfiguration.provision.registerFrequency",
@@ -62,83 +63,83 @@ pub(super) const KEYS: &[Key] = &[
         "commonConfiguration.provision.workerApiHttp.url",
         "",
         "the CDS server as workers see it; api.http.url if not set",
-        |s| opt(s.worker.api.as_ref().map(|api| &api.url)),
+        |s| open(&servers(s).api.url),
     ),
     key(
         "commonConfiguration.provision.workerApiHttp.insecure",
         "false",
         "whether workers trust any certificate of that server",
-        |s| open(s.worker.api.as_ref().is_some_and(|api| api.insecure)),
+        |s| open(servers(s).api.insecure),
     ),
     key("commonConfiguration.provision.workerCdn.url", "", "where workers send logs over HTTP", |s| {
-        opt(cdn(s).url.as_ref())
+        open(&servers(s).cdn.http_url)
     }),
     key("commonConfiguration.provision.workerCdn.tcp.url", "", "where workers send logs over TCP", |s| {
-        opt(cdn(s).tcp.as_ref())
+        open(&servers(s).cdn.tcp_url)
     }),
     key(
         "commonConfiguration.provision.workerCdn.tcp.enableTLS",
         "false",
         "whether that TCP connection is encrypted",
-        |s| open(cdn(s).tcp_tls),
+        |s| open(servers(s).cdn.tcp_url_enable_tls),
     ),
     key(
         "commonConfiguration.provision.workerBasedir",
         "",
         "folder that workers work in; the guest's temporary one if not set",
-        |s| opt(s.worker.basedir.as_ref()),
+        |s| open(&s.worker.basedir),
     ),
     key("commonConfiguration.provision.workerLogsOptions.level", "", "how much workers log", |s| {
-        open(&s.worker.logs.level)
+        open(&logs(s).level)
     }),
     key(
         "commonConfiguration.provision.workerLogsOptions.graylog.host",
         "",
         "Graylog server of the workers",
-        |s| open(&graylog(s).host),
+        |s| open(&logs(s).graylog.host),
     ),
     key("commonConfiguration.provision.workerLogsOptions.graylog.port", "0", "its port", |s| {
-        open(graylog(s).port)
+        open(logs(s).graylog.port)
     }),
     key(
         "commonConfiguration.provision.workerLogsOptions.graylog.protocol",
         "tcp",
         "`tcp` or `udp`; only reported: workers are not told, nor does the Go hatchery tell them",
-        |s| open(&graylog(s).protocol),
+        |s| open(&logs(s).graylog.protocol),
     ),
     key(
         "commonConfiguration.provision.workerLogsOptions.graylog.extraKey",
         "",
         "name of a field that is added to each line",
-        |s| open(&s.worker.logs.graylog_extra_key),
+        |s| open(&logs(s).graylog_extra_key),
     ),
     key(
         "commonConfiguration.provision.workerLogsOptions.graylog.extraValue",
         "",
         "value of that field, often a token",
-        |s| secret(Some(&s.worker.logs.graylog_extra_value)),
+        |s| secret(Some(&logs(s).graylog_extra_value)),
     ),
     key(
         "commonConfiguration.provision.workerLogsOptions.syslog.host",
         "",
         "syslog server of the workers",
-        |s| open(&syslog(s).host),
+        |s| open(&logs(s).syslog.host),
     ),
     key("commonConfiguration.provision.workerLogsOptions.syslog.port", "0", "its port", |s| {
-        open(syslog(s).port)
+        open(logs(s).syslog.port)
     }),
     key("commonConfiguration.provision.workerLogsOptions.syslog.protocol", "tcp", "`tcp` or `udp`", |s| {
-        open(&syslog(s).protocol)
+        open(&logs(s).syslog.protocol)
     }),
     key(
         "commonConfiguration.provision.workerLogsOptions.syslog.extraTag",
         "",
         "tag that is added to each line",
-        |s| open(&s.worker.logs.syslog_extra_tag),
+        |s| open(&logs(s).syslog_extra_tag),
     ),
 ];
 
-/// Their values may be secrets, so they are compared but not shown.
+/// The values may be secrets: they are compared but not shown.
 fn variables(settings: &Settings) -> Effective {
     use secrecy::ExposeSecret;
     let lines = settings.worker.env.iter().map(|(name, value)| format!("{name}={}", value.expose_secret()));
@@ -149,14 +150,10 @@ fn switchable(value: Option<u32>) -> Effective {
     opt(value.map(i64::from).or(Some(-1)))
 }
 
-fn cdn(settings: &Settings) -> &Cdn {
-    &settings.worker.cdn
+fn servers(settings: &Settings) -> &Addresses {
+    &settings.worker.addresses
 }
 
-fn graylog(settings: &Settings) -> &LogServer {
-    &settings.worker.logs.graylog
-}
-
-fn syslog(settings: &Settings) -> &LogServer {
-    &settings.worker.logs.syslog
+fn logs(settings: &Settings) -> &LogOptions {
+    &settings.worker.logs
 }

@@ -1,15 +1,14 @@
 //! The keys beside `user` and `endpoint`.
 
-use std::net::Ipv4Addr;
-
+use rookery_fleet::address::Network;
 use rookery_vim_client::{DiskMove, Trust};
 use secrecy::SecretString;
 
 use super::common::ca_file;
 use super::{Key, key, list, mandatory, open, opt, reloading, seconds, secret, secrets};
-use crate::settings::{Credential, ModelRef, Network, Place, Settings};
-
-const DEFAULT_MASK: Ipv4Addr = Ipv4Addr::new(255, 255, 255, 0);
+use crate::launch::credentials::{Credentials, Source};
+use crate::settings::addresses::{DEFAULT_MASK, mask};
+use crate::settings::{ModelRef, Settings};
 
 pub(super) const KEYS: &[Key] = &[
     mandatory("endpoint", "vCenter: host, host:port or https://host/sdk", |s| open(&s.vcenter.address)),
@@ -89,8 +88,8 @@ pub(super) const KEYS: &[Key] = &[
         |s| list(legacy(s).flat_map(|network| &network.ranges)),
     ),
     key("gateway", "", "way out of that network", |s| list(legacy(s).filter_map(|network| network.gateway))),
-    key("subnetMask", "255.255.255.0", "mask of that network", |s| {
-        open(legacy(s).next().map_or(DEFAULT_MASK, |network| network.mask))
+    key("subnetMask", DEFAULT_MASK, "mask of that network", |s| {
+        open(legacy(s).next().map_or_else(|| DEFAULT_MASK.to_owned(), mask))
     }),
     key("dns", "", "name servers that are given with an address, with commas between them", |s| {
         list(&s.addresses.dns)
@@ -103,9 +102,7 @@ pub(super) const KEYS: &[Key] = &[
     mandatory("networks[].gateway", "way out of that network", |s| {
         list(several(s).filter_map(|network| network.gateway))
     }),
-    mandatory("networks[].subnetMask", "mask of that network", |s| {
-        list(several(s).map(|network| network.mask))
-    }),
+    mandatory("networks[].subnetMask", "mask of that network", |s| list(several(s).map(mask))),
     key("workerTTL", "120", "minutes that a worker may live", |s| open(s.cleaning.worker_ttl.as_secs() / 60)),
     key("workerRegistrationTTL", "10", "minutes that a worker may take to register", |s| {
         open(s.cleaning.registration_ttl.as_secs() / 60)
@@ -147,10 +144,10 @@ pub(super) const KEYS: &[Key] = &[
         "resizeWarm",
         "true",
         "whether a warm machine without a flavor may be resized while it is off",
-        |s| open(s.warm.resize),
+        |s| open(s.warm.resizing.unflavored),
     ),
     key("resizeNamedFlavors", "false", "whether a warm machine with a flavor may be resized, too", |s| {
-        open(s.warm.resize_named)
+        open(s.warm.resizing.named)
     }),
     key("warmMaxAge", "0", "seconds after which an unused warm machine is replaced; 0: never", |s| {
         seconds(s.warm.max_age.unwrap_or_default())
@@ -159,49 +156,49 @@ pub(super) const KEYS: &[Key] = &[
         open(s.warm.refresh_budget)
     }),
     reloading(key("guestCredentials[].modelPath", "", "V1 model whose guests are logged in to", |s| {
-        list(credentials(s, Place::GuestCredentials).filter_map(|(model, _)| v1(model)))
+        list(credentials(s, Source::GuestCredentials).filter_map(|(model, _)| v1(model)))
     })),
     reloading(key("guestCredentials[].modelVMWare", "", "template of the V2 model whose guests are", |s| {
-        list(credentials(s, Place::GuestCredentials).filter_map(|(model, _)| v2(model)))
+        list(credentials(s, Source::GuestCredentials).filter_map(|(model, _)| v2(model)))
     })),
     reloading(mandatory("guestCredentials[].username", "who logs in", |s| {
-        list(usernames(s, Place::GuestCredentials))
+        list(usernames(s, Source::GuestCredentials))
     })),
     reloading(mandatory("guestCredentials[].password", "the password", |s| {
-        secrets(passwords(s, Place::GuestCredentials))
+        secrets(passwords(s, Source::GuestCredentials))
     })),
     mandatory("models[].modelVMWare", "template that the keys beside it are about", |s| {
         list(&s.models.templates)
     }),
     reloading(key("models[].username", "", "who logs in to its guests; wins over guestCredentials", |s| {
-        list(usernames(s, Place::Models))
+        list(usernames(s, Source::Models))
     })),
-    reloading(key("models[].password", "", "the password", |s| secrets(passwords(s, Place::Models)))),
+    reloading(key("models[].password", "", "the password", |s| secrets(passwords(s, Source::Models)))),
     key("models[].preStartScript", "", "what runs in a guest before the worker starts", |s| {
         list(s.models.pre_start_scripts.iter().map(|(template, script)| format!("{template}: {script}")))
     }),
     mandatory(
         "defaultWorkerModelsV2[].workerModelV2",
         "V2 model for V1 jobs, such as `PROJECT/vcs/org/repo/model`; the first for those that ask for no binary",
-        |s| list(s.models.defaults_v2.iter().map(|model| &model.reference)),
+        |s| list(s.models.defaults_v2.iter().map(|model| &model.model)),
     ),
     key("defaultWorkerModelsV2[].binaries", "", "binaries that such a job must ask for, one of them", |s| {
         list(s.models.defaults_v2.iter().map(|model| model.binaries.join(" ")))
     }),
     reloading(key("maxCpus", "0", "CPUs of all our machines that are on; 0: no limit", |s| {
-        open(s.limits.cpus.unwrap_or(0))
+        open(s.limits.size.cpus.unwrap_or(0))
     })),
     reloading(key(
         "maxMemoryMB",
         "0",
         "megabytes of memory of all our machines that are on; 0: no limit",
-        |s| open(s.limits.memory_mb.unwrap_or(0)),
+        |s| open(s.limits.size.memory_mb.unwrap_or(0)),
     )),
     reloading(key(
         "adaptToCDS",
         "true",
         "whether fewer workers start at once while CDS answers slowly",
-        |s| open(s.limits.adapts_to_cds),
+        |s| open(s.queue.adapts_to_cds),
     )),
     reloading(mandatory(
         "flavors[].name",
@@ -224,17 +221,17 @@ pub(super) const KEYS: &[Key] = &[
         "defaultFlavor",
         "",
         "flavor where model and job name none; the template's size if not set",
-        |s| opt(s.flavors.default.as_ref()),
+        |s| opt(s.default_flavor.as_ref()),
     )),
     reloading(key(
         "countSmallerFlavorToKeep",
         "0",
         "machines of the next smaller flavor that must still fit; 0: none",
-        |s| open(s.flavors.keep_smaller),
+        |s| open(s.limits.size.keep_smaller),
     )),
 ];
 
-/// The one network of the keys beside `user`.
+/// The single network in the keys beside `user`.
 fn legacy(settings: &Settings) -> impl Iterator<Item = &Network> {
     settings.addresses.networks.iter().filter(|_| !settings.addresses.listed)
 }
@@ -257,14 +254,15 @@ fn v2(model: &ModelRef) -> Option<&str> {
     }
 }
 
-fn usernames(settings: &Settings, place: Place) -> impl Iterator<Item = &str> {
-    credentials(settings, place).map(|(_, credential)| credential.username.as_str())
+fn usernames(settings: &Settings, source: Source) -> impl Iterator<Item = &str> {
+    credentials(settings, source).map(|(_, credential)| credential.username.as_str())
 }
 
-fn passwords(settings: &Settings, place: Place) -> impl Iterator<Item = &SecretString> {
-    credentials(settings, place).map(|(_, credential)| &credential.password)
+fn passwords(settings: &Settings, source: Source) -> impl Iterator<Item = &SecretString> {
+    credentials(settings, source).map(|(_, credential)| &credential.password)
 }
 
-fn credentials(settings: &Settings, place: Place) -> impl Iterator<Item = (&ModelRef, &Credential)> {
-    settings.models.credentials.iter().filter(move |(_, credential)| credential.place == place)
+fn credentials(settings: &Settings, source: Source) -> impl Iterator<Item = (&ModelRef, &Credentials)> {
+    let all = settings.models.credentials.iter();
+    all.filter(move |(_, (at, _))| *at == source).map(|(model, (_, credentials))| (model, credentials))
 }

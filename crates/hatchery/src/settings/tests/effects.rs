@@ -139,8 +139,7 @@ fn a_pool_size_of_zero_is_no_limit_and_none_is_one() {
 fn what_a_flavor_leaves_out_or_names_as_zero_is_left_to_the_template() {
     let at = |fragment: &str| {
         let settings = read(&with(fragment).to_string()).unwrap().settings;
-        let wanted = crate::wanted::Wanted::new(&settings);
-        let flavor = wanted.flavors.get("a").expect("a flavor");
+        let flavor = settings.flavors.get("a").expect("a flavor");
         (flavor.cpus, flavor.memory_mb, flavor.disk_gb)
     };
     assert_eq!(at("flavors.a = { cpus = 2 }"), (2, 0, 0));

@@ -89,12 +89,13 @@ fn completed() -> String {
 fn the_example_of_flavors_works_with_the_rest_and_warns_of_the_place() {
     let loaded = read(&completed()).unwrap();
     let limits = &loaded.settings.limits;
-    assert_eq!((limits.workers, limits.cpus, limits.memory_mb), (None, Some(64), Some(131_072)));
+    assert_eq!((limits.workers, limits.size.cpus, limits.size.memory_mb), (None, Some(64), Some(131_072)));
     let flavors = &loaded.settings.flavors;
     let sizes: Vec<_> =
         flavors.iter().map(|flavor| (flavor.name.as_str(), flavor.cpus, flavor.memory_mb)).collect();
     assert_eq!(sizes, [("large", 8, 16_384), ("medium", 4, 8_192), ("small", 2, 4_096)]);
-    assert_eq!((flavors.default.as_deref(), flavors.keep_smaller), (Some("medium"), 2));
+    let default = loaded.settings.default_flavor.as_deref();
+    assert_eq!((default, limits.size.keep_smaller), (Some("medium"), 2));
     let place = "is accepted here, but belongs to the top of the file, beside user and endpoint";
     let misplaced = ["maxCpus", "maxMemoryMB", "countSmallerFlavorToKeep", "defaultFlavor"];
     assert_eq!(

@@ -307,7 +307,12 @@ fn models_win_over_older_credentials() {
     let new = "[[models]]\nmodelVMWare = 'a'\nusername = 'new'\npassword = 'y'";
     let user = |fragment: &str| {
         let settings = read(&with(fragment).to_string()).unwrap().settings;
-        settings.models.credentials.values().map(|credential| credential.username.clone()).collect::<Vec<_>>()
+        settings
+            .models
+            .credentials
+            .values()
+            .map(|(_, credential)| credential.username.clone())
+            .collect::<Vec<_>>()
     };
     assert_eq!(user(&format!("{old}\n{new}")), ["new"]);
     assert_eq!(user(&format!("{old}\n[[models]]\nmodelVMWare = 'a'\nusername = ''\npassword = ''")), ["old"]);

@@ -175,13 +175,13 @@ async fn of_v2(v2: &V2, settings: &Settings) -> Vec<Check> {
                 Err(error) => Finding::problem(chain(&error), "correct the path, or push the model"),
             },
         };
-        checks.push(check("default model", Some(&default.reference), finding));
+        checks.push(check("default model", Some(&default.model), finding));
     }
     checks
 }
 
 async fn cdn(cds: &Cds, settings: &Settings) -> Finding {
-    if settings.cdn.url.is_some() && settings.cdn.tcp.is_some() {
+    if !settings.cdn.http_url.is_empty() && !settings.cdn.tcp_url.is_empty() {
         return Finding::ok("the file says where logs go");
     }
     let told = match (cds.v2(), cds.v1()) {

@@ -46,7 +46,7 @@ pub(super) async fn checks(client: &Client, settings: &Settings, tasks: &Supervi
 }
 
 async fn addresses(client: &Client, site: &Site, settings: &Settings, tasks: &Supervisor) -> Finding {
-    let networks = Wanted::new(settings).networks;
+    let networks = &settings.addresses.networks;
     if networks.is_empty() {
         return Finding::ok("from DHCP");
     }
@@ -55,7 +55,7 @@ async fn addresses(client: &Client, site: &Site, settings: &Settings, tasks: &Su
         let seen = "the machines cannot be listed: which addresses are free is not known";
         return Finding::problem(seen, "the user needs at least the role \"Read-only\" on the datacenter");
     }
-    judge(&Observer::new(inventory).view(Clock::system().now()), &networks, &settings.identity.name)
+    judge(&Observer::new(inventory).view(Clock::system().now()), networks, &settings.identity.name)
 }
 
 fn judge(view: &View, networks: &[Network], owner: &str) -> Finding {
