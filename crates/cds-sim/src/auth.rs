@@ -3,12 +3,12 @@
 mod sign_in;
 
 use jiff::Timestamp;
+use rookery_sim::{Request, http_date};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::config::{BuiltinConsumer, HatcheryConsumer, SHARED};
-use crate::headers::http_date;
-use crate::io::{Reply, Request};
+use crate::io::{self, Reply};
 use crate::job::Protocol;
 use crate::refusal::Refusal;
 use crate::route::Call;
@@ -246,7 +246,7 @@ pub(crate) fn heartbeat_v1(world: &mut World, call: &Call<'_>) -> Result<Reply, 
         row.last_heartbeat = now;
         row.status = status;
     }
-    Ok(Reply::empty(204))
+    Ok(io::empty(204))
 }
 
 /// `POST /v2/hatchery/heartbeat`
@@ -257,5 +257,5 @@ pub(crate) fn heartbeat_v2(world: &mut World, call: &Call<'_>) -> Result<Reply, 
     let row = world.state.hatcheries.get_mut(&name).ok_or(Refusal::NOT_FOUND)?;
     row.last_heartbeat = Some(now);
     row.status = status;
-    Ok(Reply::empty(204))
+    Ok(io::empty(204))
 }

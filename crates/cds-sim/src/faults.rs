@@ -1,9 +1,10 @@
 //! Trouble on purpose: answers that are wrong, late or never come.
 
 use jiff::SignedDuration;
+use rookery_sim::{Request, glob};
 use serde::{Deserialize, Serialize};
 
-use crate::io::{Reply, Request};
+use crate::io::{self, Reply};
 use crate::random::Random;
 use crate::refusal::{Refusal, error};
 
@@ -80,11 +81,11 @@ impl Trouble {
             Self::Error { status, id } => Some(error(*status, *id, "internal server error", "", request_id)),
             Self::Html { status } => {
                 let page = format!("<html><body><h1>{status} Bad Gateway</h1></body></html>\n");
-                Some(Reply::of(*status, "text/html", page.into()))
+                Some(Reply::new(*status, "text/html", page))
             }
             Self::Maintenance => Some(Refusal::UNAVAILABLE.reply(request_id)),
-            Self::Dropped => Some(Reply::cut()),
-            Self::Empty => Some(Reply::of(200, "application/json", "[]".into())),
+            Self::Dropped => Some(io::cut()),
+            Self::Empty => Some(Reply::new(200, "application/json", "[]".to_owned())),
             Self::Slow { .. } | Self::LostReply => None,
         }
     }
@@ -129,42 +130,11 @@ impl Faults {
         let meets = |fault: &Fault| {
             fault.times != Some(0)
                 && fault.method.as_deref().is_none_or(|method| method.eq_ignore_ascii_case(&request.method))
-                && matches(&fault.path, &request.path)
+                && glob::matches(&fault.path, &request.path)
         };
         let fault = self.active.iter_mut().find(|fault| meets(fault) && random.happens(fault.chance))?;
         fault.times = fault.times.map(|left| left.saturating_sub(1));
         self.met += 1;
         Some(fault.trouble.clone())
-    }
-}
-
-/// A star stands for anything.
-fn matches(pattern: &str, text: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == text,
-        Some((start, rest)) => text.strip_prefix(start).is_some_and(|left| {
-            let ends = left.char_indices().map(|(at, _)| at).chain([left.len()]);
-            ends.rev().any(|at| left.get(at..).is_some_and(|tail| matches(rest, tail)))
-        }),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_star_stands_for_anything() {
-        for (pattern, text, expected) in [
-            ("*", "/a/b", true),
-            ("/a", "/a", true),
-            ("/a", "/a/b", false),
-            ("/a/*", "/a/b/c", true),
-            ("/v2/queue/*/take", "/v2/queue/r/job/1/hatchery/take", true),
-            ("/v2/queue/*/take", "/v2/queue/r/job/1/hatchery/takes", false),
-            ("*x*", "é", false),
-        ] {
-            assert_eq!(matches(pattern, text), expected, "{pattern} {text}");
-        }
     }
 }

@@ -2,10 +2,11 @@
 //! the server does not notice, and does what was asked when its turn comes.
 
 use jiff::{SignedDuration, Timestamp};
+use rookery_sim::{Request, RequestId};
 use serde::{Deserialize, Serialize};
 
 use crate::auth::Who;
-use crate::io::{Reply, Request, RequestId};
+use crate::io;
 use crate::workers;
 use crate::world::World;
 
@@ -39,7 +40,7 @@ pub(crate) fn enqueue(world: &mut World, capacity: Capacity, id: RequestId, requ
     world.free_at = done;
     let given_up = is_impatient(&request) && done > patience;
     if given_up {
-        world.held.insert((patience, id), Reply::cut());
+        world.held.insert((patience, id), io::cut());
     }
     world.pending.insert((done, id), Pending { request, given_up });
 }
@@ -66,7 +67,7 @@ pub(crate) fn serve_next(world: &mut World) {
 pub(crate) fn clear(world: &mut World) {
     for ((_, id), pending) in std::mem::take(&mut world.pending) {
         if !pending.given_up {
-            world.reply(id, Reply::cut());
+            world.reply(id, io::cut());
         }
     }
     world.free_at = world.now;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::auth::{Service, Who, may_read, may_run};
 use crate::config::BuiltinConsumer;
-use crate::io::Reply;
+use crate::io::{self, Reply};
 use crate::job::{Attempt, Booking, Job, ModelType, Protocol, Status};
 use crate::refusal::Refusal;
 use crate::render;
@@ -53,7 +53,10 @@ pub(crate) fn list(world: &World, call: &Call<'_>) -> Answer {
     let (consumer, _) = world.v1_hatchery(call.request, "RunExecution")?;
     let jobs = matching(world, call, consumer)?;
     let limit = call.request.header("x-cds-limit").and_then(|limit| limit.parse().ok()).unwrap_or(usize::MAX);
-    Ok(Reply::json(200, &jobs.into_iter().take(limit).map(|job| render::job_v1(world, job)).collect()))
+    Ok(Reply::json(
+        200,
+        &jobs.into_iter().take(limit).map(|job| render::job_v1(world, job)).collect::<Vec<_>>(),
+    ))
 }
 
 /// `GET /queue/workflows/count`: the count really is called version, and no model type is the empty one.
@@ -178,7 +181,7 @@ pub(crate) fn spawn_infos(world: &mut World, call: &Call<'_>, id: &str) -> Answe
             job.say(now, &by, info);
         }
     }
-    Ok(Reply::empty(204))
+    Ok(io::empty(204))
 }
 
 /// `POST /queue/workflows/{id}/result`, by a worker or by a hatchery that gives up.
@@ -218,7 +221,7 @@ pub(crate) fn result(world: &mut World, call: &Call<'_>, id: &str) -> Answer {
     if let Some(worker) = worker {
         workers::finish_v1(world, &worker);
     }
-    Ok(Reply::empty(204))
+    Ok(io::empty(204))
 }
 
 /// `POST /queue/workflows/{id}/take`
@@ -262,7 +265,7 @@ pub(crate) fn step(world: &mut World, call: &Call<'_>, id: &str) -> Answer {
     if let Some(job) = world.state.jobs.get_mut(id) {
         job.steps.push(step);
     }
-    Ok(Reply::empty(204))
+    Ok(io::empty(204))
 }
 
 /// `GET /project/{key}/workflows/{name}/runs/{number}`: what a worker looks at of its run.

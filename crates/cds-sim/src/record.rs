@@ -3,10 +3,9 @@
 use std::collections::VecDeque;
 
 use jiff::Timestamp;
+use rookery_sim::Request;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use crate::io::Request;
 
 /// Larger bodies are not remembered.
 const LONGEST_BODY: usize = 64 << 10;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::auth::Who;
-use crate::io::Reply;
+use crate::io::{self, Reply};
 use crate::job::{Protocol, Status as JobStatus};
 use crate::refusal::Refusal;
 use crate::render::time;
@@ -131,7 +131,7 @@ pub(crate) fn sign_out_v1(world: &mut World, call: &Call<'_>) -> Answer {
     let id = caller(world, call, Protocol::V1)?.id.clone();
     disable_v1(world, &id);
     end_session(world, call);
-    Ok(Reply::empty(204))
+    Ok(io::empty(204))
 }
 
 /// `POST /v2/queue/{region}/job/{id}/worker/signout`
@@ -140,7 +140,7 @@ pub(crate) fn sign_out_v2(world: &mut World, call: &Call<'_>, job: &str) -> Answ
     of_job(world, &id, job)?;
     set_status(world, &id, Status::Disabled);
     end_session(world, call);
-    Ok(Reply::empty(204))
+    Ok(io::empty(204))
 }
 
 fn end_session(world: &mut World, call: &Call<'_>) {
@@ -153,7 +153,7 @@ fn end_session(world: &mut World, call: &Call<'_>) {
 pub(crate) fn refresh_v1(world: &mut World, call: &Call<'_>) -> Answer {
     let id = caller(world, call, Protocol::V1)?.id.clone();
     beat(world, &id);
-    Ok(Reply::empty(204))
+    Ok(io::empty(204))
 }
 
 /// `POST /v2/queue/{region}/job/{id}/worker/refresh`
@@ -161,7 +161,7 @@ pub(crate) fn refresh_v2(world: &mut World, call: &Call<'_>, job: &str) -> Answe
     let id = caller(world, call, Protocol::V2)?.id.clone();
     of_job(world, &id, job)?;
     beat(world, &id);
-    Ok(Reply::empty(204))
+    Ok(io::empty(204))
 }
 
 fn beat(world: &mut World, id: &str) {
@@ -185,7 +185,7 @@ pub(crate) fn waiting(world: &mut World, call: &Call<'_>) -> Answer {
     }
     let id = worker.id.clone();
     set_status(world, &id, Status::Waiting);
-    Ok(Reply::empty(204))
+    Ok(io::empty(204))
 }
 
 /// `GET /worker`
@@ -201,7 +201,7 @@ pub(crate) fn list_v1(world: &World, call: &Call<'_>) -> Answer {
         .workers
         .values()
         .filter(|worker| worker.protocol == Protocol::V1 && worker.hatchery_id == service.id.to_string());
-    Ok(Reply::json(200, &own.map(list_entry_v1).collect()))
+    Ok(Reply::json(200, &own.map(list_entry_v1).collect::<Vec<_>>()))
 }
 
 /// A disabled worker has no job any more, and whether it is up to date is told at its sign-in alone.
@@ -247,7 +247,7 @@ pub(crate) fn disable(world: &mut World, call: &Call<'_>, id: &str) -> Answer {
         return Err(Refusal::FORBIDDEN.from("the worker belongs to another hatchery"));
     }
     disable_v1(world, id);
-    Ok(Reply::empty(200))
+    Ok(io::empty(200))
 }
 
 /// `GET /sim/job/{id}/script`: what the job runs, without any JSON around it.
@@ -255,7 +255,7 @@ pub(crate) fn script(world: &World, call: &Call<'_>, id: &str) -> Answer {
     let Who::Worker(worker) = world.caller(call.request)? else { return Err(Refusal::FORBIDDEN) };
     building(world, &worker, id)?;
     let script = world.state.jobs.get(id).map(|job| job.asked.script.clone()).unwrap_or_default();
-    Ok(Reply::of(200, "text/plain", script.into()))
+    Ok(Reply::new(200, "text/plain", script))
 }
 
 /// `POST /sim/job/{id}/log`: what the job printed, as it is.
@@ -265,5 +265,5 @@ pub(crate) fn log(world: &mut World, call: &Call<'_>, id: &str) -> Answer {
     if let Some(job) = world.state.jobs.get_mut(id) {
         job.log(&String::from_utf8_lossy(&call.request.body));
     }
-    Ok(Reply::empty(204))
+    Ok(io::empty(204))
 }

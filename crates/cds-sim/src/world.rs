@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use jiff::{SignedDuration, Timestamp};
+use rookery_sim::{Request, RequestId};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::auth::{Hatchery, Service, Session};
 use crate::config::{Config, SHARED};
 use crate::faults::Faults;
-use crate::io::{Effect, Input, Notice, Output, Reply, Request, RequestId, SocketId};
+use crate::io::{self, Effect, Input, Notice, Output, Reply, SocketId};
 use crate::job::{Job, NewJob, Protocol, Status};
 use crate::load::Pending;
 use crate::models::Row;
@@ -185,7 +186,7 @@ impl World {
         };
         entry.status = reply.status;
         if fault.as_ref().is_some_and(crate::faults::Trouble::loses_the_reply) {
-            reply = Reply::cut();
+            reply = io::cut();
         }
         entry.cut = reply.body == crate::io::Body::Cut;
         self.record.add(entry);

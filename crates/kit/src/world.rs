@@ -115,7 +115,7 @@ impl World {
         let supervisor = Supervisor::new();
         let files = TempDir::new().expect("a folder for files");
         let model: Model = toml::from_str(&options.model).expect("a model");
-        let theirs = rookery_vim_sim::Clock::real(clock.apart());
+        let theirs = rookery_vim_sim::Clock::wall(clock.apart());
         let made = theirs.now().checked_sub(options.age).expect("a time");
         let world = model.build(options.settings, made).expect("a vCenter");
         let blobs = Blobs::in_folder(files.path()).expect("a folder for files");

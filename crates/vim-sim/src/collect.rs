@@ -17,11 +17,11 @@ mod select;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
+use rookery_sim::RequestId;
 use rookery_vim::Writer;
 use rookery_vim::objects::WaitOptions;
 
 use crate::id::{Id, Kind};
-use crate::io::RequestId;
 use crate::refusal::Refusal;
 use crate::rules::Rules;
 use crate::soap::{self, Outcome};

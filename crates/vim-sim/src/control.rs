@@ -87,70 +87,69 @@ pub struct Change {
     pub guests: Option<GuestTimes>,
 }
 
-/// More than this is not let pass at once.
-const LONGEST: SignedDuration = SignedDuration::from_hours(24 * 366);
-
 pub(crate) fn handle(world: &mut World, control: Control) -> Reply {
     match control {
-        Control::Inspect => answer(&inspect::inspect(world)),
-        Control::Rules => answer(&world.rules.list()),
+        Control::Inspect => Reply::json(200, &inspect::inspect(world)),
+        Control::Rules => Reply::json(200, &world.rules.list()),
         Control::AddRule(rule) => match world.rules.add(rule) {
-            Ok(id) => answer(&json!({ "id": id })),
-            Err(error) => refuse(400, &error.to_string()),
+            Ok(id) => Reply::json(200, &json!({ "id": id })),
+            Err(error) => Reply::error(400, &error.to_string()),
         },
         Control::RemoveRule(id) => {
             if world.rules.remove(id) {
-                answer(&json!({ "removed": id }))
+                Reply::json(200, &json!({ "removed": id }))
             } else {
-                refuse(404, "there is no such rule")
+                Reply::error(404, "there is no such rule")
             }
         }
         Control::ClearRules => {
             world.rules.clear();
-            answer(&json!({}))
+            Reply::json(200, &json!({}))
         }
         Control::Do(deed) => match deed::apply(world, &deed) {
-            Ok(objects) => answer(&json!({ "objects": objects })),
-            Err(error) => refuse(404, &error.to_string()),
+            Ok(objects) => Reply::json(200, &json!({ "objects": objects })),
+            Err(error) => Reply::error(404, &error.to_string()),
         },
         Control::Advance(by) => advance(world, by),
         Control::Set(change) => {
             set(world, *change);
-            answer(&json!({}))
+            Reply::json(200, &json!({}))
         }
         Control::EndProgram { vm, pid, code, then } => {
             if guests::end(world, vm, pid, code, then) {
-                answer(&json!({}))
+                Reply::json(200, &json!({}))
             } else {
-                refuse(404, "there is no such program any more")
+                Reply::error(404, "there is no such program any more")
             }
         }
-        Control::Check => answer(&json!({ "findings": world.check().err().into_iter().collect::<Vec<_>>() })),
+        Control::Check => {
+            Reply::json(200, &json!({ "findings": world.check().err().into_iter().collect::<Vec<_>>() }))
+        }
         Control::Dump => match dump::dump(world) {
-            Ok(text) => Reply::json(200, text),
-            Err(error) => refuse(500, &error.to_string()),
+            Ok(text) => Reply::new(200, "application/json", text),
+            Err(error) => Reply::error(500, &error.to_string()),
         },
-        Control::Digest => answer(&json!({ "digest": world.digest() })),
-        Control::Revision => answer(&json!({ "revision": world.store.log.revision() })),
+        Control::Digest => Reply::json(200, &json!({ "digest": world.digest() })),
+        Control::Revision => Reply::json(200, &json!({ "revision": world.store.log.revision() })),
         Control::Running(id) => {
             let runs = world.store.vms.get(&id).is_some_and(crate::store::Vm::is_on);
-            answer(&json!({ "name": runs.then(|| world.store.name(id)) }))
+            Reply::json(200, &json!({ "name": runs.then(|| world.store.name(id)) }))
         }
         Control::Load(text) => match dump::load(world, &text) {
-            Ok(()) => answer(&json!({ "vms": world.store.vms.len() })),
-            Err(error) => refuse(400, &error.to_string()),
+            Ok(()) => Reply::json(200, &json!({ "vms": world.store.vms.len() })),
+            Err(error) => Reply::error(400, &error.to_string()),
         },
     }
 }
 
 fn advance(world: &mut World, by: SignedDuration) -> Reply {
-    if !(SignedDuration::ZERO..=LONGEST).contains(&by) {
-        return refuse(400, "time can pass forwards, and a year at once at most");
-    }
-    let to = world.now.saturating_add(by).unwrap_or(world.now);
+    let to = match rookery_sim::control::advanced(world.now, by) {
+        Ok(to) => to,
+        Err(reply) => return reply,
+    };
     world.pass_until(to);
     world.effect(Effect::Advance(to));
-    answer(&json!({ "now": world.now.to_string() }))
+    Reply::json(200, &json!({ "now": world.now.to_string() }))
 }
 
 fn set(world: &mut World, change: Change) {
@@ -164,15 +163,4 @@ fn set(world: &mut World, change: Change) {
         world.settings.limits = limits;
         limits::watch_sessions(world);
     }
-}
-
-fn answer(value: &impl Serialize) -> Reply {
-    match serde_json::to_string(value) {
-        Ok(text) => Reply::json(200, text),
-        Err(error) => refuse(500, &error.to_string()),
-    }
-}
-
-fn refuse(status: u16, why: &str) -> Reply {
-    Reply::json(status, json!({ "error": why }).to_string())
 }

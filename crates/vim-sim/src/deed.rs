@@ -7,11 +7,11 @@ mod storage;
 
 use std::net::IpAddr;
 
+use rookery_sim::glob;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{Id, Kind};
 use crate::methods;
-use crate::rules::fits;
 use crate::span::Span;
 use crate::world::World;
 pub(crate) use host::touch as touch_host;
@@ -136,7 +136,7 @@ fn each(
     name: &str,
     mut act: impl FnMut(&mut World, Id),
 ) -> Result<usize, NothingSuch> {
-    let named = |id: &Id| fits(name, &id.text()) || fits(name, world.store.name(*id));
+    let named = |id: &Id| glob::matches(name, &id.text()) || glob::matches(name, world.store.name(*id));
     let found: Vec<Id> = world.store.entities_of(kind).filter(named).collect();
     if found.is_empty() {
         return Err(NothingSuch { class: kind.class(), name: name.to_owned() });

@@ -3,9 +3,10 @@
 mod upload;
 
 use jiff::Timestamp;
+use rookery_sim::{Request, RequestId, http_date, percent_decode};
 
 use crate::id::Id;
-use crate::io::{Aside, Body, Effect, Reply, Request, RequestId};
+use crate::io::{self, Aside, Body, Effect, Reply};
 use crate::machine;
 use crate::refusal::Refusal;
 use crate::task::Done;
@@ -275,21 +276,28 @@ pub(crate) fn make_directory(world: &mut World, place: &Place, parents: bool) ->
 }
 
 /// `/folder/PATH?dcPath=…&dsName=…`. A file that is still coming is answered once it is whole.
-pub(crate) fn serve(world: &mut World, id: RequestId, request: &Request) -> Option<Reply> {
+pub(crate) fn serve(
+    world: &mut World,
+    id: RequestId,
+    request: &Request,
+    upload: Option<io::Upload>,
+) -> Option<Reply> {
     let session = world.sessions.of_cookie(request.header("cookie").unwrap_or_default(), world.now);
     match session {
         None => Some(Reply::plain(401, "log in first")),
-        Some(session) => answer(world, id, session, request),
+        Some(session) => answer(world, id, session, request, upload),
     }
 }
 
-fn answer(world: &mut World, id: RequestId, session: u32, request: &Request) -> Option<Reply> {
-    let parameter = |name: &str| {
-        let pairs = request.query.split('&').filter_map(|pair| pair.split_once('='));
-        pairs.filter(|(n, _)| *n == name).map(|(_, value)| decode(value)).next()
-    };
-    let name = parameter("dsName").unwrap_or_default();
-    let datacenter = parameter("dcPath").map(|path| world.at_path(&path));
+fn answer(
+    world: &mut World,
+    id: RequestId,
+    session: u32,
+    request: &Request,
+    upload: Option<io::Upload>,
+) -> Option<Reply> {
+    let name = request.parameter("dsName").unwrap_or_default();
+    let datacenter = request.parameter("dcPath").map(|path| world.at_path(&path));
     let datastore = world.store.datastores.keys().copied().find(|id| {
         world.store.name(*id) == name && datacenter.is_none_or(|dc| dc == world.store.datacenter_of(*id))
     });
@@ -303,14 +311,14 @@ fn answer(world: &mut World, id: RequestId, session: u32, request: &Request) -> 
     if !crate::privileges::holds(world, &user, datastore, privilege) {
         return Some(Reply::plain(403, &format!("{privilege} is needed on the datastore")));
     }
-    // A plus sign stands for a space only in the query.
-    let path = request.path.strip_prefix("/folder").unwrap_or_default().replace('+', "%2B");
-    let path = clean(&decode(&path));
+    let path = clean(&percent_decode(request.path.strip_prefix("/folder").unwrap_or_default()));
     let place = Place { datastore, path };
     let file =
         world.store.datastores.get(&datastore).and_then(|d| d.files.get(&place.path)).cloned().flatten();
     Some(match (request.method.as_str(), file) {
-        ("PUT" | "POST", before) => return upload::begin(world, id, request, place, before.is_some()),
+        ("PUT" | "POST", before) => {
+            return upload::begin(world, id, request, upload, place, before.is_some());
+        }
         ("GET", Some(file)) => content(&file, Body::Aside(file.content)),
         ("HEAD", Some(file)) => content(&file, Body::Head(file.content.size)),
         ("GET" | "HEAD", None) if !request.path.ends_with('/') && is_folder(world, &place) => {
@@ -323,21 +331,5 @@ fn answer(world: &mut World, id: RequestId, session: u32, request: &Request) -> 
 }
 
 fn content(file: &StoredFile, body: Body) -> Reply {
-    let modified = file.modified.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
-    let headers = vec![("content-type", "application/octet-stream".to_owned()), ("last-modified", modified)];
-    Reply { status: 200, headers, body }
-}
-
-/// Takes the percent signs out of a part of an address.
-pub(crate) fn decode(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        let hex = bytes.get(at + 1..at + 3).and_then(|hex| std::str::from_utf8(hex).ok());
-        let decoded = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()).filter(|_| byte == b'%');
-        out.push(decoded.unwrap_or(if byte == b'+' { b' ' } else { byte }));
-        at += if decoded.is_some() { 3 } else { 1 };
-    }
-    String::from_utf8_lossy(&out).into_owned()
+    Reply::new(200, "application/octet-stream", body).with("last-modified", http_date(file.modified))
 }

@@ -11,11 +11,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 
 use jiff::Timestamp;
+use rookery_sim::{RequestId, glob};
 use serde::{Deserialize, Serialize};
 
 use crate::event;
 use crate::id::Id;
-use crate::io::{Effect, Notice, Reply, RequestId};
+use crate::io::{Effect, Notice, Reply};
 use crate::machine;
 use crate::methods::{FileCall, file_answer};
 use crate::rules as vcenter_rules;
@@ -124,7 +125,7 @@ pub(crate) fn login(world: &World, vm: Id) -> Option<&Login> {
 /// What is said of this guest, and not of all.
 fn own_login(world: &World, vm: Id) -> Option<&Login> {
     let name = world.store.name(vm);
-    let named = world.settings.guest_logins.iter().find(|(pattern, _)| vcenter_rules::fits(pattern, name));
+    let named = world.settings.guest_logins.iter().find(|(pattern, _)| glob::matches(pattern, name));
     named.map(|(_, login)| login).or_else(|| world.store.vms.get(&vm)?.guest.login.as_ref())
 }
 

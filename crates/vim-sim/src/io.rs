@@ -3,22 +3,20 @@
 use std::fmt;
 
 use jiff::Timestamp;
+use rookery_sim::{Request, RequestId};
 
 use crate::control::Control;
 use crate::guests::{FileAnswer, FileJob, FileTrouble, GuestPower, Start};
-
-/// One request, as the shell numbered it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RequestId(pub u64);
 
 /// What happens to the world.
 #[derive(Debug, Clone)]
 pub enum Input {
     /// A client asks. The answer may come at once or from a later step.
     Request(RequestId, Request),
-    /// More has come of the content of a request that was still coming.
+    /// A client sends a file.
+    Upload(RequestId, Request, Upload),
+    /// More of an upload has arrived.
     Content {
-        /// Which request.
         request: RequestId,
         /// How many bytes there are now.
         size: u64,
@@ -54,32 +52,13 @@ pub enum Input {
     },
 }
 
-/// An HTTP request.
-#[derive(Debug, Clone, Default)]
-pub struct Request {
-    /// `GET`, `POST`, …
-    pub method: String,
-    /// The path, still encoded.
-    pub path: String,
-    /// What follows the question mark, still encoded.
-    pub query: String,
-    /// Names in small letters.
-    pub headers: Vec<(String, String)>,
-    /// The body, if it is small.
-    pub body: Vec<u8>,
-    /// The body, if the shell has put it aside: a file that is being uploaded.
-    pub aside: Option<Aside>,
-    /// Whether more of what is put aside is still to come.
+/// A body that the shell keeps in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Upload {
+    /// What has arrived so far.
+    pub content: Aside,
+    /// Whether more is still to come.
     pub coming: bool,
-    /// Who asks.
-    pub peer: String,
-}
-
-impl Request {
-    /// The first header of that name.
-    pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
-    }
 }
 
 /// Content that the shell keeps.
@@ -92,26 +71,10 @@ pub struct Aside {
 }
 
 /// What one step leads to.
-#[derive(Debug, Default)]
-pub struct Output {
-    /// Answers, in the order in which they were given.
-    pub replies: Vec<(RequestId, Reply)>,
-    /// What the shell has to do.
-    pub effects: Vec<Effect>,
-    /// When the world wants to be woken, if nothing happens before.
-    pub wake_at: Option<Timestamp>,
-}
+pub type Output = rookery_sim::Output<Body, Effect>;
 
-/// An HTTP answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reply {
-    /// Its status.
-    pub status: u16,
-    /// Its headers.
-    pub headers: Vec<(&'static str, String)>,
-    /// Its body.
-    pub body: Body,
-}
+/// An HTTP reply.
+pub type Reply = rookery_sim::Reply<Body>;
 
 /// What an answer holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -209,32 +172,27 @@ impl fmt::Debug for Announced {
     }
 }
 
-impl Reply {
-    pub(crate) fn cut() -> Self {
-        Self { status: 503, headers: Vec::new(), body: Body::Cut }
+impl From<String> for Body {
+    fn from(text: String) -> Self {
+        Self::Text(text)
     }
+}
 
-    pub(crate) fn soap(status: u16, text: String) -> Self {
-        Self {
-            status,
-            headers: vec![("content-type", "text/xml; charset=utf-8".to_owned())],
-            body: Body::Text(text),
+impl AsRef<[u8]> for Body {
+    fn as_ref(&self) -> &[u8] {
+        match self {
+            Self::Text(text) | Self::Slow(text, _) => text.as_bytes(),
+            Self::Bytes(bytes) => bytes,
+            Self::Head(_) | Self::Aside(_) | Self::Cut => &[],
         }
     }
+}
 
-    pub(crate) fn plain(status: u16, text: &str) -> Self {
-        Self {
-            status,
-            headers: vec![("content-type", "text/plain".to_owned())],
-            body: Body::Text(text.to_owned()),
-        }
-    }
+/// The connection ends without a reply.
+pub(crate) fn cut() -> Reply {
+    Reply { status: 503, headers: Vec::new(), body: Body::Cut }
+}
 
-    pub(crate) fn json(status: u16, text: String) -> Self {
-        Self {
-            status,
-            headers: vec![("content-type", "application/json".to_owned())],
-            body: Body::Text(text),
-        }
-    }
+pub(crate) fn xml(status: u16, text: String) -> Reply {
+    Reply::new(status, "text/xml; charset=utf-8", text)
 }

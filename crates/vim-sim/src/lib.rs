@@ -8,7 +8,6 @@
 //! objects look from outside) and `machine` (what can be done to VMs).
 
 mod check;
-mod clock;
 mod collect;
 mod control;
 mod deed;
@@ -39,7 +38,6 @@ mod traffic;
 mod view;
 mod world;
 
-pub use clock::Clock;
 pub use control::{Change, Control, LoadError};
 pub use deed::{Deed, NothingSuch};
 pub use guests::{
@@ -47,13 +45,14 @@ pub use guests::{
     ProgramRule, Start,
 };
 pub use id::{Id, InvalidId, Kind};
-pub use io::{Announced, Aside, Body, Effect, Input, Notice, Output, Reply, Request, RequestId};
+pub use io::{Announced, Aside, Body, Effect, Input, Notice, Output, Reply, Upload};
 pub use model::{
     Bytes, ClusterModel, Counts, DatacenterModel, DatastoreModel, HostModel, Model, ModelError, PodModel,
     PoolModel, VmModel,
 };
 pub use privileges::{Access, Permission, Role, User};
 pub use rest::{CategoryModel, TagModel};
+pub use rookery_sim::{Clock, Request, RequestId};
 pub use rules::{Action, FaultMember, FaultSpec, GuestBehaviour, InvalidRule, Remains, Rule};
 pub use settings::{Durations, Exceeded, GuestTimes, Limits, Login, Settings};
 pub use span::{InvalidSpan, Span};

@@ -1,8 +1,9 @@
 //! Limits on clients: how fast they may ask, how many may be there, and for how long.
 
 use jiff::{SignedDuration, Timestamp};
+use rookery_sim::RequestId;
 
-use crate::io::{Reply, RequestId};
+use crate::io::Reply;
 use crate::methods;
 use crate::refusal::Refusal;
 use crate::settings::{Exceeded, Limits};

@@ -18,12 +18,12 @@ mod storage;
 mod task_history;
 mod views;
 
+use rookery_sim::Request;
 use rookery_vim::methods::Method;
 use rookery_vim::objects::{AboutInfo, ServiceContent};
 use rookery_vim::{MoRef, Node};
 
 use crate::id::{Id, Kind};
-use crate::io::Request;
 use crate::machine::Work;
 use crate::privileges;
 use crate::refusal::Refusal;

@@ -11,11 +11,11 @@ mod tag;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rookery_sim::{Request, percent_decode};
 use serde_json::{Value, json};
 
-use crate::files::decode;
 use crate::id::Id;
-use crate::io::{Reply, Request};
+use crate::io::Reply;
 use crate::world::World;
 use category::Category;
 pub(crate) use model::furnish;
@@ -77,7 +77,7 @@ pub(crate) fn serve(world: &mut World, request: &Request) -> Reply {
         return Reply::plain(404, "there is nothing here");
     };
     let answer = match collection {
-        Collection::Session => session::answer(world, request, action(&request.query).as_deref()),
+        Collection::Session => session::answer(world, request, action(request).as_deref()),
         Collection::Category | Collection::Tag | Collection::Association => {
             tagging(world, request, style, collection, id)
         }
@@ -85,7 +85,7 @@ pub(crate) fn serve(world: &mut World, request: &Request) -> Reply {
     let made = matches!(&answer, Ok(Value::String(_))) && request.method == "POST";
     let mut reply = write(style, made, answer);
     if collection == Collection::Session && made && reply.status < 300 {
-        reply.headers.extend(session::cookie(&reply.body));
+        reply.headers.extend(session::cookie(&reply.value()));
     }
     reply
 }
@@ -98,12 +98,12 @@ fn tagging(
     id: Option<String>,
 ) -> Answer {
     let user = session::user(world, request)?;
-    let body = match request.body.as_slice() {
+    let body = match &*request.body {
         [] => Value::Null,
         body => serde_json::from_slice(body)
             .map_err(|error| No::invalid(format!("the body of the request is not JSON: {error}")))?,
     };
-    let asked = Asked { method: &request.method, id, action: action(&request.query), body, user };
+    let asked = Asked { method: &request.method, id, action: action(request), body, user };
     match collection {
         Collection::Category => category::answer(world, &asked, style),
         Collection::Tag => tag::answer(world, &asked, style),
@@ -134,23 +134,19 @@ fn route(path: &str) -> Option<(Style, Collection, Option<String>)> {
         (Style::Rest, Some(id)) => Some(id.strip_prefix("id:").or_else(|| id.strip_prefix("id%3A"))?),
         (_, id) => id,
     };
-    // A plus is itself in a path.
-    Some((style, collection, id.map(|id| decode(&id.replace('+', "%2B")))))
+    Some((style, collection, id.map(percent_decode)))
 }
 
-fn action(query: &str) -> Option<String> {
-    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-    pairs
-        .map(|(name, value)| (decode(name), decode(value)))
-        .find_map(|(name, value)| matches!(name.as_str(), "~action" | "action").then_some(value))
+fn action(request: &Request) -> Option<String> {
+    request.parameter("~action").or_else(|| request.parameter("action"))
 }
 
 fn write(style: Style, made: bool, answer: Answer) -> Reply {
     match (answer, style) {
-        (Ok(Value::Null), Style::Rest) => Reply::json(200, String::new()),
-        (Ok(Value::Null), Style::Api) => Reply::json(204, String::new()),
-        (Ok(value), Style::Rest) => Reply::json(200, json!({ "value": value }).to_string()),
-        (Ok(value), Style::Api) => Reply::json(if made { 201 } else { 200 }, value.to_string()),
+        (Ok(Value::Null), Style::Rest) => Reply::new(200, "application/json", String::new()),
+        (Ok(Value::Null), Style::Api) => Reply::new(204, "application/json", String::new()),
+        (Ok(value), Style::Rest) => Reply::json(200, &json!({ "value": value })),
+        (Ok(value), Style::Api) => Reply::json(if made { 201 } else { 200 }, &value),
         (Err(no), style) => {
             let messages = [no.words()];
             let body = match style {
@@ -160,7 +156,7 @@ fn write(style: Style, made: bool, answer: Answer) -> Reply {
                 }),
                 Style::Api => json!({ "error_type": no.class.to_uppercase(), "messages": messages }),
             };
-            Reply::json(no.status, body.to_string())
+            Reply::json(no.status, &body)
         }
     }
 }

@@ -6,22 +6,21 @@
 //! randomness, so that the same inputs always meet the same fate.
 
 mod action;
-mod glob;
 mod guest;
 mod late;
 
 use rand::RngExt as _;
+use rookery_sim::{Request, RequestId, glob};
 use rookery_vim::{MoRef, Node, Wire as _};
 use serde::{Deserialize, Serialize};
 
 use crate::deed;
 use crate::id::Id;
-use crate::io::{Reply, Request, RequestId};
+use crate::io::{self, Reply};
 use crate::refusal::Refusal;
 use crate::soap::{self, Call};
 use crate::world::World;
 pub use action::{Action, FaultMember, FaultSpec, GuestBehaviour, Remains};
-pub(crate) use glob::fits;
 pub(crate) use guest::{Plan, plan};
 pub(crate) use late::hold_back;
 
@@ -145,7 +144,7 @@ impl Rules {
     /// Whether waits on a collector are left unanswered.
     pub(crate) fn freeze(&self, collector: Id) -> bool {
         self.active.iter().any(|active| {
-            active.rule.action == Action::Freeze && fits(&active.rule.target, &collector.text())
+            active.rule.action == Action::Freeze && glob::matches(&active.rule.target, &collector.text())
         })
     }
 }
@@ -164,8 +163,8 @@ fn hits(world: &mut World, met: &Met<'_>, open: impl Fn(&Action) -> bool) -> Vec
     for active in &mut world.rules.active {
         let rule = &active.rule;
         let fitting = open(&rule.action)
-            && (met.method.is_empty() || fits(&rule.method, met.method))
-            && (rule.target == "*" || met.about.iter().any(|name| fits(&rule.target, name)));
+            && (met.method.is_empty() || glob::matches(&rule.method, met.method))
+            && (rule.target == "*" || met.about.iter().any(|name| glob::matches(&rule.target, name)));
         if !fitting {
             continue;
         }
@@ -225,7 +224,7 @@ fn act(
         match action {
             Action::Fault(fault) => return Some(refuse(&fault)),
             Action::Status { code } => return Some(Reply::plain(code, "a rule of the simulator says so")),
-            Action::Drop => return Some(Reply::cut()),
+            Action::Drop => return Some(io::cut()),
             Action::LoseReply => world.traffic.treat(request, |treatment| treatment.lose = true),
             Action::SlowBody { bytes_per_second } => {
                 world.traffic.treat(request, |treatment| treatment.slow = Some(bytes_per_second));
@@ -248,7 +247,7 @@ fn act(
                 // What the rule names may have gone: then there is nothing to do.
                 deed::apply(world, &deed).ok();
                 if restarts {
-                    return Some(Reply::cut());
+                    return Some(io::cut());
                 }
             }
             Action::Freeze | Action::Late { .. } | Action::Guest(_) => {}

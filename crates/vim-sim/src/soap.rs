@@ -3,11 +3,12 @@
 mod schema;
 mod strict;
 
+use rookery_sim::{Request, RequestId};
 use rookery_vim::envelope::{self, service_instance};
 use rookery_vim::methods::Method;
 use rookery_vim::{Limits, MoRef, Node, Wire as _, Writer, node};
 
-use crate::io::{Reply, Request, RequestId};
+use crate::io::{self, Reply};
 use crate::methods;
 use crate::refusal::Refusal;
 use crate::rules;
@@ -78,9 +79,9 @@ pub(crate) fn serve(world: &mut World, id: RequestId, request: &Request) -> Opti
 /// The answer to a call, unless it comes later.
 pub(crate) fn reply(handled: Handled) -> Option<Reply> {
     match handled {
-        Ok(Outcome::Answer(text)) => Some(Reply::soap(200, text)),
+        Ok(Outcome::Answer(text)) => Some(io::xml(200, text)),
         Ok(Outcome::Welcome(text, cookie)) => {
-            let mut reply = Reply::soap(200, text);
+            let mut reply = io::xml(200, text);
             reply.headers.push(("set-cookie", cookie));
             Some(reply)
         }
@@ -115,7 +116,7 @@ pub(crate) fn written(method: &str, write: impl FnOnce(&mut Writer)) -> Outcome 
 /// The answer to a call that was parked.
 pub(crate) fn late(method: &str, write: impl FnOnce(&mut Writer)) -> Reply {
     match written(method, write) {
-        Outcome::Answer(text) | Outcome::Welcome(text, _) => Reply::soap(200, text),
+        Outcome::Answer(text) | Outcome::Welcome(text, _) => io::xml(200, text),
         Outcome::Parked => Reply::plain(500, "nothing to say"),
     }
 }
@@ -137,5 +138,5 @@ pub(crate) fn refuse(refusal: &Refusal) -> Reply {
     out.close("detail");
     out.close("soapenv:Fault");
     out.raw(CLOSE);
-    Reply::soap(500, out.into_string())
+    io::xml(500, out.into_string())
 }

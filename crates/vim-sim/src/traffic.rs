@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
+use rookery_sim::RequestId;
 use serde::Serialize;
 
-use crate::io::{Body, Reply, RequestId};
+use crate::io::{self, Body, Reply};
 
 /// So many different names are counted; all others together as one, since clients may send any.
 const NAMES: usize = 1000;
@@ -82,7 +83,7 @@ impl Traffic {
             reply.body = Body::Slow(text, speed);
         }
         if treatment.lose {
-            reply = Reply::cut();
+            reply = io::cut();
         }
         if treatment.delay > SignedDuration::ZERO {
             self.delayed.insert(id, reply);

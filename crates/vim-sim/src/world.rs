@@ -8,13 +8,14 @@ use std::collections::{BTreeMap, BinaryHeap};
 use jiff::Timestamp;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng};
+use rookery_sim::{Request, RequestId};
 
 use crate::collect::Collectors;
 use crate::event::Events;
 use crate::files::Upload;
 use crate::guests::Guests;
 use crate::id::Id;
-use crate::io::{Effect, Input, Output, Reply, Request, RequestId};
+use crate::io::{self, Effect, Input, Output, Reply};
 use crate::limits::Pace;
 use crate::privileges::Authority;
 use crate::rest::{RestSessions, Tags};
@@ -124,7 +125,8 @@ impl World {
     pub fn step(&mut self, now: Timestamp, input: Input) -> Output {
         self.pass_until(now);
         match input {
-            Input::Request(id, request) => self.request(id, &request),
+            Input::Request(id, request) => self.request(id, &request, None),
+            Input::Upload(id, request, upload) => self.request(id, &request, Some(upload)),
             Input::Control(id, control) => {
                 let reply = control::handle(self, control);
                 self.reply(id, reply);
@@ -175,7 +177,7 @@ impl World {
         self.forget_old_changes();
     }
 
-    fn request(&mut self, id: RequestId, request: &Request) {
+    fn request(&mut self, id: RequestId, request: &Request, upload: Option<io::Upload>) {
         if control::is_for(request) {
             let reply = control::serve(self, request);
             return self.reply(id, reply);
@@ -184,13 +186,12 @@ impl World {
         let reply = if self.now < self.up_at {
             Some(Reply::plain(503, "the service is starting"))
         } else {
-            limits::pace(self, id).or_else(|| http::serve(self, id, request))
+            limits::pace(self, id).or_else(|| http::serve(self, id, request, upload))
         };
         if let Some(reply) = reply {
             // Nobody keeps the content of what was refused.
-            self.effects.extend(
-                request.aside.filter(|_| reply.status >= 300).map(|aside| Effect::Discard(aside.blob)),
-            );
+            let refused = upload.filter(|_| reply.status >= 300);
+            self.effects.extend(refused.map(|upload| Effect::Discard(upload.content.blob)));
             self.reply(id, reply);
         }
     }
@@ -236,7 +237,7 @@ impl World {
     pub(crate) fn cut_delayed(&mut self) {
         for id in self.traffic.delayed() {
             self.traffic.gone(id);
-            self.replies.push((id, Reply::cut()));
+            self.replies.push((id, io::cut()));
         }
     }
 

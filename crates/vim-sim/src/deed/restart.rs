@@ -1,7 +1,7 @@
 //! The vCenter starts again.
 
 use crate::files;
-use crate::io::{Effect, Reply};
+use crate::io::{self, Effect};
 use crate::span::Span;
 use crate::task;
 use crate::world::{Timer, World};
@@ -10,7 +10,7 @@ pub(super) fn restart(world: &mut World, down: Span) {
     // Whoever waits is cut off, not told that the session has ended.
     for session in world.sessions.ids() {
         for request in world.collectors.remove_session(session) {
-            world.reply(request, Reply::cut());
+            world.reply(request, io::cut());
         }
         world.sessions.end(session);
     }

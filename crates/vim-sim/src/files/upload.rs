@@ -1,7 +1,9 @@
 //! Files that are being sent. What has come of one is there for everybody to see, and stays if its sender goes.
 
+use rookery_sim::{Request, RequestId};
+
 use super::{Place, StoredFile, at, is_folder, remove, size};
-use crate::io::{Aside, Reply, Request, RequestId};
+use crate::io::{self, Aside, Reply};
 use crate::world::World;
 
 /// A file of which more is to come.
@@ -17,6 +19,7 @@ pub(super) fn begin(
     world: &mut World,
     id: RequestId,
     request: &Request,
+    upload: Option<io::Upload>,
     place: Place,
     replaces: bool,
 ) -> Option<Reply> {
@@ -24,7 +27,7 @@ pub(super) fn begin(
     let Some(announced) = request.header("content-length") else {
         return refused(411, "the length of the content must be known");
     };
-    let Some(content) = request.aside else { return refused(400, "there is no content") };
+    let Some(io::Upload { content, coming }) = upload else { return refused(400, "there is no content") };
     let parent = place.path.rsplit_once('/').map(|(parent, _)| parent.to_owned());
     if let Some(path) = parent
         && !is_folder(world, &Place { datastore: place.datastore, path })
@@ -47,7 +50,7 @@ pub(super) fn begin(
     }
     world.store.touch_space(place.datastore);
     let upload = Upload { place, blob: content.blob, replaces };
-    if request.coming {
+    if coming {
         world.uploads.insert(id, upload);
         None
     } else {
@@ -109,6 +112,6 @@ pub(crate) fn broke_off(world: &mut World, id: RequestId) {
 /// Nothing more is taken of any file.
 pub(crate) fn cut_off(world: &mut World) {
     for id in std::mem::take(&mut world.uploads).into_keys() {
-        world.reply(id, Reply::cut());
+        world.reply(id, io::cut());
     }
 }

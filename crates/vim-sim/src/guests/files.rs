@@ -1,10 +1,11 @@
 //! What can be done to the files of a guest. The world does it to its own [`Tree`], or the shell does it for real.
 
 use jiff::Timestamp;
+use rookery_sim::RequestId;
 
 use super::tree::Tree;
 use crate::id::Id;
-use crate::io::{Aside, Effect, RequestId};
+use crate::io::{Aside, Effect};
 use crate::refusal::Refusal;
 use crate::world::World;
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
+use rookery_sim::glob;
 use serde::{Deserialize, Serialize};
 
 use super::GuestPower;
@@ -54,7 +55,7 @@ impl Default for ProgramRule {
 
 impl ProgramRule {
     fn fits(&self, vm: &str, program: &str, arguments: &str) -> bool {
-        let like = crate::rules::fits;
+        let like = glob::matches;
         like(&self.vm, vm) && like(&self.program, program) && like(&self.arguments, arguments)
     }
 
@@ -112,7 +113,7 @@ mod tests {
             ("?", "", false),
             ("", "x", false),
         ] {
-            assert_eq!(crate::rules::fits(pattern, text), fits, "{pattern} {text}");
+            assert_eq!(glob::matches(pattern, text), fits, "{pattern} {text}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! Files of guests.
 
 use rand::RngExt as _;
+use rookery_sim::glob;
 use rookery_vim::guest::{
     FileTransferInformation, GuestFileAttributes, GuestFileInfo, GuestListFileInfo, GuestPosixFileAttributes,
 };
@@ -19,7 +20,6 @@ use crate::guests::{
 use crate::id::Id;
 use crate::io::Reply;
 use crate::refusal::Refusal;
-use crate::rules::fits;
 use crate::soap::{self, Call, Handled, Outcome, read, written};
 use crate::world::World;
 
@@ -220,7 +220,7 @@ fn tell(
 /// Patterns of this call are regular expressions; of these, plain text and `.*` are known, and shell patterns too.
 fn like(pattern: &str, name: &str) -> bool {
     let anchored = pattern.trim_start_matches('^').trim_end_matches('$');
-    fits(&anchored.replace(".*", "*").replace("\\.", "."), name)
+    glob::matches(&anchored.replace(".*", "*").replace("\\.", "."), name)
 }
 
 fn info(seen: &FileSeen) -> GuestFileInfo {

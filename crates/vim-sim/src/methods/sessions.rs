@@ -1,12 +1,12 @@
 //! Sessions.
 
+use rookery_sim::Request;
 use rookery_vim::methods::{
     CurrentTime, Login, Logout, Method as _, RetrieveServiceContent, SessionIsActive, TerminateSession,
 };
 use rookery_vim::{Node, envelope};
 
 use super::{Tried, content};
-use crate::io::Request;
 use crate::limits;
 use crate::look::user_session;
 use crate::privileges;
@@ -50,8 +50,8 @@ fn login(world: &mut World, call: &Call, node: Node, request: &Request) -> Handl
     }
     let keys = (uuid_text(world.uuid()), format!("{:032x}{:08x}", world.uuid(), world.uuid() >> 96));
     let agent = request.header("user-agent").unwrap_or_default();
-    let peer = request.peer.rsplit_once(':').map_or(request.peer.as_str(), |(host, _)| host);
-    let (id, cookie) = world.sessions.start(keys, &login.user_name, peer, agent, world.now);
+    let peer = request.peer.map(|peer| peer.ip().to_string()).unwrap_or_default();
+    let (id, cookie) = world.sessions.start(keys, &login.user_name, &peer, agent, world.now);
     limits::watch_session(world, id);
     let session = world.sessions.get(id).ok_or_else(refused)?;
     let text = envelope::result::<Login>(&user_session(session));

@@ -1,12 +1,12 @@
 mod cases;
 
 use jiff::Timestamp;
+use rookery_sim::RequestId;
 use rookery_vim::{Limits, Wire as _, Writer, node};
 
 use super::table::{On, Row, TABLE};
 use super::*;
 use crate::id::Kind;
-use crate::io::RequestId;
 use crate::model::{Counts, Model, ModelError};
 use crate::settings::Settings;
 use crate::soap::Call;

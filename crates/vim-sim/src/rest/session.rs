@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use jiff::{SignedDuration, Timestamp};
+use rookery_sim::Request;
 use serde_json::{Value, json};
 
 use super::{Answer, No};
-use crate::io::{Body, Request};
 use crate::privileges;
 use crate::settings::Limits;
 use crate::world::World;
@@ -106,9 +106,7 @@ fn credentials(header: &str) -> Option<(String, String)> {
 }
 
 /// The cookie for whoever has logged in with this answer.
-pub(super) fn cookie(body: &Body) -> Option<(&'static str, String)> {
-    let Body::Text(text) = body else { return None };
-    let answer: Value = serde_json::from_str(text).ok()?;
+pub(super) fn cookie(answer: &Value) -> Option<(&'static str, String)> {
     let id = answer["value"].as_str().or(answer.as_str())?;
     Some(("set-cookie", format!("{NAME}={id}; Path=/; HttpOnly")))
 }

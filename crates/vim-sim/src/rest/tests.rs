@@ -1,8 +1,9 @@
 use jiff::Timestamp;
+use rookery_sim::RequestId;
 
 use super::*;
 use crate::id::Kind;
-use crate::io::{Body, Input, RequestId};
+use crate::io::{Body, Input};
 use crate::model::{Counts, Model};
 use crate::settings::Settings;
 
@@ -53,7 +54,7 @@ impl Client {
             path: path.to_owned(),
             query: query.to_owned(),
             headers: header.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
-            body: if body.is_null() { Vec::new() } else { body.to_string().into_bytes() },
+            body: if body.is_null() { Vec::new() } else { body.to_string().into_bytes() }.into(),
             ..Request::default()
         };
         let now = self.world.now;
@@ -282,6 +283,7 @@ fn both_spellings_of_a_path_lead_to_the_same_thing() {
 
 #[test]
 fn an_action_is_found_in_both_spellings() {
+    let action = |query: &str| action(&Request { query: query.to_owned(), ..Request::default() });
     assert_eq!(action("~action=attach"), Some("attach".to_owned()));
     assert_eq!(action("x=1&action=list%2Dit"), Some("list-it".to_owned()));
     assert_eq!(action("x=1"), None);

@@ -8,6 +8,7 @@ use futures_util::{StreamExt as _, stream};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Empty, Full, StreamBody};
 use hyper::body::Frame;
+use rookery_sim::Cut;
 use tokio::fs::File;
 use tokio::io::AsyncReadExt as _;
 
@@ -21,11 +22,6 @@ pub(super) type OutBody = UnsyncBoxBody<Bytes, io::Error>;
 const PIECE: usize = 128 << 10;
 /// How often something comes of a slow answer.
 const TICK: Duration = Duration::from_millis(50);
-
-/// The connection ends without an answer.
-#[derive(Debug, thiserror::Error)]
-#[error("the connection is cut on purpose")]
-pub(super) struct Cut;
 
 pub(super) fn nothing() -> OutBody {
     Empty::new().map_err(|never| match never {}).boxed_unsync()

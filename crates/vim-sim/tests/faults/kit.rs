@@ -97,8 +97,8 @@ impl Sim {
             method: "POST".to_owned(),
             path: "/sdk".to_owned(),
             headers: vec![("cookie".to_owned(), self.cookie.clone())],
-            body: body.into_bytes(),
-            peer: "127.0.0.1:5000".to_owned(),
+            body: body.into(),
+            peer: Some(([127, 0, 0, 1], 5000).into()),
             ..Request::default()
         };
         self.send(request)
