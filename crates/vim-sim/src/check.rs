@@ -18,8 +18,8 @@ impl World {
         names(&self.store)?;
         identities(&self.store)?;
         places(&self.store)?;
-        room(self)?;
-        space(&self.store)?;
+        compute_capacity(self)?;
+        storage_capacity(&self.store)?;
         snapshots(self)
     }
 
@@ -104,7 +104,7 @@ fn places(store: &Store) -> Verdict {
 }
 
 /// What is taken of hosts and pools is what running and starting VMs take.
-fn room(world: &World) -> Verdict {
+fn compute_capacity(world: &World) -> Verdict {
     let store = &world.store;
     let mut hosts: BTreeMap<Id, (i64, i64)> = BTreeMap::new();
     let mut pools: BTreeMap<Id, (i64, i64)> = BTreeMap::new();
@@ -139,7 +139,7 @@ fn takes_room(world: &World, vm: &Vm) -> bool {
 }
 
 /// What is taken of a datastore is what the files on it take, each counted once however many disks stand on it.
-fn space(store: &Store) -> Verdict {
+fn storage_capacity(store: &Store) -> Verdict {
     let mut held: BTreeMap<String, u32> = BTreeMap::new();
     let mut taken: BTreeMap<Id, i64> = BTreeMap::new();
     let files = store.vms.values().flat_map(Vm::files).chain(store.left_behind.iter().cloned());

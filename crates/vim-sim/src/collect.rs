@@ -373,7 +373,7 @@ fn drop_gone(world: &mut World, id: Id) {
         .queue
         .iter()
         .filter_map(|(_, delta)| delta.shows())
-        .filter(|id| !crate::look::exists(world, *id))
+        .filter(|id| !crate::properties::exists(world, *id))
         .collect();
     let Some(collector) = world.collectors.collectors.get_mut(&id) else { return };
     if gone.is_empty() {

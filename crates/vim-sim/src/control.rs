@@ -20,9 +20,9 @@ use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::deed::{self, Deed};
 use crate::guests::{self, GuestPower};
 use crate::id::Id;
+use crate::incident::{self, Incident};
 use crate::io::{Effect, Reply};
 use crate::limits;
 use crate::rules::Rule;
@@ -34,7 +34,7 @@ pub(crate) use http::{is_for, serve};
 /// What can be asked of the simulator. Every answer is JSON.
 #[derive(Debug, Clone)]
 pub enum Control {
-    /// How is it?
+    /// Counts, sessions, tasks, rules and requests.
     Inspect,
     /// Which rules are there?
     Rules,
@@ -44,26 +44,24 @@ pub enum Control {
     RemoveRule(u64),
     /// Nothing happens any more.
     ClearRules,
-    /// This happens now.
-    Do(Deed),
-    /// Time passes.
+    /// An incident, at once.
+    Do(Incident),
+    /// Advances the time.
     Advance(SignedDuration),
     /// It behaves otherwise from now on.
     Set(Box<Change>),
     /// A program that was announced ends. Not over HTTP: who plays programs runs in the same process.
     EndProgram {
-        /// Where it runs.
+        /// The VM that it runs in.
         vm: Id,
-        /// Its number there.
+        /// The process identifier in the guest.
         pid: i64,
-        /// Its exit code.
         code: i32,
         /// What becomes of its machine.
         then: Option<GuestPower>,
     },
     /// What is wrong with the world: `{"findings": […]}`, empty as long as the simulator works.
     Check,
-    /// The whole inventory.
     Dump,
     /// A number that stays the same for as long as nothing changes. Not over HTTP: who asks compares moments.
     Digest,
@@ -81,9 +79,7 @@ pub enum Control {
 pub struct Change {
     /// How long operations take.
     pub durations: Option<Durations>,
-    /// What is limited.
     pub limits: Option<Limits>,
-    /// How guests start.
     pub guests: Option<GuestTimes>,
 }
 
@@ -106,7 +102,7 @@ pub(crate) fn handle(world: &mut World, control: Control) -> Reply {
             world.rules.clear();
             Reply::json(200, &json!({}))
         }
-        Control::Do(deed) => match deed::apply(world, &deed) {
+        Control::Do(incident) => match incident::apply(world, &incident) {
             Ok(objects) => Reply::json(200, &json!({ "objects": objects })),
             Err(error) => Reply::error(404, &error.to_string()),
         },

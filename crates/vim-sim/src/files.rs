@@ -13,7 +13,6 @@ use crate::task::Done;
 use crate::world::World;
 pub(crate) use upload::{Upload, broke_off, cut_off, has_come};
 
-/// A file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StoredFile {
     pub(crate) content: Aside,
@@ -153,7 +152,7 @@ fn remove_left_behind(world: &mut World, place: &Place) {
         }
     }
     world.store.left_behind.retain(|(_, layers)| !layers.is_empty());
-    machine::let_go(world, place.datastore, &removed);
+    machine::release_layers(world, place.datastore, &removed);
     if !is_folder(world, place) {
         world.store.homes.remove(&(place.datastore, place.path.clone()));
     }
@@ -169,7 +168,7 @@ pub(crate) fn run(world: &mut World, work: FileWork) -> Result<Done, Refusal> {
         }
         FileWork::Copy { from, to, force } => put(world, &from, &to, force)?,
         FileWork::Search { browser, place, patterns, recursive } => {
-            return Ok(Done::Value(crate::look::search_results(
+            return Ok(Done::Value(crate::properties::search_results(
                 world, browser, &place, &patterns, recursive,
             )));
         }
@@ -214,7 +213,7 @@ fn put(world: &mut World, from: &Place, to: &Place, force: bool) -> Result<(), R
         let rest = path.strip_prefix(&from.path).unwrap_or_default();
         datastore.files.insert(format!("{}{rest}", to.path), file);
     }
-    world.store.touch_space(to.datastore);
+    world.store.touch_free_space(to.datastore);
     Ok(())
 }
 
@@ -231,7 +230,7 @@ fn take_out(world: &mut World, place: &Place) -> Vec<(String, Option<StoredFile>
         }
         datastore.used -= size(&taken);
     }
-    world.store.touch_space(place.datastore);
+    world.store.touch_free_space(place.datastore);
     taken
 }
 

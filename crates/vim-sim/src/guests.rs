@@ -37,9 +37,7 @@ use tree::Tree;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GuestPower {
-    /// It shuts down.
     Off,
-    /// It starts again.
     Reboot,
 }
 
@@ -72,9 +70,8 @@ pub(crate) enum Stage {
     Tools,
     Operations,
     Addresses,
-    /// Its tools stop.
+    /// VMware Tools stop.
     ToolsLost,
-    /// It shuts down.
     Down,
 }
 

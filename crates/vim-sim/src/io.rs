@@ -33,23 +33,16 @@ pub enum Input {
     Exited {
         /// As the effect numbered it.
         process: u64,
-        /// Its exit code.
         code: i32,
     },
     /// A file operation that an effect asked for is done.
     File {
-        /// Who asked.
         request: RequestId,
         /// What came of it.
         result: Result<FileAnswer, FileTrouble>,
     },
     /// A program has told its machine to go down.
-    GuestPower {
-        /// Which machine.
-        vm: crate::Id,
-        /// And then.
-        what: GuestPower,
-    },
+    GuestPower { vm: crate::Id, what: GuestPower },
 }
 
 /// A body that the shell keeps in a file.
@@ -73,15 +66,12 @@ pub struct Aside {
 /// What one step leads to.
 pub type Output = rookery_sim::Output<Body, Effect>;
 
-/// An HTTP reply.
 pub type Reply = rookery_sim::Reply<Body>;
 
 /// What an answer holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Body {
-    /// This text.
     Text(String),
-    /// This content.
     Bytes(Vec<u8>),
     /// The head of a file alone: the answer to `HEAD`.
     Head(u64),
@@ -126,7 +116,6 @@ pub enum Effect {
 pub enum Notice {
     /// A VM has started, or started again.
     Booted {
-        /// Which.
         vm: crate::Id,
         /// What it is called.
         name: String,
@@ -137,9 +126,9 @@ pub enum Notice {
     Program(Box<Announced>),
     /// Such a program was ended, or its machine went off, before whoever plays it ended it.
     Ended {
-        /// Where it ran.
+        /// The VM that it ran in.
         vm: crate::Id,
-        /// Its number there.
+        /// The process identifier in the guest.
         pid: i64,
     },
 }
@@ -147,13 +136,12 @@ pub enum Notice {
 /// A program that whoever runs the simulator plays.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Announced {
-    /// Where it runs.
+    /// The VM that it runs in.
     pub vm: crate::Id,
     /// What that VM is called.
     pub name: String,
-    /// Its number there.
+    /// The process identifier in the guest.
     pub pid: i64,
-    /// The program.
     pub path: String,
     /// Its arguments, as one text.
     pub arguments: String,

@@ -34,7 +34,6 @@ pub(crate) use folders::add_pool;
 pub(crate) use guest_files::{FileCall, answer as file_answer};
 pub(crate) use sessions::end as end_session;
 
-/// Answers a call.
 pub(crate) fn handle(world: &mut World, call: &Call, content: Node, request: &Request) -> Handled {
     // Only these can be called by anybody.
     if call.session.is_none() && !matches!(call.method.as_str(), "RetrieveServiceContent" | "Login") {
@@ -86,7 +85,7 @@ pub(crate) enum Tried {
 /// The entity that a call was made on.
 fn this_of(world: &World, call: &Call, kind: Kind) -> Result<Id, Refusal> {
     let id = Id::of(&call.this).filter(|id| id.kind == kind);
-    id.filter(|id| crate::look::exists(world, *id)).ok_or_else(|| Refusal::gone(&call.this))
+    id.filter(|id| crate::properties::exists(world, *id)).ok_or_else(|| Refusal::gone(&call.this))
 }
 
 /// Starts an operation; the task that it has become.
@@ -130,5 +129,7 @@ pub(crate) fn content(world: &World) -> ServiceContent {
 
 /// A reference to an object of one of some classes, which must be there.
 fn existing(world: &World, reference: &MoRef) -> Result<Id, Refusal> {
-    Id::of(reference).filter(|id| crate::look::exists(world, *id)).ok_or_else(|| Refusal::gone(reference))
+    Id::of(reference)
+        .filter(|id| crate::properties::exists(world, *id))
+        .ok_or_else(|| Refusal::gone(reference))
 }

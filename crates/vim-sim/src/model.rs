@@ -13,14 +13,13 @@ use crate::world::World;
 pub use build::ModelError;
 pub use text::Bytes;
 
-/// What there is.
+/// The inventory that a simulator starts with.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
     /// Users, roles and permissions, if they are not those of the settings.
     #[serde(default)]
     pub access: Option<Access>,
-    /// Datacenters.
     #[serde(default, rename = "datacenter")]
     pub datacenters: Vec<DatacenterModel>,
     /// Categories of tags.
@@ -31,11 +30,9 @@ pub struct Model {
     pub programs: Vec<ProgramRule>,
 }
 
-/// A datacenter.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DatacenterModel {
-    /// Its name.
     pub name: String,
     /// The folder that it is in, such as `europe/west`; the root if none is named.
     #[serde(default)]
@@ -46,13 +43,11 @@ pub struct DatacenterModel {
     /// Port groups of a distributed switch.
     #[serde(default)]
     pub portgroups: Vec<String>,
-    /// Datastores.
     #[serde(default, rename = "datastore")]
     pub datastores: Vec<DatastoreModel>,
     /// Clusters of datastores.
     #[serde(default, rename = "datastore-cluster")]
     pub pods: Vec<PodModel>,
-    /// Clusters.
     #[serde(default, rename = "cluster")]
     pub clusters: Vec<ClusterModel>,
     /// Hosts that stand alone.
@@ -66,7 +61,6 @@ pub struct DatacenterModel {
     pub vms: Vec<VmModel>,
 }
 
-/// A datastore.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DatastoreModel {
@@ -81,7 +75,6 @@ pub struct DatastoreModel {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PodModel {
-    /// Its name.
     pub name: String,
     /// Those of the datacenter's datastores that belong to it.
     #[serde(default)]
@@ -91,27 +84,20 @@ pub struct PodModel {
     pub recommends: bool,
 }
 
-/// A cluster.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClusterModel {
-    /// Its name.
     pub name: String,
-    /// Its hosts.
     #[serde(default, rename = "host")]
     pub hosts: Vec<HostModel>,
-    /// Its pools.
     #[serde(default, rename = "pool")]
     pub pools: Vec<PoolModel>,
 }
 
-/// A host.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostModel {
-    /// Its name.
     pub name: String,
-    /// Its cores.
     #[serde(default = "text::many_cores")]
     pub cores: i16,
     /// The speed of each.
@@ -122,7 +108,6 @@ pub struct HostModel {
     pub memory: Bytes,
 }
 
-/// A resource pool.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PoolModel {
@@ -151,7 +136,6 @@ pub struct VmModel {
     /// How many there are.
     #[serde(default = "text::one")]
     pub count: usize,
-    /// Its folder.
     #[serde(default)]
     pub folder: String,
     /// The cluster or host that it runs on; the first one if none is named.
@@ -169,10 +153,8 @@ pub struct VmModel {
     /// Whether it is on.
     #[serde(default)]
     pub on: bool,
-    /// Its CPUs.
     #[serde(default = "text::one_cpu")]
     pub cpus: i32,
-    /// Its memory.
     #[serde(default = "text::small")]
     pub memory: Bytes,
     /// The sizes of its disks.
@@ -207,7 +189,6 @@ pub struct VmModel {
 /// How much of everything there is, for those who do not care for names.
 #[derive(Debug, Clone, Copy)]
 pub struct Counts {
-    /// Datacenters.
     pub datacenters: usize,
     /// Clusters in each.
     pub clusters: usize,

@@ -33,7 +33,6 @@ const NO_ACCESS: i32 = -5;
 /// What every role has that was made by a call.
 const ALWAYS: [&str; 3] = ["System.Anonymous", "System.View", "System.Read"];
 
-/// Roles and permissions.
 #[derive(Debug)]
 pub(crate) struct Authority {
     pub(crate) roles: BTreeMap<i32, Kept>,
@@ -44,14 +43,12 @@ pub(crate) struct Authority {
     last_role: i32,
 }
 
-/// A role.
 #[derive(Debug, Clone)]
 pub(crate) struct Kept {
     pub(crate) name: String,
     pub(crate) privileges: BTreeSet<String>,
 }
 
-/// A permission.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Grant {
     /// As it was written.

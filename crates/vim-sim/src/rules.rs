@@ -14,8 +14,8 @@ use rookery_sim::{Request, RequestId, glob};
 use rookery_vim::{MoRef, Node, Wire as _};
 use serde::{Deserialize, Serialize};
 
-use crate::deed;
 use crate::id::Id;
+use crate::incident;
 use crate::io::{self, Reply};
 use crate::refusal::Refusal;
 use crate::soap::{self, Call};
@@ -44,7 +44,6 @@ pub struct Rule {
     /// How likely a hit is, from 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probability: Option<f64>,
-    /// What happens.
     pub action: Action,
 }
 
@@ -81,7 +80,6 @@ pub enum InvalidRule {
     Speed,
 }
 
-/// All rules.
 #[derive(Debug, Default)]
 pub(crate) struct Rules {
     active: Vec<Active>,
@@ -242,10 +240,10 @@ fn act(
                     crate::methods::end_session(world, session);
                 }
             }
-            Action::Do(deed) => {
-                let restarts = matches!(deed, deed::Deed::Restart { .. });
+            Action::Do(incident) => {
+                let restarts = matches!(incident, incident::Incident::Restart { .. });
                 // What the rule names may have gone: then there is nothing to do.
-                deed::apply(world, &deed).ok();
+                incident::apply(world, &incident).ok();
                 if restarts {
                     return Some(io::cut());
                 }

@@ -39,7 +39,6 @@ pub struct Settings {
     pub page: usize,
     /// How long operations take.
     pub durations: Durations,
-    /// How guests start.
     pub guests: GuestTimes,
     /// How many events are kept.
     pub events: usize,
@@ -76,9 +75,7 @@ impl Default for Settings {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Login {
-    /// The user.
     pub user: String,
-    /// The password.
     pub password: String,
 }
 
@@ -92,7 +89,6 @@ impl std::fmt::Debug for Login {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Durations {
-    /// Creating a VM.
     pub create: Span,
     /// Cloning, without the copying of disks.
     pub clone: Span,
@@ -104,7 +100,6 @@ pub struct Durations {
     pub power: Span,
     /// Taking and removing snapshots.
     pub snapshot: Span,
-    /// Destroying.
     pub destroy: Span,
     /// Moving, copying and deleting files.
     pub file: Span,

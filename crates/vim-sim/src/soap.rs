@@ -19,7 +19,7 @@ const OPEN: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<soapenv:Envelop
     xmlns:xsd=\"http://www.w3.org/2001/XMLSchema\" xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"><soapenv:Body>";
 const CLOSE: &str = "</soapenv:Body></soapenv:Envelope>";
 
-/// Who calls.
+/// The caller and the object of a call.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
     pub(crate) request: RequestId,
@@ -121,7 +121,7 @@ pub(crate) fn late(method: &str, write: impl FnOnce(&mut Writer)) -> Reply {
     }
 }
 
-/// A fault.
+/// The reply that carries a fault.
 pub(crate) fn refuse(refusal: &Refusal) -> Reply {
     let mut out = Writer::new();
     out.raw(OPEN);

@@ -200,7 +200,7 @@ impl Store {
     }
 
     /// Says that the space on a datastore has changed: its own, and that of the cluster that it is in.
-    pub(crate) fn touch_space(&mut self, datastore: Id) {
+    pub(crate) fn touch_free_space(&mut self, datastore: Id) {
         self.touch(datastore, &["summary.freeSpace", "info.freeSpace"]);
         if let Some(pod) = self.parent(datastore).filter(|parent| parent.kind == Kind::StoragePod) {
             self.log.touch(pod, "summary");

@@ -85,7 +85,7 @@ pub(crate) struct Task {
 enum Kept {
     /// Everybody: it is an object.
     Whole,
-    /// The history alone.
+    /// Only tasks of the history.
     Past,
     /// Nobody: the vCenter has started again since.
     Lost,
@@ -150,7 +150,6 @@ impl Tasks {
         self.of(|kept| kept == Kept::Whole)
     }
 
-    /// The history.
     pub(crate) fn oldest_first(&self) -> impl DoubleEndedIterator<Item = (Id, &Task)> {
         self.of(|kept| kept != Kept::Lost)
     }
@@ -311,7 +310,6 @@ fn finish(world: &mut World, id: Id) {
     complete(world, id, outcome);
 }
 
-/// Ends a task.
 fn complete(world: &mut World, id: Id, outcome: Result<Done, Refusal>) {
     let now = world.now;
     let Some(task) = world.tasks.known.get_mut(&id) else { return };

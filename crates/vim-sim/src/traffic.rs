@@ -40,7 +40,7 @@ pub(crate) struct Treatment {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct Counts {
-    /// With success.
+    /// Requests with a status below 400.
     answered: u64,
     /// With a fault or another status that is none of success.
     refused: u64,

@@ -78,8 +78,8 @@ pub(crate) enum Timer {
     Session(u32),
     /// A program ends, if the guest still is in that run.
     Program(Id, u64, i64),
-    /// Nothing but a look at who has waited long enough.
-    Look,
+    /// Nothing by itself: the step sees who has waited long enough.
+    Wake,
 }
 
 impl World {
@@ -211,7 +211,7 @@ impl World {
                 }
                 Timer::Session(session) => limits::review_session(self, session),
                 Timer::Program(vm, run, pid) => guests::finish(self, vm, run, pid),
-                Timer::Look => {}
+                Timer::Wake => {}
             }
         }
         rules::hold_back(self);

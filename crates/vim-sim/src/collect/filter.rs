@@ -6,8 +6,8 @@ use rookery_vim::Writer;
 
 use super::select::{Paths, Spec};
 use crate::id::Id;
-use crate::look::{self, Found, Frame};
 use crate::privileges;
+use crate::properties::{self, Found, Frame};
 use crate::store::{Entry, LogWhat};
 use crate::world::World;
 
@@ -175,7 +175,7 @@ fn changes(world: &World, id: Id, paths: &[impl AsRef<str>], out: &mut Writer) {
 
 fn change(world: &World, id: Id, path: &str, out: &mut Writer) {
     let mut value = Writer::new();
-    let found = look::property(world, id, path, &mut value, "val");
+    let found = properties::property(world, id, path, &mut value, "val");
     if found == Found::Invalid {
         return;
     }

@@ -43,7 +43,7 @@ pub enum LoadError {
     /// Not what a dump looks like.
     #[error("this is not the dump of a world: {0}")]
     Unreadable(#[from] serde_json::Error),
-    /// Of another time.
+    /// A version that this simulator cannot read.
     #[error("the dump has version {0}, and only version {VERSION} can be loaded")]
     Version(u32),
     /// Something is missing in it.

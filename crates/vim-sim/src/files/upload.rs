@@ -48,7 +48,7 @@ pub(super) fn begin(
         datastore.used += file.bytes();
         datastore.files.insert(place.path.clone(), Some(file));
     }
-    world.store.touch_space(place.datastore);
+    world.store.touch_free_space(place.datastore);
     let upload = Upload { place, blob: content.blob, replaces };
     if coming {
         world.uploads.insert(id, upload);
@@ -100,7 +100,7 @@ fn grow(world: &mut World, Upload { place, blob, .. }: &Upload, size: u64) -> Op
     }
     *file = grown;
     datastore.used += more;
-    world.store.touch_space(place.datastore);
+    world.store.touch_free_space(place.datastore);
     None
 }
 

@@ -23,7 +23,6 @@ pub struct Start {
     pub vm: Id,
     /// What the VM is called.
     pub host_name: String,
-    /// The program.
     pub path: String,
     /// Its arguments, as one text.
     pub arguments: String,

@@ -19,7 +19,6 @@ pub struct ProgramRule {
     pub program: String,
     /// Arguments, with `*` and `?`.
     pub arguments: String,
-    /// The exit code.
     pub exit_code: i32,
     /// How long it runs.
     pub runs: SignedDuration,

@@ -40,7 +40,7 @@ impl Guest<'static> {
 pub(crate) struct Outcome {
     pub(crate) code: i32,
     pub(crate) lasts: SignedDuration,
-    /// By path.
+    /// Content by path.
     pub(crate) files: BTreeMap<String, Printed>,
     pub(crate) power: Option<GuestPower>,
 }

@@ -146,7 +146,7 @@ impl Tree {
                 self.rename(from, to, *overwrite, *directory, unneeded)?;
             }
             FileOp::List { path } => return self.list(path).map(FileAnswer::Listing),
-            FileOp::Look { path } => {
+            FileOp::Stat { path } => {
                 let entry = self.file(path)?;
                 return Ok(FileAnswer::Listing(vec![seen(path, entry)]));
             }

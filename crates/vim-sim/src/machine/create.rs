@@ -6,10 +6,10 @@ use jiff::Timestamp;
 use rookery_vim::objects::PowerState;
 use rookery_vim::specs::VirtualMachineConfigSpec;
 
-use super::{config, destroy, devices, room, vm_mut, vm_of};
+use super::{compute, config, destroy, devices, vm_mut, vm_of};
 use crate::event;
 use crate::id::{Id, Kind};
-use crate::look::mac_text;
+use crate::properties::mac_text;
 use crate::refusal::Refusal;
 use crate::store::{Boot, Guest, Vm};
 use crate::world::{World, uuid_text};
@@ -43,8 +43,8 @@ pub(super) fn begin(
         Refusal::new("InvalidDatastore", format!("The datastore of '{files}' does not exist."))
     })?;
     let host = match host {
-        Some(host) => room::host_for(world, pool, host, "host")?,
-        None => room::choose_host(world, pool)?,
+        Some(host) => compute::host_for(world, pool, host, "host")?,
+        None => compute::choose_host(world, pool)?,
     };
     let id = blank(world, &Blueprint { folder, name, pool: Some(pool), host, datastore });
     being_created(world, user, id);
@@ -113,9 +113,9 @@ pub(crate) fn blank(world: &mut World, plan: &Blueprint) -> Id {
     world.store.uuids.insert((uuid, id));
     world.store.uuids.insert((instance_uuid, id));
     world.store.file(id, &plan.name, Some(plan.folder));
-    room::join_host(world, id, plan.host);
+    compute::join_host(world, id, plan.host);
     if let Some(pool) = plan.pool {
-        room::join_pool(world, id, pool);
+        compute::join_pool(world, id, pool);
     }
     id
 }

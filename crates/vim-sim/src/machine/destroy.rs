@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rookery_vim::objects::PowerState;
 
-use super::{devices, moving, room, space, vm_of};
+use super::{compute, devices, moving, storage, vm_of};
 use crate::event;
 use crate::id::{Id, Kind};
 use crate::refusal::Refusal;
@@ -104,7 +104,7 @@ pub(super) fn destroy(world: &mut World, user: &str, id: Id) -> Result<(), Refus
 fn dissolve(world: &mut World, id: Id) {
     let (Some(pool), Some(parent)) = (world.store.pools.remove(&id), world.store.parent(id)) else { return };
     for vm in pool.vms {
-        room::join_pool(world, vm, parent);
+        compute::join_pool(world, vm, parent);
     }
     // First, since a pool in it may have its name.
     world.store.remove(id);
@@ -130,7 +130,7 @@ pub(crate) fn unregister(world: &mut World, id: Id) -> Result<(), Refusal> {
     let (datastore, mut files) = (vm.datastore, vm.files());
     let file = format!("[{}] {}", world.store.name(datastore), vm.path);
     let configuration = vec![Layer { file, bytes: 0 }];
-    space::hold(world, &configuration);
+    storage::retain_layers(world, &configuration);
     files.push((datastore, configuration));
     world.store.left_behind.extend(files);
     take_out(world, id);
@@ -143,15 +143,15 @@ pub(crate) fn vanish(world: &mut World, id: Id) {
     let home = vm.path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
     let (datastore, files) = (vm.datastore, vm.files());
     for (datastore, layers) in files {
-        space::let_go(world, datastore, &layers);
+        storage::release_layers(world, datastore, &layers);
     }
     world.store.homes.remove(&(datastore, home));
     take_out(world, id);
 }
 
 fn take_out(world: &mut World, id: Id) {
-    room::leave_pool(world, id);
-    room::leave_host(world, id);
+    compute::leave_pool(world, id);
+    compute::leave_host(world, id);
     devices::unplug_all(world, id);
     let Some(vm) = world.store.vms.remove(&id) else { return };
     for snapshot in &vm.snapshots {

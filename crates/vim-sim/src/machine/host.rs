@@ -3,7 +3,7 @@
 use crate::id::Id;
 use crate::refusal::Refusal;
 use crate::world::World;
-use crate::{deed, event};
+use crate::{event, incident};
 
 pub(super) fn check_connected(world: &World, id: Id) -> Result<(), Refusal> {
     let host = world.store.hosts.get(&id).ok_or_else(|| Refusal::gone(&id.reference()))?;
@@ -44,7 +44,7 @@ fn link(world: &mut World, id: Id, connected: bool) {
         host.connected = connected;
         host.let_go = !connected;
     }
-    deed::touch_host(world, id);
+    incident::touch_host(world, id);
 }
 
 /// `esx1 in DC0`.

@@ -10,7 +10,7 @@ use super::history::{self, MOST};
 use crate::event::{self, Event};
 use crate::history::next;
 use crate::id::Kind;
-use crate::look::write_event;
+use crate::properties::write_event;
 use crate::refusal::Refusal;
 use crate::soap::{Call, Handled, answer, read, written};
 use crate::world::World;

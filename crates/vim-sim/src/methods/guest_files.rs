@@ -93,7 +93,7 @@ pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
             let (vm, _) = enter(world, &m.vm, &m.auth)?;
             let path = clean(&m.guest_file_path)?;
             let what = TransferWhat::From { path: path.clone() };
-            Ok((vm, FileOp::Look { path }, Told::Address(Transfer { vm, what })))
+            Ok((vm, FileOp::Stat { path }, Told::Address(Transfer { vm, what })))
         }),
         _ => return Tried::Not(node),
     };

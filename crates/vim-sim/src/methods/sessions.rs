@@ -8,8 +8,8 @@ use rookery_vim::{Node, envelope};
 
 use super::{Tried, content};
 use crate::limits;
-use crate::look::user_session;
 use crate::privileges;
+use crate::properties::user_session;
 use crate::refusal::Refusal;
 use crate::session::COOKIE;
 use crate::soap::{self, Call, Handled, Outcome, answer};

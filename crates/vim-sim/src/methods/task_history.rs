@@ -6,7 +6,7 @@ use rookery_vim::methods::{CreateCollectorForTasks, Method as _, ReadNextTasks, 
 use super::{Tried, history};
 use crate::history::next;
 use crate::id::{Id, Kind};
-use crate::look::write_task_info;
+use crate::properties::write_task_info;
 use crate::refusal::Refusal;
 use crate::soap::{Call, Handled, answer, read, written};
 use crate::task::{self, Task};

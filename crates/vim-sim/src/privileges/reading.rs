@@ -4,7 +4,7 @@ use rookery_vim::{Limits, Node, Writer, node};
 
 use super::{asker, canonical, entity_of, holds};
 use crate::id::{Id, Kind};
-use crate::look::{self, Frame};
+use crate::properties::{self, Frame};
 use crate::refusal::Refusal;
 use crate::world::World;
 
@@ -82,7 +82,7 @@ pub(crate) fn write_missing(out: &mut Writer, path: &str, refusal: &Refusal) {
 /// All properties of an object. Those that may not be read are told as missing.
 pub(crate) fn write_all(world: &World, id: Id, out: &mut Writer, frame: Frame) {
     let mut all = Writer::new();
-    look::all(world, id, &mut all, frame);
+    properties::all(world, id, &mut all, frame);
     let all = all.into_string();
     if world.authority.is_open() || asker(world).is_none() {
         out.raw(&all);
@@ -93,7 +93,7 @@ pub(crate) fn write_all(world: &World, id: Id, out: &mut Writer, frame: Frame) {
         match readable(world, id, &path) {
             Ok(()) => {
                 frame.open(out, &path);
-                look::property(world, id, &path, out, "val");
+                properties::property(world, id, &path, out, "val");
                 out.close(frame.element());
             }
             Err(refusal) => write_missing(&mut missing, &path, &refusal),

@@ -25,7 +25,6 @@ pub struct Access {
 pub struct User {
     /// As it is given at the login.
     pub name: String,
-    /// The password.
     pub password: String,
 }
 
@@ -39,7 +38,6 @@ impl fmt::Debug for User {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Role {
-    /// Its name.
     pub name: String,
     /// Exactly these, by vSphere's identifiers.
     pub privileges: Vec<String>,
@@ -49,7 +47,6 @@ pub struct Role {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Permission {
-    /// Who.
     pub principal: String,
     /// The name of the role.
     pub role: String,

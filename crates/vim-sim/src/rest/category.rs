@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use super::{Answer, Asked, No, Style, check_name, need, text, texts};
 use crate::world::{World, uuid_text};
 
-/// A category.
 #[derive(Debug, Clone)]
 pub(super) struct Category {
     pub(super) name: String,

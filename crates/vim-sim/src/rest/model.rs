@@ -10,7 +10,6 @@ use crate::world::World;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CategoryModel {
-    /// Its name.
     pub name: String,
     /// What it is for.
     #[serde(default)]
@@ -21,18 +20,14 @@ pub struct CategoryModel {
     /// The classes of objects that its tags fit, such as `VirtualMachine`; all if none is named.
     #[serde(default)]
     pub types: Vec<String>,
-    /// Its tags.
     #[serde(default, rename = "tag")]
     pub tags: Vec<TagModel>,
 }
 
-/// A tag.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TagModel {
-    /// Its name.
     pub name: String,
-    /// What it means.
     #[serde(default)]
     pub description: String,
     /// The paths of the objects that have it, such as `DC0/vm/web`.

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use super::{Answer, Asked, No, Style, category, check_name, need, text};
 use crate::world::{World, uuid_text};
 
-/// A tag.
 #[derive(Debug, Clone)]
 pub(super) struct Tag {
     pub(super) category: String,

@@ -40,7 +40,7 @@ pub(crate) fn hold_back(world: &mut World) {
             let when = world.now.saturating_add(by).unwrap_or(world.now);
             if when > world.now && world.store.log.withhold(world.rules.late.looked, id, path) {
                 world.rules.late.changes.push_back((when, id, path));
-                world.at(when, Timer::Look);
+                world.at(when, Timer::Wake);
             }
         }
     }

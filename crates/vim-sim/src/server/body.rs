@@ -15,7 +15,6 @@ use tokio::io::AsyncReadExt as _;
 use super::blobs::Blobs;
 use crate::io::Body;
 
-/// What hyper sends.
 pub(super) type OutBody = UnsyncBoxBody<Bytes, io::Error>;
 
 /// Files go out in pieces of this size.

@@ -74,7 +74,7 @@ enum Order {
     Start(Box<Start>),
     Stop(u64),
     File(Box<FileJob>),
-    /// All programs end.
+    /// Ends all programs.
     End,
     /// And its files go.
     Erase,
@@ -144,7 +144,6 @@ impl Programs {
     }
 }
 
-/// One guest.
 #[derive(Debug)]
 struct Guest {
     vm: Id,

@@ -7,7 +7,6 @@ use crate::id::Id;
 /// Watchers that are further behind than this look at everything again.
 const KEPT: usize = 200_000;
 
-/// One change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) id: Id,

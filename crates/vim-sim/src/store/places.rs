@@ -94,7 +94,7 @@ impl Datastore {
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct StoragePod {
     pub(crate) children: BTreeSet<Id>,
-    /// Whether it recommends.
+    /// Whether Storage DRS recommends a member.
     pub(crate) automated: bool,
 }
 

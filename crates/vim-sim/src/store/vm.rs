@@ -191,7 +191,7 @@ pub(crate) struct Guest {
     pub(crate) tools: Tools,
     pub(crate) operations_ready: bool,
     pub(crate) host_name: Option<String>,
-    /// By card.
+    /// Addresses by the device key of the network card.
     pub(crate) addresses: Vec<(i32, Vec<IpAddr>)>,
     /// What it was told by its last customization: it keeps that.
     pub(crate) fixed: Option<Box<Customization>>,

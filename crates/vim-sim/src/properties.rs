@@ -1,4 +1,4 @@
-//! How objects look from outside: each class is described once, and from that come its properties, whole or in part.
+//! The properties of managed objects: each class is described once, and from that come its properties, whole or in part.
 //!
 //! A description names the members of a class in schema order. Depending on what was asked for, a member is written in
 //! place (a whole object), is the one that a path leads to, or is one of all properties. Nothing else is computed, and
@@ -35,7 +35,6 @@ pub(crate) enum Found {
     Invalid,
     /// It has, but this object's is not set.
     Unset,
-    /// It was written.
     Written,
 }
 

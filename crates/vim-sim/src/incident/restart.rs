@@ -24,5 +24,5 @@ pub(super) fn restart(world: &mut World, down: Span) {
     let down = down.draw(&mut world.random);
     let up = world.now.saturating_add(down).unwrap_or(world.now);
     world.up_at = up;
-    world.at(up, Timer::Look);
+    world.at(up, Timer::Wake);
 }
