@@ -1,4 +1,4 @@
-//! Whether the world agrees with itself. Each rule counts anew what the store keeps count of.
+//! Consistency of the world. Each check counts anew what the store keeps count of.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -108,7 +108,7 @@ fn compute_capacity(world: &World) -> Verdict {
     let store = &world.store;
     let mut hosts: BTreeMap<Id, (i64, i64)> = BTreeMap::new();
     let mut pools: BTreeMap<Id, (i64, i64)> = BTreeMap::new();
-    for vm in store.vms.values().filter(|vm| takes_room(world, vm)) {
+    for vm in store.vms.values().filter(|vm| takes_capacity(world, vm)) {
         let mhz = vm.host.and_then(|host| store.hosts.get(&host)).map_or(0, |host| i64::from(host.cpu_mhz));
         let cpus = i64::from(vm.cpus);
         if let Some(host) = vm.host {
@@ -133,7 +133,7 @@ fn compute_capacity(world: &World) -> Verdict {
     Ok(())
 }
 
-fn takes_room(world: &World, vm: &Vm) -> bool {
+fn takes_capacity(world: &World, vm: &Vm) -> bool {
     let work = vm.busy.and_then(|task| world.tasks.get(task)).and_then(|task| task.work());
     vm.power == PowerState::On || matches!(work, Some(Work::PowerOn { .. }))
 }

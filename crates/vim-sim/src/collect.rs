@@ -1,4 +1,4 @@
-//! The property collector: reading, watching, and the long polls that wait inside the world.
+//! The property collector: reads, filters, and the long polls that wait in the world.
 //!
 //! ```text
 //!   base ──────── changes in the log ────────► queue ──── first page ────► in flight
@@ -89,7 +89,7 @@ impl Collector {
         }
     }
 
-    /// Takes up what the client says it has.
+    /// Takes the version that the client has.
     fn acknowledge(&mut self, version: &str) -> Result<(), Refusal> {
         if version.is_empty() {
             for filter in &mut self.filters {

@@ -1,16 +1,16 @@
-//! Control of the simulator: looking into it, rules, time, and the whole world out and in.
+//! The control API: inspection, rules, incidents, time, and export and import of the inventory.
 //!
-//! Over HTTP it stands under `/rookery/`, for callers on the same machine that show the token:
+//! Over HTTP it is served under `/rookery/`, to clients on the same machine that show the token:
 //!
 //! | request | what |
 //! |---|---|
 //! | `GET /rookery/` | counts, sessions, tasks, rules, requests by method |
 //! | `GET /rookery/rules`, `POST`, `DELETE /rookery/rules/ID`, `DELETE /rookery/rules` | rules |
 //! | `POST /rookery/time` `{"advance": "5m"}` | lets time pass, and answers when all that was due has happened |
-//! | `POST /rookery/deeds` | something happens to the world |
+//! | `POST /rookery/deeds` | an incident |
 //! | `PATCH /rookery/settings` | durations, limits, guests |
 //! | `GET /rookery/check` | what is wrong with the world |
-//! | `GET /rookery/world`, `PUT` | the inventory out and in |
+//! | `GET /rookery/world`, `PUT` | exports and imports the inventory |
 
 mod dump;
 mod http;
@@ -36,19 +36,19 @@ pub(crate) use http::{is_for, serve};
 pub enum Control {
     /// Counts, sessions, tasks, rules and requests.
     Inspect,
-    /// Which rules are there?
+    /// All rules.
     Rules,
-    /// From now on this happens.
+    /// Adds a rule: `{"id": …}`.
     AddRule(Rule),
-    /// That no longer happens.
+    /// Removes one rule.
     RemoveRule(u64),
-    /// Nothing happens any more.
+    /// Removes all rules.
     ClearRules,
     /// An incident, at once.
     Do(Incident),
     /// Advances the time.
     Advance(SignedDuration),
-    /// It behaves otherwise from now on.
+    /// Changes settings.
     Set(Box<Change>),
     /// A program that was announced ends. Not over HTTP: who plays programs runs in the same process.
     EndProgram {
@@ -57,7 +57,7 @@ pub enum Control {
         /// The process identifier in the guest.
         pid: i64,
         code: i32,
-        /// What becomes of its machine.
+        /// What the end of the program does to the VM.
         then: Option<GuestPower>,
     },
     /// What is wrong with the world: `{"findings": […]}`, empty as long as the simulator works.
@@ -73,7 +73,7 @@ pub enum Control {
     Load(String),
 }
 
-/// Which settings change; what is none stays. Tasks that are queued keep their places.
+/// Changed settings; what is none stays. Tasks that are queued keep their places.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Change {

@@ -6,16 +6,16 @@ use jiff::Timestamp;
 use rookery_sim::{Request, RequestId, http_date, percent_decode};
 
 use crate::id::Id;
-use crate::io::{self, Aside, Body, Effect, Reply};
+use crate::io::{self, BlobRef, Body, Effect, Reply};
 use crate::machine;
 use crate::refusal::Refusal;
 use crate::task::Done;
 use crate::world::World;
-pub(crate) use upload::{Upload, broke_off, cut_off, has_come};
+pub(crate) use upload::{Upload, cut_uploads, received, sender_gone};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StoredFile {
-    pub(crate) content: Aside,
+    pub(crate) content: BlobRef,
     pub(crate) modified: Timestamp,
 }
 
@@ -114,7 +114,7 @@ fn is_there(world: &World, place: &Place) -> bool {
         || world.store.datastores.get(&place.datastore).is_some_and(|d| d.files.contains_key(&place.path))
 }
 
-/// Folders are there because they were made, or because something is in them. The folders of VMs are such.
+/// Folders exist because they were made, or because they contain something, such as the files of a VM.
 fn is_folder(world: &World, place: &Place) -> bool {
     let Some(datastore) = world.store.datastores.get(&place.datastore) else { return false };
     if matches!(datastore.files.get(&place.path), Some(None)) {
@@ -184,7 +184,7 @@ fn at(world: &World, place: &Place) -> Vec<(String, Option<StoredFile>)> {
     found.map(|(path, file)| (path.clone(), file.clone())).collect()
 }
 
-/// Puts what is at one place at another, too. Content is shared until nobody has it.
+/// Copies what is at one path to another. Copies share content.
 fn put(world: &mut World, from: &Place, to: &Place, force: bool) -> Result<(), Refusal> {
     let inside = |outer: &Place, inner: &Place| {
         let below = inner.path.strip_prefix(&outer.path).is_some_and(|rest| rest.starts_with('/'));
@@ -234,7 +234,7 @@ fn take_out(world: &mut World, place: &Place) -> Vec<(String, Option<StoredFile>
     taken
 }
 
-/// Removes what is at a place, and content that nobody else has.
+/// Removes what is at a path, and content that no other file shares.
 fn remove(world: &mut World, place: &Place) {
     remove_left_behind(world, place);
     for (_, file) in take_out(world, place) {
@@ -242,7 +242,7 @@ fn remove(world: &mut World, place: &Place) {
     }
 }
 
-/// Forgets a file, and its content if nobody else has it.
+/// Forgets a file, and its content if no other file shares it.
 fn discard(world: &mut World, file: Option<StoredFile>) {
     let Some(file) = file else { return };
     let blob = file.content.blob;
@@ -318,7 +318,7 @@ fn answer(
         ("PUT" | "POST", before) => {
             return upload::begin(world, id, request, upload, place, before.is_some());
         }
-        ("GET", Some(file)) => content(&file, Body::Aside(file.content)),
+        ("GET", Some(file)) => content(&file, Body::Blob(file.content)),
         ("HEAD", Some(file)) => content(&file, Body::Head(file.content.size)),
         ("GET" | "HEAD", None) if !request.path.ends_with('/') && is_folder(world, &place) => {
             let headers = vec![("location", format!("{}/?{}", request.path, request.query))];

@@ -52,13 +52,13 @@ pub(crate) struct Guests {
     /// Transfers that were offered, with their tokens.
     transfers: BTreeMap<u64, (String, Transfer)>,
     last_transfer: u64,
-    /// What the shell was asked about files, by whom.
-    asked: BTreeMap<RequestId, Asked>,
+    /// Requests that wait for file operations of the shell.
+    pending: BTreeMap<RequestId, PendingReply>,
 }
 
-/// What is to be done with an answer of the shell about a file.
+/// The reply that waits for the shell's answer about a file.
 #[derive(Debug)]
-pub(crate) enum Asked {
+pub(crate) enum PendingReply {
     Call(FileCall),
     /// Over HTTP; with what was uploaded, which then is no longer needed.
     Transfer(Option<u64>),
@@ -80,13 +80,13 @@ const SHOWN: [&str; 4] = ["guest", "summary.guest", "guestHeartbeatStatus", "sum
 impl Guests {
     /// Remembers what to do when the shell has done what a call asks.
     pub(crate) fn wait_for_file(&mut self, request: RequestId, call: FileCall) {
-        self.asked.insert(request, Asked::Call(call));
+        self.pending.insert(request, PendingReply::Call(call));
     }
 
-    /// Nobody waits for this answer any more.
+    /// The client no longer waits for this answer.
     pub(crate) fn forget_request(&mut self, request: RequestId) {
-        if let Some(Asked::Call(_)) = self.asked.get(&request) {
-            self.asked.remove(&request);
+        if let Some(PendingReply::Call(_)) = self.pending.get(&request) {
+            self.pending.remove(&request);
         }
     }
 }
@@ -134,10 +134,10 @@ pub(crate) fn home(user: &str) -> String {
 /// The shell has done something to a file.
 pub(crate) fn file_done(world: &mut World, request: RequestId, result: Result<FileAnswer, FileTrouble>) {
     let result = result.map_err(Into::into);
-    let reply: Reply = match world.guests.asked.remove(&request) {
+    let reply: Reply = match world.guests.pending.remove(&request) {
         None => return,
-        Some(Asked::Call(call)) => file_answer(world, call, result),
-        Some(Asked::Transfer(uploaded)) => {
+        Some(PendingReply::Call(call)) => file_answer(world, call, result),
+        Some(PendingReply::Transfer(uploaded)) => {
             if let Some(blob) = uploaded {
                 world.effect(Effect::Discard(blob));
             }
@@ -147,7 +147,7 @@ pub(crate) fn file_done(world: &mut World, request: RequestId, result: Result<Fi
     world.reply(request, reply);
 }
 
-/// Whoever wants to know is told that a machine starts, and what is in its drive.
+/// Sends a notice that a VM starts, with what is in its CD drive.
 pub(crate) fn announce_boot(world: &mut World, id: Id) {
     let Some(vm) = world.store.vms.get(&id) else { return };
     let iso = vm.devices.iter().find_map(|device| match &device.what {

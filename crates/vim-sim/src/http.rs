@@ -1,4 +1,4 @@
-//! Which request goes where.
+//! Routes.
 
 use rookery_sim::{Request, RequestId};
 
@@ -14,7 +14,7 @@ pub(crate) fn serve(
     upload: Option<Upload>,
 ) -> Option<Reply> {
     if !request.path.starts_with("/sdk")
-        && let Some(reply) = crate::rules::meet_http(world, id, request)
+        && let Some(reply) = crate::rules::apply_to_http(world, id, request)
     {
         return Some(reply);
     }

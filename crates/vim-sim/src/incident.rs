@@ -1,4 +1,4 @@
-//! What can happen to the world itself, by a rule or by whoever controls the simulator.
+//! Incidents: failures of hosts, datastores, guests and the vCenter, caused by a rule or over the control API.
 
 mod guest;
 mod host;
@@ -16,7 +16,7 @@ use crate::span::Span;
 use crate::world::World;
 pub(crate) use host::touch as touch_host;
 
-/// Something happens. Objects are named by reference or by name; `*` and `?` stand for other characters.
+/// An incident. Objects are named by reference or by name; `*` and `?` stand for other characters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", rename_all_fields = "kebab-case", deny_unknown_fields)]
 pub enum Incident {
@@ -31,7 +31,7 @@ pub enum Incident {
     /// Hosts fail.
     HostDown {
         host: String,
-        /// Whether its running VMs are started on other hosts of the cluster. Those that are not, or find no room,
+        /// Whether its running VMs are started on other hosts of the cluster. Those that are not, or do not fit,
         /// keep their last known power state, and are off when their host is back.
         #[serde(default)]
         restart_vms: bool,
@@ -40,13 +40,13 @@ pub enum Incident {
     HostUp {
         host: String,
     },
-    /// Hosts go into maintenance, and their VMs to other hosts of the cluster if there is room; or come back.
+    /// Hosts go into maintenance, and their VMs to other hosts of the cluster if they fit; or come back.
     HostMaintenance {
         host: String,
         /// Whether they go into it.
         on: bool,
     },
-    /// Datastores have so much space left. It cannot be more than VMs and files leave.
+    /// Datastores have this much free space, or what VMs and files leave if that is less.
     DatastoreFree {
         datastore: String,
         /// 0 makes it full.
@@ -57,16 +57,16 @@ pub enum Incident {
         datastore: String,
         accessible: bool,
     },
-    /// Guests show something else from now on, until they start again.
+    /// Guests report something else until they start again.
     SetGuest {
         vm: String,
         /// Whether the tools run.
         #[serde(default)]
         tools: Option<bool>,
-        /// Whether it takes orders.
+        /// Whether guest operations are possible.
         #[serde(default)]
         operations: Option<bool>,
-        /// The addresses of its first card.
+        /// The addresses of its first network card.
         #[serde(default)]
         addresses: Option<Vec<IpAddr>>,
         #[serde(default)]
@@ -74,7 +74,7 @@ pub enum Incident {
     },
 }
 
-/// Nothing in the inventory is called so.
+/// The inventory has no such object.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no {class} called `{name}`")]
 pub struct NoSuchObject {
@@ -82,7 +82,7 @@ pub struct NoSuchObject {
     name: String,
 }
 
-/// Lets it happen; to how many objects.
+/// Applies an incident; returns how many objects it concerned.
 pub(crate) fn apply(world: &mut World, incident: &Incident) -> Result<usize, NoSuchObject> {
     match incident {
         Incident::ExpireSessions => {

@@ -27,7 +27,7 @@ pub enum Input {
     Timer,
     /// A client no longer waits for its answer, and sends nothing more.
     Gone(RequestId),
-    /// Whoever controls the simulator asks for something. The answer is JSON, and comes at once.
+    /// A call of the control API. The answer is JSON, and comes at once.
     Control(RequestId, Control),
     /// A program that an effect started has ended.
     Exited {
@@ -49,15 +49,15 @@ pub enum Input {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Upload {
     /// What has arrived so far.
-    pub content: Aside,
+    pub content: BlobRef,
     /// Whether more is still to come.
     pub coming: bool,
 }
 
-/// Content that the shell keeps.
+/// A blob that the shell keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Aside {
-    /// How the shell calls it.
+pub struct BlobRef {
+    /// The number that the shell gave it.
     pub blob: u64,
     /// How many bytes it has.
     pub size: u64,
@@ -75,8 +75,8 @@ pub enum Body {
     Bytes(Vec<u8>),
     /// The head of a file alone: the answer to `HEAD`.
     Head(u64),
-    /// Content that the shell keeps.
-    Aside(Aside),
+    /// A blob that the shell keeps.
+    Blob(BlobRef),
     /// Nothing: the connection ends without an answer.
     Cut,
     /// This text, no faster than that.
@@ -86,7 +86,7 @@ pub enum Body {
 /// What the world asks of the shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// Nobody needs this content any more.
+    /// Delete a blob.
     Discard(u64),
     /// Start a program for a guest.
     Start(Box<Start>),
@@ -101,13 +101,13 @@ pub enum Effect {
     StopAll(crate::Id),
     /// End all connections: the vCenter starts again. Answers of this step go out first.
     CutConnections,
-    /// It is that late now: whoever controls the simulator let time pass. The clock must show it from now on.
+    /// Set the clock forward: the control API advanced the time.
     Advance(Timestamp),
     /// A guest is no more, nor are its files.
     Erase(crate::Id),
-    /// Do something to the files of a guest, and tell what came of it.
+    /// Perform an operation on the files of a guest, and report its result.
     File(Box<FileJob>),
-    /// Tell whoever wants to know.
+    /// Publish a notice.
     Notice(Notice),
 }
 
@@ -122,9 +122,9 @@ pub enum Notice {
         /// What is in its drive, such as `[fast] iso/setup.iso`.
         iso: Option<String>,
     },
-    /// A program has started that whoever runs the simulator plays, by a [`ProgramRule`](crate::ProgramRule).
+    /// A program has started that a player in this process has to end, by a [`ProgramRule`](crate::ProgramRule).
     Program(Box<Announced>),
-    /// Such a program was ended, or its machine went off, before whoever plays it ended it.
+    /// Such a program was ended, or its VM went off, before its player ended it.
     Ended {
         /// The VM that it ran in.
         vm: crate::Id,
@@ -133,7 +133,7 @@ pub enum Notice {
     },
 }
 
-/// A program that whoever runs the simulator plays.
+/// A program whose end a player in this process decides.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Announced {
     /// The VM that it runs in.
@@ -171,7 +171,7 @@ impl AsRef<[u8]> for Body {
         match self {
             Self::Text(text) | Self::Slow(text, _) => text.as_bytes(),
             Self::Bytes(bytes) => bytes,
-            Self::Head(_) | Self::Aside(_) | Self::Cut => &[],
+            Self::Head(_) | Self::Blob(_) | Self::Cut => &[],
         }
     }
 }

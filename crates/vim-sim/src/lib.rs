@@ -45,7 +45,7 @@ pub use guests::{
 };
 pub use id::{Id, InvalidId, Kind};
 pub use incident::{Incident, NoSuchObject};
-pub use io::{Announced, Aside, Body, Effect, Input, Notice, Output, Reply, Upload};
+pub use io::{Announced, BlobRef, Body, Effect, Input, Notice, Output, Reply, Upload};
 pub use model::{
     Bytes, ClusterModel, Counts, DatacenterModel, DatastoreModel, HostModel, Model, ModelError, PodModel,
     PoolModel, VmModel,

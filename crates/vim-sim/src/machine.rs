@@ -32,7 +32,7 @@ use crate::world::World;
 use crate::{event, files};
 pub(crate) use compute::{choose_host, count, move_idle, move_running};
 pub(crate) use create::{Blueprint, being_created, blank, complete, created};
-pub(crate) use destroy::{unregister, vanish};
+pub(crate) use destroy::{remove_with_files, unregister};
 pub(crate) use devices::{make_disk, networks, next_mac};
 pub(crate) use power::{guest_dies, guest_starts, guest_stops, power_off_now, switch_on};
 pub(crate) use storage::release_layers;
@@ -289,7 +289,7 @@ pub(crate) fn finish(world: &mut World, task: Id, user: &str, work: Work) -> Res
 pub(crate) fn abandon(world: &mut World, task: Id, work: &Work) {
     release(world, task, work);
     if let Work::Create { vm: Some(vm), .. } | Work::Clone { vm: Some(vm), .. } = work {
-        destroy::vanish(world, *vm);
+        destroy::remove_with_files(world, *vm);
     } else if let Work::PowerOn { vm, .. } = work {
         power::abandon_on(world, *vm);
     }

@@ -41,13 +41,13 @@ pub(crate) fn handle(world: &mut World, call: &Call, content: Node, request: &Re
     }
     privileges::check(world, call, &content)?;
     match sessions::handle(world, call, content, request) {
-        Tried::Handled(handled) => handled,
-        Tried::Not(content) => rest(world, call, content),
+        Dispatch::Handled(handled) => handled,
+        Dispatch::Unknown(content) => rest(world, call, content),
     }
 }
 
 fn rest(world: &mut World, call: &Call, mut content: Node) -> Handled {
-    type Part = fn(&mut World, &Call, Node) -> Tried;
+    type Part = fn(&mut World, &Call, Node) -> Dispatch;
     const PARTS: [Part; 16] = [
         authorization::handle,
         collector::handle,
@@ -68,18 +68,18 @@ fn rest(world: &mut World, call: &Call, mut content: Node) -> Handled {
     ];
     for part in PARTS {
         match part(world, call, content) {
-            Tried::Handled(handled) => return handled,
-            Tried::Not(back) => content = back,
+            Dispatch::Handled(handled) => return handled,
+            Dispatch::Unknown(back) => content = back,
         }
     }
     Err(Refusal::new("InvalidRequest", format!("Unable to resolve WSDL method name {}", call.method)))
 }
 
 /// Whether a part of the interface has the method.
-pub(crate) enum Tried {
+pub(crate) enum Dispatch {
     Handled(Handled),
-    /// It does not; the call comes back.
-    Not(Node),
+    /// It does not; this is the call, for the next part.
+    Unknown(Node),
 }
 
 /// The entity that a call was made on.

@@ -1,4 +1,4 @@
-//! A world from a description of it: a file that people write, or a few numbers.
+//! Models of an inventory: a file that people write, or a few numbers.
 
 mod build;
 mod text;
@@ -50,7 +50,7 @@ pub struct DatacenterModel {
     pub pods: Vec<PodModel>,
     #[serde(default, rename = "cluster")]
     pub clusters: Vec<ClusterModel>,
-    /// Hosts that stand alone.
+    /// Standalone hosts.
     #[serde(default, rename = "host")]
     pub hosts: Vec<HostModel>,
     /// Folders for VMs, such as `ci/templates`.
@@ -80,7 +80,7 @@ pub struct PodModel {
     #[serde(default)]
     pub datastores: Vec<String>,
     /// Whether it says where disks should go.
-    #[serde(default = "text::yes")]
+    #[serde(default = "text::default_true")]
     pub recommends: bool,
 }
 
@@ -104,7 +104,7 @@ pub struct HostModel {
     #[serde(default = "text::fast")]
     pub mhz: i32,
     /// Its memory, such as `512GiB`.
-    #[serde(default = "text::roomy")]
+    #[serde(default = "text::default_memory")]
     pub memory: Bytes,
 }
 
@@ -194,7 +194,7 @@ pub struct Counts {
     pub clusters: usize,
     /// Hosts in each cluster.
     pub cluster_hosts: usize,
-    /// Hosts in each datacenter that stand alone.
+    /// Standalone hosts in each datacenter.
     pub standalone_hosts: usize,
     /// Pools in each cluster, beside its root.
     pub pools: usize,
@@ -251,7 +251,7 @@ fn uniform_datacenter(counts: Counts, nth: usize, datastores_before: usize) -> D
         name,
         cores: text::many_cores(),
         mhz: text::fast(),
-        memory: text::roomy(),
+        memory: text::default_memory(),
     };
     let vms = |prefix: &str, compute: &str, pool: &str| VmModel {
         name: format!("{prefix}_VM#"),

@@ -49,7 +49,7 @@ enum Wanted<'p> {
     Properties(Frame),
 }
 
-/// How properties stand in an answer.
+/// The element that properties are wrapped in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Frame {
     /// In a retrieve.
@@ -231,7 +231,7 @@ impl<'o, 'p> Members<'o, 'p> {
         });
     }
 
-    /// A tree that somebody gave us, as it is.
+    /// An element that is written as it was given.
     pub(crate) fn node(&mut self, name: &'static str, node: &Node) {
         let Some(place) = self.place(name) else { return };
         let mut found = Some(node);

@@ -1,8 +1,8 @@
 //! The shell: sockets, one timer, and files around the world.
 //!
 //! ```text
-//!   connection ─► request (files are put aside) ───────┐                    ┌─► answer ─► connection
-//!   more has come of a file ───────────────────────────┤                    │
+//!   connection ─► request (uploads go to blobs) ───────┐                    ┌─► answer ─► connection
+//!   more of a file arrived ────────────────────────────┤                    │
 //!   connection gone ───────────────────────────────────┼─► World::step ─────┼─► effects: files, programs
 //!   the time that the last step asked for ─────────────┘                    └─► the next wake
 //! ```
@@ -43,7 +43,7 @@ const LARGEST: usize = 16 << 20;
 /// A world that is loaded may be larger: it comes from this machine.
 const LARGEST_WORLD: usize = 1 << 30;
 
-/// How many notices wait for whoever is slow to take them; then the oldest are lost, which they are told.
+/// The notices that wait for a slow subscriber; beyond that it loses the oldest and is told so.
 const NOTICES: usize = 1024;
 
 /// A world that runs. Clones share it.
@@ -60,7 +60,7 @@ pub struct Running {
 enum Message {
     /// An input that is answered under this number.
     Ask(RequestId, Box<Input>, oneshot::Sender<Reply>),
-    /// More of a request's content has come; told back once the world knows.
+    /// More of an upload has arrived; acknowledged once the world knows.
     Content {
         request: RequestId,
         size: u64,
@@ -96,12 +96,12 @@ impl Running {
         Self { inbox, blobs, connections, last_request, notices }
     }
 
-    /// What happens from now on that other simulators may want to know.
+    /// Subscribes to what other simulators may want to know.
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
         self.notices.subscribe()
     }
 
-    /// Asks for something that only whoever runs the simulator may; the answer is JSON. None if it has stopped.
+    /// Calls the control API; the answer is JSON. None if the simulator has stopped.
     pub async fn control(&self, control: Control) -> Option<Reply> {
         let (id, (sender, answer)) = (self.next_request(), oneshot::channel());
         self.inbox.send(Message::Ask(id, Box::new(Input::Control(id, control)), sender)).ok()?;
@@ -162,7 +162,7 @@ impl Running {
         }
         let (mut waiting, answer) = if is_upload && request.path.starts_with("/guestFile") {
             // The sender may be gone.
-            let content = self.blobs.put_aside(body).await.map_err(|_| Cut)?;
+            let content = self.blobs.receive(body).await.map_err(|_| Cut)?;
             let upload = Upload { content, coming: false };
             self.ask(|id| Input::Upload(id, request, upload))?
         } else {
@@ -202,7 +202,7 @@ impl Running {
     }
 }
 
-/// Tells the world when nobody waits for an answer any more.
+/// Tells the world when the client no longer waits for an answer.
 struct Waiting<'r> {
     id: RequestId,
     inbox: Option<&'r mpsc::UnboundedSender<Message>>,
@@ -217,7 +217,7 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// What the world's effects need.
+/// What carries out the effects of the world.
 struct Shell {
     clock: Clock,
     blobs: Arc<Blobs>,
@@ -261,12 +261,12 @@ async fn run(
         let Output { replies, effects, wake_at: next } = world.step(shell.clock.now(), input);
         for (id, reply) in replies {
             if let Some(sender) = waiting.remove(&id) {
-                // Whoever asked may have gone.
+                // The client may be gone.
                 sender.send(reply).ok();
             }
         }
         if let Some(told) = told {
-            // Whoever sent it may have gone.
+            // The sender may be gone.
             told.send(()).ok();
         }
         for effect in effects {
@@ -274,7 +274,7 @@ async fn run(
                 Effect::Discard(blob) => shell.blobs.discard(blob),
                 Effect::CutConnections => shell.connections.cut(),
                 Effect::Advance(to) => shell.clock.advance_to(to),
-                // Perhaps nobody wants to know.
+                // There may be no subscriber.
                 Effect::Notice(notice) => drop(shell.notices.send(notice)),
                 effect @ (Effect::Start(_)
                 | Effect::Stop { .. }

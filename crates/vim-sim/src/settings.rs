@@ -35,7 +35,7 @@ pub struct Settings {
     pub https: bool,
     /// The certificate that hosts show, as PEM: files of guests come from hosts.
     pub host_certificate: Option<String>,
-    /// How many objects an answer tells of at most.
+    /// The maximal number of objects in an answer.
     pub page: usize,
     /// How long operations take.
     pub durations: Durations,
@@ -44,7 +44,7 @@ pub struct Settings {
     pub events: usize,
     /// What it refuses to do more of.
     pub limits: Limits,
-    /// What whoever controls the simulator must show; without one nobody can.
+    /// The token of the control API; none disables it.
     pub control_token: Option<Hidden>,
 }
 
@@ -159,9 +159,9 @@ pub struct Limits {
     pub requests_per_second: Option<u32>,
     /// What happens to requests beyond that.
     pub when_exceeded: Exceeded,
-    /// Sessions end after so long without a request.
+    /// Sessions end after this time without a request.
     pub idle_session: Option<SignedDuration>,
-    /// Sessions end so long after their login.
+    /// The age at which sessions end.
     pub session_age: Option<SignedDuration>,
 }
 

@@ -36,7 +36,7 @@ pub(crate) struct Call {
 pub(crate) enum Outcome {
     /// An answer, with its envelope.
     Answer(String),
-    /// An answer and a cookie for whoever logged in.
+    /// An answer and the cookie of a new session.
     Welcome(String, String),
     /// The answer comes later.
     Parked,
@@ -65,14 +65,14 @@ pub(crate) fn serve(world: &mut World, id: RequestId, request: &Request) -> Opti
         method: content.name.to_string(),
     };
     world.traffic.named(id, &call.method);
-    if let Some(reply) = rules::meet(world, &call, &content) {
+    if let Some(reply) = rules::apply(world, &call, &content) {
         return Some(reply);
     }
     // A rule may have ended the session.
     call.session = session.filter(|session| world.sessions.get(*session).is_some());
     world.caller = call.session;
     let handled = methods::handle(world, &call, content, request);
-    world.rules.doom = None;
+    world.rules.planned_failure = None;
     reply(handled)
 }
 

@@ -1,4 +1,4 @@
-//! Requests under way: what they are, what is to become of their answers, and how many there have been.
+//! Open requests, what is done to their answers, and counts of all requests.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::io::{self, Body, Reply};
 
-/// So many different names are counted; all others together as one, since clients may send any.
+/// The number of names that are counted apart; all others count as one, since clients may send any.
 const NAMES: usize = 1000;
 const OTHERS: &str = "(others)";
 
@@ -93,7 +93,7 @@ impl Traffic {
         Ok(reply)
     }
 
-    /// An answer whose time has come, if anybody still waits for it.
+    /// An answer that is due, if the client still waits for it.
     pub(crate) fn due(&mut self, id: RequestId) -> Option<Reply> {
         let reply = self.delayed.remove(&id)?;
         self.count(id, &reply);
@@ -127,19 +127,19 @@ impl Traffic {
         let counts = self.entry(open);
         match &reply.body {
             Body::Cut => counts.cut += 1,
-            Body::Text(_) | Body::Bytes(_) | Body::Slow(..) | Body::Aside(_) | Body::Head(_)
+            Body::Text(_) | Body::Bytes(_) | Body::Slow(..) | Body::Blob(_) | Body::Head(_)
                 if reply.status < 400 =>
             {
                 counts.answered += 1;
             }
-            Body::Text(_) | Body::Bytes(_) | Body::Slow(..) | Body::Aside(_) | Body::Head(_) => {
+            Body::Text(_) | Body::Bytes(_) | Body::Slow(..) | Body::Blob(_) | Body::Head(_) => {
                 counts.refused += 1;
             }
         }
         counts.bytes_sent += match &reply.body {
             Body::Text(text) | Body::Slow(text, _) => u64::try_from(text.len()).unwrap_or(u64::MAX),
             Body::Bytes(bytes) => u64::try_from(bytes.len()).unwrap_or(u64::MAX),
-            Body::Aside(aside) => aside.size,
+            Body::Blob(stored) => stored.size,
             Body::Cut | Body::Head(_) => 0,
         };
     }

@@ -131,13 +131,13 @@ impl World {
                 let reply = control::handle(self, control);
                 self.reply(id, reply);
             }
-            Input::Content { request, size, whole } => files::has_come(self, request, size, whole),
+            Input::Content { request, size, whole } => files::received(self, request, size, whole),
             Input::Timer => {}
             Input::Gone(id) => {
                 self.collectors.forget_request(id);
                 self.traffic.gone(id);
                 self.guests.forget_request(id);
-                files::broke_off(self, id);
+                files::sender_gone(self, id);
             }
             Input::Exited { process, code } => guests::exited(self, process, code),
             Input::File { request, result } => guests::file_done(self, request, result),
@@ -154,7 +154,7 @@ impl World {
         }
     }
 
-    /// Lets time pass. What is due happens at its own time and in order, however long nobody looked.
+    /// Lets time pass. What is due happens at its own time and in order.
     pub(crate) fn pass_until(&mut self, now: Timestamp) {
         while let Some(at) = self.next_wake().filter(|at| *at < now) {
             self.now = self.now.max(at);
@@ -170,7 +170,7 @@ impl World {
         timer.into_iter().chain(self.collectors.next_deadline(&self.rules)).min()
     }
 
-    /// Lets all that is due happen, and forgets that anything changed: nobody has looked yet.
+    /// Runs all timers that are due, and forgets all changes: no client has read anything yet.
     pub(crate) fn settle(&mut self) {
         self.run_timers();
         self.effects.clear();
@@ -189,7 +189,7 @@ impl World {
             limits::pace(self, id).or_else(|| http::serve(self, id, request, upload))
         };
         if let Some(reply) = reply {
-            // Nobody keeps the content of what was refused.
+            // Refused content is not kept.
             let refused = upload.filter(|_| reply.status >= 300);
             self.effects.extend(refused.map(|upload| Effect::Discard(upload.content.blob)));
             self.reply(id, reply);
@@ -233,7 +233,7 @@ impl World {
         }
     }
 
-    /// Nobody gets the answers that were still to come.
+    /// Cuts the connections that wait for delayed answers.
     pub(crate) fn cut_delayed(&mut self) {
         for id in self.traffic.delayed() {
             self.traffic.gone(id);
@@ -242,7 +242,7 @@ impl World {
     }
 
     /// Forgets some of what was to happen later.
-    pub(crate) fn forget_plans(&mut self, which: impl Fn(Timer) -> bool) {
+    pub(crate) fn forget_timers(&mut self, which: impl Fn(Timer) -> bool) {
         self.timers.retain(|Reverse((_, _, timer))| !which(*timer));
     }
 

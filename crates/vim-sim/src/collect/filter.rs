@@ -1,4 +1,4 @@
-//! One filter: what it has told, and what it has to tell.
+//! One filter: what it has reported, and what it has to report.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ pub(crate) struct Filter {
     fresh: bool,
 }
 
-/// One thing to tell.
+/// One pending update.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Delta {
     Enter(Id),
@@ -65,7 +65,7 @@ impl Filter {
         }
     }
 
-    /// What there is to tell since a revision, and whether everything was looked at.
+    /// The changes since a revision, and whether all objects were read again.
     pub(super) fn deltas(&self, world: &World, since: u64) -> (Vec<Delta>, bool) {
         let entries = if self.fresh { None } else { world.store.log.since(since) };
         let Some(entries) = entries else {

@@ -123,11 +123,11 @@ impl Spec {
             })
     }
 
-    /// Whether a traversal goes along that property.
+    /// Whether a traversal follows that property.
     pub(crate) fn follows(&self, path: &str) -> bool {
         self.roots.iter().any(|root| match root {
             Root::Object(_) | Root::View(_) => false,
-            Root::General(object) => goes_along(&object.select_set, path),
+            Root::General(object) => traverses(&object.select_set, path),
         })
     }
 
@@ -201,9 +201,9 @@ fn general(world: &World, object: &ObjectSpec, take: &mut impl FnMut(Id)) {
     }
 }
 
-fn goes_along(selections: &[Selection], path: &str) -> bool {
+fn traverses(selections: &[Selection], path: &str) -> bool {
     selections.iter().any(|selection| match selection {
-        Selection::TraversalSpec(step) => step.path == path || goes_along(&step.select_set, path),
+        Selection::TraversalSpec(step) => step.path == path || traverses(&step.select_set, path),
         Selection::SelectionSpec(_) | Selection::Other(_) => false,
     })
 }

@@ -1,4 +1,4 @@
-//! A look into the simulator.
+//! What `GET /rookery/` answers.
 
 use std::collections::BTreeMap;
 

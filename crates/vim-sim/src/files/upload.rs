@@ -1,9 +1,9 @@
-//! Files that are being sent. What has come of one is there for everybody to see, and stays if its sender goes.
+//! Uploads in progress. What has arrived is visible to everybody, and stays if the sender goes.
 
 use rookery_sim::{Request, RequestId};
 
 use super::{Place, StoredFile, at, is_folder, remove, size};
-use crate::io::{self, Aside, Reply};
+use crate::io::{self, BlobRef, Reply};
 use crate::world::World;
 
 /// A file of which more is to come.
@@ -68,8 +68,8 @@ fn no_space() -> Reply {
     Reply::plain(507, "there is no space left on the datastore")
 }
 
-/// So much of a file has come.
-pub(crate) fn has_come(world: &mut World, id: RequestId, size: u64, whole: bool) {
+/// Takes note of how much of an upload has arrived.
+pub(crate) fn received(world: &mut World, id: RequestId, size: u64, whole: bool) {
     let Some(upload) = world.uploads.remove(&id) else { return };
     let refusal = grow(world, &upload, size);
     if refusal.is_none() && !whole {
@@ -79,7 +79,7 @@ pub(crate) fn has_come(world: &mut World, id: RequestId, size: u64, whole: bool)
     world.reply(id, refusal.unwrap_or_else(|| upload.done()));
 }
 
-/// Makes the file that large; why it cannot be, if so.
+/// Grows the file; a refusal if that is not possible.
 fn grow(world: &mut World, Upload { place, blob, .. }: &Upload, size: u64) -> Option<Reply> {
     let now = world.now;
     let datastore = world.store.datastores.get_mut(&place.datastore).filter(|datastore| datastore.accessible);
@@ -88,12 +88,12 @@ fn grow(world: &mut World, Upload { place, blob, .. }: &Upload, size: u64) -> Op
     };
     let free = datastore.free();
     let file = datastore.files.get_mut(&place.path).and_then(Option::as_mut);
-    // Whoever moved it has what had come until then.
+    // A moved file keeps what had arrived until then.
     let Some(file) = file.filter(|file| file.content.blob == *blob) else {
         return Some(Reply::plain(409, "the file was removed, moved or replaced while it was sent"));
     };
     let grown =
-        StoredFile { content: Aside { blob: *blob, size: size.max(file.content.size) }, modified: now };
+        StoredFile { content: BlobRef { blob: *blob, size: size.max(file.content.size) }, modified: now };
     let more = grown.bytes() - file.bytes();
     if more > free {
         return Some(no_space());
@@ -104,13 +104,13 @@ fn grow(world: &mut World, Upload { place, blob, .. }: &Upload, size: u64) -> Op
     None
 }
 
-/// Whoever sent a file has gone. What has come of it stays.
-pub(crate) fn broke_off(world: &mut World, id: RequestId) {
+/// Ends the upload of a client that is gone. What has arrived stays.
+pub(crate) fn sender_gone(world: &mut World, id: RequestId) {
     world.uploads.remove(&id);
 }
 
 /// Nothing more is taken of any file.
-pub(crate) fn cut_off(world: &mut World) {
+pub(crate) fn cut_uploads(world: &mut World) {
     for id in std::mem::take(&mut world.uploads).into_keys() {
         world.reply(id, io::cut());
     }

@@ -5,7 +5,7 @@ use rookery_sim::RequestId;
 
 use super::tree::Tree;
 use crate::id::Id;
-use crate::io::{Aside, Effect};
+use crate::io::{BlobRef, Effect};
 use crate::refusal::Refusal;
 use crate::world::World;
 
@@ -45,7 +45,7 @@ pub enum FileOp {
     List {
         path: String,
     },
-    /// Looks at a file.
+    /// Reads the attributes of a file.
     Stat {
         path: String,
     },
@@ -83,7 +83,7 @@ pub enum FileOp {
 pub enum Content {
     Inline(Vec<u8>),
     /// What the shell keeps.
-    Aside(Aside),
+    Blob(BlobRef),
 }
 
 /// Whose a file is and who may do what with it; what is not given stays.

@@ -28,7 +28,7 @@ pub struct ProgramRule {
     pub complains: String,
     /// The files that it leaves behind, by path.
     pub writes: BTreeMap<String, String>,
-    /// What becomes of the VM at its end.
+    /// What the end of the program does to the VM.
     pub then: Option<GuestPower>,
     /// Whether whoever runs the simulator plays the program: they are told of its start, and end it. Nothing else of
     /// the rule counts then.
@@ -74,7 +74,7 @@ impl ProgramRule {
     }
 }
 
-/// Whether a program is played by whoever runs the simulator.
+/// Whether a player in this process decides when the program ends.
 pub(super) fn is_announced(rules: &[ProgramRule], vm: &str, program: &str, arguments: &str) -> bool {
     rules.iter().find(|rule| rule.fits(vm, program, arguments)).is_some_and(|rule| rule.announced)
 }

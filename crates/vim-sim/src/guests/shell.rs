@@ -35,7 +35,7 @@ impl Guest<'static> {
     }
 }
 
-/// What comes of a program.
+/// How a program ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Outcome {
     pub(crate) code: i32,

@@ -2,7 +2,7 @@ use jiff::{SignedDuration, Timestamp};
 use rookery_sim::Request;
 
 use super::*;
-use crate::io::{Aside, Body, Input, Output, Upload};
+use crate::io::{BlobRef, Body, Input, Output, Upload};
 use crate::{Counts, Model, Settings, World};
 
 /// A client of a world whose time stands still unless it says so.
@@ -139,7 +139,7 @@ fn what_the_shell_keeps_is_let_go_with_the_vm() {
     let answer = upload(&mut client, "/tmp/a", 3);
     let (_, query) = answer.split_once("guestFile?").unwrap();
     let query = query.split_once('<').unwrap().0.replace("&amp;", "&");
-    let upload = Upload { content: Aside { blob: 9, size: 3 }, coming: false };
+    let upload = Upload { content: BlobRef { blob: 9, size: 3 }, coming: false };
     let request = Request { method: "PUT".into(), path: "/guestFile".into(), query, ..Request::default() };
     client.last += 1;
     let output = client.world.step(client.now, Input::Upload(RequestId(client.last), request, upload));

@@ -3,7 +3,7 @@
 use rand::RngExt as _;
 use rookery_sim::{Request, RequestId};
 
-use super::Asked;
+use super::PendingReply;
 use super::files::{Attributes, Content, FileAnswer, FileOp, perform};
 use crate::id::Id;
 use crate::io::{Body, Reply, Upload};
@@ -41,7 +41,7 @@ pub(crate) fn offer(world: &mut World, transfer: Transfer) -> String {
     format!("{host}/guestFile?id={id}&token={token:032x}")
 }
 
-/// Answers a request for a guest's file, unless the shell has to look first.
+/// Answers a request for a file of a guest, unless the shell has to read it first.
 pub(crate) fn serve(
     world: &mut World,
     id: RequestId,
@@ -57,12 +57,12 @@ pub(crate) fn serve(
         }
         ("PUT" | "POST", Some(Transfer { vm, what: What::To { path, overwrite, attributes, size } })) => {
             let content = match upload {
-                Some(upload) => Content::Aside(upload.content),
+                Some(upload) => Content::Blob(upload.content),
                 None => Content::Inline(request.body.to_vec()),
             };
             let sent = match &content {
                 Content::Inline(bytes) => bytes.len() as u64,
-                Content::Aside(aside) => aside.size,
+                Content::Blob(stored) => stored.size,
             };
             if sent == size {
                 let op = FileOp::Write { path, overwrite, attributes, content };
@@ -80,10 +80,10 @@ pub(crate) fn serve(
 
 fn run(world: &mut World, id: RequestId, vm: Id, op: FileOp) -> Option<Reply> {
     let uploaded =
-        if let FileOp::Write { content: Content::Aside(aside), .. } = &op { Some(aside.blob) } else { None };
+        if let FileOp::Write { content: Content::Blob(stored), .. } = &op { Some(stored.blob) } else { None };
     let done = perform(world, id, vm, op);
     if done.is_none() {
-        world.guests.asked.insert(id, Asked::Transfer(uploaded));
+        world.guests.pending.insert(id, PendingReply::Transfer(uploaded));
     }
     done.map(reply)
 }
@@ -93,7 +93,7 @@ pub(super) fn reply(result: Result<FileAnswer, Refusal>) -> Reply {
         Ok(FileAnswer::Content(content)) => {
             let body = match content {
                 Content::Inline(bytes) => Body::Bytes(bytes),
-                Content::Aside(aside) => Body::Aside(aside),
+                Content::Blob(stored) => Body::Blob(stored),
             };
             Reply::new(200, "application/octet-stream", body)
         }

@@ -1,4 +1,4 @@
-//! What a guest shows, set by hand.
+//! What a guest reports, set by an incident.
 
 use std::net::IpAddr;
 
@@ -6,7 +6,7 @@ use crate::id::Id;
 use crate::store::Tools;
 use crate::world::World;
 
-/// What is to be shown; what is none stays.
+/// What the guest is to report; what is none stays.
 pub(super) struct Shown<'a> {
     pub(super) tools: Option<bool>,
     pub(super) operations: Option<bool>,
@@ -18,7 +18,7 @@ pub(super) fn show(world: &mut World, id: Id, shown: &Shown<'_>) {
     let Some(vm) = world.store.vms.get_mut(&id) else { return };
     if let Some(running) = shown.tools {
         vm.guest.tools = if running { Tools::Running } else { Tools::NotRunning };
-        // Without tools nobody takes orders.
+        // Without tools there are no guest operations.
         vm.guest.operations_ready &= running;
     }
     if let Some(ready) = shown.operations {

@@ -7,7 +7,7 @@ use crate::task;
 use crate::world::{Timer, World};
 
 pub(super) fn restart(world: &mut World, down: Span) {
-    // Whoever waits is cut off, not told that the session has ended.
+    // Waiting clients are cut off, not told that their session has ended.
     for session in world.sessions.ids() {
         for request in world.collectors.remove_session(session) {
             world.reply(request, io::cut());
@@ -17,7 +17,7 @@ pub(super) fn restart(world: &mut World, down: Span) {
     world.views.clear();
     world.events.collectors.clear();
     world.tasks.collectors.clear();
-    files::cut_off(world);
+    files::cut_uploads(world);
     world.cut_delayed();
     task::lose_unfinished(world);
     world.effect(Effect::CutConnections);

@@ -15,7 +15,7 @@ use crate::world::World;
 /// What a disk that only holds changes takes.
 const DELTA: i64 = 16 << 20;
 
-/// How the disks of a clone come about.
+/// How the disks of a clone are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Disks {
     /// Each a child of the source's, as that was at the snapshot.
@@ -82,7 +82,7 @@ pub(super) fn begin(
     match copy_disks(world, id, source, datastore, disks, spec) {
         Ok(copied) => Ok((id, copying(world, copied))),
         Err(refusal) => {
-            destroy::vanish(world, id);
+            destroy::remove_with_files(world, id);
             let message = format!("Failed to clone {}: {}", event::placed(world, source), refusal.message);
             event::record(world, "VmCloneFailedEvent", source, user, message);
             Err(refusal)
@@ -213,7 +213,7 @@ pub(super) fn finish(
     spec: &VirtualMachineCloneSpec,
 ) -> Result<Id, Refusal> {
     if let Err(refusal) = configure(world, id, source, spec) {
-        destroy::vanish(world, id);
+        destroy::remove_with_files(world, id);
         let message = format!("Failed to clone {}: {}", event::placed(world, source), refusal.message);
         event::record(world, "VmCloneFailedEvent", source, user, message);
         return Err(refusal);
@@ -238,7 +238,7 @@ pub(super) fn finish(
     }
     if spec.power_on {
         // The clone stays, whatever comes of this.
-        rules::meet_work(world, "PowerOnVM_Task", id)?;
+        rules::apply_to_work(world, "PowerOnVM_Task", id)?;
         power::begin_on(world, id, None, user)?;
         power::finish_on(world, id, user)?;
     }

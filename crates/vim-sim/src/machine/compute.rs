@@ -14,7 +14,7 @@ pub(crate) struct Demand {
     pub(crate) memory_mb: i64,
 }
 
-/// The pools that a pool counts in: itself and those around it.
+/// A pool and its ancestors, all of which count its VMs.
 fn around(world: &World, pool: Id) -> Vec<Id> {
     std::iter::once(pool)
         .chain(world.store.ancestors(pool))
@@ -148,7 +148,7 @@ pub(super) fn is_usable(world: &World, pool: Id, host: Id) -> bool {
         && world.store.hosts.get(&host).is_some_and(|host| host.connected && !host.in_maintenance)
 }
 
-/// A host that somebody asked for by that parameter: it must be of the pool's cluster.
+/// Checks that a requested host is in the pool's cluster; the fault names the parameter.
 pub(super) fn host_for(world: &World, pool: Id, host: Id, parameter: &str) -> Result<Id, Refusal> {
     if !world.store.exists(host) {
         return Err(Refusal::gone(&host.reference()));

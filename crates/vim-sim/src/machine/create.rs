@@ -71,7 +71,7 @@ pub(super) fn check_pool(world: &World, pool: Id, name: &str) -> Result<(), Refu
     if world.store.pools.contains_key(&pool) { Ok(()) } else { Err(Refusal::gone(&pool.reference())) }
 }
 
-/// A VM that has a name and a place, but no configuration that anybody could read.
+/// A VM that has a name and a folder, but no readable configuration.
 pub(crate) fn blank(world: &mut World, plan: &Blueprint) -> Id {
     let id = world.store.next_id(Kind::VirtualMachine);
     let (uuid, instance_uuid) = (world.uuid(), world.uuid());
@@ -137,7 +137,7 @@ pub(super) fn finish(
     let mut vm = vm_of(world, id)?.clone();
     if let Err(refusal) = config::write(world, &mut vm, id, spec) {
         *vm_mut(world, id)? = vm;
-        destroy::vanish(world, id);
+        destroy::remove_with_files(world, id);
         return Err(refusal);
     }
     *vm_mut(world, id)? = vm;

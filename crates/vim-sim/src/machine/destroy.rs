@@ -85,9 +85,9 @@ pub(super) fn destroy(world: &mut World, user: &str, id: Id) -> Result<(), Refus
     if id.kind == Kind::VirtualMachine {
         let message = format!("Removed {}", event::placed(world, id));
         event::record(world, "VmRemovedEvent", id, user, message);
-        vanish(world, id);
+        remove_with_files(world, id);
     } else if id.kind == Kind::ResourcePool {
-        dissolve(world, id);
+        remove_pool(world, id);
     } else {
         let folder = world.store.folders.get(&id);
         let children: Vec<Id> = folder.into_iter().flat_map(|folder| &folder.children).copied().collect();
@@ -100,8 +100,8 @@ pub(super) fn destroy(world: &mut World, user: &str, id: Id) -> Result<(), Refus
     Ok(())
 }
 
-/// What is in a pool goes to the pool around it.
-fn dissolve(world: &mut World, id: Id) {
+/// Removes a pool; what it contains goes to its parent.
+fn remove_pool(world: &mut World, id: Id) {
     let (Some(pool), Some(parent)) = (world.store.pools.remove(&id), world.store.parent(id)) else { return };
     for vm in pool.vms {
         compute::join_pool(world, vm, parent);
@@ -110,7 +110,7 @@ fn dissolve(world: &mut World, id: Id) {
     world.store.remove(id);
     for child in &pool.children {
         world.store.move_to(*child, parent);
-        moving::tell_inside(world, *child);
+        moving::touch_descendants(world, *child);
     }
     if let Some(parent) = world.store.pools.get_mut(&parent) {
         parent.children.remove(&id);
@@ -138,7 +138,7 @@ pub(crate) fn unregister(world: &mut World, id: Id) -> Result<(), Refusal> {
 }
 
 /// Removes a VM with all that it has.
-pub(crate) fn vanish(world: &mut World, id: Id) {
+pub(crate) fn remove_with_files(world: &mut World, id: Id) {
     let Some(vm) = world.store.vms.get(&id) else { return };
     let home = vm.path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
     let (datastore, files) = (vm.datastore, vm.files());

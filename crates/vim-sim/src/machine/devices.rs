@@ -206,7 +206,7 @@ fn capacity_kb(node: &Node) -> Option<i64> {
     number("capacityInBytes").filter(|bytes| *bytes > 0).map(|bytes| bytes / 1024).or(number("capacityInKB"))
 }
 
-/// A new disk, for which space is taken.
+/// Makes a disk and reserves its storage.
 pub(crate) fn make_disk(
     world: &mut World,
     vm: &Vm,

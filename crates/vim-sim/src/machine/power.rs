@@ -56,7 +56,7 @@ pub(super) fn begin_on(world: &mut World, id: Id, host: Option<Id>, user: &str) 
     Ok(())
 }
 
-/// Takes room on the VM's host, or else on the one of its cluster that has most.
+/// Reserves capacity on the VM's host, or else on the host of its cluster that has most.
 fn take_or_move(world: &mut World, id: Id, pool: Id, host: Id) -> Result<(), Refusal> {
     let needed = compute::of(world, id);
     let refusal = match compute::reserve(world, id, needed) {
@@ -145,7 +145,7 @@ pub(super) fn suspend(world: &mut World, id: Id, user: &str) -> Result<(), Refus
     Ok(())
 }
 
-/// Power is gone under a VM that nobody can ask.
+/// A VM loses power together with its host.
 pub(crate) fn guest_dies(world: &mut World, id: Id) {
     guests::halt(world, id);
 }

@@ -6,7 +6,7 @@ use rookery_vim::methods::{
 };
 use rookery_vim::{Node, envelope};
 
-use super::{Tried, content};
+use super::{Dispatch, content};
 use crate::limits;
 use crate::privileges;
 use crate::properties::user_session;
@@ -15,8 +15,8 @@ use crate::session::COOKIE;
 use crate::soap::{self, Call, Handled, Outcome, answer};
 use crate::world::{World, uuid_text};
 
-pub(super) fn handle(world: &mut World, call: &Call, node: Node, request: &Request) -> Tried {
-    Tried::Handled(match call.method.as_str() {
+pub(super) fn handle(world: &mut World, call: &Call, node: Node, request: &Request) -> Dispatch {
+    Dispatch::Handled(match call.method.as_str() {
         RetrieveServiceContent::NAME => answer::<RetrieveServiceContent>(node, |_| Ok(content(world))),
         CurrentTime::NAME => answer::<CurrentTime>(node, |_| Ok(world.now)),
         Login::NAME => login(world, call, node, request),
@@ -31,7 +31,7 @@ pub(super) fn handle(world: &mut World, call: &Call, node: Node, request: &Reque
             let session = world.sessions.by_key(&asked.session_id.0);
             Ok(session.and_then(|id| world.sessions.user(id)).is_some_and(|user| user == asked.user_name))
         }),
-        _ => return Tried::Not(node),
+        _ => return Dispatch::Unknown(node),
     })
 }
 

@@ -137,7 +137,7 @@ fn paths(world: &World, datastore: Id) -> std::collections::BTreeMap<String, Opt
     let mut all = found.files.clone();
     let none = |size: i64| {
         Some(StoredFile {
-            content: crate::io::Aside { blob: 0, size: u64::try_from(size).unwrap_or(0) },
+            content: crate::io::BlobRef { blob: 0, size: u64::try_from(size).unwrap_or(0) },
             modified: world.now,
         })
     };

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{No, association, category, tag};
+use super::{RestError, association, category, tag};
 use crate::world::World;
 
 /// A category of tags.
@@ -36,14 +36,14 @@ pub struct TagModel {
 }
 
 /// Makes a category with its tags; what it is that cannot be made, and why not.
-pub(crate) fn furnish(world: &mut World, model: &CategoryModel) -> Result<(), (String, String)> {
+pub(crate) fn apply_model(world: &mut World, model: &CategoryModel) -> Result<(), (String, String)> {
     let spec = json!({
         "name": model.name,
         "description": model.description,
         "cardinality": if model.multiple { "MULTIPLE" } else { "SINGLE" },
         "associable_types": model.types,
     });
-    let in_category = |no: No| (format!("category {:?}", model.name), no.message);
+    let in_category = |no: RestError| (format!("category {:?}", model.name), no.message);
     let category = category::create(world, &spec).map_err(in_category)?;
     for own in &model.tags {
         let in_tag = |why: String| (format!("tag {:?}", own.name), why);

@@ -303,7 +303,7 @@ fn each_spelling_has_its_own_shape_of_answers() {
     let words = r#"{"args":[],"default_message":"The tag with identifier x was not found.","id":"com.vmware.vapi.std.errors.not_found"}"#;
     let rest =
         format!(r#"{{"type":"com.vmware.vapi.std.errors.not_found","value":{{"messages":[{words}]}}}}"#);
-    check(Style::Rest, false, Err(No::not_found("tag", "x")), 404, &rest);
+    check(Style::Rest, false, Err(RestError::not_found("tag", "x")), 404, &rest);
     let api = format!(r#"{{"error_type":"NOT_FOUND","messages":[{words}]}}"#);
-    check(Style::Api, false, Err(No::not_found("tag", "x")), 404, &api);
+    check(Style::Api, false, Err(RestError::not_found("tag", "x")), 404, &api);
 }

@@ -56,7 +56,7 @@ pub enum Action {
         property: String,
         by: Span,
     },
-    /// Something happens to the world first.
+    /// An incident happens before the call.
     Do(Incident),
     /// How guests behave that start while the rule is there. Its target is the VM.
     Guest(GuestBehaviour),
@@ -196,8 +196,8 @@ impl Action {
         !matches!(self, Self::Freeze | Self::Late { .. } | Self::Guest(_))
     }
 
-    /// Whether a call that this hits goes no further.
-    pub(super) fn ends_the_call(&self) -> bool {
+    /// Whether a call that this action applies to is not handled any further.
+    pub(super) fn ends_call(&self) -> bool {
         matches!(self, Self::Fault(_) | Self::Status { .. } | Self::Drop)
     }
 }

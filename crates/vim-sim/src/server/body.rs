@@ -19,7 +19,7 @@ pub(super) type OutBody = UnsyncBoxBody<Bytes, io::Error>;
 
 /// Files go out in pieces of this size.
 const PIECE: usize = 128 << 10;
-/// How often something comes of a slow answer.
+/// The interval between pieces of a slow answer.
 const TICK: Duration = Duration::from_millis(50);
 
 pub(super) fn nothing() -> OutBody {
@@ -32,8 +32,8 @@ pub(super) async fn of(body: Body, blobs: &Blobs) -> Result<(OutBody, Option<u64
         Body::Text(text) => Ok((whole(text.into()), None)),
         Body::Bytes(bytes) => Ok((whole(bytes.into()), None)),
         Body::Head(size) => Ok((nothing(), Some(size))),
-        Body::Aside(aside) => match blobs.open(aside.blob).await {
-            Ok(file) => Ok((from_file(file, aside.size), Some(aside.size))),
+        Body::Blob(stored) => match blobs.open(stored.blob).await {
+            Ok(file) => Ok((from_file(file, stored.size), Some(stored.size))),
             Err(_) => Err(Cut),
         },
         Body::Cut => Err(Cut),
@@ -45,7 +45,7 @@ fn whole(content: Bytes) -> OutBody {
     Full::new(content).map_err(|never| match never {}).boxed_unsync()
 }
 
-/// The file up to that size: more may be coming.
+/// The file up to that size: more may arrive.
 fn from_file(file: File, size: u64) -> OutBody {
     let pieces = stream::try_unfold(file.take(size), |mut file| async move {
         let mut piece = Vec::with_capacity(PIECE);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::id::Id;
 
-/// Watchers that are further behind than this look at everything again.
+/// Watchers that are further behind than this read all objects again.
 const KEPT: usize = 200_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl Log {
         }
     }
 
-    /// Forgets what nobody needs any more.
+    /// Forgets what is no longer needed.
     pub(crate) fn forget_before(&mut self, revision: u64) {
         while self.start < revision && self.entries.pop_front().is_some() {
             self.start += 1;

@@ -162,7 +162,7 @@ impl Hardware {
     }
 }
 
-/// What the guest is told at its next start.
+/// The customization that the guest applies at its next start.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Customization {
     pub(crate) host_name: String,

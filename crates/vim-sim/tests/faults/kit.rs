@@ -219,7 +219,7 @@ impl Sim {
 pub(super) fn text(reply: &Reply) -> String {
     match &reply.body {
         Body::Text(text) | Body::Slow(text, _) => text.clone(),
-        Body::Bytes(_) | Body::Head(_) | Body::Aside(_) | Body::Cut => String::new(),
+        Body::Bytes(_) | Body::Head(_) | Body::Blob(_) | Body::Cut => String::new(),
     }
 }
 

@@ -125,8 +125,8 @@ async fn finish(
         // If it does not read on it says why when it ends.
         match content {
             Content::Inline(bytes) => drop(stdin.write_all(bytes).await),
-            Content::Aside(aside) => {
-                if let Ok(mut file) = blobs.open(aside.blob).await {
+            Content::Blob(stored) => {
+                if let Ok(mut file) = blobs.open(stored.blob).await {
                     tokio::io::copy(&mut file, &mut stdin).await.ok();
                 }
             }
