@@ -1,6 +1,6 @@
-//! Control of the simulator: jobs, models, trouble, time, and the whole world out and in.
+//! The control API: jobs, models, faults, time, and export and import of the world.
 //!
-//! Over HTTP it stands under `/control/`, for callers on the same machine that show the token:
+//! Over HTTP it is served under `/control/`, to clients on the same machine that show the token:
 //!
 //! | request | what |
 //! |---|---|
@@ -9,13 +9,13 @@
 //! | `GET /control/workers`, `GET /control/requests`, `DELETE /control/requests` | who is there, what was asked |
 //! | `PUT /control/models`, `PUT /control/code-models` | adds or replaces a model |
 //! | `PUT /control/builtin`, `PUT /control/hatcheries` | adds or replaces a consumer |
-//! | `POST /control/faults`, `DELETE /control/faults` | trouble |
-//! | `PUT /control/capacity` `{"service-milliseconds": 250}`, `DELETE /control/capacity` | a server that bears only so much |
+//! | `POST /control/faults`, `DELETE /control/faults` | faults |
+//! | `PUT /control/capacity` `{"service-milliseconds": 250}`, `DELETE /control/capacity` | limits the capacity |
 //! | `POST /control/time` `{"advance-seconds": 90}` | lets time pass |
 //! | `POST /control/sessions/expire`, `POST /control/restart` `{"keep-sessions": true}` | ends sessions, connections |
 //! | `POST /control/sockets/drop`, `…/close`, `…/freeze`, `…/thaw` | websockets |
 //! | `GET /control/check` | what is wrong with the world |
-//! | `GET /control/world`, `PUT /control/world` | everything out and in |
+//! | `GET /control/world`, `PUT /control/world` | exports and imports everything |
 
 pub(crate) mod http;
 
@@ -42,7 +42,6 @@ pub enum Control {
     Job(String),
     /// Somebody stops a job, as people do in the web interface.
     Stop(String),
-    /// All workers.
     Workers,
     /// The requests that came, oldest first.
     Requests,
@@ -56,13 +55,13 @@ pub enum Control {
     PutBuiltin(Box<BuiltinConsumer>),
     /// Adds or replaces a hatchery of the second protocol, by name.
     PutHatchery(HatcheryConsumer),
-    /// Some calls get into trouble from now on.
+    /// Injects a fault into some calls.
     AddFault(Fault),
-    /// How much the server bears from now on; none: whatever comes.
+    /// Changes the capacity of the server; none means that it is unlimited.
     SetCapacity(Option<Capacity>),
-    /// No call gets into trouble any more; how many did: `{"met": …}`.
+    /// Removes all faults; how many calls met one: `{"met": …}`.
     ClearFaults,
-    /// Time passes.
+    /// Advances the time.
     Advance(SignedDuration),
     /// All sessions end, those of workers included.
     ExpireSessions,
@@ -195,7 +194,7 @@ fn advance(world: &mut World, by: SignedDuration) -> Reply {
     Reply::json(200, &json!({ "now": to.to_string() }))
 }
 
-/// Ends all connections, those that still wait for a slow answer included.
+/// Ends all connections, including those that wait for a delayed answer.
 fn cut(world: &mut World) {
     sockets::close_all(world, false);
     for (_, id) in std::mem::take(&mut world.held).into_keys() {
@@ -208,14 +207,14 @@ fn cut(world: &mut World) {
 /// How long time is to pass.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct Pass {
+struct AdvanceTime {
     advance_seconds: i64,
 }
 
 /// How the server starts again.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct Again {
+struct RestartOptions {
     #[serde(default)]
     keep_sessions: bool,
 }

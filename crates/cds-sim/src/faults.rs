@@ -1,4 +1,4 @@
-//! Trouble on purpose: answers that are wrong, late or never come.
+//! Injected faults: replies that are wrong, late or missing.
 
 use jiff::SignedDuration;
 use rookery_sim::{Request, glob};
@@ -8,7 +8,7 @@ use crate::io::{self, Reply};
 use crate::random::Random;
 use crate::refusal::{Refusal, error};
 
-/// Trouble that some calls get into.
+/// A fault that is injected into some calls.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Fault {
@@ -24,7 +24,6 @@ pub struct Fault {
     /// How likely it is each time, from 0 to 1.
     #[serde(default = "always")]
     pub chance: f64,
-    /// What happens.
     pub trouble: Trouble,
 }
 
@@ -37,7 +36,7 @@ fn always() -> f64 {
 }
 
 impl Fault {
-    /// The next calls of a path get into trouble.
+    /// A fault of the next calls of a path.
     pub fn next(times: u32, path: &str, trouble: Trouble) -> Self {
         Self { method: None, path: path.to_owned(), times: Some(times), chance: 1.0, trouble }
     }
@@ -49,23 +48,16 @@ impl Fault {
 pub enum Trouble {
     /// It is refused with this status and the number of this error, and nothing is done.
     Error {
-        /// The status.
         status: u16,
         /// The number of the error.
         id: i64,
     },
     /// A proxy answers with a page, and nothing is done.
-    Html {
-        /// The status.
-        status: u16,
-    },
+    Html { status: u16 },
     /// CDS is being maintained, and nothing is done.
     Maintenance,
     /// It is done at once, and the answer comes that much later.
-    Slow {
-        /// How much.
-        milliseconds: u32,
-    },
+    Slow { milliseconds: u32 },
     /// It is done, and the connection ends without an answer.
     LostReply,
     /// The connection ends, and nothing is done.
@@ -107,11 +99,11 @@ impl Trouble {
     }
 }
 
-/// All trouble that there is at present.
+/// All faults at present.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Faults {
     active: Vec<Fault>,
-    /// How many calls got into trouble.
+    /// How many calls met a fault.
     met: u64,
 }
 
@@ -120,13 +112,13 @@ impl Faults {
         self.active.push(fault);
     }
 
-    /// Ends all trouble; how many calls got into it.
+    /// Removes all faults; returns how many calls met one.
     pub(crate) fn clear(&mut self) -> u64 {
         std::mem::take(self).met
     }
 
-    /// The first trouble that this call gets into.
-    pub(crate) fn meet(&mut self, request: &Request, random: &mut Random) -> Option<Trouble> {
+    /// The first fault that applies to this call.
+    pub(crate) fn apply(&mut self, request: &Request, random: &mut Random) -> Option<Trouble> {
         let meets = |fault: &Fault| {
             fault.times != Some(0)
                 && fault.method.as_deref().is_none_or(|method| method.eq_ignore_ascii_case(&request.method))

@@ -1,4 +1,4 @@
-//! The headers of an answer, and compression for whoever offers it: both as a real server was seen to send them.
+//! The headers of a reply, and gzip for clients that accept it: both as captured from a real server.
 
 use std::io::Write as _;
 
@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::io::{Body, Reply};
 
 /// The headers that every route adds to its answer. An empty answer is announced as compressed, too.
-pub(crate) fn dress(
+pub(crate) fn add(
     reply: Reply,
     request: &Request,
     now: Timestamp,

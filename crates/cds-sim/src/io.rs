@@ -17,7 +17,7 @@ pub struct SocketId(pub u64);
 pub enum Input {
     /// A client asks. The answer comes at once, or later if a fault delays it.
     Request(RequestId, Request),
-    /// Whoever runs the simulator asks for something. The answer is JSON, and comes at once.
+    /// A call of the control API. The answer is JSON, and comes at once.
     Control(RequestId, Control),
     /// A client says something on its websocket.
     Text(SocketId, String),
@@ -30,15 +30,12 @@ pub enum Input {
 /// What one step leads to.
 pub type Output = rookery_sim::Output<Body, Effect>;
 
-/// An HTTP reply.
 pub type Reply = rookery_sim::Reply<Body>;
 
 /// What an answer holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Body {
-    /// Nothing.
     Empty,
-    /// This content.
     Content(Bytes),
     /// The connection becomes this websocket.
     Socket(SocketId),
@@ -53,26 +50,24 @@ pub enum Effect {
     Send(SocketId, String),
     /// End a websocket: with a closing message, or just so.
     Close {
-        /// Which.
         socket: SocketId,
         /// Whether the other side is told.
         politely: bool,
     },
     /// End all connections: the server starts again.
     CutConnections,
-    /// It is that late now. The clock must show it from now on.
+    /// Set the clock forward: the control API advanced the time.
     Advance(Timestamp),
-    /// Tell whoever wants to know.
+    /// Publish a notice.
     Notice(Notice),
 }
 
-/// Something that whoever runs the simulator may wait for.
+/// A change that the process around the simulator may wait for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "notice")]
 pub enum Notice {
     /// A job has another status now.
     Job {
-        /// Which.
         id: String,
         /// What it is now.
         status: Status,

@@ -17,7 +17,7 @@ type Answer = Result<Reply, Refusal>;
 
 /// What a hatchery may do with a job.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wish {
+enum Access {
     Read,
     Run,
 }
@@ -28,13 +28,13 @@ fn job_for<'w>(
     world: &'w World,
     call: &Call<'_>,
     id: &str,
-    wish: Wish,
+    access: Access,
 ) -> Result<(&'w BuiltinConsumer, &'w Service, &'w Job), Refusal> {
     let (consumer, service) = world.v1_hatchery(call.request, "RunExecution")?;
     let job = open_job(world, id)?;
-    let allowed = match wish {
-        Wish::Read => may_read(consumer, &job.asked.exec_groups),
-        Wish::Run => may_run(consumer, &job.asked.exec_groups),
+    let allowed = match access {
+        Access::Read => may_read(consumer, &job.asked.exec_groups),
+        Access::Run => may_run(consumer, &job.asked.exec_groups),
     };
     if allowed {
         Ok((consumer, service, job))
@@ -114,7 +114,7 @@ pub(crate) fn infos(world: &World, call: &Call<'_>, id: &str) -> Answer {
             workers::of_job(world, &worker, id)?;
             open_job(world, id)?
         }
-        Who::Builtin(_) | Who::Hatchery(_) => job_for(world, call, id, Wish::Read)?.2,
+        Who::Builtin(_) | Who::Hatchery(_) => job_for(world, call, id, Access::Read)?.2,
     };
     Ok(Reply::json(200, &render::job_v1(world, job)))
 }
@@ -131,7 +131,7 @@ struct Book {
 /// already is told so once more, which does not make it last longer.
 pub(crate) fn book(world: &mut World, call: &Call<'_>, id: &str) -> Answer {
     let body: Option<Book> = call.body()?;
-    let (_, service, job) = job_for(world, call, id, Wish::Run)?;
+    let (_, service, job) = job_for(world, call, id, Access::Run)?;
     let (hatchery, number) = (service.name.clone(), service.id);
     let booked = job.booked(world.now);
     if let Some(booking) = booked.filter(|booking| booking.service != number) {
@@ -154,7 +154,7 @@ pub(crate) fn book(world: &mut World, call: &Call<'_>, id: &str) -> Answer {
 
 /// `DELETE /queue/workflows/{id}/book`: anybody may release what anybody booked.
 pub(crate) fn release(world: &mut World, call: &Call<'_>, id: &str) -> Answer {
-    let (.., job) = job_for(world, call, id, Wish::Run)?;
+    let (.., job) = job_for(world, call, id, Access::Run)?;
     if job.booked(world.now).is_none() {
         return Err(Refusal::NOT_BOOKED.from(format!("job {id} is not booked")));
     }
@@ -167,7 +167,7 @@ pub(crate) fn release(world: &mut World, call: &Call<'_>, id: &str) -> Answer {
 
 /// `POST /queue/workflows/{id}/spawn/infos`
 pub(crate) fn spawn_infos(world: &mut World, call: &Call<'_>, id: &str) -> Answer {
-    let (_, service, _) = job_for(world, call, id, Wish::Run)?;
+    let (_, service, _) = job_for(world, call, id, Access::Run)?;
     let (by, now) = (service.name.clone(), world.now);
     let said: Vec<Value> = call.body()?;
     if said.iter().any(|info| !info["message"]["id"].is_string()) {
@@ -195,7 +195,7 @@ pub(crate) fn result(world: &mut World, call: &Call<'_>, id: &str) -> Answer {
             (worker.clone(), Some(worker))
         }
         Who::Builtin(_) | Who::Hatchery(_) => {
-            let (_, service, job) = job_for(world, call, id, Wish::Run)?;
+            let (_, service, job) = job_for(world, call, id, Access::Run)?;
             if job.status != Status::Waiting {
                 return Err(Refusal::FORBIDDEN.from(format!("job {id} is not waiting")));
             }

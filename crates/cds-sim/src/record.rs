@@ -1,4 +1,4 @@
-//! The requests that came, without what opens anything.
+//! The record of requests, without tokens and passwords.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,6 @@ const LONGEST_BODY: usize = 64 << 10;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Entry {
-    /// When.
     pub at: Timestamp,
     /// `GET`, `POST`, …
     pub method: String,

@@ -1,4 +1,4 @@
-//! Which call is for whom.
+//! Routes.
 
 use rookery_sim::{Request, percent_decode};
 use serde::de::DeserializeOwned;

@@ -38,7 +38,7 @@ use crate::world::World;
 
 /// Requests larger than this are refused. A dump of a world must fit.
 const LARGEST: usize = 64 << 20;
-/// How many notices wait for whoever is slow to take them; then the oldest are lost, which they are told.
+/// The notices that wait for a slow subscriber; beyond that it loses the oldest and is told so.
 const NOTICES: usize = 4096;
 /// How many messages wait for a websocket whose other side does not read; then it is ended.
 const MESSAGES: usize = 4096;
@@ -120,12 +120,12 @@ impl Running {
         Self { inbox, tasks, connections, notices, url: Arc::default() }
     }
 
-    /// What happens from now on that whoever runs the simulator may wait for.
+    /// Subscribes to changes of jobs and workers.
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
         self.notices.subscribe()
     }
 
-    /// Asks for something that only whoever runs the simulator may; the answer is JSON. None if it has stopped.
+    /// Calls the control API; the answer is JSON. None if the simulator has stopped.
     pub async fn control(&self, control: Control) -> Option<Reply> {
         let (sender, answer) = oneshot::channel();
         self.inbox.send(Message::Control(control, sender)).ok()?;
@@ -140,25 +140,25 @@ impl Running {
 
     /// One job with all that happened to it.
     pub async fn job(&self, id: &str) -> Option<Job> {
-        self.look(Control::Job(id.to_owned())).await
+        self.query(Control::Job(id.to_owned())).await
     }
 
     /// All jobs, oldest first; none if the simulator has stopped.
     pub async fn jobs(&self) -> Option<Vec<Job>> {
-        self.look(Control::Jobs).await
+        self.query(Control::Jobs).await
     }
 
     /// All workers; none if the simulator has stopped.
     pub async fn workers(&self) -> Option<Vec<Worker>> {
-        self.look(Control::Workers).await
+        self.query(Control::Workers).await
     }
 
     /// The requests that came, oldest first; none if the simulator has stopped.
     pub async fn requests(&self) -> Option<Vec<Entry>> {
-        self.look(Control::Requests).await
+        self.query(Control::Requests).await
     }
 
-    async fn look<T: DeserializeOwned>(&self, control: Control) -> Option<T> {
+    async fn query<T: DeserializeOwned>(&self, control: Control) -> Option<T> {
         serde_json::from_value(self.control(control).await?.value()).ok()
     }
 
@@ -321,7 +321,7 @@ impl Shell {
                 Body::Empty | Body::Content(_) | Body::Cut => None,
             };
             if let Some(sender) = self.waiting.remove(&id) {
-                // Whoever asked may have gone.
+                // The client may be gone.
                 sender.send(Answer { reply, socket }).ok();
             }
         }
@@ -336,7 +336,7 @@ impl Shell {
                 }
                 Effect::CutConnections => self.connections.cut(),
                 Effect::Advance(to) => self.clock.advance_to(to),
-                // Perhaps nobody wants to know.
+                // There may be no subscriber.
                 Effect::Notice(notice) => drop(self.notices.send(notice)),
             }
         }

@@ -1,4 +1,4 @@
-//! Workers: what they do, and what becomes of them.
+//! Workers and their states.
 
 mod sign_in;
 
@@ -31,7 +31,6 @@ pub enum Status {
 /// A worker that has signed in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Worker {
-    /// Its identifier.
     pub id: String,
     /// Which protocol it speaks.
     pub protocol: Protocol,
@@ -47,17 +46,13 @@ pub struct Worker {
     pub model_id: Option<i64>,
     /// The name of its model.
     pub model_name: String,
-    /// What it does.
     pub status: Status,
     /// When it last spoke.
     pub last_beat: Timestamp,
     /// Since when it does nothing.
     pub disabled_at: Option<Timestamp>,
-    /// Its version.
     pub version: String,
-    /// Its system.
     pub os: String,
-    /// Its processor.
     pub arch: String,
     /// The programs that it found.
     pub binaries: Vec<String>,

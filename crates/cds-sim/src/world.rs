@@ -36,7 +36,7 @@ pub struct World {
     pub(crate) record: Record,
     /// Answers that a fault holds back.
     pub(crate) held: BTreeMap<(Timestamp, RequestId), Reply>,
-    /// Calls whose turn has not come, where the server bears only so much.
+    /// Calls that wait in the queue of a server with limited capacity.
     pub(crate) pending: BTreeMap<(Timestamp, RequestId), Pending>,
     /// When the last of them is done.
     pub(crate) free_at: Timestamp,
@@ -144,7 +144,7 @@ impl World {
                 let reply = control::handle(self, control);
                 self.replies.push((id, reply));
             }
-            Input::Text(socket, text) => sockets::hear(self, socket, &text),
+            Input::Text(socket, text) => sockets::receive(self, socket, &text),
             Input::Gone(socket) => {
                 self.sockets.remove(&socket);
             }
@@ -175,13 +175,13 @@ impl World {
             Some(given) if crate::random::is_uuid(given) => given.to_owned(),
             _ => self.state.random.uuid(),
         };
-        let fault = self.faults.meet(request, &mut self.state.random);
+        let fault = self.faults.apply(request, &mut self.state.random);
         let mut entry = Entry::new(self.now, request, self.who(request));
         let instead = fault.as_ref().and_then(|fault| fault.instead(&request_id));
         let answered = instead.or_else(|| route::answer(self, request, &request_id));
         let delay = fault.as_ref().and_then(crate::faults::Trouble::delay);
         let mut reply = match answered {
-            Some(reply) => headers::dress(reply, request, self.now, &request_id, delay.unwrap_or_default()),
+            Some(reply) => headers::add(reply, request, self.now, &request_id, delay.unwrap_or_default()),
             None => headers::without_route(request, self.now),
         };
         entry.status = reply.status;
@@ -219,7 +219,7 @@ impl World {
         later(self.now, seconds)
     }
 
-    /// A new job, and whoever listens hears of it.
+    /// Adds a job to the queue and publishes it on websockets.
     pub(crate) fn enqueue(&mut self, asked: NewJob) -> String {
         let number = self.state.number();
         let v2 = asked.protocol == Protocol::V2;

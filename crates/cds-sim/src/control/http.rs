@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 use rookery_sim::Request;
 use rookery_sim::control::{self, body};
 
-use super::{Again, Control, Pass, handle};
+use super::{AdvanceTime, Control, RestartOptions, handle};
 use crate::io::Reply;
 use crate::world::World;
 
@@ -44,13 +44,11 @@ fn read(request: &Request) -> Result<Control, Reply> {
         ("DELETE", "faults") => Ok(Control::ClearFaults),
         ("PUT", "capacity") => body(request).map(Some).map(Control::SetCapacity),
         ("DELETE", "capacity") => Ok(Control::SetCapacity(None)),
-        ("POST", "time") => {
-            body(request).map(|pass: Pass| Control::Advance(SignedDuration::from_secs(pass.advance_seconds)))
-        }
+        ("POST", "time") => body(request)
+            .map(|time: AdvanceTime| Control::Advance(SignedDuration::from_secs(time.advance_seconds))),
         ("POST", "sessions/expire") => Ok(Control::ExpireSessions),
-        ("POST", "restart") => {
-            body(request).map(|again: Again| Control::Restart { keep_sessions: again.keep_sessions })
-        }
+        ("POST", "restart") => body(request)
+            .map(|restart: RestartOptions| Control::Restart { keep_sessions: restart.keep_sessions }),
         ("POST", "sockets/drop") => Ok(Control::DropSockets { politely: false }),
         ("POST", "sockets/close") => Ok(Control::DropSockets { politely: true }),
         ("POST", "sockets/freeze") => Ok(Control::FreezeSockets(true)),
