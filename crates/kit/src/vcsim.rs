@@ -198,7 +198,7 @@ impl Vcsim {
         }
     }
 
-    /// Kills it: no farewell to anybody.
+    /// Kills it without a shutdown.
     pub async fn kill(&mut self) {
         self.child.kill().await.expect("the simulator can be killed");
     }
