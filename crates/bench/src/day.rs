@@ -16,7 +16,7 @@ use peak_alloc::PeakAlloc;
 use rookery_cds_sim::{Control as Cds, Job, NewJob, Status};
 use rookery_hatchery_stories::{Lab, LabOptions, Stage};
 use rookery_kit::{Vm, Wire};
-use rookery_vim_sim::{Action, Control, Deed, Rule, Span};
+use rookery_vim_sim::{Action, Control, Incident, Rule, Span};
 use tokio::runtime::Builder;
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -100,7 +100,7 @@ async fn play(stage: &Stage, hours: u64) -> usize {
         match number % 1200 {
             400 => {
                 let down = Span::Constant(SignedDuration::from_secs(30));
-                stage.lab.world.ask(Control::Do(Deed::Restart { down })).await;
+                stage.lab.world.ask(Control::Do(Incident::Restart { down })).await;
             }
             800 => {
                 stage.lab.cds.control(Cds::Restart { keep_sessions: false }).await.expect("CDS runs");

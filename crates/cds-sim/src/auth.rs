@@ -3,12 +3,12 @@
 mod sign_in;
 
 use jiff::Timestamp;
+use rookery_sim::{Request, http_date};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::config::{BuiltinConsumer, HatcheryConsumer, SHARED};
-use crate::headers::http_date;
-use crate::io::{Reply, Request};
+use crate::io::{self, Reply};
 use crate::job::Protocol;
 use crate::refusal::Refusal;
 use crate::route::Call;
@@ -43,14 +43,14 @@ pub(crate) struct Hatchery {
     pub(crate) status: Value,
 }
 
-/// Somebody signed in.
+/// The session of a consumer or worker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Session {
     pub(crate) who: Who,
     pub(crate) ends: Timestamp,
 }
 
-/// Who somebody is.
+/// Who a session belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Who {
     /// A builtin consumer, by name.
@@ -62,7 +62,7 @@ pub(crate) enum Who {
 }
 
 impl World {
-    /// The session of whoever asks. An invalid token counts as none.
+    /// The session of the caller. An invalid token counts as none.
     pub(crate) fn session(&self, request: &Request) -> Option<(String, &Session)> {
         let cookie = cookie(request);
         let claims = self.key.verify(cookie.or_else(|| request.bearer())?, self.now).ok()?;
@@ -71,7 +71,7 @@ impl World {
         Some((id, session))
     }
 
-    /// What to call whoever asks.
+    /// The name of the caller.
     pub(crate) fn who(&self, request: &Request) -> Option<String> {
         self.session(request).map(|(_, session)| match &session.who {
             Who::Builtin(name) | Who::Hatchery(name) => name.clone(),
@@ -97,7 +97,7 @@ impl World {
         Ok(session.who.clone())
     }
 
-    /// Anybody of that protocol: their doors are not each other's.
+    /// Admits any caller of that protocol: each has routes of its own.
     pub(crate) fn anybody_of(&self, request: &Request, protocol: Protocol) -> Result<(), Refusal> {
         let speaks = match self.caller(request)? {
             Who::Builtin(_) => Protocol::V1,
@@ -246,7 +246,7 @@ pub(crate) fn heartbeat_v1(world: &mut World, call: &Call<'_>) -> Result<Reply, 
         row.last_heartbeat = now;
         row.status = status;
     }
-    Ok(Reply::empty(204))
+    Ok(io::empty(204))
 }
 
 /// `POST /v2/hatchery/heartbeat`
@@ -257,5 +257,5 @@ pub(crate) fn heartbeat_v2(world: &mut World, call: &Call<'_>) -> Result<Reply, 
     let row = world.state.hatcheries.get_mut(&name).ok_or(Refusal::NOT_FOUND)?;
     row.last_heartbeat = Some(now);
     row.status = status;
-    Ok(Reply::empty(204))
+    Ok(io::empty(204))
 }

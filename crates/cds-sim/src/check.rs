@@ -1,4 +1,4 @@
-//! Whether the world agrees with itself: what no sequence of calls may ever lead to.
+//! Consistency of the world: what no sequence of calls may ever lead to.
 
 use std::collections::BTreeSet;
 

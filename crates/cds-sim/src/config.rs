@@ -31,7 +31,7 @@ pub struct Config {
     pub binaries: Vec<String>,
     /// How long things last.
     pub times: Times,
-    /// How much the server bears. None: whatever comes.
+    /// The capacity of the server; none means that it is unlimited.
     pub capacity: Option<Capacity>,
     /// At which release a job of the second protocol fails.
     pub releases_before_failure: u32,
@@ -43,7 +43,7 @@ pub struct Config {
     pub seed: u64,
     /// After which number jobs and whatever else has one are numbered.
     pub numbers_after: i64,
-    /// Who shows this may control the simulator over HTTP. None: nobody.
+    /// The token of the control API; none disables it over HTTP.
     pub control_token: Option<Token>,
 }
 
@@ -155,15 +155,13 @@ pub struct HatcheryConsumer {
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "these are the marks that CDS keeps")]
 pub struct Model {
-    /// Its group.
     pub group: String,
-    /// Its name.
     pub name: String,
     /// What it runs on.
     pub model_type: ModelType,
     /// What it is cloned from.
     pub image: String,
-    /// Its size.
+    /// The size of its VMs.
     pub flavor: String,
     /// What runs before the worker.
     pub pre_cmd: String,
@@ -225,7 +223,6 @@ impl Default for Model {
 pub struct CodeModel {
     /// `PROJECT/vcs/org/repo/model`.
     pub path: String,
-    /// Its branch.
     #[serde(default = "main_branch")]
     pub branch: String,
     /// Whether it is what a call without a branch gets.
@@ -276,11 +273,11 @@ impl CodeModel {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Cdn {
-    /// For messages.
+    /// Where workers send logs.
     pub tcp_url: String,
     /// Whether that takes TLS.
     pub tcp_url_enable_tls: bool,
-    /// For everything else.
+    /// Where workers send artifacts.
     pub http_url: String,
 }
 

@@ -1,6 +1,6 @@
-//! Control of the simulator: jobs, models, trouble, time, and the whole world out and in.
+//! The control API: jobs, models, faults, time, and export and import of the world.
 //!
-//! Over HTTP it stands under `/control/`, for callers on the same machine that show the token:
+//! Over HTTP it is served under `/control/`, to clients on the same machine that show the token:
 //!
 //! | request | what |
 //! |---|---|
@@ -9,23 +9,23 @@
 //! | `GET /control/workers`, `GET /control/requests`, `DELETE /control/requests` | who is there, what was asked |
 //! | `PUT /control/models`, `PUT /control/code-models` | adds or replaces a model |
 //! | `PUT /control/builtin`, `PUT /control/hatcheries` | adds or replaces a consumer |
-//! | `POST /control/faults`, `DELETE /control/faults` | trouble |
-//! | `PUT /control/capacity` `{"service-milliseconds": 250}`, `DELETE /control/capacity` | a server that bears only so much |
+//! | `POST /control/faults`, `DELETE /control/faults` | faults |
+//! | `PUT /control/capacity` `{"service-milliseconds": 250}`, `DELETE /control/capacity` | limits the capacity |
 //! | `POST /control/time` `{"advance-seconds": 90}` | lets time pass |
 //! | `POST /control/sessions/expire`, `POST /control/restart` `{"keep-sessions": true}` | ends sessions, connections |
 //! | `POST /control/sockets/drop`, `…/close`, `…/freeze`, `…/thaw` | websockets |
 //! | `GET /control/check` | what is wrong with the world |
-//! | `GET /control/world`, `PUT /control/world` | everything out and in |
+//! | `GET /control/world`, `PUT /control/world` | exports and imports everything |
 
 pub(crate) mod http;
 
 use jiff::SignedDuration;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::config::{BuiltinConsumer, CodeModel, HatcheryConsumer, Model};
 use crate::faults::Fault;
-use crate::io::{Effect, Reply};
+use crate::io::{self, Effect, Reply};
 use crate::job::{NewJob, Status};
 use crate::load::Capacity;
 use crate::world::World;
@@ -42,7 +42,6 @@ pub enum Control {
     Job(String),
     /// Somebody stops a job, as people do in the web interface.
     Stop(String),
-    /// All workers.
     Workers,
     /// The requests that came, oldest first.
     Requests,
@@ -56,13 +55,13 @@ pub enum Control {
     PutBuiltin(Box<BuiltinConsumer>),
     /// Adds or replaces a hatchery of the second protocol, by name.
     PutHatchery(HatcheryConsumer),
-    /// Some calls get into trouble from now on.
+    /// Injects a fault into some calls.
     AddFault(Fault),
-    /// How much the server bears from now on; none: whatever comes.
+    /// Changes the capacity of the server; none means that it is unlimited.
     SetCapacity(Option<Capacity>),
-    /// No call gets into trouble any more; how many did: `{"met": …}`.
+    /// Removes all faults; how many calls met one: `{"met": …}`.
     ClearFaults,
-    /// Time passes.
+    /// Advances the time.
     Advance(SignedDuration),
     /// All sessions end, those of workers included.
     ExpireSessions,
@@ -86,94 +85,93 @@ pub enum Control {
     Load(Value),
 }
 
-/// More than this is not let pass at once.
-const LONGEST: SignedDuration = SignedDuration::from_hours(24 * 366);
-
 pub(crate) fn handle(world: &mut World, control: Control) -> Reply {
     let done = json!({});
     match control {
-        Control::Enqueue(job) => answer(&json!({ "id": world.enqueue(*job) })),
+        Control::Enqueue(job) => Reply::json(200, &json!({ "id": world.enqueue(*job) })),
         Control::Jobs => {
             let mut jobs: Vec<_> = world.state.jobs.values().collect();
             jobs.sort_by_key(|job| job.number);
-            answer(&jobs)
+            Reply::json(200, &jobs)
         }
         Control::Job(id) => match world.state.jobs.get(&id) {
-            Some(job) => answer(job),
-            None => refuse(404, "there is no such job"),
+            Some(job) => Reply::json(200, job),
+            None => Reply::error(404, "there is no such job"),
         },
         Control::Stop(id) => stop(world, &id),
-        Control::Workers => answer(&world.state.workers.values().collect::<Vec<_>>()),
-        Control::Requests => answer(&world.record.entries().collect::<Vec<_>>()),
+        Control::Workers => Reply::json(200, &world.state.workers.values().collect::<Vec<_>>()),
+        Control::Requests => Reply::json(200, &world.record.entries().collect::<Vec<_>>()),
         Control::ForgetRequests => {
             world.record.clear();
-            answer(&done)
+            Reply::json(200, &done)
         }
-        Control::PutModel(model) => answer(&json!({ "id": world.state.put_model(*model, world.now) })),
+        Control::PutModel(model) => {
+            Reply::json(200, &json!({ "id": world.state.put_model(*model, world.now) }))
+        }
         Control::PutCodeModel(model) => {
             let models = &mut world.state.config.code_models;
             models.retain(|old| old.path != model.path || old.branch != model.branch);
             models.push(*model);
-            answer(&done)
+            Reply::json(200, &done)
         }
         Control::PutBuiltin(consumer) => {
             let consumers = &mut world.state.config.builtin;
             consumers.retain(|old| old.name != consumer.name);
             consumers.push(*consumer);
-            answer(&done)
+            Reply::json(200, &done)
         }
         Control::PutHatchery(consumer) => {
             let consumers = &mut world.state.config.hatcheries;
             consumers.retain(|old| old.name != consumer.name);
             consumers.push(consumer);
-            answer(&done)
+            Reply::json(200, &done)
         }
         Control::AddFault(fault) => {
             world.faults.add(fault);
-            answer(&done)
+            Reply::json(200, &done)
         }
         Control::SetCapacity(capacity) => {
             world.state.config.capacity = capacity;
-            answer(&done)
+            Reply::json(200, &done)
         }
         Control::ClearFaults => {
             let met = world.faults.clear();
-            answer(&json!({ "met": met }))
+            Reply::json(200, &json!({ "met": met }))
         }
         Control::Advance(by) => advance(world, by),
         Control::ExpireSessions => {
             world.state.sessions.clear();
-            answer(&done)
+            Reply::json(200, &done)
         }
         Control::Restart { keep_sessions } => restart(world, keep_sessions),
         Control::DropSockets { politely } => {
             sockets::close_all(world, politely);
-            answer(&done)
+            Reply::json(200, &done)
         }
         Control::FreezeSockets(frozen) => {
             world.sockets_frozen = frozen;
-            answer(&done)
+            Reply::json(200, &done)
         }
-        Control::Check => answer(&json!({ "findings": world.check() })),
-        Control::Dump => answer(&world.state),
+        Control::Check => Reply::json(200, &json!({ "findings": world.check() })),
+        Control::Dump => Reply::json(200, &world.state),
         Control::Load(dump) => match serde_json::from_value(dump) {
             Ok(state) => {
                 world.state = state;
                 cut(world);
-                answer(&done)
+                Reply::json(200, &done)
             }
-            Err(error) => refuse(400, &error.to_string()),
+            Err(error) => Reply::error(400, &error.to_string()),
         },
     }
 }
 
 fn stop(world: &mut World, id: &str) -> Reply {
     match world.state.jobs.get(id).map(|job| job.status.is_final()) {
-        None => refuse(404, "there is no such job"),
-        Some(true) => refuse(409, "the job is over"),
+        None => Reply::error(404, "there is no such job"),
+        Some(true) => Reply::error(409, "the job is over"),
         Some(false) => {
             world.end(id, Status::Stopped, "somebody stopped the job");
-            answer(&json!({}))
+            Reply::json(200, &json!({}))
         }
     }
 }
@@ -183,51 +181,40 @@ fn restart(world: &mut World, keep_sessions: bool) -> Reply {
         world.state.sessions.clear();
     }
     cut(world);
-    answer(&json!({}))
+    Reply::json(200, &json!({}))
 }
 
 fn advance(world: &mut World, by: SignedDuration) -> Reply {
-    if !(SignedDuration::ZERO..=LONGEST).contains(&by) {
-        return refuse(400, "time can pass forwards, and a year at once at most");
-    }
-    let to = world.now.saturating_add(by).unwrap_or(world.now);
+    let to = match rookery_sim::control::advanced(world.now, by) {
+        Ok(to) => to,
+        Err(reply) => return reply,
+    };
     due::pass_until(world, to);
     world.effect(Effect::Advance(to));
-    answer(&json!({ "now": to.to_string() }))
+    Reply::json(200, &json!({ "now": to.to_string() }))
 }
 
-/// Ends all connections, those that still wait for a slow answer included.
+/// Ends all connections, including those that wait for a delayed answer.
 fn cut(world: &mut World) {
     sockets::close_all(world, false);
     for (_, id) in std::mem::take(&mut world.held).into_keys() {
-        world.reply(id, Reply::cut());
+        world.reply(id, io::cut());
     }
     load::clear(world);
     world.effect(Effect::CutConnections);
 }
 
-fn answer(value: &impl Serialize) -> Reply {
-    match serde_json::to_value(value) {
-        Ok(value) => Reply::json(200, &value),
-        Err(error) => refuse(500, &error.to_string()),
-    }
-}
-
-fn refuse(status: u16, why: &str) -> Reply {
-    Reply::json(status, &json!({ "error": why }))
-}
-
 /// How long time is to pass.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct Pass {
+struct AdvanceTime {
     advance_seconds: i64,
 }
 
 /// How the server starts again.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct Again {
+struct RestartOptions {
     #[serde(default)]
     keep_sessions: bool,
 }

@@ -1,4 +1,4 @@
-//! What happens by itself as time passes.
+//! Timeouts: what happens to jobs and workers as time passes.
 
 use jiff::Timestamp;
 
@@ -6,7 +6,6 @@ use crate::job::{Protocol, Status};
 use crate::world::{World, later};
 use crate::{load, workers};
 
-/// What is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
     /// An answer that was held back.

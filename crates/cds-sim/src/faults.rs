@@ -1,13 +1,14 @@
-//! Trouble on purpose: answers that are wrong, late or never come.
+//! Injected faults: replies that are wrong, late or missing.
 
 use jiff::SignedDuration;
+use rookery_sim::{Request, glob};
 use serde::{Deserialize, Serialize};
 
-use crate::io::{Reply, Request};
+use crate::io::{self, Reply};
 use crate::random::Random;
 use crate::refusal::{Refusal, error};
 
-/// Trouble that some calls get into.
+/// A fault that is injected into some calls.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Fault {
@@ -23,7 +24,6 @@ pub struct Fault {
     /// How likely it is each time, from 0 to 1.
     #[serde(default = "always")]
     pub chance: f64,
-    /// What happens.
     pub trouble: Trouble,
 }
 
@@ -36,7 +36,7 @@ fn always() -> f64 {
 }
 
 impl Fault {
-    /// The next calls of a path get into trouble.
+    /// A fault of the next calls of a path.
     pub fn next(times: u32, path: &str, trouble: Trouble) -> Self {
         Self { method: None, path: path.to_owned(), times: Some(times), chance: 1.0, trouble }
     }
@@ -48,23 +48,16 @@ impl Fault {
 pub enum Trouble {
     /// It is refused with this status and the number of this error, and nothing is done.
     Error {
-        /// The status.
         status: u16,
         /// The number of the error.
         id: i64,
     },
     /// A proxy answers with a page, and nothing is done.
-    Html {
-        /// The status.
-        status: u16,
-    },
+    Html { status: u16 },
     /// CDS is being maintained, and nothing is done.
     Maintenance,
     /// It is done at once, and the answer comes that much later.
-    Slow {
-        /// How much.
-        milliseconds: u32,
-    },
+    Slow { milliseconds: u32 },
     /// It is done, and the connection ends without an answer.
     LostReply,
     /// The connection ends, and nothing is done.
@@ -80,11 +73,11 @@ impl Trouble {
             Self::Error { status, id } => Some(error(*status, *id, "internal server error", "", request_id)),
             Self::Html { status } => {
                 let page = format!("<html><body><h1>{status} Bad Gateway</h1></body></html>\n");
-                Some(Reply::of(*status, "text/html", page.into()))
+                Some(Reply::new(*status, "text/html", page))
             }
             Self::Maintenance => Some(Refusal::UNAVAILABLE.reply(request_id)),
-            Self::Dropped => Some(Reply::cut()),
-            Self::Empty => Some(Reply::of(200, "application/json", "[]".into())),
+            Self::Dropped => Some(io::cut()),
+            Self::Empty => Some(Reply::new(200, "application/json", "[]".to_owned())),
             Self::Slow { .. } | Self::LostReply => None,
         }
     }
@@ -106,11 +99,11 @@ impl Trouble {
     }
 }
 
-/// All trouble that there is at present.
+/// All faults at present.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Faults {
     active: Vec<Fault>,
-    /// How many calls got into trouble.
+    /// How many calls met a fault.
     met: u64,
 }
 
@@ -119,52 +112,21 @@ impl Faults {
         self.active.push(fault);
     }
 
-    /// Ends all trouble; how many calls got into it.
+    /// Removes all faults; returns how many calls met one.
     pub(crate) fn clear(&mut self) -> u64 {
         std::mem::take(self).met
     }
 
-    /// The first trouble that this call gets into.
-    pub(crate) fn meet(&mut self, request: &Request, random: &mut Random) -> Option<Trouble> {
+    /// The first fault that applies to this call.
+    pub(crate) fn apply(&mut self, request: &Request, random: &mut Random) -> Option<Trouble> {
         let meets = |fault: &Fault| {
             fault.times != Some(0)
                 && fault.method.as_deref().is_none_or(|method| method.eq_ignore_ascii_case(&request.method))
-                && matches(&fault.path, &request.path)
+                && glob::matches(&fault.path, &request.path)
         };
         let fault = self.active.iter_mut().find(|fault| meets(fault) && random.happens(fault.chance))?;
         fault.times = fault.times.map(|left| left.saturating_sub(1));
         self.met += 1;
         Some(fault.trouble.clone())
-    }
-}
-
-/// A star stands for anything.
-fn matches(pattern: &str, text: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == text,
-        Some((start, rest)) => text.strip_prefix(start).is_some_and(|left| {
-            let ends = left.char_indices().map(|(at, _)| at).chain([left.len()]);
-            ends.rev().any(|at| left.get(at..).is_some_and(|tail| matches(rest, tail)))
-        }),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_star_stands_for_anything() {
-        for (pattern, text, expected) in [
-            ("*", "/a/b", true),
-            ("/a", "/a", true),
-            ("/a", "/a/b", false),
-            ("/a/*", "/a/b/c", true),
-            ("/v2/queue/*/take", "/v2/queue/r/job/1/hatchery/take", true),
-            ("/v2/queue/*/take", "/v2/queue/r/job/1/hatchery/takes", false),
-            ("*x*", "é", false),
-        ] {
-            assert_eq!(matches(pattern, text), expected, "{pattern} {text}");
-        }
     }
 }

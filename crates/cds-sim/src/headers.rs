@@ -1,16 +1,17 @@
-//! The headers of an answer, and compression for whoever offers it: both as a real server was seen to send them.
+//! The headers of a reply, and gzip for clients that accept it: both as captured from a real server.
 
 use std::io::Write as _;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use jiff::{SignedDuration, Timestamp};
+use rookery_sim::{Request, http_date};
 use serde_json::json;
 
-use crate::io::{Body, Reply, Request};
+use crate::io::{Body, Reply};
 
 /// The headers that every route adds to its answer. An empty answer is announced as compressed, too.
-pub(crate) fn dress(
+pub(crate) fn add(
     reply: Reply,
     request: &Request,
     now: Timestamp,
@@ -41,11 +42,6 @@ pub(crate) fn without_route(request: &Request, now: Timestamp) -> Reply {
     let from = format!("{} not found", request.path);
     let body = json!({ "id": 38, "message": "resource not found", "from": from });
     Reply::json(404, &body).with("date", http_date(now))
-}
-
-/// A date as HTTP writes it.
-pub(crate) fn http_date(at: Timestamp) -> String {
-    at.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
 }
 
 fn offers_gzip(request: &Request) -> bool {
@@ -82,10 +78,5 @@ mod tests {
             assert_eq!(offers_gzip(&Request { headers, ..Request::default() }), expected, "{offered}");
         }
         assert!(!offers_gzip(&Request::default()));
-    }
-
-    #[test]
-    fn a_date_is_as_http_writes_it() {
-        assert_eq!(http_date("2026-11-06T05:03:08.9Z".parse().unwrap()), "Fri, 06 Nov 2026 05:03:08 GMT");
     }
 }

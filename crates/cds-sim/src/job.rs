@@ -65,17 +65,15 @@ impl ModelType {
 /// What state a job is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Status {
-    /// Nobody has it.
+    /// In the queue, reserved by no hatchery.
     Waiting,
     /// A hatchery has it.
     Scheduling,
     /// A worker has it.
     Building,
-    /// It went well.
     Success,
-    /// It did not.
     Fail,
-    /// Nobody knows.
+    /// Stopped by a person, or lost with its worker.
     Stopped,
 }
 
@@ -126,9 +124,7 @@ impl fmt::Display for Status {
 pub struct NewJob {
     /// Which protocol it comes by.
     pub protocol: Protocol,
-    /// Its project.
     pub project: String,
-    /// Its workflow.
     pub workflow: String,
     /// Its name in the workflow.
     pub name: String,
@@ -140,7 +136,7 @@ pub struct NewJob {
     pub model: Option<String>,
     /// What its model runs on, if its model does not say.
     pub model_type: Option<ModelType>,
-    /// Its size.
+    /// The size of its VMs.
     pub flavor: Option<String>,
     /// How much memory it wants, in MB.
     pub memory: Option<u64>,
@@ -218,12 +214,10 @@ pub struct Requirement {
     pub kind: String,
     /// What it is called.
     pub name: String,
-    /// What is required.
     pub value: String,
 }
 
 impl Requirement {
-    /// A requirement.
     pub fn new(kind: &str, name: &str, value: &str) -> Self {
         Self { kind: kind.to_owned(), name: name.to_owned(), value: value.to_owned() }
     }
@@ -260,7 +254,6 @@ pub struct Job {
     pub attempts: Vec<Attempt>,
     /// Which hatchery has it, or had it last.
     pub hatchery: String,
-    /// The worker's identifier.
     pub worker_id: String,
     /// The worker's name, which is that of its machine.
     pub worker_name: String,
@@ -283,27 +276,22 @@ pub struct Job {
 /// A hold on a job of the first protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Booking {
-    /// Whose.
     pub hatchery: String,
     /// The number of its service.
     pub service: i64,
-    /// Until when.
     pub until: Timestamp,
 }
 
 /// A hatchery got the job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
-    /// When.
     pub at: Timestamp,
-    /// Which.
     pub hatchery: String,
 }
 
 /// Something that was said about a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Info {
-    /// When it came.
     pub at: Timestamp,
     /// Who said it: a hatchery, a worker, or `api`.
     pub by: String,

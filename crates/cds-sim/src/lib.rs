@@ -11,7 +11,6 @@
 
 mod auth;
 mod check;
-mod clock;
 mod config;
 mod control;
 mod due;
@@ -35,14 +34,14 @@ pub mod worker;
 mod workers;
 mod world;
 
-pub use clock::Clock;
 pub use config::{BuiltinConsumer, Cdn, CodeModel, Config, HatcheryConsumer, Model, SHARED, Times, Token};
 pub use control::Control;
 pub use faults::{Fault, Trouble};
-pub use io::{Body, Effect, Input, Notice, Output, Reply, Request, RequestId, SocketId};
+pub use io::{Body, Effect, Input, Notice, Output, Reply, SocketId};
 pub use job::{Attempt, Booking, Info, Job, ModelType, NewJob, Protocol, Requirement, Status};
 pub use load::Capacity;
 pub use record::Entry;
+pub use rookery_sim::{Clock, Request, RequestId};
 pub use server::Running;
 pub use token::{NoKey, SigningKey};
 pub use workers::{Status as WorkerStatus, Worker};

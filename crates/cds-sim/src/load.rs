@@ -1,15 +1,16 @@
-//! A server that bears only so much: calls wait in one queue, and each takes its time. Whoever waits for too long gives up;
-//! the server does not notice, and does what was asked when its turn comes.
+//! A server with limited capacity: calls wait in one queue, and each takes its time. A client that waits too long gives
+//! up; the server does not notice, and does what was asked when its turn comes.
 
 use jiff::{SignedDuration, Timestamp};
+use rookery_sim::{Request, RequestId};
 use serde::{Deserialize, Serialize};
 
 use crate::auth::Who;
-use crate::io::{Reply, Request, RequestId};
+use crate::io;
 use crate::workers;
 use crate::world::World;
 
-/// How much the server bears.
+/// The capacity of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Capacity {
@@ -39,7 +40,7 @@ pub(crate) fn enqueue(world: &mut World, capacity: Capacity, id: RequestId, requ
     world.free_at = done;
     let given_up = is_impatient(&request) && done > patience;
     if given_up {
-        world.held.insert((patience, id), Reply::cut());
+        world.held.insert((patience, id), io::cut());
     }
     world.pending.insert((done, id), Pending { request, given_up });
 }
@@ -62,11 +63,11 @@ pub(crate) fn serve_next(world: &mut World) {
     }
 }
 
-/// Nobody waits any more: connections have ended.
+/// Drops all waiting calls: connections have ended.
 pub(crate) fn clear(world: &mut World) {
     for ((_, id), pending) in std::mem::take(&mut world.pending) {
         if !pending.given_up {
-            world.reply(id, Reply::cut());
+            world.reply(id, io::cut());
         }
     }
     world.free_at = world.now;

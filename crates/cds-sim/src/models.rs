@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::config::{CodeModel, Model, SHARED};
-use crate::io::Reply;
+use crate::io::{self, Reply};
 use crate::refusal::Refusal;
 use crate::render::{ZERO_TIME, time};
 use crate::route::Call;
@@ -138,7 +138,7 @@ pub(crate) fn enabled(world: &World, call: &Call<'_>) -> Answer {
         let own = consumer.groups.contains(&row.model.group);
         !row.model.disabled && (own || (shared && !row.model.restricted))
     });
-    Ok(Reply::json(200, &rows.map(|row| render(world, row)).collect()))
+    Ok(Reply::json(200, &rows.map(|row| render(world, row)).collect::<Vec<_>>()))
 }
 
 /// `GET /worker/model/{group}/{name}`
@@ -155,7 +155,7 @@ pub(crate) fn secrets(world: &World, call: &Call<'_>, group: &str, name: &str) -
         let id = format!("00000000-0000-4000-8000-{id:012}");
         json!({ "id": id, "created": time(row.changed), "worker_model_id": row.id, "name": name, "value": value })
     });
-    Ok(Reply::json(200, &secrets.collect()))
+    Ok(Reply::json(200, &secrets.collect::<Vec<_>>()))
 }
 
 /// `PUT /worker/model/{group}/{name}/book`
@@ -169,7 +169,7 @@ pub(crate) fn book(world: &mut World, call: &Call<'_>, group: &str, name: &str) 
     if let Some(row) = world.row_mut(id) {
         row.booked = Some((hatchery, until));
     }
-    Ok(Reply::empty(200))
+    Ok(io::empty(200))
 }
 
 #[derive(Deserialize)]

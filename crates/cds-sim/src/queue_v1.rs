@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::auth::{Service, Who, may_read, may_run};
 use crate::config::BuiltinConsumer;
-use crate::io::Reply;
+use crate::io::{self, Reply};
 use crate::job::{Attempt, Booking, Job, ModelType, Protocol, Status};
 use crate::refusal::Refusal;
 use crate::render;
@@ -17,7 +17,7 @@ type Answer = Result<Reply, Refusal>;
 
 /// What a hatchery may do with a job.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wish {
+enum Access {
     Read,
     Run,
 }
@@ -28,13 +28,13 @@ fn job_for<'w>(
     world: &'w World,
     call: &Call<'_>,
     id: &str,
-    wish: Wish,
+    access: Access,
 ) -> Result<(&'w BuiltinConsumer, &'w Service, &'w Job), Refusal> {
     let (consumer, service) = world.v1_hatchery(call.request, "RunExecution")?;
     let job = open_job(world, id)?;
-    let allowed = match wish {
-        Wish::Read => may_read(consumer, &job.asked.exec_groups),
-        Wish::Run => may_run(consumer, &job.asked.exec_groups),
+    let allowed = match access {
+        Access::Read => may_read(consumer, &job.asked.exec_groups),
+        Access::Run => may_run(consumer, &job.asked.exec_groups),
     };
     if allowed {
         Ok((consumer, service, job))
@@ -53,7 +53,10 @@ pub(crate) fn list(world: &World, call: &Call<'_>) -> Answer {
     let (consumer, _) = world.v1_hatchery(call.request, "RunExecution")?;
     let jobs = matching(world, call, consumer)?;
     let limit = call.request.header("x-cds-limit").and_then(|limit| limit.parse().ok()).unwrap_or(usize::MAX);
-    Ok(Reply::json(200, &jobs.into_iter().take(limit).map(|job| render::job_v1(world, job)).collect()))
+    Ok(Reply::json(
+        200,
+        &jobs.into_iter().take(limit).map(|job| render::job_v1(world, job)).collect::<Vec<_>>(),
+    ))
 }
 
 /// `GET /queue/workflows/count`: the count really is called version, and no model type is the empty one.
@@ -111,7 +114,7 @@ pub(crate) fn infos(world: &World, call: &Call<'_>, id: &str) -> Answer {
             workers::of_job(world, &worker, id)?;
             open_job(world, id)?
         }
-        Who::Builtin(_) | Who::Hatchery(_) => job_for(world, call, id, Wish::Read)?.2,
+        Who::Builtin(_) | Who::Hatchery(_) => job_for(world, call, id, Access::Read)?.2,
     };
     Ok(Reply::json(200, &render::job_v1(world, job)))
 }
@@ -128,7 +131,7 @@ struct Book {
 /// already is told so once more, which does not make it last longer.
 pub(crate) fn book(world: &mut World, call: &Call<'_>, id: &str) -> Answer {
     let body: Option<Book> = call.body()?;
-    let (_, service, job) = job_for(world, call, id, Wish::Run)?;
+    let (_, service, job) = job_for(world, call, id, Access::Run)?;
     let (hatchery, number) = (service.name.clone(), service.id);
     let booked = job.booked(world.now);
     if let Some(booking) = booked.filter(|booking| booking.service != number) {
@@ -151,7 +154,7 @@ pub(crate) fn book(world: &mut World, call: &Call<'_>, id: &str) -> Answer {
 
 /// `DELETE /queue/workflows/{id}/book`: anybody may release what anybody booked.
 pub(crate) fn release(world: &mut World, call: &Call<'_>, id: &str) -> Answer {
-    let (.., job) = job_for(world, call, id, Wish::Run)?;
+    let (.., job) = job_for(world, call, id, Access::Run)?;
     if job.booked(world.now).is_none() {
         return Err(Refusal::NOT_BOOKED.from(format!("job {id} is not booked")));
     }
@@ -164,7 +167,7 @@ pub(crate) fn release(world: &mut World, call: &Call<'_>, id: &str) -> Answer {
 
 /// `POST /queue/workflows/{id}/spawn/infos`
 pub(crate) fn spawn_infos(world: &mut World, call: &Call<'_>, id: &str) -> Answer {
-    let (_, service, _) = job_for(world, call, id, Wish::Run)?;
+    let (_, service, _) = job_for(world, call, id, Access::Run)?;
     let (by, now) = (service.name.clone(), world.now);
     let said: Vec<Value> = call.body()?;
     if said.iter().any(|info| !info["message"]["id"].is_string()) {
@@ -178,7 +181,7 @@ pub(crate) fn spawn_infos(world: &mut World, call: &Call<'_>, id: &str) -> Answe
             job.say(now, &by, info);
         }
     }
-    Ok(Reply::empty(204))
+    Ok(io::empty(204))
 }
 
 /// `POST /queue/workflows/{id}/result`, by a worker or by a hatchery that gives up.
@@ -192,7 +195,7 @@ pub(crate) fn result(world: &mut World, call: &Call<'_>, id: &str) -> Answer {
             (worker.clone(), Some(worker))
         }
         Who::Builtin(_) | Who::Hatchery(_) => {
-            let (_, service, job) = job_for(world, call, id, Wish::Run)?;
+            let (_, service, job) = job_for(world, call, id, Access::Run)?;
             if job.status != Status::Waiting {
                 return Err(Refusal::FORBIDDEN.from(format!("job {id} is not waiting")));
             }
@@ -218,7 +221,7 @@ pub(crate) fn result(world: &mut World, call: &Call<'_>, id: &str) -> Answer {
     if let Some(worker) = worker {
         workers::finish_v1(world, &worker);
     }
-    Ok(Reply::empty(204))
+    Ok(io::empty(204))
 }
 
 /// `POST /queue/workflows/{id}/take`
@@ -262,7 +265,7 @@ pub(crate) fn step(world: &mut World, call: &Call<'_>, id: &str) -> Answer {
     if let Some(job) = world.state.jobs.get_mut(id) {
         job.steps.push(step);
     }
-    Ok(Reply::empty(204))
+    Ok(io::empty(204))
 }
 
 /// `GET /project/{key}/workflows/{name}/runs/{number}`: what a worker looks at of its run.

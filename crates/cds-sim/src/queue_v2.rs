@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::auth::{Who, granted};
-use crate::io::Reply;
+use crate::io::{self, Reply};
 use crate::job::{Attempt, Job, Protocol, Status};
 use crate::refusal::Refusal;
 use crate::route::Call;
@@ -36,7 +36,7 @@ pub(crate) fn list(world: &World, call: &Call<'_>, region: &str) -> Answer {
     let offered = world.state.queue(Protocol::V2).into_iter().filter(|job| {
         job.status == Status::Waiting && is_in(job, region) && suits(job, &hatchery.model_type, &osarchs)
     });
-    Ok(Reply::json(200, &offered.map(render::job_v2).collect()))
+    Ok(Reply::json(200, &offered.map(render::job_v2).collect::<Vec<_>>()))
 }
 
 /// Whether a hatchery for such models can run a job.
@@ -107,7 +107,7 @@ pub(crate) fn release(world: &mut World, call: &Call<'_>, region: &str, id: &str
         job.result = None;
         world.set_status(id, Status::Waiting);
     }
-    Ok(Reply::empty(204))
+    Ok(io::empty(204))
 }
 
 #[derive(Deserialize)]
@@ -130,7 +130,7 @@ pub(crate) fn info(world: &mut World, call: &Call<'_>, region: &str, id: &str) -
     if let Some(job) = world.state.jobs.get_mut(id) {
         job.say(now, &by, json!({ "level": said.level, "message": said.message }));
     }
-    Ok(Reply::empty(204))
+    Ok(io::empty(204))
 }
 
 /// Who speaks about a job: a hatchery of its region, or its worker.
@@ -172,7 +172,7 @@ pub(crate) fn result(world: &mut World, call: &Call<'_>, region: &str, id: &str)
         job.result = Some(told);
     }
     world.set_status(id, status);
-    Ok(Reply::empty(204))
+    Ok(io::empty(204))
 }
 
 /// `POST /v2/queue/{region}/job/{id}/worker/take`
@@ -247,5 +247,5 @@ pub(crate) fn step(world: &mut World, call: &Call<'_>, id: &str) -> Answer {
     if let Some(job) = world.state.jobs.get_mut(id) {
         job.steps.push(step);
     }
-    Ok(Reply::empty(204))
+    Ok(io::empty(204))
 }

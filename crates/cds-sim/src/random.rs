@@ -30,7 +30,6 @@ impl Random {
         drawn < chance
     }
 
-    /// A new UUID.
     pub(crate) fn uuid(&mut self) -> String {
         let high = self.next() & 0xFFFF_FFFF_FFFF_0FFF | 0x4000;
         let low = self.next() & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000;

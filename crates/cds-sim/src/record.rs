@@ -1,12 +1,11 @@
-//! The requests that came, without what opens anything.
+//! The record of requests, without tokens and passwords.
 
 use std::collections::VecDeque;
 
 use jiff::Timestamp;
+use rookery_sim::Request;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use crate::io::Request;
 
 /// Larger bodies are not remembered.
 const LONGEST_BODY: usize = 64 << 10;
@@ -15,7 +14,6 @@ const LONGEST_BODY: usize = 64 << 10;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Entry {
-    /// When.
     pub at: Timestamp,
     /// `GET`, `POST`, …
     pub method: String,

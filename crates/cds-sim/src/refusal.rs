@@ -1,4 +1,4 @@
-//! Refusals as a CDS API words them: a number, a status, and where it came from.
+//! Errors as the CDS API reports them: a number, a status, and where they came from.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! How jobs look from outside: every key as it was captured, absent where it was absent.
+//! Jobs as JSON: every key as it was captured, absent where it was absent.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};

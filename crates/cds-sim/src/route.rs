@@ -1,9 +1,10 @@
-//! Which call is for whom.
+//! Routes.
 
+use rookery_sim::{Request, percent_decode};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use crate::io::{Reply, Request};
+use crate::io::Reply;
 use crate::job::Protocol;
 use crate::refusal::Refusal;
 use crate::world::World;
@@ -45,12 +46,8 @@ impl Call<'_> {
 
 /// Answers a request; nothing if there is no such route.
 pub(crate) fn answer(world: &mut World, request: &Request, request_id: &str) -> Option<Reply> {
-    let query = request.query.split('&').filter(|pair| !pair.is_empty());
-    let query = query.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
-    let query = query.map(|(name, value)| (decode(name, true), decode(value, true))).collect();
-    let call = Call { request, query };
-    let segments: Vec<String> =
-        request.path.trim_start_matches('/').split('/').map(|segment| decode(segment, false)).collect();
+    let call = Call { request, query: request.parameters() };
+    let segments: Vec<String> = request.path.trim_start_matches('/').split('/').map(percent_decode).collect();
     let path: Vec<&str> = segments.iter().map(String::as_str).collect();
     let answered = anybody(world, &call, &path)
         .or_else(|| v1(world, &call, &path))
@@ -76,7 +73,7 @@ fn anybody(world: &mut World, call: &Call<'_>, path: &[&str]) -> Option<Answer> 
         }
         ("GET", ["action", "requirement"]) => {
             let all = world.state.config.binaries.iter().map(|binary| models::capability(0, binary));
-            Ok(Reply::json(200, &all.collect()))
+            Ok(Reply::json(200, &all.collect::<Vec<_>>()))
         }
         ("GET", ["download", "worker", os, arch]) => download(world, os, arch),
         _ => return None,
@@ -152,10 +149,10 @@ fn worker(world: &mut World, call: &Call<'_>, path: &[&str]) -> Option<Answer> {
         ("POST", ["v2", "queue", _, "job", id, "step"]) => queue_v2::step(world, call, id),
         ("GET", ["v2", "plugin", name]) => world.caller(call.request).map(|_| {
             let yaml = format!("name: {name}\ntype: action\n");
-            Reply::of(200, "application/x-yaml", yaml.into())
+            Reply::new(200, "application/x-yaml", yaml)
         }),
         ("GET", ["download", "plugin", _, "binary", _, _]) => {
-            Ok(Reply::of(200, "application/octet-stream", "#!/bin/sh\nexec sh\n".into()))
+            Ok(Reply::new(200, "application/octet-stream", "#!/bin/sh\nexec sh\n".to_owned()))
         }
         ("GET", ["sim", "job", id, "script"]) => workers::script(world, call, id),
         ("POST", ["sim", "job", id, "log"]) => workers::log(world, call, id),
@@ -181,45 +178,5 @@ fn download(world: &World, os: &str, arch: &str) -> Answer {
         return Err(Refusal::BAD_ARCH.from(arch));
     }
     let file = format!("attachment; filename=\"cds-worker-{os}-{arch}\"");
-    Ok(Reply::of(200, "application/octet-stream", world.program.clone()).with("content-disposition", file))
-}
-
-/// Undoes percent-encoding; bytes that are no text become marks.
-fn decode(text: &str, plus_is_space: bool) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let escaped = tail
-            .get(..2)
-            .filter(|_| *first == b'%')
-            .and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
-        if let Some(byte) = escaped {
-            bytes.push(byte);
-            rest = tail.get(2..).unwrap_or_default();
-        } else {
-            bytes.push(if plus_is_space && *first == b'+' { b' ' } else { *first });
-            rest = tail;
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn percent_encoding_is_undone_and_bad_encoding_stays() {
-        for (text, expected) in [
-            ("gituser%2Frigrepo", "gituser/rigrepo"),
-            ("a%", "a%"),
-            ("a%2", "a%2"),
-            ("%zz", "%zz"),
-            ("%é", "%é"),
-        ] {
-            assert_eq!(decode(text, false), expected);
-        }
-        assert_eq!(decode("a+b", true), "a b");
-        assert_eq!(decode("a+b", false), "a+b");
-    }
+    Ok(Reply::new(200, "application/octet-stream", world.program.clone()).with("content-disposition", file))
 }

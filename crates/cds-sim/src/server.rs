@@ -15,26 +15,22 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Either, Full, Limited};
+use hyper::Response;
 use hyper::body::{Frame, Incoming};
 use hyper::header::{CONNECTION, SEC_WEBSOCKET_ACCEPT, UPGRADE};
-use hyper::service::service_fn;
-use hyper::{Response, StatusCode};
-use hyper_util::rt::{TokioIo, TokioTimer};
 use rookery_daemon::Supervisor;
+use rookery_sim::{Clock, Connections, Cut, Request, RequestId, accept, pipe};
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 use tokio::net::TcpListener;
-use tokio::sync::{broadcast, mpsc, oneshot, watch};
+use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
-use tracing::debug;
 
-use crate::clock::Clock;
 use crate::control::Control;
-use crate::io::{Body, Effect, Input, Notice, Output, Reply, Request, RequestId, SocketId};
+use crate::io::{Body, Effect, Input, Notice, Output, Reply, SocketId};
 use crate::job::{Job, NewJob};
 use crate::record::Entry;
 use crate::workers::Worker;
@@ -42,9 +38,7 @@ use crate::world::World;
 
 /// Requests larger than this are refused. A dump of a world must fit.
 const LARGEST: usize = 64 << 20;
-/// How much a pipe holds in either direction.
-const PIPE: usize = 256 << 10;
-/// How many notices wait for whoever is slow to take them; then the oldest are lost, which they are told.
+/// The notices that wait for a slow subscriber; beyond that it loses the oldest and is told so.
 const NOTICES: usize = 4096;
 /// How many messages wait for a websocket whose other side does not read; then it is ended.
 const MESSAGES: usize = 4096;
@@ -54,8 +48,7 @@ const MESSAGES: usize = 4096;
 pub struct Running {
     inbox: mpsc::UnboundedSender<Message>,
     tasks: Supervisor,
-    /// Changes when all connections are to end.
-    restarts: watch::Receiver<u64>,
+    connections: Connections,
     notices: broadcast::Sender<Notice>,
     url: Arc<OnceLock<String>>,
 }
@@ -79,11 +72,6 @@ impl fmt::Debug for Answer {
         f.debug_struct("Answer").field("status", &self.reply.status).finish_non_exhaustive()
     }
 }
-
-/// The connection ends without an answer.
-#[derive(Debug, thiserror::Error)]
-#[error("the connection is cut on purpose")]
-struct Cut;
 
 /// From this size on an answer comes in chunks, without its length: so Go sends what does not fit its buffer.
 const CHUNKED: usize = 2049;
@@ -110,11 +98,11 @@ impl Running {
     /// Runs a world until the supervisor stops it. `clock` tells its time.
     pub fn start(world: World, clock: Clock, supervisor: &Supervisor) -> Self {
         let (inbox, messages) = mpsc::unbounded_channel();
-        let (restarted, restarts) = watch::channel(0);
+        let connections = Connections::new("connection to the simulated CDS", supervisor);
         let (notices, _) = broadcast::channel(NOTICES);
         let shell = Shell {
             clock,
-            restarted,
+            connections: connections.clone(),
             notices: notices.clone(),
             waiting: HashMap::new(),
             sockets: HashMap::new(),
@@ -129,15 +117,15 @@ impl Running {
             }
         });
         let tasks = supervisor.clone();
-        Self { inbox, tasks, restarts, notices, url: Arc::default() }
+        Self { inbox, tasks, connections, notices, url: Arc::default() }
     }
 
-    /// What happens from now on that whoever runs the simulator may wait for.
+    /// Subscribes to changes of jobs and workers.
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
         self.notices.subscribe()
     }
 
-    /// Asks for something that only whoever runs the simulator may; the answer is JSON. None if it has stopped.
+    /// Calls the control API; the answer is JSON. None if the simulator has stopped.
     pub async fn control(&self, control: Control) -> Option<Reply> {
         let (sender, answer) = oneshot::channel();
         self.inbox.send(Message::Control(control, sender)).ok()?;
@@ -152,25 +140,25 @@ impl Running {
 
     /// One job with all that happened to it.
     pub async fn job(&self, id: &str) -> Option<Job> {
-        self.look(Control::Job(id.to_owned())).await
+        self.query(Control::Job(id.to_owned())).await
     }
 
     /// All jobs, oldest first; none if the simulator has stopped.
     pub async fn jobs(&self) -> Option<Vec<Job>> {
-        self.look(Control::Jobs).await
+        self.query(Control::Jobs).await
     }
 
     /// All workers; none if the simulator has stopped.
     pub async fn workers(&self) -> Option<Vec<Worker>> {
-        self.look(Control::Workers).await
+        self.query(Control::Workers).await
     }
 
     /// The requests that came, oldest first; none if the simulator has stopped.
     pub async fn requests(&self) -> Option<Vec<Entry>> {
-        self.look(Control::Requests).await
+        self.query(Control::Requests).await
     }
 
-    async fn look<T: DeserializeOwned>(&self, control: Control) -> Option<T> {
+    async fn query<T: DeserializeOwned>(&self, control: Control) -> Option<T> {
         serde_json::from_value(self.control(control).await?.value()).ok()
     }
 
@@ -190,31 +178,15 @@ impl Running {
             tokio::select! {
                 biased;
                 () = over.cancelled() => {}
-                () = running.accept(listener) => {}
+                () = accept(listener, |stream, peer| running.spawn_connection(stream, peer)) => {}
             }
         });
     }
 
-    async fn accept(self, listener: TcpListener) {
-        loop {
-            match listener.accept().await {
-                Ok((stream, peer)) => {
-                    // Answers are small and waited for.
-                    stream.set_nodelay(true).ok();
-                    self.spawn_connection(stream, peer);
-                }
-                Err(error) => {
-                    debug!(%error, "could not accept a connection");
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                }
-            }
-        }
-    }
-
     /// A connection that does not leave the process.
     pub fn pipe(&self) -> DuplexStream {
-        let (ours, theirs) = tokio::io::duplex(PIPE);
-        self.spawn_connection(ours, SocketAddr::from(([127, 0, 0, 1], 0)));
+        let (ours, theirs, peer) = pipe();
+        self.spawn_connection(ours, peer);
         theirs
     }
 
@@ -223,67 +195,34 @@ impl Running {
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
         peer: SocketAddr,
     ) {
-        let (running, over) = (self.clone(), self.tasks.token());
-        self.tasks.spawn("connection to the simulated CDS", async move {
-            tokio::select! {
-                biased;
-                () = over.cancelled() => {}
-                () = running.serve_connection(stream, peer) => {}
-            }
+        let running = self.clone();
+        let serve = self.connections.clone().serve(stream, move |request| {
+            let running = running.clone();
+            async move { running.answer(request, peer).await }
         });
-    }
-
-    async fn serve_connection(
-        self,
-        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-        peer: SocketAddr,
-    ) {
-        let mut restarts = self.restarts.clone();
-        restarts.mark_unchanged();
-        let service = service_fn(move |request| {
-            let running = self.clone();
-            async move { running.answer(request, peer.ip().is_loopback()).await }
-        });
-        let connection = hyper::server::conn::http1::Builder::new()
-            .timer(TokioTimer::new())
-            .serve_connection(TokioIo::new(stream), service)
-            .with_upgrades();
-        let mut connection = std::pin::pin!(connection);
-        let ended = tokio::select! {
-            biased;
-            ended = connection.as_mut() => ended,
-            // A world that has stopped cuts everything anyway.
-            _ = restarts.changed() => {
-                // Whoever was answered in this moment still hears it.
-                connection.as_mut().graceful_shutdown();
-                connection.await
-            }
-        };
-        if let Err(error) = ended {
-            debug!(%error, "a connection ended");
-        }
+        self.connections.spawn(serve);
     }
 
     async fn answer(
         &self,
         mut request: hyper::Request<Incoming>,
-        local: bool,
+        peer: SocketAddr,
     ) -> Result<Response<OutBody>, Cut> {
         let key = request.headers().get("sec-websocket-key").map(|key| derive_accept_key(key.as_bytes()));
         let upgrade = key.as_ref().map(|_| hyper::upgrade::on(&mut request));
-        let Some(request) = take_in(request, local).await else { return Err(Cut) };
+        let (mut request, body) = Request::split(request, peer);
+        request.body = Limited::new(body, LARGEST).collect().await.map_err(|_| Cut)?.to_bytes();
         let (sender, answer) = oneshot::channel();
         self.inbox.send(Message::Request(request, sender)).map_err(|_| Cut)?;
         let Answer { reply, socket } = answer.await.map_err(|_| Cut)?;
-        let mut response = response(&reply)?;
-        if let (Body::Socket(id), Some(key), Some(upgrade), Some(socket)) =
-            (&reply.body, key, upgrade, socket)
-        {
+        let opened = if let Body::Socket(id) = reply.body { Some(id) } else { None };
+        let mut response = response(reply)?;
+        if let (Some(id), Some(key), Some(upgrade), Some(socket)) = (opened, key, upgrade, socket) {
             let headers = response.headers_mut();
             headers.insert(UPGRADE, hyper::header::HeaderValue::from_static("websocket"));
             headers.insert(CONNECTION, hyper::header::HeaderValue::from_static("Upgrade"));
             headers.insert(SEC_WEBSOCKET_ACCEPT, key.parse().map_err(|_| Cut)?);
-            self.spawn_websocket(*id, upgrade, socket);
+            self.spawn_websocket(id, upgrade, socket);
         }
         Ok(response)
     }
@@ -308,26 +247,9 @@ impl Running {
     }
 }
 
-/// Reads a request. None if whoever was sending has gone, or sends too much.
-async fn take_in(request: hyper::Request<Incoming>, local: bool) -> Option<Request> {
-    let (head, body) = request.into_parts();
-    let headers = head.headers.iter();
-    let headers = headers.map(|(name, value)| {
-        (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
-    });
-    Some(Request {
-        method: head.method.as_str().to_owned(),
-        path: head.uri.path().to_owned(),
-        query: head.uri.query().unwrap_or_default().to_owned(),
-        headers: headers.collect(),
-        body: Limited::new(body, LARGEST).collect().await.ok()?.to_bytes(),
-        local,
-    })
-}
-
-fn response(reply: &Reply) -> Result<Response<OutBody>, Cut> {
-    let content = match &reply.body {
-        Body::Content(content) => content.clone(),
+fn response(Reply { status, headers, body }: Reply) -> Result<Response<OutBody>, Cut> {
+    let content = match body {
+        Body::Content(content) => content,
         Body::Empty | Body::Socket(_) => Bytes::new(),
         Body::Cut => return Err(Cut),
     };
@@ -336,20 +258,13 @@ fn response(reply: &Reply) -> Result<Response<OutBody>, Cut> {
     } else {
         Either::Right(Unsized(Some(content)))
     };
-    let mut response = Response::new(body);
-    *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    for (name, value) in &reply.headers {
-        if let Ok(value) = value.parse() {
-            response.headers_mut().append(*name, value);
-        }
-    }
-    Ok(response)
+    Ok(rookery_sim::Reply { status, headers, body }.into())
 }
 
 /// What the world's answers and effects need.
 struct Shell {
     clock: Clock,
-    restarted: watch::Sender<u64>,
+    connections: Connections,
     notices: broadcast::Sender<Notice>,
     waiting: HashMap<RequestId, oneshot::Sender<Answer>>,
     sockets: HashMap<SocketId, mpsc::Sender<websocket::Outgoing>>,
@@ -406,7 +321,7 @@ impl Shell {
                 Body::Empty | Body::Content(_) | Body::Cut => None,
             };
             if let Some(sender) = self.waiting.remove(&id) {
-                // Whoever asked may have gone.
+                // The client may be gone.
                 sender.send(Answer { reply, socket }).ok();
             }
         }
@@ -419,9 +334,9 @@ impl Shell {
                     }
                     self.sockets.remove(&socket);
                 }
-                Effect::CutConnections => self.restarted.send_modify(|restarts| *restarts += 1),
+                Effect::CutConnections => self.connections.cut(),
                 Effect::Advance(to) => self.clock.advance_to(to),
-                // Perhaps nobody wants to know.
+                // There may be no subscriber.
                 Effect::Notice(notice) => drop(self.notices.send(notice)),
             }
         }

@@ -13,7 +13,7 @@ use crate::render::{ZERO_TIME, time};
 use crate::route::Call;
 use crate::world::World;
 
-/// Somebody who listens.
+/// A client that is told of jobs.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Socket {
     /// The first protocol: by consumer, and what it wants to hear, which is nothing at first.
@@ -22,7 +22,7 @@ pub(crate) enum Socket {
     V2 { region: String, model_type: String, osarchs: Vec<String> },
 }
 
-/// What somebody wants to hear.
+/// Which events a websocket asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct Filter {
     #[serde(rename = "type")]
@@ -76,7 +76,7 @@ fn open(world: &mut World, call: &Call<'_>, socket: Socket) -> Result<Reply, Ref
 }
 
 /// A client says what it wants to hear from now on.
-pub(crate) fn hear(world: &mut World, id: SocketId, text: &str) {
+pub(crate) fn receive(world: &mut World, id: SocketId, text: &str) {
     let Some(Socket::V1 { filters, .. }) = world.sockets.get_mut(&id) else { return };
     match read(text) {
         Ok(wanted) => *filters = wanted,
@@ -101,7 +101,7 @@ fn read(text: &str) -> Result<Vec<Filter>, String> {
     }
 }
 
-/// Whoever wants to hear that this job waits hears it.
+/// Publishes a waiting job on the websockets that asked for it.
 pub(crate) fn publish(world: &mut World, job: &str) {
     let Some(job) = world.state.jobs.get(job).filter(|_| !world.sockets_frozen) else { return };
     let event = match job.asked.protocol {
@@ -169,7 +169,6 @@ fn event_v2(job: &Job) -> Value {
     })
 }
 
-/// Ends all websockets.
 pub(crate) fn close_all(world: &mut World, politely: bool) {
     for socket in std::mem::take(&mut world.sockets).into_keys() {
         world.effect(Effect::Close { socket, politely });

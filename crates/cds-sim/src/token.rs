@@ -48,7 +48,6 @@ pub(crate) enum BadToken {
 }
 
 impl SigningKey {
-    /// A new key.
     pub fn generate() -> Result<Self, NoKey> {
         RsaKeyPair::generate(KeySize::Rsa2048).map(|key| Self(Arc::new(key))).map_err(|_| NoKey)
     }

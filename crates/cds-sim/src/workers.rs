@@ -1,4 +1,4 @@
-//! Workers: what they do, and what becomes of them.
+//! Workers and their states.
 
 mod sign_in;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::auth::Who;
-use crate::io::Reply;
+use crate::io::{self, Reply};
 use crate::job::{Protocol, Status as JobStatus};
 use crate::refusal::Refusal;
 use crate::render::time;
@@ -31,7 +31,6 @@ pub enum Status {
 /// A worker that has signed in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Worker {
-    /// Its identifier.
     pub id: String,
     /// Which protocol it speaks.
     pub protocol: Protocol,
@@ -47,17 +46,13 @@ pub struct Worker {
     pub model_id: Option<i64>,
     /// The name of its model.
     pub model_name: String,
-    /// What it does.
     pub status: Status,
     /// When it last spoke.
     pub last_beat: Timestamp,
     /// Since when it does nothing.
     pub disabled_at: Option<Timestamp>,
-    /// Its version.
     pub version: String,
-    /// Its system.
     pub os: String,
-    /// Its processor.
     pub arch: String,
     /// The programs that it found.
     pub binaries: Vec<String>,
@@ -131,7 +126,7 @@ pub(crate) fn sign_out_v1(world: &mut World, call: &Call<'_>) -> Answer {
     let id = caller(world, call, Protocol::V1)?.id.clone();
     disable_v1(world, &id);
     end_session(world, call);
-    Ok(Reply::empty(204))
+    Ok(io::empty(204))
 }
 
 /// `POST /v2/queue/{region}/job/{id}/worker/signout`
@@ -140,7 +135,7 @@ pub(crate) fn sign_out_v2(world: &mut World, call: &Call<'_>, job: &str) -> Answ
     of_job(world, &id, job)?;
     set_status(world, &id, Status::Disabled);
     end_session(world, call);
-    Ok(Reply::empty(204))
+    Ok(io::empty(204))
 }
 
 fn end_session(world: &mut World, call: &Call<'_>) {
@@ -153,7 +148,7 @@ fn end_session(world: &mut World, call: &Call<'_>) {
 pub(crate) fn refresh_v1(world: &mut World, call: &Call<'_>) -> Answer {
     let id = caller(world, call, Protocol::V1)?.id.clone();
     beat(world, &id);
-    Ok(Reply::empty(204))
+    Ok(io::empty(204))
 }
 
 /// `POST /v2/queue/{region}/job/{id}/worker/refresh`
@@ -161,7 +156,7 @@ pub(crate) fn refresh_v2(world: &mut World, call: &Call<'_>, job: &str) -> Answe
     let id = caller(world, call, Protocol::V2)?.id.clone();
     of_job(world, &id, job)?;
     beat(world, &id);
-    Ok(Reply::empty(204))
+    Ok(io::empty(204))
 }
 
 fn beat(world: &mut World, id: &str) {
@@ -185,7 +180,7 @@ pub(crate) fn waiting(world: &mut World, call: &Call<'_>) -> Answer {
     }
     let id = worker.id.clone();
     set_status(world, &id, Status::Waiting);
-    Ok(Reply::empty(204))
+    Ok(io::empty(204))
 }
 
 /// `GET /worker`
@@ -201,7 +196,7 @@ pub(crate) fn list_v1(world: &World, call: &Call<'_>) -> Answer {
         .workers
         .values()
         .filter(|worker| worker.protocol == Protocol::V1 && worker.hatchery_id == service.id.to_string());
-    Ok(Reply::json(200, &own.map(list_entry_v1).collect()))
+    Ok(Reply::json(200, &own.map(list_entry_v1).collect::<Vec<_>>()))
 }
 
 /// A disabled worker has no job any more, and whether it is up to date is told at its sign-in alone.
@@ -247,7 +242,7 @@ pub(crate) fn disable(world: &mut World, call: &Call<'_>, id: &str) -> Answer {
         return Err(Refusal::FORBIDDEN.from("the worker belongs to another hatchery"));
     }
     disable_v1(world, id);
-    Ok(Reply::empty(200))
+    Ok(io::empty(200))
 }
 
 /// `GET /sim/job/{id}/script`: what the job runs, without any JSON around it.
@@ -255,7 +250,7 @@ pub(crate) fn script(world: &World, call: &Call<'_>, id: &str) -> Answer {
     let Who::Worker(worker) = world.caller(call.request)? else { return Err(Refusal::FORBIDDEN) };
     building(world, &worker, id)?;
     let script = world.state.jobs.get(id).map(|job| job.asked.script.clone()).unwrap_or_default();
-    Ok(Reply::of(200, "text/plain", script.into()))
+    Ok(Reply::new(200, "text/plain", script))
 }
 
 /// `POST /sim/job/{id}/log`: what the job printed, as it is.
@@ -265,5 +260,5 @@ pub(crate) fn log(world: &mut World, call: &Call<'_>, id: &str) -> Answer {
     if let Some(job) = world.state.jobs.get_mut(id) {
         job.log(&String::from_utf8_lossy(&call.request.body));
     }
-    Ok(Reply::empty(204))
+    Ok(io::empty(204))
 }

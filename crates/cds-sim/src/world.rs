@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use jiff::{SignedDuration, Timestamp};
+use rookery_sim::{Request, RequestId};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::auth::{Hatchery, Service, Session};
 use crate::config::{Config, SHARED};
 use crate::faults::Faults;
-use crate::io::{Effect, Input, Notice, Output, Reply, Request, RequestId, SocketId};
+use crate::io::{self, Effect, Input, Notice, Output, Reply, SocketId};
 use crate::job::{Job, NewJob, Protocol, Status};
 use crate::load::Pending;
 use crate::models::Row;
@@ -35,7 +36,7 @@ pub struct World {
     pub(crate) record: Record,
     /// Answers that a fault holds back.
     pub(crate) held: BTreeMap<(Timestamp, RequestId), Reply>,
-    /// Calls whose turn has not come, where the server bears only so much.
+    /// Calls that wait in the queue of a server with limited capacity.
     pub(crate) pending: BTreeMap<(Timestamp, RequestId), Pending>,
     /// When the last of them is done.
     pub(crate) free_at: Timestamp,
@@ -143,7 +144,7 @@ impl World {
                 let reply = control::handle(self, control);
                 self.replies.push((id, reply));
             }
-            Input::Text(socket, text) => sockets::hear(self, socket, &text),
+            Input::Text(socket, text) => sockets::receive(self, socket, &text),
             Input::Gone(socket) => {
                 self.sockets.remove(&socket);
             }
@@ -174,18 +175,18 @@ impl World {
             Some(given) if crate::random::is_uuid(given) => given.to_owned(),
             _ => self.state.random.uuid(),
         };
-        let fault = self.faults.meet(request, &mut self.state.random);
+        let fault = self.faults.apply(request, &mut self.state.random);
         let mut entry = Entry::new(self.now, request, self.who(request));
         let instead = fault.as_ref().and_then(|fault| fault.instead(&request_id));
         let answered = instead.or_else(|| route::answer(self, request, &request_id));
         let delay = fault.as_ref().and_then(crate::faults::Trouble::delay);
         let mut reply = match answered {
-            Some(reply) => headers::dress(reply, request, self.now, &request_id, delay.unwrap_or_default()),
+            Some(reply) => headers::add(reply, request, self.now, &request_id, delay.unwrap_or_default()),
             None => headers::without_route(request, self.now),
         };
         entry.status = reply.status;
         if fault.as_ref().is_some_and(crate::faults::Trouble::loses_the_reply) {
-            reply = Reply::cut();
+            reply = io::cut();
         }
         entry.cut = reply.body == crate::io::Body::Cut;
         self.record.add(entry);
@@ -218,7 +219,7 @@ impl World {
         later(self.now, seconds)
     }
 
-    /// A new job, and whoever listens hears of it.
+    /// Adds a job to the queue and publishes it on websockets.
     pub(crate) fn enqueue(&mut self, asked: NewJob) -> String {
         let number = self.state.number();
         let v2 = asked.protocol == Protocol::V2;

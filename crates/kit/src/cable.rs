@@ -13,7 +13,8 @@ use tokio::time::Instant;
 
 use crate::crash::in_words;
 
-/// The way of one client to one server. While it is cut nothing passes, and nobody is told. Clones share it.
+/// The network between one client and one server. While it is cut, everything is
+/// held back silently. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Cable(Arc<Shared>);
 
@@ -46,7 +47,7 @@ impl Cable {
 
     /// A way to a server that is reached by pipes.
     pub fn to(&self, pipe: impl Fn() -> DuplexStream + Send + Sync + 'static) -> Arc<dyn Dial> {
-        Arc::new(Way { cable: self.clone(), pipe: Arc::new(pipe) })
+        Arc::new(CableDial { cable: self.clone(), pipe: Arc::new(pipe) })
     }
 
     fn holds(&self, cx: &Context<'_>) -> bool {
@@ -62,33 +63,33 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect("nobody panicked")
 }
 
-struct Way {
+struct CableDial {
     cable: Cable,
     pipe: Arc<dyn Fn() -> DuplexStream + Send + Sync>,
 }
 
-impl fmt::Debug for Way {
+impl fmt::Debug for CableDial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Way").field("cable", &self.cable).finish_non_exhaustive()
+        f.debug_struct("CableDial").field("cable", &self.cable).finish_non_exhaustive()
     }
 }
 
-impl Dial for Way {
+impl Dial for CableDial {
     fn dial(&self) -> Dialing {
         let (cable, pipe) = (self.cable.clone(), Arc::clone(&self.pipe));
         Box::pin(async move {
             cable.0.cut.subscribe().wait_for(|cut| !cut).await.expect("the cable is there");
-            Ok(Box::new(Line { inner: pipe(), cable }) as Box<dyn Stream>)
+            Ok(Box::new(CableStream { inner: pipe(), cable }) as Box<dyn Stream>)
         })
     }
 }
 
-struct Line {
+struct CableStream {
     cable: Cable,
     inner: DuplexStream,
 }
 
-impl AsyncWrite for Line {
+impl AsyncWrite for CableStream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         if self.cable.holds(cx) {
             return Poll::Pending;
@@ -108,7 +109,7 @@ impl AsyncWrite for Line {
     }
 }
 
-impl AsyncRead for Line {
+impl AsyncRead for CableStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

@@ -15,15 +15,10 @@ use crate::Vcsim;
 /// A client with everything that hangs on it, and how to end it.
 #[derive(Debug, Clone)]
 pub struct Connected {
-    /// The client.
     pub client: Client,
-    /// All VMs.
     pub inventory: Inventory,
-    /// Operations.
     pub machines: Machines,
-    /// What bounds them.
     pub governor: Governor,
-    /// Owns the tasks.
     pub supervisor: Supervisor,
 }
 

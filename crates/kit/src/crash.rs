@@ -24,7 +24,6 @@ pub enum Moment {
 }
 
 impl Moment {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::BeforeRequest, Self::BeforeAnswer, Self::AfterAnswer];
 }
 

@@ -18,9 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// How a run of the program ended.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Exit code.
     pub code: Option<i32>,
-    /// What it printed.
     pub stdout: String,
     /// What it complained about.
     pub stderr: String,
@@ -66,14 +64,14 @@ impl Program {
         self
     }
 
-    /// One variable less.
+    /// Removes an environment variable.
     #[must_use]
     pub fn without(mut self, name: &str) -> Self {
         self.variables.remove(name);
         self
     }
 
-    /// More arguments.
+    /// Appends arguments.
     #[must_use]
     pub fn and(mut self, arguments: &[&str]) -> Self {
         self.arguments.extend(arguments.iter().map(|argument| (*argument).to_owned()));

@@ -74,7 +74,6 @@ impl Raw {
         self.try_call(method).await.unwrap_or_else(|error| panic!("{}: {error}", M::NAME))
     }
 
-    /// Calls a method.
     pub async fn try_call<M: Method>(&self, method: &M) -> Result<M::Output, envelope::AnswerError> {
         let text = self.text(envelope::call(method, None)).await;
         envelope::answer::<M>(&text, &Limits::default())
@@ -112,7 +111,6 @@ impl Raw {
         self.wire.cookie.chars().filter(char::is_ascii_alphanumeric).collect()
     }
 
-    /// All VMs.
     pub async fn view(&self) -> MoRef {
         let view = CreateContainerView {
             this: self.content.view_manager.clone().expect("a view manager"),

@@ -53,7 +53,6 @@ impl Sim {
         &self.address
     }
 
-    /// Its process.
     pub fn pid(&self) -> u32 {
         self.child.id().expect("the simulator runs")
     }

@@ -14,7 +14,7 @@ fn folder() -> PathBuf {
     }
 }
 
-/// The checkout.
+/// The root of the checkout.
 pub fn workspace() -> &'static Path {
     let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     crate_folder.ancestors().nth(2).expect("the crate lives two folders below the workspace")

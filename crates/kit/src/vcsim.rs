@@ -114,7 +114,7 @@ impl VcsimOptions {
         self
     }
 
-    /// One more argument.
+    /// Appends an argument.
     #[must_use]
     pub fn with(mut self, argument: impl Into<String>) -> Self {
         self.arguments.push(argument.into());
@@ -172,7 +172,6 @@ impl Vcsim {
         if ours::is_wanted() { PathBuf::from("/tmp") } else { guests(&self.scratch).join("files") }
     }
 
-    /// Its process.
     pub fn pid(&self) -> u32 {
         self.child.id().expect("the simulator runs")
     }
@@ -180,8 +179,8 @@ impl Vcsim {
     /// A host, by its name, is not connected any more.
     pub async fn lose_host(&self, name: &str) {
         if ours::is_wanted() {
-            let deed = format!("{{\"host-down\": {{\"host\": \"{name}\"}}}}");
-            ours::control(&self.scratch, &["do", &deed]).await;
+            let incident = format!("{{\"host-down\": {{\"host\": \"{name}\"}}}}");
+            ours::control(&self.scratch, &["do", &incident]).await;
         } else {
             Govc::new(self).run(&["host.disconnect", &format!("*/{name}")]).await;
         }
@@ -192,14 +191,14 @@ impl Vcsim {
     pub async fn silence_guest(&self, vm: &str) {
         if ours::is_wanted() {
             let looks = "\"tools\": false, \"operations\": false, \"addresses\": []";
-            let deed = format!("{{\"set-guest\": {{\"vm\": \"{vm}\", {looks}}}}}");
-            ours::control(&self.scratch, &["do", &deed]).await;
+            let incident = format!("{{\"set-guest\": {{\"vm\": \"{vm}\", {looks}}}}}");
+            ours::control(&self.scratch, &["do", &incident]).await;
             let rule = format!("{{\"target\": \"{vm}\", \"action\": {{\"guest\": \"no-tools\"}}}}");
             ours::control(&self.scratch, &["add-rule", &rule]).await;
         }
     }
 
-    /// Kills it: no farewell to anybody.
+    /// Kills it without a shutdown.
     pub async fn kill(&mut self) {
         self.child.kill().await.expect("the simulator can be killed");
     }

@@ -21,10 +21,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{Govc, Vcsim};
 
-/// A vCenter, and what was seen there that nobody may ever see.
+/// A vCenter, and the breaches of invariants that were seen there.
 #[derive(Debug)]
 pub struct World {
-    /// The vCenter.
     pub vcenter: Running,
     /// Where clients find it.
     pub url: String,
@@ -34,7 +33,7 @@ pub struct World {
     pub supervisor: Supervisor,
     findings: Arc<Mutex<Vec<Finding>>>,
     files: TempDir,
-    door: OnceLock<String>,
+    listener: OnceLock<String>,
 }
 
 /// What a world is like.
@@ -44,28 +43,22 @@ pub struct WorldOptions {
     pub model: String,
     /// How long ago all that is in there was made.
     pub age: SignedDuration,
-    /// How it behaves.
     pub settings: Settings,
 }
 
-/// What nobody may ever see.
+/// A breach of an invariant that the kit watches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finding {
     /// A program that is to run once was started twice in one machine.
-    SecondProgram {
-        /// The machine's name.
-        vm: String,
-    },
+    SecondProgram { vm: String },
     /// A program was started in a machine that it is not meant for.
     Stranger {
-        /// The machine's name.
         vm: String,
         /// Whom it was meant for.
         program: String,
     },
     /// A program lost its machine while it worked.
     CutDown {
-        /// The machine's name.
         vm: String,
         /// What it worked on.
         job: String,
@@ -75,17 +68,14 @@ pub enum Finding {
 /// A VM as the vCenter itself has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Vm {
-    /// Its name.
     pub name: String,
     /// Its notes.
     pub notes: String,
-    /// Whether it runs.
     pub on: bool,
     /// Whether it is a template.
     pub template: bool,
     /// The first address that its guest shows.
     pub address: Option<String>,
-    /// Everything.
     pub whole: Value,
 }
 
@@ -110,21 +100,21 @@ impl World {
         Self::real(options, clock, format!("http://{PIPES}"))
     }
 
-    /// A vCenter on real time; whoever holds the listener of that address [serves](Self::serve) it.
+    /// A vCenter on real time, for which the caller [serves](Self::serve) a listener of that address.
     pub fn real(options: WorldOptions, clock: &Clock, url: String) -> Self {
         let supervisor = Supervisor::new();
         let files = TempDir::new().expect("a folder for files");
         let model: Model = toml::from_str(&options.model).expect("a model");
-        let theirs = rookery_vim_sim::Clock::real(clock.apart());
+        let theirs = rookery_vim_sim::Clock::wall(clock.apart());
         let made = theirs.now().checked_sub(options.age).expect("a time");
         let world = model.build(options.settings, made).expect("a vCenter");
         let blobs = Blobs::in_folder(files.path()).expect("a folder for files");
         let vcenter = Running::start(world, theirs, blobs, &supervisor);
-        let (findings, door) = Default::default();
-        Self { vcenter, url, clock: clock.apart(), supervisor, findings, files, door }
+        let (findings, listener) = Default::default();
+        Self { vcenter, url, clock: clock.apart(), supervisor, findings, files, listener }
     }
 
-    /// Answers whoever comes.
+    /// Serves clients over TCP.
     pub fn serve(&self, listener: TcpListener) {
         let (serving, over) = (self.vcenter.clone(), self.supervisor.token());
         self.supervisor.spawn("the world's vCenter", async move {
@@ -141,7 +131,6 @@ impl World {
         self.files.path()
     }
 
-    /// A witness.
     pub fn govc(&self) -> Govc {
         let address = self.url.strip_prefix("http://").expect("no TLS");
         let at =
@@ -149,10 +138,10 @@ impl World {
         if address != PIPES {
             return at(address);
         }
-        at(self.door.get_or_init(|| self.open())).on_paused_time()
+        at(self.listener.get_or_init(|| self.open())).on_paused_time()
     }
 
-    /// A door to a vCenter that only pipes lead to.
+    /// Opens a listener for a vCenter that is otherwise reached by pipes only.
     fn open(&self) -> String {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
         listener.set_nonblocking(true).expect("a listener that does not block");
@@ -260,7 +249,7 @@ impl World {
         });
     }
 
-    /// What nobody may ever see, and was seen.
+    /// A breach of an invariant that the kit watches.
     pub fn findings(&self) -> Vec<Finding> {
         self.findings.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

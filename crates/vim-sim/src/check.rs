@@ -1,4 +1,4 @@
-//! Whether the world agrees with itself. Each rule counts anew what the store keeps count of.
+//! Consistency of the world. Each check counts anew what the store keeps count of.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,8 +18,8 @@ impl World {
         names(&self.store)?;
         identities(&self.store)?;
         places(&self.store)?;
-        room(self)?;
-        space(&self.store)?;
+        compute_capacity(self)?;
+        storage_capacity(&self.store)?;
         snapshots(self)
     }
 
@@ -104,11 +104,11 @@ fn places(store: &Store) -> Verdict {
 }
 
 /// What is taken of hosts and pools is what running and starting VMs take.
-fn room(world: &World) -> Verdict {
+fn compute_capacity(world: &World) -> Verdict {
     let store = &world.store;
     let mut hosts: BTreeMap<Id, (i64, i64)> = BTreeMap::new();
     let mut pools: BTreeMap<Id, (i64, i64)> = BTreeMap::new();
-    for vm in store.vms.values().filter(|vm| takes_room(world, vm)) {
+    for vm in store.vms.values().filter(|vm| takes_capacity(world, vm)) {
         let mhz = vm.host.and_then(|host| store.hosts.get(&host)).map_or(0, |host| i64::from(host.cpu_mhz));
         let cpus = i64::from(vm.cpus);
         if let Some(host) = vm.host {
@@ -133,13 +133,13 @@ fn room(world: &World) -> Verdict {
     Ok(())
 }
 
-fn takes_room(world: &World, vm: &Vm) -> bool {
+fn takes_capacity(world: &World, vm: &Vm) -> bool {
     let work = vm.busy.and_then(|task| world.tasks.get(task)).and_then(|task| task.work());
     vm.power == PowerState::On || matches!(work, Some(Work::PowerOn { .. }))
 }
 
 /// What is taken of a datastore is what the files on it take, each counted once however many disks stand on it.
-fn space(store: &Store) -> Verdict {
+fn storage_capacity(store: &Store) -> Verdict {
     let mut held: BTreeMap<String, u32> = BTreeMap::new();
     let mut taken: BTreeMap<Id, i64> = BTreeMap::new();
     let files = store.vms.values().flat_map(Vm::files).chain(store.left_behind.iter().cloned());

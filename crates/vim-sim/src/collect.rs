@@ -1,4 +1,4 @@
-//! The property collector: reading, watching, and the long polls that wait inside the world.
+//! The property collector: reads, filters, and the long polls that wait in the world.
 //!
 //! ```text
 //!   base ──────── changes in the log ────────► queue ──── first page ────► in flight
@@ -17,11 +17,11 @@ mod select;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
+use rookery_sim::RequestId;
 use rookery_vim::Writer;
 use rookery_vim::objects::WaitOptions;
 
 use crate::id::{Id, Kind};
-use crate::io::RequestId;
 use crate::refusal::Refusal;
 use crate::rules::Rules;
 use crate::soap::{self, Outcome};
@@ -89,7 +89,7 @@ impl Collector {
         }
     }
 
-    /// Takes up what the client says it has.
+    /// Takes the version that the client has.
     fn acknowledge(&mut self, version: &str) -> Result<(), Refusal> {
         if version.is_empty() {
             for filter in &mut self.filters {
@@ -373,7 +373,7 @@ fn drop_gone(world: &mut World, id: Id) {
         .queue
         .iter()
         .filter_map(|(_, delta)| delta.shows())
-        .filter(|id| !crate::look::exists(world, *id))
+        .filter(|id| !crate::properties::exists(world, *id))
         .collect();
     let Some(collector) = world.collectors.collectors.get_mut(&id) else { return };
     if gone.is_empty() {

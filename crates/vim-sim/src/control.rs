@@ -1,16 +1,16 @@
-//! Control of the simulator: looking into it, rules, time, and the whole world out and in.
+//! The control API: inspection, rules, incidents, time, and export and import of the inventory.
 //!
-//! Over HTTP it stands under `/rookery/`, for callers on the same machine that show the token:
+//! Over HTTP it is served under `/rookery/`, to clients on the same machine that show the token:
 //!
 //! | request | what |
 //! |---|---|
 //! | `GET /rookery/` | counts, sessions, tasks, rules, requests by method |
 //! | `GET /rookery/rules`, `POST`, `DELETE /rookery/rules/ID`, `DELETE /rookery/rules` | rules |
 //! | `POST /rookery/time` `{"advance": "5m"}` | lets time pass, and answers when all that was due has happened |
-//! | `POST /rookery/deeds` | something happens to the world |
+//! | `POST /rookery/deeds` | an incident |
 //! | `PATCH /rookery/settings` | durations, limits, guests |
 //! | `GET /rookery/check` | what is wrong with the world |
-//! | `GET /rookery/world`, `PUT` | the inventory out and in |
+//! | `GET /rookery/world`, `PUT` | exports and imports the inventory |
 
 mod dump;
 mod http;
@@ -20,9 +20,9 @@ use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::deed::{self, Deed};
 use crate::guests::{self, GuestPower};
 use crate::id::Id;
+use crate::incident::{self, Incident};
 use crate::io::{Effect, Reply};
 use crate::limits;
 use crate::rules::Rule;
@@ -34,36 +34,34 @@ pub(crate) use http::{is_for, serve};
 /// What can be asked of the simulator. Every answer is JSON.
 #[derive(Debug, Clone)]
 pub enum Control {
-    /// How is it?
+    /// Counts, sessions, tasks, rules and requests.
     Inspect,
-    /// Which rules are there?
+    /// All rules.
     Rules,
-    /// From now on this happens.
+    /// Adds a rule: `{"id": …}`.
     AddRule(Rule),
-    /// That no longer happens.
+    /// Removes one rule.
     RemoveRule(u64),
-    /// Nothing happens any more.
+    /// Removes all rules.
     ClearRules,
-    /// This happens now.
-    Do(Deed),
-    /// Time passes.
+    /// An incident, at once.
+    Do(Incident),
+    /// Advances the time.
     Advance(SignedDuration),
-    /// It behaves otherwise from now on.
+    /// Changes settings.
     Set(Box<Change>),
     /// A program that was announced ends. Not over HTTP: who plays programs runs in the same process.
     EndProgram {
-        /// Where it runs.
+        /// The VM that it runs in.
         vm: Id,
-        /// Its number there.
+        /// The process identifier in the guest.
         pid: i64,
-        /// Its exit code.
         code: i32,
-        /// What becomes of its machine.
+        /// What the end of the program does to the VM.
         then: Option<GuestPower>,
     },
     /// What is wrong with the world: `{"findings": […]}`, empty as long as the simulator works.
     Check,
-    /// The whole inventory.
     Dump,
     /// A number that stays the same for as long as nothing changes. Not over HTTP: who asks compares moments.
     Digest,
@@ -75,82 +73,79 @@ pub enum Control {
     Load(String),
 }
 
-/// Which settings change; what is none stays. Tasks that are queued keep their places.
+/// Changed settings; what is none stays. Tasks that are queued keep their places.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Change {
     /// How long operations take.
     pub durations: Option<Durations>,
-    /// What is limited.
     pub limits: Option<Limits>,
-    /// How guests start.
     pub guests: Option<GuestTimes>,
 }
 
-/// More than this is not let pass at once.
-const LONGEST: SignedDuration = SignedDuration::from_hours(24 * 366);
-
 pub(crate) fn handle(world: &mut World, control: Control) -> Reply {
     match control {
-        Control::Inspect => answer(&inspect::inspect(world)),
-        Control::Rules => answer(&world.rules.list()),
+        Control::Inspect => Reply::json(200, &inspect::inspect(world)),
+        Control::Rules => Reply::json(200, &world.rules.list()),
         Control::AddRule(rule) => match world.rules.add(rule) {
-            Ok(id) => answer(&json!({ "id": id })),
-            Err(error) => refuse(400, &error.to_string()),
+            Ok(id) => Reply::json(200, &json!({ "id": id })),
+            Err(error) => Reply::error(400, &error.to_string()),
         },
         Control::RemoveRule(id) => {
             if world.rules.remove(id) {
-                answer(&json!({ "removed": id }))
+                Reply::json(200, &json!({ "removed": id }))
             } else {
-                refuse(404, "there is no such rule")
+                Reply::error(404, "there is no such rule")
             }
         }
         Control::ClearRules => {
             world.rules.clear();
-            answer(&json!({}))
+            Reply::json(200, &json!({}))
         }
-        Control::Do(deed) => match deed::apply(world, &deed) {
-            Ok(objects) => answer(&json!({ "objects": objects })),
-            Err(error) => refuse(404, &error.to_string()),
+        Control::Do(incident) => match incident::apply(world, &incident) {
+            Ok(objects) => Reply::json(200, &json!({ "objects": objects })),
+            Err(error) => Reply::error(404, &error.to_string()),
         },
         Control::Advance(by) => advance(world, by),
         Control::Set(change) => {
             set(world, *change);
-            answer(&json!({}))
+            Reply::json(200, &json!({}))
         }
         Control::EndProgram { vm, pid, code, then } => {
             if guests::end(world, vm, pid, code, then) {
-                answer(&json!({}))
+                Reply::json(200, &json!({}))
             } else {
-                refuse(404, "there is no such program any more")
+                Reply::error(404, "there is no such program any more")
             }
         }
-        Control::Check => answer(&json!({ "findings": world.check().err().into_iter().collect::<Vec<_>>() })),
+        Control::Check => {
+            Reply::json(200, &json!({ "findings": world.check().err().into_iter().collect::<Vec<_>>() }))
+        }
         Control::Dump => match dump::dump(world) {
-            Ok(text) => Reply::json(200, text),
-            Err(error) => refuse(500, &error.to_string()),
+            Ok(text) => Reply::new(200, "application/json", text),
+            Err(error) => Reply::error(500, &error.to_string()),
         },
-        Control::Digest => answer(&json!({ "digest": world.digest() })),
-        Control::Revision => answer(&json!({ "revision": world.store.log.revision() })),
+        Control::Digest => Reply::json(200, &json!({ "digest": world.digest() })),
+        Control::Revision => Reply::json(200, &json!({ "revision": world.store.log.revision() })),
         Control::Running(id) => {
             let runs = world.store.vms.get(&id).is_some_and(crate::store::Vm::is_on);
-            answer(&json!({ "name": runs.then(|| world.store.name(id)) }))
+            Reply::json(200, &json!({ "name": runs.then(|| world.store.name(id)) }))
         }
         Control::Load(text) => match dump::load(world, &text) {
-            Ok(()) => answer(&json!({ "vms": world.store.vms.len() })),
-            Err(error) => refuse(400, &error.to_string()),
+            Ok(()) => Reply::json(200, &json!({ "vms": world.store.vms.len() })),
+            Err(error) => Reply::error(400, &error.to_string()),
         },
     }
 }
 
 fn advance(world: &mut World, by: SignedDuration) -> Reply {
-    if !(SignedDuration::ZERO..=LONGEST).contains(&by) {
-        return refuse(400, "time can pass forwards, and a year at once at most");
-    }
-    let to = world.now.saturating_add(by).unwrap_or(world.now);
+    let to = match rookery_sim::control::advanced(world.now, by) {
+        Ok(to) => to,
+        Err(reply) => return reply,
+    };
     world.pass_until(to);
     world.effect(Effect::Advance(to));
-    answer(&json!({ "now": world.now.to_string() }))
+    Reply::json(200, &json!({ "now": world.now.to_string() }))
 }
 
 fn set(world: &mut World, change: Change) {
@@ -164,15 +159,4 @@ fn set(world: &mut World, change: Change) {
         world.settings.limits = limits;
         limits::watch_sessions(world);
     }
-}
-
-fn answer(value: &impl Serialize) -> Reply {
-    match serde_json::to_string(value) {
-        Ok(text) => Reply::json(200, text),
-        Err(error) => refuse(500, &error.to_string()),
-    }
-}
-
-fn refuse(status: u16, why: &str) -> Reply {
-    Reply::json(status, json!({ "error": why }).to_string())
 }

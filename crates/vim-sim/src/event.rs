@@ -10,7 +10,6 @@ use crate::history::Readers;
 use crate::id::{Id, Kind};
 use crate::world::World;
 
-/// One event.
 #[derive(Debug, Clone)]
 pub(crate) struct Event {
     pub(crate) key: i32,

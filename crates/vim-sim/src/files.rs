@@ -3,19 +3,19 @@
 mod upload;
 
 use jiff::Timestamp;
+use rookery_sim::{Request, RequestId, http_date, percent_decode};
 
 use crate::id::Id;
-use crate::io::{Aside, Body, Effect, Reply, Request, RequestId};
+use crate::io::{self, BlobRef, Body, Effect, Reply};
 use crate::machine;
 use crate::refusal::Refusal;
 use crate::task::Done;
 use crate::world::World;
-pub(crate) use upload::{Upload, broke_off, cut_off, has_come};
+pub(crate) use upload::{Upload, cut_uploads, received, sender_gone};
 
-/// A file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StoredFile {
-    pub(crate) content: Aside,
+    pub(crate) content: BlobRef,
     pub(crate) modified: Timestamp,
 }
 
@@ -114,7 +114,7 @@ fn is_there(world: &World, place: &Place) -> bool {
         || world.store.datastores.get(&place.datastore).is_some_and(|d| d.files.contains_key(&place.path))
 }
 
-/// Folders are there because they were made, or because something is in them. The folders of VMs are such.
+/// Folders exist because they were made, or because they contain something, such as the files of a VM.
 fn is_folder(world: &World, place: &Place) -> bool {
     let Some(datastore) = world.store.datastores.get(&place.datastore) else { return false };
     if matches!(datastore.files.get(&place.path), Some(None)) {
@@ -152,7 +152,7 @@ fn remove_left_behind(world: &mut World, place: &Place) {
         }
     }
     world.store.left_behind.retain(|(_, layers)| !layers.is_empty());
-    machine::let_go(world, place.datastore, &removed);
+    machine::release_layers(world, place.datastore, &removed);
     if !is_folder(world, place) {
         world.store.homes.remove(&(place.datastore, place.path.clone()));
     }
@@ -168,7 +168,7 @@ pub(crate) fn run(world: &mut World, work: FileWork) -> Result<Done, Refusal> {
         }
         FileWork::Copy { from, to, force } => put(world, &from, &to, force)?,
         FileWork::Search { browser, place, patterns, recursive } => {
-            return Ok(Done::Value(crate::look::search_results(
+            return Ok(Done::Value(crate::properties::search_results(
                 world, browser, &place, &patterns, recursive,
             )));
         }
@@ -184,7 +184,7 @@ fn at(world: &World, place: &Place) -> Vec<(String, Option<StoredFile>)> {
     found.map(|(path, file)| (path.clone(), file.clone())).collect()
 }
 
-/// Puts what is at one place at another, too. Content is shared until nobody has it.
+/// Copies what is at one path to another. Copies share content.
 fn put(world: &mut World, from: &Place, to: &Place, force: bool) -> Result<(), Refusal> {
     let inside = |outer: &Place, inner: &Place| {
         let below = inner.path.strip_prefix(&outer.path).is_some_and(|rest| rest.starts_with('/'));
@@ -213,7 +213,7 @@ fn put(world: &mut World, from: &Place, to: &Place, force: bool) -> Result<(), R
         let rest = path.strip_prefix(&from.path).unwrap_or_default();
         datastore.files.insert(format!("{}{rest}", to.path), file);
     }
-    world.store.touch_space(to.datastore);
+    world.store.touch_free_space(to.datastore);
     Ok(())
 }
 
@@ -230,11 +230,11 @@ fn take_out(world: &mut World, place: &Place) -> Vec<(String, Option<StoredFile>
         }
         datastore.used -= size(&taken);
     }
-    world.store.touch_space(place.datastore);
+    world.store.touch_free_space(place.datastore);
     taken
 }
 
-/// Removes what is at a place, and content that nobody else has.
+/// Removes what is at a path, and content that no other file shares.
 fn remove(world: &mut World, place: &Place) {
     remove_left_behind(world, place);
     for (_, file) in take_out(world, place) {
@@ -242,7 +242,7 @@ fn remove(world: &mut World, place: &Place) {
     }
 }
 
-/// Forgets a file, and its content if nobody else has it.
+/// Forgets a file, and its content if no other file shares it.
 fn discard(world: &mut World, file: Option<StoredFile>) {
     let Some(file) = file else { return };
     let blob = file.content.blob;
@@ -275,21 +275,28 @@ pub(crate) fn make_directory(world: &mut World, place: &Place, parents: bool) ->
 }
 
 /// `/folder/PATH?dcPath=…&dsName=…`. A file that is still coming is answered once it is whole.
-pub(crate) fn serve(world: &mut World, id: RequestId, request: &Request) -> Option<Reply> {
+pub(crate) fn serve(
+    world: &mut World,
+    id: RequestId,
+    request: &Request,
+    upload: Option<io::Upload>,
+) -> Option<Reply> {
     let session = world.sessions.of_cookie(request.header("cookie").unwrap_or_default(), world.now);
     match session {
         None => Some(Reply::plain(401, "log in first")),
-        Some(session) => answer(world, id, session, request),
+        Some(session) => answer(world, id, session, request, upload),
     }
 }
 
-fn answer(world: &mut World, id: RequestId, session: u32, request: &Request) -> Option<Reply> {
-    let parameter = |name: &str| {
-        let pairs = request.query.split('&').filter_map(|pair| pair.split_once('='));
-        pairs.filter(|(n, _)| *n == name).map(|(_, value)| decode(value)).next()
-    };
-    let name = parameter("dsName").unwrap_or_default();
-    let datacenter = parameter("dcPath").map(|path| world.at_path(&path));
+fn answer(
+    world: &mut World,
+    id: RequestId,
+    session: u32,
+    request: &Request,
+    upload: Option<io::Upload>,
+) -> Option<Reply> {
+    let name = request.parameter("dsName").unwrap_or_default();
+    let datacenter = request.parameter("dcPath").map(|path| world.at_path(&path));
     let datastore = world.store.datastores.keys().copied().find(|id| {
         world.store.name(*id) == name && datacenter.is_none_or(|dc| dc == world.store.datacenter_of(*id))
     });
@@ -303,15 +310,15 @@ fn answer(world: &mut World, id: RequestId, session: u32, request: &Request) -> 
     if !crate::privileges::holds(world, &user, datastore, privilege) {
         return Some(Reply::plain(403, &format!("{privilege} is needed on the datastore")));
     }
-    // A plus sign stands for a space only in the query.
-    let path = request.path.strip_prefix("/folder").unwrap_or_default().replace('+', "%2B");
-    let path = clean(&decode(&path));
+    let path = clean(&percent_decode(request.path.strip_prefix("/folder").unwrap_or_default()));
     let place = Place { datastore, path };
     let file =
         world.store.datastores.get(&datastore).and_then(|d| d.files.get(&place.path)).cloned().flatten();
     Some(match (request.method.as_str(), file) {
-        ("PUT" | "POST", before) => return upload::begin(world, id, request, place, before.is_some()),
-        ("GET", Some(file)) => content(&file, Body::Aside(file.content)),
+        ("PUT" | "POST", before) => {
+            return upload::begin(world, id, request, upload, place, before.is_some());
+        }
+        ("GET", Some(file)) => content(&file, Body::Blob(file.content)),
         ("HEAD", Some(file)) => content(&file, Body::Head(file.content.size)),
         ("GET" | "HEAD", None) if !request.path.ends_with('/') && is_folder(world, &place) => {
             let headers = vec![("location", format!("{}/?{}", request.path, request.query))];
@@ -323,21 +330,5 @@ fn answer(world: &mut World, id: RequestId, session: u32, request: &Request) -> 
 }
 
 fn content(file: &StoredFile, body: Body) -> Reply {
-    let modified = file.modified.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
-    let headers = vec![("content-type", "application/octet-stream".to_owned()), ("last-modified", modified)];
-    Reply { status: 200, headers, body }
-}
-
-/// Takes the percent signs out of a part of an address.
-pub(crate) fn decode(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        let hex = bytes.get(at + 1..at + 3).and_then(|hex| std::str::from_utf8(hex).ok());
-        let decoded = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()).filter(|_| byte == b'%');
-        out.push(decoded.unwrap_or(if byte == b'+' { b' ' } else { byte }));
-        at += if decoded.is_some() { 3 } else { 1 };
-    }
-    String::from_utf8_lossy(&out).into_owned()
+    Reply::new(200, "application/octet-stream", body).with("last-modified", http_date(file.modified))
 }

@@ -11,11 +11,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 
 use jiff::Timestamp;
+use rookery_sim::{RequestId, glob};
 use serde::{Deserialize, Serialize};
 
 use crate::event;
 use crate::id::Id;
-use crate::io::{Effect, Notice, Reply, RequestId};
+use crate::io::{Effect, Notice, Reply};
 use crate::machine;
 use crate::methods::{FileCall, file_answer};
 use crate::rules as vcenter_rules;
@@ -36,9 +37,7 @@ use tree::Tree;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GuestPower {
-    /// It shuts down.
     Off,
-    /// It starts again.
     Reboot,
 }
 
@@ -53,13 +52,13 @@ pub(crate) struct Guests {
     /// Transfers that were offered, with their tokens.
     transfers: BTreeMap<u64, (String, Transfer)>,
     last_transfer: u64,
-    /// What the shell was asked about files, by whom.
-    asked: BTreeMap<RequestId, Asked>,
+    /// Requests that wait for file operations of the shell.
+    pending: BTreeMap<RequestId, PendingReply>,
 }
 
-/// What is to be done with an answer of the shell about a file.
+/// The reply that waits for the shell's answer about a file.
 #[derive(Debug)]
-pub(crate) enum Asked {
+pub(crate) enum PendingReply {
     Call(FileCall),
     /// Over HTTP; with what was uploaded, which then is no longer needed.
     Transfer(Option<u64>),
@@ -71,9 +70,8 @@ pub(crate) enum Stage {
     Tools,
     Operations,
     Addresses,
-    /// Its tools stop.
+    /// VMware Tools stop.
     ToolsLost,
-    /// It shuts down.
     Down,
 }
 
@@ -82,13 +80,13 @@ const SHOWN: [&str; 4] = ["guest", "summary.guest", "guestHeartbeatStatus", "sum
 impl Guests {
     /// Remembers what to do when the shell has done what a call asks.
     pub(crate) fn wait_for_file(&mut self, request: RequestId, call: FileCall) {
-        self.asked.insert(request, Asked::Call(call));
+        self.pending.insert(request, PendingReply::Call(call));
     }
 
-    /// Nobody waits for this answer any more.
+    /// The client no longer waits for this answer.
     pub(crate) fn forget_request(&mut self, request: RequestId) {
-        if let Some(Asked::Call(_)) = self.asked.get(&request) {
-            self.asked.remove(&request);
+        if let Some(PendingReply::Call(_)) = self.pending.get(&request) {
+            self.pending.remove(&request);
         }
     }
 }
@@ -124,7 +122,7 @@ pub(crate) fn login(world: &World, vm: Id) -> Option<&Login> {
 /// What is said of this guest, and not of all.
 fn own_login(world: &World, vm: Id) -> Option<&Login> {
     let name = world.store.name(vm);
-    let named = world.settings.guest_logins.iter().find(|(pattern, _)| vcenter_rules::fits(pattern, name));
+    let named = world.settings.guest_logins.iter().find(|(pattern, _)| glob::matches(pattern, name));
     named.map(|(_, login)| login).or_else(|| world.store.vms.get(&vm)?.guest.login.as_ref())
 }
 
@@ -136,10 +134,10 @@ pub(crate) fn home(user: &str) -> String {
 /// The shell has done something to a file.
 pub(crate) fn file_done(world: &mut World, request: RequestId, result: Result<FileAnswer, FileTrouble>) {
     let result = result.map_err(Into::into);
-    let reply: Reply = match world.guests.asked.remove(&request) {
+    let reply: Reply = match world.guests.pending.remove(&request) {
         None => return,
-        Some(Asked::Call(call)) => file_answer(world, call, result),
-        Some(Asked::Transfer(uploaded)) => {
+        Some(PendingReply::Call(call)) => file_answer(world, call, result),
+        Some(PendingReply::Transfer(uploaded)) => {
             if let Some(blob) = uploaded {
                 world.effect(Effect::Discard(blob));
             }
@@ -149,7 +147,7 @@ pub(crate) fn file_done(world: &mut World, request: RequestId, result: Result<Fi
     world.reply(request, reply);
 }
 
-/// Whoever wants to know is told that a machine starts, and what is in its drive.
+/// Sends a notice that a VM starts, with what is in its CD drive.
 pub(crate) fn announce_boot(world: &mut World, id: Id) {
     let Some(vm) = world.store.vms.get(&id) else { return };
     let iso = vm.devices.iter().find_map(|device| match &device.what {

@@ -1,22 +1,29 @@
-//! Which request goes where.
+//! Routes.
 
-use crate::io::{Reply, Request, RequestId};
+use rookery_sim::{Request, RequestId};
+
+use crate::io::{self, Reply, Upload};
 use crate::soap;
 use crate::world::World;
 
 /// Answers a request, unless its answer comes later.
-pub(crate) fn serve(world: &mut World, id: RequestId, request: &Request) -> Option<Reply> {
+pub(crate) fn serve(
+    world: &mut World,
+    id: RequestId,
+    request: &Request,
+    upload: Option<Upload>,
+) -> Option<Reply> {
     if !request.path.starts_with("/sdk")
-        && let Some(reply) = crate::rules::meet_http(world, id, request)
+        && let Some(reply) = crate::rules::apply_to_http(world, id, request)
     {
         return Some(reply);
     }
     match (request.method.as_str(), request.path.as_str()) {
         ("POST", "/sdk" | "/sdk/") => soap::serve(world, id, request),
-        ("GET", "/sdk/vimServiceVersions.xml") => Some(Reply::soap(200, versions())),
+        ("GET", "/sdk/vimServiceVersions.xml") => Some(io::xml(200, versions())),
         (_, "/sdk" | "/sdk/") => Some(Reply::plain(405, "POST a SOAP envelope here")),
-        (_, path) if path.starts_with("/folder") => crate::files::serve(world, id, request),
-        (_, path) if path.starts_with("/guestFile") => crate::guests::serve_file(world, id, request),
+        (_, path) if path.starts_with("/folder") => crate::files::serve(world, id, request, upload),
+        (_, path) if path.starts_with("/guestFile") => crate::guests::serve_file(world, id, request, upload),
         (_, path) if path.starts_with("/rest/") || path.starts_with("/api/") => {
             Some(crate::rest::serve(world, request))
         }

@@ -106,9 +106,7 @@ const SINGLE: &[(Kind, &str)] = &[
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Id {
-    /// Its class.
     pub kind: Kind,
-    /// Its number.
     pub number: u32,
 }
 
@@ -158,7 +156,7 @@ impl Id {
         MoRef::new(self.kind.class(), &self.text())
     }
 
-    /// The identifier alone.
+    /// The identifier without its class, as in `vm-12`.
     pub fn text(self) -> String {
         if let Some((_, id)) = SINGLE.iter().find(|(kind, _)| self == Self::single(*kind)) {
             return (*id).to_owned();

@@ -3,22 +3,20 @@
 use std::fmt;
 
 use jiff::Timestamp;
+use rookery_sim::{Request, RequestId};
 
 use crate::control::Control;
 use crate::guests::{FileAnswer, FileJob, FileTrouble, GuestPower, Start};
-
-/// One request, as the shell numbered it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RequestId(pub u64);
 
 /// What happens to the world.
 #[derive(Debug, Clone)]
 pub enum Input {
     /// A client asks. The answer may come at once or from a later step.
     Request(RequestId, Request),
-    /// More has come of the content of a request that was still coming.
+    /// A client sends a file.
+    Upload(RequestId, Request, Upload),
+    /// More of an upload has arrived.
     Content {
-        /// Which request.
         request: RequestId,
         /// How many bytes there are now.
         size: u64,
@@ -29,101 +27,56 @@ pub enum Input {
     Timer,
     /// A client no longer waits for its answer, and sends nothing more.
     Gone(RequestId),
-    /// Whoever controls the simulator asks for something. The answer is JSON, and comes at once.
+    /// A call of the control API. The answer is JSON, and comes at once.
     Control(RequestId, Control),
     /// A program that an effect started has ended.
     Exited {
         /// As the effect numbered it.
         process: u64,
-        /// Its exit code.
         code: i32,
     },
     /// A file operation that an effect asked for is done.
     File {
-        /// Who asked.
         request: RequestId,
         /// What came of it.
         result: Result<FileAnswer, FileTrouble>,
     },
     /// A program has told its machine to go down.
-    GuestPower {
-        /// Which machine.
-        vm: crate::Id,
-        /// And then.
-        what: GuestPower,
-    },
+    GuestPower { vm: crate::Id, what: GuestPower },
 }
 
-/// An HTTP request.
-#[derive(Debug, Clone, Default)]
-pub struct Request {
-    /// `GET`, `POST`, …
-    pub method: String,
-    /// The path, still encoded.
-    pub path: String,
-    /// What follows the question mark, still encoded.
-    pub query: String,
-    /// Names in small letters.
-    pub headers: Vec<(String, String)>,
-    /// The body, if it is small.
-    pub body: Vec<u8>,
-    /// The body, if the shell has put it aside: a file that is being uploaded.
-    pub aside: Option<Aside>,
-    /// Whether more of what is put aside is still to come.
-    pub coming: bool,
-    /// Who asks.
-    pub peer: String,
-}
-
-impl Request {
-    /// The first header of that name.
-    pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
-    }
-}
-
-/// Content that the shell keeps.
+/// A body that the shell keeps in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Aside {
-    /// How the shell calls it.
+pub struct Upload {
+    /// What has arrived so far.
+    pub content: BlobRef,
+    /// Whether more is still to come.
+    pub coming: bool,
+}
+
+/// A blob that the shell keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlobRef {
+    /// The number that the shell gave it.
     pub blob: u64,
     /// How many bytes it has.
     pub size: u64,
 }
 
 /// What one step leads to.
-#[derive(Debug, Default)]
-pub struct Output {
-    /// Answers, in the order in which they were given.
-    pub replies: Vec<(RequestId, Reply)>,
-    /// What the shell has to do.
-    pub effects: Vec<Effect>,
-    /// When the world wants to be woken, if nothing happens before.
-    pub wake_at: Option<Timestamp>,
-}
+pub type Output = rookery_sim::Output<Body, Effect>;
 
-/// An HTTP answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reply {
-    /// Its status.
-    pub status: u16,
-    /// Its headers.
-    pub headers: Vec<(&'static str, String)>,
-    /// Its body.
-    pub body: Body,
-}
+pub type Reply = rookery_sim::Reply<Body>;
 
 /// What an answer holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Body {
-    /// This text.
     Text(String),
-    /// This content.
     Bytes(Vec<u8>),
     /// The head of a file alone: the answer to `HEAD`.
     Head(u64),
-    /// Content that the shell keeps.
-    Aside(Aside),
+    /// A blob that the shell keeps.
+    Blob(BlobRef),
     /// Nothing: the connection ends without an answer.
     Cut,
     /// This text, no faster than that.
@@ -133,7 +86,7 @@ pub enum Body {
 /// What the world asks of the shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// Nobody needs this content any more.
+    /// Delete a blob.
     Discard(u64),
     /// Start a program for a guest.
     Start(Box<Start>),
@@ -148,13 +101,13 @@ pub enum Effect {
     StopAll(crate::Id),
     /// End all connections: the vCenter starts again. Answers of this step go out first.
     CutConnections,
-    /// It is that late now: whoever controls the simulator let time pass. The clock must show it from now on.
+    /// Set the clock forward: the control API advanced the time.
     Advance(Timestamp),
     /// A guest is no more, nor are its files.
     Erase(crate::Id),
-    /// Do something to the files of a guest, and tell what came of it.
+    /// Perform an operation on the files of a guest, and report its result.
     File(Box<FileJob>),
-    /// Tell whoever wants to know.
+    /// Publish a notice.
     Notice(Notice),
 }
 
@@ -163,34 +116,32 @@ pub enum Effect {
 pub enum Notice {
     /// A VM has started, or started again.
     Booted {
-        /// Which.
         vm: crate::Id,
         /// What it is called.
         name: String,
         /// What is in its drive, such as `[fast] iso/setup.iso`.
         iso: Option<String>,
     },
-    /// A program has started that whoever runs the simulator plays, by a [`ProgramRule`](crate::ProgramRule).
+    /// A program has started that a player in this process has to end, by a [`ProgramRule`](crate::ProgramRule).
     Program(Box<Announced>),
-    /// Such a program was ended, or its machine went off, before whoever plays it ended it.
+    /// Such a program was ended, or its VM went off, before its player ended it.
     Ended {
-        /// Where it ran.
+        /// The VM that it ran in.
         vm: crate::Id,
-        /// Its number there.
+        /// The process identifier in the guest.
         pid: i64,
     },
 }
 
-/// A program that whoever runs the simulator plays.
+/// A program whose end a player in this process decides.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Announced {
-    /// Where it runs.
+    /// The VM that it runs in.
     pub vm: crate::Id,
     /// What that VM is called.
     pub name: String,
-    /// Its number there.
+    /// The process identifier in the guest.
     pub pid: i64,
-    /// The program.
     pub path: String,
     /// Its arguments, as one text.
     pub arguments: String,
@@ -209,32 +160,27 @@ impl fmt::Debug for Announced {
     }
 }
 
-impl Reply {
-    pub(crate) fn cut() -> Self {
-        Self { status: 503, headers: Vec::new(), body: Body::Cut }
+impl From<String> for Body {
+    fn from(text: String) -> Self {
+        Self::Text(text)
     }
+}
 
-    pub(crate) fn soap(status: u16, text: String) -> Self {
-        Self {
-            status,
-            headers: vec![("content-type", "text/xml; charset=utf-8".to_owned())],
-            body: Body::Text(text),
+impl AsRef<[u8]> for Body {
+    fn as_ref(&self) -> &[u8] {
+        match self {
+            Self::Text(text) | Self::Slow(text, _) => text.as_bytes(),
+            Self::Bytes(bytes) => bytes,
+            Self::Head(_) | Self::Blob(_) | Self::Cut => &[],
         }
     }
+}
 
-    pub(crate) fn plain(status: u16, text: &str) -> Self {
-        Self {
-            status,
-            headers: vec![("content-type", "text/plain".to_owned())],
-            body: Body::Text(text.to_owned()),
-        }
-    }
+/// The connection ends without a reply.
+pub(crate) fn cut() -> Reply {
+    Reply { status: 503, headers: Vec::new(), body: Body::Cut }
+}
 
-    pub(crate) fn json(status: u16, text: String) -> Self {
-        Self {
-            status,
-            headers: vec![("content-type", "application/json".to_owned())],
-            body: Body::Text(text),
-        }
-    }
+pub(crate) fn xml(status: u16, text: String) -> Reply {
+    Reply::new(status, "text/xml; charset=utf-8", text)
 }

@@ -1,14 +1,15 @@
 //! Limits on clients: how fast they may ask, how many may be there, and for how long.
 
 use jiff::{SignedDuration, Timestamp};
+use rookery_sim::RequestId;
 
-use crate::io::{Reply, RequestId};
+use crate::io::Reply;
 use crate::methods;
 use crate::refusal::Refusal;
 use crate::settings::{Exceeded, Limits};
 use crate::world::{Timer, World};
 
-/// So much of the allowance can be used at once.
+/// How much of the allowance a burst may use.
 const BURST: SignedDuration = SignedDuration::from_secs(1);
 
 /// How much of the allowance of requests is used: the time at which all of it is there again.
@@ -17,7 +18,7 @@ pub(crate) struct Pace {
     full_at: Option<Timestamp>,
 }
 
-/// What becomes of a request.
+/// What a request leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Allowance {
     Now,
@@ -64,16 +65,16 @@ pub(crate) fn check_login(world: &World) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Looks after the end of a session, which has just begun.
+/// Schedules the expiry of a new session.
 pub(crate) fn watch_session(world: &mut World, session: u32) {
     if let Some(end) = end_of(world, session) {
         world.at(end, Timer::Session(session));
     }
 }
 
-/// Looks after the ends of all sessions, since the limits are others now.
+/// Schedules the expiry of all sessions anew, since the limits have changed.
 pub(crate) fn watch_sessions(world: &mut World) {
-    world.forget_plans(|timer| matches!(timer, Timer::Session(_)));
+    world.forget_timers(|timer| matches!(timer, Timer::Session(_)));
     for session in world.sessions.ids() {
         watch_session(world, session);
     }

@@ -2,6 +2,7 @@
 //! the two it takes its time.
 
 mod clone;
+mod compute;
 mod config;
 mod create;
 mod customize;
@@ -10,9 +11,8 @@ mod devices;
 mod host;
 mod moving;
 mod power;
-mod room;
 mod snapshot;
-mod space;
+mod storage;
 
 use std::collections::BTreeSet;
 
@@ -30,14 +30,13 @@ use crate::store::Vm;
 use crate::task::Done;
 use crate::world::World;
 use crate::{event, files};
+pub(crate) use compute::{choose_host, count, move_idle, move_running};
 pub(crate) use create::{Blueprint, being_created, blank, complete, created};
-pub(crate) use destroy::{unregister, vanish};
+pub(crate) use destroy::{remove_with_files, unregister};
 pub(crate) use devices::{make_disk, networks, next_mac};
 pub(crate) use power::{guest_dies, guest_starts, guest_stops, power_off_now, switch_on};
-pub(crate) use room::{choose_host, count, move_idle, move_running};
-pub(crate) use space::let_go;
+pub(crate) use storage::release_layers;
 
-/// An operation.
 #[derive(Debug)]
 pub(crate) enum Work {
     PowerOn {
@@ -290,7 +289,7 @@ pub(crate) fn finish(world: &mut World, task: Id, user: &str, work: Work) -> Res
 pub(crate) fn abandon(world: &mut World, task: Id, work: &Work) {
     release(world, task, work);
     if let Work::Create { vm: Some(vm), .. } | Work::Clone { vm: Some(vm), .. } = work {
-        destroy::vanish(world, *vm);
+        destroy::remove_with_files(world, *vm);
     } else if let Work::PowerOn { vm, .. } = work {
         power::abandon_on(world, *vm);
     }
@@ -380,14 +379,14 @@ pub(crate) fn mark(
         create::check_pool(world, pool, "pool")?;
     }
     if template {
-        room::leave_pool(world, id);
+        compute::leave_pool(world, id);
     }
     let vm = vm_of(world, id)?;
     if let Some(pool) = pool {
-        let beside = vm.host.filter(|host| room::is_usable(world, pool, *host));
-        let host = beside.map_or_else(|| room::choose_host(world, pool), Ok)?;
-        room::join_pool(world, id, pool);
-        room::join_host(world, id, host);
+        let beside = vm.host.filter(|host| compute::is_usable(world, pool, *host));
+        let host = beside.map_or_else(|| compute::choose_host(world, pool), Ok)?;
+        compute::join_pool(world, id, pool);
+        compute::join_host(world, id, host);
     }
     vm_mut(world, id)?.template = template;
     let touched = ["config.template", "summary.config.template", "resourcePool"];

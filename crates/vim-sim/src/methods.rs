@@ -18,12 +18,12 @@ mod storage;
 mod task_history;
 mod views;
 
+use rookery_sim::Request;
 use rookery_vim::methods::Method;
 use rookery_vim::objects::{AboutInfo, ServiceContent};
 use rookery_vim::{MoRef, Node};
 
 use crate::id::{Id, Kind};
-use crate::io::Request;
 use crate::machine::Work;
 use crate::privileges;
 use crate::refusal::Refusal;
@@ -34,7 +34,6 @@ pub(crate) use folders::add_pool;
 pub(crate) use guest_files::{FileCall, answer as file_answer};
 pub(crate) use sessions::end as end_session;
 
-/// Answers a call.
 pub(crate) fn handle(world: &mut World, call: &Call, content: Node, request: &Request) -> Handled {
     // Only these can be called by anybody.
     if call.session.is_none() && !matches!(call.method.as_str(), "RetrieveServiceContent" | "Login") {
@@ -42,13 +41,13 @@ pub(crate) fn handle(world: &mut World, call: &Call, content: Node, request: &Re
     }
     privileges::check(world, call, &content)?;
     match sessions::handle(world, call, content, request) {
-        Tried::Handled(handled) => handled,
-        Tried::Not(content) => rest(world, call, content),
+        Dispatch::Handled(handled) => handled,
+        Dispatch::Unknown(content) => rest(world, call, content),
     }
 }
 
 fn rest(world: &mut World, call: &Call, mut content: Node) -> Handled {
-    type Part = fn(&mut World, &Call, Node) -> Tried;
+    type Part = fn(&mut World, &Call, Node) -> Dispatch;
     const PARTS: [Part; 16] = [
         authorization::handle,
         collector::handle,
@@ -69,24 +68,24 @@ fn rest(world: &mut World, call: &Call, mut content: Node) -> Handled {
     ];
     for part in PARTS {
         match part(world, call, content) {
-            Tried::Handled(handled) => return handled,
-            Tried::Not(back) => content = back,
+            Dispatch::Handled(handled) => return handled,
+            Dispatch::Unknown(back) => content = back,
         }
     }
     Err(Refusal::new("InvalidRequest", format!("Unable to resolve WSDL method name {}", call.method)))
 }
 
 /// Whether a part of the interface has the method.
-pub(crate) enum Tried {
+pub(crate) enum Dispatch {
     Handled(Handled),
-    /// It does not; the call comes back.
-    Not(Node),
+    /// It does not; this is the call, for the next part.
+    Unknown(Node),
 }
 
 /// The entity that a call was made on.
 fn this_of(world: &World, call: &Call, kind: Kind) -> Result<Id, Refusal> {
     let id = Id::of(&call.this).filter(|id| id.kind == kind);
-    id.filter(|id| crate::look::exists(world, *id)).ok_or_else(|| Refusal::gone(&call.this))
+    id.filter(|id| crate::properties::exists(world, *id)).ok_or_else(|| Refusal::gone(&call.this))
 }
 
 /// Starts an operation; the task that it has become.
@@ -130,5 +129,7 @@ pub(crate) fn content(world: &World) -> ServiceContent {
 
 /// A reference to an object of one of some classes, which must be there.
 fn existing(world: &World, reference: &MoRef) -> Result<Id, Refusal> {
-    Id::of(reference).filter(|id| crate::look::exists(world, *id)).ok_or_else(|| Refusal::gone(reference))
+    Id::of(reference)
+        .filter(|id| crate::properties::exists(world, *id))
+        .ok_or_else(|| Refusal::gone(reference))
 }

@@ -1,4 +1,4 @@
-//! A world from a description of it: a file that people write, or a few numbers.
+//! Models of an inventory: a file that people write, or a few numbers.
 
 mod build;
 mod text;
@@ -13,14 +13,13 @@ use crate::world::World;
 pub use build::ModelError;
 pub use text::Bytes;
 
-/// What there is.
+/// The inventory that a simulator starts with.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
     /// Users, roles and permissions, if they are not those of the settings.
     #[serde(default)]
     pub access: Option<Access>,
-    /// Datacenters.
     #[serde(default, rename = "datacenter")]
     pub datacenters: Vec<DatacenterModel>,
     /// Categories of tags.
@@ -31,11 +30,9 @@ pub struct Model {
     pub programs: Vec<ProgramRule>,
 }
 
-/// A datacenter.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DatacenterModel {
-    /// Its name.
     pub name: String,
     /// The folder that it is in, such as `europe/west`; the root if none is named.
     #[serde(default)]
@@ -46,16 +43,14 @@ pub struct DatacenterModel {
     /// Port groups of a distributed switch.
     #[serde(default)]
     pub portgroups: Vec<String>,
-    /// Datastores.
     #[serde(default, rename = "datastore")]
     pub datastores: Vec<DatastoreModel>,
     /// Clusters of datastores.
     #[serde(default, rename = "datastore-cluster")]
     pub pods: Vec<PodModel>,
-    /// Clusters.
     #[serde(default, rename = "cluster")]
     pub clusters: Vec<ClusterModel>,
-    /// Hosts that stand alone.
+    /// Standalone hosts.
     #[serde(default, rename = "host")]
     pub hosts: Vec<HostModel>,
     /// Folders for VMs, such as `ci/templates`.
@@ -66,7 +61,6 @@ pub struct DatacenterModel {
     pub vms: Vec<VmModel>,
 }
 
-/// A datastore.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DatastoreModel {
@@ -81,48 +75,39 @@ pub struct DatastoreModel {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PodModel {
-    /// Its name.
     pub name: String,
     /// Those of the datacenter's datastores that belong to it.
     #[serde(default)]
     pub datastores: Vec<String>,
     /// Whether it says where disks should go.
-    #[serde(default = "text::yes")]
+    #[serde(default = "text::default_true")]
     pub recommends: bool,
 }
 
-/// A cluster.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClusterModel {
-    /// Its name.
     pub name: String,
-    /// Its hosts.
     #[serde(default, rename = "host")]
     pub hosts: Vec<HostModel>,
-    /// Its pools.
     #[serde(default, rename = "pool")]
     pub pools: Vec<PoolModel>,
 }
 
-/// A host.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostModel {
-    /// Its name.
     pub name: String,
-    /// Its cores.
     #[serde(default = "text::many_cores")]
     pub cores: i16,
     /// The speed of each.
     #[serde(default = "text::fast")]
     pub mhz: i32,
     /// Its memory, such as `512GiB`.
-    #[serde(default = "text::roomy")]
+    #[serde(default = "text::default_memory")]
     pub memory: Bytes,
 }
 
-/// A resource pool.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PoolModel {
@@ -151,7 +136,6 @@ pub struct VmModel {
     /// How many there are.
     #[serde(default = "text::one")]
     pub count: usize,
-    /// Its folder.
     #[serde(default)]
     pub folder: String,
     /// The cluster or host that it runs on; the first one if none is named.
@@ -169,10 +153,8 @@ pub struct VmModel {
     /// Whether it is on.
     #[serde(default)]
     pub on: bool,
-    /// Its CPUs.
     #[serde(default = "text::one_cpu")]
     pub cpus: i32,
-    /// Its memory.
     #[serde(default = "text::small")]
     pub memory: Bytes,
     /// The sizes of its disks.
@@ -207,13 +189,12 @@ pub struct VmModel {
 /// How much of everything there is, for those who do not care for names.
 #[derive(Debug, Clone, Copy)]
 pub struct Counts {
-    /// Datacenters.
     pub datacenters: usize,
     /// Clusters in each.
     pub clusters: usize,
     /// Hosts in each cluster.
     pub cluster_hosts: usize,
-    /// Hosts in each datacenter that stand alone.
+    /// Standalone hosts in each datacenter.
     pub standalone_hosts: usize,
     /// Pools in each cluster, beside its root.
     pub pools: usize,
@@ -270,7 +251,7 @@ fn uniform_datacenter(counts: Counts, nth: usize, datastores_before: usize) -> D
         name,
         cores: text::many_cores(),
         mhz: text::fast(),
-        memory: text::roomy(),
+        memory: text::default_memory(),
     };
     let vms = |prefix: &str, compute: &str, pool: &str| VmModel {
         name: format!("{prefix}_VM#"),

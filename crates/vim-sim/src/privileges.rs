@@ -4,7 +4,7 @@
 //! is below its folder and below its pool, and its users may do what either of the two allows.
 //!
 //! Whoever is not among the users of the settings is an administrator wherever no permission says otherwise, so that a
-//! simulator that nobody has told anything lets everybody in.
+//! simulator without such settings lets everybody in.
 
 mod calls;
 mod config;
@@ -33,10 +33,9 @@ const NO_ACCESS: i32 = -5;
 /// What every role has that was made by a call.
 const ALWAYS: [&str; 3] = ["System.Anonymous", "System.View", "System.Read"];
 
-/// Roles and permissions.
 #[derive(Debug)]
 pub(crate) struct Authority {
-    pub(crate) roles: BTreeMap<i32, Kept>,
+    pub(crate) roles: BTreeMap<i32, StoredRole>,
     /// By user, in small letters, and by entity.
     grants: BTreeMap<String, BTreeMap<Id, Grant>>,
     /// Users who are administrators of nothing unless told so.
@@ -44,14 +43,12 @@ pub(crate) struct Authority {
     last_role: i32,
 }
 
-/// A role.
 #[derive(Debug, Clone)]
-pub(crate) struct Kept {
+pub(crate) struct StoredRole {
     pub(crate) name: String,
     pub(crate) privileges: BTreeSet<String>,
 }
 
-/// A permission.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Grant {
     /// As it was written.
@@ -63,7 +60,7 @@ struct Grant {
 impl Authority {
     /// The roles that always are there.
     pub(crate) fn new() -> Self {
-        let kept = |name: &str, privileges: &[&str]| Kept {
+        let kept = |name: &str, privileges: &[&str]| StoredRole {
             name: name.to_owned(),
             privileges: privileges.iter().map(|&id| id.to_owned()).collect(),
         };
@@ -87,7 +84,7 @@ impl Authority {
 
     pub(crate) fn add_role(&mut self, name: &str, privileges: BTreeSet<String>) -> i32 {
         self.last_role += 1;
-        self.roles.insert(self.last_role, Kept { name: name.to_owned(), privileges });
+        self.roles.insert(self.last_role, StoredRole { name: name.to_owned(), privileges });
         self.last_role
     }
 
@@ -135,18 +132,18 @@ pub(crate) fn roles_on(world: &World, user: &str, on: Id) -> Vec<i32> {
     }
     let user = canonical(user);
     let on = entity_of(world, on);
-    let mut roles: Vec<i32> = role_along(world, &user, on, world.store.ancestors(on)).into_iter().collect();
+    let mut roles: Vec<i32> = role_on_path(world, &user, on, world.store.ancestors(on)).into_iter().collect();
     if let Some(vm) = world.store.vms.get(&on)
         && let Some(place) = vm.pool.or(vm.host)
     {
         let through = std::iter::once(place).chain(world.store.ancestors(place));
-        roles.extend(role_along(world, &user, on, through));
+        roles.extend(role_on_path(world, &user, on, through));
     }
     roles.dedup();
     roles
 }
 
-fn role_along(world: &World, user: &str, on: Id, above: impl Iterator<Item = Id>) -> Option<i32> {
+fn role_on_path(world: &World, user: &str, on: Id, above: impl Iterator<Item = Id>) -> Option<i32> {
     let authority = &world.authority;
     let own = authority.grants.get(user);
     let granted = own.and_then(|own| {
@@ -163,7 +160,7 @@ fn entity_of(world: &World, id: Id) -> Id {
     if world.store.exists(entity) { entity } else { world.root }
 }
 
-/// Who asks; nobody if the world itself does something.
+/// The caller; none if the world acts by itself.
 fn asker(world: &World) -> Option<&str> {
     world.caller.and_then(|session| world.sessions.get(session)).map(|session| session.user.as_str())
 }
@@ -206,13 +203,13 @@ impl Grant {
     }
 }
 
-/// Gives a user a role on an entity. Watchers see the difference after [`look_again`].
+/// Gives a user a role on an entity. Watchers see the difference after [`visibility_changed`].
 pub(crate) fn grant(world: &mut World, entity: Id, principal: &str, role: i32, propagate: bool) {
     let grant = Grant { principal: principal.to_owned(), role, propagate };
     world.authority.grants.entry(canonical(principal)).or_default().insert(entity, grant);
 }
 
-/// Takes a permission away; whether there was one. Watchers see the difference after [`look_again`].
+/// Takes a permission away; whether there was one. Watchers see the difference after [`visibility_changed`].
 pub(crate) fn revoke(world: &mut World, entity: Id, principal: &str) -> bool {
     let principal = canonical(principal);
     let Some(own) = world.authority.grants.get_mut(&principal) else { return false };
@@ -226,8 +223,8 @@ pub(crate) fn revoke_all(world: &mut World, entity: Id) {
     }
 }
 
-/// What can be seen may have changed for anybody.
-pub(crate) fn look_again(world: &mut World) {
+/// Makes watchers read all objects again, since what users may see has changed.
+pub(crate) fn visibility_changed(world: &mut World) {
     let everything: Vec<Id> = world.store.all().collect();
     for id in everything {
         world.store.log.listed(id);
@@ -235,7 +232,7 @@ pub(crate) fn look_again(world: &mut World) {
 }
 
 /// A role that was asked for.
-pub(crate) fn role(world: &World, id: i32) -> Result<&Kept, Refusal> {
+pub(crate) fn role(world: &World, id: i32) -> Result<&StoredRole, Refusal> {
     world.authority.roles.get(&id).ok_or_else(|| Refusal::new("NotFound", "The role was not found."))
 }
 

@@ -7,7 +7,7 @@ use rookery_vim::{MoRef, Node, Wire as _, Writer};
 
 use crate::id::Id;
 
-/// Why something is not done: the class of the fault, words for people, and its members.
+/// Why a call is refused: the class of the fault, its localized message, and its members.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Refusal {
     pub(crate) class: Cow<'static, str>,
@@ -115,7 +115,7 @@ impl Refusal {
         out.close(element);
     }
 
-    /// With its words: how faults stand in tasks and results.
+    /// As a `LocalizedMethodFault`, which is how tasks and results carry faults.
     pub(crate) fn write_localized(&self, out: &mut Writer, element: &str, typed: bool) {
         out.open(element, typed.then_some("LocalizedMethodFault"));
         self.write(out, "fault");

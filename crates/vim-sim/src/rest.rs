@@ -11,14 +11,14 @@ mod tag;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rookery_sim::{Request, percent_decode};
 use serde_json::{Value, json};
 
-use crate::files::decode;
 use crate::id::Id;
-use crate::io::{Reply, Request};
+use crate::io::Reply;
 use crate::world::World;
 use category::Category;
-pub(crate) use model::furnish;
+pub(crate) use model::apply_model;
 pub use model::{CategoryModel, TagModel};
 pub(crate) use session::RestSessions;
 use tag::Tag;
@@ -42,11 +42,11 @@ enum Style {
 }
 
 /// What became of a request.
-type Answer = Result<Value, No>;
+type Answer = Result<Value, RestError>;
 
-/// Why something is not done, in the words of this interface.
+/// Why a call is refused, as the REST interface reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct No {
+struct RestError {
     status: u16,
     class: &'static str,
     message: String,
@@ -54,7 +54,7 @@ struct No {
 
 /// One request, taken apart.
 #[derive(Debug)]
-struct Asked<'r> {
+struct RestCall<'r> {
     method: &'r str,
     /// What is behind the identifier of a collection, if anything.
     id: Option<String>,
@@ -77,7 +77,7 @@ pub(crate) fn serve(world: &mut World, request: &Request) -> Reply {
         return Reply::plain(404, "there is nothing here");
     };
     let answer = match collection {
-        Collection::Session => session::answer(world, request, action(&request.query).as_deref()),
+        Collection::Session => session::answer(world, request, action(request).as_deref()),
         Collection::Category | Collection::Tag | Collection::Association => {
             tagging(world, request, style, collection, id)
         }
@@ -85,7 +85,7 @@ pub(crate) fn serve(world: &mut World, request: &Request) -> Reply {
     let made = matches!(&answer, Ok(Value::String(_))) && request.method == "POST";
     let mut reply = write(style, made, answer);
     if collection == Collection::Session && made && reply.status < 300 {
-        reply.headers.extend(session::cookie(&reply.body));
+        reply.headers.extend(session::cookie(&reply.value()));
     }
     reply
 }
@@ -98,17 +98,17 @@ fn tagging(
     id: Option<String>,
 ) -> Answer {
     let user = session::user(world, request)?;
-    let body = match request.body.as_slice() {
+    let body = match &*request.body {
         [] => Value::Null,
         body => serde_json::from_slice(body)
-            .map_err(|error| No::invalid(format!("the body of the request is not JSON: {error}")))?,
+            .map_err(|error| RestError::invalid(format!("the body of the request is not JSON: {error}")))?,
     };
-    let asked = Asked { method: &request.method, id, action: action(&request.query), body, user };
+    let call = RestCall { method: &request.method, id, action: action(request), body, user };
     match collection {
-        Collection::Category => category::answer(world, &asked, style),
-        Collection::Tag => tag::answer(world, &asked, style),
-        Collection::Association => association::answer(world, &asked),
-        Collection::Session => Err(No::unknown()),
+        Collection::Category => category::answer(world, &call, style),
+        Collection::Tag => tag::answer(world, &call, style),
+        Collection::Association => association::answer(world, &call),
+        Collection::Session => Err(RestError::unknown()),
     }
 }
 
@@ -134,23 +134,19 @@ fn route(path: &str) -> Option<(Style, Collection, Option<String>)> {
         (Style::Rest, Some(id)) => Some(id.strip_prefix("id:").or_else(|| id.strip_prefix("id%3A"))?),
         (_, id) => id,
     };
-    // A plus is itself in a path.
-    Some((style, collection, id.map(|id| decode(&id.replace('+', "%2B")))))
+    Some((style, collection, id.map(percent_decode)))
 }
 
-fn action(query: &str) -> Option<String> {
-    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-    pairs
-        .map(|(name, value)| (decode(name), decode(value)))
-        .find_map(|(name, value)| matches!(name.as_str(), "~action" | "action").then_some(value))
+fn action(request: &Request) -> Option<String> {
+    request.parameter("~action").or_else(|| request.parameter("action"))
 }
 
 fn write(style: Style, made: bool, answer: Answer) -> Reply {
     match (answer, style) {
-        (Ok(Value::Null), Style::Rest) => Reply::json(200, String::new()),
-        (Ok(Value::Null), Style::Api) => Reply::json(204, String::new()),
-        (Ok(value), Style::Rest) => Reply::json(200, json!({ "value": value }).to_string()),
-        (Ok(value), Style::Api) => Reply::json(if made { 201 } else { 200 }, value.to_string()),
+        (Ok(Value::Null), Style::Rest) => Reply::new(200, "application/json", String::new()),
+        (Ok(Value::Null), Style::Api) => Reply::new(204, "application/json", String::new()),
+        (Ok(value), Style::Rest) => Reply::json(200, &json!({ "value": value })),
+        (Ok(value), Style::Api) => Reply::json(if made { 201 } else { 200 }, &value),
         (Err(no), style) => {
             let messages = [no.words()];
             let body = match style {
@@ -160,12 +156,12 @@ fn write(style: Style, made: bool, answer: Answer) -> Reply {
                 }),
                 Style::Api => json!({ "error_type": no.class.to_uppercase(), "messages": messages }),
             };
-            Reply::json(no.status, body.to_string())
+            Reply::json(no.status, &body)
         }
     }
 }
 
-impl No {
+impl RestError {
     fn new(status: u16, class: &'static str, message: impl Into<String>) -> Self {
         Self { status, class, message: message.into() }
     }
@@ -200,54 +196,54 @@ impl No {
     }
 }
 
-impl Asked<'_> {
-    fn id(&self) -> Result<&str, No> {
-        self.id.as_deref().ok_or_else(|| No::invalid("the identifier is missing"))
+impl RestCall<'_> {
+    fn id(&self) -> Result<&str, RestError> {
+        self.id.as_deref().ok_or_else(|| RestError::invalid("the identifier is missing"))
     }
 
     /// What is to be made or changed: the older spelling wraps it.
-    fn spec(&self, style: Style, wrapper: &str) -> Result<&Value, No> {
+    fn spec(&self, style: Style, wrapper: &str) -> Result<&Value, RestError> {
         let spec = match style {
             Style::Rest => &self.body[wrapper],
             Style::Api => &self.body,
         };
-        if spec.is_object() { Ok(spec) } else { Err(No::invalid(format!("{wrapper} is missing"))) }
+        if spec.is_object() { Ok(spec) } else { Err(RestError::invalid(format!("{wrapper} is missing"))) }
     }
 
     /// A text of the body.
-    fn text(&self, name: &str) -> Result<&str, No> {
+    fn text(&self, name: &str) -> Result<&str, RestError> {
         text(&self.body, name)
     }
 
-    fn texts(&self, name: &str) -> Result<Vec<&str>, No> {
+    fn texts(&self, name: &str) -> Result<Vec<&str>, RestError> {
         texts(&self.body, name)
     }
 }
 
-fn text<'v>(of: &'v Value, name: &str) -> Result<&'v str, No> {
-    of[name].as_str().ok_or_else(|| No::invalid(format!("{name} is missing")))
+fn text<'v>(of: &'v Value, name: &str) -> Result<&'v str, RestError> {
+    of[name].as_str().ok_or_else(|| RestError::invalid(format!("{name} is missing")))
 }
 
-fn texts<'v>(of: &'v Value, name: &str) -> Result<Vec<&'v str>, No> {
-    let list = of[name].as_array().ok_or_else(|| No::invalid(format!("{name} is missing")))?;
+fn texts<'v>(of: &'v Value, name: &str) -> Result<Vec<&'v str>, RestError> {
+    let list = of[name].as_array().ok_or_else(|| RestError::invalid(format!("{name} is missing")))?;
     let texts: Option<Vec<&str>> = list.iter().map(Value::as_str).collect();
-    texts.ok_or_else(|| No::invalid(format!("{name} holds something else than text")))
+    texts.ok_or_else(|| RestError::invalid(format!("{name} holds something else than text")))
 }
 
 /// A name that may be given to a category or a tag.
-fn check_name(name: &str) -> Result<(), No> {
+fn check_name(name: &str) -> Result<(), RestError> {
     if name.is_empty() || name.chars().count() > 256 {
-        return Err(No::invalid("a name has between 1 and 256 characters"));
+        return Err(RestError::invalid("a name has between 1 and 256 characters"));
     }
     Ok(())
 }
 
 /// Whether the user may do it to an object, or to all of vCenter.
-fn need(world: &World, user: &str, on: Id, privilege: &'static str) -> Result<(), No> {
+fn need(world: &World, user: &str, on: Id, privilege: &'static str) -> Result<(), RestError> {
     if crate::privileges::holds(world, user, on, privilege) {
         Ok(())
     } else {
-        Err(No::unauthorized(privilege))
+        Err(RestError::unauthorized(privilege))
     }
 }
 

@@ -6,26 +6,25 @@
 //! randomness, so that the same inputs always meet the same fate.
 
 mod action;
-mod glob;
 mod guest;
 mod late;
 
 use rand::RngExt as _;
+use rookery_sim::{Request, RequestId, glob};
 use rookery_vim::{MoRef, Node, Wire as _};
 use serde::{Deserialize, Serialize};
 
-use crate::deed;
 use crate::id::Id;
-use crate::io::{Reply, Request, RequestId};
+use crate::incident;
+use crate::io::{self, Reply};
 use crate::refusal::Refusal;
 use crate::soap::{self, Call};
 use crate::world::World;
 pub use action::{Action, FaultMember, FaultSpec, GuestBehaviour, Remains};
-pub(crate) use glob::fits;
 pub(crate) use guest::{Plan, plan};
 pub(crate) use late::hold_back;
 
-/// Who is hit by what.
+/// Which calls an action applies to, and the action.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Rule {
@@ -36,16 +35,15 @@ pub struct Rule {
     /// by reference or by name.
     #[serde(default = "any")]
     pub target: String,
-    /// So many calls pass first.
+    /// How many matching calls pass first.
     #[serde(default)]
     pub after: u64,
-    /// So many are hit then; without end if it is not said.
+    /// How many calls it then applies to; all if none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
-    /// How likely a hit is, from 0 to 1.
+    /// The probability of each application, from 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probability: Option<f64>,
-    /// What happens.
     pub action: Action,
 }
 
@@ -82,13 +80,12 @@ pub enum InvalidRule {
     Speed,
 }
 
-/// All rules.
 #[derive(Debug, Default)]
 pub(crate) struct Rules {
     active: Vec<Active>,
     last: u64,
     /// What tasks that the call at hand starts are to come to.
-    pub(crate) doom: Option<Doom>,
+    pub(crate) planned_failure: Option<PlannedFailure>,
     /// How guests that run were told to behave.
     pub(crate) guests: std::collections::BTreeMap<Id, Plan>,
     late: late::Late,
@@ -98,16 +95,16 @@ pub(crate) struct Rules {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Active {
     id: u64,
-    /// Calls that it fitted.
+    /// Calls that it matched.
     seen: u64,
     hits: u64,
     #[serde(flatten)]
     rule: Rule,
 }
 
-/// How a task fails.
+/// A failure that a rule has planned for the next task.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Doom {
+pub(crate) struct PlannedFailure {
     pub(crate) refusal: Refusal,
     pub(crate) after: jiff::SignedDuration,
     pub(crate) remains: Remains,
@@ -145,28 +142,28 @@ impl Rules {
     /// Whether waits on a collector are left unanswered.
     pub(crate) fn freeze(&self, collector: Id) -> bool {
         self.active.iter().any(|active| {
-            active.rule.action == Action::Freeze && fits(&active.rule.target, &collector.text())
+            active.rule.action == Action::Freeze && glob::matches(&active.rule.target, &collector.text())
         })
     }
 }
 
-/// What a call meets.
-struct Met<'a> {
+/// What rules are matched against.
+struct Subject<'a> {
     /// Nothing where there is no call.
     method: &'a str,
     /// References and names of what it is about.
     about: &'a [String],
 }
 
-/// The actions that hit, of those that this kind of event is open to.
-fn hits(world: &mut World, met: &Met<'_>, open: impl Fn(&Action) -> bool) -> Vec<Action> {
+/// The actions of all rules that apply, of those that are possible here.
+fn hits(world: &mut World, subject: &Subject<'_>, open: impl Fn(&Action) -> bool) -> Vec<Action> {
     let mut actions = Vec::new();
     for active in &mut world.rules.active {
         let rule = &active.rule;
-        let fitting = open(&rule.action)
-            && (met.method.is_empty() || fits(&rule.method, met.method))
-            && (rule.target == "*" || met.about.iter().any(|name| fits(&rule.target, name)));
-        if !fitting {
+        let matching = open(&rule.action)
+            && (subject.method.is_empty() || glob::matches(&rule.method, subject.method))
+            && (rule.target == "*" || subject.about.iter().any(|name| glob::matches(&rule.target, name)));
+        if !matching {
             continue;
         }
         active.seen += 1;
@@ -178,36 +175,36 @@ fn hits(world: &mut World, met: &Met<'_>, open: impl Fn(&Action) -> bool) -> Vec
         }
         active.hits += 1;
         actions.push(rule.action.clone());
-        if rule.action.ends_the_call() {
+        if rule.action.ends_call() {
             break;
         }
     }
     actions
 }
 
-/// Shows a call to the rules; an answer if it is not to be handled at all.
-pub(crate) fn meet(world: &mut World, call: &Call, content: &Node) -> Option<Reply> {
+/// Applies the rules to a call; a reply if the call is not to be handled at all.
+pub(crate) fn apply(world: &mut World, call: &Call, content: &Node) -> Option<Reply> {
     if world.rules.active.is_empty() {
         return None;
     }
     let about = about(world, call, content);
-    let met = Met { method: &call.method, about: &about };
-    let actions = hits(world, &met, Action::is_for_calls);
+    let subject = Subject { method: &call.method, about: &about };
+    let actions = hits(world, &subject, Action::is_for_calls);
     act(world, call.request, call.session, actions, |fault| soap::refuse(&fault.refusal()))
 }
 
 /// The same for what is not SOAP.
-pub(crate) fn meet_http(world: &mut World, id: RequestId, request: &Request) -> Option<Reply> {
+pub(crate) fn apply_to_http(world: &mut World, id: RequestId, request: &Request) -> Option<Reply> {
     let method = format!("{} {}", request.method, request.path);
-    let actions = hits(world, &Met { method: &method, about: &[] }, Action::is_for_calls);
+    let actions = hits(world, &Subject { method: &method, about: &[] }, Action::is_for_calls);
     act(world, id, None, actions, |fault| Reply::plain(500, &fault.message))
 }
 
-/// Whether a part of some work is to fail that is not a call of its own, such as powering on a clone.
-pub(crate) fn meet_work(world: &mut World, method: &str, id: Id) -> Result<(), Refusal> {
+/// Applies the rules to a part of a task that is not a call of its own, such as powering on a clone.
+pub(crate) fn apply_to_work(world: &mut World, method: &str, id: Id) -> Result<(), Refusal> {
     let about = names(world, &id.reference());
     let fails = |action: &Action| matches!(action, Action::Fault(_) | Action::TaskError { .. });
-    let hit = hits(world, &Met { method, about: &about }, fails);
+    let hit = hits(world, &Subject { method, about: &about }, fails);
     match hit.first() {
         Some(Action::Fault(fault) | Action::TaskError { fault, .. }) => Err(fault.refusal()),
         Some(_) | None => Ok(()),
@@ -225,7 +222,7 @@ fn act(
         match action {
             Action::Fault(fault) => return Some(refuse(&fault)),
             Action::Status { code } => return Some(Reply::plain(code, "a rule of the simulator says so")),
-            Action::Drop => return Some(Reply::cut()),
+            Action::Drop => return Some(io::cut()),
             Action::LoseReply => world.traffic.treat(request, |treatment| treatment.lose = true),
             Action::SlowBody { bytes_per_second } => {
                 world.traffic.treat(request, |treatment| treatment.slow = Some(bytes_per_second));
@@ -236,19 +233,20 @@ fn act(
             }
             Action::TaskError { fault, after, remains } => {
                 let after = after.draw(&mut world.random);
-                world.rules.doom = Some(Doom { refusal: fault.refusal(), after, remains });
+                world.rules.planned_failure =
+                    Some(PlannedFailure { refusal: fault.refusal(), after, remains });
             }
             Action::ExpireCaller => {
                 if let Some(session) = session {
                     crate::methods::end_session(world, session);
                 }
             }
-            Action::Do(deed) => {
-                let restarts = matches!(deed, deed::Deed::Restart { .. });
+            Action::Do(incident) => {
+                let restarts = matches!(incident, incident::Incident::Restart { .. });
                 // What the rule names may have gone: then there is nothing to do.
-                deed::apply(world, &deed).ok();
+                incident::apply(world, &incident).ok();
                 if restarts {
-                    return Some(Reply::cut());
+                    return Some(io::cut());
                 }
             }
             Action::Freeze | Action::Late { .. } | Action::Guest(_) => {}

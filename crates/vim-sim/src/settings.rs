@@ -35,17 +35,16 @@ pub struct Settings {
     pub https: bool,
     /// The certificate that hosts show, as PEM: files of guests come from hosts.
     pub host_certificate: Option<String>,
-    /// How many objects an answer tells of at most.
+    /// The maximal number of objects in an answer.
     pub page: usize,
     /// How long operations take.
     pub durations: Durations,
-    /// How guests start.
     pub guests: GuestTimes,
     /// How many events are kept.
     pub events: usize,
     /// What it refuses to do more of.
     pub limits: Limits,
-    /// What whoever controls the simulator must show; without one nobody can.
+    /// The token of the control API; none disables it.
     pub control_token: Option<Hidden>,
 }
 
@@ -76,9 +75,7 @@ impl Default for Settings {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Login {
-    /// The user.
     pub user: String,
-    /// The password.
     pub password: String,
 }
 
@@ -92,7 +89,6 @@ impl std::fmt::Debug for Login {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Durations {
-    /// Creating a VM.
     pub create: Span,
     /// Cloning, without the copying of disks.
     pub clone: Span,
@@ -104,7 +100,6 @@ pub struct Durations {
     pub power: Span,
     /// Taking and removing snapshots.
     pub snapshot: Span,
-    /// Destroying.
     pub destroy: Span,
     /// Moving, copying and deleting files.
     pub file: Span,
@@ -164,9 +159,9 @@ pub struct Limits {
     pub requests_per_second: Option<u32>,
     /// What happens to requests beyond that.
     pub when_exceeded: Exceeded,
-    /// Sessions end after so long without a request.
+    /// Sessions end after this time without a request.
     pub idle_session: Option<SignedDuration>,
-    /// Sessions end so long after their login.
+    /// The age at which sessions end.
     pub session_age: Option<SignedDuration>,
 }
 

@@ -3,11 +3,12 @@
 mod schema;
 mod strict;
 
+use rookery_sim::{Request, RequestId};
 use rookery_vim::envelope::{self, service_instance};
 use rookery_vim::methods::Method;
 use rookery_vim::{Limits, MoRef, Node, Wire as _, Writer, node};
 
-use crate::io::{Reply, Request, RequestId};
+use crate::io::{self, Reply};
 use crate::methods;
 use crate::refusal::Refusal;
 use crate::rules;
@@ -18,7 +19,7 @@ const OPEN: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<soapenv:Envelop
     xmlns:xsd=\"http://www.w3.org/2001/XMLSchema\" xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"><soapenv:Body>";
 const CLOSE: &str = "</soapenv:Body></soapenv:Envelope>";
 
-/// Who calls.
+/// The caller and the object of a call.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
     pub(crate) request: RequestId,
@@ -35,7 +36,7 @@ pub(crate) struct Call {
 pub(crate) enum Outcome {
     /// An answer, with its envelope.
     Answer(String),
-    /// An answer and a cookie for whoever logged in.
+    /// An answer and the cookie of a new session.
     Welcome(String, String),
     /// The answer comes later.
     Parked,
@@ -64,23 +65,23 @@ pub(crate) fn serve(world: &mut World, id: RequestId, request: &Request) -> Opti
         method: content.name.to_string(),
     };
     world.traffic.named(id, &call.method);
-    if let Some(reply) = rules::meet(world, &call, &content) {
+    if let Some(reply) = rules::apply(world, &call, &content) {
         return Some(reply);
     }
     // A rule may have ended the session.
     call.session = session.filter(|session| world.sessions.get(*session).is_some());
     world.caller = call.session;
     let handled = methods::handle(world, &call, content, request);
-    world.rules.doom = None;
+    world.rules.planned_failure = None;
     reply(handled)
 }
 
 /// The answer to a call, unless it comes later.
 pub(crate) fn reply(handled: Handled) -> Option<Reply> {
     match handled {
-        Ok(Outcome::Answer(text)) => Some(Reply::soap(200, text)),
+        Ok(Outcome::Answer(text)) => Some(io::xml(200, text)),
         Ok(Outcome::Welcome(text, cookie)) => {
-            let mut reply = Reply::soap(200, text);
+            let mut reply = io::xml(200, text);
             reply.headers.push(("set-cookie", cookie));
             Some(reply)
         }
@@ -115,12 +116,12 @@ pub(crate) fn written(method: &str, write: impl FnOnce(&mut Writer)) -> Outcome 
 /// The answer to a call that was parked.
 pub(crate) fn late(method: &str, write: impl FnOnce(&mut Writer)) -> Reply {
     match written(method, write) {
-        Outcome::Answer(text) | Outcome::Welcome(text, _) => Reply::soap(200, text),
+        Outcome::Answer(text) | Outcome::Welcome(text, _) => io::xml(200, text),
         Outcome::Parked => Reply::plain(500, "nothing to say"),
     }
 }
 
-/// A fault.
+/// The reply that carries a fault.
 pub(crate) fn refuse(refusal: &Refusal) -> Reply {
     let mut out = Writer::new();
     out.raw(OPEN);
@@ -137,5 +138,5 @@ pub(crate) fn refuse(refusal: &Refusal) -> Reply {
     out.close("detail");
     out.close("soapenv:Fault");
     out.raw(CLOSE);
-    Reply::soap(500, out.into_string())
+    io::xml(500, out.into_string())
 }

@@ -36,10 +36,10 @@ pub(crate) struct Store {
     /// The name and parent of every entity.
     #[serde(serialize_with = "saved::in_order")]
     entities: HashMap<Id, Entity>,
-    /// What stands under which name in what.
+    /// Children by parent and name.
     #[serde(skip)]
     names: HashMap<(Id, Box<str>), Id>,
-    /// How many disks and snapshots stand on each file of a disk.
+    /// The number of disks and snapshots that use each disk file.
     #[serde(serialize_with = "saved::in_order")]
     pub(crate) layers: HashMap<String, u32>,
     /// Folders of VMs, by datastore. A VM that comes later needs another.
@@ -199,8 +199,8 @@ impl Store {
         }
     }
 
-    /// Says that the space on a datastore has changed: its own, and that of the cluster that it is in.
-    pub(crate) fn touch_space(&mut self, datastore: Id) {
+    /// Marks the free space of a datastore as changed, and that of its datastore cluster.
+    pub(crate) fn touch_free_space(&mut self, datastore: Id) {
         self.touch(datastore, &["summary.freeSpace", "info.freeSpace"]);
         if let Some(pod) = self.parent(datastore).filter(|parent| parent.kind == Kind::StoragePod) {
             self.log.touch(pod, "summary");

@@ -12,7 +12,7 @@ use crate::history::Readers;
 use crate::id::{Id, Kind};
 use crate::machine::{self, Work};
 use crate::refusal::Refusal;
-use crate::rules::{Doom, Remains};
+use crate::rules::{PlannedFailure, Remains};
 use crate::span::Span;
 use crate::world::{Timer, World};
 pub(crate) use history::{chain, matches};
@@ -74,20 +74,20 @@ pub(crate) struct Task {
     work: Option<Work>,
     duration: SignedDuration,
     part: i32,
-    /// What a rule has it come to.
-    doom: Option<Doom>,
-    /// Who can still read it.
-    kept: Kept,
+    /// The failure that a rule has planned.
+    planned_failure: Option<PlannedFailure>,
+    /// Where it can still be read.
+    visibility: Visibility,
 }
 
-/// Who knows of a task.
+/// Where a task can still be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kept {
-    /// Everybody: it is an object.
-    Whole,
-    /// The history alone.
-    Past,
-    /// Nobody: the vCenter has started again since.
+enum Visibility {
+    /// As an object and in the history.
+    Object,
+    /// Only tasks of the history.
+    History,
+    /// Nobody, because the vCenter has restarted since.
     Lost,
 }
 
@@ -134,7 +134,7 @@ impl Task {
 
 impl Tasks {
     pub(crate) fn get(&self, id: Id) -> Option<&Task> {
-        self.known.get(&id).filter(|task| task.kept == Kept::Whole)
+        self.known.get(&id).filter(|task| task.visibility == Visibility::Object)
     }
 
     /// How many tasks of each name ran at a time, at most.
@@ -147,16 +147,15 @@ impl Tasks {
     }
 
     pub(crate) fn all(&self) -> impl DoubleEndedIterator<Item = (Id, &Task)> {
-        self.of(|kept| kept == Kept::Whole)
+        self.of(|visibility| visibility == Visibility::Object)
     }
 
-    /// The history.
     pub(crate) fn oldest_first(&self) -> impl DoubleEndedIterator<Item = (Id, &Task)> {
-        self.of(|kept| kept != Kept::Lost)
+        self.of(|visibility| visibility != Visibility::Lost)
     }
 
-    fn of(&self, which: impl Fn(Kept) -> bool) -> impl DoubleEndedIterator<Item = (Id, &Task)> {
-        self.known.iter().filter(move |(_, task)| which(task.kept)).map(|(id, task)| (*id, task))
+    fn of(&self, which: impl Fn(Visibility) -> bool) -> impl DoubleEndedIterator<Item = (Id, &Task)> {
+        self.known.iter().filter(move |(_, task)| which(task.visibility)).map(|(id, task)| (*id, task))
     }
 
     /// Those about an entity, newest last.
@@ -199,7 +198,7 @@ pub(crate) fn start(
     work: Work,
 ) -> Id {
     let duration = world.settings.durations.of(title.name, duration.into()).draw(&mut world.random);
-    let doom = world.rules.doom.clone();
+    let planned_failure = world.rules.planned_failure.clone();
     let places = queue::places(world, &work);
     let id = world.store.next_id(Kind::Task);
     let task = Task {
@@ -215,10 +214,10 @@ pub(crate) fn start(
         progress: None,
         cancelled: false,
         work: Some(work),
-        duration: doom.as_ref().map_or(duration, |doom| doom.after),
+        duration: planned_failure.as_ref().map_or(duration, |planned_failure| planned_failure.after),
         part: 0,
-        doom,
-        kept: Kept::Whole,
+        planned_failure,
+        visibility: Visibility::Object,
     };
     world.tasks.known.insert(id, task);
     world.tasks.by_entity.insert((entity, id));
@@ -237,7 +236,7 @@ fn within(world: &World, entity: Id) -> Vec<Id> {
     world.store.ancestors(entity).chain(places).collect()
 }
 
-/// Whoever looks at the history sees something else now.
+/// Marks the history as changed.
 fn history_grew(world: &mut World) {
     for id in world.tasks.collectors.keys() {
         world.store.log.touch(*id, "latestPage");
@@ -276,7 +275,7 @@ fn begin(world: &mut World, id: Id) {
         Ok((work, more)) => {
             let Some(task) = world.tasks.known.get_mut(&id) else { return };
             task.work = Some(work);
-            if task.doom.is_none() {
+            if task.planned_failure.is_none() {
                 task.duration += more;
             }
             if task.duration.is_zero() {
@@ -296,14 +295,14 @@ fn begin(world: &mut World, id: Id) {
 fn finish(world: &mut World, id: Id) {
     let Some(task) = world.tasks.known.get_mut(&id) else { return };
     let user = task.user.clone();
-    let doom = task.doom.take();
+    let planned_failure = task.planned_failure.take();
     let Some(work) = task.work.take() else { return };
-    let outcome = match (machine::reachable(world, &work), doom) {
-        (Err(refusal), _) | (Ok(()), Some(Doom { refusal, remains: Remains::Nothing, .. })) => {
+    let outcome = match (machine::reachable(world, &work), planned_failure) {
+        (Err(refusal), _) | (Ok(()), Some(PlannedFailure { refusal, remains: Remains::Nothing, .. })) => {
             machine::abandon(world, id, &work);
             Err(refusal)
         }
-        (Ok(()), Some(Doom { refusal, remains: Remains::Everything, .. })) => {
+        (Ok(()), Some(PlannedFailure { refusal, remains: Remains::Everything, .. })) => {
             machine::finish(world, id, &user, work).and(Err(refusal))
         }
         (Ok(()), None) => machine::finish(world, id, &user, work),
@@ -311,7 +310,6 @@ fn finish(world: &mut World, id: Id) {
     complete(world, id, outcome);
 }
 
-/// Ends a task.
 fn complete(world: &mut World, id: Id, outcome: Result<Done, Refusal>) {
     let now = world.now;
     let Some(task) = world.tasks.known.get_mut(&id) else { return };
@@ -326,7 +324,7 @@ fn complete(world: &mut World, id: Id, outcome: Result<Done, Refusal>) {
         Ok(done) => State::Success(done),
         Err(refusal) => State::Error(refusal),
     };
-    let lost = task.kept == Kept::Lost;
+    let lost = task.visibility == Visibility::Lost;
     world.store.touch(id, &ENDED);
     history_grew(world);
     if lost {
@@ -369,7 +367,7 @@ pub(crate) fn lose_unfinished(world: &mut World) {
             drop_task(world, id);
             world.tasks.queue.leave(id);
         } else {
-            task.kept = Kept::Lost;
+            task.visibility = Visibility::Lost;
         }
         world.store.log.vanished(id);
     }
@@ -422,7 +420,7 @@ fn forget_oldest(world: &mut World) {
     let Some((_, id)) = world.tasks.ended.pop_front() else { return };
     leave_entity(world, id);
     let Some(task) = world.tasks.known.get_mut(&id) else { return };
-    task.kept = Kept::Past;
+    task.visibility = Visibility::History;
     // What was found in a search may be long.
     if matches!(task.state, State::Success(Done::Value(_))) {
         task.state = State::Success(Done::Nothing);

@@ -1,13 +1,14 @@
-//! Requests under way: what they are, what is to become of their answers, and how many there have been.
+//! Open requests, what is done to their answers, and counts of all requests.
 
 use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
+use rookery_sim::RequestId;
 use serde::Serialize;
 
-use crate::io::{Body, Reply, RequestId};
+use crate::io::{self, Body, Reply};
 
-/// So many different names are counted; all others together as one, since clients may send any.
+/// The number of names that are counted apart; all others count as one, since clients may send any.
 const NAMES: usize = 1000;
 const OTHERS: &str = "(others)";
 
@@ -39,7 +40,7 @@ pub(crate) struct Treatment {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct Counts {
-    /// With success.
+    /// Requests with a status below 400.
     answered: u64,
     /// With a fault or another status that is none of success.
     refused: u64,
@@ -82,7 +83,7 @@ impl Traffic {
             reply.body = Body::Slow(text, speed);
         }
         if treatment.lose {
-            reply = Reply::cut();
+            reply = io::cut();
         }
         if treatment.delay > SignedDuration::ZERO {
             self.delayed.insert(id, reply);
@@ -92,7 +93,7 @@ impl Traffic {
         Ok(reply)
     }
 
-    /// An answer whose time has come, if anybody still waits for it.
+    /// An answer that is due, if the client still waits for it.
     pub(crate) fn due(&mut self, id: RequestId) -> Option<Reply> {
         let reply = self.delayed.remove(&id)?;
         self.count(id, &reply);
@@ -126,19 +127,19 @@ impl Traffic {
         let counts = self.entry(open);
         match &reply.body {
             Body::Cut => counts.cut += 1,
-            Body::Text(_) | Body::Bytes(_) | Body::Slow(..) | Body::Aside(_) | Body::Head(_)
+            Body::Text(_) | Body::Bytes(_) | Body::Slow(..) | Body::Blob(_) | Body::Head(_)
                 if reply.status < 400 =>
             {
                 counts.answered += 1;
             }
-            Body::Text(_) | Body::Bytes(_) | Body::Slow(..) | Body::Aside(_) | Body::Head(_) => {
+            Body::Text(_) | Body::Bytes(_) | Body::Slow(..) | Body::Blob(_) | Body::Head(_) => {
                 counts.refused += 1;
             }
         }
         counts.bytes_sent += match &reply.body {
             Body::Text(text) | Body::Slow(text, _) => u64::try_from(text.len()).unwrap_or(u64::MAX),
             Body::Bytes(bytes) => u64::try_from(bytes.len()).unwrap_or(u64::MAX),
-            Body::Aside(aside) => aside.size,
+            Body::Blob(stored) => stored.size,
             Body::Cut | Body::Head(_) => 0,
         };
     }

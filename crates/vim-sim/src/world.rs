@@ -8,13 +8,14 @@ use std::collections::{BTreeMap, BinaryHeap};
 use jiff::Timestamp;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng};
+use rookery_sim::{Request, RequestId};
 
 use crate::collect::Collectors;
 use crate::event::Events;
 use crate::files::Upload;
 use crate::guests::Guests;
 use crate::id::Id;
-use crate::io::{Effect, Input, Output, Reply, Request, RequestId};
+use crate::io::{self, Effect, Input, Output, Reply};
 use crate::limits::Pace;
 use crate::privileges::Authority;
 use crate::rest::{RestSessions, Tags};
@@ -77,8 +78,8 @@ pub(crate) enum Timer {
     Session(u32),
     /// A program ends, if the guest still is in that run.
     Program(Id, u64, i64),
-    /// Nothing but a look at who has waited long enough.
-    Look,
+    /// Nothing by itself: the step sees who has waited long enough.
+    Wake,
 }
 
 impl World {
@@ -124,18 +125,19 @@ impl World {
     pub fn step(&mut self, now: Timestamp, input: Input) -> Output {
         self.pass_until(now);
         match input {
-            Input::Request(id, request) => self.request(id, &request),
+            Input::Request(id, request) => self.request(id, &request, None),
+            Input::Upload(id, request, upload) => self.request(id, &request, Some(upload)),
             Input::Control(id, control) => {
                 let reply = control::handle(self, control);
                 self.reply(id, reply);
             }
-            Input::Content { request, size, whole } => files::has_come(self, request, size, whole),
+            Input::Content { request, size, whole } => files::received(self, request, size, whole),
             Input::Timer => {}
             Input::Gone(id) => {
                 self.collectors.forget_request(id);
                 self.traffic.gone(id);
                 self.guests.forget_request(id);
-                files::broke_off(self, id);
+                files::sender_gone(self, id);
             }
             Input::Exited { process, code } => guests::exited(self, process, code),
             Input::File { request, result } => guests::file_done(self, request, result),
@@ -152,7 +154,7 @@ impl World {
         }
     }
 
-    /// Lets time pass. What is due happens at its own time and in order, however long nobody looked.
+    /// Lets time pass. What is due happens at its own time and in order.
     pub(crate) fn pass_until(&mut self, now: Timestamp) {
         while let Some(at) = self.next_wake().filter(|at| *at < now) {
             self.now = self.now.max(at);
@@ -168,14 +170,14 @@ impl World {
         timer.into_iter().chain(self.collectors.next_deadline(&self.rules)).min()
     }
 
-    /// Lets all that is due happen, and forgets that anything changed: nobody has looked yet.
+    /// Runs all timers that are due, and forgets all changes: no client has read anything yet.
     pub(crate) fn settle(&mut self) {
         self.run_timers();
         self.effects.clear();
         self.forget_old_changes();
     }
 
-    fn request(&mut self, id: RequestId, request: &Request) {
+    fn request(&mut self, id: RequestId, request: &Request, upload: Option<io::Upload>) {
         if control::is_for(request) {
             let reply = control::serve(self, request);
             return self.reply(id, reply);
@@ -184,13 +186,12 @@ impl World {
         let reply = if self.now < self.up_at {
             Some(Reply::plain(503, "the service is starting"))
         } else {
-            limits::pace(self, id).or_else(|| http::serve(self, id, request))
+            limits::pace(self, id).or_else(|| http::serve(self, id, request, upload))
         };
         if let Some(reply) = reply {
-            // Nobody keeps the content of what was refused.
-            self.effects.extend(
-                request.aside.filter(|_| reply.status >= 300).map(|aside| Effect::Discard(aside.blob)),
-            );
+            // Refused content is not kept.
+            let refused = upload.filter(|_| reply.status >= 300);
+            self.effects.extend(refused.map(|upload| Effect::Discard(upload.content.blob)));
             self.reply(id, reply);
         }
     }
@@ -210,7 +211,7 @@ impl World {
                 }
                 Timer::Session(session) => limits::review_session(self, session),
                 Timer::Program(vm, run, pid) => guests::finish(self, vm, run, pid),
-                Timer::Look => {}
+                Timer::Wake => {}
             }
         }
         rules::hold_back(self);
@@ -232,16 +233,16 @@ impl World {
         }
     }
 
-    /// Nobody gets the answers that were still to come.
+    /// Cuts the connections that wait for delayed answers.
     pub(crate) fn cut_delayed(&mut self) {
         for id in self.traffic.delayed() {
             self.traffic.gone(id);
-            self.replies.push((id, Reply::cut()));
+            self.replies.push((id, io::cut()));
         }
     }
 
     /// Forgets some of what was to happen later.
-    pub(crate) fn forget_plans(&mut self, which: impl Fn(Timer) -> bool) {
+    pub(crate) fn forget_timers(&mut self, which: impl Fn(Timer) -> bool) {
         self.timers.retain(|Reverse((_, _, timer))| !which(*timer));
     }
 

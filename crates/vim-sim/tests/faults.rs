@@ -9,9 +9,9 @@
 mod faults {
     mod chaos;
     mod control;
-    mod deeds;
     mod disks;
     mod guests;
+    mod incidents;
     mod kit;
     mod limits;
     mod rules;

@@ -68,7 +68,7 @@ impl Sim {
             method: "POST".to_owned(),
             path: "/sdk".to_owned(),
             headers: vec![("cookie".to_owned(), cookie.to_owned())],
-            body: envelope.into_bytes(),
+            body: envelope.into(),
             ..Request::default()
         };
         let output = self.world.step(NOW, Input::Request(RequestId(self.last), request));

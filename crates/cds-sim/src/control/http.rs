@@ -1,10 +1,11 @@
 //! Control over HTTP.
 
 use jiff::SignedDuration;
-use serde::de::DeserializeOwned;
+use rookery_sim::Request;
+use rookery_sim::control::{self, body};
 
-use super::{Again, Control, Pass, handle, refuse};
-use crate::io::{Reply, Request};
+use super::{AdvanceTime, Control, RestartOptions, handle};
+use crate::io::Reply;
 use crate::world::World;
 
 const PREFIX: &str = "/control/";
@@ -16,13 +17,10 @@ pub(crate) fn is_for(request: &Request) -> bool {
 
 pub(crate) fn serve(world: &mut World, request: &Request) -> Reply {
     let Some(token) = &world.state.config.control_token else {
-        return refuse(404, "there is nothing here");
+        return Reply::error(404, "there is nothing here");
     };
-    if !request.local {
-        return refuse(403, "the simulator is controlled from its own machine only");
-    }
-    if request.bearer() != Some(token.0.as_str()) {
-        return refuse(401, "show the control token in the header: Authorization: Bearer TOKEN");
+    if let Err(reply) = control::admit(request, &token.0) {
+        return reply;
     }
     match read(request) {
         Ok(control) => handle(world, control),
@@ -46,13 +44,11 @@ fn read(request: &Request) -> Result<Control, Reply> {
         ("DELETE", "faults") => Ok(Control::ClearFaults),
         ("PUT", "capacity") => body(request).map(Some).map(Control::SetCapacity),
         ("DELETE", "capacity") => Ok(Control::SetCapacity(None)),
-        ("POST", "time") => {
-            body(request).map(|pass: Pass| Control::Advance(SignedDuration::from_secs(pass.advance_seconds)))
-        }
+        ("POST", "time") => body(request)
+            .map(|time: AdvanceTime| Control::Advance(SignedDuration::from_secs(time.advance_seconds))),
         ("POST", "sessions/expire") => Ok(Control::ExpireSessions),
-        ("POST", "restart") => {
-            body(request).map(|again: Again| Control::Restart { keep_sessions: again.keep_sessions })
-        }
+        ("POST", "restart") => body(request)
+            .map(|restart: RestartOptions| Control::Restart { keep_sessions: restart.keep_sessions }),
         ("POST", "sockets/drop") => Ok(Control::DropSockets { politely: false }),
         ("POST", "sockets/close") => Ok(Control::DropSockets { politely: true }),
         ("POST", "sockets/freeze") => Ok(Control::FreezeSockets(true)),
@@ -62,16 +58,12 @@ fn read(request: &Request) -> Result<Control, Reply> {
         ("PUT", "world") => body(request).map(Control::Load),
         ("GET", path) => match path.strip_prefix("jobs/") {
             Some(id) => Ok(Control::Job(id.to_owned())),
-            None => Err(refuse(404, "there is nothing here")),
+            None => Err(Reply::error(404, "there is nothing here")),
         },
         ("POST", path) => match path.strip_prefix("jobs/").and_then(|path| path.strip_suffix("/stop")) {
             Some(id) => Ok(Control::Stop(id.to_owned())),
-            None => Err(refuse(404, "there is nothing here")),
+            None => Err(Reply::error(404, "there is nothing here")),
         },
-        _ => Err(refuse(404, "there is nothing here")),
+        _ => Err(Reply::error(404, "there is nothing here")),
     }
-}
-
-fn body<T: DeserializeOwned>(request: &Request) -> Result<T, Reply> {
-    serde_json::from_slice(&request.body).map_err(|error| refuse(400, &error.to_string()))
 }

@@ -10,7 +10,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role};
 use tracing::debug;
 
-/// What goes out.
+/// What is sent to the client.
 #[derive(Debug)]
 pub(super) enum Outgoing {
     Text(String),

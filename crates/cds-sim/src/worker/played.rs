@@ -25,9 +25,10 @@ const TRIES: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(300);
 /// How long an answer may take.
 const ANSWER: Duration = Duration::from_secs(60);
-/// How often a worker looks whether its job is over, and after how many looks it says that it is still there.
-const LOOK: Duration = Duration::from_secs(5);
-const LOOKS: u32 = 6;
+/// How often a worker polls whether its job is over.
+const POLL: Duration = Duration::from_secs(5);
+/// After how many polls it sends a heartbeat.
+const POLLS: u32 = 6;
 /// Answers larger than this are not read.
 const LARGEST: usize = 4 << 20;
 
@@ -77,7 +78,7 @@ struct Paths {
     sign_in: String,
     take: String,
     refresh: String,
-    look: String,
+    poll: String,
     result: String,
     sign_out: String,
     job: String,
@@ -142,17 +143,17 @@ impl Task {
         let answer =
             worker.call("get its script", Method::GET, &format!("/sim/job/{}/script", paths.job), "").await?;
         let played = script::play(&String::from_utf8_lossy(&answer.body));
-        let (mut left, mut looks) = (played.lasts, 0);
+        let (mut left, mut polls) = (played.lasts, 0);
         while !left.is_zero() {
-            let nap = left.min(LOOK);
+            let nap = left.min(POLL);
             sleep(nap).await;
             left = left.saturating_sub(nap);
-            if worker.is_over(&paths.look).await {
+            if worker.is_over(&paths.poll).await {
                 tell(Step::Over);
                 return worker.post("sign out", &paths.sign_out, "").await.map(drop);
             }
-            looks += 1;
-            if looks % LOOKS == 0 {
+            polls += 1;
+            if polls % POLLS == 0 {
                 worker.post("say that it is there", &paths.refresh, "").await?;
             }
         }
@@ -178,7 +179,7 @@ fn paths(config: &Task) -> Paths {
             sign_in: "/auth/consumer/worker/signin".to_owned(),
             take: format!("{of_job}/take"),
             refresh: "/worker/refresh".to_owned(),
-            look: format!("{of_job}/infos"),
+            poll: format!("{of_job}/infos"),
             result: format!("{of_job}/result"),
             sign_out: "/auth/consumer/worker/signout".to_owned(),
             job,
@@ -189,7 +190,7 @@ fn paths(config: &Task) -> Paths {
         sign_in: format!("{of_job}/worker/signin"),
         take: format!("{of_job}/worker/take"),
         refresh: format!("{of_job}/worker/refresh"),
-        look: of_job.clone(),
+        poll: of_job.clone(),
         result: format!("{of_job}/result"),
         sign_out: format!("{of_job}/worker/signout"),
         job: config.run_job_id.clone(),

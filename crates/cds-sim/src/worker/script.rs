@@ -5,7 +5,6 @@ use std::time::Duration;
 /// What comes of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Played {
-    /// What it prints.
     pub(super) log: String,
     /// How long it takes.
     pub(super) lasts: Duration,

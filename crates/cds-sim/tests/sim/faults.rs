@@ -96,7 +96,7 @@ fn control_over_http_takes_its_token_and_stays_at_home() {
     let body = json!({ "protocol": "v2", "script": "true", "model": PATH, "region": "rbx" });
     assert_eq!(lab.refusal("", "POST", "/control/jobs", &body).0, 401);
     let mut from_afar = request("open", "POST", "/control/jobs", &body);
-    from_afar.local = false;
+    from_afar.peer = Some(([192, 0, 2, 1], 5000).into());
     assert_eq!(lab.request(from_afar).unwrap().status, 403);
     let id = lab.ok("open", "POST", "/control/jobs", &body)["id"].as_str().unwrap().to_owned();
     assert_eq!(lab.ok("open", "GET", &format!("/control/jobs/{id}"), &Value::Null)["status"], "Waiting");

@@ -225,7 +225,7 @@ pub(super) fn request(session: &str, method: &str, uri: &str, body: &Value) -> R
         query: query.to_owned(),
         headers,
         body: if body.is_null() { Vec::new() } else { body.to_string().into_bytes() }.into(),
-        local: true,
+        peer: Some(([127, 0, 0, 1], 5000).into()),
     }
 }
 

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use rookery_cds_sim::Status;
 use rookery_hatchery_stories::{Lab, LabOptions};
 use rookery_kit::eventually;
-use rookery_vim_sim::{Control, Deed};
+use rookery_vim_sim::{Control, Incident};
 
 use super::witness::{clones_run, control, machines, named, nonce, probe, reported, slow_down, with_cards};
 
@@ -79,8 +79,8 @@ async fn what_others_have_is_not_given() {
     let lab = lab_with(settings, "[[datacenter.vm]]\nname = \"provision-v2-ip-192-0-2-3-somebodys\"\n");
     let addresses = Some(vec![IpAddr::from([192, 0, 2, 2])]);
     let vm = "jumphost".to_owned();
-    let deed = Deed::SetGuest { vm, tools: None, operations: None, addresses, host_name: None };
-    control(&lab, Control::Do(deed)).await;
+    let incident = Incident::SetGuest { vm, tools: None, operations: None, addresses, host_name: None };
+    control(&lab, Control::Do(incident)).await;
     for _ in 0..4 {
         lab.v2_job(Lab::DEBIAN, "sleep 3").await;
     }

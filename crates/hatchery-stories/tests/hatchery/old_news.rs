@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 use rookery_cds_sim::{Fault, NewJob, Status, Trouble};
 use rookery_hatchery_stories::{Lab, LabOptions, Stage};
 use rookery_kit::{Wire, eventually};
-use rookery_vim_sim::{Control, Deed};
+use rookery_vim_sim::{Control, Incident};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
 
@@ -45,8 +45,8 @@ async fn set_vcenter_clock(stage: &Stage, by: SignedDuration) {
     stage.lab.world.ask(Control::Advance(by)).await;
 }
 
-async fn do_to_vcenter(stage: &Stage, deed: Deed) {
-    let reply = stage.lab.world.vcenter.control(Control::Do(deed)).await.expect("the vCenter runs");
+async fn do_to_vcenter(stage: &Stage, incident: Incident) {
+    let reply = stage.lab.world.vcenter.control(Control::Do(incident)).await.expect("the vCenter runs");
     assert_eq!(reply.status, 200, "{reply:?}");
 }
 
@@ -145,11 +145,11 @@ async fn a_machine_whose_host_does_not_respond_is_left_alone_until_it_does() {
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     let begun = Instant::now();
     minute(begun, 1).await;
-    do_to_vcenter(&stage, Deed::HostDown { host: "esx-1".to_owned(), restart_vms: false }).await;
+    do_to_vcenter(&stage, Incident::HostDown { host: "esx-1".to_owned(), restart_vms: false }).await;
     minute(begun, 15).await;
     let failed = "rookery_hatchery_deletion_failures_total{reason=\"finished\"} 0";
     assert!(scene.hatchery.board.metrics_text().contains(failed), "nobody tried to delete it");
-    do_to_vcenter(&stage, Deed::HostUp { host: "esx-1".to_owned() }).await;
+    do_to_vcenter(&stage, Incident::HostUp { host: "esx-1".to_owned() }).await;
     stage.until("it is deleted", async || names(&stage).await.is_empty()).await;
     scene.stop().await;
     stage.lab.close().await;

@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use rookery_cds_sim::{Config, Control as Cds, Fault, HatcheryConsumer, Job, Model, NewJob, Status, Trouble};
 use rookery_hatchery_stories::{Lab, LabOptions, Stage};
 use rookery_kit::{Govc, Vm, Wire};
-use rookery_vim_sim::{Action, Control, Deed, FaultSpec, Remains, Rule, Span};
+use rookery_vim_sim::{Action, Control, FaultSpec, Incident, Remains, Rule, Span};
 use serde_json::Value;
 use tokio::time::sleep;
 
@@ -173,8 +173,8 @@ async fn rule(stage: &Stage, method: &str, probability: f64, action: Action) {
     assert_eq!(reply.status, 200, "{reply:?}");
 }
 
-async fn happens(stage: &Stage, deed: Deed) {
-    let reply = stage.lab.world.vcenter.control(Control::Do(deed)).await.expect("the vCenter runs");
+async fn happens(stage: &Stage, incident: Incident) {
+    let reply = stage.lab.world.vcenter.control(Control::Do(incident)).await.expect("the vCenter runs");
     assert_eq!(reply.status, 200, "{reply:?}");
 }
 
@@ -230,10 +230,13 @@ async fn plague(stage: &Stage) {
         }
         sleep(Duration::from_secs(40)).await;
         match round {
-            1 | 5 => happens(stage, Deed::ExpireSessions).await,
-            2 => happens(stage, Deed::Restart { down: Span::Constant(SignedDuration::from_secs(20)) }).await,
-            3 => happens(stage, Deed::HostDown { host: "esx-1".to_owned(), restart_vms: false }).await,
-            4 => happens(stage, Deed::HostUp { host: "esx-1".to_owned() }).await,
+            1 | 5 => happens(stage, Incident::ExpireSessions).await,
+            2 => {
+                happens(stage, Incident::Restart { down: Span::Constant(SignedDuration::from_secs(20)) })
+                    .await
+            }
+            3 => happens(stage, Incident::HostDown { host: "esx-1".to_owned(), restart_vms: false }).await,
+            4 => happens(stage, Incident::HostUp { host: "esx-1".to_owned() }).await,
             _ => drop(stage.lab.cds.control(Cds::DropSockets { politely: round % 2 == 0 }).await),
         }
         if round == 6 {

@@ -1,4 +1,4 @@
-//! Our own simulator in vcsim's place: the same options in its own words.
+//! Our own simulator in vcsim's place: vcsim's options, translated.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -54,7 +54,7 @@ pub(super) async fn slow_down(arguments: &[String], scratch: &TempDir) {
     }
 }
 
-/// Tells the simulator something that no client can.
+/// Calls the control API of our simulator.
 pub(super) async fn control(scratch: &TempDir, arguments: &[&str]) {
     let status = Command::new(program::binary())
         .args(["sim", "vcenter", "ctl", "--control-file"])
@@ -79,7 +79,7 @@ fn password(arguments: &[String]) -> &str {
     given.unwrap_or(Vcsim::PASSWORD)
 }
 
-/// An argument of vcsim in our simulator's words.
+/// An argument of vcsim as our simulator spells it.
 fn translated(argument: &str, scratch: &TempDir) -> Vec<String> {
     let (name, value) = argument.split_once('=').unwrap_or((argument, ""));
     let numbered = |flag: &str| vec![flag.to_owned(), value.to_owned()];

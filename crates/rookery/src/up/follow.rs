@@ -395,7 +395,7 @@ async fn vcenter_dump(nest: &Nest) -> anyhow::Result<String> {
     let reply = vcenter.control(rookery_vim_sim::Control::Dump).await;
     match reply.context("the simulated vCenter has ended")?.body {
         Body::Text(text) => Ok(text),
-        Body::Bytes(_) | Body::Head(_) | Body::Aside(_) | Body::Cut | Body::Slow(..) => {
+        Body::Bytes(_) | Body::Head(_) | Body::Blob(_) | Body::Cut | Body::Slow(..) => {
             bail!("the simulated vCenter gives no dump")
         }
     }

@@ -226,7 +226,7 @@ async fn vcenter(
         },
         ..rookery_vim_sim::Settings::default()
     };
-    let clock = rookery_vim_sim::Clock::real(Clock::system());
+    let clock = rookery_vim_sim::Clock::wall(Clock::system());
     let world = wanted.model.build(settings, clock.now()).context("the model makes no vCenter")?;
     let (listener, url) = listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;
     let blobs = Blobs::temporary().context("no temporary folder can be made")?;

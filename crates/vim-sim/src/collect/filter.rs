@@ -1,4 +1,4 @@
-//! One filter: what it has told, and what it has to tell.
+//! One filter: what it has reported, and what it has to report.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,8 +6,8 @@ use rookery_vim::Writer;
 
 use super::select::{Paths, Spec};
 use crate::id::Id;
-use crate::look::{self, Found, Frame};
 use crate::privileges;
+use crate::properties::{self, Found, Frame};
 use crate::store::{Entry, LogWhat};
 use crate::world::World;
 
@@ -21,7 +21,7 @@ pub(crate) struct Filter {
     fresh: bool,
 }
 
-/// One thing to tell.
+/// One pending update.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Delta {
     Enter(Id),
@@ -65,7 +65,7 @@ impl Filter {
         }
     }
 
-    /// What there is to tell since a revision, and whether everything was looked at.
+    /// The changes since a revision, and whether all objects were read again.
     pub(super) fn deltas(&self, world: &World, since: u64) -> (Vec<Delta>, bool) {
         let entries = if self.fresh { None } else { world.store.log.since(since) };
         let Some(entries) = entries else {
@@ -175,7 +175,7 @@ fn changes(world: &World, id: Id, paths: &[impl AsRef<str>], out: &mut Writer) {
 
 fn change(world: &World, id: Id, path: &str, out: &mut Writer) {
     let mut value = Writer::new();
-    let found = look::property(world, id, path, &mut value, "val");
+    let found = properties::property(world, id, path, &mut value, "val");
     if found == Found::Invalid {
         return;
     }

@@ -98,7 +98,7 @@ fn machine(world: &World, id: Id, path: &str) -> Option<Vec<Id>> {
         "runtime.host" => vm.host.into_iter().collect(),
         "resourcePool" => vm.pool.into_iter().collect(),
         "datastore" => all(&vm.datastores()),
-        "network" => crate::look::networks_of(vm),
+        "network" => crate::properties::networks_of(vm),
         _ => Vec::new(),
     })
 }

@@ -5,8 +5,8 @@ use rookery_vim::objects::PropertyFilterSpec;
 
 use super::select::{Paths, Spec};
 use crate::id::Id;
-use crate::look::{self, Found, Frame};
 use crate::privileges;
+use crate::properties::{self, Found, Frame};
 use crate::refusal::Refusal;
 use crate::soap::{Call, Handled, written};
 use crate::world::{World, uuid_text};
@@ -105,7 +105,7 @@ fn write_object(
     out: &mut Writer,
     element: &str,
 ) -> Result<bool, Refusal> {
-    if !look::exists(world, id) {
+    if !properties::exists(world, id) {
         return Ok(false);
     }
     out.open(element, None);
@@ -120,7 +120,7 @@ fn write_object(
                     continue;
                 }
                 let mut value = Writer::new();
-                match look::property(world, id, path, &mut value, "val") {
+                match properties::property(world, id, path, &mut value, "val") {
                     Found::Invalid => return Err(Refusal::invalid_property(path)),
                     Found::Unset => {}
                     Found::Written => {
@@ -139,11 +139,11 @@ fn write_object(
 
 /// `Fetch`: one property of one object, as old clients read attributes.
 pub(crate) fn fetch(world: &World, call: &Call, path: &str) -> Handled {
-    let id = Id::of(&call.this).filter(|id| look::exists(world, *id));
+    let id = Id::of(&call.this).filter(|id| properties::exists(world, *id));
     let id = id.ok_or_else(|| Refusal::gone(&call.this))?;
     privileges::readable(world, id, path)?;
     let mut value = Writer::new();
-    match look::property(world, id, path, &mut value, "returnval") {
+    match properties::property(world, id, path, &mut value, "returnval") {
         Found::Invalid => Err(Refusal::invalid_property(path)),
         Found::Unset => Ok(written(&call.method, |_| {})),
         Found::Written => Ok(written(&call.method, |out| out.raw(&value.into_string()))),

@@ -7,8 +7,8 @@ use rookery_vim::objects::{ObjectSpec, PropertyFilterSpec, Selection, TraversalS
 
 use super::refs::refs;
 use crate::id::{Id, Kind};
-use crate::look::{self, Found};
 use crate::privileges;
+use crate::properties::{self, Found};
 use crate::refusal::Refusal;
 use crate::world::World;
 
@@ -22,13 +22,12 @@ pub(crate) struct Spec {
 #[derive(Debug, Clone)]
 struct Props {
     class: String,
-    /// None: all.
+    /// None means all properties.
     paths: Option<Vec<String>>,
 }
 
 #[derive(Debug, Clone)]
 enum Root {
-    /// One object.
     Object(Id),
     /// What a view shows, and nothing further.
     View(Id),
@@ -55,7 +54,7 @@ impl Spec {
         let skip_missing = spec.report_missing_objects == Some(true);
         let mut roots = Vec::new();
         for object in &spec.object_set {
-            match Id::of(&object.obj).filter(|id| look::exists(world, *id)) {
+            match Id::of(&object.obj).filter(|id| properties::exists(world, *id)) {
                 Some(id) => roots.push(Root::new(id, object)),
                 None if skip_missing => {}
                 None => return Err(Refusal::gone(&object.obj)),
@@ -87,7 +86,7 @@ impl Spec {
                 }),
             }
         }
-        found.retain(|id| self.is_about(id.kind) && look::exists(world, *id));
+        found.retain(|id| self.is_about(id.kind) && properties::exists(world, *id));
         found
     }
 
@@ -100,7 +99,7 @@ impl Spec {
             }
             let Paths::These(paths) = self.paths(id.kind) else { continue };
             for path in paths {
-                if look::property(world, id, path, &mut Writer::new(), "val") == Found::Invalid {
+                if properties::property(world, id, path, &mut Writer::new(), "val") == Found::Invalid {
                     return Err(Refusal::invalid_property(path));
                 }
             }
@@ -116,7 +115,7 @@ impl Spec {
     /// Whether the filter is about an object, for simple ones.
     pub(crate) fn contains(&self, world: &World, id: Id) -> bool {
         self.is_about(id.kind)
-            && look::exists(world, id)
+            && properties::exists(world, id)
             && self.roots.iter().any(|root| match root {
                 Root::Object(object) => *object == id,
                 Root::View(view) => world.views.get(view).is_some_and(|view| view.contains(world, id)),
@@ -124,11 +123,11 @@ impl Spec {
             })
     }
 
-    /// Whether a traversal goes along that property.
+    /// Whether a traversal follows that property.
     pub(crate) fn follows(&self, path: &str) -> bool {
         self.roots.iter().any(|root| match root {
             Root::Object(_) | Root::View(_) => false,
-            Root::General(object) => goes_along(&object.select_set, path),
+            Root::General(object) => traverses(&object.select_set, path),
         })
     }
 
@@ -202,9 +201,9 @@ fn general(world: &World, object: &ObjectSpec, take: &mut impl FnMut(Id)) {
     }
 }
 
-fn goes_along(selections: &[Selection], path: &str) -> bool {
+fn traverses(selections: &[Selection], path: &str) -> bool {
     selections.iter().any(|selection| match selection {
-        Selection::TraversalSpec(step) => step.path == path || goes_along(&step.select_set, path),
+        Selection::TraversalSpec(step) => step.path == path || traverses(&step.select_set, path),
         Selection::SelectionSpec(_) | Selection::Other(_) => false,
     })
 }

@@ -1,8 +1,8 @@
-//! The inventory out and in.
+//! Export and import of the inventory.
 //!
 //! A dump holds what there is: the same references, UUIDs and MACs come back. Sessions, history and tasks are not
 //! part of it, nor the content of files that were uploaded. What was running when it was taken is dropped when it is
-//! loaded: half-made VMs vanish, and guests on their way start anew.
+//! loaded: VMs that are not finished go, and guests that are starting start anew.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,7 +43,7 @@ pub enum LoadError {
     /// Not what a dump looks like.
     #[error("this is not the dump of a world: {0}")]
     Unreadable(#[from] serde_json::Error),
-    /// Of another time.
+    /// A version that this simulator cannot read.
     #[error("the dump has version {0}, and only version {VERSION} can be loaded")]
     Version(u32),
     /// Something is missing in it.
@@ -86,7 +86,7 @@ pub(super) fn load(world: &mut World, text: &str) -> Result<(), LoadError> {
     for vm in world.store.vms.keys().copied().collect::<Vec<_>>() {
         world.effect(Effect::StopAll(vm));
     }
-    files::cut_off(world);
+    files::cut_uploads(world);
     let files = world.store.datastores.values().flat_map(|datastore| datastore.files.values()).flatten();
     // A file that was copied has its content in common with the copy.
     let blobs: BTreeSet<u64> = files.map(|file| file.content.blob).collect();
@@ -94,7 +94,7 @@ pub(super) fn load(world: &mut World, text: &str) -> Result<(), LoadError> {
         world.effect(Effect::Discard(blob));
     }
     task::drop_all(world);
-    world.forget_plans(|timer| !matches!(timer, Timer::Reply(_)));
+    world.forget_timers(|timer| !matches!(timer, Timer::Reply(_)));
     world.events = Events::default();
     world.guests = guests::Guests::default();
     world.guests.customizing = customizing;
@@ -121,7 +121,7 @@ fn resume(world: &mut World) {
         let Some(vm) = world.store.vms.get_mut(&id) else { continue };
         vm.busy = None;
         if !vm.complete {
-            machine::vanish(world, id);
+            machine::remove_with_files(world, id);
         } else if vm.is_on() {
             let starting = vm.guest.tools == Tools::NotRunning || !vm.guest.operations_ready;
             machine::count(world, id);

@@ -1,4 +1,4 @@
-//! A look into the simulator.
+//! What `GET /rookery/` answers.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,6 @@ use crate::world::World;
 pub(super) struct Inspection<'w> {
     now: String,
     seed: u64,
-    /// Objects by class.
     objects: BTreeMap<&'static str, usize>,
     powered_on: usize,
     sessions: Vec<Session<'w>>,

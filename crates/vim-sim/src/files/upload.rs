@@ -1,7 +1,9 @@
-//! Files that are being sent. What has come of one is there for everybody to see, and stays if its sender goes.
+//! Uploads in progress. What has arrived is visible to everybody, and stays if the sender goes.
+
+use rookery_sim::{Request, RequestId};
 
 use super::{Place, StoredFile, at, is_folder, remove, size};
-use crate::io::{Aside, Reply, Request, RequestId};
+use crate::io::{self, BlobRef, Reply};
 use crate::world::World;
 
 /// A file of which more is to come.
@@ -17,6 +19,7 @@ pub(super) fn begin(
     world: &mut World,
     id: RequestId,
     request: &Request,
+    upload: Option<io::Upload>,
     place: Place,
     replaces: bool,
 ) -> Option<Reply> {
@@ -24,7 +27,7 @@ pub(super) fn begin(
     let Some(announced) = request.header("content-length") else {
         return refused(411, "the length of the content must be known");
     };
-    let Some(content) = request.aside else { return refused(400, "there is no content") };
+    let Some(io::Upload { content, coming }) = upload else { return refused(400, "there is no content") };
     let parent = place.path.rsplit_once('/').map(|(parent, _)| parent.to_owned());
     if let Some(path) = parent
         && !is_folder(world, &Place { datastore: place.datastore, path })
@@ -45,9 +48,9 @@ pub(super) fn begin(
         datastore.used += file.bytes();
         datastore.files.insert(place.path.clone(), Some(file));
     }
-    world.store.touch_space(place.datastore);
+    world.store.touch_free_space(place.datastore);
     let upload = Upload { place, blob: content.blob, replaces };
-    if request.coming {
+    if coming {
         world.uploads.insert(id, upload);
         None
     } else {
@@ -65,8 +68,8 @@ fn no_space() -> Reply {
     Reply::plain(507, "there is no space left on the datastore")
 }
 
-/// So much of a file has come.
-pub(crate) fn has_come(world: &mut World, id: RequestId, size: u64, whole: bool) {
+/// Takes note of how much of an upload has arrived.
+pub(crate) fn received(world: &mut World, id: RequestId, size: u64, whole: bool) {
     let Some(upload) = world.uploads.remove(&id) else { return };
     let refusal = grow(world, &upload, size);
     if refusal.is_none() && !whole {
@@ -76,7 +79,7 @@ pub(crate) fn has_come(world: &mut World, id: RequestId, size: u64, whole: bool)
     world.reply(id, refusal.unwrap_or_else(|| upload.done()));
 }
 
-/// Makes the file that large; why it cannot be, if so.
+/// Grows the file; a refusal if that is not possible.
 fn grow(world: &mut World, Upload { place, blob, .. }: &Upload, size: u64) -> Option<Reply> {
     let now = world.now;
     let datastore = world.store.datastores.get_mut(&place.datastore).filter(|datastore| datastore.accessible);
@@ -85,30 +88,30 @@ fn grow(world: &mut World, Upload { place, blob, .. }: &Upload, size: u64) -> Op
     };
     let free = datastore.free();
     let file = datastore.files.get_mut(&place.path).and_then(Option::as_mut);
-    // Whoever moved it has what had come until then.
+    // A moved file keeps what had arrived until then.
     let Some(file) = file.filter(|file| file.content.blob == *blob) else {
         return Some(Reply::plain(409, "the file was removed, moved or replaced while it was sent"));
     };
     let grown =
-        StoredFile { content: Aside { blob: *blob, size: size.max(file.content.size) }, modified: now };
+        StoredFile { content: BlobRef { blob: *blob, size: size.max(file.content.size) }, modified: now };
     let more = grown.bytes() - file.bytes();
     if more > free {
         return Some(no_space());
     }
     *file = grown;
     datastore.used += more;
-    world.store.touch_space(place.datastore);
+    world.store.touch_free_space(place.datastore);
     None
 }
 
-/// Whoever sent a file has gone. What has come of it stays.
-pub(crate) fn broke_off(world: &mut World, id: RequestId) {
+/// Ends the upload of a client that is gone. What has arrived stays.
+pub(crate) fn sender_gone(world: &mut World, id: RequestId) {
     world.uploads.remove(&id);
 }
 
 /// Nothing more is taken of any file.
-pub(crate) fn cut_off(world: &mut World) {
+pub(crate) fn cut_uploads(world: &mut World) {
     for id in std::mem::take(&mut world.uploads).into_keys() {
-        world.reply(id, Reply::cut());
+        world.reply(id, io::cut());
     }
 }

@@ -1,19 +1,18 @@
 //! What can be done to the files of a guest. The world does it to its own [`Tree`], or the shell does it for real.
 
 use jiff::Timestamp;
+use rookery_sim::RequestId;
 
 use super::tree::Tree;
 use crate::id::Id;
-use crate::io::{Aside, Effect, RequestId};
+use crate::io::{BlobRef, Effect};
 use crate::refusal::Refusal;
 use crate::world::World;
 
 /// An operation. Paths are absolute and clean.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileOp {
-    /// Makes a directory.
     MakeDirectory {
-        /// Which.
         path: String,
         /// Those above it as well.
         parents: bool,
@@ -22,24 +21,18 @@ pub enum FileOp {
     Temporary {
         /// Which of the two.
         directory: bool,
-        /// Where.
         path: String,
     },
-    /// Removes a file.
     DeleteFile {
-        /// Which.
         path: String,
     },
-    /// Removes a directory.
     DeleteDirectory {
-        /// Which.
         path: String,
         /// With all that is in it.
         recursive: bool,
     },
     /// Moves a file or a directory.
     Move {
-        /// What.
         from: String,
         /// What it is called then.
         to: String,
@@ -50,24 +43,18 @@ pub enum FileOp {
     },
     /// What is in a directory, or a file itself.
     List {
-        /// Which.
         path: String,
     },
-    /// Looks at a file.
-    Look {
-        /// Which.
+    /// Reads the attributes of a file.
+    Stat {
         path: String,
     },
-    /// Reads a file.
     Read {
-        /// Which.
         path: String,
     },
     /// Changes attributes, those that are given.
     Change {
-        /// Whose.
         path: String,
-        /// The new ones.
         attributes: Attributes,
         /// When it was last written.
         modified: Option<Timestamp>,
@@ -76,22 +63,17 @@ pub enum FileOp {
     },
     /// Only whether a file could be written.
     Expect {
-        /// Which.
         path: String,
         /// Whether it may be there.
         overwrite: bool,
         /// How large it will be.
         size: u64,
     },
-    /// Writes a file.
     Write {
-        /// Which.
         path: String,
         /// Whether it may be there.
         overwrite: bool,
-        /// Its attributes.
         attributes: Attributes,
-        /// What it holds.
         content: Content,
     },
 }
@@ -99,10 +81,9 @@ pub enum FileOp {
 /// What a file holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
-    /// This.
     Inline(Vec<u8>),
     /// What the shell keeps.
-    Aside(Aside),
+    Blob(BlobRef),
 }
 
 /// Whose a file is and who may do what with it; what is not given stays.
@@ -129,11 +110,10 @@ impl Attributes {
 /// What came of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileAnswer {
-    /// It is done.
     Done,
-    /// This was made.
+    /// The path of what was made.
     Path(String),
-    /// This is there.
+    /// What a directory holds.
     Listing(Vec<FileSeen>),
     /// This is in it.
     Content(Content),
@@ -144,11 +124,9 @@ pub enum FileAnswer {
 pub struct FileSeen {
     /// Its path, or its name in the directory that was listed.
     pub path: String,
-    /// What it is.
     pub kind: FileKind,
     /// How many bytes it has.
     pub size: u64,
-    /// Whose it is.
     pub attributes: Attributes,
     /// When it was last written.
     pub modified: Timestamp,
@@ -159,9 +137,7 @@ pub struct FileSeen {
 /// What something in a directory is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
-    /// A file.
     File,
-    /// A directory.
     Directory,
     /// A link to something.
     Link,
@@ -170,9 +146,9 @@ pub enum FileKind {
 /// Why an operation was not done, and on which path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileTrouble {
-    /// There is nothing.
+    /// Nothing is at this path.
     NotFound(String),
-    /// There is something.
+    /// Something is at this path already.
     Exists(String),
     /// It is no directory.
     NotADirectory(String),
@@ -264,8 +240,7 @@ pub(super) fn tree(world: &mut World, vm: Id) -> &mut Tree {
 pub struct FileJob {
     /// Who waits for it.
     pub request: RequestId,
-    /// In whose guest.
+    /// The VM of the guest.
     pub vm: Id,
-    /// What to do.
     pub op: FileOp,
 }

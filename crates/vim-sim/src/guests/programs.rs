@@ -17,13 +17,12 @@ const SHOWN: SignedDuration = SignedDuration::from_secs(300);
 /// A program that the shell is to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Start {
-    /// How the world calls it.
+    /// The number that the world gave it.
     pub process: u64,
     /// The VM that it runs in.
     pub vm: Id,
     /// What the VM is called.
     pub host_name: String,
-    /// The program.
     pub path: String,
     /// Its arguments, as one text.
     pub arguments: String,
@@ -42,9 +41,9 @@ pub(crate) struct Process {
     pub(crate) command: String,
     pub(crate) started: Timestamp,
     pub(crate) ended: Option<(Timestamp, i32)>,
-    /// What comes of it when it ends by itself, if the world knows that beforehand.
+    /// How it ends by itself, if the world decides that beforehand.
     outcome: Option<Outcome>,
-    /// Whether whoever runs the simulator plays it.
+    /// Whether a player in this process decides when it ends.
     announced: bool,
 }
 
@@ -225,7 +224,7 @@ pub(crate) fn terminate(world: &mut World, vm: Id, pid: i64) -> Result<(), Refus
     Ok(())
 }
 
-/// Whoever plays a program ends it; false if there is no such program any more.
+/// Ends a played program; false if it does not run any more.
 pub(crate) fn end(world: &mut World, vm: Id, pid: i64, code: i32, then: Option<GuestPower>) -> bool {
     let now = world.now;
     let played = |process: &&mut Process| process.announced && process.ended.is_none();
@@ -237,7 +236,7 @@ pub(crate) fn end(world: &mut World, vm: Id, pid: i64, code: i32, then: Option<G
     true
 }
 
-/// All programs of a guest end with it; whoever plays some of them is told.
+/// Ends all programs of a guest, with notices for those that are played.
 pub(crate) fn end_all(world: &mut World, vm: Id) {
     for process in world.guests.processes.remove(&vm).unwrap_or_default() {
         if process.announced && process.ended.is_none() {

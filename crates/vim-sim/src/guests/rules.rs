@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
+use rookery_sim::glob;
 use serde::{Deserialize, Serialize};
 
 use super::GuestPower;
@@ -18,7 +19,6 @@ pub struct ProgramRule {
     pub program: String,
     /// Arguments, with `*` and `?`.
     pub arguments: String,
-    /// The exit code.
     pub exit_code: i32,
     /// How long it runs.
     pub runs: SignedDuration,
@@ -28,7 +28,7 @@ pub struct ProgramRule {
     pub complains: String,
     /// The files that it leaves behind, by path.
     pub writes: BTreeMap<String, String>,
-    /// What becomes of the VM at its end.
+    /// What the end of the program does to the VM.
     pub then: Option<GuestPower>,
     /// Whether whoever runs the simulator plays the program: they are told of its start, and end it. Nothing else of
     /// the rule counts then.
@@ -54,7 +54,7 @@ impl Default for ProgramRule {
 
 impl ProgramRule {
     fn fits(&self, vm: &str, program: &str, arguments: &str) -> bool {
-        let like = crate::rules::fits;
+        let like = glob::matches;
         like(&self.vm, vm) && like(&self.program, program) && like(&self.arguments, arguments)
     }
 
@@ -74,7 +74,7 @@ impl ProgramRule {
     }
 }
 
-/// Whether a program is played by whoever runs the simulator.
+/// Whether a player in this process decides when the program ends.
 pub(super) fn is_announced(rules: &[ProgramRule], vm: &str, program: &str, arguments: &str) -> bool {
     rules.iter().find(|rule| rule.fits(vm, program, arguments)).is_some_and(|rule| rule.announced)
 }
@@ -112,7 +112,7 @@ mod tests {
             ("?", "", false),
             ("", "x", false),
         ] {
-            assert_eq!(crate::rules::fits(pattern, text), fits, "{pattern} {text}");
+            assert_eq!(glob::matches(pattern, text), fits, "{pattern} {text}");
         }
     }
 

@@ -35,12 +35,12 @@ impl Guest<'static> {
     }
 }
 
-/// What comes of a program.
+/// How a program ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Outcome {
     pub(crate) code: i32,
     pub(crate) lasts: SignedDuration,
-    /// By path.
+    /// Content by path.
     pub(crate) files: BTreeMap<String, Printed>,
     pub(crate) power: Option<GuestPower>,
 }

@@ -1,7 +1,8 @@
 use jiff::{SignedDuration, Timestamp};
+use rookery_sim::Request;
 
 use super::*;
-use crate::io::{Aside, Body, Input, Output, Request};
+use crate::io::{BlobRef, Body, Input, Output, Upload};
 use crate::{Counts, Model, Settings, World};
 
 /// A client of a world whose time stands still unless it says so.
@@ -47,7 +48,7 @@ impl Client {
             method: "POST".into(),
             path: "/sdk".into(),
             headers,
-            body: body.into_bytes(),
+            body: body.into(),
             ..Request::default()
         })
     }
@@ -80,7 +81,7 @@ impl Client {
             method: method.into(),
             path: path.into(),
             query: query.into(),
-            body: body.to_vec(),
+            body: body.to_vec().into(),
             ..Request::default()
         };
         self.step(request).replies.remove(0).1
@@ -138,10 +139,11 @@ fn what_the_shell_keeps_is_let_go_with_the_vm() {
     let answer = upload(&mut client, "/tmp/a", 3);
     let (_, query) = answer.split_once("guestFile?").unwrap();
     let query = query.split_once('<').unwrap().0.replace("&amp;", "&");
-    let aside = Some(Aside { blob: 9, size: 3 });
-    let request =
-        Request { method: "PUT".into(), path: "/guestFile".into(), query, aside, ..Request::default() };
-    assert_eq!(client.step(request).replies[0].1.status, 200);
+    let upload = Upload { content: BlobRef { blob: 9, size: 3 }, coming: false };
+    let request = Request { method: "PUT".into(), path: "/guestFile".into(), query, ..Request::default() };
+    client.last += 1;
+    let output = client.world.step(client.now, Input::Upload(RequestId(client.last), request, upload));
+    assert_eq!(output.replies[0].1.status, 200);
     let vm = client.vm;
     forget(&mut client.world, vm);
     let output = client.world.step(client.now, Input::Timer);

@@ -1,12 +1,12 @@
 //! Files that go into guests and come out of them over HTTP: by a token that serves once.
 
 use rand::RngExt as _;
+use rookery_sim::{Request, RequestId};
 
-use super::Asked;
+use super::PendingReply;
 use super::files::{Attributes, Content, FileAnswer, FileOp, perform};
-use crate::files::decode;
 use crate::id::Id;
-use crate::io::{Body, Reply, Request, RequestId};
+use crate::io::{Body, Reply, Upload};
 use crate::refusal::Refusal;
 use crate::world::World;
 
@@ -41,9 +41,14 @@ pub(crate) fn offer(world: &mut World, transfer: Transfer) -> String {
     format!("{host}/guestFile?id={id}&token={token:032x}")
 }
 
-/// Answers a request for a guest's file, unless the shell has to look first.
-pub(crate) fn serve(world: &mut World, id: RequestId, request: &Request) -> Option<Reply> {
-    let reply = match (request.method.as_str(), take(world, &request.query)) {
+/// Answers a request for a file of a guest, unless the shell has to read it first.
+pub(crate) fn serve(
+    world: &mut World,
+    id: RequestId,
+    request: &Request,
+    upload: Option<Upload>,
+) -> Option<Reply> {
+    let reply = match (request.method.as_str(), take(world, request)) {
         (_, None) => Reply::plain(404, "this transfer is not known, or it was used before"),
         (_, Some(transfer))
             if !world.store.vms.get(&transfer.vm).is_some_and(|vm| vm.guest.operations_ready) =>
@@ -51,10 +56,13 @@ pub(crate) fn serve(world: &mut World, id: RequestId, request: &Request) -> Opti
             Reply::plain(503, "the guest is not there")
         }
         ("PUT" | "POST", Some(Transfer { vm, what: What::To { path, overwrite, attributes, size } })) => {
-            let content = request.aside.map_or_else(|| Content::Inline(request.body.clone()), Content::Aside);
+            let content = match upload {
+                Some(upload) => Content::Blob(upload.content),
+                None => Content::Inline(request.body.to_vec()),
+            };
             let sent = match &content {
                 Content::Inline(bytes) => bytes.len() as u64,
-                Content::Aside(aside) => aside.size,
+                Content::Blob(stored) => stored.size,
             };
             if sent == size {
                 let op = FileOp::Write { path, overwrite, attributes, content };
@@ -72,24 +80,23 @@ pub(crate) fn serve(world: &mut World, id: RequestId, request: &Request) -> Opti
 
 fn run(world: &mut World, id: RequestId, vm: Id, op: FileOp) -> Option<Reply> {
     let uploaded =
-        if let FileOp::Write { content: Content::Aside(aside), .. } = &op { Some(aside.blob) } else { None };
+        if let FileOp::Write { content: Content::Blob(stored), .. } = &op { Some(stored.blob) } else { None };
     let done = perform(world, id, vm, op);
     if done.is_none() {
-        world.guests.asked.insert(id, Asked::Transfer(uploaded));
+        world.guests.pending.insert(id, PendingReply::Transfer(uploaded));
     }
     done.map(reply)
 }
 
 pub(super) fn reply(result: Result<FileAnswer, Refusal>) -> Reply {
     match result {
-        Ok(FileAnswer::Content(content)) => Reply {
-            status: 200,
-            headers: vec![("content-type", "application/octet-stream".to_owned())],
-            body: match content {
+        Ok(FileAnswer::Content(content)) => {
+            let body = match content {
                 Content::Inline(bytes) => Body::Bytes(bytes),
-                Content::Aside(aside) => Body::Aside(aside),
-            },
-        },
+                Content::Blob(stored) => Body::Blob(stored),
+            };
+            Reply::new(200, "application/octet-stream", body)
+        }
         Ok(FileAnswer::Done | FileAnswer::Path(_) | FileAnswer::Listing(_)) => Reply::plain(200, ""),
         Err(refusal) => {
             let status = match &*refusal.class {
@@ -103,13 +110,9 @@ pub(super) fn reply(result: Result<FileAnswer, Refusal>) -> Reply {
 }
 
 /// What a request may do, if its token is right; wrong or right, it is used up only if it is right.
-fn take(world: &mut World, query: &str) -> Option<Transfer> {
-    let value = |name: &str| {
-        let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-        pairs.find(|(n, _)| *n == name).map(|(_, value)| decode(value))
-    };
-    let id: u64 = value("id")?.parse().ok()?;
-    let token = value("token")?;
+fn take(world: &mut World, request: &Request) -> Option<Transfer> {
+    let id: u64 = request.parameter("id")?.parse().ok()?;
+    let token = request.parameter("token")?;
     world.guests.transfers.get(&id).filter(|(known, _)| *known == token)?;
     world.guests.transfers.remove(&id).map(|(_, transfer)| transfer)
 }

@@ -24,37 +24,37 @@ pub(crate) struct Tree {
 #[derive(Debug, Clone)]
 struct Entry {
     /// None is a directory.
-    content: Option<Kept>,
+    content: Option<FileContent>,
     attributes: Attributes,
     modified: Timestamp,
     accessed: Timestamp,
 }
 
-/// Clones of a guest share what the shell keeps; who lets go of it last must say so.
+/// Clones of a guest share blobs; the last one to drop a blob reports it as unused.
 #[derive(Debug, Clone)]
-enum Kept {
+enum FileContent {
     Inline(Arc<[u8]>),
-    Aside(Arc<crate::io::Aside>),
+    Blob(Arc<crate::io::BlobRef>),
 }
 
-impl Kept {
+impl FileContent {
     fn size(&self) -> u64 {
         match self {
             Self::Inline(bytes) => bytes.len() as u64,
-            Self::Aside(aside) => aside.size,
+            Self::Blob(stored) => stored.size,
         }
     }
 
     fn content(&self) -> Content {
         match self {
             Self::Inline(bytes) => Content::Inline(bytes.to_vec()),
-            Self::Aside(aside) => Content::Aside(**aside),
+            Self::Blob(stored) => Content::Blob(**stored),
         }
     }
 }
 
-/// Numbers of contents that nobody needs any more.
-pub(crate) type Unneeded = Vec<u64>;
+/// Blobs that nothing refers to any more.
+pub(crate) type UnusedBlobs = Vec<u64>;
 
 impl Tree {
     pub(crate) fn new(limit: u64, now: Timestamp) -> Self {
@@ -74,8 +74,8 @@ impl Tree {
     /// What a file holds, as far as the world knows.
     pub(crate) fn known(&self, path: &str) -> Option<&[u8]> {
         match self.entries.get(path)?.content.as_ref()? {
-            Kept::Inline(bytes) => Some(bytes),
-            Kept::Aside(_) => Some(&[]),
+            FileContent::Inline(bytes) => Some(bytes),
+            FileContent::Blob(_) => Some(&[]),
         }
     }
 
@@ -84,50 +84,54 @@ impl Tree {
     }
 
     /// Does an operation; also which contents are then no longer needed.
-    pub(crate) fn run(&mut self, op: &FileOp, now: Timestamp) -> (Result<FileAnswer, FileTrouble>, Unneeded) {
-        let mut unneeded = Vec::new();
-        let result = self.try_run(op, now, &mut unneeded);
-        (result, unneeded)
+    pub(crate) fn run(
+        &mut self,
+        op: &FileOp,
+        now: Timestamp,
+    ) -> (Result<FileAnswer, FileTrouble>, UnusedBlobs) {
+        let mut unused = Vec::new();
+        let result = self.try_run(op, now, &mut unused);
+        (result, unused)
     }
 
-    /// Lets go of everything.
-    pub(crate) fn clear(mut self) -> Unneeded {
-        let mut unneeded = Vec::new();
+    /// Releases everything.
+    pub(crate) fn clear(mut self) -> UnusedBlobs {
+        let mut unused = Vec::new();
         for (_, entry) in std::mem::take(&mut self.entries) {
-            self.let_go(entry, &mut unneeded);
+            self.release(entry, &mut unused);
         }
-        unneeded
+        unused
     }
 
     fn try_run(
         &mut self,
         op: &FileOp,
         now: Timestamp,
-        unneeded: &mut Unneeded,
+        unused: &mut UnusedBlobs,
     ) -> Result<FileAnswer, FileTrouble> {
         match op {
             FileOp::MakeDirectory { path, parents } => {
                 if *parents {
                     for parent in ancestors(path) {
                         if !self.entries.contains_key(&parent) {
-                            self.add(&parent, None, &Attributes::default(), now, unneeded)?;
+                            self.add(&parent, None, &Attributes::default(), now, unused)?;
                         }
                     }
                 }
                 self.expect_free(path)?;
-                self.add(path, None, &Attributes::default(), now, unneeded)?;
+                self.add(path, None, &Attributes::default(), now, unused)?;
             }
             FileOp::Temporary { directory, path } => {
                 self.expect_free(path)?;
-                let content = (!directory).then(|| Kept::Inline(Arc::from([])));
+                let content = (!directory).then(|| FileContent::Inline(Arc::from([])));
                 let mode = if *directory { 0o700 } else { 0o600 };
                 let attributes = Attributes { permissions: Some(mode), ..Attributes::default() };
-                self.add(path, content, &attributes, now, unneeded)?;
+                self.add(path, content, &attributes, now, unused)?;
                 return Ok(FileAnswer::Path(path.clone()));
             }
             FileOp::DeleteFile { path } => {
                 self.file(path)?;
-                self.remove(path, unneeded);
+                self.remove(path, unused);
             }
             FileOp::DeleteDirectory { path, recursive } => {
                 self.directory(path)?;
@@ -139,19 +143,19 @@ impl Tree {
                     return Err(FileTrouble::NotEmpty(path.clone()));
                 }
                 for path in below.iter().chain([path]) {
-                    self.remove(path, unneeded);
+                    self.remove(path, unused);
                 }
             }
             FileOp::Move { from, to, overwrite, directory } => {
-                self.rename(from, to, *overwrite, *directory, unneeded)?;
+                self.rename(from, to, *overwrite, *directory, unused)?;
             }
             FileOp::List { path } => return self.list(path).map(FileAnswer::Listing),
-            FileOp::Look { path } => {
+            FileOp::Stat { path } => {
                 let entry = self.file(path)?;
                 return Ok(FileAnswer::Listing(vec![seen(path, entry)]));
             }
             FileOp::Read { path } => {
-                let content = self.file(path)?.content.as_ref().map(Kept::content);
+                let content = self.file(path)?.content.as_ref().map(FileContent::content);
                 return content.map(FileAnswer::Content).ok_or_else(|| FileTrouble::NotAFile(path.clone()));
             }
             FileOp::Change { path, attributes, modified, accessed } => {
@@ -163,14 +167,16 @@ impl Tree {
             FileOp::Expect { path, overwrite, size } => self.expect(path, *overwrite, *size)?,
             FileOp::Write { path, overwrite, attributes, content } => {
                 let (kept, size) = match content {
-                    Content::Inline(bytes) => (Kept::Inline(Arc::from(bytes.as_slice())), bytes.len() as u64),
-                    Content::Aside(aside) => (Kept::Aside(Arc::new(*aside)), aside.size),
+                    Content::Inline(bytes) => {
+                        (FileContent::Inline(Arc::from(bytes.as_slice())), bytes.len() as u64)
+                    }
+                    Content::Blob(stored) => (FileContent::Blob(Arc::new(*stored)), stored.size),
                 };
                 if let Err(trouble) = self.expect(path, *overwrite, size) {
-                    release(kept, unneeded);
+                    release(kept, unused);
                     return Err(trouble);
                 }
-                self.add(path, Some(kept), attributes, now, unneeded)?;
+                self.add(path, Some(kept), attributes, now, unused)?;
             }
         }
         Ok(FileAnswer::Done)
@@ -242,7 +248,7 @@ impl Tree {
         to: &str,
         overwrite: bool,
         directory: bool,
-        unneeded: &mut Unneeded,
+        unused: &mut UnusedBlobs,
     ) -> Result<(), FileTrouble> {
         if directory { self.directory(from) } else { self.file(from) }?;
         self.parent(to)?;
@@ -257,7 +263,7 @@ impl Tree {
             Some(entry) if directory || entry.content.is_none() || !overwrite => {
                 return Err(FileTrouble::Exists(to.to_owned()));
             }
-            Some(_) => self.remove(to, unneeded),
+            Some(_) => self.remove(to, unused),
             None => {}
         }
         let below: Vec<String> = self.below(from).map(|(path, _)| path.clone()).collect();
@@ -273,10 +279,10 @@ impl Tree {
     fn add(
         &mut self,
         path: &str,
-        content: Option<Kept>,
+        content: Option<FileContent>,
         attributes: &Attributes,
         now: Timestamp,
-        unneeded: &mut Unneeded,
+        unused: &mut UnusedBlobs,
     ) -> Result<(), FileTrouble> {
         let weight = weight(content.as_ref());
         let before = self.entries.get(path).map_or(0, |entry| self::weight(entry.content.as_ref()));
@@ -285,37 +291,37 @@ impl Tree {
         }
         let mode = if content.is_some() { 0o644 } else { 0o755 };
         let usual = Attributes { owner: Some(0), group: Some(0), permissions: Some(mode) };
-        self.remove(path, unneeded);
+        self.remove(path, unused);
         self.used += weight;
         let entry = Entry { content, attributes: attributes.or(&usual), modified: now, accessed: now };
         self.entries.insert(path.to_owned(), entry);
         Ok(())
     }
 
-    fn remove(&mut self, path: &str, unneeded: &mut Unneeded) {
+    fn remove(&mut self, path: &str, unused: &mut UnusedBlobs) {
         if let Some(entry) = self.entries.remove(path) {
-            self.let_go(entry, unneeded);
+            self.release(entry, unused);
         }
     }
 
-    fn let_go(&mut self, entry: Entry, unneeded: &mut Unneeded) {
+    fn release(&mut self, entry: Entry, unused: &mut UnusedBlobs) {
         self.used = self.used.saturating_sub(weight(entry.content.as_ref()));
         if let Some(kept) = entry.content {
-            release(kept, unneeded);
+            release(kept, unused);
         }
     }
 }
 
-fn release(kept: Kept, unneeded: &mut Unneeded) {
-    if let Kept::Aside(aside) = kept
-        && let Some(aside) = Arc::into_inner(aside)
+fn release(kept: FileContent, unused: &mut UnusedBlobs) {
+    if let FileContent::Blob(stored) = kept
+        && let Some(stored) = Arc::into_inner(stored)
     {
-        unneeded.push(aside.blob);
+        unused.push(stored.blob);
     }
 }
 
-fn weight(content: Option<&Kept>) -> u64 {
-    content.map_or(0, Kept::size).max(LEAST)
+fn weight(content: Option<&FileContent>) -> u64 {
+    content.map_or(0, FileContent::size).max(LEAST)
 }
 
 fn ancestors(path: &str) -> Vec<String> {
@@ -326,7 +332,7 @@ fn seen(path: &str, entry: &Entry) -> FileSeen {
     FileSeen {
         path: path.to_owned(),
         kind: if entry.content.is_some() { FileKind::File } else { FileKind::Directory },
-        size: entry.content.as_ref().map_or(LEAST, Kept::size),
+        size: entry.content.as_ref().map_or(LEAST, FileContent::size),
         attributes: entry.attributes,
         modified: entry.modified,
         accessed: entry.accessed,
@@ -336,7 +342,7 @@ fn seen(path: &str, entry: &Entry) -> FileSeen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::Aside;
+    use crate::io::BlobRef;
 
     fn write(path: &str, content: Content) -> FileOp {
         FileOp::Write { path: path.to_owned(), overwrite: true, attributes: Attributes::default(), content }
@@ -350,10 +356,10 @@ mod tests {
     fn what_does_not_fit_is_refused_and_leaves_no_trace() {
         let mut tree = Tree::new(3 * LEAST, Timestamp::UNIX_EPOCH);
         run(&mut tree, &write("/tmp/a", Content::Inline(vec![1; 8000]))).unwrap();
-        let (refused, unneeded) =
-            tree.run(&write("/tmp/b", Content::Aside(Aside { blob: 7, size: 9000 })), Timestamp::UNIX_EPOCH);
+        let (refused, unused) =
+            tree.run(&write("/tmp/b", Content::Blob(BlobRef { blob: 7, size: 9000 })), Timestamp::UNIX_EPOCH);
         assert_eq!(refused, Err(FileTrouble::NoSpace("/tmp/b".into())));
-        assert_eq!(unneeded, [7]);
+        assert_eq!(unused, [7]);
         // What is overwritten makes room for what replaces it.
         run(&mut tree, &write("/tmp/a", Content::Inline(vec![1; 12000]))).unwrap();
         run(&mut tree, &FileOp::DeleteFile { path: "/tmp/a".into() }).unwrap();
@@ -363,7 +369,7 @@ mod tests {
     #[test]
     fn content_that_two_guests_share_goes_with_the_last() {
         let mut first = Tree::new(1 << 20, Timestamp::UNIX_EPOCH);
-        run(&mut first, &write("/tmp/a", Content::Aside(Aside { blob: 7, size: 9 }))).unwrap();
+        run(&mut first, &write("/tmp/a", Content::Blob(BlobRef { blob: 7, size: 9 }))).unwrap();
         let second = first.clone();
         assert!(first.clear().is_empty());
         assert_eq!(second.clear(), [7]);

@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 use rookery_vim::specs::VirtualMachineCloneSpec;
 
 use super::create::{self, Blueprint};
-use super::{config, customize, destroy, devices, power, room, space, vm_mut, vm_of};
+use super::{compute, config, customize, destroy, devices, power, storage, vm_mut, vm_of};
 use crate::event;
 use crate::id::Id;
 use crate::refusal::Refusal;
@@ -15,14 +15,14 @@ use crate::world::World;
 /// What a disk that only holds changes takes.
 const DELTA: i64 = 16 << 20;
 
-/// How the disks of a clone come about.
+/// How the disks of a clone are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Disks {
     /// Each a child of the source's, as that was at the snapshot.
     Children,
     /// Only the newest file of each is copied, if what is below can be seen from where the copy goes.
     Newest,
-    /// All is copied.
+    /// Full copies.
     Copies,
 }
 
@@ -82,7 +82,7 @@ pub(super) fn begin(
     match copy_disks(world, id, source, datastore, disks, spec) {
         Ok(copied) => Ok((id, copying(world, copied))),
         Err(refusal) => {
-            destroy::vanish(world, id);
+            destroy::remove_with_files(world, id);
             let message = format!("Failed to clone {}: {}", event::placed(world, source), refusal.message);
             event::record(world, "VmCloneFailedEvent", source, user, message);
             Err(refusal)
@@ -94,10 +94,10 @@ pub(super) fn begin(
 fn host(world: &World, origin: &Vm, spec: &VirtualMachineCloneSpec, pool: Id) -> Result<Id, Refusal> {
     if let Some(reference) = &spec.location.host {
         let host = Id::of(reference).ok_or_else(|| Refusal::gone(reference))?;
-        return room::host_for(world, pool, host, "spec.location.host");
+        return compute::host_for(world, pool, host, "spec.location.host");
     }
-    let beside = origin.host.filter(|host| !spec.power_on && room::is_usable(world, pool, *host));
-    beside.map_or_else(|| room::choose_host(world, pool), Ok)
+    let beside = origin.host.filter(|host| !spec.power_on && compute::is_usable(world, pool, *host));
+    beside.map_or_else(|| compute::choose_host(world, pool), Ok)
 }
 
 fn copying(world: &mut World, bytes: i64) -> SignedDuration {
@@ -184,10 +184,10 @@ fn copy_disks(
 fn copy_disk(world: &mut World, id: Id, disk: &mut Disk, datastore: Id, how: Disks) -> Result<i64, Refusal> {
     let store_name = world.store.name(datastore).to_owned();
     let stem = vm_of(world, id)?.path.strip_suffix(".vmx").unwrap_or_default().to_owned();
-    let file = space::free_name(world, &format!("[{store_name}] {stem}"));
+    let file = storage::free_name(world, &format!("[{store_name}] {stem}"));
     let below = disk.layers.as_slice();
     let reachable = disk.datastore == datastore;
-    let flat = space::bytes(disk.capacity_kb, disk.thin);
+    let flat = storage::bytes(disk.capacity_kb, disk.thin);
     let (bytes, copied, parents) = match how {
         Disks::Children if reachable => (DELTA, 0, below.to_vec()),
         Disks::Children => return Err(Refusal::invalid_argument("spec.location.datastore")),
@@ -197,9 +197,9 @@ fn copy_disk(world: &mut World, id: Id, disk: &mut Disk, datastore: Id, how: Dis
         }
         Disks::Newest | Disks::Copies => (flat, flat, Vec::new()),
     };
-    space::take(world, datastore, bytes)?;
+    storage::reserve(world, datastore, bytes)?;
     disk.layers = std::iter::once(Layer { file, bytes }).chain(parents).collect();
-    space::hold(world, &disk.layers);
+    storage::retain_layers(world, &disk.layers);
     disk.datastore = datastore;
     disk.uuid = world.uuid();
     Ok(copied)
@@ -213,7 +213,7 @@ pub(super) fn finish(
     spec: &VirtualMachineCloneSpec,
 ) -> Result<Id, Refusal> {
     if let Err(refusal) = configure(world, id, source, spec) {
-        destroy::vanish(world, id);
+        destroy::remove_with_files(world, id);
         let message = format!("Failed to clone {}: {}", event::placed(world, source), refusal.message);
         event::record(world, "VmCloneFailedEvent", source, user, message);
         return Err(refusal);
@@ -238,7 +238,7 @@ pub(super) fn finish(
     }
     if spec.power_on {
         // The clone stays, whatever comes of this.
-        rules::meet_work(world, "PowerOnVM_Task", id)?;
+        rules::apply_to_work(world, "PowerOnVM_Task", id)?;
         power::begin_on(world, id, None, user)?;
         power::finish_on(world, id, user)?;
     }

@@ -4,7 +4,7 @@ use rookery_vim::Node;
 use rookery_vim::objects::PowerState;
 use rookery_vim::specs::VirtualMachineConfigSpec;
 
-use super::{devices, space, vm_mut, vm_of};
+use super::{devices, storage, vm_mut, vm_of};
 use crate::event;
 use crate::id::{Id, Kind};
 use crate::refusal::Refusal;
@@ -60,7 +60,7 @@ fn renamed_around(world: &mut World, entity: Id, old: &str) {
     let datastore = world.store.datastores.get(&entity).map(|datastore| &datastore.vms);
     let vms: Vec<Id> = network.or(datastore).into_iter().flatten().copied().collect();
     if entity.kind == Kind::Datastore {
-        space::rename(world, entity, old);
+        storage::rename(world, entity, old);
     }
     for vm in vms {
         world.store.touch(vm, &["config", "summary.config", "guest.net"]);
@@ -102,7 +102,6 @@ pub(super) fn check_numbers(spec: &VirtualMachineConfigSpec) -> Result<(), Refus
     Ok(())
 }
 
-/// Changes a VM.
 pub(super) fn apply(
     world: &mut World,
     user: &str,

@@ -6,10 +6,10 @@ use jiff::Timestamp;
 use rookery_vim::objects::PowerState;
 use rookery_vim::specs::VirtualMachineConfigSpec;
 
-use super::{config, destroy, devices, room, vm_mut, vm_of};
+use super::{compute, config, destroy, devices, vm_mut, vm_of};
 use crate::event;
 use crate::id::{Id, Kind};
-use crate::look::mac_text;
+use crate::properties::mac_text;
 use crate::refusal::Refusal;
 use crate::store::{Boot, Guest, Vm};
 use crate::world::{World, uuid_text};
@@ -43,8 +43,8 @@ pub(super) fn begin(
         Refusal::new("InvalidDatastore", format!("The datastore of '{files}' does not exist."))
     })?;
     let host = match host {
-        Some(host) => room::host_for(world, pool, host, "host")?,
-        None => room::choose_host(world, pool)?,
+        Some(host) => compute::host_for(world, pool, host, "host")?,
+        None => compute::choose_host(world, pool)?,
     };
     let id = blank(world, &Blueprint { folder, name, pool: Some(pool), host, datastore });
     being_created(world, user, id);
@@ -71,7 +71,7 @@ pub(super) fn check_pool(world: &World, pool: Id, name: &str) -> Result<(), Refu
     if world.store.pools.contains_key(&pool) { Ok(()) } else { Err(Refusal::gone(&pool.reference())) }
 }
 
-/// A VM that has a name and a place, but no configuration that anybody could read.
+/// A VM that has a name and a folder, but no readable configuration.
 pub(crate) fn blank(world: &mut World, plan: &Blueprint) -> Id {
     let id = world.store.next_id(Kind::VirtualMachine);
     let (uuid, instance_uuid) = (world.uuid(), world.uuid());
@@ -113,9 +113,9 @@ pub(crate) fn blank(world: &mut World, plan: &Blueprint) -> Id {
     world.store.uuids.insert((uuid, id));
     world.store.uuids.insert((instance_uuid, id));
     world.store.file(id, &plan.name, Some(plan.folder));
-    room::join_host(world, id, plan.host);
+    compute::join_host(world, id, plan.host);
     if let Some(pool) = plan.pool {
-        room::join_pool(world, id, pool);
+        compute::join_pool(world, id, pool);
     }
     id
 }
@@ -137,7 +137,7 @@ pub(super) fn finish(
     let mut vm = vm_of(world, id)?.clone();
     if let Err(refusal) = config::write(world, &mut vm, id, spec) {
         *vm_mut(world, id)? = vm;
-        destroy::vanish(world, id);
+        destroy::remove_with_files(world, id);
         return Err(refusal);
     }
     *vm_mut(world, id)? = vm;

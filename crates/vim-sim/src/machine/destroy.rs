@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rookery_vim::objects::PowerState;
 
-use super::{devices, moving, room, space, vm_of};
+use super::{compute, devices, moving, storage, vm_of};
 use crate::event;
 use crate::id::{Id, Kind};
 use crate::refusal::Refusal;
@@ -85,9 +85,9 @@ pub(super) fn destroy(world: &mut World, user: &str, id: Id) -> Result<(), Refus
     if id.kind == Kind::VirtualMachine {
         let message = format!("Removed {}", event::placed(world, id));
         event::record(world, "VmRemovedEvent", id, user, message);
-        vanish(world, id);
+        remove_with_files(world, id);
     } else if id.kind == Kind::ResourcePool {
-        dissolve(world, id);
+        remove_pool(world, id);
     } else {
         let folder = world.store.folders.get(&id);
         let children: Vec<Id> = folder.into_iter().flat_map(|folder| &folder.children).copied().collect();
@@ -100,17 +100,17 @@ pub(super) fn destroy(world: &mut World, user: &str, id: Id) -> Result<(), Refus
     Ok(())
 }
 
-/// What is in a pool goes to the pool around it.
-fn dissolve(world: &mut World, id: Id) {
+/// Removes a pool; what it contains goes to its parent.
+fn remove_pool(world: &mut World, id: Id) {
     let (Some(pool), Some(parent)) = (world.store.pools.remove(&id), world.store.parent(id)) else { return };
     for vm in pool.vms {
-        room::join_pool(world, vm, parent);
+        compute::join_pool(world, vm, parent);
     }
     // First, since a pool in it may have its name.
     world.store.remove(id);
     for child in &pool.children {
         world.store.move_to(*child, parent);
-        moving::tell_inside(world, *child);
+        moving::touch_descendants(world, *child);
     }
     if let Some(parent) = world.store.pools.get_mut(&parent) {
         parent.children.remove(&id);
@@ -130,7 +130,7 @@ pub(crate) fn unregister(world: &mut World, id: Id) -> Result<(), Refusal> {
     let (datastore, mut files) = (vm.datastore, vm.files());
     let file = format!("[{}] {}", world.store.name(datastore), vm.path);
     let configuration = vec![Layer { file, bytes: 0 }];
-    space::hold(world, &configuration);
+    storage::retain_layers(world, &configuration);
     files.push((datastore, configuration));
     world.store.left_behind.extend(files);
     take_out(world, id);
@@ -138,20 +138,20 @@ pub(crate) fn unregister(world: &mut World, id: Id) -> Result<(), Refusal> {
 }
 
 /// Removes a VM with all that it has.
-pub(crate) fn vanish(world: &mut World, id: Id) {
+pub(crate) fn remove_with_files(world: &mut World, id: Id) {
     let Some(vm) = world.store.vms.get(&id) else { return };
     let home = vm.path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
     let (datastore, files) = (vm.datastore, vm.files());
     for (datastore, layers) in files {
-        space::let_go(world, datastore, &layers);
+        storage::release_layers(world, datastore, &layers);
     }
     world.store.homes.remove(&(datastore, home));
     take_out(world, id);
 }
 
 fn take_out(world: &mut World, id: Id) {
-    room::leave_pool(world, id);
-    room::leave_host(world, id);
+    compute::leave_pool(world, id);
+    compute::leave_host(world, id);
     devices::unplug_all(world, id);
     let Some(vm) = world.store.vms.remove(&id) else { return };
     for snapshot in &vm.snapshots {

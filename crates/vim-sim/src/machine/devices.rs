@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rookery_vim::specs::VirtualDeviceConfigSpec;
 use rookery_vim::{MoRef, Node, Wire as _};
 
-use super::space;
+use super::storage;
 use crate::id::{Id, Kind};
 use crate::refusal::Refusal;
 use crate::store::{Card, CardBacking, Cdrom, Controller, Device, Disk, Layer, Vm, What};
@@ -16,7 +16,7 @@ pub(super) type Keys = BTreeMap<i32, i32>;
 
 /// What a change of devices did to datastores.
 #[derive(Debug, Default)]
-struct Space {
+struct DiskChanges {
     taken: Vec<(Id, Vec<Layer>)>,
     grown: Vec<(Id, i64)>,
     /// Disks that were removed, and whether their files go too.
@@ -30,21 +30,21 @@ pub(super) fn apply(
     changes: &[VirtualDeviceConfigSpec],
 ) -> Result<Keys, Refusal> {
     let before = vm.devices.clone();
-    let mut space = Space::default();
-    let done = apply_each(world, vm, changes, &mut space);
+    let mut disks = DiskChanges::default();
+    let done = apply_each(world, vm, changes, &mut disks);
     if done.is_err() {
         vm.devices = before;
-        for (datastore, layers) in space.taken {
-            space::let_go(world, datastore, &layers);
+        for (datastore, layers) in disks.taken {
+            storage::release_layers(world, datastore, &layers);
         }
-        for (datastore, bytes) in space.grown {
-            space::give_back(world, datastore, bytes);
+        for (datastore, bytes) in disks.grown {
+            storage::release(world, datastore, bytes);
         }
         return done;
     }
-    for (disk, with_files) in space.removed {
+    for (disk, with_files) in disks.removed {
         if with_files {
-            space::let_go(world, disk.datastore, &disk.layers);
+            storage::release_layers(world, disk.datastore, &disk.layers);
         } else {
             world.store.left_behind.push((disk.datastore, disk.layers));
         }
@@ -56,7 +56,7 @@ fn apply_each(
     world: &mut World,
     vm: &mut Vm,
     changes: &[VirtualDeviceConfigSpec],
-    space: &mut Space,
+    disks: &mut DiskChanges,
 ) -> Result<Keys, Refusal> {
     let mut keys = Keys::new();
     for (index, change) in changes.iter().enumerate() {
@@ -72,7 +72,7 @@ fn apply_each(
                 let device = added(world, vm, &change.device, &keys).ok_or_else(|| wrong("device"))??;
                 keys.insert(key, device.key);
                 if let What::Disk(disk) = &device.what {
-                    space.taken.push((disk.datastore, disk.layers.clone()));
+                    disks.taken.push((disk.datastore, disk.layers.clone()));
                 }
                 if !is_fixed(device.key) {
                     vm.devices.push(device);
@@ -86,15 +86,15 @@ fn apply_each(
                 }
                 let more = edit(world, device, &change.device).ok_or_else(|| wrong("device.backing"))?;
                 if let What::Disk(disk) = &device.what {
-                    space::take(world, disk.datastore, more)?;
-                    space.grown.push((disk.datastore, more));
+                    storage::reserve(world, disk.datastore, more)?;
+                    disks.grown.push((disk.datastore, more));
                 }
             }
             Some("remove") => {
                 let at = place.ok_or_else(|| wrong("device.key"))?;
                 if let What::Disk(disk) = vm.devices.remove(at).what {
                     let with_files = change.file_operation.as_deref() == Some("destroy");
-                    space.removed.push((disk, with_files));
+                    disks.removed.push((disk, with_files));
                 }
             }
             _ => return Err(wrong("operation")),
@@ -206,7 +206,7 @@ fn capacity_kb(node: &Node) -> Option<i64> {
     number("capacityInBytes").filter(|bytes| *bytes > 0).map(|bytes| bytes / 1024).or(number("capacityInKB"))
 }
 
-/// A new disk, for which space is taken.
+/// Makes a disk and reserves its storage.
 pub(crate) fn make_disk(
     world: &mut World,
     vm: &Vm,
@@ -215,12 +215,12 @@ pub(crate) fn make_disk(
     thin: bool,
     mode: String,
 ) -> Result<Disk, Refusal> {
-    let bytes = space::bytes(capacity_kb, thin);
-    space::take(world, datastore, bytes)?;
+    let bytes = storage::bytes(capacity_kb, thin);
+    storage::reserve(world, datastore, bytes)?;
     let stem = vm.path.strip_suffix(".vmx").unwrap_or(&vm.path);
     let name = world.store.name(datastore);
-    let layer = Layer { file: space::free_name(world, &format!("[{name}] {stem}")), bytes };
-    space::hold(world, std::slice::from_ref(&layer));
+    let layer = Layer { file: storage::free_name(world, &format!("[{name}] {stem}")), bytes };
+    storage::retain_layers(world, std::slice::from_ref(&layer));
     let uuid = world.uuid();
     Ok(Disk { datastore, capacity_kb, thin, mode, uuid, layers: vec![layer] })
 }
@@ -314,7 +314,7 @@ fn edit(world: &World, device: &mut Device, node: &Node) -> Option<i64> {
         What::Disk(disk) => {
             // Disks grow, but never shrink.
             let kb = capacity_kb(node).unwrap_or(disk.capacity_kb);
-            let more = space::bytes(kb, disk.thin) - space::bytes(disk.capacity_kb, disk.thin);
+            let more = storage::bytes(kb, disk.thin) - storage::bytes(disk.capacity_kb, disk.thin);
             if kb < disk.capacity_kb {
                 return None;
             }

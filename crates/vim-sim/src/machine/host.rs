@@ -1,9 +1,9 @@
-//! Hosts are let go and taken back. Their VMs run on meanwhile, but nothing can be done to them.
+//! Disconnecting and reconnecting hosts. Their VMs run on meanwhile, but cannot be changed.
 
 use crate::id::Id;
 use crate::refusal::Refusal;
 use crate::world::World;
-use crate::{deed, event};
+use crate::{event, incident};
 
 pub(super) fn check_connected(world: &World, id: Id) -> Result<(), Refusal> {
     let host = world.store.hosts.get(&id).ok_or_else(|| Refusal::gone(&id.reference()))?;
@@ -12,7 +12,7 @@ pub(super) fn check_connected(world: &World, id: Id) -> Result<(), Refusal> {
 
 pub(super) fn check_disconnected(world: &World, id: Id) -> Result<(), Refusal> {
     let host = world.store.hosts.get(&id).ok_or_else(|| Refusal::gone(&id.reference()))?;
-    match (host.connected, host.let_go) {
+    match (host.connected, host.disconnected_by_user) {
         (true, _) => Err(wrong_state()),
         (false, true) => Ok(()),
         (false, false) => Err(Refusal::new("NoHost", "Unable to communicate with the remote host.")
@@ -42,9 +42,9 @@ pub(super) fn reconnect(world: &mut World, id: Id, user: &str) -> Result<(), Ref
 fn link(world: &mut World, id: Id, connected: bool) {
     if let Some(host) = world.store.hosts.get_mut(&id) {
         host.connected = connected;
-        host.let_go = !connected;
+        host.disconnected_by_user = !connected;
     }
-    deed::touch_host(world, id);
+    incident::touch_host(world, id);
 }
 
 /// `esx1 in DC0`.

@@ -40,26 +40,26 @@ pub(super) fn apply(world: &mut World, target: Id, moved: &[Id]) -> Result<(), R
         if let Some(pod) = world.store.pods.get_mut(&target) {
             pod.children.insert(*id);
         }
-        tell_inside(world, *id);
+        touch_descendants(world, *id);
     }
     Ok(())
 }
 
-/// What is in something that moved is elsewhere, too: views may take it up or let it go. And the room of a pool is
+/// Descendants of a moved entity enter or leave views with it, and the capacity of a pool is
 /// bounded by the pools around it.
-pub(super) fn tell_inside(world: &mut World, moved: Id) {
+pub(super) fn touch_descendants(world: &mut World, moved: Id) {
     let store = &world.store;
     let below = |id: Id| store.ancestors(id).any(|ancestor| ancestor == moved);
     let in_pool = |id: Id| store.vms.get(&id).and_then(|vm| vm.pool).is_some_and(|p| p == moved || below(p));
     let inside: Vec<Id> = store.each().filter(|id| below(*id) || in_pool(*id)).collect();
     for id in inside {
         world.store.log.listed(id);
-        tell_room(world, id);
+        touch_capacity(world, id);
     }
-    tell_room(world, moved);
+    touch_capacity(world, moved);
 }
 
-fn tell_room(world: &mut World, id: Id) {
+fn touch_capacity(world: &mut World, id: Id) {
     if id.kind == Kind::ResourcePool {
         world.store.touch(id, &["runtime", "summary"]);
     }

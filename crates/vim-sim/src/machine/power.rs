@@ -3,7 +3,7 @@
 use rookery_vim::objects::PowerState;
 use rookery_vim::{MoRef, Writer};
 
-use super::{customize, room, vm_mut, vm_of};
+use super::{compute, customize, vm_mut, vm_of};
 use crate::id::Id;
 use crate::refusal::Refusal;
 use crate::world::World;
@@ -37,13 +37,13 @@ pub(super) fn begin_on(world: &mut World, id: Id, host: Option<Id>, user: &str) 
         return Err(Refusal::power_state(&PowerState::On, &vm.power));
     }
     let Some(pool) = vm.pool else { return Err(Refusal::not_supported()) };
-    let asked = host.map(|host| room::host_for(world, pool, host, "host")).transpose()?;
-    let target = match asked.or(vm.host).filter(|host| room::is_usable(world, pool, *host)) {
+    let asked = host.map(|host| compute::host_for(world, pool, host, "host")).transpose()?;
+    let target = match asked.or(vm.host).filter(|host| compute::is_usable(world, pool, *host)) {
         Some(host) => host,
-        None => room::choose_host(world, pool)?,
+        None => compute::choose_host(world, pool)?,
     };
     if vm.host != Some(target) {
-        room::join_host(world, id, target);
+        compute::join_host(world, id, target);
     }
     let taken = take_or_move(world, id, pool, target);
     if let Err(refusal) = taken {
@@ -56,19 +56,19 @@ pub(super) fn begin_on(world: &mut World, id: Id, host: Option<Id>, user: &str) 
     Ok(())
 }
 
-/// Takes room on the VM's host, or else on the one of its cluster that has most.
+/// Reserves capacity on the VM's host, or else on the host of its cluster that has most.
 fn take_or_move(world: &mut World, id: Id, pool: Id, host: Id) -> Result<(), Refusal> {
-    let needed = room::of(world, id);
-    let refusal = match room::take(world, id, needed) {
+    let needed = compute::of(world, id);
+    let refusal = match compute::reserve(world, id, needed) {
         Ok(()) => return Ok(()),
         Err(refusal) => refusal,
     };
-    let other = room::choose_host(world, pool)?;
+    let other = compute::choose_host(world, pool)?;
     if other == host {
         return Err(refusal);
     }
-    room::join_host(world, id, other);
-    room::take(world, id, needed)
+    compute::join_host(world, id, other);
+    compute::reserve(world, id, needed)
 }
 
 pub(super) fn finish_on(world: &mut World, id: Id, user: &str) -> Result<(), Refusal> {
@@ -100,9 +100,9 @@ pub(super) fn off(world: &mut World, id: Id, user: &str) -> Result<(), Refusal> 
 
 /// Takes the power from a VM, whatever it does.
 pub(crate) fn power_off_now(world: &mut World, id: Id, user: &str) {
-    if room::is_running(world, id) {
-        let taken = room::of(world, id);
-        room::give_back(world, id, taken);
+    if compute::is_running(world, id) {
+        let taken = compute::of(world, id);
+        compute::release(world, id, taken);
     }
     let Some(vm) = world.store.vms.get_mut(&id) else { return };
     vm.power = PowerState::Off;
@@ -115,7 +115,7 @@ pub(crate) fn power_off_now(world: &mut World, id: Id, user: &str) {
 
 /// The guest of a VM has stopped by itself.
 pub(crate) fn guest_stops(world: &mut World, id: Id) {
-    if room::is_running(world, id) {
+    if compute::is_running(world, id) {
         power_off_now(world, id, "");
     }
 }
@@ -135,8 +135,8 @@ pub(super) fn reset(world: &mut World, id: Id, user: &str) -> Result<(), Refusal
 
 pub(super) fn suspend(world: &mut World, id: Id, user: &str) -> Result<(), Refusal> {
     expect_on(world, id, &PowerState::Suspended)?;
-    let taken = room::of(world, id);
-    room::give_back(world, id, taken);
+    let taken = compute::of(world, id);
+    compute::release(world, id, taken);
     vm_mut(world, id)?.power = PowerState::Suspended;
     world.store.touch(id, &CHANGED);
     guests::halt(world, id);
@@ -145,7 +145,7 @@ pub(super) fn suspend(world: &mut World, id: Id, user: &str) -> Result<(), Refus
     Ok(())
 }
 
-/// Power is gone under a VM that nobody can ask.
+/// A VM loses power together with its host.
 pub(crate) fn guest_dies(world: &mut World, id: Id) {
     guests::halt(world, id);
 }
@@ -162,9 +162,9 @@ pub(crate) fn guest_starts(world: &mut World, id: Id) {
 
 /// Gives back what powering on took before it came to its end.
 pub(super) fn abandon_on(world: &mut World, id: Id) {
-    if !room::is_running(world, id) {
-        let taken = room::of(world, id);
-        room::give_back(world, id, taken);
+    if !compute::is_running(world, id) {
+        let taken = compute::of(world, id);
+        compute::release(world, id, taken);
     }
 }
 

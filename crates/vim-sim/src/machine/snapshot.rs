@@ -2,7 +2,7 @@
 
 use rookery_vim::objects::PowerState;
 
-use super::{devices, power_off_now, space, vm_mut, vm_of};
+use super::{devices, power_off_now, storage, vm_mut, vm_of};
 use crate::event;
 use crate::id::{Id, Kind};
 use crate::refusal::Refusal;
@@ -35,7 +35,7 @@ pub(super) fn take(
     let number = world.store.next_id(Kind::VirtualMachineSnapshot);
     let children = children(world, id, &hardware, number)?;
     for disk in hardware.disks() {
-        space::hold(world, &disk.layers);
+        storage::retain_layers(world, &disk.layers);
     }
     world.snapshots.insert(number, id);
     let created = world.now;
@@ -57,16 +57,16 @@ fn children(world: &mut World, id: Id, hardware: &Hardware, after: Id) -> Result
     let stem = vm_of(world, id)?.path.strip_suffix(".vmx").unwrap_or_default().to_owned();
     let mut made: Vec<(Id, Layer)> = Vec::new();
     for (nth, disk) in hardware.disks().enumerate() {
-        if let Err(refusal) = space::take(world, disk.datastore, DELTA) {
+        if let Err(refusal) = storage::reserve(world, disk.datastore, DELTA) {
             for (datastore, layer) in made {
-                space::let_go(world, datastore, &[layer]);
+                storage::release_layers(world, datastore, &[layer]);
             }
             return Err(refusal);
         }
         let name = world.store.name(disk.datastore);
-        let file = space::free_name(world, &format!("[{name}] {stem}_{nth}-{:06}", after.number));
+        let file = storage::free_name(world, &format!("[{name}] {stem}_{nth}-{:06}", after.number));
         let layer = Layer { file, bytes: DELTA };
-        space::hold(world, std::slice::from_ref(&layer));
+        storage::retain_layers(world, std::slice::from_ref(&layer));
         made.push((disk.datastore, layer));
     }
     Ok(made.into_iter().map(|(_, layer)| layer).collect())
@@ -102,7 +102,7 @@ fn remove_one(world: &mut World, id: Id, snapshot: Id) -> Result<(), Refusal> {
         vm.current_snapshot = removed.parent;
     }
     for disk in removed.hardware.disks() {
-        space::let_go(world, disk.datastore, &disk.layers);
+        storage::release_layers(world, disk.datastore, &disk.layers);
     }
     world.snapshots.remove(&snapshot);
     consolidate(world, id)?;
@@ -120,7 +120,7 @@ fn consolidate(world: &mut World, id: Id) -> Result<(), Refusal> {
             && alone(world, lower)
         {
             let merged = disk.layers.remove(0);
-            space::let_go(world, disk.datastore, &[merged]);
+            storage::release_layers(world, disk.datastore, &[merged]);
         }
     }
     *vm_mut(world, id)? = vm;
@@ -145,11 +145,11 @@ pub(super) fn revert(world: &mut World, user: &str, snapshot: Id) -> Result<(), 
         power_off_now(world, id, user);
     }
     for disk in hardware.disks() {
-        space::hold(world, &disk.layers);
+        storage::retain_layers(world, &disk.layers);
     }
     let before = vm_of(world, id)?.clone();
     for (_, disk) in before.disks() {
-        space::let_go(world, disk.datastore, &disk.layers);
+        storage::release_layers(world, disk.datastore, &disk.layers);
     }
     let vm = vm_mut(world, id)?;
     vm.restore(hardware);

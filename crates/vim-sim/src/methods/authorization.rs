@@ -12,15 +12,15 @@ use rookery_vim::methods::{
 use rookery_vim::objects::{EntityPrivilege, PrivilegeAvailability};
 use rookery_vim::{MoRef, Node};
 
-use super::Tried;
+use super::Dispatch;
 use crate::id::{Id, Kind};
 use crate::privileges::{self, entity};
 use crate::refusal::Refusal;
 use crate::soap::{Call, answer};
 use crate::world::World;
 
-pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
-    Tried::Handled(match call.method.as_str() {
+pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Dispatch {
+    Dispatch::Handled(match call.method.as_str() {
         HasPrivilegeOnEntities::NAME => answer::<HasPrivilegeOnEntities>(node, |m| {
             let user = user_of(world, &m.session_id.0)?;
             available(world, &user, &m.entity, &m.priv_id)
@@ -56,7 +56,8 @@ pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
         UpdateAuthorizationRole::NAME => answer::<UpdateAuthorizationRole>(node, |m| {
             own_role(world, m.role_id)?;
             check_name(world, &m.new_name, Some(m.role_id))?;
-            let kept = privileges::Kept { name: m.new_name, privileges: privileges::checked(&m.priv_ids)? };
+            let kept =
+                privileges::StoredRole { name: m.new_name, privileges: privileges::checked(&m.priv_ids)? };
             world.authority.roles.insert(m.role_id, kept);
             roles_changed(world);
             Ok(())
@@ -73,10 +74,10 @@ pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
             if m.is_group || !privileges::revoke(world, on, &m.user) {
                 return Err(Refusal::new("NotFound", "The permission was not found."));
             }
-            privileges::look_again(world);
+            privileges::visibility_changed(world);
             Ok(())
         }),
-        _ => return Tried::Not(node),
+        _ => return Dispatch::Unknown(node),
     })
 }
 
@@ -153,7 +154,7 @@ fn remove_role(world: &mut World, m: &RemoveAuthorizationRole) -> Result<(), Ref
 
 fn roles_changed(world: &mut World) {
     world.store.log.touch(Id::single(Kind::AuthorizationManager), "roleList");
-    privileges::look_again(world);
+    privileges::visibility_changed(world);
 }
 
 fn set(world: &mut World, on: &MoRef, permissions: &[Permission], only: bool) -> Result<(), Refusal> {
@@ -173,6 +174,6 @@ fn set(world: &mut World, on: &MoRef, permissions: &[Permission], only: bool) ->
     for Permission { principal, role_id, propagate, .. } in permissions {
         privileges::grant(world, on, principal, *role_id, *propagate);
     }
-    privileges::look_again(world);
+    privileges::visibility_changed(world);
     Ok(())
 }

@@ -7,15 +7,15 @@ use rookery_vim::methods::{
     Method as _, RetrieveProperties, RetrievePropertiesEx, WaitForUpdates, WaitForUpdatesEx,
 };
 
-use super::Tried;
+use super::Dispatch;
 use crate::collect::{self, Collector, Filter, Spec, addressed};
 use crate::id::{Id, Kind};
 use crate::refusal::Refusal;
 use crate::soap::{self, Call, Handled, answer, read};
 use crate::world::World;
 
-pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
-    Tried::Handled(match call.method.as_str() {
+pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Dispatch {
+    Dispatch::Handled(match call.method.as_str() {
         RetrievePropertiesEx::NAME => read::<RetrievePropertiesEx>(node)
             .and_then(|m| collect::retrieve(world, call, &m.spec_set, m.options.max_objects)),
         ContinueRetrievePropertiesEx::NAME => {
@@ -77,7 +77,7 @@ pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
             collect::wait(world, call, id, m.version.as_deref().unwrap_or_default(), None, true)
         }),
         CancelWaitForUpdates::NAME => cancel(world, call, node),
-        _ => return Tried::Not(node),
+        _ => return Dispatch::Unknown(node),
     })
 }
 

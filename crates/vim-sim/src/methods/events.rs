@@ -5,18 +5,18 @@ use rookery_vim::methods::{
 };
 use rookery_vim::{Node, Writer};
 
-use super::Tried;
+use super::Dispatch;
 use super::history::{self, MOST};
 use crate::event::{self, Event};
 use crate::history::next;
 use crate::id::Kind;
-use crate::look::write_event;
+use crate::properties::write_event;
 use crate::refusal::Refusal;
 use crate::soap::{Call, Handled, answer, read, written};
 use crate::world::World;
 
-pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
-    Tried::Handled(match call.method.as_str() {
+pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Dispatch {
+    Dispatch::Handled(match call.method.as_str() {
         QueryEvents::NAME => read::<QueryEvents>(node).map(|m| {
             let found =
                 world.events.newest_first().filter(|e| event::matches(world, &m.filter, e)).take(MOST);
@@ -34,7 +34,7 @@ pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
         ReadPreviousEvents::NAME => {
             read::<ReadPreviousEvents>(node).and_then(|m| step(world, call, m.max_count, false))
         }
-        _ => return Tried::Not(node),
+        _ => return Dispatch::Unknown(node),
     })
 }
 

@@ -6,16 +6,16 @@ use rookery_vim::methods::{
 };
 use rookery_vim::{MoRef, Node};
 
-use super::{Tried, order, this_of};
+use super::{Dispatch, order, this_of};
 use crate::files::{self, FileWork, Place};
 use crate::id::{Id, Kind};
 use crate::refusal::Refusal;
 use crate::soap::{Call, answer};
 use crate::world::World;
 
-pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
+pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Dispatch {
     let manager = Id::single(Kind::FileManager);
-    Tried::Handled(match call.method.as_str() {
+    Dispatch::Handled(match call.method.as_str() {
         MakeDirectory::NAME => answer::<MakeDirectory>(node, |m| {
             let place = Place::parse(world, &m.name)?;
             files::make_directory(world, &place, m.create_parent_directories == Some(true))
@@ -44,7 +44,7 @@ pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
             let patterns = m.search_spec.map(|spec| spec.match_pattern).unwrap_or_default();
             search::<SearchDatastoreSubFoldersTask>(world, call, &m.datastore_path, patterns, true)
         }),
-        _ => return Tried::Not(node),
+        _ => return Dispatch::Unknown(node),
     })
 }
 

@@ -3,7 +3,7 @@
 use rookery_vim::methods::{CreateFolder, CreateResourcePool, Method as _, MoveIntoFolderTask};
 use rookery_vim::{MoRef, Node};
 
-use super::{Tried, existing, order, this_of};
+use super::{Dispatch, existing, order, this_of};
 use crate::id::{Id, Kind};
 use crate::machine::Work;
 use crate::refusal::Refusal;
@@ -11,8 +11,8 @@ use crate::soap::{Call, answer};
 use crate::store::{Folder, Pool};
 use crate::world::World;
 
-pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
-    Tried::Handled(match call.method.as_str() {
+pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Dispatch {
+    Dispatch::Handled(match call.method.as_str() {
         CreateFolder::NAME => answer::<CreateFolder>(node, |m| {
             let parent = this_of(world, call, Kind::Folder)?;
             free(world, parent, &m.name)?;
@@ -39,7 +39,7 @@ pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
             Ok(add_pool(world, parent, &m.name, pool).reference())
         }),
         MoveIntoFolderTask::NAME => answer::<MoveIntoFolderTask>(node, |m| move_into(world, call, &m.list)),
-        _ => return Tried::Not(node),
+        _ => return Dispatch::Unknown(node),
     })
 }
 

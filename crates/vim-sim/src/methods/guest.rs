@@ -8,7 +8,7 @@ use rookery_vim::methods::{
 use rookery_vim::objects::PowerState;
 use rookery_vim::{MoRef, Node};
 
-use super::{Tried, existing};
+use super::{Dispatch, existing};
 use crate::guests;
 use crate::id::Id;
 use crate::machine::vm_of;
@@ -16,8 +16,8 @@ use crate::refusal::Refusal;
 use crate::soap::{Call, answer};
 use crate::world::World;
 
-pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
-    Tried::Handled(match call.method.as_str() {
+pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Dispatch {
+    Dispatch::Handled(match call.method.as_str() {
         ValidateCredentialsInGuest::NAME => {
             answer::<ValidateCredentialsInGuest>(node, |m| enter(world, &m.vm, &m.auth).map(drop))
         }
@@ -55,7 +55,7 @@ pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
             };
             Ok(guests::environment(&user).into_iter().filter(wanted).collect())
         }),
-        _ => return Tried::Not(node),
+        _ => return Dispatch::Unknown(node),
     })
 }
 

@@ -1,6 +1,7 @@
 //! Files of guests.
 
 use rand::RngExt as _;
+use rookery_sim::glob;
 use rookery_vim::guest::{
     FileTransferInformation, GuestFileAttributes, GuestFileInfo, GuestListFileInfo, GuestPosixFileAttributes,
 };
@@ -11,7 +12,7 @@ use rookery_vim::methods::{
 };
 use rookery_vim::{Hidden, Node, Wire as _};
 
-use super::Tried;
+use super::Dispatch;
 use super::guest::enter;
 use crate::guests::{
     self, Attributes, FileAnswer, FileKind, FileOp, FileSeen, Transfer, TransferWhat, clean,
@@ -19,7 +20,6 @@ use crate::guests::{
 use crate::id::Id;
 use crate::io::Reply;
 use crate::refusal::Refusal;
-use crate::rules::fits;
 use crate::soap::{self, Call, Handled, Outcome, read, written};
 use crate::world::World;
 
@@ -27,11 +27,11 @@ use crate::world::World;
 #[derive(Debug)]
 pub(crate) struct FileCall {
     method: String,
-    told: Told,
+    shape: ReplyShape,
 }
 
 #[derive(Debug)]
-enum Told {
+enum ReplyShape {
     /// What came of it, as it is.
     Answer,
     /// A part of a listing.
@@ -41,9 +41,9 @@ enum Told {
 }
 
 /// An operation on the files of a guest, for a caller who may do that.
-type Wanted = (Id, FileOp, Told);
+type FileRequest = (Id, FileOp, ReplyShape);
 
-pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
+pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Dispatch {
     let wanted = match call.method.as_str() {
         MakeDirectoryInGuest::NAME => make_directory(world, node),
         CreateTemporaryFileInGuest::NAME => read::<CreateTemporaryFileInGuest>(node).and_then(|m| {
@@ -58,22 +58,22 @@ pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
         }
         DeleteFileInGuest::NAME => read::<DeleteFileInGuest>(node).and_then(|m| {
             let (vm, _) = enter(world, &m.vm, &m.auth)?;
-            Ok((vm, FileOp::DeleteFile { path: clean(&m.file_path)? }, Told::Answer))
+            Ok((vm, FileOp::DeleteFile { path: clean(&m.file_path)? }, ReplyShape::Answer))
         }),
         DeleteDirectoryInGuest::NAME => read::<DeleteDirectoryInGuest>(node).and_then(|m| {
             let (vm, _) = enter(world, &m.vm, &m.auth)?;
             let op = FileOp::DeleteDirectory { path: clean(&m.directory_path)?, recursive: m.recursive };
-            Ok((vm, op, Told::Answer))
+            Ok((vm, op, ReplyShape::Answer))
         }),
         MoveFileInGuest::NAME => read::<MoveFileInGuest>(node).and_then(|m| {
             let (vm, _) = enter(world, &m.vm, &m.auth)?;
             let (from, to) = (clean(&m.src_file_path)?, clean(&m.dst_file_path)?);
-            Ok((vm, FileOp::Move { from, to, overwrite: m.overwrite, directory: false }, Told::Answer))
+            Ok((vm, FileOp::Move { from, to, overwrite: m.overwrite, directory: false }, ReplyShape::Answer))
         }),
         MoveDirectoryInGuest::NAME => read::<MoveDirectoryInGuest>(node).and_then(|m| {
             let (vm, _) = enter(world, &m.vm, &m.auth)?;
             let (from, to) = (clean(&m.src_directory_path)?, clean(&m.dst_directory_path)?);
-            Ok((vm, FileOp::Move { from, to, overwrite: false, directory: true }, Told::Answer))
+            Ok((vm, FileOp::Move { from, to, overwrite: false, directory: true }, ReplyShape::Answer))
         }),
         ListFilesInGuest::NAME => list(world, node),
         ChangeFileAttributesInGuest::NAME => read::<ChangeFileAttributesInGuest>(node).and_then(|m| {
@@ -86,25 +86,25 @@ pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
             };
             let attributes = attributes(&m.file_attributes);
             let op = FileOp::Change { path: clean(&m.guest_file_path)?, attributes, modified, accessed };
-            Ok((vm, op, Told::Answer))
+            Ok((vm, op, ReplyShape::Answer))
         }),
         InitiateFileTransferToGuest::NAME => transfer_to(world, node),
         InitiateFileTransferFromGuest::NAME => read::<InitiateFileTransferFromGuest>(node).and_then(|m| {
             let (vm, _) = enter(world, &m.vm, &m.auth)?;
             let path = clean(&m.guest_file_path)?;
             let what = TransferWhat::From { path: path.clone() };
-            Ok((vm, FileOp::Look { path }, Told::Address(Transfer { vm, what })))
+            Ok((vm, FileOp::Stat { path }, ReplyShape::Address(Transfer { vm, what })))
         }),
-        _ => return Tried::Not(node),
+        _ => return Dispatch::Unknown(node),
     };
-    Tried::Handled(wanted.and_then(|wanted| perform(world, call, wanted)))
+    Dispatch::Handled(wanted.and_then(|wanted| perform(world, call, wanted)))
 }
 
-fn make_directory(world: &mut World, node: Node) -> Result<Wanted, Refusal> {
+fn make_directory(world: &mut World, node: Node) -> Result<FileRequest, Refusal> {
     let m = read::<MakeDirectoryInGuest>(node)?;
     let (vm, _) = enter(world, &m.vm, &m.auth)?;
     let op = FileOp::MakeDirectory { path: clean(&m.directory_path)?, parents: m.create_parent_directories };
-    Ok((vm, op, Told::Answer))
+    Ok((vm, op, ReplyShape::Answer))
 }
 
 fn temporary(
@@ -114,31 +114,31 @@ fn temporary(
     prefix: &str,
     suffix: &str,
     parent: Option<&str>,
-) -> Result<Wanted, Refusal> {
+) -> Result<FileRequest, Refusal> {
     if prefix.contains('/') || suffix.contains('/') {
         return Err(Refusal::invalid_argument(if prefix.contains('/') { "prefix" } else { "suffix" }));
     }
     let parent = parent.filter(|parent| !parent.is_empty()).unwrap_or("/tmp");
     let middle: u64 = world.random.random();
     let path = clean(&format!("{parent}/{prefix}{middle:016x}{suffix}"))?;
-    Ok((vm, FileOp::Temporary { directory, path }, Told::Answer))
+    Ok((vm, FileOp::Temporary { directory, path }, ReplyShape::Answer))
 }
 
-fn list(world: &mut World, node: Node) -> Result<Wanted, Refusal> {
+fn list(world: &mut World, node: Node) -> Result<FileRequest, Refusal> {
     let m = read::<ListFilesInGuest>(node)?;
     let (vm, _) = enter(world, &m.vm, &m.auth)?;
     let number = |given: Option<i32>, usual: i32, name| {
         usize::try_from(given.unwrap_or(usual)).map_err(|_| Refusal::invalid_argument(name))
     };
-    let told = Told::Listing {
+    let shape = ReplyShape::Listing {
         first: number(m.index, 0, "index")?,
         most: number(m.max_results, 50, "maxResults")?,
         pattern: m.match_pattern,
     };
-    Ok((vm, FileOp::List { path: clean(&m.file_path)? }, told))
+    Ok((vm, FileOp::List { path: clean(&m.file_path)? }, shape))
 }
 
-fn transfer_to(world: &mut World, node: Node) -> Result<Wanted, Refusal> {
+fn transfer_to(world: &mut World, node: Node) -> Result<FileRequest, Refusal> {
     let m = read::<InitiateFileTransferToGuest>(node)?;
     let (vm, _) = enter(world, &m.vm, &m.auth)?;
     let path = clean(&m.guest_file_path)?;
@@ -146,7 +146,7 @@ fn transfer_to(world: &mut World, node: Node) -> Result<Wanted, Refusal> {
     let overwrite = m.overwrite;
     let what =
         TransferWhat::To { path: path.clone(), overwrite, attributes: attributes(&m.file_attributes), size };
-    Ok((vm, FileOp::Expect { path, overwrite, size }, Told::Address(Transfer { vm, what })))
+    Ok((vm, FileOp::Expect { path, overwrite, size }, ReplyShape::Address(Transfer { vm, what })))
 }
 
 fn attributes(given: &GuestFileAttributes) -> Attributes {
@@ -164,8 +164,8 @@ fn attributes(given: &GuestFileAttributes) -> Attributes {
     }
 }
 
-fn perform(world: &mut World, call: &Call, (vm, op, told): Wanted) -> Handled {
-    let file_call = FileCall { method: call.method.clone(), told };
+fn perform(world: &mut World, call: &Call, (vm, op, shape): FileRequest) -> Handled {
+    let file_call = FileCall { method: call.method.clone(), shape };
     if let Some(result) = guests::perform(world, call.request, vm, op) {
         return tell(world, file_call, result);
     }
@@ -175,19 +175,19 @@ fn perform(world: &mut World, call: &Call, (vm, op, told): Wanted) -> Handled {
 
 /// The late answer to a call.
 pub(crate) fn answer(world: &mut World, call: FileCall, result: Result<FileAnswer, Refusal>) -> Reply {
-    let told = tell(world, call, result);
-    soap::reply(told).unwrap_or_else(|| Reply::plain(500, "nothing to say"))
+    let shape = tell(world, call, result);
+    soap::reply(shape).unwrap_or_else(|| Reply::plain(500, "nothing to say"))
 }
 
 fn tell(
     world: &mut World,
-    FileCall { method, told }: FileCall,
+    FileCall { method, shape }: FileCall,
     result: Result<FileAnswer, Refusal>,
 ) -> Handled {
     const NAME: &str = "returnval";
     let answer = result?;
-    Ok(match (told, answer) {
-        (Told::Address(transfer), answer) => {
+    Ok(match (shape, answer) {
+        (ReplyShape::Address(transfer), answer) => {
             let going_out = matches!(transfer.what, TransferWhat::From { .. });
             let url = guests::offer(world, transfer);
             let seen = match answer {
@@ -196,21 +196,21 @@ fn tell(
             };
             match seen {
                 Some(seen) if going_out => {
-                    let told = info(&seen);
-                    let attributes = Some(told.attributes);
-                    let told = FileTransferInformation { attributes, size: told.size, url: Hidden(url) };
-                    written(&method, |out| told.write(out, NAME, false))
+                    let shape = info(&seen);
+                    let attributes = Some(shape.attributes);
+                    let shape = FileTransferInformation { attributes, size: shape.size, url: Hidden(url) };
+                    written(&method, |out| shape.write(out, NAME, false))
                 }
                 Some(_) | None => written(&method, |out| url.write(out, NAME, false)),
             }
         }
-        (Told::Listing { first, most, pattern }, FileAnswer::Listing(seen)) => {
+        (ReplyShape::Listing { first, most, pattern }, FileAnswer::Listing(seen)) => {
             let fits = |seen: &&FileSeen| pattern.as_deref().is_none_or(|pattern| like(pattern, &seen.path));
             let found: Vec<&FileSeen> = seen.iter().filter(fits).collect();
             let files: Vec<_> = found.iter().skip(first).take(most).map(|seen| info(seen)).collect();
             let remaining = found.len().saturating_sub(first.saturating_add(files.len()));
-            let told = GuestListFileInfo { files, remaining: i32::try_from(remaining).unwrap_or(i32::MAX) };
-            written(&method, |out| told.write(out, NAME, false))
+            let shape = GuestListFileInfo { files, remaining: i32::try_from(remaining).unwrap_or(i32::MAX) };
+            written(&method, |out| shape.write(out, NAME, false))
         }
         (_, FileAnswer::Path(path)) => written(&method, |out| path.write(out, NAME, false)),
         (_, _) => written(&method, |_| {}),
@@ -220,7 +220,7 @@ fn tell(
 /// Patterns of this call are regular expressions; of these, plain text and `.*` are known, and shell patterns too.
 fn like(pattern: &str, name: &str) -> bool {
     let anchored = pattern.trim_start_matches('^').trim_end_matches('$');
-    fits(&anchored.replace(".*", "*").replace("\\.", "."), name)
+    glob::matches(&anchored.replace(".*", "*").replace("\\.", "."), name)
 }
 
 fn info(seen: &FileSeen) -> GuestFileInfo {

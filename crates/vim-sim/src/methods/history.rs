@@ -5,22 +5,22 @@ use rookery_vim::methods::{
 };
 use rookery_vim::{MoRef, Node};
 
-use super::Tried;
+use super::Dispatch;
 use crate::history::{History, Reader, Readers, Reading};
 use crate::id::Id;
 use crate::refusal::Refusal;
 use crate::soap::{Call, answer};
 use crate::world::World;
 
-/// What a vCenter tells at once at most.
+/// The most that a vCenter returns at once.
 pub(super) const MOST: usize = 1000;
 /// How many readers of one kind of history a session may have.
 const READERS: usize = 32;
 /// How much `latestPage` shows unless told otherwise.
 const PAGE: usize = 10;
 
-pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
-    Tried::Handled(match call.method.as_str() {
+pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Dispatch {
+    Dispatch::Handled(match call.method.as_str() {
         SetCollectorPageSize::NAME => answer::<SetCollectorPageSize>(node, |m| {
             let (id, reader) = reader(world, call)?;
             reader.page = usize::try_from(m.max_count).unwrap_or(0).clamp(1, MOST);
@@ -41,7 +41,7 @@ pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
             world.tasks.collectors.remove(&id);
             Ok(())
         }),
-        _ => return Tried::Not(node),
+        _ => return Dispatch::Unknown(node),
     })
 }
 

@@ -3,14 +3,14 @@
 use rookery_vim::Node;
 use rookery_vim::methods::{DisconnectHostTask, Method as _, ReconnectHostTask};
 
-use super::{Tried, order, this_of};
+use super::{Dispatch, order, this_of};
 use crate::id::Kind;
 use crate::machine::Work;
 use crate::soap::{Call, answer};
 use crate::world::World;
 
-pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
-    Tried::Handled(match call.method.as_str() {
+pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Dispatch {
+    Dispatch::Handled(match call.method.as_str() {
         DisconnectHostTask::NAME => answer::<DisconnectHostTask>(node, |_| {
             let host = this_of(world, call, Kind::HostSystem)?;
             Ok(order::<DisconnectHostTask>(world, call, host, Work::Disconnect { host }))
@@ -19,6 +19,6 @@ pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
             let host = this_of(world, call, Kind::HostSystem)?;
             Ok(order::<ReconnectHostTask>(world, call, host, Work::Reconnect { host }))
         }),
-        _ => return Tried::Not(node),
+        _ => return Dispatch::Unknown(node),
     })
 }

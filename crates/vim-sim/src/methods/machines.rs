@@ -6,15 +6,15 @@ use rookery_vim::methods::{
     Method as _, ReconfigVmTask, RenameTask, UnregisterVm,
 };
 
-use super::{Tried, existing, order, this_of};
+use super::{Dispatch, existing, order, this_of};
 use crate::id::Kind;
 use crate::machine::{self, Work};
 use crate::soap::{Call, answer};
 use crate::world::World;
 
-pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
+pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Dispatch {
     let vm = |world: &World| this_of(world, call, Kind::VirtualMachine);
-    Tried::Handled(match call.method.as_str() {
+    Dispatch::Handled(match call.method.as_str() {
         CreateVmTask::NAME => answer::<CreateVmTask>(node, |m| {
             let folder = this_of(world, call, Kind::Folder)?;
             let pool = existing(world, &m.pool)?;
@@ -59,6 +59,6 @@ pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
             let vm = vm(world)?;
             machine::unregister(world, vm)
         }),
-        _ => return Tried::Not(node),
+        _ => return Dispatch::Unknown(node),
     })
 }

@@ -7,7 +7,7 @@ use rookery_vim::methods::{
 use rookery_vim::objects::PowerState;
 use rookery_vim::{MoRef, Node};
 
-use super::{Tried, existing, order, this_of};
+use super::{Dispatch, existing, order, this_of};
 use crate::id::Kind;
 use crate::machine::{self, Work};
 use crate::refusal::Refusal;
@@ -16,9 +16,9 @@ use crate::store::Tools;
 use crate::world::World;
 use crate::{event, guests};
 
-pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
+pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Dispatch {
     let vm = |world: &World| this_of(world, call, Kind::VirtualMachine);
-    Tried::Handled(match call.method.as_str() {
+    Dispatch::Handled(match call.method.as_str() {
         PowerOnVmTask::NAME => answer::<PowerOnVmTask>(node, |m| {
             let vm = vm(world)?;
             let host = m.host.as_ref().map(|host| existing(world, host)).transpose()?;
@@ -39,7 +39,7 @@ pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
         PowerOnMultiVmTask::NAME => answer::<PowerOnMultiVmTask>(node, |m| power_on_many(world, call, &m.vm)),
         ShutdownGuest::NAME => answer::<ShutdownGuest>(node, |_| ask_guest(world, call, false)),
         RebootGuest::NAME => answer::<RebootGuest>(node, |_| ask_guest(world, call, true)),
-        _ => return Tried::Not(node),
+        _ => return Dispatch::Unknown(node),
     })
 }
 

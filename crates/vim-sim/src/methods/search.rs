@@ -6,7 +6,7 @@ use rookery_vim::methods::{
 };
 use rookery_vim::{MoRef, Node};
 
-use super::{Tried, existing};
+use super::{Dispatch, existing};
 use crate::id::{Id, Kind};
 use crate::privileges;
 use crate::refusal::Refusal;
@@ -14,8 +14,8 @@ use crate::soap::{Call, answer};
 use crate::store::Vm;
 use crate::world::{World, parse_uuid};
 
-pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
-    Tried::Handled(match call.method.as_str() {
+pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Dispatch {
+    Dispatch::Handled(match call.method.as_str() {
         FindByInventoryPath::NAME => {
             answer::<FindByInventoryPath>(node, |m| Ok(by_path(world, &m.inventory_path)))
         }
@@ -45,7 +45,7 @@ pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
             });
             found.map(first)
         }),
-        _ => return Tried::Not(node),
+        _ => return Dispatch::Unknown(node),
     })
 }
 

@@ -1,22 +1,22 @@
 //! Sessions.
 
+use rookery_sim::Request;
 use rookery_vim::methods::{
     CurrentTime, Login, Logout, Method as _, RetrieveServiceContent, SessionIsActive, TerminateSession,
 };
 use rookery_vim::{Node, envelope};
 
-use super::{Tried, content};
-use crate::io::Request;
+use super::{Dispatch, content};
 use crate::limits;
-use crate::look::user_session;
 use crate::privileges;
+use crate::properties::user_session;
 use crate::refusal::Refusal;
 use crate::session::COOKIE;
 use crate::soap::{self, Call, Handled, Outcome, answer};
 use crate::world::{World, uuid_text};
 
-pub(super) fn handle(world: &mut World, call: &Call, node: Node, request: &Request) -> Tried {
-    Tried::Handled(match call.method.as_str() {
+pub(super) fn handle(world: &mut World, call: &Call, node: Node, request: &Request) -> Dispatch {
+    Dispatch::Handled(match call.method.as_str() {
         RetrieveServiceContent::NAME => answer::<RetrieveServiceContent>(node, |_| Ok(content(world))),
         CurrentTime::NAME => answer::<CurrentTime>(node, |_| Ok(world.now)),
         Login::NAME => login(world, call, node, request),
@@ -31,7 +31,7 @@ pub(super) fn handle(world: &mut World, call: &Call, node: Node, request: &Reque
             let session = world.sessions.by_key(&asked.session_id.0);
             Ok(session.and_then(|id| world.sessions.user(id)).is_some_and(|user| user == asked.user_name))
         }),
-        _ => return Tried::Not(node),
+        _ => return Dispatch::Unknown(node),
     })
 }
 
@@ -50,8 +50,8 @@ fn login(world: &mut World, call: &Call, node: Node, request: &Request) -> Handl
     }
     let keys = (uuid_text(world.uuid()), format!("{:032x}{:08x}", world.uuid(), world.uuid() >> 96));
     let agent = request.header("user-agent").unwrap_or_default();
-    let peer = request.peer.rsplit_once(':').map_or(request.peer.as_str(), |(host, _)| host);
-    let (id, cookie) = world.sessions.start(keys, &login.user_name, peer, agent, world.now);
+    let peer = request.peer.map(|peer| peer.ip().to_string()).unwrap_or_default();
+    let (id, cookie) = world.sessions.start(keys, &login.user_name, &peer, agent, world.now);
     limits::watch_session(world, id);
     let session = world.sessions.get(id).ok_or_else(refused)?;
     let text = envelope::result::<Login>(&user_session(session));

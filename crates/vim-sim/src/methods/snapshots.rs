@@ -5,16 +5,16 @@ use rookery_vim::methods::{
     CreateSnapshotTask, Method as _, RemoveAllSnapshotsTask, RemoveSnapshotTask, RevertToSnapshotTask,
 };
 
-use super::{Tried, order, this_of};
+use super::{Dispatch, order, this_of};
 use crate::id::{Id, Kind};
 use crate::machine::Work;
 use crate::refusal::Refusal;
 use crate::soap::{Call, answer};
 use crate::world::World;
 
-pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
+pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Dispatch {
     let vm = |world: &World| this_of(world, call, Kind::VirtualMachine);
-    Tried::Handled(match call.method.as_str() {
+    Dispatch::Handled(match call.method.as_str() {
         CreateSnapshotTask::NAME => answer::<CreateSnapshotTask>(node, |m| {
             let vm = vm(world)?;
             let work = Work::Snapshot { vm, name: m.name, description: m.description.unwrap_or_default() };
@@ -33,7 +33,7 @@ pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
             let (snapshot, vm) = snapshot_of(world, call)?;
             Ok(order::<RevertToSnapshotTask>(world, call, vm, Work::Revert { snapshot, vm }))
         }),
-        _ => return Tried::Not(node),
+        _ => return Dispatch::Unknown(node),
     })
 }
 

@@ -4,19 +4,19 @@ use rookery_vim::methods::{Method as _, RecommendDatastores};
 use rookery_vim::storage::{ClusterRecommendation, StoragePlacementResult, StoragePlacementSpec};
 use rookery_vim::{MoRef, Node};
 
-use super::{Tried, existing};
+use super::{Dispatch, existing};
 use crate::id::{Id, Kind};
 use crate::refusal::Refusal;
 use crate::soap::{Call, answer};
 use crate::store::Datastore;
 use crate::world::World;
 
-pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
-    Tried::Handled(match call.method.as_str() {
+pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Dispatch {
+    Dispatch::Handled(match call.method.as_str() {
         RecommendDatastores::NAME => {
             answer::<RecommendDatastores>(node, |m| recommend(world, &m.storage_spec))
         }
-        _ => return Tried::Not(node),
+        _ => return Dispatch::Unknown(node),
     })
 }
 

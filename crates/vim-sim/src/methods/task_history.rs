@@ -3,17 +3,17 @@
 use rookery_vim::Node;
 use rookery_vim::methods::{CreateCollectorForTasks, Method as _, ReadNextTasks, ReadPreviousTasks};
 
-use super::{Tried, history};
+use super::{Dispatch, history};
 use crate::history::next;
 use crate::id::{Id, Kind};
-use crate::look::write_task_info;
+use crate::properties::write_task_info;
 use crate::refusal::Refusal;
 use crate::soap::{Call, Handled, answer, read, written};
 use crate::task::{self, Task};
 use crate::world::World;
 
-pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
-    Tried::Handled(match call.method.as_str() {
+pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Dispatch {
+    Dispatch::Handled(match call.method.as_str() {
         CreateCollectorForTasks::NAME => answer::<CreateCollectorForTasks>(node, |m| {
             let id = world.store.next_id(Kind::TaskHistoryCollector);
             history::create(call, id, m.filter, &mut world.tasks.collectors)
@@ -22,7 +22,7 @@ pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
         ReadPreviousTasks::NAME => {
             read::<ReadPreviousTasks>(node).and_then(|m| step(world, call, m.max_count, false))
         }
-        _ => return Tried::Not(node),
+        _ => return Dispatch::Unknown(node),
     })
 }
 

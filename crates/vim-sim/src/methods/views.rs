@@ -7,7 +7,7 @@ use rookery_vim::methods::{
 };
 use rookery_vim::{MoRef, Node};
 
-use super::{Tried, existing, this_of};
+use super::{Dispatch, existing, this_of};
 use crate::id::{Id, Kind};
 use crate::refusal::Refusal;
 use crate::soap::{Call, answer};
@@ -15,16 +15,16 @@ use crate::task;
 use crate::view::{View, What};
 use crate::world::World;
 
-pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
+pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Dispatch {
     let session = call.session.unwrap_or_default();
-    Tried::Handled(match call.method.as_str() {
+    Dispatch::Handled(match call.method.as_str() {
         CreateContainerView::NAME => answer::<CreateContainerView>(node, |m| {
             let container = existing(world, &m.container)?;
             let what = What::Container { container, classes: m.kinds, recursive: m.recursive };
             Ok(add(world, Kind::ContainerView, View { session, what }))
         }),
         CreateListView::NAME => answer::<CreateListView>(node, |m| {
-            let (found, _) = sort_out(world, &m.obj);
+            let (found, _) = partition(world, &m.obj);
             Ok(add(world, Kind::ListView, View { session, what: What::List(found) }))
         }),
         ModifyListView::NAME => {
@@ -49,7 +49,7 @@ pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Tried {
             let id = this_of(world, call, Kind::Task)?;
             task::cancel(world, id)
         }),
-        _ => return Tried::Not(node),
+        _ => return Dispatch::Unknown(node),
     })
 }
 
@@ -59,8 +59,8 @@ fn add(world: &mut World, kind: Kind, view: View) -> MoRef {
     id.reference()
 }
 
-/// Those that are there, and those that are not.
-fn sort_out(world: &World, references: &[MoRef]) -> (BTreeSet<Id>, Vec<MoRef>) {
+/// References that exist, and those that do not.
+fn partition(world: &World, references: &[MoRef]) -> (BTreeSet<Id>, Vec<MoRef>) {
     let mut found = BTreeSet::new();
     let mut unknown = Vec::new();
     for reference in references {
@@ -81,7 +81,7 @@ fn modify(
     remove: &[MoRef],
     reset: bool,
 ) -> Result<Vec<MoRef>, Refusal> {
-    let (added, unknown) = sort_out(world, add);
+    let (added, unknown) = partition(world, add);
     let removed: BTreeSet<Id> = remove.iter().filter_map(Id::of).collect();
     let id = this_of(world, call, Kind::ListView)?;
     let own = world.views.get_mut(&id).filter(|view| Some(view.session) == call.session);

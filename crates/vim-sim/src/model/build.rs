@@ -1,4 +1,4 @@
-//! From the description to the world.
+//! Builds the world from a model.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ use crate::store::{
 use crate::world::{World, uuid_text};
 use crate::{privileges, rest};
 
-/// Why a model makes no world.
+/// Why a model is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
     /// Something is named that is not there.
@@ -51,7 +51,7 @@ pub(super) fn build(model: &Model, mut settings: Settings, now: Timestamp) -> Re
         Site::build(&mut world, datacenter)?;
     }
     for category in &model.categories {
-        rest::furnish(&mut world, category).map_err(|(what, why)| ModelError::Refused { what, why })?;
+        rest::apply_model(&mut world, category).map_err(|(what, why)| ModelError::Refused { what, why })?;
     }
     let problems = privileges::apply(&mut world);
     if !problems.is_empty() {
@@ -251,7 +251,7 @@ impl<'m> Site<'m> {
             cores: model.cores,
             memory_bytes: model.memory.0,
             connected: true,
-            let_go: false,
+            disconnected_by_user: false,
             in_maintenance: false,
             boot_time: world.now.saturating_sub(SignedDuration::from_hours(24)).unwrap_or(world.now),
             vms: BTreeSet::new(),
@@ -325,7 +325,7 @@ impl<'m> Site<'m> {
         let blueprint = Blueprint { folder: parent, name: escape(&name), pool: Some(pool), host, datastore };
         let id = machine::blank(world, &blueprint);
         machine::being_created(world, "", id);
-        self.furnish(world, id, model, &name)?;
+        self.configure_vm(world, id, model, &name)?;
         if model.orphaned {
             return Ok(());
         }
@@ -343,7 +343,7 @@ impl<'m> Site<'m> {
     }
 
     /// Hardware, disks and cards.
-    fn furnish(&self, world: &mut World, id: Id, model: &VmModel, name: &str) -> Result<(), ModelError> {
+    fn configure_vm(&self, world: &mut World, id: Id, model: &VmModel, name: &str) -> Result<(), ModelError> {
         let networks: Vec<Id> = if model.networks.is_empty() {
             self.model
                 .networks

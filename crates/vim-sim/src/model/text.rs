@@ -23,7 +23,7 @@ impl Bytes {
     }
 }
 
-pub(super) fn yes() -> bool {
+pub(super) fn default_true() -> bool {
     true
 }
 pub(super) fn one() -> usize {
@@ -41,7 +41,7 @@ pub(super) fn fast() -> i32 {
 pub(super) fn small() -> Bytes {
     Bytes(32 << 20)
 }
-pub(super) fn roomy() -> Bytes {
+pub(super) fn default_memory() -> Bytes {
     Bytes(4 << 40)
 }
 pub(super) fn large() -> Bytes {

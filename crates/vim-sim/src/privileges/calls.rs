@@ -82,7 +82,7 @@ pub(super) fn reference(world: &World, node: &Node) -> Option<Id> {
 }
 
 fn existing(world: &World, reference: &MoRef) -> Option<Id> {
-    Id::of(reference).filter(|id| crate::look::exists(world, *id))
+    Id::of(reference).filter(|id| crate::properties::exists(world, *id))
 }
 
 /// What renaming, removing and moving an entity of a class needs.

@@ -4,7 +4,7 @@ use rookery_vim::{Limits, Node, Writer, node};
 
 use super::{asker, canonical, entity_of, holds};
 use crate::id::{Id, Kind};
-use crate::look::{self, Frame};
+use crate::properties::{self, Frame};
 use crate::refusal::Refusal;
 use crate::world::World;
 
@@ -21,7 +21,7 @@ const IN_VIEW: [&str; 9] = [
     "effectiveRole",
 ];
 
-/// Whether whoever asks may see an object.
+/// Whether the caller may see an object.
 pub(crate) fn sees(world: &World, id: Id) -> bool {
     world.authority.is_open() || asker(world).is_none_or(|user| user_sees(world, user, id))
 }
@@ -45,14 +45,14 @@ pub(crate) fn user_sees(world: &World, user: &str, id: Id) -> bool {
         || leads_somewhere(world, user, entity_of(world, id))
 }
 
-/// Whoever may see something may see the way there.
+/// Who may see an object may see its ancestors.
 fn leads_somewhere(world: &World, user: &str, id: Id) -> bool {
     let own = world.authority.grants.get(&canonical(user)).into_iter().flatten();
     let mut shown = own.filter(|(_, grant)| world.authority.role_has(grant.role, "System.View"));
     shown.any(|(entity, _)| world.store.ancestors(*entity).any(|above| above == id))
 }
 
-/// Whether whoever asks may read a property; if not, why not.
+/// Whether the caller may read a property; if not, why not.
 pub(crate) fn readable(world: &World, id: Id, path: &str) -> Result<(), Refusal> {
     if world.authority.is_open() {
         return Ok(());
@@ -82,7 +82,7 @@ pub(crate) fn write_missing(out: &mut Writer, path: &str, refusal: &Refusal) {
 /// All properties of an object. Those that may not be read are told as missing.
 pub(crate) fn write_all(world: &World, id: Id, out: &mut Writer, frame: Frame) {
     let mut all = Writer::new();
-    look::all(world, id, &mut all, frame);
+    properties::all(world, id, &mut all, frame);
     let all = all.into_string();
     if world.authority.is_open() || asker(world).is_none() {
         out.raw(&all);
@@ -93,7 +93,7 @@ pub(crate) fn write_all(world: &World, id: Id, out: &mut Writer, frame: Frame) {
         match readable(world, id, &path) {
             Ok(()) => {
                 frame.open(out, &path);
-                look::property(world, id, &path, out, "val");
+                properties::property(world, id, &path, out, "val");
                 out.close(frame.element());
             }
             Err(refusal) => write_missing(&mut missing, &path, &refusal),

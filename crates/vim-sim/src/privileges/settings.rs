@@ -11,7 +11,7 @@ use crate::world::World;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct Access {
-    /// Who may log in. If nobody is named, anybody may, and is an administrator.
+    /// Who may log in. If it is empty everybody may, as an administrator.
     pub users: Vec<User>,
     /// Roles beside those that always are there: `Admin`, `ReadOnly`, `View`, `Anonymous` and `NoAccess`.
     pub roles: Vec<Role>,
@@ -25,7 +25,6 @@ pub struct Access {
 pub struct User {
     /// As it is given at the login.
     pub name: String,
-    /// The password.
     pub password: String,
 }
 
@@ -39,28 +38,26 @@ impl fmt::Debug for User {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Role {
-    /// Its name.
     pub name: String,
     /// Exactly these, by vSphere's identifiers.
     pub privileges: Vec<String>,
 }
 
-/// A role that somebody has on something.
+/// The role of a user on an entity.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Permission {
-    /// Who.
     pub principal: String,
     /// The name of the role.
     pub role: String,
     /// The path of the entity, such as `DC0/vm`; `/` is all of vCenter.
     pub entity: String,
     /// Whether it holds for what is below, too.
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub propagate: bool,
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 

@@ -1,12 +1,12 @@
 mod cases;
 
 use jiff::Timestamp;
+use rookery_sim::RequestId;
 use rookery_vim::{Limits, Wire as _, Writer, node};
 
 use super::table::{On, Row, TABLE};
 use super::*;
 use crate::id::Kind;
-use crate::io::RequestId;
 use crate::model::{Counts, Model, ModelError};
 use crate::settings::Settings;
 use crate::soap::Call;
@@ -45,7 +45,7 @@ fn reference(name: &str, id: Id) -> String {
     out.into_string()
 }
 
-/// Whether somebody may call a method on an object; if not, what is missing where.
+/// Whether a user may call a method on an object; if not, which privilege is missing on which object.
 fn ask(world: &World, method: &str, this: Id, parameters: &str) -> Result<(), String> {
     let content = format!("<{method} {XML}>{}{parameters}</{method}>", reference("_this", this));
     let content = node::parse(content.as_bytes(), &Limits::default()).expect("XML");

@@ -2,10 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, Asked, No, Style, check_name, need, text, texts};
+use super::{Answer, RestCall, RestError, Style, check_name, need, text, texts};
 use crate::world::{World, uuid_text};
 
-/// A category.
 #[derive(Debug, Clone)]
 pub(super) struct Category {
     pub(super) name: String,
@@ -16,30 +15,30 @@ pub(super) struct Category {
     pub(super) types: Vec<String>,
 }
 
-pub(super) fn answer(world: &mut World, asked: &Asked<'_>, style: Style) -> Answer {
+pub(super) fn answer(world: &mut World, call: &RestCall<'_>, style: Style) -> Answer {
     let root = world.root;
-    let may = |world: &World, privilege| need(world, &asked.user, root, privilege);
-    match (asked.method, asked.action.as_deref(), &asked.id) {
+    let may = |world: &World, privilege| need(world, &call.user, root, privilege);
+    match (call.method, call.action.as_deref(), &call.id) {
         ("GET", None, None) => Ok(world.tags.categories.keys().cloned().collect()),
         ("GET", None, Some(id)) => found(world, id).map(|category| shown(id, category)),
         ("POST", None, None) => {
             may(world, "InventoryService.Tagging.CreateCategory")?;
-            create(world, asked.spec(style, "create_spec")?)
+            create(world, call.spec(style, "create_spec")?)
         }
         ("PATCH", None, Some(id)) => {
             may(world, "InventoryService.Tagging.EditCategory")?;
-            update(world, id, asked.spec(style, "update_spec")?)
+            update(world, id, call.spec(style, "update_spec")?)
         }
         ("DELETE", None, Some(id)) => {
             may(world, "InventoryService.Tagging.DeleteCategory")?;
             delete(world, id)
         }
-        _ => Err(No::unknown()),
+        _ => Err(RestError::unknown()),
     }
 }
 
-pub(super) fn found<'w>(world: &'w World, id: &str) -> Result<&'w Category, No> {
-    world.tags.categories.get(id).ok_or_else(|| No::not_found("category", id))
+pub(super) fn found<'w>(world: &'w World, id: &str) -> Result<&'w Category, RestError> {
+    world.tags.categories.get(id).ok_or_else(|| RestError::not_found("category", id))
 }
 
 fn shown(id: &str, category: &Category) -> Value {
@@ -67,20 +66,20 @@ pub(super) fn create(world: &mut World, spec: &Value) -> Answer {
     Ok(Value::String(id))
 }
 
-fn is_single(cardinality: &str) -> Result<bool, No> {
+fn is_single(cardinality: &str) -> Result<bool, RestError> {
     match cardinality {
         "SINGLE" => Ok(true),
         "MULTIPLE" => Ok(false),
-        other => Err(No::invalid(format!("{other} is not a cardinality"))),
+        other => Err(RestError::invalid(format!("{other} is not a cardinality"))),
     }
 }
 
 /// Names are compared without regard to the case of letters.
-fn check_free(world: &World, name: &str, own: &str) -> Result<(), No> {
+fn check_free(world: &World, name: &str, own: &str) -> Result<(), RestError> {
     let lower = name.to_lowercase();
     let taken =
         world.tags.categories.iter().any(|(id, other)| id != own && other.name.to_lowercase() == lower);
-    if taken { Err(No::exists("category", name)) } else { Ok(()) }
+    if taken { Err(RestError::exists("category", name)) } else { Ok(()) }
 }
 
 /// A category only ever gets wider.
@@ -97,7 +96,7 @@ fn update(world: &mut World, id: &str, spec: &Value) -> Answer {
     if let Some(cardinality) = spec["cardinality"].as_str() {
         let single = is_single(cardinality)?;
         if single && !category.single {
-            return Err(No::invalid("the cardinality can only change from SINGLE to MULTIPLE"));
+            return Err(RestError::invalid("the cardinality can only change from SINGLE to MULTIPLE"));
         }
         category.single = single;
     }
@@ -105,7 +104,7 @@ fn update(world: &mut World, id: &str, spec: &Value) -> Answer {
         let types: Vec<String> = texts(spec, "associable_types")?.into_iter().map(str::to_owned).collect();
         let narrower = category.types.is_empty() || !category.types.iter().all(|own| types.contains(own));
         if !types.is_empty() && types != category.types && narrower {
-            return Err(No::invalid("associable types can only be added"));
+            return Err(RestError::invalid("associable types can only be added"));
         }
         category.types = types;
     }

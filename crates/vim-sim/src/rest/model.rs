@@ -3,14 +3,13 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{No, association, category, tag};
+use super::{RestError, association, category, tag};
 use crate::world::World;
 
 /// A category of tags.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CategoryModel {
-    /// Its name.
     pub name: String,
     /// What it is for.
     #[serde(default)]
@@ -21,18 +20,14 @@ pub struct CategoryModel {
     /// The classes of objects that its tags fit, such as `VirtualMachine`; all if none is named.
     #[serde(default)]
     pub types: Vec<String>,
-    /// Its tags.
     #[serde(default, rename = "tag")]
     pub tags: Vec<TagModel>,
 }
 
-/// A tag.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TagModel {
-    /// Its name.
     pub name: String,
-    /// What it means.
     #[serde(default)]
     pub description: String,
     /// The paths of the objects that have it, such as `DC0/vm/web`.
@@ -41,14 +36,14 @@ pub struct TagModel {
 }
 
 /// Makes a category with its tags; what it is that cannot be made, and why not.
-pub(crate) fn furnish(world: &mut World, model: &CategoryModel) -> Result<(), (String, String)> {
+pub(crate) fn apply_model(world: &mut World, model: &CategoryModel) -> Result<(), (String, String)> {
     let spec = json!({
         "name": model.name,
         "description": model.description,
         "cardinality": if model.multiple { "MULTIPLE" } else { "SINGLE" },
         "associable_types": model.types,
     });
-    let in_category = |no: No| (format!("category {:?}", model.name), no.message);
+    let in_category = |no: RestError| (format!("category {:?}", model.name), no.message);
     let category = category::create(world, &spec).map_err(in_category)?;
     for own in &model.tags {
         let in_tag = |why: String| (format!("tag {:?}", own.name), why);

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use jiff::{SignedDuration, Timestamp};
+use rookery_sim::Request;
 use serde_json::{Value, json};
 
-use super::{Answer, No};
-use crate::io::{Body, Request};
+use super::{Answer, RestError};
 use crate::privileges;
 use crate::settings::Limits;
 use crate::world::World;
@@ -38,7 +38,7 @@ pub(super) fn answer(world: &mut World, request: &Request, action: Option<&str>)
         ("POST", None) => log_in(world, request),
         ("GET", None) | ("POST", Some("get")) => {
             let id = current(world, request)?;
-            let session = world.rest_sessions.0.get(&id).ok_or_else(No::unauthenticated)?;
+            let session = world.rest_sessions.0.get(&id).ok_or_else(RestError::unauthenticated)?;
             Ok(json!({
                 "user": session.user,
                 "created_time": session.created.to_string(),
@@ -50,27 +50,27 @@ pub(super) fn answer(world: &mut World, request: &Request, action: Option<&str>)
             world.rest_sessions.0.remove(&id);
             Ok(Value::Null)
         }
-        _ => Err(No::unknown()),
+        _ => Err(RestError::unknown()),
     }
 }
 
 /// Whose session a request is made in.
-pub(super) fn user(world: &mut World, request: &Request) -> Result<String, No> {
+pub(super) fn user(world: &mut World, request: &Request) -> Result<String, RestError> {
     let id = current(world, request)?;
-    world.rest_sessions.0.get(&id).map(|session| session.user.clone()).ok_or_else(No::unauthenticated)
+    world.rest_sessions.0.get(&id).map(|session| session.user.clone()).ok_or_else(RestError::unauthenticated)
 }
 
 /// The session of a request, which thereby shows that it is alive.
-fn current(world: &mut World, request: &Request) -> Result<String, No> {
+fn current(world: &mut World, request: &Request) -> Result<String, RestError> {
     let cookie = || {
         let cookies = request.header("cookie")?.split(';');
         cookies.map(str::trim).find_map(|cookie| cookie.strip_prefix(NAME)?.strip_prefix('='))
     };
-    let id = request.header(NAME).or_else(cookie).ok_or_else(No::unauthenticated)?;
+    let id = request.header(NAME).or_else(cookie).ok_or_else(RestError::unauthenticated)?;
     let (now, limits) = (world.now, world.settings.limits.clone());
     // Nobody sees a session that is over, so it may go when somebody looks for it.
     world.rest_sessions.0.retain(|_, session| !session.is_over(&limits, now));
-    let session = world.rest_sessions.0.get_mut(id).ok_or_else(No::unauthenticated)?;
+    let session = world.rest_sessions.0.get_mut(id).ok_or_else(RestError::unauthenticated)?;
     session.last_active = now;
     Ok(id.to_owned())
 }
@@ -86,9 +86,9 @@ impl RestSession {
 
 fn log_in(world: &mut World, request: &Request) -> Answer {
     let (user, password) =
-        request.header("authorization").and_then(credentials).ok_or_else(No::unauthenticated)?;
+        request.header("authorization").and_then(credentials).ok_or_else(RestError::unauthenticated)?;
     if !privileges::may_log_in(world, &user, &password) {
-        return Err(No::unauthenticated());
+        return Err(RestError::unauthenticated());
     }
     let id = format!("{:032x}", world.uuid());
     let session = RestSession { user, created: world.now, last_active: world.now };
@@ -106,9 +106,7 @@ fn credentials(header: &str) -> Option<(String, String)> {
 }
 
 /// The cookie for whoever has logged in with this answer.
-pub(super) fn cookie(body: &Body) -> Option<(&'static str, String)> {
-    let Body::Text(text) = body else { return None };
-    let answer: Value = serde_json::from_str(text).ok()?;
+pub(super) fn cookie(answer: &Value) -> Option<(&'static str, String)> {
     let id = answer["value"].as_str().or(answer.as_str())?;
     Some(("set-cookie", format!("{NAME}={id}; Path=/; HttpOnly")))
 }

@@ -2,10 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, Asked, No, Style, category, check_name, need, text};
+use super::{Answer, RestCall, RestError, Style, category, check_name, need, text};
 use crate::world::{World, uuid_text};
 
-/// A tag.
 #[derive(Debug, Clone)]
 pub(super) struct Tag {
     pub(super) category: String,
@@ -13,22 +12,22 @@ pub(super) struct Tag {
     description: String,
 }
 
-pub(super) fn answer(world: &mut World, asked: &Asked<'_>, style: Style) -> Answer {
+pub(super) fn answer(world: &mut World, call: &RestCall<'_>, style: Style) -> Answer {
     let root = world.root;
-    let may = |world: &World, privilege| need(world, &asked.user, root, privilege);
-    match (asked.method, asked.action.as_deref(), &asked.id) {
+    let may = |world: &World, privilege| need(world, &call.user, root, privilege);
+    match (call.method, call.action.as_deref(), &call.id) {
         ("GET", None, None) => Ok(world.tags.all.keys().cloned().collect()),
         ("GET", None, Some(id)) => found(world, id).map(|tag| shown(id, tag)),
         ("POST", None, None) => {
             may(world, "InventoryService.Tagging.CreateTag")?;
-            create(world, asked.spec(style, "create_spec")?)
+            create(world, call.spec(style, "create_spec")?)
         }
         // The category stands where tags do elsewhere, or in the body.
         ("POST", Some("list-tags-for-category"), Some(category)) => in_category(world, category),
-        ("POST", Some("list-tags-for-category"), None) => in_category(world, asked.text("category_id")?),
+        ("POST", Some("list-tags-for-category"), None) => in_category(world, call.text("category_id")?),
         ("PATCH", None, Some(id)) => {
             may(world, "InventoryService.Tagging.EditTag")?;
-            update(world, id, asked.spec(style, "update_spec")?)
+            update(world, id, call.spec(style, "update_spec")?)
         }
         ("DELETE", None, Some(id)) => {
             may(world, "InventoryService.Tagging.DeleteTag")?;
@@ -37,12 +36,12 @@ pub(super) fn answer(world: &mut World, asked: &Asked<'_>, style: Style) -> Answ
             world.tags.attached.retain(|(tag, _)| tag != id);
             Ok(Value::Null)
         }
-        _ => Err(No::unknown()),
+        _ => Err(RestError::unknown()),
     }
 }
 
-pub(super) fn found<'w>(world: &'w World, id: &str) -> Result<&'w Tag, No> {
-    world.tags.all.get(id).ok_or_else(|| No::not_found("tag", id))
+pub(super) fn found<'w>(world: &'w World, id: &str) -> Result<&'w Tag, RestError> {
+    world.tags.all.get(id).ok_or_else(|| RestError::not_found("tag", id))
 }
 
 fn shown(id: &str, tag: &Tag) -> Value {
@@ -75,11 +74,11 @@ pub(super) fn create(world: &mut World, spec: &Value) -> Answer {
 }
 
 /// Names are compared without regard to the case of letters, and only within a category.
-fn check_free(world: &World, category: &str, name: &str, own: &str) -> Result<(), No> {
+fn check_free(world: &World, category: &str, name: &str, own: &str) -> Result<(), RestError> {
     let lower = name.to_lowercase();
     let mut others = world.tags.all.iter().filter(|(id, tag)| *id != own && tag.category == category);
     if others.any(|(_, other)| other.name.to_lowercase() == lower) {
-        return Err(No::exists("tag", name));
+        return Err(RestError::exists("tag", name));
     }
     Ok(())
 }

@@ -1,8 +1,9 @@
 use jiff::Timestamp;
+use rookery_sim::RequestId;
 
 use super::*;
 use crate::id::Kind;
-use crate::io::{Body, Input, RequestId};
+use crate::io::{Body, Input};
 use crate::model::{Counts, Model};
 use crate::settings::Settings;
 
@@ -53,7 +54,7 @@ impl Client {
             path: path.to_owned(),
             query: query.to_owned(),
             headers: header.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
-            body: if body.is_null() { Vec::new() } else { body.to_string().into_bytes() },
+            body: if body.is_null() { Vec::new() } else { body.to_string().into_bytes() }.into(),
             ..Request::default()
         };
         let now = self.world.now;
@@ -282,6 +283,7 @@ fn both_spellings_of_a_path_lead_to_the_same_thing() {
 
 #[test]
 fn an_action_is_found_in_both_spellings() {
+    let action = |query: &str| action(&Request { query: query.to_owned(), ..Request::default() });
     assert_eq!(action("~action=attach"), Some("attach".to_owned()));
     assert_eq!(action("x=1&action=list%2Dit"), Some("list-it".to_owned()));
     assert_eq!(action("x=1"), None);
@@ -301,7 +303,7 @@ fn each_spelling_has_its_own_shape_of_answers() {
     let words = r#"{"args":[],"default_message":"The tag with identifier x was not found.","id":"com.vmware.vapi.std.errors.not_found"}"#;
     let rest =
         format!(r#"{{"type":"com.vmware.vapi.std.errors.not_found","value":{{"messages":[{words}]}}}}"#);
-    check(Style::Rest, false, Err(No::not_found("tag", "x")), 404, &rest);
+    check(Style::Rest, false, Err(RestError::not_found("tag", "x")), 404, &rest);
     let api = format!(r#"{{"error_type":"NOT_FOUND","messages":[{words}]}}"#);
-    check(Style::Api, false, Err(No::not_found("tag", "x")), 404, &api);
+    check(Style::Api, false, Err(RestError::not_found("tag", "x")), 404, &api);
 }

@@ -6,7 +6,7 @@ use rookery_vim::Node;
 use serde::{Deserialize, Serialize};
 
 use super::InvalidRule;
-use crate::deed::Deed;
+use crate::incident::Incident;
 use crate::refusal::Refusal;
 use crate::span::Span;
 
@@ -29,7 +29,7 @@ pub enum Action {
         /// How long it runs.
         #[serde(default)]
         after: Span,
-        /// What it leaves.
+        /// What the failed task leaves behind.
         #[serde(default)]
         remains: Remains,
     },
@@ -43,10 +43,7 @@ pub enum Action {
         bytes_per_second: u64,
     },
     /// It is done, and answered so much later.
-    Delay {
-        /// How much.
-        by: Span,
-    },
+    Delay { by: Span },
     /// The caller's session has ended: the call is refused, and so are all after it.
     ExpireCaller,
     /// No wait for updates is answered while the rule is there. Its target is the collector.
@@ -57,11 +54,10 @@ pub enum Action {
         /// Which properties, such as `config.*`.
         #[serde(default = "any_property")]
         property: String,
-        /// How much.
         by: Span,
     },
-    /// Something happens to the world first.
-    Do(Deed),
+    /// An incident happens before the call.
+    Do(Incident),
     /// How guests behave that start while the rule is there. Its target is the VM.
     Guest(GuestBehaviour),
 }
@@ -87,7 +83,7 @@ pub enum Remains {
 pub struct FaultSpec {
     /// Such as `SystemError`.
     pub class: String,
-    /// Words for people.
+    /// The localized message.
     #[serde(default = "no_words")]
     pub message: String,
     /// In schema order.
@@ -105,7 +101,6 @@ fn no_words() -> String {
 pub struct FaultMember {
     /// Such as `object`.
     pub name: String,
-    /// Its text.
     pub value: String,
     /// For a reference: the class of the object.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
@@ -123,10 +118,7 @@ pub struct FaultMember {
 #[serde(rename_all = "kebab-case")]
 pub enum GuestBehaviour {
     /// It starts so much later.
-    SlowBoot {
-        /// How much.
-        by: Span,
-    },
+    SlowBoot { by: Span },
     /// Its tools never run.
     NoTools,
     /// Its tools run, but it takes no orders.
@@ -134,15 +126,9 @@ pub enum GuestBehaviour {
     /// It never has an address.
     NoAddress,
     /// It has this address instead of its own.
-    WrongAddress {
-        /// Which.
-        ip: IpAddr,
-    },
+    WrongAddress { ip: IpAddr },
     /// Its tools stop so long after they came.
-    LosesTools {
-        /// How long.
-        after: Span,
-    },
+    LosesTools { after: Span },
 }
 
 impl FaultSpec {
@@ -210,8 +196,8 @@ impl Action {
         !matches!(self, Self::Freeze | Self::Late { .. } | Self::Guest(_))
     }
 
-    /// Whether a call that this hits goes no further.
-    pub(super) fn ends_the_call(&self) -> bool {
+    /// Whether a call that this action applies to is not handled any further.
+    pub(super) fn ends_call(&self) -> bool {
         matches!(self, Self::Fault(_) | Self::Status { .. } | Self::Drop)
     }
 }

@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 
 use jiff::Timestamp;
+use rookery_sim::glob;
 
-use super::{Action, fits, names};
+use super::{Action, names};
 use crate::id::{Id, Kind};
 use crate::world::{Timer, World};
 
@@ -30,14 +31,16 @@ pub(crate) fn hold_back(world: &mut World) {
         let changes = world.store.log.changes_since(world.rules.late.looked);
         for (id, path) in changes.into_iter().filter(|(id, _)| id.kind == Kind::VirtualMachine) {
             let about = names(world, &id.reference());
-            let is_meant = |target: &str| target == "*" || about.iter().any(|name| fits(target, name));
-            let rule = late.iter().find(|(target, property, _)| is_meant(target) && fits(property, path));
+            let is_meant =
+                |target: &str| target == "*" || about.iter().any(|name| glob::matches(target, name));
+            let rule =
+                late.iter().find(|(target, property, _)| is_meant(target) && glob::matches(property, path));
             let Some((_, _, by)) = rule else { continue };
             let by = by.draw(&mut world.random);
             let when = world.now.saturating_add(by).unwrap_or(world.now);
             if when > world.now && world.store.log.withhold(world.rules.late.looked, id, path) {
                 world.rules.late.changes.push_back((when, id, path));
-                world.at(when, Timer::Look);
+                world.at(when, Timer::Wake);
             }
         }
     }

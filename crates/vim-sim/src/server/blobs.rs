@@ -1,4 +1,4 @@
-//! Content that is too large for the world: it lies in a folder, under a number.
+//! Blobs: content that is too large for the world, kept in numbered files.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use tokio::fs::File;
 use tokio::io::AsyncWriteExt as _;
 
 use super::scratch::Scratch;
-use crate::io::Aside;
+use crate::io::BlobRef;
 
 /// A folder of content. It goes when this goes.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl Blobs {
     }
 
     /// Writes a body to the disk as it comes. What is broken off is not kept.
-    pub(super) async fn put_aside(&self, mut body: Incoming) -> io::Result<Aside> {
+    pub(super) async fn receive(&self, mut body: Incoming) -> io::Result<BlobRef> {
         let (blob, mut file) = self.create()?;
         let mut partial = Partial { blobs: self, blob, whole: false };
         let mut size = 0;
@@ -61,7 +61,7 @@ impl Blobs {
         }
         file.flush().await?;
         partial.whole = true;
-        Ok(Aside { blob, size })
+        Ok(BlobRef { blob, size })
     }
 
     pub(super) async fn open(&self, blob: u64) -> io::Result<File> {

@@ -8,24 +8,19 @@ use futures_util::{StreamExt as _, stream};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Empty, Full, StreamBody};
 use hyper::body::Frame;
+use rookery_sim::Cut;
 use tokio::fs::File;
 use tokio::io::AsyncReadExt as _;
 
 use super::blobs::Blobs;
 use crate::io::Body;
 
-/// What hyper sends.
 pub(super) type OutBody = UnsyncBoxBody<Bytes, io::Error>;
 
 /// Files go out in pieces of this size.
 const PIECE: usize = 128 << 10;
-/// How often something comes of a slow answer.
+/// The interval between pieces of a slow answer.
 const TICK: Duration = Duration::from_millis(50);
-
-/// The connection ends without an answer.
-#[derive(Debug, thiserror::Error)]
-#[error("the connection is cut on purpose")]
-pub(super) struct Cut;
 
 pub(super) fn nothing() -> OutBody {
     Empty::new().map_err(|never| match never {}).boxed_unsync()
@@ -37,8 +32,8 @@ pub(super) async fn of(body: Body, blobs: &Blobs) -> Result<(OutBody, Option<u64
         Body::Text(text) => Ok((whole(text.into()), None)),
         Body::Bytes(bytes) => Ok((whole(bytes.into()), None)),
         Body::Head(size) => Ok((nothing(), Some(size))),
-        Body::Aside(aside) => match blobs.open(aside.blob).await {
-            Ok(file) => Ok((from_file(file, aside.size), Some(aside.size))),
+        Body::Blob(stored) => match blobs.open(stored.blob).await {
+            Ok(file) => Ok((from_file(file, stored.size), Some(stored.size))),
             Err(_) => Err(Cut),
         },
         Body::Cut => Err(Cut),
@@ -50,7 +45,7 @@ fn whole(content: Bytes) -> OutBody {
     Full::new(content).map_err(|never| match never {}).boxed_unsync()
 }
 
-/// The file up to that size: more may be coming.
+/// The file up to that size: more may arrive.
 fn from_file(file: File, size: u64) -> OutBody {
     let pieces = stream::try_unfold(file.take(size), |mut file| async move {
         let mut piece = Vec::with_capacity(PIECE);

@@ -74,7 +74,7 @@ enum Order {
     Start(Box<Start>),
     Stop(u64),
     File(Box<FileJob>),
-    /// All programs end.
+    /// Ends all programs.
     End,
     /// And its files go.
     Erase,
@@ -89,7 +89,7 @@ impl Programs {
         (programs, receiver)
     }
 
-    /// Does what the world asks, if it is about programs and files of guests.
+    /// Carries out effects about programs and files of guests.
     pub(super) fn carry_out(&mut self, effect: Effect) {
         match effect {
             Effect::Start(start) => self.order(start.vm, Order::Start(start)),
@@ -127,7 +127,7 @@ impl Programs {
                 blobs: Arc::clone(&self.blobs),
                 supervisor: self.supervisor.clone(),
             };
-            self.supervisor.spawn("programs of a guest", guest.attend(orders));
+            self.supervisor.spawn("programs of a guest", guest.run(orders));
             self.guests.insert(vm, sender);
         }
         self.tell(vm, order);
@@ -144,14 +144,13 @@ impl Programs {
     }
 }
 
-/// One guest.
 #[derive(Debug)]
 struct Guest {
     vm: Id,
     folder: PathBuf,
     /// None while nothing runs.
     namespace: Option<Namespace>,
-    /// How the guest numbers what the world numbers.
+    /// Process identifiers in the guest, by the number of the world.
     running: BTreeMap<u64, String>,
     inputs: UnboundedSender<Input>,
     blobs: Arc<Blobs>,
@@ -159,8 +158,8 @@ struct Guest {
 }
 
 impl Guest {
-    /// Does what it is told, one thing after the other, as the tools of a real guest do.
-    async fn attend(mut self, mut orders: UnboundedReceiver<Order>) {
+    /// Carries out orders one after the other, as the tools of a real guest do.
+    async fn run(mut self, mut orders: UnboundedReceiver<Order>) {
         let stop = self.supervisor.token();
         loop {
             tokio::select! {

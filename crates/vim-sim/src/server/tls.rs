@@ -34,7 +34,7 @@ impl std::fmt::Debug for Identity {
 }
 
 impl Identity {
-    /// A new one that nobody knows, for these names and addresses.
+    /// A new self-signed certificate for these names and addresses.
     pub fn self_signed(names: &[&str]) -> Result<Self, IdentityError> {
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
         let CertifiedKey { cert, signing_key } =

@@ -1,20 +1,20 @@
-//! Files that come in over HTTP: the world is told of them while they come.
+//! Uploads to datastores: the world follows them while they arrive.
 
 use futures_util::FutureExt as _;
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
+use rookery_sim::{Cut, Request, RequestId};
 use tokio::fs::File;
 use tokio::io::AsyncWriteExt as _;
 use tokio::sync::oneshot;
 
-use super::body::Cut;
 use super::{Message, Running};
-use crate::io::{Aside, Body, Reply, Request, RequestId};
+use crate::io::{BlobRef, Body, Input, Reply, Upload};
 
 /// The world is told whenever the sender pauses, and at least whenever so many bytes have come.
 const NEWS: u64 = 4 << 20;
 
-/// What has come of a file.
+/// The part of a file that has arrived.
 struct Arrival {
     id: RequestId,
     file: File,
@@ -24,11 +24,10 @@ struct Arrival {
 
 impl Running {
     /// Takes a file, as long as the world wants it.
-    pub(super) async fn receive(&self, mut request: Request, mut body: Incoming) -> Result<Reply, Cut> {
+    pub(super) async fn receive(&self, request: Request, mut body: Incoming) -> Result<Reply, Cut> {
         let (blob, file) = self.blobs.create().map_err(|_| Cut)?;
-        request.aside = Some(Aside { blob, size: 0 });
-        request.coming = true;
-        let (mut waiting, mut answer) = self.ask(request)?;
+        let upload = Upload { content: BlobRef { blob, size: 0 }, coming: true };
+        let (mut waiting, mut answer) = self.ask(|id| Input::Upload(id, request, upload))?;
         let mut arrival = Arrival { id: waiting.id, file, size: 0, told: 0 };
         let early = tokio::select! {
             biased;

@@ -4,10 +4,9 @@ use std::collections::VecDeque;
 
 use crate::id::Id;
 
-/// Watchers that are further behind than this look at everything again.
+/// Watchers that are further behind than this read all objects again.
 const KEPT: usize = 200_000;
 
-/// One change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) id: Id,
@@ -85,7 +84,7 @@ impl Log {
         }
     }
 
-    /// Forgets what nobody needs any more.
+    /// Forgets what is no longer needed.
     pub(crate) fn forget_before(&mut self, revision: u64) {
         while self.start < revision && self.entries.pop_front().is_some() {
             self.start += 1;

@@ -25,7 +25,7 @@ pub(crate) struct Datacenter {
     pub(crate) networks: BTreeSet<Id>,
 }
 
-/// A cluster, or the shell around a host that stands alone.
+/// A cluster, or the compute resource of a standalone host.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Compute {
     pub(crate) root_pool: Id,
@@ -42,9 +42,9 @@ pub(crate) struct Host {
     pub(crate) cores: i16,
     pub(crate) memory_bytes: i64,
     pub(crate) connected: bool,
-    /// Whether it is not connected because somebody disconnected it: it runs on.
-    #[serde(default)]
-    pub(crate) let_go: bool,
+    /// Whether a user disconnected it: it runs on. (A dump keeps its older name.)
+    #[serde(default, rename = "let_go")]
+    pub(crate) disconnected_by_user: bool,
     pub(crate) in_maintenance: bool,
     pub(crate) boot_time: jiff::Timestamp,
     pub(crate) vms: BTreeSet<Id>,
@@ -94,7 +94,7 @@ impl Datastore {
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct StoragePod {
     pub(crate) children: BTreeSet<Id>,
-    /// Whether it recommends.
+    /// Whether Storage DRS recommends a member.
     pub(crate) automated: bool,
 }
 

@@ -44,7 +44,7 @@ pub(super) mod power {
     }
 }
 
-/// Trees as XML.
+/// Saves trees of elements as XML.
 pub(super) mod node {
     use super::{Deserialize, Deserializer, Serializer, text, tree};
     use rookery_vim::Node;

@@ -162,7 +162,7 @@ impl Hardware {
     }
 }
 
-/// What the guest is told at its next start.
+/// The customization that the guest applies at its next start.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Customization {
     pub(crate) host_name: String,
@@ -191,7 +191,7 @@ pub(crate) struct Guest {
     pub(crate) tools: Tools,
     pub(crate) operations_ready: bool,
     pub(crate) host_name: Option<String>,
-    /// By card.
+    /// Addresses by the device key of the network card.
     pub(crate) addresses: Vec<(i32, Vec<IpAddr>)>,
     /// What it was told by its last customization: it keeps that.
     pub(crate) fixed: Option<Box<Customization>>,

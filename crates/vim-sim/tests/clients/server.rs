@@ -33,7 +33,7 @@ impl Server {
         let world = Model::uniform(counts).build(settings, clock.now()).expect("a world");
         let supervisor = Supervisor::new();
         let blobs = Blobs::in_folder(&scratch.path().join("blobs")).expect("a folder");
-        let running = Running::start(world, rookery_vim_sim::Clock::real(clock), blobs, &supervisor);
+        let running = Running::start(world, rookery_vim_sim::Clock::wall(clock), blobs, &supervisor);
         let tls = identity.acceptor();
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let port = listener.local_addr().expect("an address").port();

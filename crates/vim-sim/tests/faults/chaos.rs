@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
-use rookery_vim_sim::{Action, Control, Deed, FaultSpec, Limits, Remains, Rule, Settings};
+use rookery_vim_sim::{Action, Control, FaultSpec, Incident, Limits, Remains, Rule, Settings};
 
 use super::kit::{Object, Sim, slow};
 
@@ -23,7 +23,7 @@ fn act(sim: &mut Sim, random: &mut StdRng, round: usize) {
     let name = all[random.random_range(0..all.len())].clone();
     let vm = sim.find(&format!("DC0/vm/{name}"));
     let host = format!("DC0_C0_H{}", random.random_range(0..2));
-    let deed = match random.random_range(0..16) {
+    let incident = match random.random_range(0..16) {
         0 | 1 => return drop(sim.call("PowerOnVM_Task", &vm, "")),
         2 | 3 => return drop(sim.call("PowerOffVM_Task", &vm, "")),
         4 => return drop(sim.clone(&vm, &format!("c{round}"), random.random())),
@@ -39,11 +39,11 @@ fn act(sim: &mut Sim, random: &mut StdRng, round: usize) {
             return drop(sim.call("CancelTask", &task, ""));
         }
         9 => return sim.pass(random.random_range(0..20)),
-        10 => Deed::HostDown { host, restart_vms: random.random() },
-        11 => Deed::HostUp { host: "*".into() },
-        12 => Deed::HostMaintenance { host, on: random.random() },
-        13 => Deed::DatastoreFree { datastore: "*".into(), bytes: random.random_range(0..1 << 36) },
-        14 => Deed::Restart { down: "1s".parse().unwrap() },
+        10 => Incident::HostDown { host, restart_vms: random.random() },
+        11 => Incident::HostUp { host: "*".into() },
+        12 => Incident::HostMaintenance { host, on: random.random() },
+        13 => Incident::DatastoreFree { datastore: "*".into(), bytes: random.random_range(0..1 << 36) },
+        14 => Incident::Restart { down: "1s".parse().unwrap() },
         _ => {
             let dump = sim.control(Control::Dump).unwrap();
             sim.control(Control::Load(dump.to_string())).unwrap();
@@ -51,8 +51,8 @@ fn act(sim: &mut Sim, random: &mut StdRng, round: usize) {
             return;
         }
     };
-    let restarted = matches!(deed, Deed::Restart { .. });
-    sim.control(Control::Do(deed)).unwrap();
+    let restarted = matches!(incident, Incident::Restart { .. });
+    sim.control(Control::Do(incident)).unwrap();
     if restarted {
         sim.pass(1);
         sim.log_in().unwrap();
@@ -62,12 +62,12 @@ fn act(sim: &mut Sim, random: &mut StdRng, round: usize) {
 /// All is well again, and nothing is under way.
 fn calm_down(sim: &mut Sim) {
     sim.control(Control::ClearRules).unwrap();
-    for deed in [
-        Deed::HostUp { host: "*".into() },
-        Deed::HostMaintenance { host: "*".into(), on: false },
-        Deed::DatastoreFree { datastore: "*".into(), bytes: u64::MAX },
+    for incident in [
+        Incident::HostUp { host: "*".into() },
+        Incident::HostMaintenance { host: "*".into(), on: false },
+        Incident::DatastoreFree { datastore: "*".into(), bytes: u64::MAX },
     ] {
-        sim.control(Control::Do(deed)).unwrap();
+        sim.control(Control::Do(incident)).unwrap();
     }
     sim.pass(3600);
     let inside = sim.control(Control::Inspect).unwrap();

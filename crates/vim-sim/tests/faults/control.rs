@@ -23,8 +23,8 @@ fn request(method: &str, path: &str, token: &str, peer: &str, body: &Value) -> R
         method: method.to_owned(),
         path: path.to_owned(),
         headers: vec![("authorization".to_owned(), token.to_owned())],
-        body: body.to_string().into_bytes(),
-        peer: peer.to_owned(),
+        body: body.to_string().into(),
+        peer: peer.parse().ok(),
         ..Request::default()
     }
 }

@@ -1,6 +1,6 @@
 //! Rules on guests.
 
-use rookery_vim_sim::{Action, Control, Deed, GuestBehaviour, Rule, Settings};
+use rookery_vim_sim::{Action, Control, GuestBehaviour, Incident, Rule, Settings};
 
 use super::kit::Sim;
 
@@ -74,7 +74,7 @@ fn what_a_guest_shows_can_be_set_by_hand() {
     let mut sim = Sim::new(Settings::default());
     let vm = sim.vm(0);
     sim.power_on(&vm);
-    let set = Deed::SetGuest {
+    let set = Incident::SetGuest {
         vm: "*_VM0".into(),
         tools: None,
         operations: Some(false),

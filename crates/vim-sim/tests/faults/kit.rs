@@ -97,8 +97,8 @@ impl Sim {
             method: "POST".to_owned(),
             path: "/sdk".to_owned(),
             headers: vec![("cookie".to_owned(), self.cookie.clone())],
-            body: body.into_bytes(),
-            peer: "127.0.0.1:5000".to_owned(),
+            body: body.into(),
+            peer: Some(([127, 0, 0, 1], 5000).into()),
             ..Request::default()
         };
         self.send(request)
@@ -219,7 +219,7 @@ impl Sim {
 pub(super) fn text(reply: &Reply) -> String {
     match &reply.body {
         Body::Text(text) | Body::Slow(text, _) => text.clone(),
-        Body::Bytes(_) | Body::Head(_) | Body::Aside(_) | Body::Cut => String::new(),
+        Body::Bytes(_) | Body::Head(_) | Body::Blob(_) | Body::Cut => String::new(),
     }
 }
 

@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 use rookery_daemon::Supervisor;
 use rookery_vim_sim::server::{Blobs, Running};
-use rookery_vim_sim::{Action, Clock, Control, Deed, Rule};
+use rookery_vim_sim::{Action, Clock, Control, Incident, Rule};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 
 use super::kit::{model, slow, start};
@@ -126,7 +126,7 @@ async fn connections_end_where_a_reply_is_lost_and_where_the_vcenter_restarts() 
 
     let mut idle = shell.running.pipe();
     log_in(&mut idle).await;
-    shell.control(Control::Do(Deed::Restart { down: "10s".parse().unwrap() })).await;
+    shell.control(Control::Do(Incident::Restart { down: "10s".parse().unwrap() })).await;
     let mut rest = Vec::new();
     assert_eq!(idle.read_to_end(&mut rest).await.unwrap(), 0, "it ends");
     drop((pipe, idle));

@@ -36,7 +36,7 @@ impl Sim {
         let folder = TempDir::new().unwrap();
         let supervisor = Supervisor::new();
         let blobs = Blobs::in_folder(&folder.path().join("blobs")).unwrap();
-        let running = Running::start(world, rookery_vim_sim::Clock::real(clock), blobs, &supervisor);
+        let running = Running::start(world, rookery_vim_sim::Clock::wall(clock), blobs, &supervisor);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://user:pass@{}/sdk", listener.local_addr().unwrap());
         supervisor.spawn("listener", running.clone().serve(listener, None));

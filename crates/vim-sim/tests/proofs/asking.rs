@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use rookery_vim::Node;
-use rookery_vim_sim::Aside;
+use rookery_vim_sim::BlobRef;
 
 use super::lab::{Lab, envelope, reference};
 use super::wishes::{Call, Change, Choice, Make, Place, change, make, place};
@@ -146,8 +146,8 @@ impl Client {
             6 => return self.go_on(lab, one, other),
             0 => {
                 self.blobs += 1;
-                let aside = Aside { blob: self.blobs, size: u64::from(other) << 20 };
-                lab.upload(&self.admin, path(one), store(one), aside);
+                let stored = BlobRef { blob: self.blobs, size: u64::from(other) << 20 };
+                lab.upload(&self.admin, path(one), store(one), stored);
                 return;
             }
             1 => {

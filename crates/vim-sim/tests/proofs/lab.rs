@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use jiff::{SignedDuration, Timestamp};
 use rookery_vim::{Limits, Node, envelope, node};
 use rookery_vim_sim::{
-    Aside, Body, Counts, Input, Model, Output, Reply, Request, RequestId, Settings, World,
+    BlobRef, Body, Counts, Input, Model, Output, Reply, Request, RequestId, Settings, Upload, World,
 };
 
 pub(super) struct Lab {
@@ -51,15 +51,22 @@ impl Lab {
         self.last
     }
 
+    fn send(&mut self, request: Request, upload: Upload) -> u64 {
+        self.last += 1;
+        self.step(Input::Upload(RequestId(self.last), request, upload));
+        self.last
+    }
+
     /// Sends a call; its answer may come later.
     pub(super) fn post(&mut self, cookie: &str, body: &[u8]) -> u64 {
         let headers = vec![("cookie".to_owned(), cookie.to_owned())];
         let (method, path) = ("POST".to_owned(), "/sdk".to_owned());
-        self.request(Request { method, path, headers, body: body.to_vec(), ..Request::default() })
+        self.request(Request { method, path, headers, body: body.to_vec().into(), ..Request::default() })
     }
 
-    pub(super) fn upload(&mut self, cookie: &str, path: &str, datastore: &str, aside: Aside) -> u16 {
-        let id = self.request(Request { aside: Some(aside), ..put(cookie, path, datastore, aside.size) });
+    pub(super) fn upload(&mut self, cookie: &str, path: &str, datastore: &str, stored: BlobRef) -> u16 {
+        let id =
+            self.send(put(cookie, path, datastore, stored.size), Upload { content: stored, coming: false });
         self.take(id).expect("uploads are answered at once").status
     }
 
@@ -71,11 +78,11 @@ impl Lab {
         datastore: &str,
         (blob, size): (u64, u64),
     ) -> u64 {
-        let aside = Some(Aside { blob, size: 0 });
-        self.request(Request { aside, coming: true, ..put(cookie, path, datastore, size) })
+        let upload = Upload { content: BlobRef { blob, size: 0 }, coming: true };
+        self.send(put(cookie, path, datastore, size), upload)
     }
 
-    /// So much of a file has come.
+    /// Takes note of how much of an upload has arrived.
     pub(super) fn sent(&mut self, id: u64, size: u64, whole: bool) {
         self.step(Input::Content { request: RequestId(id), size, whole });
     }

@@ -1,4 +1,4 @@
-//! A server of either kind, and those who look at it.
+//! A server of either kind, and its clients.
 
 use std::process::Stdio;
 

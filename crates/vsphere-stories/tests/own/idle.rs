@@ -56,7 +56,7 @@ async fn an_hour_of_nothing_costs_six_requests_a_minute_and_a_change_its_own_byt
     let folder = tempfile::tempdir().expect("a folder");
     let blobs = Blobs::in_folder(&folder.path().join("blobs")).expect("a folder");
     let supervisor = Supervisor::new();
-    let running = Running::start(world, Clock::real(clock), blobs, &supervisor);
+    let running = Running::start(world, Clock::wall(clock), blobs, &supervisor);
     let dial = || Arc::new(InProcess(running.clone()));
 
     let watcher = connect_over(options("http://simulated"), dial()).await.expect("it logs in");

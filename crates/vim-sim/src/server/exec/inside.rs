@@ -19,7 +19,6 @@ const LARGEST: u64 = 256 << 20;
 
 const FIND: &str = r"-printf '%y\t%s\t%m\t%U\t%G\t%T@\t%A@\t";
 
-/// Does an operation.
 pub(super) async fn run(
     namespace: &Namespace,
     op: &FileOp,
@@ -63,7 +62,7 @@ async fn try_run(namespace: &Namespace, op: &FileOp, blobs: &Blobs) -> Result<Fi
             );
             return Ok(FileAnswer::Listing(listing(&simple(&script, &[path]).await?)));
         }
-        FileOp::Look { path } => {
+        FileOp::Stat { path } => {
             let script = format!("file; find \"$1\" -maxdepth 0 {FIND}%p\\0'");
             return Ok(FileAnswer::Listing(listing(&simple(&script, &[path]).await?)));
         }
@@ -126,8 +125,8 @@ async fn finish(
         // If it does not read on it says why when it ends.
         match content {
             Content::Inline(bytes) => drop(stdin.write_all(bytes).await),
-            Content::Aside(aside) => {
-                if let Ok(mut file) = blobs.open(aside.blob).await {
+            Content::Blob(stored) => {
+                if let Ok(mut file) = blobs.open(stored.blob).await {
                     tokio::io::copy(&mut file, &mut stdin).await.ok();
                 }
             }
@@ -183,7 +182,7 @@ fn paths(op: &FileOp) -> (String, String) {
         | FileOp::DeleteFile { path }
         | FileOp::DeleteDirectory { path, .. }
         | FileOp::List { path }
-        | FileOp::Look { path }
+        | FileOp::Stat { path }
         | FileOp::Read { path }
         | FileOp::Change { path, .. }
         | FileOp::Expect { path, .. }

@@ -24,13 +24,13 @@ const LAUNCH: &str = "case $1 in /home/*) mkdir -p -- \"$1\";; esac; cd -- \"$1\
 /// 16 GiB of addresses, a day of computing and 4 GiB a file for each process.
 const LIMITS: [&str; 6] =
     ["--nproc=4096", "--as=17179869184", "--cpu=86400", "--fsize=4294967296", "--nofile=4096", "--core=0"];
-/// A program whose end nobody saw.
+/// The exit code of a program whose end was not seen.
 const NOT_KNOWN: i32 = 137;
-/// What stands in for programs that act on the machine.
+/// Replacements for programs that act on the machine.
 const STAND_INS: [&str; 6] = ["sudo", "shutdown", "poweroff", "halt", "reboot", "systemctl"];
 /// What guests may write to.
 const PLACES: [&str; 5] = ["tmp", "usr-local", "root", "home", "var-tmp"];
-/// Who programs are if the simulator itself is root: nobody.
+/// The user of programs if the simulator itself runs as root: nobody.
 const NOBODY: u32 = 65_534;
 /// How long it may take until a guest is ready, and until it has ended.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -243,17 +243,17 @@ fn prepare(folder: &Path) -> io::Result<()> {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
     }
     if is_root() {
-        hand_over(folder)?;
+        give_to_nobody(folder)?;
     }
     Ok(())
 }
 
-/// Gives a new folder and all that is in it to nobody.
-fn hand_over(path: &Path) -> io::Result<()> {
+/// Changes the owner of a folder and of all that is in it to the user `nobody`.
+fn give_to_nobody(path: &Path) -> io::Result<()> {
     std::os::unix::fs::lchown(path, Some(NOBODY), Some(NOBODY))?;
     if fs::symlink_metadata(path)?.is_dir() {
         for entry in fs::read_dir(path)? {
-            hand_over(&entry?.path())?;
+            give_to_nobody(&entry?.path())?;
         }
     }
     Ok(())

@@ -1,12 +1,12 @@
 //! Datastores, their clusters, and what is found on them.
 
+use rookery_sim::glob;
 use rookery_vim::Writer;
 
 use super::{Members, item};
 use crate::files::{Place, StoredFile};
 use crate::id::Id;
 use crate::privileges::seen;
-use crate::rules::fits;
 use crate::world::World;
 
 pub(super) fn datastore(world: &World, id: Id, m: &mut Members<'_, '_>) {
@@ -137,7 +137,7 @@ fn paths(world: &World, datastore: Id) -> std::collections::BTreeMap<String, Opt
     let mut all = found.files.clone();
     let none = |size: i64| {
         Some(StoredFile {
-            content: crate::io::Aside { blob: 0, size: u64::try_from(size).unwrap_or(0) },
+            content: crate::io::BlobRef { blob: 0, size: u64::try_from(size).unwrap_or(0) },
             modified: world.now,
         })
     };
@@ -171,7 +171,9 @@ fn entries(world: &World, folder: &Place, patterns: &[String]) -> Vec<(String, O
         let name = path.strip_prefix(&prefix)?;
         (!name.is_empty() && !name.contains('/')).then(|| (name.to_owned(), file))
     });
-    inside.filter(|(name, _)| patterns.is_empty() || patterns.iter().any(|p| fits(p, name))).collect()
+    inside
+        .filter(|(name, _)| patterns.is_empty() || patterns.iter().any(|p| glob::matches(p, name)))
+        .collect()
 }
 
 fn folders_below(world: &World, place: &Place) -> Vec<Place> {

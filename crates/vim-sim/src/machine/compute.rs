@@ -1,4 +1,5 @@
-//! Who runs where, and whether there is room. A running VM takes all of the memory and CPUs that it is configured with.
+//! Compute capacity: which host and pools a VM runs in, and what it takes of them. A running VM takes all memory and
+//! CPUs that it is configured with.
 
 use rookery_vim::objects::PowerState;
 
@@ -6,14 +7,14 @@ use crate::id::{Id, Kind};
 use crate::refusal::Refusal;
 use crate::world::World;
 
-/// What a running VM takes.
+/// What a running VM needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Room {
+pub(crate) struct Demand {
     pub(crate) cpus: i64,
     pub(crate) memory_mb: i64,
 }
 
-/// The pools that a pool counts in: itself and those around it.
+/// A pool and its ancestors, all of which count its VMs.
 fn around(world: &World, pool: Id) -> Vec<Id> {
     std::iter::once(pool)
         .chain(world.store.ancestors(pool))
@@ -25,23 +26,23 @@ fn mhz(world: &World, host: Option<Id>, cpus: i64) -> i64 {
     host.and_then(|host| world.store.hosts.get(&host)).map_or(0, |host| cpus * i64::from(host.cpu_mhz))
 }
 
-/// Takes room on a host and in pools, or says what is short.
-pub(super) fn take(world: &mut World, vm: Id, room: Room) -> Result<(), Refusal> {
+/// Reserves capacity on the host and in the pools of a VM; refuses if either is short of it.
+pub(super) fn reserve(world: &mut World, vm: Id, demand: Demand) -> Result<(), Refusal> {
     let Some((host, pool)) = world.store.vms.get(&vm).map(|vm| (vm.host, vm.pool)) else { return Ok(()) };
-    let cpu = mhz(world, host, room.cpus);
+    let cpu = mhz(world, host, demand.cpus);
     if let Some(host) = host.and_then(|host| world.store.hosts.get(&host)) {
         let total = host.memory_bytes >> 20;
-        if host.used_memory_mb + room.memory_mb > total {
-            return Err(short_of_memory(total - host.used_memory_mb, room.memory_mb));
+        if host.used_memory_mb + demand.memory_mb > total {
+            return Err(short_of_memory(total - host.used_memory_mb, demand.memory_mb));
         }
     }
     let pools = pool.map(|pool| around(world, pool)).unwrap_or_default();
     for id in &pools {
         let Some(pool) = world.store.pools.get(id) else { continue };
         if let Some(limit) = pool.memory_limit_mb
-            && pool.used_memory_mb + room.memory_mb > limit
+            && pool.used_memory_mb + demand.memory_mb > limit
         {
-            return Err(short_of_memory(limit - pool.used_memory_mb, room.memory_mb));
+            return Err(short_of_memory(limit - pool.used_memory_mb, demand.memory_mb));
         }
         if let Some(limit) = pool.cpu_limit
             && pool.used_cpu_mhz + cpu > limit
@@ -54,37 +55,37 @@ pub(super) fn take(world: &mut World, vm: Id, room: Room) -> Result<(), Refusal>
             .with("requested", cpu.to_string()));
         }
     }
-    change(world, host, &pools, room, cpu, 1);
+    change(world, host, &pools, demand, cpu, 1);
     Ok(())
 }
 
-/// Counts a VM that runs already, whether there is room for it or not.
+/// Counts a VM that runs already, even beyond the capacity.
 pub(crate) fn count(world: &mut World, vm: Id) {
     let Some((host, pool)) = world.store.vms.get(&vm).map(|vm| (vm.host, vm.pool)) else { return };
-    let room = of(world, vm);
-    let cpu = mhz(world, host, room.cpus);
+    let demand = of(world, vm);
+    let cpu = mhz(world, host, demand.cpus);
     let pools = pool.map(|pool| around(world, pool)).unwrap_or_default();
-    change(world, host, &pools, room, cpu, 1);
+    change(world, host, &pools, demand, cpu, 1);
 }
 
-pub(super) fn give_back(world: &mut World, vm: Id, room: Room) {
+pub(super) fn release(world: &mut World, vm: Id, demand: Demand) {
     let Some((host, pool)) = world.store.vms.get(&vm).map(|vm| (vm.host, vm.pool)) else { return };
-    let cpu = mhz(world, host, room.cpus);
+    let cpu = mhz(world, host, demand.cpus);
     let pools = pool.map(|pool| around(world, pool)).unwrap_or_default();
-    change(world, host, &pools, room, cpu, -1);
+    change(world, host, &pools, demand, cpu, -1);
 }
 
-fn change(world: &mut World, host: Option<Id>, pools: &[Id], room: Room, cpu: i64, sign: i64) {
+fn change(world: &mut World, host: Option<Id>, pools: &[Id], demand: Demand, cpu: i64, sign: i64) {
     if let Some(id) = host
         && let Some(host) = world.store.hosts.get_mut(&id)
     {
-        host.used_cpus += sign * room.cpus;
-        host.used_memory_mb += sign * room.memory_mb;
+        host.used_cpus += sign * demand.cpus;
+        host.used_memory_mb += sign * demand.memory_mb;
         world.store.log.touch(id, "summary.quickStats");
     }
     for id in pools {
         if let Some(pool) = world.store.pools.get_mut(id) {
-            pool.used_memory_mb += sign * room.memory_mb;
+            pool.used_memory_mb += sign * demand.memory_mb;
             pool.used_cpu_mhz += sign * cpu;
             world.store.log.touch(*id, "runtime");
             world.store.log.touch(*id, "summary");
@@ -115,25 +116,25 @@ pub(crate) fn choose_host(world: &World, pool: Id) -> Result<Id, Refusal> {
         .ok_or_else(|| Refusal::new("NoCompatibleHost", "No host is compatible with the virtual machine."))
 }
 
-/// Moves a VM that takes room to another host of its cluster, if one has room.
+/// Moves a running VM to another host of its cluster, if one has the capacity.
 pub(crate) fn move_running(world: &mut World, vm: Id) -> bool {
     let Some((Some(from), Some(pool))) = world.store.vms.get(&vm).map(|vm| (vm.host, vm.pool)) else {
         return false;
     };
     let Some(to) = choose_host(world, pool).ok().filter(|to| *to != from) else { return false };
-    let room = of(world, vm);
-    give_back(world, vm, room);
+    let demand = of(world, vm);
+    release(world, vm, demand);
     join_host(world, vm, to);
-    let moved = take(world, vm, room).is_ok();
+    let moved = reserve(world, vm, demand).is_ok();
     if !moved {
         join_host(world, vm, from);
-        // It had this room a moment ago.
-        take(world, vm, room).ok();
+        // It had this capacity a moment ago.
+        reserve(world, vm, demand).ok();
     }
     moved
 }
 
-/// Moves a VM that takes no room to another host of its cluster, if there is one.
+/// Moves a VM that does not run to another host of its cluster, if there is one.
 pub(crate) fn move_idle(world: &mut World, vm: Id) {
     let pool = world.store.vms.get(&vm).and_then(|vm| vm.pool);
     if let Some(to) = pool.and_then(|pool| choose_host(world, pool).ok()) {
@@ -147,7 +148,7 @@ pub(super) fn is_usable(world: &World, pool: Id, host: Id) -> bool {
         && world.store.hosts.get(&host).is_some_and(|host| host.connected && !host.in_maintenance)
 }
 
-/// A host that somebody asked for by that parameter: it must be of the pool's cluster.
+/// Checks that a requested host is in the pool's cluster; the fault names the parameter.
 pub(super) fn host_for(world: &World, pool: Id, host: Id, parameter: &str) -> Result<Id, Refusal> {
     if !world.store.exists(host) {
         return Err(Refusal::gone(&host.reference()));
@@ -198,13 +199,11 @@ pub(super) fn leave_pool(world: &mut World, vm: Id) {
     world.store.log.touch(pool, "vm");
 }
 
-/// What a VM takes while it runs.
-pub(super) fn of(world: &World, vm: Id) -> Room {
+pub(super) fn of(world: &World, vm: Id) -> Demand {
     let vm = world.store.vms.get(&vm);
-    Room { cpus: vm.map_or(0, |vm| i64::from(vm.cpus)), memory_mb: vm.map_or(0, |vm| vm.memory_mb) }
+    Demand { cpus: vm.map_or(0, |vm| i64::from(vm.cpus)), memory_mb: vm.map_or(0, |vm| vm.memory_mb) }
 }
 
-/// Whether a VM takes room now.
 pub(super) fn is_running(world: &World, vm: Id) -> bool {
     world.store.vms.get(&vm).is_some_and(|vm| vm.power == PowerState::On)
 }

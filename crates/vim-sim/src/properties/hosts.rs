@@ -119,7 +119,7 @@ pub(super) fn host(world: &World, id: Id, m: &mut Members<'_, '_>) {
 }
 
 fn runtime(host: &Host, m: &mut Members<'_, '_>) {
-    let state = match (host.connected, host.let_go) {
+    let state = match (host.connected, host.disconnected_by_user) {
         (true, _) => "connected",
         (false, true) => "disconnected",
         (false, false) => "notResponding",

@@ -1,18 +1,18 @@
-//! What time it is for the world: as it really is, faster or slower, or only as it is told.
+//! The time of a simulated world: that of the wall clock, faster, slower, or standing still until it is advanced.
 //!
-//! The loop that owns the world owns the clock, too. [`Effect::Advance`](crate::Effect::Advance) sets it forward, so
-//! nothing else has to wake the loop: while time stands still, [`Clock::until`] never comes.
+//! The loop that owns the world owns its clock, too, so only that loop advances it, and nothing else has to wake a
+//! sleeping [`Clock::until`].
 
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use rookery_daemon::Clock as WallClock;
 
-/// Tells the time of a world.
+/// The clock of one world. It can be set forward, never back.
 #[derive(Debug, Clone)]
 pub struct Clock {
     wall: WallClock,
-    /// The time of the world at that wall time.
+    /// The time of the world at `wall_start`.
     start: Timestamp,
     wall_start: Timestamp,
     pace: Pace,
@@ -25,12 +25,12 @@ enum Pace {
 }
 
 impl Clock {
-    /// As it really is.
-    pub fn real(wall: WallClock) -> Self {
+    /// Runs as the wall clock does.
+    pub fn wall(wall: WallClock) -> Self {
         Self::scaled(wall, 1.0)
     }
 
-    /// From now on so many times faster. What is no pace at all (negative, not a number) stands still.
+    /// Runs `times` as fast as the wall clock. Zero, negative and infinite numbers and NaN mean that it stands still.
     pub fn scaled(wall: WallClock, times: f64) -> Self {
         let start = wall.now();
         let pace = if times.is_finite() && times > 0.0 { Pace::Times(times) } else { Pace::Still };
@@ -42,7 +42,6 @@ impl Clock {
         Self { wall: WallClock::system(), start, wall_start: start, pace: Pace::Still }
     }
 
-    /// What time it is.
     pub fn now(&self) -> Timestamp {
         let passed = match self.pace {
             Pace::Still => SignedDuration::ZERO,
@@ -51,7 +50,7 @@ impl Clock {
         self.start.saturating_add(passed).unwrap_or(self.start)
     }
 
-    /// It is that late now, or later: clocks are never set back.
+    /// Sets the clock forward; an earlier time changes nothing.
     pub fn advance_to(&mut self, to: Timestamp) {
         let ahead = to.duration_since(self.now());
         if ahead > SignedDuration::ZERO {
@@ -59,7 +58,7 @@ impl Clock {
         }
     }
 
-    /// Comes when it is that late; never while the clock stands still before that, nor without a time.
+    /// Returns at that time: never without one, nor while the clock stands still before it.
     pub async fn until(&self, at: Option<Timestamp>) {
         let left = at.map(|at| at.duration_since(self.now()));
         match (left, self.pace) {
@@ -73,7 +72,7 @@ impl Clock {
     }
 }
 
-/// Whole milliseconds are exact at the pace of the wall clock, where nothing is scaled.
+/// Exact at the pace of the wall clock, where nothing is scaled.
 #[expect(clippy::float_cmp, reason = "only the very number means that nothing is scaled")]
 fn scale(time: SignedDuration, times: f64) -> SignedDuration {
     const LONGEST: f64 = 1e10;
@@ -100,7 +99,7 @@ mod tests {
     async fn a_clock_keeps_its_pace_and_can_be_set_forward_but_not_back() {
         type Make = fn() -> Clock;
         let cases: [(Make, i64); 5] = [
-            (|| Clock::real(WallClock::simulated(start())), 10),
+            (|| Clock::wall(WallClock::simulated(start())), 10),
             (|| Clock::scaled(WallClock::simulated(start()), 60.0), 600),
             (|| Clock::scaled(WallClock::simulated(start()), 0.5), 5),
             (|| Clock::scaled(WallClock::simulated(start()), f64::NAN), 0),
@@ -125,6 +124,10 @@ mod tests {
         assert_eq!(began.elapsed(), Duration::from_secs(2));
         clock.until(Some(start())).await;
         assert_eq!(began.elapsed(), Duration::from_secs(2));
+
+        let wall = Clock::wall(WallClock::simulated(start()));
+        wall.until(Some(later(7))).await;
+        assert_eq!(wall.now(), later(7));
 
         let still = Clock::manual(start());
         still.until(Some(start())).await;

@@ -1,4 +1,4 @@
-//! How objects look from outside: each class is described once, and from that come its properties, whole or in part.
+//! The properties of managed objects: each class is described once, and from that come its properties, whole or in part.
 //!
 //! A description names the members of a class in schema order. Depending on what was asked for, a member is written in
 //! place (a whole object), is the one that a path leads to, or is one of all properties. Nothing else is computed, and
@@ -35,7 +35,6 @@ pub(crate) enum Found {
     Invalid,
     /// It has, but this object's is not set.
     Unset,
-    /// It was written.
     Written,
 }
 
@@ -50,7 +49,7 @@ enum Wanted<'p> {
     Properties(Frame),
 }
 
-/// How properties stand in an answer.
+/// The element that properties are wrapped in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Frame {
     /// In a retrieve.
@@ -232,7 +231,7 @@ impl<'o, 'p> Members<'o, 'p> {
         });
     }
 
-    /// A tree that somebody gave us, as it is.
+    /// An element that is written as it was given.
     pub(crate) fn node(&mut self, name: &'static str, node: &Node) {
         let Some(place) = self.place(name) else { return };
         let mut found = Some(node);

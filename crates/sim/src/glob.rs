@@ -1,7 +1,7 @@
-//! Patterns of names: `*` stands for anything, `?` for one character.
+//! Patterns of names and paths.
 
-/// Whether a name fits a pattern.
-pub(crate) fn fits(pattern: &str, name: &str) -> bool {
+/// Whether a name matches a pattern in which `*` stands for anything and `?` for one character.
+pub fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
     let (mut p, mut n) = (0, 0);
     // Where the last star stands, and how much of the name it has taken so far.
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_fit_as_people_expect() {
+    fn a_star_stands_for_anything_and_a_question_mark_for_one_character() {
         for (pattern, name, expected) in [
             ("*", "", true),
             ("*", "anything", true),
@@ -49,13 +49,18 @@ mod tests {
             ("PowerO*VM_Task", "PowerOffVM_Task", true),
             ("[x]", "x", false),
             ("größe*", "größe-1", true),
+            ("/a", "/a/b", false),
+            ("/a/*", "/a/b/c", true),
+            ("/v2/queue/*/take", "/v2/queue/r/job/1/hatchery/take", true),
+            ("/v2/queue/*/take", "/v2/queue/r/job/1/hatchery/takes", false),
+            ("*x*", "é", false),
         ] {
-            assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
+            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
         }
     }
 
     #[test]
     fn a_pattern_of_many_stars_takes_no_longer_than_its_length_times_that_of_the_name() {
-        assert!(!fits(&"*a".repeat(200), &"a".repeat(199)));
+        assert!(!matches(&"*a".repeat(200), &"a".repeat(199)));
     }
 }

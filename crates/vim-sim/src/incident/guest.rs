@@ -1,4 +1,4 @@
-//! What a guest shows, set by hand.
+//! What a guest reports, set by an incident.
 
 use std::net::IpAddr;
 
@@ -6,29 +6,29 @@ use crate::id::Id;
 use crate::store::Tools;
 use crate::world::World;
 
-/// What is to be shown; what is none stays.
-pub(super) struct Look<'a> {
+/// What the guest is to report; what is none stays.
+pub(super) struct Shown<'a> {
     pub(super) tools: Option<bool>,
     pub(super) operations: Option<bool>,
     pub(super) addresses: Option<&'a [IpAddr]>,
     pub(super) host_name: Option<&'a str>,
 }
 
-pub(super) fn show(world: &mut World, id: Id, look: &Look<'_>) {
+pub(super) fn show(world: &mut World, id: Id, shown: &Shown<'_>) {
     let Some(vm) = world.store.vms.get_mut(&id) else { return };
-    if let Some(running) = look.tools {
+    if let Some(running) = shown.tools {
         vm.guest.tools = if running { Tools::Running } else { Tools::NotRunning };
-        // Without tools nobody takes orders.
+        // Without tools there are no guest operations.
         vm.guest.operations_ready &= running;
     }
-    if let Some(ready) = look.operations {
+    if let Some(ready) = shown.operations {
         vm.guest.operations_ready = ready;
     }
-    if let Some(addresses) = look.addresses {
+    if let Some(addresses) = shown.addresses {
         let card = vm.cards().next().map(|(device, _)| device.key);
         vm.guest.addresses = card.map(|key| (key, addresses.to_vec())).into_iter().collect();
     }
-    if let Some(name) = look.host_name {
+    if let Some(name) = shown.host_name {
         vm.guest.host_name = Some(name.to_owned());
     }
     world.store.touch(id, &["guest", "summary.guest"]);

@@ -1,11 +1,11 @@
 //! What happens to the world itself.
 
-use rookery_vim_sim::{Action, Control, Deed, Effect, Rule, Settings};
+use rookery_vim_sim::{Action, Control, Effect, Incident, Rule, Settings};
 
 use super::kit::{Object, Sim, read, slow};
 
 fn down(host: &str, restart_vms: bool) -> Control {
-    Control::Do(Deed::HostDown { host: host.into(), restart_vms })
+    Control::Do(Incident::HostDown { host: host.into(), restart_vms })
 }
 
 fn host_of(sim: &mut Sim, vm: &Object) -> Object {
@@ -33,7 +33,7 @@ fn a_restart_forgets_who_was_there_and_what_was_asked_but_not_what_hosts_do() {
     sim.reply(wait).unwrap();
     let wait = sim.wait(&collector, "1", 600);
 
-    sim.control(Control::Do(Deed::Restart { down: "30s".parse().unwrap() })).unwrap();
+    sim.control(Control::Do(Incident::Restart { down: "30s".parse().unwrap() })).unwrap();
     assert_eq!(class(read(&sim.reply(wait).unwrap())), "cut");
     assert!(sim.effects.contains(&Effect::CutConnections));
     assert_eq!(sim.log_in().unwrap_err(), "503");
@@ -57,7 +57,7 @@ fn a_restart_forgets_who_was_there_and_what_was_asked_but_not_what_hosts_do() {
 fn a_restart_by_a_rule_cuts_the_call_that_meets_it() {
     let mut sim = Sim::new(Settings::default());
     let vm = sim.vm(0);
-    let restart = Action::Do(Deed::Restart { down: "1s".parse().unwrap() });
+    let restart = Action::Do(Incident::Restart { down: "1s".parse().unwrap() });
     sim.rule(Rule { method: "PowerOnVM_Task".into(), count: Some(1), ..Rule::new(restart) });
     assert_eq!(class(sim.call("PowerOnVM_Task", &vm, "")), "cut");
     sim.pass(1);
@@ -73,7 +73,7 @@ fn all_sessions_can_end_at_once() {
     let wait = sim.wait(&collector, "", 600);
     sim.reply(wait).unwrap();
     let wait = sim.wait(&collector, "1", 600);
-    sim.control(Control::Do(Deed::ExpireSessions)).unwrap();
+    sim.control(Control::Do(Incident::ExpireSessions)).unwrap();
     assert_eq!(class(read(&sim.reply(wait).unwrap())), "NotAuthenticated");
     assert_eq!(class(sim.call("Fetch", &vm, "<prop>name</prop>")), "NotAuthenticated");
 }
@@ -97,7 +97,7 @@ fn vms_of_a_host_that_is_down_cannot_be_worked_with_and_are_off_when_it_is_back(
     let task = sim.order("PowerOffVM_Task", &vm, "");
     assert_eq!(sim.task(&task).1.as_deref(), Some("HostNotConnected"));
 
-    sim.control(Control::Do(Deed::HostUp { host: host.1.clone() })).unwrap();
+    sim.control(Control::Do(Incident::HostUp { host: host.1.clone() })).unwrap();
     assert_eq!(sim.get(&host, "runtime.connectionState"), "connected");
     assert_eq!(sim.get(&vm, "runtime.connectionState"), "connected");
     assert_eq!(sim.get(&vm, "runtime.powerState"), "poweredOff");
@@ -144,11 +144,11 @@ fn a_host_in_maintenance_gives_its_running_vms_away() {
     let vm = sim.vm(0);
     sim.power_on(&vm);
     let host = host_of(&mut sim, &vm);
-    sim.control(Control::Do(Deed::HostMaintenance { host: host.1.clone(), on: true })).unwrap();
+    sim.control(Control::Do(Incident::HostMaintenance { host: host.1.clone(), on: true })).unwrap();
     assert_eq!(sim.get(&host, "runtime.inMaintenanceMode"), "true");
     assert_ne!(host_of(&mut sim, &vm), host);
     assert_eq!(sim.get(&vm, "guest.toolsRunningStatus"), "guestToolsRunning", "it runs on");
-    sim.control(Control::Do(Deed::HostMaintenance { host: "*".into(), on: true })).unwrap();
+    sim.control(Control::Do(Incident::HostMaintenance { host: "*".into(), on: true })).unwrap();
     assert_eq!(sim.get(&vm, "runtime.powerState"), "poweredOn", "there was nowhere to go");
     let other = sim.vm(1);
     let task = sim.power_on(&other);
@@ -160,7 +160,7 @@ fn a_datastore_fills_up_and_has_its_space_again() {
     let mut sim = Sim::new(Settings::default());
     let (vm, store) = (sim.vm(0), sim.find("DC0/datastore/LocalDS_0"));
     let free = sim.get(&store, "summary.freeSpace");
-    let set = |bytes| Control::Do(Deed::DatastoreFree { datastore: "LocalDS_0".into(), bytes });
+    let set = |bytes| Control::Do(Incident::DatastoreFree { datastore: "LocalDS_0".into(), bytes });
     sim.control(set(0)).unwrap();
     assert_eq!(sim.get(&store, "summary.freeSpace"), "0");
     let task = sim.clone(&vm, "copy", false);
@@ -177,7 +177,7 @@ fn vms_on_a_datastore_that_cannot_be_reached_run_on_but_nothing_new_is_done() {
     let (vm, store) = (sim.vm(0), sim.find("DC0/datastore/LocalDS_0"));
     sim.power_on(&vm);
     let reach =
-        |accessible| Control::Do(Deed::DatastoreAccessible { datastore: "LocalDS_0".into(), accessible });
+        |accessible| Control::Do(Incident::DatastoreAccessible { datastore: "LocalDS_0".into(), accessible });
     sim.control(reach(false)).unwrap();
     assert_eq!(sim.get(&store, "summary.accessible"), "false");
     assert_eq!(sim.get(&vm, "runtime.connectionState"), "inaccessible");

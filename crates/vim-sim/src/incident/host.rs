@@ -21,7 +21,7 @@ pub(super) fn down(world: &mut World, id: Id, restart_vms: bool) {
     for vm in vms(world, id) {
         let Some(found) = world.store.vms.get(&vm) else { continue };
         if found.power != PowerState::On {
-            // What a task has taken room for stays with it, and fails with it.
+            // A VM whose task has reserved capacity here stays, and the task fails.
             if restart_vms && found.busy.is_none() {
                 machine::move_idle(world, vm);
             }
@@ -40,7 +40,7 @@ pub(super) fn down(world: &mut World, id: Id, restart_vms: bool) {
 pub(super) fn up(world: &mut World, id: Id) {
     let now = world.now;
     let Some(host) = world.store.hosts.get_mut(&id) else { return };
-    if host.connected || host.let_go {
+    if host.connected || host.disconnected_by_user {
         return;
     }
     host.connected = true;
@@ -76,7 +76,7 @@ fn vms(world: &World, host: Id) -> Vec<Id> {
     world.store.hosts.get(&host).map(|host| host.vms.iter().copied().collect()).unwrap_or_default()
 }
 
-/// The host, its cluster and its VMs look otherwise.
+/// Marks the properties of the host, its cluster and its VMs as changed.
 pub(crate) fn touch(world: &mut World, id: Id) {
     world.store.touch(id, &HOST);
     if let Some(compute) = world.store.parent(id) {

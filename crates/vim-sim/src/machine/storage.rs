@@ -1,21 +1,22 @@
-//! Disks, their files, and the space that they take. Files that several disks stand on are counted once.
+//! Storage capacity: the files of disks, and what they take on datastores. A file that several disks share is counted
+//! once.
 
 use crate::id::Id;
 use crate::refusal::Refusal;
 use crate::store::{Layer, Vm};
 use crate::world::World;
 
-/// What a thin disk takes of its size, in percent.
+/// The share of its size that a thin disk takes, in percent.
 const THIN: i64 = 10;
 
-/// What a new file for a disk takes.
+/// The size of a new disk file.
 pub(super) fn bytes(capacity_kb: i64, thin: bool) -> i64 {
     let all = capacity_kb.saturating_mul(1024);
     if thin { all / 100 * THIN } else { all }
 }
 
-/// Takes space on a datastore.
-pub(super) fn take(world: &mut World, datastore: Id, bytes: i64) -> Result<(), Refusal> {
+/// Reserves bytes on a datastore.
+pub(super) fn reserve(world: &mut World, datastore: Id, bytes: i64) -> Result<(), Refusal> {
     let name = world.store.name(datastore).to_owned();
     let Some(found) = world.store.datastores.get_mut(&datastore) else {
         return Err(Refusal::gone(&datastore.reference()));
@@ -29,15 +30,15 @@ pub(super) fn take(world: &mut World, datastore: Id, bytes: i64) -> Result<(), R
             .with("datastore", name));
     }
     found.used += bytes;
-    world.store.touch_space(datastore);
+    world.store.touch_free_space(datastore);
     Ok(())
 }
 
-pub(super) fn give_back(world: &mut World, datastore: Id, bytes: i64) {
+pub(super) fn release(world: &mut World, datastore: Id, bytes: i64) {
     if let Some(found) = world.store.datastores.get_mut(&datastore) {
         found.used -= bytes;
     }
-    world.store.touch_space(datastore);
+    world.store.touch_free_space(datastore);
 }
 
 /// A name for a new file of a disk: numbered, if the plain one is taken.
@@ -48,7 +49,7 @@ pub(super) fn free_name(world: &World, stem: &str) -> String {
     names.find(|file| !taken(file)).unwrap_or_default()
 }
 
-/// The files of disks are called after their datastore.
+/// Renames the files of disks, whose paths begin with the name of their datastore.
 pub(super) fn rename(world: &mut World, datastore: Id, old: &str) {
     let (old, new) = (format!("[{old}] "), format!("[{}] ", world.store.name(datastore)));
     let renamed = |file: &str| file.strip_prefix(&old).map(|path| format!("{new}{path}"));
@@ -66,21 +67,21 @@ pub(super) fn rename(world: &mut World, datastore: Id, old: &str) {
     }
 }
 
-/// A file that a disk stands on has one more disk standing on it.
-pub(super) fn hold(world: &mut World, layers: &[Layer]) {
+/// Counts one more disk on each of these files.
+pub(super) fn retain_layers(world: &mut World, layers: &[Layer]) {
     for layer in layers {
         *world.store.layers.entry(layer.file.clone()).or_default() += 1;
     }
 }
 
-/// The files of a disk have one disk less standing on them; those that nobody needs go.
-pub(crate) fn let_go(world: &mut World, datastore: Id, layers: &[Layer]) {
+/// Counts one disk less on each of these files, and removes those that no disk needs any more.
+pub(crate) fn release_layers(world: &mut World, datastore: Id, layers: &[Layer]) {
     for layer in layers {
         let Some(count) = world.store.layers.get_mut(&layer.file) else { continue };
         *count -= 1;
         if *count == 0 {
             world.store.layers.remove(&layer.file);
-            give_back(world, datastore, layer.bytes);
+            release(world, datastore, layer.bytes);
         }
     }
 }
