@@ -22,8 +22,8 @@ use rookery_vim_client::Client;
 
 use crate::Ending;
 use crate::cli::Connect;
-use crate::fleet::with_session;
 use crate::output::{Format, Out};
+use crate::session::with_client;
 use crate::settings::Loaded;
 use crate::vcenter::Vcenter;
 
@@ -87,7 +87,7 @@ pub async fn examine(
     out: &mut Out,
 ) -> anyhow::Result<Ending> {
     let (clock, tasks) = (Clock::system(), Supervisor::new());
-    let ended = with_session(vcenter, "doctor", &tasks, async |connected| {
+    let ended = with_client(vcenter, "doctor", &tasks, async |connected| {
         let checks = look_at(vcenter, connected, wanted, &clock).await;
         tell(&checks, format, out).await
     });

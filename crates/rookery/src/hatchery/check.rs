@@ -12,8 +12,8 @@ use rookery_hatchery::settings::{self, Loaded, ModelRef, Settings};
 use super::File;
 use crate::Ending;
 use crate::doctor::{self, Check, Finding, Group, Source, Wanted};
-use crate::fleet::with_session;
 use crate::output::{Format, Out};
+use crate::session::with_client;
 use crate::vcenter::Vcenter;
 pub(crate) use cds::sign_in;
 
@@ -41,7 +41,7 @@ pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     }
     let settings = &loaded.settings;
     let (vcenter, wanted, tasks) = (vcenter_of(settings), wanted(settings), Supervisor::new());
-    let ended = with_session(&vcenter, "hatchery check", &tasks, async |connected| {
+    let ended = with_client(&vcenter, "hatchery check", &tasks, async |connected| {
         let client = connected.as_ref().ok().cloned();
         checks.extend(doctor::look_at(&vcenter, connected, &wanted, &Clock::system()).await);
         if let Some(client) = &client {

@@ -28,9 +28,9 @@ use super::sides::Side;
 use super::tally::{Tally, seconds};
 use super::{Args, page, part, recount, trouble, watch};
 use crate::Ending;
-use crate::fleet::stop;
 use crate::hatchery::{hostname, runtime};
 use crate::output::{LocalTime, Out, remark};
+use crate::session::signals;
 use crate::settings::Loaded;
 use crate::sim::REACH_OF_LOCAL_GUESTS;
 
@@ -56,7 +56,7 @@ const START_GRACE: Duration = Duration::from_secs(5);
 /// Runs a hatchery between two ends until a signal comes, or until all jobs have ended.
 pub(super) async fn run(args: &Args, loaded: &Loaded, out: &mut Out) -> anyhow::Result<Ending> {
     let listeners = Supervisor::new();
-    let stop = stop::listen(&listeners).await;
+    let stop = signals::listen(&listeners).await;
     let ended = Box::pin(run_until(args, loaded, &stop, out)).await;
     listeners.shutdown(SIGNALS_END).await.ok();
     ended

@@ -31,9 +31,9 @@ use super::order::Order;
 use super::scout::view;
 use super::watch::at_work;
 use crate::Ending;
-use crate::fleet::{Fleet, with_fleet_until};
 use crate::hatchery::vcenter_of;
 use crate::output::{Out, printable, remark};
+use crate::session::{Session, with_session_until};
 use crate::vcenter::Vcenter;
 
 /// How long work under way gets to end. A second signal ends the program at once.
@@ -146,7 +146,8 @@ impl Claim {
         // A first signal may be why we are here; a second one ends the program.
         let stop = CancellationToken::new();
         let removed =
-            with_fleet_until(&stop, &self.vcenter, "up", async |fleet| self.remove(fleet).await).await?;
+            with_session_until(&stop, &self.vcenter, "up", async |session| self.remove(session).await)
+                .await?;
         match removed {
             Some(failures) => self.recount(&failures).await,
             None => Ok(None),
@@ -154,12 +155,12 @@ impl Claim {
     }
 
     /// Removes what nobody asked for; why some of it stays.
-    async fn remove(&self, fleet: &Fleet) -> anyhow::Result<Vec<String>> {
-        let view = view(fleet);
+    async fn remove(&self, session: &Session) -> anyhow::Result<Vec<String>> {
+        let view = view(session);
         let doomed = self.left(&view).remove;
-        let site = Site::find(&fleet.client, &site_names(&self.settings)).await?;
+        let site = Site::find(&session.client, &site_names(&self.settings)).await?;
         let (client, machines, inventory) =
-            (fleet.client.clone(), fleet.machines.clone(), fleet.inventory.clone());
+            (session.client.clone(), session.machines.clone(), session.inventory.clone());
         let hands = &Hands::new(client, machines, inventory, site, TimeOuts::default());
         let delete = async |machine: &Machine| {
             let (owner, name) = (self.settings.identity.name.clone(), machine.name.clone());
@@ -174,14 +175,14 @@ impl Claim {
         let ids: BTreeSet<&MachineId> = doomed.iter().map(|machine| &machine.id).collect();
         let gone = |snapshot: &Snapshot| !snapshot.vms().any(|vm| ids.contains(&MachineId::new(vm.id.id())));
         // What stays listed is found by the recount.
-        timeout(LISTED, fleet.inventory.until(gone)).await.ok();
+        timeout(LISTED, session.inventory.until(gone)).await.ok();
         Ok(failures)
     }
 
     /// Lists once more, in a session that knows nothing of before.
     async fn recount(&self, failures: &[String]) -> anyhow::Result<Option<(Vec<String>, bool)>> {
         let stop = CancellationToken::new();
-        let view = with_fleet_until(&stop, &self.vcenter, "up", async |fleet| Ok(view(fleet))).await?;
+        let view = with_session_until(&stop, &self.vcenter, "up", async |session| Ok(view(session))).await?;
         Ok(view.map(|view| {
             let left = self.left(&view);
             (self.lines(&left, failures), left.remove.is_empty())
