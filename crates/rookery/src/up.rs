@@ -2,22 +2,22 @@
 //! of a vCenter that somebody named.
 
 mod choose;
-mod desk;
-mod fleet_page;
+mod control;
+mod endpoint_kind;
 mod follow;
 mod guests;
-mod nest;
+mod live;
 mod order;
 mod overlay;
 mod page;
-mod part;
 mod recount;
 mod samples;
-mod scout;
 mod screen;
-mod sides;
+mod stack;
 mod summary;
+mod survey;
 mod tally;
+mod teardown;
 mod trouble;
 mod watch;
 
@@ -59,7 +59,7 @@ pub struct Args {
     seed: u64,
     /// What runs in the simulated guests
     #[arg(long, value_name = "HOW", default_value = "auto")]
-    guests: guests::Wish,
+    guests: guests::GuestMode,
     /// Write what the simulators hold in the end into this folder
     #[arg(long, value_name = "DIR")]
     dump: Option<PathBuf>,
@@ -110,11 +110,11 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 pub(crate) async fn run(loaded: &Loaded, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
-    sides::check(args)?;
+    endpoint_kind::check(args)?;
     let real = args.real.vcenter.is_some() || args.real.cds.is_some();
     if !real && loaded.names_a_vcenter() && args.jobs.is_none() {
-        sides::check_for_fleet(args, loaded.settings.origin("vcenter.endpoint"))?;
-        return fleet_page::show(loaded.vcenter()?, args.exit, out).await;
+        endpoint_kind::check_for_fleet(args, loaded.settings.origin("vcenter.endpoint"))?;
+        return live::show(loaded.vcenter()?, args.exit, out).await;
     }
     follow::run(args, loaded, out).await
 }

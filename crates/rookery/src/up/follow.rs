@@ -18,15 +18,15 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::desk::Desk;
-use super::nest::{NAME, Nest};
+use super::control::Control;
+use super::endpoint_kind::EndpointKind;
 use super::order::Order;
 use super::page::Page;
 use super::samples::Samples;
 use super::screen::Screen;
-use super::sides::Side;
+use super::stack::{NAME, Stack};
 use super::tally::{Tally, seconds};
-use super::{Args, page, part, recount, trouble, watch};
+use super::{Args, page, recount, teardown, trouble, watch};
 use crate::Ending;
 use crate::hatchery::{hostname, runtime};
 use crate::output::{LocalTime, Out, remark};
@@ -74,37 +74,40 @@ async fn run_until(
     }
     // Not dropped at a signal: it may be logged in somewhere.
     let Some(order) = Box::pin(Order::of(args, loaded, stop)).await? else { return Ok(Ending::Interrupted) };
-    if let (Side::Simulated(_), Side::Real(cds)) = (&order.vcenter, &order.cds) {
+    if let (EndpointKind::Simulated(_), EndpointKind::Real(cds)) = (&order.vcenter, &order.cds) {
         remark(&format!("jobs of the CDS at {cds} run on this machine. {REACH_OF_LOCAL_GUESTS}"));
     }
     let (instance, lock) = alone(&order, stop).await?;
-    let Some(nest) = start(&order, &instance, args.seed, stop).await? else { return Ok(Ending::Interrupted) };
-    let desk = Desk::open(&nest, lock, stop).await;
-    let asked = desk.is_open.then_some(nest.settings.identity.name.as_str());
-    let hints = page::hints(nest.ends(), asked, loaded.default_file.as_deref());
+    let Some(stack) = start(&order, &instance, args.seed, stop).await? else {
+        return Ok(Ending::Interrupted);
+    };
+    let control = Control::open(&stack, lock, stop).await;
+    let asked = control.is_open.then_some(stack.settings.identity.name.as_str());
+    let hints = page::hints(stack.endpoints(), asked, loaded.default_file.as_deref());
     let ended = tokio::select! {
         biased;
         () = stop.cancelled() => None,
-        ended = Box::pin(work(&nest, &order, args, &hints, out)) => Some(ended),
+        ended = Box::pin(work(&stack, &order, args, &hints, out)) => Some(ended),
     };
     // The live view is ended by a signal; a batch of jobs that was cut short is not done.
     let ended = ended.unwrap_or(Ok(if args.exit { Ending::Interrupted } else { Ending::Done }));
     match (&order.vcenter, &order.cds) {
-        (Side::Real(_), Side::Simulated(_)) => {
-            let claim = part::Claim::of(&nest, &order);
-            let parted = Box::pin(part::from_vcenter(nest, &claim, out)).await;
+        (EndpointKind::Real(_), EndpointKind::Simulated(_)) => {
+            let claim = teardown::Teardown::of(&stack, &order);
+            let parted = Box::pin(teardown::from_vcenter(stack, &claim, out)).await;
             // What went wrong first is told; the rest was shown.
             match ended? {
                 Ending::Done => parted,
                 other @ (Ending::Failed | Ending::Interrupted | Ending::Exited(_)) => parted.map(|_| other),
             }
         }
-        (Side::Simulated(_), Side::Real(_)) => {
-            part::from_cds(nest).await;
+        (EndpointKind::Simulated(_), EndpointKind::Real(_)) => {
+            teardown::from_cds(stack).await;
             ended
         }
-        (Side::Simulated(_), Side::Simulated(_)) | (Side::Real(_), Side::Real(_)) => {
-            nest.stop().await;
+        (EndpointKind::Simulated(_), EndpointKind::Simulated(_))
+        | (EndpointKind::Real(_), EndpointKind::Real(_)) => {
+            stack.stop().await;
             ended
         }
     }
@@ -127,9 +130,9 @@ async fn start(
     instance: &str,
     seed: u64,
     stop: &CancellationToken,
-) -> anyhow::Result<Option<Nest>> {
+) -> anyhow::Result<Option<Stack>> {
     let supervisor = Supervisor::new();
-    let mut starting = Box::pin(Nest::start(order, instance, seed, &supervisor));
+    let mut starting = Box::pin(Stack::start(order, instance, seed, &supervisor));
     tokio::select! {
         biased;
         () = stop.cancelled() => {}
@@ -137,14 +140,14 @@ async fn start(
     }
     supervisor.token().cancel();
     // It may have logged in somewhere, and has made nothing yet.
-    if let Ok(Ok(nest)) = timeout(START_GRACE, starting).await {
-        nest.stop().await;
+    if let Ok(Ok(stack)) = timeout(START_GRACE, starting).await {
+        stack.stop().await;
     }
     Ok(None)
 }
 
 async fn work(
-    nest: &Nest,
+    stack: &Stack,
     order: &Order,
     args: &Args,
     hints: &[String],
@@ -153,17 +156,17 @@ async fn work(
     let terminal = Term::buffered_stdout();
     let once = args.exit && args.jobs.is_none();
     let live = !once && terminal.is_term() && !console::is_dumb();
-    let mut report = nest.hatchery.board.report.clone();
+    let mut report = stack.hatchery.board.report.clone();
     report.wait_for(|report| report.complete).await.context("the hatchery has ended")?;
     let screen = live.then(|| Screen::new(terminal));
-    let (Side::Simulated(cds), Side::Simulated(samples)) = (&nest.cds, &order.cds) else {
-        return watch::run(nest, args, hints, screen, out).await;
+    let (EndpointKind::Simulated(cds), EndpointKind::Simulated(samples)) = (&stack.cds, &order.cds) else {
+        return watch::run(stack, args, hints, screen, out).await;
     };
     let random = StdRng::seed_from_u64(args.seed);
-    let flavors = nest.settings.flavors.iter().map(|flavor| flavor.name.clone()).collect();
+    let flavors = stack.settings.flavors.iter().map(|flavor| flavor.name.clone()).collect();
     let (kinds, region) = (samples.kinds.clone(), samples.region.clone());
     let mut follower = Follower {
-        nest,
+        stack,
         cds,
         args,
         hints,
@@ -179,7 +182,7 @@ async fn work(
         out.line(&follower.page().whole().join("\n")).await?;
     }
     if once {
-        return dump(nest, args).await.map(|()| Ending::Done);
+        return dump(stack, args).await.map(|()| Ending::Done);
     }
     let jobs = follower.until_all_have_ended(out);
     let jobs = async {
@@ -187,17 +190,17 @@ async fn work(
             tokio::select! {
                 biased;
                 ended = jobs => ended,
-                () = trouble::make(nest, StdRng::seed_from_u64(args.seed)) => Ok(()),
-                () = trouble::confirm(nest) => Ok(()),
+                () = trouble::make(stack, StdRng::seed_from_u64(args.seed)) => Ok(()),
+                () = trouble::confirm(stack) => Ok(()),
             }
         } else {
             jobs.await
         }
     };
     Box::pin(jobs).await?;
-    let met = trouble::end(nest).await;
+    let met = trouble::end(stack).await;
     follower.trouble = args.faults.then_some(met);
-    if nest.vcenter.is_real() {
+    if stack.vcenter.is_real() {
         // What is left there is looked at when all has ended.
         drop(follower.screen.take());
         follower.judge(Vec::new(), "", out).await
@@ -205,7 +208,7 @@ async fn work(
         tokio::select! {
             biased;
             settled = follower.settle(out) => settled,
-            () = trouble::confirm(nest) => Ok(Ending::Done),
+            () = trouble::confirm(stack) => Ok(Ending::Done),
         }
     } else {
         follower.settle(out).await
@@ -214,7 +217,7 @@ async fn work(
 
 /// What has been fed and seen.
 struct Follower<'a> {
-    nest: &'a Nest,
+    stack: &'a Stack,
     cds: &'a rookery_cds_sim::Running,
     args: &'a Args,
     hints: &'a [String],
@@ -232,7 +235,7 @@ impl Follower<'_> {
     /// Feeds and follows; ends once there is nothing more to feed or to wait for, and that was asked for.
     async fn until_all_have_ended(&mut self, out: &mut Out) -> anyhow::Result<()> {
         let wanted = self.args.jobs.map(u64::from);
-        let patience = if self.nest.vcenter.is_real() { LONG_PATIENCE } else { PATIENCE };
+        let patience = if self.stack.vcenter.is_real() { LONG_PATIENCE } else { PATIENCE };
         let [mut feed, mut draw, mut progress, mut said] = [Instant::now(); 4];
         loop {
             let more = wanted.is_none_or(|wanted| self.samples.made() < wanted);
@@ -242,7 +245,7 @@ impl Follower<'_> {
             }
             tokio::select! {
                 biased;
-                ended = self.nest.hatchery.ended() => return Err(ended.into()),
+                ended = self.stack.hatchery.ended() => return Err(ended.into()),
                 () = sleep_until(draw), if self.screen.is_some() => {
                     self.draw()?;
                     draw = Instant::now() + TICK;
@@ -295,16 +298,16 @@ impl Follower<'_> {
     }
 
     fn report(&self) -> Arc<Report> {
-        Arc::clone(&self.nest.hatchery.board.report.borrow())
+        Arc::clone(&self.stack.hatchery.board.report.borrow())
     }
 
     fn page(&self) -> Page {
         let report = self.report();
         Page::of(&page::View {
-            ends: self.nest.ends(),
+            endpoints: self.stack.endpoints(),
             jobs: self.args.jobs.map(u64::from),
             faults: self.args.faults,
-            guests: self.nest.guests,
+            guests: self.stack.guests,
             tally: Some(&self.tally),
             report: &report,
             recent: &self.recent,
@@ -366,7 +369,7 @@ impl Follower<'_> {
         }
         let mut wrong = recount::failures(&jobs, self.samples.made(), !self.args.faults);
         wrong.extend(leaks);
-        dump(self.nest, self.args).await?;
+        dump(self.stack, self.args).await?;
         out.line(&format!("\n{}\n", tally.table())).await?;
         if let Some(calls) = &self.trouble {
             out.line(&format!("trouble      {calls} got into it on purpose")).await?;
@@ -385,13 +388,13 @@ impl Follower<'_> {
     }
 
     async fn leaks(&self) -> anyhow::Result<Vec<String>> {
-        let dump = vcenter_dump(self.nest).await?;
+        let dump = vcenter_dump(self.stack).await?;
         recount::leaks(&dump, NAME, &self.report())
     }
 }
 
-async fn vcenter_dump(nest: &Nest) -> anyhow::Result<String> {
-    let vcenter = nest.vcenter.simulated().context("a real vCenter gives no dump")?;
+async fn vcenter_dump(stack: &Stack) -> anyhow::Result<String> {
+    let vcenter = stack.vcenter.simulated().context("a real vCenter gives no dump")?;
     let reply = vcenter.control(rookery_vim_sim::Control::Dump).await;
     match reply.context("the simulated vCenter has ended")?.body {
         Body::Text(text) => Ok(text),
@@ -402,13 +405,13 @@ async fn vcenter_dump(nest: &Nest) -> anyhow::Result<String> {
 }
 
 /// Writes what the simulators hold, if that is asked for.
-pub(super) async fn dump(nest: &Nest, args: &Args) -> anyhow::Result<()> {
+pub(super) async fn dump(stack: &Stack, args: &Args) -> anyhow::Result<()> {
     let Some(folder) = &args.dump else { return Ok(()) };
     let mut files = Vec::new();
-    if !nest.vcenter.is_real() {
-        files.push(("vcenter.json", vcenter_dump(nest).await?));
+    if !stack.vcenter.is_real() {
+        files.push(("vcenter.json", vcenter_dump(stack).await?));
     }
-    if let Some(cds) = nest.cds.simulated() {
+    if let Some(cds) = stack.cds.simulated() {
         let dump =
             cds.control(rookery_cds_sim::Control::Dump).await.context("the simulated CDS has ended")?;
         files.push(("cds.json", dump.value().to_string()));

@@ -13,7 +13,7 @@ use tracing::{info, warn};
 
 /// What can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
-pub(super) enum Wish {
+pub(super) enum GuestMode {
     /// Real programs if this machine can run them
     #[default]
     Auto,
@@ -32,7 +32,7 @@ pub(super) enum Guests {
     Scripted,
 }
 
-impl Wish {
+impl GuestMode {
     /// What this machine can do of it.
     pub(super) async fn settle(self) -> anyhow::Result<Guests> {
         if self == Self::Scripted {

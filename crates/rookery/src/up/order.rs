@@ -19,11 +19,11 @@ use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 use toml::Table;
 
-use super::choose::{self, Chosen, Said, choose};
+use super::choose::{self, Choice, Requested, choose};
+use super::endpoint_kind::EndpointKind;
 use super::guests::{self, Guests};
 use super::overlay::{self, Login};
-use super::sides::Side;
-use super::{Args, nest, scout};
+use super::{Args, stack, survey};
 use crate::hatchery::{hostname, vcenter_of};
 use crate::settings::Loaded;
 use crate::vcenter::{Vcenter, address, check};
@@ -41,8 +41,8 @@ const SOMEWHERE: &str = "http://127.0.0.1:1";
 
 /// What is to be started.
 pub(super) struct Order {
-    pub(super) vcenter: Side<SimulatedVcenter, RealVcenter>,
-    pub(super) cds: Side<SimulatedCds, String>,
+    pub(super) vcenter: EndpointKind<SimulatedVcenter, RealVcenter>,
+    pub(super) cds: EndpointKind<SimulatedCds, String>,
     /// What the hatchery is told; none: what suits two simulators.
     file: Option<Table>,
     /// The file that it comes from.
@@ -99,13 +99,13 @@ impl Order {
             (None, None) => {
                 let vcenter = SimulatedVcenter {
                     guests: args.guests.settle().await?,
-                    model: nest::model()?,
-                    guest_login: Some(nest::guest_login()),
+                    model: stack::model()?,
+                    guest_login: Some(stack::guest_login()),
                 };
-                let cds = SimulatedCds::of_nest()?;
+                let cds = SimulatedCds::of_stack()?;
                 Ok(Some(Self {
-                    vcenter: Side::Simulated(vcenter),
-                    cds: Side::Simulated(cds),
+                    vcenter: EndpointKind::Simulated(vcenter),
+                    cds: EndpointKind::Simulated(cds),
                     file: None,
                     path,
                 }))
@@ -117,8 +117,8 @@ impl Order {
                 let ours = overlay::ours(&mut file).cloned().unwrap_or_default();
                 let vcenter = RealVcenter::of(args, loaded, &ours)?;
                 let order = Self {
-                    vcenter: Side::Real(vcenter),
-                    cds: Side::Real(url.clone()),
+                    vcenter: EndpointKind::Real(vcenter),
+                    cds: EndpointKind::Real(url.clone()),
                     file: Some(file),
                     path,
                 };
@@ -137,8 +137,8 @@ impl Order {
         // The file's users are as right as any.
         let vcenter = SimulatedVcenter { guests: Guests::Real, model: Model::default(), guest_login: None };
         let mut order = Self {
-            vcenter: Side::Simulated(vcenter),
-            cds: Side::Real(url.to_owned()),
+            vcenter: EndpointKind::Simulated(vcenter),
+            cds: EndpointKind::Real(url.to_owned()),
             file: Some(file),
             path,
         };
@@ -154,8 +154,8 @@ impl Order {
             );
             return Err(problems.into());
         }
-        if let Side::Simulated(vcenter) = &mut order.vcenter {
-            vcenter.model = nest::model_with(&templates)?;
+        if let EndpointKind::Simulated(vcenter) = &mut order.vcenter {
+            vcenter.model = stack::model_with(&templates)?;
         }
         Ok(order)
     }
@@ -180,8 +180,8 @@ impl Order {
         let datacenter = vcenter.datacenter.clone().or(in_file).or(in_general);
         vcenter.datacenter = Some(datacenter.clone().unwrap_or_else(|| "the only one".to_owned()));
         let mut order = Self {
-            vcenter: Side::Real(vcenter),
-            cds: Side::Simulated(cds),
+            vcenter: EndpointKind::Real(vcenter),
+            cds: EndpointKind::Simulated(cds),
             file: Some(file),
             path: real.hatchery.clone(),
         };
@@ -189,9 +189,9 @@ impl Order {
         let target = Vcenter { datacenter: datacenter.clone(), ..vcenter_of(&settings) };
         let places =
             SiteNames { datacenter: datacenter.clone().unwrap_or_default(), ..site_names(&settings) };
-        let Some(seen) = scout::look(&target, &places, &name, stop).await? else { return Ok(None) };
+        let Some(seen) = survey::survey(&target, &places, &name, stop).await? else { return Ok(None) };
         let guest = loaded.guest_user().ok();
-        let said = Said {
+        let said = Requested {
             file: real.hatchery.is_some().then(|| templates(&settings)),
             known_guests: settings.models.credentials.keys().filter_map(template).collect(),
             templates: real.templates.clone(),
@@ -206,12 +206,12 @@ impl Order {
     }
 
     /// Takes over what was chosen on a real vCenter.
-    fn settle(&mut self, chosen: Chosen, guest: Option<GuestUser>) {
-        if let Side::Simulated(cds) = &mut self.cds {
+    fn settle(&mut self, chosen: Choice, guest: Option<GuestUser>) {
+        if let EndpointKind::Simulated(cds) = &mut self.cds {
             cds.models = choose::models(&chosen.templates);
             cds.kinds = choose::kinds(&cds.models);
         }
-        let Side::Real(vcenter) = &mut self.vcenter else { return };
+        let EndpointKind::Real(vcenter) = &mut self.vcenter else { return };
         vcenter.datacenter = Some(chosen.datacenter);
         if let Some(guest) = guest {
             let login = Login { user: guest.name, password: guest.password };
@@ -224,7 +224,7 @@ impl Order {
     pub(super) fn settings(&self, vcenter: &str, cds: &str, pages: &str) -> anyhow::Result<Settings> {
         let mut file = match &self.file {
             Some(file) => file.clone(),
-            None => nest::SETTINGS.parse().context("the built-in settings are wrong")?,
+            None => stack::SETTINGS.parse().context("the built-in settings are wrong")?,
         };
         // A file without our table is told below.
         if let Some(ours) = overlay::ours(&mut file) {
@@ -244,24 +244,24 @@ impl Order {
     /// The same while that is not known yet: whether the file can be used at all.
     fn check(&self) -> anyhow::Result<Settings> {
         let vcenter = match &self.vcenter {
-            Side::Simulated(_) => SOMEWHERE.to_owned(),
-            Side::Real(real) => real.endpoint.to_string(),
+            EndpointKind::Simulated(_) => SOMEWHERE.to_owned(),
+            EndpointKind::Real(real) => real.endpoint.to_string(),
         };
         let cds = match &self.cds {
-            Side::Simulated(_) => SOMEWHERE,
-            Side::Real(url) => url,
+            EndpointKind::Simulated(_) => SOMEWHERE,
+            EndpointKind::Real(url) => url,
         };
         self.settings(&vcenter, cds, SOMEWHERE)
     }
 }
 
-impl Side<SimulatedVcenter, RealVcenter> {
+impl EndpointKind<SimulatedVcenter, RealVcenter> {
     fn laid(&self, url: &str) -> overlay::Vcenter {
         let url = url.to_owned();
         match self {
             Self::Simulated(_) => {
-                let (user, password) = nest::LOGIN;
-                overlay::Vcenter::Simulated { url, user, password, datacenter: nest::DATACENTER }
+                let (user, password) = stack::LOGIN;
+                overlay::Vcenter::Simulated { url, user, password, datacenter: stack::DATACENTER }
             }
             Self::Real(real) => overlay::Vcenter::Real {
                 url,
@@ -274,7 +274,7 @@ impl Side<SimulatedVcenter, RealVcenter> {
     }
 }
 
-impl Side<SimulatedCds, String> {
+impl EndpointKind<SimulatedCds, String> {
     fn laid(&self, url: &str) -> overlay::Cds {
         let url = url.to_owned();
         match self {
@@ -325,18 +325,18 @@ impl RealVcenter {
 
 impl SimulatedCds {
     /// Beside a simulated vCenter: it is reached from this machine alone, so that its tokens are no secret.
-    fn of_nest() -> anyhow::Result<Self> {
+    fn of_stack() -> anyhow::Result<Self> {
         Ok(Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            name: nest::NAME.to_owned(),
-            region: nest::REGION.to_owned(),
+            name: stack::NAME.to_owned(),
+            region: stack::REGION.to_owned(),
             tokens: ("v1-token".to_owned(), "v2-token".to_owned()),
-            key: nest::pem(&nest::new_key()?)?.into(),
-            models: nest::models(),
+            key: stack::pem(&stack::new_key()?)?.into(),
+            models: stack::models(),
             registers: true,
             patient: false,
             identity: None,
-            kinds: nest::kinds(),
+            kinds: stack::kinds(),
         })
     }
 
@@ -346,7 +346,7 @@ impl SimulatedCds {
         Ok(Self {
             listen: listen.unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, 0))),
             name: said(&[], "name").unwrap_or_else(|| format!("up-{}", hostname())),
-            region: said(&["provision"], "region").unwrap_or_else(|| nest::REGION.to_owned()),
+            region: said(&["provision"], "region").unwrap_or_else(|| stack::REGION.to_owned()),
             tokens: (token()?, token()?),
             registers: false,
             patient: true,
@@ -354,7 +354,7 @@ impl SimulatedCds {
             identity: Some((random()?, Clock::system().now().as_millisecond())),
             models: vec![],
             kinds: vec![],
-            ..Self::of_nest()?
+            ..Self::of_stack()?
         })
     }
 }

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use rookery_hatchery::report::{Report, of_limit};
 
+use super::endpoint_kind::EndpointKind;
 use super::guests::Guests;
-use super::nest::LOGIN;
-use super::sides::Side;
+use super::stack::LOGIN;
 use super::tally::{Tally, seconds};
 use super::watch::at_work;
 use crate::output::printable;
@@ -20,7 +20,7 @@ const REASONS: usize = 3;
 /// What there is to show.
 #[derive(Debug)]
 pub(super) struct View<'a> {
-    pub(super) ends: Ends<'a>,
+    pub(super) endpoints: Endpoints<'a>,
     /// How many jobs will be fed, if there is an end.
     pub(super) jobs: Option<u64>,
     /// Whether there is trouble on purpose.
@@ -35,11 +35,11 @@ pub(super) struct View<'a> {
     pub(super) hints: &'a [String],
 }
 
-/// Where both ends of the hatchery are, and its pages. No address holds a password.
+/// Where vCenter, CDS and the pages of the hatchery are. No address holds a password.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Ends<'a> {
-    pub(super) vcenter: Side<&'a str, &'a str>,
-    pub(super) cds: Side<&'a str, &'a str>,
+pub(super) struct Endpoints<'a> {
+    pub(super) vcenter: EndpointKind<&'a str, &'a str>,
+    pub(super) cds: EndpointKind<&'a str, &'a str>,
     pub(super) pages: &'a str,
 }
 
@@ -83,11 +83,11 @@ impl Page {
 }
 
 fn title(view: &View<'_>) -> Vec<String> {
-    let named = |what: &str, side: Side<&str, &str>| match side {
-        Side::Simulated(_) => format!("a simulated {what}"),
-        Side::Real(url) => format!("the {what} at {}", printable(url)),
+    let named = |what: &str, side: EndpointKind<&str, &str>| match side {
+        EndpointKind::Simulated(_) => format!("a simulated {what}"),
+        EndpointKind::Real(url) => format!("the {what} at {}", printable(url)),
     };
-    let (vcenter, cds) = (named("vCenter", view.ends.vcenter), named("CDS", view.ends.cds));
+    let (vcenter, cds) = (named("vCenter", view.endpoints.vcenter), named("CDS", view.endpoints.cds));
     let version = env!("CARGO_PKG_VERSION");
     vec![format!("Rookery {version}: a hatchery at work between {vcenter} and {cds}"), String::new()]
 }
@@ -95,7 +95,7 @@ fn title(view: &View<'_>) -> Vec<String> {
 fn state(view: &View<'_>) -> Vec<String> {
     let (machines, addresses) = (view.report.counts, view.report.addresses);
     let guests = match view.guests {
-        Some(Guests::Real) if view.ends.cds.is_real() => {
+        Some(Guests::Real) if view.endpoints.cds.is_real() => {
             "run jobs of that CDS on this machine: they share its network and read what anybody may read"
         }
         Some(Guests::Real) => "run real programs of this machine, which cannot change it",
@@ -125,7 +125,7 @@ fn state(view: &View<'_>) -> Vec<String> {
     });
     lines.push(format!("guests       {guests}"));
     if view.faults {
-        let both = !view.ends.vcenter.is_real() && !view.ends.cds.is_real();
+        let both = !view.endpoints.vcenter.is_real() && !view.endpoints.cds.is_real();
         let sides = if both { "on both sides" } else { "on the simulated side" };
         lines.push(format!("trouble      on purpose, {sides}"));
     }
@@ -201,28 +201,32 @@ fn waiting(report: &Report) -> Vec<String> {
 
 /// Where everything is, and how to name servers of one's own; `asked` is the hatchery's name if it can be asked, and
 /// `default_file` the settings file that is read when none is asked for.
-pub(super) fn hints(ends: Ends<'_>, asked: Option<&str>, default_file: Option<&Path>) -> Vec<String> {
-    let Ends { vcenter, cds, pages } = ends;
+pub(super) fn hints(
+    endpoints: Endpoints<'_>,
+    asked: Option<&str>,
+    default_file: Option<&Path>,
+) -> Vec<String> {
+    let Endpoints { vcenter, cds, pages } = endpoints;
     let mut lines = match (vcenter, cds) {
-        (Side::Simulated(_), Side::Simulated(_)) => {
+        (EndpointKind::Simulated(_), EndpointKind::Simulated(_)) => {
             vec!["try it       in another terminal; both simulators go when this ends:".to_owned()]
         }
-        (Side::Simulated(_), Side::Real(_)) => vec![
+        (EndpointKind::Simulated(_), EndpointKind::Real(_)) => vec![
             "try it       in another terminal; the vCenter and all workers in it go when this ends:"
                 .to_owned(),
         ],
-        (Side::Real(_), Side::Simulated(cds)) => vec![
+        (EndpointKind::Real(_), EndpointKind::Simulated(cds)) => vec![
             format!(
                 "workers      in guests must reach the simulated CDS at {cds}; --listen ADDRESS:PORT moves it"
             ),
             "try it       in another terminal; what was made on the vCenter goes when this ends:".to_owned(),
         ],
-        (Side::Real(_), Side::Real(_)) => {
+        (EndpointKind::Real(_), EndpointKind::Real(_)) => {
             vec!["try it       in another terminal; workers go on when this ends:".to_owned()]
         }
     };
     match vcenter {
-        Side::Simulated(url) => {
+        EndpointKind::Simulated(url) => {
             let (user, password) = LOGIN;
             let url = url.replacen("://", &format!("://{user}:{password}@"), 1);
             lines.push(format!("               export GOVC_URL={url}/sdk"));
@@ -231,20 +235,20 @@ pub(super) fn hints(ends: Ends<'_>, asked: Option<&str>, default_file: Option<&P
                     .to_owned(),
             );
         }
-        Side::Real(url) => {
+        EndpointKind::Real(url) => {
             lines.push(format!(
                 "               rookery vm watch --endpoint {url} --user NAME --password-file FILE"
             ));
         }
     }
     let version = match cds {
-        Side::Simulated(url) | Side::Real(url) => format!("curl {url}/mon/version"),
+        EndpointKind::Simulated(url) | EndpointKind::Real(url) => format!("curl {url}/mon/version"),
     };
     lines.push(format!("               curl {pages}/mon/status; curl {pages}/mon/workers; {version}"));
     if let Some(name) = asked {
         let template = match (vcenter, cds) {
-            (Side::Simulated(_), Side::Simulated(_)) => "debian-12",
-            (Side::Real(_), _) | (_, Side::Real(_)) => "TEMPLATE",
+            (EndpointKind::Simulated(_), EndpointKind::Simulated(_)) => "debian-12",
+            (EndpointKind::Real(_), _) | (_, EndpointKind::Real(_)) => "TEMPLATE",
         };
         lines.extend([
             format!("               rookery hatchery status --name {name}; rookery explain JOB --name {name}"),
@@ -253,7 +257,7 @@ pub(super) fn hints(ends: Ends<'_>, asked: Option<&str>, default_file: Option<&P
             ),
         ]);
     }
-    if let (Side::Simulated(_), Side::Simulated(_)) = (vcenter, cds) {
+    if let (EndpointKind::Simulated(_), EndpointKind::Simulated(_)) = (vcenter, cds) {
         let file = default_file
             .map_or_else(|| "a file given with --config".to_owned(), |path| path.display().to_string());
         lines.extend([
@@ -304,14 +308,14 @@ mod tests {
             ..Report::default()
         };
         let file = Path::new("/home/me/.config/rookery/rookery.toml");
-        let ends = Ends {
-            vcenter: Side::Simulated("http://127.0.0.1:1"),
-            cds: Side::Simulated("http://127.0.0.1:2"),
+        let endpoints = Endpoints {
+            vcenter: EndpointKind::Simulated("http://127.0.0.1:1"),
+            cds: EndpointKind::Simulated("http://127.0.0.1:2"),
             pages: "http://127.0.0.1:3",
         };
-        let hints = hints(ends, Some("nest"), Some(file));
+        let hints = hints(endpoints, Some("nest"), Some(file));
         let view = View {
-            ends,
+            endpoints,
             jobs: Some(50),
             faults: true,
             guests: Some(Guests::Real),
@@ -371,17 +375,17 @@ mod tests {
     }
 
     fn real(
-        vcenter: Side<&str, &str>,
-        cds: Side<&str, &str>,
+        vcenter: EndpointKind<&str, &str>,
+        cds: EndpointKind<&str, &str>,
         tally: Option<&Tally>,
         guests: Option<Guests>,
     ) -> String {
-        let ends = Ends { vcenter, cds, pages: "http://127.0.0.1:3" };
+        let endpoints = Endpoints { vcenter, cds, pages: "http://127.0.0.1:3" };
         let report =
             Report { counts: Counts { queued: 2, running: 1, ..Counts::default() }, ..Report::default() };
-        let (hints, recent) = (hints(ends, None, None), VecDeque::new());
+        let (hints, recent) = (hints(endpoints, None, None), VecDeque::new());
         let view = View {
-            ends,
+            endpoints,
             jobs: None,
             faults: tally.is_some(),
             guests,
@@ -395,8 +399,10 @@ mod tests {
 
     #[test]
     fn the_page_of_a_hatchery_on_a_real_vcenter() {
-        let (vcenter, cds) =
-            (Side::Real("https://vc.example.com:443"), Side::Simulated("http://192.0.2.7:8990"));
+        let (vcenter, cds) = (
+            EndpointKind::Real("https://vc.example.com:443"),
+            EndpointKind::Simulated("http://192.0.2.7:8990"),
+        );
         insta::assert_snapshot!(real(vcenter, cds, Some(&Tally::default()), None), @r"
         Rookery VERSION: a hatchery at work between the vCenter at https://vc.example.com:443 and a simulated CDS
 
@@ -418,7 +424,8 @@ mod tests {
 
     #[test]
     fn the_page_of_a_hatchery_for_a_real_cds() {
-        let (vcenter, cds) = (Side::Simulated("http://127.0.0.1:1"), Side::Real("https://cds.example.com"));
+        let (vcenter, cds) =
+            (EndpointKind::Simulated("http://127.0.0.1:1"), EndpointKind::Real("https://cds.example.com"));
         insta::assert_snapshot!(real(vcenter, cds, None, Some(Guests::Real)), @r"
         Rookery VERSION: a hatchery at work between a simulated vCenter and the CDS at https://cds.example.com
 

@@ -12,7 +12,7 @@ use rookery_vim_sim::{Action, Body, FaultSpec, Remains, Rule, Span};
 use serde_json::Value;
 use tokio::time::sleep;
 
-use super::nest::Nest;
+use super::stack::Stack;
 
 /// What the vCenter does wrong, and how often.
 fn rules() -> Vec<Rule> {
@@ -53,13 +53,13 @@ fn faults() -> Vec<Fault> {
 }
 
 /// Makes trouble until it is dropped; what comes now and then comes from here, the rest stays in the simulators.
-pub(super) async fn make(nest: &Nest, mut random: StdRng) {
+pub(super) async fn make(stack: &Stack, mut random: StdRng) {
     for rule in rules() {
-        if let Some(vcenter) = nest.vcenter.simulated() {
+        if let Some(vcenter) = stack.vcenter.simulated() {
             vcenter.control(rookery_vim_sim::Control::AddRule(rule)).await;
         }
     }
-    let Some(cds) = nest.cds.simulated() else { return pending().await };
+    let Some(cds) = stack.cds.simulated() else { return pending().await };
     for fault in faults() {
         cds.control(rookery_cds_sim::Control::AddFault(fault)).await;
     }
@@ -76,33 +76,33 @@ pub(super) async fn make(nest: &Nest, mut random: StdRng) {
 
 /// Lets through what the brake holds back, as a person would who knows where the trouble comes from: so many lost answers
 /// are more than it bears by itself. On a vCenter that is not simulated the person decides.
-pub(super) async fn confirm(nest: &Nest) {
-    if nest.vcenter.is_real() {
+pub(super) async fn confirm(stack: &Stack) {
+    if stack.vcenter.is_real() {
         return pending().await;
     }
-    let mut report = nest.hatchery.board.report.clone();
+    let mut report = stack.hatchery.board.report.clone();
     loop {
         let Ok(braked) = report.wait_for(|report| !report.braked.is_empty()).await else {
             return pending().await;
         };
         let list = braked.braked.iter().map(|waiting| waiting.subject.clone()).collect();
         drop(braked);
-        nest.hatchery.desk().answer(Request::Confirm { list }).await;
+        stack.hatchery.desk().answer(Request::Confirm { list }).await;
         sleep(Duration::from_secs(1)).await;
     }
 }
 
 /// Ends all trouble; how many calls got into it, in words.
-pub(super) async fn end(nest: &Nest) -> String {
+pub(super) async fn end(stack: &Stack) -> String {
     let mut told = Vec::new();
-    if let Some(vcenter) = nest.vcenter.simulated() {
+    if let Some(vcenter) = stack.vcenter.simulated() {
         let rules = vcenter.control(rookery_vim_sim::Control::Rules).await;
         vcenter.control(rookery_vim_sim::Control::ClearRules).await;
         let rules = rules.map(|reply| reply.body);
         let hits = if let Some(Body::Text(rules)) = &rules { hits(rules) } else { 0 };
         told.push(format!("{hits} calls to the vCenter"));
     }
-    if let Some(cds) = nest.cds.simulated() {
+    if let Some(cds) = stack.cds.simulated() {
         let cleared = cds.control(rookery_cds_sim::Control::ClearFaults).await;
         let met = cleared.and_then(|reply| reply.value()["met"].as_u64()).unwrap_or_default();
         told.push(format!("{met} calls to CDS"));

@@ -9,22 +9,22 @@ use rookery_hatchery::report::Report;
 use tokio::time::{Instant, sleep_until};
 
 use super::follow::{RECENT, TICK, dump};
-use super::nest::Nest;
 use super::page::Page;
 use super::screen::Screen;
+use super::stack::Stack;
 use super::{Args, page, trouble};
 use crate::Ending;
 use crate::output::{LocalTime, Out, printable};
 
 /// Until a signal comes, or once.
 pub(super) async fn run(
-    nest: &Nest,
+    stack: &Stack,
     args: &Args,
     hints: &[String],
     screen: Option<Screen>,
     out: &mut Out,
 ) -> anyhow::Result<Ending> {
-    let shown = show(nest, args, hints, screen, out);
+    let shown = show(stack, args, hints, screen, out);
     if !args.faults {
         return shown.await;
     }
@@ -32,26 +32,26 @@ pub(super) async fn run(
     tokio::select! {
         biased;
         ended = shown => ended,
-        () = trouble::make(nest, random) => Ok(Ending::Done),
+        () = trouble::make(stack, random) => Ok(Ending::Done),
     }
 }
 
 async fn show(
-    nest: &Nest,
+    stack: &Stack,
     args: &Args,
     hints: &[String],
     mut screen: Option<Screen>,
     out: &mut Out,
 ) -> anyhow::Result<Ending> {
-    let mut reports = nest.hatchery.board.report.clone();
+    let mut reports = stack.hatchery.board.report.clone();
     let mut seen = Arc::clone(&reports.borrow_and_update());
     let (time, mut recent, mut draw) = (LocalTime::system(), VecDeque::new(), Instant::now());
     let page = |report: &Report, recent: &VecDeque<String>| {
         Page::of(&page::View {
-            ends: nest.ends(),
+            endpoints: stack.endpoints(),
             jobs: None,
             faults: args.faults,
-            guests: nest.guests,
+            guests: stack.guests,
             tally: None,
             report,
             recent,
@@ -62,12 +62,12 @@ async fn show(
         out.line(&page(&seen, &recent).whole().join("\n")).await?;
     }
     if args.exit {
-        return dump(nest, args).await.map(|()| Ending::Done);
+        return dump(stack, args).await.map(|()| Ending::Done);
     }
     loop {
         tokio::select! {
             biased;
-            ended = nest.hatchery.ended() => return Err(ended.into()),
+            ended = stack.hatchery.ended() => return Err(ended.into()),
             () = sleep_until(draw), if screen.is_some() => {
                 if let Some(screen) = &mut screen {
                     screen.draw(&page(&seen, &recent).within(screen.rows()))?;
@@ -115,7 +115,7 @@ mod tests {
     use rookery_fleet::{Machine, Role, View};
     use rookery_hatchery::report::WaitingLine;
 
-    use super::super::part::tests::machine;
+    use super::super::teardown::tests::machine;
     use super::*;
 
     #[test]

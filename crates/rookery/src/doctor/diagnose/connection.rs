@@ -26,16 +26,16 @@ pub(super) fn checks(observed: &Observed, source: Source) -> Vec<Check> {
     let refusal = observed.session.as_ref().err();
     let session = observed.session.as_ref().ok();
     let check = |name, finding| Check::new(Group::Connection, name, None, finding);
-    let with_client = |judge: fn(&Session) -> Finding| {
+    let with_session = |judge: fn(&Session) -> Finding| {
         session.map_or_else(|| Finding::skipped("not checked, because there is no session"), judge)
     };
     vec![
         check("address", address(observed, refusal, source)),
         check("TLS", tls(observed, refusal, source)),
         check("login", login(observed, refusal, source)),
-        check("product", with_client(|session| product(&session.about))),
-        check("API version", with_client(|session| api_version(&session.about, &session.api_version))),
-        check("clock", with_client(|session| clock(session.clock.as_ref()))),
+        check("product", with_session(|session| product(&session.about))),
+        check("API version", with_session(|session| api_version(&session.about, &session.api_version))),
+        check("clock", with_session(|session| clock(session.clock.as_ref()))),
     ]
 }
 

@@ -26,9 +26,9 @@ use rookery_vim_client::{Snapshot, Trust};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::nest::Nest;
 use super::order::Order;
-use super::scout::view;
+use super::stack::Stack;
+use super::survey::view;
 use super::watch::at_work;
 use crate::Ending;
 use crate::hatchery::vcenter_of;
@@ -45,7 +45,7 @@ const LISTED: Duration = Duration::from_mins(1);
 
 /// What was made on a real vCenter.
 #[derive(Debug)]
-pub(super) struct Claim {
+pub(super) struct Teardown {
     pub(super) vcenter: Vcenter,
     pub(super) settings: Settings,
     /// The file that asks for warm machines, if any does.
@@ -54,7 +54,7 @@ pub(super) struct Claim {
 
 /// What is left of an owner, and what becomes of it.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Left<'v> {
+struct Leftovers<'v> {
     /// Made for sample jobs: nobody wants it any more.
     remove: Vec<&'v Machine>,
     /// Warm machines that somebody asked for.
@@ -63,13 +63,13 @@ struct Left<'v> {
     held: Vec<(&'v Machine, Timestamp, &'v str)>,
 }
 
-/// Ends the hatchery and removes what it made.
-pub(super) async fn from_vcenter(nest: Nest, claim: &Claim, out: &mut Out) -> anyhow::Result<Ending> {
+/// Endpoints the hatchery and removes what it made.
+pub(super) async fn from_vcenter(stack: Stack, claim: &Teardown, out: &mut Out) -> anyhow::Result<Ending> {
     remark(
         "removing what was made on the vCenter; another signal ends this at once and leaves the rest there",
     );
-    let unfinished = land(&nest, still_to_come).await;
-    nest.stop().await;
+    let unfinished = drain(&stack, still_to_come).await;
+    stack.stop().await;
     let told = claim.clear().await.with_context(|| claim.not_all_removed())?;
     let Some((mut lines, all_gone)) = told else {
         remark(&claim.not_all_removed());
@@ -84,9 +84,9 @@ pub(super) async fn from_vcenter(nest: Nest, claim: &Claim, out: &mut Out) -> an
     Ok(if all_gone && unfinished.is_empty() { Ending::Done } else { Ending::Failed })
 }
 
-/// Ends a hatchery whose workers end with it, once they have; they serve jobs of a real CDS.
-pub(super) async fn from_cds(nest: Nest) {
-    let cut_off = land(&nest, |report| {
+/// Endpoints a hatchery whose workers end with it, once they have; they serve jobs of a real CDS.
+pub(super) async fn from_cds(stack: Stack) {
+    let cut_off = drain(&stack, |report| {
         let jobs = at_work(report).into_iter().map(|(job, machine)| format!("job {job} on {machine}"));
         jobs.chain(report.flights.iter().filter(|_| report.spawning > 0).cloned()).collect()
     })
@@ -94,7 +94,7 @@ pub(super) async fn from_cds(nest: Nest) {
     for job in cut_off {
         remark(&format!("{} is cut off; CDS will notice", printable(&job)));
     }
-    nest.stop().await;
+    stack.stop().await;
 }
 
 /// What may still make something that no list shows yet, or leave something half made. Workers that are waited for have
@@ -106,9 +106,9 @@ fn still_to_come(report: &Report) -> Vec<String> {
 }
 
 /// Takes no new jobs and waits until nothing is under way; what still is when patience ends.
-async fn land(nest: &Nest, under_way: impl Fn(&Report) -> Vec<String>) -> Vec<String> {
-    nest.hatchery.drain(true).await;
-    let mut report = nest.hatchery.board.report.clone();
+async fn drain(stack: &Stack, under_way: impl Fn(&Report) -> Vec<String>) -> Vec<String> {
+    stack.hatchery.drain(true).await;
+    let mut report = stack.hatchery.board.report.clone();
     let deadline = Instant::now() + PATIENCE;
     let mut tell = Instant::now() + TELL;
     loop {
@@ -131,12 +131,12 @@ async fn land(nest: &Nest, under_way: impl Fn(&Report) -> Vec<String>) -> Vec<St
     }
 }
 
-impl Claim {
+impl Teardown {
     /// What a hatchery may have made.
-    pub(super) fn of(nest: &Nest, order: &Order) -> Self {
+    pub(super) fn of(stack: &Stack, order: &Order) -> Self {
         Self {
-            vcenter: vcenter_of(&nest.settings),
-            settings: nest.settings.clone(),
+            vcenter: vcenter_of(&stack.settings),
+            settings: stack.settings.clone(),
             file: order.path.clone(),
         }
     }
@@ -189,13 +189,13 @@ impl Claim {
         }))
     }
 
-    fn left<'v>(&'v self, view: &'v View) -> Left<'v> {
+    fn left<'v>(&'v self, view: &'v View) -> Leftovers<'v> {
         let asked_for: BTreeSet<&str> =
             self.settings.warm.pools.iter().map(|pool| pool.model.name()).collect();
         left(view, &self.settings.identity.name, &asked_for, Clock::system().now())
     }
 
-    fn lines(&self, left: &Left<'_>, failures: &[String]) -> Vec<String> {
+    fn lines(&self, left: &Leftovers<'_>, failures: &[String]) -> Vec<String> {
         let owner = &self.settings.identity.name;
         let named = |machine: &Machine| {
             let power = match machine.power {
@@ -268,8 +268,8 @@ impl Claim {
 }
 
 /// Splits what bears the owner's mark. Templates stay in any case: they were there before.
-fn left<'v>(view: &'v View, owner: &'v str, asked_for: &BTreeSet<&str>, now: Timestamp) -> Left<'v> {
-    let mut left = Left::default();
+fn left<'v>(view: &'v View, owner: &'v str, asked_for: &BTreeSet<&str>, now: Timestamp) -> Leftovers<'v> {
+    let mut left = Leftovers::default();
     for (machine, mark) in view.owned(owner) {
         if let Some(until) = mark.hold_until.filter(|until| *until > now) {
             left.held.push((machine, until, &mark.hold_reason));

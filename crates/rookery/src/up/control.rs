@@ -5,28 +5,28 @@ use rookery_hatchery::run::{Lock, Policy};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
-use super::nest::Nest;
+use super::stack::Stack;
 use crate::hatchery::runtime;
 
 /// Where a hatchery can be asked, for as long as this is held.
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct Control {
     _lock: Option<Lock>,
     /// Whether it can be.
     pub(super) is_open: bool,
 }
 
-impl Desk {
+impl Control {
     /// Opens the control socket under the lock of the hatchery's name. Of several simulated ones at once only the first
     /// one can be asked; one that others can see has its `lock` already.
-    pub(super) async fn open(nest: &Nest, lock: Option<Lock>, stop: &CancellationToken) -> Self {
+    pub(super) async fn open(stack: &Stack, lock: Option<Lock>, stop: &CancellationToken) -> Self {
         let mut held = lock;
         let opened = async {
-            let (folder, name) = (runtime()?, &nest.settings.identity.name);
+            let (folder, name) = (runtime()?, &stack.settings.identity.name);
             if held.is_none() {
                 held = Some(Lock::take(&folder, name, Policy::Refuse, stop).await?);
             }
-            nest.hatchery.control(Socket::open(&folder, name)?);
+            stack.hatchery.control(Socket::open(&folder, name)?);
             anyhow::Ok(())
         };
         let opened = opened.await;

@@ -6,17 +6,17 @@ use rookery_fleet_vsphere::{Observer, Site, SiteError, SiteNames};
 use rookery_vim_client::{FindError, Kind, Places};
 use tokio_util::sync::CancellationToken;
 
-use super::choose::Seen;
+use super::choose::Found;
 use crate::session::{Session, with_session_until};
 use crate::vcenter::Vcenter;
 
 /// What is there before anything is done; none if a signal came first.
-pub(super) async fn look(
+pub(super) async fn survey(
     vcenter: &Vcenter,
     places: &SiteNames,
     name: &str,
     stop: &CancellationToken,
-) -> anyhow::Result<Option<Seen>> {
+) -> anyhow::Result<Option<Found>> {
     let looked = with_session_until(stop, vcenter, "up", async |session| {
         let unclear = match Site::find(&session.client, places).await {
             Ok(_) => vec![],
@@ -33,7 +33,7 @@ pub(super) async fn look(
         };
         let templates = session.first.vms().filter(|vm| vm.is_template()).map(|vm| vm.name.clone()).collect();
         let owned = view(session).owned(name).map(|(machine, _)| machine.name.clone()).collect();
-        Ok(Seen { datacenters, unclear, templates, owned })
+        Ok(Found { datacenters, unclear, templates, owned })
     });
     looked.await
 }

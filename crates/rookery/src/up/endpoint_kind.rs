@@ -4,19 +4,19 @@ use rookery_daemon::settings::{Origin, Problems};
 use rookery_hatchery::settings::Url;
 
 use super::Args;
-use super::guests::Wish;
+use super::guests::GuestMode;
 use crate::vm::WrongArguments;
 
 /// What is at one end of the hatchery.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Side<S, R> {
+pub(super) enum EndpointKind<S, R> {
     /// In this process.
     Simulated(S),
     /// Somebody's own.
     Real(R),
 }
 
-impl<S, R> Side<S, R> {
+impl<S, R> EndpointKind<S, R> {
     pub(super) fn is_real(&self) -> bool {
         matches!(self, Self::Real(_))
     }
@@ -46,13 +46,13 @@ pub(super) fn check(args: &Args) -> Result<(), WrongArguments> {
     refuse(args.faults && vcenter && cds, "--faults", "nothing is simulated that could get into trouble");
     refuse(args.dump.is_some() && vcenter && cds, "--dump", "nothing is simulated that could be written");
     let own_guests = "what runs in the guests of a real vCenter is not for us to choose";
-    refuse(vcenter && args.guests != Wish::Auto, "--guests", own_guests);
+    refuse(vcenter && args.guests != GuestMode::Auto, "--guests", own_guests);
     let here = cds && !vcenter;
     let surprise = "the jobs of a real CDS would run on this machine, share its network and read files that anybody may \
                     read; say --guests real if that is meant, best on a throw-away machine, or name a --vcenter";
-    refuse(here && args.guests == Wish::Auto, "--guests", surprise);
+    refuse(here && args.guests == GuestMode::Auto, "--guests", surprise);
     let played = "played workers give up the jobs of a real CDS; --guests real runs them on this machine";
-    refuse(here && args.guests == Wish::Scripted, "--guests", played);
+    refuse(here && args.guests == GuestMode::Scripted, "--guests", played);
     let neither = !vcenter && !cds;
     refuse(
         neither && real.hatchery.is_some(),
@@ -95,7 +95,7 @@ pub(super) fn check_for_fleet(args: &Args, origin: Option<&Origin>) -> Result<()
         (args.every.is_some(), "--every"),
         (args.fail_every.is_some(), "--fail-every"),
         (args.dump.is_some(), "--dump"),
-        (args.guests != Wish::Auto, "--guests"),
+        (args.guests != GuestMode::Auto, "--guests"),
     ];
     for (_, flag) in flags.into_iter().filter(|(given, _)| *given) {
         problems.push(flag, why.clone());

@@ -26,14 +26,14 @@ use rookery_vim_sim::server::Blobs;
 use rookery_vim_sim::{Durations, GuestTimes, Login, Model, ProgramRule, Span};
 use tokio::net::TcpListener;
 
+use super::endpoint_kind::EndpointKind;
 use super::guests::{self, Guests};
 use super::order::{Order, SimulatedCds, SimulatedVcenter};
-use super::page::Ends;
-use super::sides::Side;
+use super::page::Endpoints;
 use crate::hatchery::{hostname, parts, sign_in};
 
 /// A small company's vCenter.
-const MODEL: &str = include_str!("nest.toml");
+const MODEL: &str = include_str!("vcenter.toml");
 /// The user and password are no secret: it listens to this machine alone.
 pub(super) const LOGIN: (&str, &str) = ("me", "simulated");
 /// Who enters guests.
@@ -60,13 +60,13 @@ chmod +x /tmp/worker";
 
 /// Everything that runs.
 #[derive(Debug)]
-pub(super) struct Nest {
+pub(super) struct Stack {
     /// The vCenter.
-    pub(super) vcenter: Side<rookery_vim_sim::server::Running, ()>,
+    pub(super) vcenter: EndpointKind<rookery_vim_sim::server::Running, ()>,
     /// Where it is.
     pub(super) vcenter_url: String,
     /// The CDS.
-    pub(super) cds: Side<rookery_cds_sim::Running, ()>,
+    pub(super) cds: EndpointKind<rookery_cds_sim::Running, ()>,
     /// Where it is.
     pub(super) cds_url: String,
     /// The hatchery.
@@ -81,7 +81,7 @@ pub(super) struct Nest {
     pub(super) supervisor: Supervisor,
 }
 
-impl Nest {
+impl Stack {
     /// Starts everything under the supervisor, which is stopped if that fails.
     /// `instance` tells the hatchery from others of its name.
     pub(super) async fn start(
@@ -104,21 +104,21 @@ impl Nest {
         seed: u64,
     ) -> anyhow::Result<Self> {
         let (vcenter, vcenter_url, guests) = match &order.vcenter {
-            Side::Simulated(wanted) => {
+            EndpointKind::Simulated(wanted) => {
                 let (running, url) = vcenter(supervisor, wanted, seed).await?;
                 if wanted.guests == Guests::Scripted {
                     guests::play(&running, supervisor);
                 }
-                (Side::Simulated(running), url, Some(wanted.guests))
+                (EndpointKind::Simulated(running), url, Some(wanted.guests))
             }
-            Side::Real(real) => (Side::Real(()), real.endpoint.to_string(), None),
+            EndpointKind::Real(real) => (EndpointKind::Real(()), real.endpoint.to_string(), None),
         };
         let (cds, cds_url) = match &order.cds {
-            Side::Simulated(wanted) => {
+            EndpointKind::Simulated(wanted) => {
                 let (running, url) = cds(supervisor, wanted, seed).await?;
-                (Side::Simulated(running), url)
+                (EndpointKind::Simulated(running), url)
             }
-            Side::Real(url) => (Side::Real(()), url.clone()),
+            EndpointKind::Real(url) => (EndpointKind::Real(()), url.clone()),
         };
         let (listener, pages_url) = listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;
         let settings = order.settings(&vcenter_url, &cds_url, &pages_url)?;
@@ -138,16 +138,16 @@ impl Nest {
     }
 
     /// Where everything is.
-    pub(super) fn ends(&self) -> Ends<'_> {
-        let end = |real, url| if real { Side::Real(url) } else { Side::Simulated(url) };
-        Ends {
+    pub(super) fn endpoints(&self) -> Endpoints<'_> {
+        let end = |real, url| if real { EndpointKind::Real(url) } else { EndpointKind::Simulated(url) };
+        Endpoints {
             vcenter: end(self.vcenter.is_real(), self.vcenter_url.as_str()),
             cds: end(self.cds.is_real(), self.cds_url.as_str()),
             pages: &self.pages_url,
         }
     }
 
-    /// Ends everything: the hatchery first, which says goodbye.
+    /// Endpoints everything: the hatchery first, which says goodbye.
     pub(super) async fn stop(self) {
         self.hatchery.stop().await;
         self.supervisor.shutdown(LINGER).await.ok();
