@@ -27,6 +27,7 @@ use crate::session::with_client;
 use crate::settings::Loaded;
 use crate::vcenter::Vcenter;
 
+#[cfg(feature = "hatchery")]
 pub(crate) use check::Finding;
 pub use check::{Check, Group, State};
 pub use diagnose::diagnose;

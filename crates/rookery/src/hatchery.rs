@@ -20,7 +20,9 @@ use rookery_hatchery::settings::{self, Level, Log};
 use crate::Ending;
 use crate::output::Out;
 pub use ask::{Asked, Explain, Target};
-pub(crate) use check::{sign_in, vcenter_of};
+pub(crate) use check::sign_in;
+#[cfg(feature = "sim")]
+pub(crate) use check::vcenter_of;
 pub(crate) use folder::runtime;
 pub use holding::Holding;
 pub(crate) use parts::{hostname, parts};

@@ -79,6 +79,7 @@ pub async fn with_client<T>(
 
 /// As [`with_session`], for who listens for signals already and goes on afterwards: `None` if the token was cancelled
 /// before the work was done.
+#[cfg(all(feature = "hatchery", feature = "sim"))]
 pub(crate) async fn with_session_until<T>(
     stop: &CancellationToken,
     vcenter: &Vcenter,

@@ -29,6 +29,7 @@ use clap::Subcommand;
 
 use crate::Ending;
 use crate::cli::{Connect, GuestLogin};
+#[cfg(feature = "hatchery")]
 use crate::hatchery::{Holding, holding};
 use crate::output::{Out, remark};
 use crate::session::with_session;
@@ -71,6 +72,7 @@ pub enum Command {
     Upload(upload::Args),
     /// Copy a file out of a VM's guest
     Download(download::Args),
+    #[cfg(feature = "hatchery")]
     #[command(flatten)]
     Holding(Holding),
 }
@@ -93,6 +95,7 @@ impl Command {
             Self::Run(args) => &args.connect,
             Self::Upload(args) => &args.connect,
             Self::Download(args) => &args.connect,
+            #[cfg(feature = "hatchery")]
             Self::Holding(_) => return None,
         })
     }
@@ -112,18 +115,21 @@ impl Command {
             | Self::Create(_)
             | Self::Snapshot(_)
             | Self::Destroy(_)
-            | Self::Ip(_)
-            | Self::Holding(_) => None,
+            | Self::Ip(_) => None,
+            #[cfg(feature = "hatchery")]
+            Self::Holding(_) => None,
         }
     }
 }
 
 pub(crate) async fn run(loaded: &Loaded, command: Command, out: &mut Out) -> anyhow::Result<Ending> {
+    #[cfg(feature = "hatchery")]
     if let Command::Holding(command) = &command {
         return holding(command, out).await;
     }
     let vcenter = loaded.vcenter_or_advice()?;
     let ended = match command {
+        #[cfg(feature = "hatchery")]
         Command::Holding(_) => None,
         Command::Ls(args) => {
             with_session(vcenter, "vm ls", async |session| ls::run(session, &args, out).await).await?

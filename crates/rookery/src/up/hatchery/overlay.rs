@@ -12,6 +12,7 @@ use toml::{Table, Value};
 #[derive(Debug, Clone)]
 pub(super) enum Vcenter {
     /// The one in this process: the places that the file names are not there.
+    #[cfg(feature = "sim")]
     Simulated { url: String, user: &'static str, password: &'static str, datacenter: &'static str },
     /// Somebody's own. What is not given stays as the file has it.
     Real {
@@ -28,6 +29,7 @@ pub(super) enum Vcenter {
 #[derive(Debug, Clone)]
 pub(super) enum Cds {
     /// The one in this process.
+    #[cfg(feature = "sim")]
     Simulated {
         url: String,
         key: SecretString,
@@ -68,6 +70,7 @@ pub(super) fn text<'t>(table: &'t Table, name: &str) -> Option<&'t str> {
 }
 
 /// The text of a key of `commonConfiguration` and a table in it.
+#[cfg(feature = "sim")]
 pub(super) fn common<'t>(table: &'t Table, path: &[&str], name: &str) -> Option<&'t str> {
     let step = |table: &'t Table, part: &&str| {
         table.iter().find(|(key, _)| key.eq_ignore_ascii_case(part)).and_then(|(_, value)| value.as_table())
@@ -79,6 +82,7 @@ pub(super) fn common<'t>(table: &'t Table, path: &[&str], name: &str) -> Option<
 /// Lays one end over the file.
 pub(super) fn lay_vcenter(ours: &mut Table, vcenter: &Vcenter) {
     match vcenter {
+        #[cfg(feature = "sim")]
         Vcenter::Simulated { url, user, password, datacenter } => {
             set(ours, "endpoint", url);
             set(ours, "user", user);
@@ -116,6 +120,7 @@ pub(super) fn lay_vcenter(ours: &mut Table, vcenter: &Vcenter) {
 
 /// Lays the other end over the file. `pages` is where the hatchery itself is to be found.
 pub(super) fn lay_cds(ours: &mut Table, cds: &Cds, pages: &str) {
+    #[cfg(feature = "sim")]
     if let Cds::Simulated { .. } = cds {
         // Models are CDS's, and ours has others.
         remove(ours, "defaultWorkerModelsV2");
@@ -123,6 +128,7 @@ pub(super) fn lay_cds(ours: &mut Table, cds: &Cds, pages: &str) {
     let common = section(ours, "commonConfiguration");
     set(common, "url", pages);
     match cds {
+        #[cfg(feature = "sim")]
         Cds::Simulated { url, key, tokens, name, region } => {
             set_secret(common, "rsaPrivateKey", key.expose_secret());
             if text(common, "name").is_none() {
@@ -203,5 +209,5 @@ fn list<'t>(table: &'t mut Table, name: &str) -> &'t mut Vec<Value> {
     found.expect("it is a list")
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "sim"))]
 mod tests;

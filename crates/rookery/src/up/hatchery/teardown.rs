@@ -20,14 +20,12 @@ use rookery_fleet_vsphere::hands::Proof;
 use rookery_fleet_vsphere::readiness::TimeOuts;
 use rookery_fleet_vsphere::{Hands, Site};
 use rookery_hatchery::report::Report;
-use rookery_hatchery::run::site_names;
+use rookery_hatchery::run::{Running, site_names};
 use rookery_hatchery::settings::Settings;
 use rookery_vim_client::{Snapshot, Trust};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::order::Order;
-use super::stack::Stack;
 use super::survey::view;
 use super::watch::at_work;
 use crate::Ending;
@@ -46,10 +44,10 @@ const LISTED: Duration = Duration::from_mins(1);
 /// What was made on a real vCenter.
 #[derive(Debug)]
 pub(super) struct Teardown {
-    pub(super) vcenter: Vcenter,
-    pub(super) settings: Settings,
+    vcenter: Vcenter,
+    settings: Settings,
     /// The file that asks for warm machines, if any does.
-    pub(super) file: Option<PathBuf>,
+    file: Option<PathBuf>,
 }
 
 /// What is left of an owner, and what becomes of it.
@@ -63,16 +61,20 @@ struct Leftovers<'v> {
     held: Vec<(&'v Machine, Timestamp, &'v str)>,
 }
 
-/// Endpoints the hatchery and removes what it made.
-pub(super) async fn from_vcenter(stack: Stack, claim: &Teardown, out: &mut Out) -> anyhow::Result<Ending> {
+/// Ends the hatchery and removes what it made.
+pub(super) async fn from_vcenter(
+    hatchery: Running,
+    teardown: &Teardown,
+    out: &mut Out,
+) -> anyhow::Result<Ending> {
     remark(
         "removing what was made on the vCenter; another signal ends this at once and leaves the rest there",
     );
-    let unfinished = drain(&stack, still_to_come).await;
-    stack.stop().await;
-    let told = claim.clear().await.with_context(|| claim.not_all_removed())?;
+    let unfinished = drain(&hatchery, still_to_come).await;
+    hatchery.stop().await;
+    let told = teardown.clear().await.with_context(|| teardown.not_all_removed())?;
     let Some((mut lines, all_gone)) = told else {
-        remark(&claim.not_all_removed());
+        remark(&teardown.not_all_removed());
         return Ok(Ending::Interrupted);
     };
     for work in &unfinished {
@@ -84,9 +86,9 @@ pub(super) async fn from_vcenter(stack: Stack, claim: &Teardown, out: &mut Out) 
     Ok(if all_gone && unfinished.is_empty() { Ending::Done } else { Ending::Failed })
 }
 
-/// Endpoints a hatchery whose workers end with it, once they have; they serve jobs of a real CDS.
-pub(super) async fn from_cds(stack: Stack) {
-    let cut_off = drain(&stack, |report| {
+/// Ends a hatchery whose workers end with it, once they have; they serve jobs of a real CDS.
+pub(super) async fn from_cds(hatchery: Running) {
+    let cut_off = drain(&hatchery, |report| {
         let jobs = at_work(report).into_iter().map(|(job, machine)| format!("job {job} on {machine}"));
         jobs.chain(report.flights.iter().filter(|_| report.spawning > 0).cloned()).collect()
     })
@@ -94,7 +96,7 @@ pub(super) async fn from_cds(stack: Stack) {
     for job in cut_off {
         remark(&format!("{} is cut off; CDS will notice", printable(&job)));
     }
-    stack.stop().await;
+    hatchery.stop().await;
 }
 
 /// What may still make something that no list shows yet, or leave something half made. Workers that are waited for have
@@ -106,9 +108,9 @@ fn still_to_come(report: &Report) -> Vec<String> {
 }
 
 /// Takes no new jobs and waits until nothing is under way; what still is when patience ends.
-async fn drain(stack: &Stack, under_way: impl Fn(&Report) -> Vec<String>) -> Vec<String> {
-    stack.hatchery.drain(true).await;
-    let mut report = stack.hatchery.board.report.clone();
+async fn drain(hatchery: &Running, under_way: impl Fn(&Report) -> Vec<String>) -> Vec<String> {
+    hatchery.drain(true).await;
+    let mut report = hatchery.board.report.clone();
     let deadline = Instant::now() + PATIENCE;
     let mut tell = Instant::now() + TELL;
     loop {
@@ -132,13 +134,9 @@ async fn drain(stack: &Stack, under_way: impl Fn(&Report) -> Vec<String>) -> Vec
 }
 
 impl Teardown {
-    /// What a hatchery may have made.
-    pub(super) fn of(stack: &Stack, order: &Order) -> Self {
-        Self {
-            vcenter: vcenter_of(&stack.settings),
-            settings: stack.settings.clone(),
-            file: order.path.clone(),
-        }
+    /// What a hatchery with these settings may have made.
+    pub(super) fn new(settings: Settings, file: Option<PathBuf>) -> Self {
+        Self { vcenter: vcenter_of(&settings), settings, file }
     }
 
     /// Removes what is left and lists again; what to tell, and whether all is as it should be. None after a signal.
@@ -297,7 +295,7 @@ pub(super) mod tests {
     use super::*;
 
     /// A machine that is off.
-    pub(in crate::up) fn machine(id: &str, name: &str, role: Role, mark: Option<Mark>) -> Machine {
+    pub(in crate::up::hatchery) fn machine(id: &str, name: &str, role: Role, mark: Option<Mark>) -> Machine {
         Machine {
             reachable: true,
             is_outside: false,

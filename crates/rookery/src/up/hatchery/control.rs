@@ -1,11 +1,10 @@
 //! Lets people ask the hatchery of `up` as they would ask any other one.
 
 use rookery_hatchery::control::Socket;
-use rookery_hatchery::run::{Lock, Policy};
+use rookery_hatchery::run::{Lock, Policy, Running};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
-use super::stack::Stack;
 use crate::hatchery::runtime;
 
 /// Where a hatchery can be asked, for as long as this is held.
@@ -19,14 +18,15 @@ pub(super) struct Control {
 impl Control {
     /// Opens the control socket under the lock of the hatchery's name. Of several simulated ones at once only the first
     /// one can be asked; one that others can see has its `lock` already.
-    pub(super) async fn open(stack: &Stack, lock: Option<Lock>, stop: &CancellationToken) -> Self {
+    pub(super) async fn open(hatchery: &Running, name: &str, lock: Option<Lock>) -> Self {
         let mut held = lock;
         let opened = async {
-            let (folder, name) = (runtime()?, &stack.settings.identity.name);
+            let folder = runtime()?;
             if held.is_none() {
-                held = Some(Lock::take(&folder, name, Policy::Refuse, stop).await?);
+                // It refuses at once, and needs no signal to give up.
+                held = Some(Lock::take(&folder, name, Policy::Refuse, &CancellationToken::new()).await?);
             }
-            stack.hatchery.control(Socket::open(&folder, name)?);
+            hatchery.control(Socket::open(&folder, name)?);
             anyhow::Ok(())
         };
         let opened = opened.await;

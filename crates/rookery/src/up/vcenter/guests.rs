@@ -11,9 +11,11 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use crate::up::endpoint_kind::EndpointKind;
+
 /// What can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
-pub(super) enum GuestMode {
+pub(in crate::up) enum GuestMode {
     /// Real programs if this machine can run them
     #[default]
     Auto,
@@ -25,16 +27,31 @@ pub(super) enum GuestMode {
 
 /// How programs run in guests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Guests {
+pub(in crate::up) enum Guests {
     /// For real.
     Real,
     /// Workers are played; other programs do what their command lines plainly say.
     Scripted,
 }
 
+impl Guests {
+    /// For the page of a hatchery that serves such a CDS.
+    pub(in crate::up) fn in_words(self, cds: EndpointKind) -> &'static str {
+        match (self, cds) {
+            (Self::Real, EndpointKind::Real) => {
+                "run jobs of that CDS on this machine: they share its network and read what anybody may read"
+            }
+            (Self::Real, EndpointKind::Simulated) => {
+                "run real programs of this machine, which cannot change it"
+            }
+            (Self::Scripted, _) => "are scripted: workers are played, nothing runs for real",
+        }
+    }
+}
+
 impl GuestMode {
     /// What this machine can do of it.
-    pub(super) async fn settle(self) -> anyhow::Result<Guests> {
+    pub(in crate::up) async fn settle(self) -> anyhow::Result<Guests> {
         if self == Self::Scripted {
             return Ok(Guests::Scripted);
         }
@@ -54,7 +71,7 @@ impl GuestMode {
 }
 
 /// Whether guests can run real programs on this machine, or why not.
-pub(super) async fn real_programs() -> Result<(), String> {
+pub(in crate::up) async fn real_programs() -> Result<(), String> {
     match exec::check().await {
         Ok(()) if speaks_http() => Ok(()),
         Ok(()) => Err("workers need curl or wget, and there is neither in PATH".to_owned()),
@@ -69,7 +86,7 @@ fn speaks_http() -> bool {
 }
 
 /// Plays the workers of all guests from now on.
-pub(super) fn play(vcenter: &Running, supervisor: &Supervisor) {
+pub(in crate::up) fn play(vcenter: &Running, supervisor: &Supervisor) {
     let (vcenter, workers) = (vcenter.clone(), supervisor.clone());
     let mut notices = vcenter.notices();
     let over = supervisor.token();

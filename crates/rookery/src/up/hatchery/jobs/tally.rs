@@ -9,7 +9,7 @@ use crate::output::table;
 
 /// All jobs.
 #[derive(Debug, Default)]
-pub(super) struct Tally(BTreeMap<String, Line>);
+pub(in crate::up::hatchery) struct Tally(BTreeMap<String, Line>);
 
 /// One job.
 #[derive(Debug, Clone)]
