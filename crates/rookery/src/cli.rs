@@ -4,9 +4,12 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
 use rookery_daemon::telemetry::{LogFormat, Telemetry};
-use rookery_hatchery::settings::Log;
 
-use crate::{doctor, hatchery, settings, sim, up, vm};
+#[cfg(feature = "hatchery")]
+use crate::hatchery;
+#[cfg(feature = "sim")]
+use crate::sim;
+use crate::{doctor, settings, up, vm};
 
 /// A failing watch is told by the commands themselves, in words; the client's own warnings would repeat it.
 const QUIET: &str = "warn,rookery_vim_client=error";
@@ -45,14 +48,17 @@ pub enum Command {
     },
     /// Look for everything that stands in the way of making VMs, and tell what to do about it
     Doctor(doctor::Args),
+    #[cfg(feature = "hatchery")]
     /// Serve the jobs of a CDS server with workers in VMs
     Hatchery {
         /// What to do.
         #[command(subcommand)]
         command: hatchery::Command,
     },
+    #[cfg(feature = "hatchery")]
     /// Tell what a hatchery that runs on this machine makes of a job
     Explain(hatchery::Explain),
+    #[cfg(feature = "sim")]
     /// Simulate a system that Rookery talks to
     Sim {
         /// Which one.
@@ -81,23 +87,36 @@ pub struct General {
 }
 
 impl Cli {
-    /// What is logged, and how; `file` is what a settings file says of it.
-    pub fn telemetry(&self, file: Option<Log>) -> Telemetry {
+    /// What is logged, and how. What the command line does not say, the file of a daemon may.
+    pub fn telemetry(&self) -> Telemetry {
         let quiet = if let Command::Up(_) = self.command { SILENT } else { QUIET };
-        self.general.telemetry(quiet, file)
+        self.general.telemetry(quiet, self.command.log())
+    }
+}
+
+impl Command {
+    #[cfg(feature = "hatchery")]
+    fn log(&self) -> Option<(&'static str, LogFormat)> {
+        let Self::Hatchery { command } = self else { return None };
+        command.log().map(|log| (hatchery::filter_of(log.level), log.format))
+    }
+
+    #[cfg(not(feature = "hatchery"))]
+    fn log(&self) -> Option<(&'static str, LogFormat)> {
+        None
     }
 }
 
 impl General {
-    /// What is logged, and how. What the command line does not say is taken from `file`, if there is one, else `quiet`.
-    fn telemetry(&self, quiet: &'static str, file: Option<Log>) -> Telemetry {
+    /// `quiet` and the human format unless the command line or a `file` says otherwise.
+    fn telemetry(&self, quiet: &'static str, file: Option<(&'static str, LogFormat)>) -> Telemetry {
         let by_count = match self.verbose {
-            0 => file.map_or(quiet, |log| hatchery::filter_of(log.level)),
+            0 => file.map_or(quiet, |(filter, _)| filter),
             1 => VERBOSE,
             2.. => VERY_VERBOSE,
         };
         let filter = self.log.clone().unwrap_or_else(|| by_count.to_owned());
-        Telemetry { format: self.log_format.or(file.map(|log| log.format)).unwrap_or_default(), filter }
+        Telemetry { format: self.log_format.or(file.map(|(_, format)| format)).unwrap_or_default(), filter }
     }
 
     /// Whether the command line says how much is logged.

@@ -3,12 +3,9 @@
 use std::error::Error;
 use std::process::ExitCode;
 
-use rookery_cds::CdsError;
 use rookery_daemon::settings::Problems;
 use rookery_daemon::shutdown::ExitCause;
 use rookery_daemon::telemetry::{TelemetryError, chain, write_line};
-use rookery_hatchery::holds::InvalidOrder;
-use rookery_hatchery::run::StartError;
 use rookery_vim::{Fault, FaultKind};
 use rookery_vim_client::{CallError, DialError, FindError};
 
@@ -39,8 +36,8 @@ pub(crate) fn exit_code(outcome: anyhow::Result<Ending>) -> ExitCode {
             report(&error);
             let usage = find::<Problems>(&error).is_some()
                 || find::<WrongArguments>(&error).is_some()
-                || find::<InvalidOrder>(&error).is_some()
-                || find::<TelemetryError>(&error).is_some();
+                || find::<TelemetryError>(&error).is_some()
+                || hatchery::is_usage(&error);
             ExitCode::from(if usage { WRONG_USAGE } else { FAILED })
         }
     }
@@ -71,16 +68,14 @@ fn find<E: Error + 'static>(error: &anyhow::Error) -> Option<&E> {
 
 /// What to do about it, unless the error says so itself.
 fn hint(error: &anyhow::Error) -> Option<String> {
-    // A hatchery has a file of its own, which `rookery settings` does not read.
-    let source = if find::<StartError>(error).is_some() { Source::Hatchery } else { Source::Flags };
+    let source = hatchery::source(error);
     if let Some(FindError::Missing { .. }) = find(error)
         && source == Source::Flags
     {
         return Some("give one of these as --datacenter, or leave it out to see the VMs of all".to_owned());
     }
-    if let Some(CdsError::SignIn { .. }) = find(error) {
-        let tokens = "the tokens are `commonConfiguration.api.token` (V1) and `commonConfiguration.api.tokenV2` (V2) of the file";
-        return Some(tokens.to_owned());
+    if let Some(hint) = hatchery::hint(error) {
+        return Some(hint.to_owned());
     }
     let of_call = match find::<CallError>(error) {
         Some(CallError::Credentials { .. }) => {
@@ -135,8 +130,53 @@ fn fault_hint(fault: &Fault) -> Option<&'static str> {
     }
 }
 
-#[cfg(test)]
+/// What only the hatchery fails with.
+#[cfg(feature = "hatchery")]
+mod hatchery {
+    use rookery_cds::CdsError;
+    use rookery_hatchery::holds::InvalidOrder;
+    use rookery_hatchery::run::StartError;
+
+    use super::{Source, find};
+
+    pub(super) fn is_usage(error: &anyhow::Error) -> bool {
+        find::<InvalidOrder>(error).is_some()
+    }
+
+    /// A hatchery has a file of its own, which `rookery settings` does not read.
+    pub(super) fn source(error: &anyhow::Error) -> Source {
+        if find::<StartError>(error).is_some() { Source::Hatchery } else { Source::Flags }
+    }
+
+    pub(super) fn hint(error: &anyhow::Error) -> Option<&'static str> {
+        let sign_in = matches!(find(error), Some(CdsError::SignIn { .. }));
+        sign_in.then_some(
+            "the tokens are `commonConfiguration.api.token` (V1) and `commonConfiguration.api.tokenV2` (V2) of the file",
+        )
+    }
+}
+
+#[cfg(not(feature = "hatchery"))]
+mod hatchery {
+    use super::Source;
+
+    pub(super) fn is_usage(_: &anyhow::Error) -> bool {
+        false
+    }
+
+    pub(super) fn source(_: &anyhow::Error) -> Source {
+        Source::Flags
+    }
+
+    pub(super) fn hint(_: &anyhow::Error) -> Option<&'static str> {
+        None
+    }
+}
+
+#[cfg(all(test, feature = "hatchery"))]
 mod tests {
+    use rookery_hatchery::run::StartError;
+
     use super::*;
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! Everything here is a thin shell over the other crates: it reads settings, connects, shows, and maps outcomes to
 //! exit codes. It never decides what should happen to a VM that nobody named, it never writes to standard output but
-//! through [`output`], and it never leaves a session behind on vCenter: all work happens inside [`fleet::with_session`].
+//! through [`output`], and it never leaves a session behind on vCenter: all work happens inside [`session::with_client`].
 //!
 //! Start with [`main`], then [`cli`] (what can be said), [`settings`] (where answers to "which vCenter" come from) and
 //! one command, such as `vm/ls.rs`.
@@ -10,11 +10,13 @@
 pub mod cli;
 pub mod doctor;
 mod failure;
-pub mod fleet;
 mod guest_user;
+#[cfg(feature = "hatchery")]
 pub mod hatchery;
 pub mod output;
+pub mod session;
 pub mod settings;
+#[cfg(feature = "sim")]
 pub mod sim;
 mod up;
 pub mod vcenter;
@@ -62,16 +64,7 @@ pub fn main() -> ExitCode {
 }
 
 fn start(cli: Cli) -> anyhow::Result<Ending> {
-    let log = match &cli.command {
-        Command::Hatchery { command } => command.log(),
-        Command::Up(_)
-        | Command::Vm { .. }
-        | Command::Doctor(_)
-        | Command::Explain(_)
-        | Command::Sim { .. }
-        | Command::Settings(_) => None,
-    };
-    let filter = telemetry::init(&cli.telemetry(log))?;
+    let filter = telemetry::init(&cli.telemetry())?;
     telemetry::log_panics();
     let filter = Some(filter).filter(|_| !cli.general.says_what_to_log());
     let runtime = runtime::Builder::new_current_thread()
@@ -84,6 +77,10 @@ fn start(cli: Cli) -> anyhow::Result<Ending> {
     ending
 }
 
+#[cfg_attr(
+    not(feature = "hatchery"),
+    expect(unused_variables, reason = "only a daemon changes what it logs")
+)]
 async fn run(cli: Cli, filter: Option<Filter>) -> anyhow::Result<Ending> {
     let out = &mut Out::stdout();
     let load = |connect, guest: Option<&GuestLogin>| -> Loaded {
@@ -94,14 +91,17 @@ async fn run(cli: Cli, filter: Option<Filter>) -> anyhow::Result<Ending> {
     };
     match cli.command {
         Command::Doctor(args) => doctor::run(&load(args.connect.clone(), None), &args, out).await,
-        Command::Up(args) => up::run(&load(args.connect(), Some(&args.guest)), &args, out).await,
+        Command::Up(args) => up::run(&load(args.connect(), args.guest()), &args, out).await,
         Command::Vm { command } => {
             let connect = command.connect().cloned().unwrap_or_default();
             vm::run(&load(connect, command.guest()), command, out).await
         }
         Command::Settings(args) => settings::show(&load(args.connect.clone(), None), &args, out).await,
+        #[cfg(feature = "hatchery")]
         Command::Hatchery { command } => hatchery::run(command, filter, out).await,
+        #[cfg(feature = "hatchery")]
         Command::Explain(args) => hatchery::explain(&args, out).await,
+        #[cfg(feature = "sim")]
         Command::Sim { command } => sim::run(command, out).await,
     }
 }

@@ -29,9 +29,10 @@ use clap::Subcommand;
 
 use crate::Ending;
 use crate::cli::{Connect, GuestLogin};
-use crate::fleet::with_fleet;
+#[cfg(feature = "hatchery")]
 use crate::hatchery::{Holding, holding};
 use crate::output::{Out, remark};
+use crate::session::with_session;
 use crate::settings::Loaded;
 
 pub(crate) use arguments::WrongArguments;
@@ -71,6 +72,7 @@ pub enum Command {
     Upload(upload::Args),
     /// Copy a file out of a VM's guest
     Download(download::Args),
+    #[cfg(feature = "hatchery")]
     #[command(flatten)]
     Holding(Holding),
 }
@@ -93,6 +95,7 @@ impl Command {
             Self::Run(args) => &args.connect,
             Self::Upload(args) => &args.connect,
             Self::Download(args) => &args.connect,
+            #[cfg(feature = "hatchery")]
             Self::Holding(_) => return None,
         })
     }
@@ -112,82 +115,89 @@ impl Command {
             | Self::Create(_)
             | Self::Snapshot(_)
             | Self::Destroy(_)
-            | Self::Ip(_)
-            | Self::Holding(_) => None,
+            | Self::Ip(_) => None,
+            #[cfg(feature = "hatchery")]
+            Self::Holding(_) => None,
         }
     }
 }
 
 pub(crate) async fn run(loaded: &Loaded, command: Command, out: &mut Out) -> anyhow::Result<Ending> {
+    #[cfg(feature = "hatchery")]
     if let Command::Holding(command) = &command {
         return holding(command, out).await;
     }
     let vcenter = loaded.vcenter_or_advice()?;
     let ended = match command {
+        #[cfg(feature = "hatchery")]
         Command::Holding(_) => None,
         Command::Ls(args) => {
-            with_fleet(vcenter, "vm ls", async |fleet| ls::run(fleet, &args, out).await).await?
+            with_session(vcenter, "vm ls", async |session| ls::run(session, &args, out).await).await?
         }
         Command::Info(args) => {
-            with_fleet(vcenter, "vm info", async |fleet| info::run(fleet, &args, out).await).await?
+            with_session(vcenter, "vm info", async |session| info::run(session, &args, out).await).await?
         }
         Command::Watch(args) => {
-            let watched = with_fleet(vcenter, "vm watch", async |fleet| watch::run(fleet, &args, out).await);
+            let watched =
+                with_session(vcenter, "vm watch", async |session| watch::run(session, &args, out).await);
             // Only a signal ends it, and that is how it is meant to end.
             watched.await?.or(Some(Ending::Done))
         }
         Command::Power(args) => {
-            with_fleet(vcenter, "vm power", async |fleet| power::run(fleet, &args, out).await)
+            with_session(vcenter, "vm power", async |session| power::run(session, &args, out).await)
                 .await?
                 .or_else(warn_of_late_effects)
         }
         Command::Rename(args) => {
-            with_fleet(vcenter, "vm rename", async |fleet| rename::run(fleet, &args, out).await)
+            with_session(vcenter, "vm rename", async |session| rename::run(session, &args, out).await)
                 .await?
                 .or_else(warn_of_late_effects)
         }
         Command::Events(args) => {
-            with_fleet(vcenter, "vm events", async |fleet| events::run(fleet, &args, out).await).await?
+            with_session(vcenter, "vm events", async |session| events::run(session, &args, out).await).await?
         }
         Command::Clone(args) => {
             let wanted = args.check()?;
-            with_fleet(vcenter, "vm clone", async |fleet| clone::run(fleet, wanted, out).await)
+            with_session(vcenter, "vm clone", async |session| clone::run(session, wanted, out).await)
                 .await?
                 .or_else(warn_of_late_effects)
         }
         Command::Create(args) => {
             let wanted = args.check()?;
-            with_fleet(vcenter, "vm create", async |fleet| create::run(fleet, wanted, out).await)
+            with_session(vcenter, "vm create", async |session| create::run(session, wanted, out).await)
                 .await?
                 .or_else(warn_of_late_effects)
         }
         Command::Snapshot(args) => {
-            with_fleet(vcenter, "vm snapshot", async |fleet| snapshot::run(fleet, &args, out).await)
+            with_session(vcenter, "vm snapshot", async |session| snapshot::run(session, &args, out).await)
                 .await?
                 .or_else(warn_of_late_effects)
         }
         Command::Destroy(args) => {
-            with_fleet(vcenter, "vm destroy", async |fleet| destroy::run(fleet, &args, out).await)
+            with_session(vcenter, "vm destroy", async |session| destroy::run(session, &args, out).await)
                 .await?
                 .or_else(warn_of_late_effects)
         }
         Command::Ip(args) => {
-            with_fleet(vcenter, "vm ip", async |fleet| ip::run(fleet, &args, out).await).await?
+            with_session(vcenter, "vm ip", async |session| ip::run(session, &args, out).await).await?
         }
         Command::Run(args) => {
             let user = loaded.guest_user()?;
-            with_fleet(vcenter, "vm run", async |fleet| run::run(fleet, user, &args, out).await)
+            with_session(vcenter, "vm run", async |session| run::run(session, user, &args, out).await)
                 .await?
                 .or_else(warn_of_programs)
         }
         Command::Upload(args) => {
             let user = loaded.guest_user()?;
-            with_fleet(vcenter, "vm upload", async |fleet| upload::run(fleet, user, &args, out).await).await?
+            with_session(vcenter, "vm upload", async |session| upload::run(session, user, &args, out).await)
+                .await?
         }
         Command::Download(args) => {
             let user = loaded.guest_user()?;
-            with_fleet(vcenter, "vm download", async |fleet| download::run(fleet, user, &args, out).await)
-                .await?
+            with_session(vcenter, "vm download", async |session| {
+                download::run(session, user, &args, out).await
+            })
+            .await?
         }
     };
     Ok(ended.unwrap_or(Ending::Interrupted))

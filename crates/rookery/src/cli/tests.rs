@@ -174,7 +174,7 @@ fn one_thing_is_kept_and_everybody_says_why() {
 
 #[test]
 fn verbosity_chooses_what_is_logged() {
-    let filter = |args: &[&str]| Cli::try_parse_from(args).unwrap().telemetry(None).filter;
+    let filter = |args: &[&str]| Cli::try_parse_from(args).unwrap().telemetry().filter;
     assert_eq!(filter(&["rookery", "vm", "ls"]), QUIET);
     assert_eq!(filter(&["rookery", "up"]), SILENT);
     assert_eq!(filter(&["rookery", "-v", "up"]), VERBOSE);

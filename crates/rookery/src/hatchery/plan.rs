@@ -10,8 +10,8 @@ use rookery_hatchery::settings;
 use super::File;
 use super::parts::{hostname, parts};
 use crate::Ending;
-use crate::fleet::stop;
 use crate::output::{Format, Out, printable, table};
+use crate::session::signals;
 
 /// The arguments of `hatchery plan`.
 #[derive(Debug, clap::Args)]
@@ -27,7 +27,7 @@ pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     let settings = settings::load_file(&args.file.config)?.settings;
     let parts = parts(settings, format!("plan-{}", std::process::id()), hostname(), Policy::Refuse)?;
     let (listeners, supervisor) = (Supervisor::new(), Supervisor::new());
-    let stop = stop::listen(&listeners).await;
+    let stop = signals::listen(&listeners).await;
     let mut looking = Box::pin(run::look(parts, &supervisor));
     let planned = tokio::select! {
         biased;

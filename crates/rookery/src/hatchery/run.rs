@@ -27,8 +27,8 @@ use tracing::{error, info, warn};
 use super::exit::cause_of;
 use super::parts::{hostname, parts};
 use super::{File, filter_of, folder};
-use crate::fleet::stop;
 use crate::output::{Out, printable_lines};
+use crate::session::signals;
 use crate::{Ending, failure};
 
 /// How long the listeners for signals get to end.
@@ -62,7 +62,7 @@ pub(super) async fn run(args: &Args, filter: Option<Filter>, out: &mut Out) -> a
     // Before anything that takes time: without a listener the signal would end the process.
     let hangups = signal(SignalKind::hangup()).context("SIGHUP cannot be listened to")?;
     let listeners = Supervisor::new();
-    let stop = stop::listen_as_daemon(&listeners).await;
+    let stop = signals::listen_as_daemon(&listeners).await;
     let served = Box::pin(serve(args, loaded.settings, filter, hangups, &stop, out)).await;
     listeners.shutdown(SIGNALS_END).await.ok();
     let Err(error) = served else { return served };

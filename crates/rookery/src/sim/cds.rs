@@ -13,8 +13,8 @@ use tokio::net::TcpListener;
 
 use super::stdin_closes;
 use crate::Ending;
-use crate::fleet::stop;
 use crate::output::Out;
+use crate::session::signals;
 
 /// How long connections and listeners for signals get to end.
 const LINGER: Duration = Duration::from_secs(1);
@@ -76,7 +76,7 @@ pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     running.serve(listener);
     out.line(&format!("serving {}", running.url())).await?;
     let listeners = Supervisor::new();
-    let stop = stop::listen(&listeners).await;
+    let stop = signals::listen(&listeners).await;
     tokio::select! {
         biased;
         () = stop.cancelled() => {}

@@ -18,8 +18,8 @@ use rookery_vim_sim::{Change, Clock, Counts, Durations, GuestTimes, Login, Model
 
 use super::{Embedded, REACH_OF_LOCAL_GUESTS, stdin_closes};
 use crate::Ending;
-use crate::fleet::stop;
 use crate::output::{Out, remark};
+use crate::session::signals;
 use control_file::ControlFile;
 
 /// How long the listeners for signals get to end.
@@ -260,7 +260,7 @@ pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     }
     // Before anything is made that should not be left behind.
     let listeners = Supervisor::new();
-    let stop = stop::listen(&listeners).await;
+    let stop = signals::listen(&listeners).await;
     if args.allow_local_exec {
         if !args.listen.ip().is_loopback() {
             bail!(

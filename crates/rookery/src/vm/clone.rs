@@ -18,8 +18,8 @@ use super::pick;
 use super::site::{Finder, SiteArgs};
 use crate::Ending;
 use crate::cli::Connect;
-use crate::fleet::Fleet;
 use crate::output::{Out, printable, showing_progress};
+use crate::session::Session;
 
 /// The arguments of `vm clone`.
 #[derive(Debug, clap::Args)]
@@ -94,7 +94,7 @@ enum Disks {
 
 /// The same, as far as it can be checked without vCenter.
 #[derive(Debug)]
-pub(super) struct Wanted {
+pub(super) struct CloneRequest {
     source: String,
     name: String,
     disks: DiskMove,
@@ -107,7 +107,7 @@ pub(super) struct Wanted {
 }
 
 impl Args {
-    pub(super) fn check(&self) -> Result<Wanted, WrongArguments> {
+    pub(super) fn check(&self) -> Result<CloneRequest, WrongArguments> {
         let mut problems = Problems::new();
         let cpus = self.cpus.as_deref().map(|text| problems.keep("--cpus", arguments::cpus(text)));
         let memory = self.memory.as_deref().map(|text| problems.keep("--memory", arguments::memory_mb(text)));
@@ -122,7 +122,7 @@ impl Args {
             memory_mb: memory.flatten(),
             extra_config: settings.into_iter().flatten().collect(),
         };
-        let wanted = guest.map(|guest| Wanted {
+        let wanted = guest.map(|guest| CloneRequest {
             source: self.source.clone(),
             name: self.name.clone(),
             disks: match self.disks {
@@ -166,21 +166,21 @@ impl GuestArgs {
     }
 }
 
-pub(super) async fn run(fleet: &Fleet, wanted: Wanted, out: &mut Out) -> anyhow::Result<Ending> {
-    let source = pick(fleet.first.vms(), &wanted.source)?;
-    let order = Box::pin(order(fleet, source, &wanted)).await?;
+pub(super) async fn run(session: &Session, wanted: CloneRequest, out: &mut Out) -> anyhow::Result<Ending> {
+    let source = pick(session.first.vms(), &wanted.source)?;
+    let order = Box::pin(order(session, source, &wanted)).await?;
     let what = format!("cloning {}", printable(&order.name));
     let cloned = showing_progress(&what, async |progress| {
-        Box::pin(fleet.machines.clone_vm(&order, wanted.wait, Some(progress))).await
+        Box::pin(session.machines.clone_vm(&order, wanted.wait, Some(progress))).await
     });
     let vm = cloned.await?;
     out.line(&format!("{}: cloned as {}", printable(&order.name), vm.id())).await?;
     Ok(Ending::Done)
 }
 
-async fn order(fleet: &Fleet, source: &Vm, wanted: &Wanted) -> anyhow::Result<CloneOrder> {
-    let places = Places::load(&fleet.client).await.context("what there is could not be read")?;
-    let mut finder = Finder::new(&places, fleet.scope.clone());
+async fn order(session: &Session, source: &Vm, wanted: &CloneRequest) -> anyhow::Result<CloneOrder> {
+    let places = Places::load(&session.client).await.context("what there is could not be read")?;
+    let mut finder = Finder::new(&places, session.scope.clone());
     if let Some(folder) = &source.parent {
         finder.stay_beside(folder);
     }
@@ -193,7 +193,7 @@ async fn order(fleet: &Fleet, source: &Vm, wanted: &Wanted) -> anyhow::Result<Cl
     let network = wanted.network.as_ref().and_then(|name| finder.network(name));
     let (folder, pool) = finder.unless_unclear(folder.zip(pool))?;
     let network = match network {
-        Some(id) => Some(backing(fleet, &id).await?),
+        Some(id) => Some(backing(session, &id).await?),
         None => None,
     };
     let mut change = wanted.change.clone();
@@ -225,8 +225,8 @@ fn unmarked(source: &str, notes: Option<&str>) -> Option<String> {
 }
 
 /// What a card must be told to be in a network.
-pub(super) async fn backing(fleet: &Fleet, network: &MoRef) -> anyhow::Result<NetworkBacking> {
-    let read = network_backing(&fleet.client, network).await;
+pub(super) async fn backing(session: &Session, network: &MoRef) -> anyhow::Result<NetworkBacking> {
+    let read = network_backing(&session.client, network).await;
     read.with_context(|| format!("the network {} could not be read", network.id()))
 }
 
@@ -243,7 +243,7 @@ mod tests {
         args: Args,
     }
 
-    fn checked(arguments: &[&str]) -> Result<Wanted, String> {
+    fn checked(arguments: &[&str]) -> Result<CloneRequest, String> {
         let line = [&["clone", "template", "nest"], arguments].concat();
         Line::try_parse_from(line).expect("clap takes it").args.check().map_err(|wrong| wrong.to_string())
     }

@@ -16,8 +16,8 @@ use super::clone::backing;
 use super::site::{Finder, SiteArgs};
 use crate::Ending;
 use crate::cli::Connect;
-use crate::fleet::Fleet;
 use crate::output::{Out, printable, showing_progress};
+use crate::session::Session;
 
 /// The arguments of `vm create`.
 #[derive(Debug, clap::Args)]
@@ -111,7 +111,7 @@ enum CdromArg {
 
 /// The same, as far as it can be checked without vCenter: all but the places.
 #[derive(Debug)]
-pub(super) struct Wanted {
+pub(super) struct CreateRequest {
     name: String,
     guest_id: String,
     firmware: Firmware,
@@ -131,7 +131,7 @@ pub(super) struct Wanted {
 }
 
 impl Args {
-    pub(super) fn check(&self) -> Result<Wanted, WrongArguments> {
+    pub(super) fn check(&self) -> Result<CreateRequest, WrongArguments> {
         let mut problems = Problems::new();
         let cpus = problems.keep("--cpus", arguments::cpus(&self.cpus));
         let memory_mb = problems.keep("--memory", arguments::memory_mb(&self.memory));
@@ -152,7 +152,7 @@ impl Args {
         let uuid = self.uuid.as_deref().map(|text| problems.keep("--uuid", text.parse::<Uuid>()));
         let settings = self.set.iter().map(|text| problems.keep("--set", arguments::setting(text)));
         let settings: Vec<_> = settings.collect();
-        let wanted = cpus.zip(memory_mb).map(|(cpus, memory_mb)| Wanted {
+        let wanted = cpus.zip(memory_mb).map(|(cpus, memory_mb)| CreateRequest {
             name: self.name.clone(),
             guest_id: self.guest_id.clone(),
             firmware: match self.firmware {
@@ -214,26 +214,26 @@ fn boot_device(text: &str) -> Result<BootDevice, String> {
     }
 }
 
-pub(super) async fn run(fleet: &Fleet, wanted: Wanted, out: &mut Out) -> anyhow::Result<Ending> {
+pub(super) async fn run(session: &Session, wanted: CreateRequest, out: &mut Out) -> anyhow::Result<Ending> {
     let (on, wait) = (wanted.on, wanted.wait);
-    let order = Box::pin(order(fleet, wanted)).await?;
+    let order = Box::pin(order(session, wanted)).await?;
     let name = printable(&order.name);
     let what = format!("making {name}");
     let made = showing_progress(&what, async |progress| {
-        Box::pin(fleet.machines.create_vm(&order, wait, Some(progress))).await
+        Box::pin(session.machines.create_vm(&order, wait, Some(progress))).await
     });
     let vm = made.await?;
     if on {
-        let started = fleet.machines.power(&vm, PowerChange::On, wait).await;
+        let started = session.machines.power(&vm, PowerChange::On, wait).await;
         started.with_context(|| format!("{:?} was made as {}, but did not start", order.name, vm.id()))?;
     }
     out.line(&format!("{name}: made as {}", vm.id())).await?;
     Ok(Ending::Done)
 }
 
-async fn order(fleet: &Fleet, wanted: Wanted) -> anyhow::Result<CreateOrder> {
-    let places = Places::load(&fleet.client).await.context("what there is could not be read")?;
-    let mut finder = Finder::new(&places, fleet.scope.clone());
+async fn order(session: &Session, wanted: CreateRequest) -> anyhow::Result<CreateOrder> {
+    let places = Places::load(&session.client).await.context("what there is could not be read")?;
+    let mut finder = Finder::new(&places, session.scope.clone());
     let folder = finder.folder(&wanted.site);
     // The folder says which datacenter is meant.
     if let Some(folder) = &folder {
@@ -246,7 +246,7 @@ async fn order(fleet: &Fleet, wanted: Wanted) -> anyhow::Result<CreateOrder> {
     let ((folder, pool), datastore) = finder.unless_unclear(folder.zip(pool).zip(datastore))?;
     let mut cards = Vec::new();
     for network in &networks {
-        let network = backing(fleet, network).await?;
+        let network = backing(session, network).await?;
         cards.push(NewCard { network, class: NewCard::VMXNET3.to_owned(), mac: None });
     }
     Ok(CreateOrder {
@@ -284,7 +284,7 @@ mod tests {
         args: Args,
     }
 
-    fn checked(arguments: &[&str]) -> Result<Wanted, String> {
+    fn checked(arguments: &[&str]) -> Result<CreateRequest, String> {
         let line = [&["create", "nest"], arguments].concat();
         Line::try_parse_from(line).expect("clap takes it").args.check().map_err(|wrong| wrong.to_string())
     }

@@ -15,8 +15,8 @@ use tokio::time::Instant;
 
 use super::pick::pick_all;
 use crate::cli::Connect;
-use crate::fleet::Fleet;
 use crate::output::{Out, printable};
+use crate::session::Session;
 use crate::{Ending, failure};
 
 /// The arguments of `vm destroy`.
@@ -36,13 +36,13 @@ pub struct Args {
     pub(super) connect: Connect,
 }
 
-pub(super) async fn run(fleet: &Fleet, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
-    let chosen = pick_all(&fleet.first.vms().collect::<Vec<_>>(), &args.vms)?;
+pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
+    let chosen = pick_all(&session.first.vms().collect::<Vec<_>>(), &args.vms)?;
     check_off(&chosen)?;
     if !args.yes && !confirmed(&chosen).await? {
         bail!("nothing was destroyed");
     }
-    let destroy = async |vm: Arc<Vm>| (destroy(fleet, &vm, args.wait).await, vm);
+    let destroy = async |vm: Arc<Vm>| (destroy(session, &vm, args.wait).await, vm);
     let mut running: FuturesUnordered<_> = chosen.into_iter().map(destroy).collect();
     let mut ending = Ending::Done;
     while let Some((outcome, vm)) = running.next().await {
@@ -87,11 +87,11 @@ async fn confirmed(chosen: &[Arc<Vm>]) -> anyhow::Result<bool> {
     tokio::task::spawn_blocking(ask).await?.context("the answer cannot be read")
 }
 
-async fn destroy(fleet: &Fleet, vm: &Vm, wait: Duration) -> anyhow::Result<()> {
+async fn destroy(session: &Session, vm: &Vm, wait: Duration) -> anyhow::Result<()> {
     let deadline = Instant::now() + wait;
-    fleet.machines.destroy(&vm.id, wait).await?;
+    session.machines.destroy(&vm.id, wait).await?;
     let left = deadline.saturating_duration_since(Instant::now());
-    match fleet.inventory.wait_for(&vm.id, left, |_| None::<()>).await {
+    match session.inventory.wait_for(&vm.id, left, |_| None::<()>).await {
         Err(WaitError::Gone { .. }) | Ok(()) => Ok(()),
         Err(error) => Err(error).context("vCenter was asked, but the VM is still listed"),
     }

@@ -12,8 +12,8 @@ use super::pick;
 use super::progress::{Counted, shown};
 use crate::Ending;
 use crate::cli::{Connect, GuestLogin};
-use crate::fleet::Fleet;
 use crate::output::{Out, printable};
+use crate::session::Session;
 
 /// The arguments of `vm download`.
 #[derive(Debug, clap::Args)]
@@ -34,17 +34,17 @@ pub struct Args {
 }
 
 pub(super) async fn run(
-    fleet: &Fleet,
+    session: &Session,
     user: GuestUser,
     args: &Args,
     out: &mut Out,
 ) -> anyhow::Result<Ending> {
-    let vm = pick(fleet.first.vms(), &args.vm)?;
+    let vm = pick(session.first.vms(), &args.vm)?;
     has_guest(vm)?;
     let local = args.local.display();
     let unwritable = || format!("{local} cannot be written");
     let (part, file) = Part::create(&args.local).await.with_context(unwritable)?;
-    let guests = Guests::new(fleet.client.clone());
+    let guests = Guests::new(session.client.clone());
     let (mut content, passed) = Counted::new(file);
     let download = Box::pin(guests.download(&vm.id, &user, &args.remote, &mut content));
     let size = shown(&args.remote, None, &passed, download).await.with_context(|| vm.name.clone())?;

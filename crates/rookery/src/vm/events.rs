@@ -13,8 +13,8 @@ use serde::Serialize;
 use super::pick;
 use crate::Ending;
 use crate::cli::Connect;
-use crate::fleet::Fleet;
 use crate::output::{Format, Out, printable, table};
+use crate::session::Session;
 
 const KIND_HELP: &str = "Only events of this class, such as VmPoweredOffEvent; may be given several times";
 
@@ -37,18 +37,18 @@ pub struct Args {
     pub(super) connect: Connect,
 }
 
-pub(super) async fn run(fleet: &Fleet, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
-    let vm = pick(fleet.first.vms(), &args.vm)?;
+pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
+    let vm = pick(session.first.vms(), &args.vm)?;
     let since = match args.since {
         // vCenter's clock stamps the events; ours may be another.
         Some(while_ago) => {
-            let now = fleet.client.call(&CurrentTime { this: service_instance() }).await?;
+            let now = session.client.call(&CurrentTime { this: service_instance() }).await?;
             Some(now.checked_sub(while_ago).context("that is before all time")?)
         }
         None => None,
     };
     let filter = EventFilter { about: vm.id.clone(), kinds: args.kind.clone(), since };
-    let found = events(&fleet.client, &filter).await?;
+    let found = events(&session.client, &filter).await?;
     let rows: Vec<_> = found.iter().map(Row::of).collect();
     out.line(&args.output.render(&rows, || as_table(&rows))?).await?;
     Ok(Ending::Done)

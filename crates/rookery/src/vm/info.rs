@@ -6,8 +6,8 @@ use super::words::{memory, value_text};
 use super::{Row, pick};
 use crate::Ending;
 use crate::cli::Connect;
-use crate::fleet::Fleet;
 use crate::output::{Format, Out, printable_lines, table};
+use crate::session::Session;
 
 /// The arguments of `vm info`.
 #[derive(Debug, clap::Args)]
@@ -22,8 +22,8 @@ pub struct Args {
     pub(super) connect: Connect,
 }
 
-pub(super) async fn run(fleet: &Fleet, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
-    let vm = pick(fleet.first.vms(), &args.vm)?;
+pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
+    let vm = pick(session.first.vms(), &args.vm)?;
     out.line(&args.output.render(&Row::of(vm), || as_table(vm))?).await?;
     Ok(Ending::Done)
 }

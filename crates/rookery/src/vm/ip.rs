@@ -11,8 +11,8 @@ use rookery_vim_client::{Vm, WaitError};
 use super::pick;
 use crate::Ending;
 use crate::cli::Connect;
-use crate::fleet::Fleet;
 use crate::output::Out;
+use crate::session::Session;
 
 /// The arguments of `vm ip`.
 #[derive(Debug, clap::Args)]
@@ -30,9 +30,9 @@ pub struct Args {
     pub(super) connect: Connect,
 }
 
-pub(super) async fn run(fleet: &Fleet, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
-    let vm = pick(fleet.first.vms(), &args.vm)?;
-    let found = fleet.inventory.wait_for(&vm.id, args.wait, addresses).await.map_err(|error| {
+pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
+    let vm = pick(session.first.vms(), &args.vm)?;
+    let found = session.inventory.wait_for(&vm.id, args.wait, addresses).await.map_err(|error| {
         let why =
             if let WaitError::TimedOut { last, .. } = &error { last.as_deref().map(reason) } else { None };
         let error = anyhow!(error);

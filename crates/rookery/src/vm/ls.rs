@@ -10,8 +10,8 @@ use super::words::{memory, power_word};
 use super::{Glob, Row};
 use crate::Ending;
 use crate::cli::Connect;
-use crate::fleet::Fleet;
 use crate::output::{Format, LocalTime, Out, printable, remark, table};
+use crate::session::Session;
 
 /// The arguments of `vm ls`.
 #[derive(Debug, clap::Args)]
@@ -29,13 +29,13 @@ pub struct Args {
     pub(super) connect: Connect,
 }
 
-pub(super) async fn run(fleet: &Fleet, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
-    let chosen = choose(fleet.first.vms(), args);
+pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
+    let chosen = choose(session.first.vms(), args);
     let rows: Vec<_> = chosen.iter().map(|vm| Row::of(vm)).collect();
     let now = LocalTime::system().now();
     out.line(&args.output.render(&rows, || as_table(&chosen, now))?).await?;
     if chosen.is_empty() {
-        remark(&format!("no VM fits; there are {}", fleet.first.vms().len()));
+        remark(&format!("no VM fits; there are {}", session.first.vms().len()));
     }
     Ok(Ending::Done)
 }

@@ -17,8 +17,8 @@ use super::outcome::is_open;
 use super::pick::pick_all;
 use super::words::power_word;
 use crate::cli::Connect;
-use crate::fleet::Fleet;
 use crate::output::{Out, printable};
+use crate::session::Session;
 use crate::{Ending, failure};
 
 /// The arguments of `vm power`.
@@ -89,9 +89,9 @@ impl Action {
     }
 }
 
-pub(super) async fn run(fleet: &Fleet, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
-    let chosen = pick_all(&fleet.first.vms().collect::<Vec<_>>(), &args.vms)?;
-    let change = async |vm: Arc<Vm>| (change(fleet, &vm, args).await, vm);
+pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
+    let chosen = pick_all(&session.first.vms().collect::<Vec<_>>(), &args.vms)?;
+    let change = async |vm: Arc<Vm>| (change(session, &vm, args).await, vm);
     let mut running: FuturesUnordered<_> = chosen.into_iter().map(change).collect();
     let mut ending = Ending::Done;
     while let Some((outcome, vm)) = running.next().await {
@@ -106,35 +106,35 @@ pub(super) async fn run(fleet: &Fleet, args: &Args, out: &mut Out) -> anyhow::Re
     Ok(ending)
 }
 
-async fn change(fleet: &Fleet, vm: &Vm, args: &Args) -> anyhow::Result<()> {
+async fn change(session: &Session, vm: &Vm, args: &Args) -> anyhow::Result<()> {
     let Args { action, wait, .. } = *args;
     let deadline = Instant::now() + wait;
-    let ordered = fleet.machines.power(&vm.id, action.change(), wait).await;
+    let ordered = session.machines.power(&vm.id, action.change(), wait).await;
     let outcome = match (ordered, action.goal()) {
         (Ok(()), None) => Ok(()),
-        (Ok(()), Some(goal)) => arrival(fleet, vm, goal, deadline).await,
+        (Ok(()), Some(goal)) => arrival(session, vm, goal, deadline).await,
         // Whether it was done is not known, but can be seen.
         (Err(error), Some(goal)) if is_open(&error) => {
-            arrival(fleet, vm, goal, deadline).await.map_err(|_| error.into())
+            arrival(session, vm, goal, deadline).await.map_err(|_| error.into())
         }
         (Err(error), Some(_) | None) => Err(error.into()),
     };
-    match question(fleet, vm) {
+    match question(session, vm) {
         Some(question) => outcome.context(question),
         None => outcome,
     }
 }
 
-async fn arrival(fleet: &Fleet, vm: &Vm, goal: PowerState, deadline: Instant) -> anyhow::Result<()> {
+async fn arrival(session: &Session, vm: &Vm, goal: PowerState, deadline: Instant) -> anyhow::Result<()> {
     let left = deadline.saturating_duration_since(Instant::now());
     let arrived = |vm: &Vm| (vm.power.as_ref() == Some(&goal)).then_some(());
-    let seen = fleet.inventory.wait_for(&vm.id, left, arrived).await;
+    let seen = session.inventory.wait_for(&vm.id, left, arrived).await;
     seen.with_context(|| format!("vCenter was asked, but the VM was not seen {}", power_word(&goal)))
 }
 
 /// A VM that asks something hangs until a person answers: the usual reason why nothing moves.
-fn question(fleet: &Fleet, vm: &Vm) -> Option<String> {
-    let snapshot = fleet.inventory.snapshot();
+fn question(session: &Session, vm: &Vm) -> Option<String> {
+    let snapshot = session.inventory.snapshot();
     let question = snapshot.get(&vm.id)?.question.clone()?;
     Some(format!("it waits for an answer to {question:?}"))
 }

@@ -13,8 +13,8 @@ use super::outcome::is_open;
 use super::pick;
 use crate::Ending;
 use crate::cli::Connect;
-use crate::fleet::Fleet;
 use crate::output::{Out, printable};
+use crate::session::Session;
 
 /// The arguments of `vm rename`.
 #[derive(Debug, clap::Args)]
@@ -42,25 +42,25 @@ enum RenameError {
     Refused { old: String, new: String, source: OperationError },
 }
 
-pub(super) async fn run(fleet: &Fleet, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
-    let vm = pick(fleet.first.vms(), &args.vm)?;
+pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
+    let vm = pick(session.first.vms(), &args.vm)?;
     let (old, new) = (vm.name.clone(), args.new.clone());
     if old == new {
         out.line(&format!("{}: has this name already", printable(&old))).await?;
         return Ok(Ending::Done);
     }
-    if let Some(by) = neighbour(&fleet.first, vm, &new) {
+    if let Some(by) = neighbour(&session.first, vm, &new) {
         return Err(RenameError::Taken { old, new, by: Some(by) }.into());
     }
     let deadline = Instant::now() + args.wait;
-    let ordered = fleet.machines.rename(&vm.id, &new, args.wait).await;
+    let ordered = session.machines.rename(&vm.id, &new, args.wait).await;
     if let Err(error) = &ordered
         && !is_open(error)
     {
-        return Err(refusal(fleet, vm, new, error.clone()).into());
+        return Err(refusal(session, vm, new, error.clone()).into());
     }
     let left = deadline.saturating_duration_since(Instant::now());
-    let seen = fleet.inventory.wait_for(&vm.id, left, |vm| (vm.name == new).then_some(())).await;
+    let seen = session.inventory.wait_for(&vm.id, left, |vm| (vm.name == new).then_some(())).await;
     if let (Err(_), Err(source)) = (&seen, ordered) {
         return Err(RenameError::Refused { old, new, source }.into());
     }
@@ -75,10 +75,10 @@ fn neighbour(snapshot: &Snapshot, vm: &Vm, name: &str) -> Option<MoRef> {
     snapshot.named(name).find(|other| same_place(other)).map(|other| other.id.clone())
 }
 
-fn refusal(fleet: &Fleet, vm: &Vm, new: String, error: OperationError) -> RenameError {
+fn refusal(session: &Session, vm: &Vm, new: String, error: OperationError) -> RenameError {
     let old = vm.name.clone();
     let elsewhere =
-        || fleet.inventory.snapshot().named(&new).find(|other| other.id != vm.id).map(|vm| vm.id.clone());
+        || session.inventory.snapshot().named(&new).find(|other| other.id != vm.id).map(|vm| vm.id.clone());
     let kind = error.fault().map(rookery_vim::Fault::kind);
     match kind {
         Some(FaultKind::DuplicateName) => RenameError::Taken { old, by: elsewhere(), new },

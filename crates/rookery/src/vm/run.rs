@@ -16,8 +16,8 @@ use super::guest::has_guest;
 use super::pick;
 use crate::Ending;
 use crate::cli::{Connect, GuestLogin};
-use crate::fleet::Fleet;
 use crate::output::{Out, printable, remark};
+use crate::session::Session;
 use quote::{join, quoted};
 
 /// How soon, and at most how often from then on, the end of the program is looked for.
@@ -61,14 +61,14 @@ fn variable(text: &str) -> Result<(String, String), String> {
 }
 
 pub(super) async fn run(
-    fleet: &Fleet,
+    session: &Session,
     user: GuestUser,
     args: &Args,
     out: &mut Out,
 ) -> anyhow::Result<Ending> {
-    let vm = pick(fleet.first.vms(), &args.vm)?;
+    let vm = pick(session.first.vms(), &args.vm)?;
     has_guest(vm)?;
-    let guest = Guest { guests: Guests::new(fleet.client.clone()), vm: vm.id.clone(), user };
+    let guest = Guest { guests: Guests::new(session.client.clone()), vm: vm.id.clone(), user };
     let name = || vm.name.clone();
     if args.detach {
         let pid = guest.start(program(args, None)).await.with_context(name)?;

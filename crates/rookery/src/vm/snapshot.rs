@@ -9,8 +9,8 @@ use rookery_daemon::settings::duration;
 use super::pick;
 use crate::Ending;
 use crate::cli::Connect;
-use crate::fleet::Fleet;
 use crate::output::{Out, printable};
+use crate::session::Session;
 
 /// The arguments of `vm snapshot`.
 #[derive(Debug, clap::Args)]
@@ -28,9 +28,9 @@ pub struct Args {
     pub(super) connect: Connect,
 }
 
-pub(super) async fn run(fleet: &Fleet, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
-    let vm = pick(fleet.first.vms(), &args.vm)?;
-    let taken = fleet.machines.snapshot(&vm.id, &args.name, args.wait).await;
+pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
+    let vm = pick(session.first.vms(), &args.vm)?;
+    let taken = session.machines.snapshot(&vm.id, &args.name, args.wait).await;
     let snapshot = taken.with_context(|| format!("no snapshot of {:?} was seen", vm.name))?;
     out.line(&format!("{}: snapshot {} is {}", printable(&vm.name), printable(&args.name), snapshot.id()))
         .await?;

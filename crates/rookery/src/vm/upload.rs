@@ -12,8 +12,8 @@ use super::pick;
 use super::progress::{Counted, shown};
 use crate::Ending;
 use crate::cli::{Connect, GuestLogin};
-use crate::fleet::Fleet;
 use crate::output::{Out, printable};
+use crate::session::Session;
 
 /// The arguments of `vm upload`.
 #[derive(Debug, clap::Args)]
@@ -42,12 +42,12 @@ fn mode(text: &str) -> Result<u32, String> {
 }
 
 pub(super) async fn run(
-    fleet: &Fleet,
+    session: &Session,
     user: GuestUser,
     args: &Args,
     out: &mut Out,
 ) -> anyhow::Result<Ending> {
-    let vm = pick(fleet.first.vms(), &args.vm)?;
+    let vm = pick(session.first.vms(), &args.vm)?;
     has_guest(vm)?;
     let local = args.local.display();
     let unreadable = || format!("{local} cannot be read");
@@ -56,7 +56,7 @@ pub(super) async fn run(
     if !told.is_file() {
         bail!("{local} is not a file");
     }
-    let (size, guests) = (told.len(), Guests::new(fleet.client.clone()));
+    let (size, guests) = (told.len(), Guests::new(session.client.clone()));
     let (content, passed) = Counted::new(file);
     let upload = Box::pin(guests.upload(&vm.id, &user, &args.remote, args.mode, size, content));
     shown(&local.to_string(), Some(size), &passed, upload).await.with_context(|| vm.name.clone())?;

@@ -13,8 +13,8 @@ use super::change::FieldChange;
 use super::{Event, Glob, Row, changes};
 use crate::Ending;
 use crate::cli::Connect;
-use crate::fleet::{Fleet, Hearing};
 use crate::output::{Format, LocalTime, Out, remark};
+use crate::session::{Reachability, Session};
 
 /// The arguments of `vm watch`.
 #[derive(Debug, clap::Args)]
@@ -30,16 +30,16 @@ pub struct Args {
 }
 
 /// Goes on until it is dropped.
-pub(super) async fn run(fleet: &Fleet, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
+pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     let fits = |vm: &_| name_fits(args.pattern.as_ref(), vm);
     let time = LocalTime::system();
-    let mut hearing = Hearing::default();
-    let mut seen = Arc::clone(&fleet.first);
+    let mut reachability = Reachability::default();
+    let mut seen = Arc::clone(&session.first);
     let watched = seen.vms().filter(|vm| fits(vm)).count();
-    remark(&format!("watching {watched} VMs of {}; Ctrl-C ends", fleet.client.endpoint()));
+    remark(&format!("watching {watched} VMs of {}; Ctrl-C ends", session.client.endpoint()));
     loop {
-        let latest = fleet.inventory.until(|s| s.revision() > seen.revision()).await?;
-        if let Some(news) = hearing.note(latest.completeness(), Instant::now()) {
+        let latest = session.inventory.until(|s| s.revision() > seen.revision()).await?;
+        if let Some(news) = reachability.note(latest.completeness(), Instant::now()) {
             remark(&format!("{} {news}", time.of_day(time.now())));
         }
         for event in changes(seen.vms(), latest.vms(), fits) {

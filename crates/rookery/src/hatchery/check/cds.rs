@@ -168,7 +168,7 @@ async fn of_v2(v2: &V2, settings: &Settings) -> Vec<Check> {
     let mut checks =
         vec![check("V2 sign-in", None, Finding::ok("signed in")), check("V2 region", None, finding)];
     for default in &settings.models.defaults_v2 {
-        let finding = match default.reference.parse::<ModelPath>() {
+        let finding = match default.model.parse::<ModelPath>() {
             Err(refusal) => Finding::problem(refusal.to_string(), "PROJECT/vcs/org/repository/model@branch"),
             Ok(path) => match v2.model(&path).await {
                 Ok(_) => Finding::ok("CDS has it"),

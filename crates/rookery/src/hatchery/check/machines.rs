@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use rookery_fleet::OwnerId;
 use rookery_daemon::telemetry::chain;
 use rookery_daemon::{Clock, Supervisor};
 use rookery_fleet::address;
@@ -15,7 +16,7 @@ use rookery_hatchery::machine::View;
 use rookery_hatchery::run::site_names;
 use rookery_hatchery::settings::Settings;
 use rookery_hatchery::standing::{Standing, standing};
-use rookery_hatchery::wanted::Wanted;
+use rookery_hatchery::mark;
 use rookery_vim_client::{Client, Inventory, Snapshot};
 use tokio::time::timeout;
 
@@ -55,10 +56,11 @@ async fn addresses(client: &Client, site: &Site, settings: &Settings, tasks: &Su
         let seen = "the machines cannot be listed: which addresses are free is not known";
         return Finding::problem(seen, "the user needs at least the role \"Read-only\" on the datacenter");
     }
-    judge(&Observer::new(inventory).view(Clock::system().now()), networks, &settings.identity.name)
+    let view = Observer::new(inventory, mark::recogniser()).view(Clock::system().now());
+    judge(&view, networks, &settings.identity.owner)
 }
 
-fn judge(view: &View, networks: &[Network], owner: &str) -> Finding {
+fn judge(view: &View, networks: &[Network], owner: &OwnerId) -> Finding {
     let none = BTreeSet::new();
     let ours: BTreeSet<_> = address::free(networks, &none).map(|assigned| assigned.ip).collect();
     let used = address::seen(view).intersection(&ours).count();
@@ -127,6 +129,9 @@ fn go_hatcheries(sessions: &[GoSession]) -> Finding {
 
 #[cfg(test)]
 mod tests {
+    use rookery_fleet::Recognised;
+    use rookery_hatchery::machine::Machine;
+
     use super::*;
     use crate::doctor::State;
 
@@ -138,25 +143,15 @@ mod tests {
             gateway: None,
             dns: Vec::new(),
         };
-        let machine = |name: &str, ip: &str| rookery_fleet::Machine {
-            reachable: true,
-            is_outside: false,
-            id: rookery_fleet::MachineId::new(name),
+        let machine = |name: &str, ip: &str| Machine {
             name: name.to_owned(),
             role: rookery_fleet::Role::Vm,
-            power: None,
-            notes: rookery_fleet::Notes::NoMark,
-            hardware: None,
+            recognised: Recognised::nobody(),
             addresses: vec![ip.parse().unwrap()],
-            created: None,
-            awaits_setup: false,
-            incarnation: None,
+            ..Machine::blank(&rookery_fleet::MachineId::new(name))
         };
-        let view = |machines: Vec<rookery_fleet::Machine>| View {
-            machines: machines.into_iter().collect(),
-            ..View::default()
-        };
-        let found = |view: &View| judge(view, std::slice::from_ref(&network), "h");
+        let view = |machines: Vec<Machine>| View { machines: machines.into_iter().collect(), ..View::default() };
+        let found = |view: &View| judge(view, std::slice::from_ref(&network), &mark::owner("h"));
         assert_eq!(found(&view(vec![machine("web", "10.0.0.7")])).seen, "0 of 4 are in use");
         let warned = found(&view(vec![machine("web", "10.0.0.9")]));
         assert_eq!(

@@ -11,8 +11,8 @@ use tokio::time::{Instant, timeout};
 use super::screen::Screen;
 use super::summary;
 use crate::Ending;
-use crate::fleet::{Fleet, Hearing, with_fleet};
 use crate::output::{LocalTime, Out, printable};
+use crate::session::{Reachability, Session, with_session};
 use crate::vcenter::Vcenter;
 use crate::vm::{Event, changes};
 
@@ -25,12 +25,12 @@ const RECENT: usize = 10;
 pub(super) async fn show(vcenter: &Vcenter, once: bool, out: &mut Out) -> anyhow::Result<Ending> {
     let terminal = Term::buffered_stdout();
     let live = !once && terminal.is_term() && !console::is_dumb();
-    let shown = with_fleet(vcenter, "up", async |fleet| {
+    let shown = with_session(vcenter, "up", async |session| {
         if once {
-            out.line(&page(fleet, &fleet.first, &VecDeque::new()).join("\n")).await?;
+            out.line(&page(session, &session.first, &VecDeque::new()).join("\n")).await?;
             return Ok(Ending::Done);
         }
-        if live { draw(fleet, Screen::new(terminal)).await } else { print(fleet, out).await }
+        if live { draw(session, Screen::new(terminal)).await } else { print(session, out).await }
     });
     let ended = shown.await?;
     // The live view is ended by a signal; a summary that was cut short is not done.
@@ -38,33 +38,33 @@ pub(super) async fn show(vcenter: &Vcenter, once: bool, out: &mut Out) -> anyhow
 }
 
 /// The same place of the screen, over and over.
-async fn draw(fleet: &Fleet, mut screen: Screen) -> anyhow::Result<Ending> {
-    let mut news = News::new(fleet);
+async fn draw(session: &Session, mut screen: Screen) -> anyhow::Result<Ending> {
+    let mut news = News::new(session);
     loop {
-        screen.draw(&page(fleet, &fleet.inventory.snapshot(), &news.recent))?;
-        if let Ok(lines) = timeout(TICK, news.next(fleet)).await {
+        screen.draw(&page(session, &session.inventory.snapshot(), &news.recent))?;
+        if let Ok(lines) = timeout(TICK, news.next(session)).await {
             lines?;
         }
     }
 }
 
 /// For a pipe or a file: the summary once, then a line for each change.
-async fn print(fleet: &Fleet, out: &mut Out) -> anyhow::Result<Ending> {
-    let mut news = News::new(fleet);
-    out.line(&page(fleet, &fleet.first, &news.recent).join("\n")).await?;
+async fn print(session: &Session, out: &mut Out) -> anyhow::Result<Ending> {
+    let mut news = News::new(session);
+    out.line(&page(session, &session.first, &news.recent).join("\n")).await?;
     loop {
-        for line in news.next(fleet).await? {
+        for line in news.next(session).await? {
             out.line(&line).await?;
         }
     }
 }
 
-fn page(fleet: &Fleet, snapshot: &Snapshot, recent: &VecDeque<String>) -> Vec<String> {
-    let about = &fleet.client.content().about;
+fn page(session: &Session, snapshot: &Snapshot, recent: &VecDeque<String>) -> Vec<String> {
+    let about = &session.client.content().about;
     summary::lines(&summary::View {
-        endpoint: fleet.client.endpoint().to_string(),
+        endpoint: session.client.endpoint().to_string(),
         product: about.full_name.clone(),
-        api: fleet.client.api_version().to_owned(),
+        api: session.client.api_version().to_owned(),
         completeness: snapshot.completeness().clone(),
         age: snapshot.age(),
         vms: snapshot.vms().map(Arc::as_ref).collect(),
@@ -76,26 +76,26 @@ fn page(fleet: &Fleet, snapshot: &Snapshot, recent: &VecDeque<String>) -> Vec<St
 #[derive(Debug)]
 struct News {
     seen: Arc<Snapshot>,
-    hearing: Hearing,
+    reachability: Reachability,
     time: LocalTime,
     /// The latest lines, oldest first.
     recent: VecDeque<String>,
 }
 
 impl News {
-    fn new(fleet: &Fleet) -> Self {
+    fn new(session: &Session) -> Self {
         Self {
-            seen: Arc::clone(&fleet.first),
-            hearing: Hearing::default(),
+            seen: Arc::clone(&session.first),
+            reachability: Reachability::default(),
             time: LocalTime::system(),
             recent: VecDeque::new(),
         }
     }
 
     /// Waits for the next snapshot; what it tells. May be dropped at any time and called again.
-    async fn next(&mut self, fleet: &Fleet) -> anyhow::Result<Vec<String>> {
-        let latest = fleet.inventory.newer_than(&self.seen).await?;
-        let heard = self.hearing.note(latest.completeness(), Instant::now());
+    async fn next(&mut self, session: &Session) -> anyhow::Result<Vec<String>> {
+        let latest = session.inventory.newer_than(&self.seen).await?;
+        let heard = self.reachability.note(latest.completeness(), Instant::now());
         let events = changes(self.seen.vms(), latest.vms(), |_| true);
         let now = self.time.of_day(self.time.now());
         let heard = heard.iter().map(|text| printable(text));

@@ -1,4 +1,4 @@
-//! What runs in simulated guests: real programs of this machine, which cannot change it; or workers that are played.
+//! What runs in simulated guests: programs of this machine, isolated from it; or simulated workers.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,11 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use crate::up::endpoint_kind::EndpointKind;
+
 /// What can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
-pub(super) enum Wish {
+pub(in crate::up) enum GuestMode {
     /// Real programs if this machine can run them
     #[default]
     Auto,
@@ -25,16 +27,31 @@ pub(super) enum Wish {
 
 /// How programs run in guests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Guests {
+pub(in crate::up) enum Guests {
     /// For real.
     Real,
     /// Workers are played; other programs do what their command lines plainly say.
     Scripted,
 }
 
-impl Wish {
-    /// What this machine can do of it.
-    pub(super) async fn settle(self) -> anyhow::Result<Guests> {
+impl Guests {
+    /// For the page of a hatchery that serves such a CDS.
+    pub(in crate::up) fn in_words(self, cds: EndpointKind) -> &'static str {
+        match (self, cds) {
+            (Self::Real, EndpointKind::Real) => {
+                "run jobs of that CDS on this machine: they share its network and read what anybody may read"
+            }
+            (Self::Real, EndpointKind::Simulated) => {
+                "run real programs of this machine, which cannot change it"
+            }
+            (Self::Scripted, _) => "are scripted: workers are played, nothing runs for real",
+        }
+    }
+}
+
+impl GuestMode {
+    /// Resolves `auto` by what this machine can run.
+    pub(in crate::up) async fn settle(self) -> anyhow::Result<Guests> {
         if self == Self::Scripted {
             return Ok(Guests::Scripted);
         }
@@ -46,7 +63,7 @@ impl Wish {
                 )
             }
             (Self::Auto | Self::Scripted, Err(why)) => {
-                info!(why, "guests cannot run real programs; workers are played");
+                info!(why, "guests cannot run real programs; simulating workers");
                 Ok(Guests::Scripted)
             }
         }
@@ -54,7 +71,7 @@ impl Wish {
 }
 
 /// Whether guests can run real programs on this machine, or why not.
-pub(super) async fn real_programs() -> Result<(), String> {
+pub(in crate::up) async fn real_programs() -> Result<(), String> {
     match exec::check().await {
         Ok(()) if speaks_http() => Ok(()),
         Ok(()) => Err("workers need curl or wget, and there is neither in PATH".to_owned()),
@@ -68,8 +85,8 @@ fn speaks_http() -> bool {
         .any(|folder| ["curl", "wget"].iter().any(|program| folder.join(program).is_file()))
 }
 
-/// Plays the workers of all guests from now on.
-pub(super) fn play(vcenter: &Running, supervisor: &Supervisor) {
+/// Simulates the workers of all guests from now on.
+pub(in crate::up) fn play(vcenter: &Running, supervisor: &Supervisor) {
     let (vcenter, workers) = (vcenter.clone(), supervisor.clone());
     let mut notices = vcenter.notices();
     let over = supervisor.token();
@@ -93,7 +110,7 @@ pub(super) fn play(vcenter: &Running, supervisor: &Supervisor) {
                         ended.cancel();
                     });
                 }
-                // As the power goes, so does the worker.
+                // A worker ends with its VM.
                 Ok(Notice::Ended { vm, pid }) => {
                     if let Some(stop) = playing.remove(&(vm, pid)) {
                         stop.cancel();
@@ -101,7 +118,7 @@ pub(super) fn play(vcenter: &Running, supervisor: &Supervisor) {
                 }
                 Ok(Notice::Booted { .. }) => {}
                 Err(RecvError::Lagged(lost)) => {
-                    warn!(lost, "too much happened at once: some workers do not start");
+                    warn!(lost, "missed notices of the simulated vCenter; some workers do not start");
                 }
                 Err(RecvError::Closed) => return,
             }
@@ -109,7 +126,7 @@ pub(super) fn play(vcenter: &Running, supervisor: &Supervisor) {
     });
 }
 
-/// One worker and what its script does after it: the machine goes off.
+/// Simulates one worker; then its VM powers off, as the worker's script would do.
 async fn run(vcenter: Running, program: Announced) {
     let config = program.environment.iter().find_map(|variable| variable.strip_prefix("CDS_CONFIG="));
     let registers = program.arguments.contains(" register 1>");

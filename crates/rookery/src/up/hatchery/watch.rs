@@ -1,93 +1,27 @@
-//! Shows what a hatchery makes of the jobs of a real CDS.
+//! What happens to the jobs of a real CDS, from the hatchery's reports.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use anyhow::Context as _;
 use rookery_fleet::Power;
 use rookery_hatchery::report::Report;
-use tokio::time::{Instant, sleep_until};
+use tokio::sync::watch::Receiver;
 
-use super::follow::{RECENT, TICK, dump};
-use super::nest::Nest;
-use super::page::Page;
-use super::screen::Screen;
-use super::{Args, page, trouble};
-use crate::Ending;
-use crate::output::{LocalTime, Out, printable};
+use crate::output::printable;
+use crate::up::part::News;
 
-/// Until a signal comes, or once.
-pub(super) async fn run(
-    nest: &Nest,
-    args: &Args,
-    hints: &[String],
-    screen: Option<Screen>,
-    out: &mut Out,
-) -> anyhow::Result<Ending> {
-    let shown = show(nest, args, hints, screen, out);
-    if !args.faults {
-        return shown.await;
-    }
-    let random = rand::SeedableRng::seed_from_u64(args.seed);
-    tokio::select! {
-        biased;
-        ended = shown => ended,
-        () = trouble::make(nest, random) => Ok(Ending::Done),
-    }
-}
-
-async fn show(
-    nest: &Nest,
-    args: &Args,
-    hints: &[String],
-    mut screen: Option<Screen>,
-    out: &mut Out,
-) -> anyhow::Result<Ending> {
-    let mut reports = nest.hatchery.board.report.clone();
+/// Tells what happens to jobs, from one report to the next.
+pub(super) async fn watch(mut reports: Receiver<Arc<Report>>, told: &News) -> anyhow::Result<Infallible> {
     let mut seen = Arc::clone(&reports.borrow_and_update());
-    let (time, mut recent, mut draw) = (LocalTime::system(), VecDeque::new(), Instant::now());
-    let page = |report: &Report, recent: &VecDeque<String>| {
-        Page::of(&page::View {
-            ends: nest.ends(),
-            jobs: None,
-            faults: args.faults,
-            guests: nest.guests,
-            tally: None,
-            report,
-            recent,
-            hints,
-        })
-    };
-    if screen.is_none() {
-        out.line(&page(&seen, &recent).whole().join("\n")).await?;
-    }
-    if args.exit {
-        return dump(nest, args).await.map(|()| Ending::Done);
-    }
     loop {
-        tokio::select! {
-            biased;
-            ended = nest.hatchery.ended() => return Err(ended.into()),
-            () = sleep_until(draw), if screen.is_some() => {
-                if let Some(screen) = &mut screen {
-                    screen.draw(&page(&seen, &recent).within(screen.rows()))?;
-                }
-                draw = Instant::now() + TICK;
-            }
-            changed = reports.changed() => {
-                changed.context("the hatchery has ended")?;
-                let latest = Arc::clone(&reports.borrow_and_update());
-                let now = time.of_day(time.now());
-                for line in news(&seen, &latest).iter().map(|line| format!("{now} {line}")) {
-                    if screen.is_none() {
-                        out.line(&line).await?;
-                    }
-                    recent.push_back(line);
-                }
-                recent.drain(..recent.len().saturating_sub(RECENT));
-                seen = latest;
-            }
+        reports.changed().await.context("the hatchery has ended")?;
+        let latest = Arc::clone(&reports.borrow_and_update());
+        for line in news(&seen, &latest) {
+            told.tell(line).await;
         }
+        seen = latest;
     }
 }
 
@@ -110,13 +44,13 @@ fn news(before: &Report, after: &Report) -> Vec<String> {
     waits.chain(served).chain(ended).map(|line| printable(&line)).collect()
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "sim"))]
 mod tests {
     use rookery_fleet::Role;
     use rookery_hatchery::machine::{Machine, View};
     use rookery_hatchery::report::WaitingLine;
 
-    use super::super::part::tests::machine;
+    use super::super::teardown::tests::machine;
     use super::*;
 
     #[test]

@@ -1,5 +1,4 @@
-//! What takes the place of what a hatchery's file says: a simulator instead of the server that it names, or another
-//! address. Pure.
+//! Replaces addresses and credentials in a hatchery's file by those of a simulator, or of another server. Pure.
 //!
 //! Names of keys are compared as the hatchery reads them, without regard to case; a secret also replaces the file that
 //! the key beside it names.
@@ -11,15 +10,16 @@ use toml::{Table, Value};
 /// The vCenter that the hatchery works on.
 #[derive(Debug, Clone)]
 pub(super) enum Vcenter {
-    /// The one in this process: the places that the file names are not there.
+    /// In this process. It has none of the objects that placement settings of the file name.
+    #[cfg(feature = "sim")]
     Simulated { url: String, user: &'static str, password: &'static str, datacenter: &'static str },
-    /// Somebody's own. What is not given stays as the file has it.
+    /// `None` leaves what the file says.
     Real {
         url: String,
         login: Option<Login>,
         trust: Option<Trust>,
         datacenter: Option<String>,
-        /// Who enters the guests of these templates.
+        /// Guest credentials by template.
         guests: Vec<(String, Login)>,
     },
 }
@@ -28,13 +28,14 @@ pub(super) enum Vcenter {
 #[derive(Debug, Clone)]
 pub(super) enum Cds {
     /// The one in this process.
+    #[cfg(feature = "sim")]
     Simulated {
         url: String,
         key: SecretString,
         tokens: (SecretString, SecretString),
-        /// What the hatchery is called if the file does not say.
+        /// The hatchery's name, unless the file has one.
         name: String,
-        /// Where jobs run if the file does not say.
+        /// The region, unless the file has one.
         region: String,
     },
     /// Somebody's own.
@@ -48,7 +49,7 @@ pub(super) struct Login {
     pub(super) password: SecretString,
 }
 
-/// The table of the file that is the hatchery's, as its settings are found; none if there is none.
+/// The table with the hatchery's settings: `hatchery.vsphere` in the engine's layout, else the whole file.
 pub(super) fn ours(file: &mut Table) -> Option<&mut Table> {
     if file.contains_key("hatchery") {
         return file.get_mut("hatchery")?.as_table_mut()?.get_mut("vsphere")?.as_table_mut();
@@ -68,6 +69,7 @@ pub(super) fn text<'t>(table: &'t Table, name: &str) -> Option<&'t str> {
 }
 
 /// The text of a key of `commonConfiguration` and a table in it.
+#[cfg(feature = "sim")]
 pub(super) fn common<'t>(table: &'t Table, path: &[&str], name: &str) -> Option<&'t str> {
     let step = |table: &'t Table, part: &&str| {
         table.iter().find(|(key, _)| key.eq_ignore_ascii_case(part)).and_then(|(_, value)| value.as_table())
@@ -79,6 +81,7 @@ pub(super) fn common<'t>(table: &'t Table, path: &[&str], name: &str) -> Option<
 /// Lays one end over the file.
 pub(super) fn lay_vcenter(ours: &mut Table, vcenter: &Vcenter) {
     match vcenter {
+        #[cfg(feature = "sim")]
         Vcenter::Simulated { url, user, password, datacenter } => {
             set(ours, "endpoint", url);
             set(ours, "user", user);
@@ -116,6 +119,7 @@ pub(super) fn lay_vcenter(ours: &mut Table, vcenter: &Vcenter) {
 
 /// Lays the other end over the file. `pages` is where the hatchery itself is to be found.
 pub(super) fn lay_cds(ours: &mut Table, cds: &Cds, pages: &str) {
+    #[cfg(feature = "sim")]
     if let Cds::Simulated { .. } = cds {
         // Models are CDS's, and ours has others.
         remove(ours, "defaultWorkerModelsV2");
@@ -123,6 +127,7 @@ pub(super) fn lay_cds(ours: &mut Table, cds: &Cds, pages: &str) {
     let common = section(ours, "commonConfiguration");
     set(common, "url", pages);
     match cds {
+        #[cfg(feature = "sim")]
         Cds::Simulated { url, key, tokens, name, region } => {
             set_secret(common, "rsaPrivateKey", key.expose_secret());
             if text(common, "name").is_none() {
@@ -203,5 +208,5 @@ fn list<'t>(table: &'t mut Table, name: &str) -> &'t mut Vec<Value> {
     found.expect("it is a list")
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "sim"))]
 mod tests;

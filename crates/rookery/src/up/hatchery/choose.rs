@@ -6,34 +6,32 @@ use rookery_cds_sim::{CodeModel, Protocol};
 use rookery_daemon::settings::Problems;
 use rookery_fleet_vsphere::site::SiteProblem;
 
-/// Where sample models would live.
+/// The path of sample models.
 const REPOSITORY: &str = "DEMO/github/rookery/samples";
-/// So many templates are used without anybody naming them; more are somebody's collection.
+/// If the vCenter has no more templates than this, sample jobs use all of them; otherwise the user names some.
 const MOST: usize = 4;
 
-/// What was said.
+/// What the user asked for.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Said {
+pub(super) struct Requested {
     /// Templates that the hatchery's file names, if there is one.
     pub(super) file: Option<BTreeSet<String>>,
-    /// Those of them that it has the guests' users of.
+    /// Those of them whose guest credentials the file has.
     pub(super) known_guests: BTreeSet<String>,
-    /// Templates that were named besides.
+    /// Templates named by flags.
     pub(super) templates: Vec<String>,
-    /// Whether the user of all other guests was named.
+    /// Whether there are guest credentials for all other templates.
     pub(super) guest: bool,
-    /// The datacenter.
     pub(super) datacenter: Option<String>,
-    /// The hatchery's name if machines may bear it that are no business of ours: nobody but us uses the usual name.
+    /// The hatchery's name if the file gives it: another hatchery may own machines of that name, which must not be touched.
     pub(super) spared: Option<String>,
 }
 
-/// What is there.
+/// What the vCenter has.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Seen {
-    /// All datacenters.
+pub(super) struct Found {
     pub(super) datacenters: Vec<String>,
-    /// Places that are not clear.
+    /// Placement settings that match no object, or several.
     pub(super) unclear: Vec<SiteProblem>,
     /// Templates of the one that was named, or of all.
     pub(super) templates: BTreeSet<String>,
@@ -41,21 +39,20 @@ pub(super) struct Seen {
     pub(super) owned: Vec<String>,
 }
 
-/// What is used.
+/// What sample jobs use.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Chosen {
+pub(super) struct Choice {
     pub(super) datacenter: String,
-    /// What sample jobs run on.
     pub(super) templates: Vec<String>,
-    /// Those whose guests' user the file does not know.
+    /// Those whose guest credentials the file does not have.
     pub(super) unknown_guests: Vec<String>,
 }
 
-/// Chooses, or says all that cannot be guessed.
-pub(super) fn choose(said: &Said, seen: &Seen) -> Result<Chosen, Problems> {
+/// Chooses, or returns everything that the user has to specify.
+pub(super) fn choose(said: &Requested, seen: &Found) -> Result<Choice, Problems> {
     let mut problems = Problems::new();
     let datacenter = datacenter(said, seen, &mut problems);
-    // The datacenter has had its turn.
+    // The datacenter was checked above.
     for SiteProblem { setting, problem } in
         seen.unclear.iter().filter(|one| one.setting != "datacenterString")
     {
@@ -72,12 +69,12 @@ pub(super) fn choose(said: &Said, seen: &Seen) -> Result<Chosen, Problems> {
         problems.push("guest", who_enters(said, &unknown_guests));
     }
     match datacenter {
-        Some(datacenter) if problems.is_empty() => Ok(Chosen { datacenter, templates, unknown_guests }),
+        Some(datacenter) if problems.is_empty() => Ok(Choice { datacenter, templates, unknown_guests }),
         _ => Err(problems),
     }
 }
 
-fn datacenter(said: &Said, seen: &Seen, problems: &mut Problems) -> Option<String> {
+fn datacenter(said: &Requested, seen: &Found, problems: &mut Problems) -> Option<String> {
     if said.datacenter.is_some() {
         return said.datacenter.clone();
     }
@@ -105,7 +102,7 @@ fn owned_already(name: &str, machines: &[String]) -> String {
     )
 }
 
-fn templates(said: &Said, seen: &Seen, problems: &mut Problems) -> Vec<String> {
+fn templates(said: &Requested, seen: &Found, problems: &mut Problems) -> Vec<String> {
     let named: BTreeSet<String> = if said.templates.is_empty() {
         said.file.clone().unwrap_or_default()
     } else {
@@ -126,8 +123,8 @@ fn templates(said: &Said, seen: &Seen, problems: &mut Problems) -> Vec<String> {
     named.intersection(&seen.templates).cloned().collect()
 }
 
-/// What to write so that guests can be entered.
-fn who_enters(said: &Said, templates: &[String]) -> String {
+/// Which guest credentials to provide.
+fn who_enters(said: &Requested, templates: &[String]) -> String {
     let entries = |templates: &[String]| -> String {
         let entry = |name: &String| {
             format!(
@@ -145,7 +142,7 @@ fn who_enters(said: &Said, templates: &[String]) -> String {
     )
 }
 
-fn place(said: &Said) -> &'static str {
+fn place(said: &Requested) -> &'static str {
     if said.file.is_some() { "into the file of -c" } else { "into a file for -c" }
 }
 
@@ -186,16 +183,16 @@ mod tests {
         names.iter().map(|name| (*name).to_owned()).collect()
     }
 
-    fn seen(datacenters: &[&str], templates: &[&str]) -> Seen {
+    fn seen(datacenters: &[&str], templates: &[&str]) -> Found {
         let datacenters = datacenters.iter().map(|name| (*name).to_owned()).collect();
-        Seen { datacenters, templates: set(templates), ..Seen::default() }
+        Found { datacenters, templates: set(templates), ..Found::default() }
     }
 
-    fn check(said: &Said, seen: &Seen, expected: (&str, &[&str], &[&str])) {
+    fn check(said: &Requested, seen: &Found, expected: (&str, &[&str], &[&str])) {
         let chosen = choose(said, seen).expect("all is known");
         let texts = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         let (datacenter, templates, unknown_guests) = expected;
-        let expected = Chosen {
+        let expected = Choice {
             datacenter: datacenter.to_owned(),
             templates: texts(templates),
             unknown_guests: texts(unknown_guests),
@@ -205,33 +202,33 @@ mod tests {
 
     #[test]
     fn what_is_not_said_is_what_there_is() {
-        let guest = Said { guest: true, ..Said::default() };
+        let guest = Requested { guest: true, ..Requested::default() };
         let (one, two) = (seen(&["DC0"], &["a"]), seen(&["DC0", "DC1"], &["a", "b"]));
         check(&guest, &one, ("DC0", &["a"], &["a"]));
-        let named = Said { datacenter: Some("DC1".to_owned()), ..guest.clone() };
+        let named = Requested { datacenter: Some("DC1".to_owned()), ..guest.clone() };
         check(&named, &two, ("DC1", &["a", "b"], &["a", "b"]));
-        let picked = Said { templates: vec!["b".to_owned()], ..named.clone() };
+        let picked = Requested { templates: vec!["b".to_owned()], ..named.clone() };
         check(&picked, &two, ("DC1", &["b"], &["b"]));
-        let file = Said {
+        let file = Requested {
             file: Some(set(&["a", "b"])),
             known_guests: set(&["a"]),
             datacenter: Some("DC1".to_owned()),
             ..guest
         };
         check(&file, &two, ("DC1", &["a", "b"], &["b"]));
-        let known = Said { guest: false, templates: vec!["a".to_owned()], ..file.clone() };
+        let known = Requested { guest: false, templates: vec!["a".to_owned()], ..file.clone() };
         check(&known, &two, ("DC1", &["a"], &[]));
-        let silent = Said { file: Some(set(&[])), known_guests: set(&[]), ..file };
+        let silent = Requested { file: Some(set(&[])), known_guests: set(&[]), ..file };
         check(&silent, &two, ("DC1", &["a", "b"], &["a", "b"]));
     }
 
-    fn refused(said: &Said, seen: &Seen) -> String {
+    fn refused(said: &Requested, seen: &Found) -> String {
         choose(said, seen).expect_err("something is missing").to_string()
     }
 
     #[test]
     fn all_that_is_missing_is_told_at_once_with_the_lines_to_write() {
-        insta::assert_snapshot!(refused(&Said::default(), &seen(&["DC0", "DC1"], &["deb"])), @r#"
+        insta::assert_snapshot!(refused(&Requested::default(), &seen(&["DC0", "DC1"], &["deb"])), @r#"
         2 problems in the settings:
           datacenter: there are several: DC0, DC1; name one with --datacenter
           guest: who enters the guests is not known; give --guest-user and --guest-password-file (or GOVC_GUEST_LOGIN), or write into a file for -c:
@@ -240,7 +237,7 @@ mod tests {
             username = "…"
             password = "…"
         "#);
-        insta::assert_snapshot!(refused(&Said::default(), &seen(&[], &[])), @r#"
+        insta::assert_snapshot!(refused(&Requested::default(), &seen(&[], &[])), @r#"
         3 problems in the settings:
           datacenter: the vCenter shows none
           template: the vCenter has no template, and clones need one
@@ -250,11 +247,11 @@ mod tests {
             username = "…"
             password = "…"
         "#);
-        let file = Said {
+        let file = Requested {
             file: Some(set(&["a", "b"])),
             known_guests: set(&["a"]),
             datacenter: Some("DC0".to_owned()),
-            ..Said::default()
+            ..Requested::default()
         };
         insta::assert_snapshot!(refused(&file, &seen(&["DC0"], &["b", "c"])), @r#"
         2 problems in the settings:
@@ -265,7 +262,7 @@ mod tests {
             username = "…"
             password = "…"
         "#);
-        let many = Said { guest: true, ..Said::default() };
+        let many = Requested { guest: true, ..Requested::default() };
         insta::assert_snapshot!(refused(&many, &seen(&["DC0"], &["a", "b", "c", "d", "e"])), @r#"
         1 problem in the settings:
           template: there are many; --template picks one of a, b, c, d, e
@@ -275,7 +272,7 @@ mod tests {
             candidates: vec!["/DC0/network/a".to_owned(), "/DC0/network/b".to_owned()],
         };
         let unclear = vec![SiteProblem { setting: "networkString", problem }];
-        insta::assert_snapshot!(refused(&many, &Seen { unclear, ..seen(&["DC0"], &["a"]) }), @r#"
+        insta::assert_snapshot!(refused(&many, &Found { unclear, ..seen(&["DC0"], &["a"]) }), @r#"
         1 problem in the settings:
           networkString: name a network, there is no obvious one: /DC0/network/a, /DC0/network/b; write it into a file for -c:
             networkString = "…"
@@ -284,11 +281,11 @@ mod tests {
 
     #[test]
     fn machines_that_may_be_somebodys_are_spared() {
-        let said = Said { guest: true, spared: Some("prod".to_owned()), ..Said::default() };
+        let said = Requested { guest: true, spared: Some("prod".to_owned()), ..Requested::default() };
         let none = seen(&["DC0"], &["a"]);
-        let some = Seen { owned: vec!["worker-1".to_owned(), "worker-2".to_owned()], ..none.clone() };
+        let some = Found { owned: vec!["worker-1".to_owned(), "worker-2".to_owned()], ..none.clone() };
         check(&said, &none, ("DC0", &["a"], &["a"]));
-        check(&Said { spared: None, ..said.clone() }, &some, ("DC0", &["a"], &["a"]));
+        check(&Requested { spared: None, ..said.clone() }, &some, ("DC0", &["a"], &["a"]));
         let refused = refused(&said, &some);
         assert!(refused.contains("\"prod\" already: worker-1, worker-2. "), "{refused}");
     }

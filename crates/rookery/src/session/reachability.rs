@@ -1,24 +1,24 @@
-//! Whether vCenter is heard, told once when it changes.
+//! Whether vCenter answers, told once when it changes.
 
 use rookery_vim_client::Completeness;
 use tokio::time::Instant;
 
-/// Remembers whether vCenter could be heard.
+/// Remembers since when vCenter has not answered.
 #[derive(Debug, Default)]
-pub struct Hearing {
-    deaf_since: Option<Instant>,
+pub struct Reachability {
+    lost_since: Option<Instant>,
 }
 
-impl Hearing {
+impl Reachability {
     /// What to tell the user, if the latest snapshot says anything new about it.
     pub fn note(&mut self, latest: &Completeness, now: Instant) -> Option<String> {
-        match (latest, self.deaf_since) {
+        match (latest, self.lost_since) {
             (Completeness::Stale(why), None) => {
-                self.deaf_since = Some(now);
+                self.lost_since = Some(now);
                 Some(format!("vCenter cannot be heard, what is shown may be old: {why}"))
             }
             (Completeness::Complete, Some(since)) => {
-                self.deaf_since = None;
+                self.lost_since = None;
                 Some(format!("vCenter is heard again after {} s", now.duration_since(since).as_secs()))
             }
             (Completeness::Stale(_), Some(_))
@@ -36,10 +36,10 @@ mod tests {
 
     #[test]
     fn silence_and_its_end_are_told_once() {
-        let mut hearing = Hearing::default();
+        let mut reachability = Reachability::default();
         let start = Instant::now();
         let mut note =
-            |latest: Completeness, second| hearing.note(&latest, start + Duration::from_secs(second));
+            |latest: Completeness, second| reachability.note(&latest, start + Duration::from_secs(second));
         let stale = || Completeness::Stale("connection refused".to_owned());
         assert_eq!(note(Completeness::Complete, 0), None);
         let told = note(stale(), 1).unwrap();

@@ -88,7 +88,8 @@ mod tests {
 
     fn jobs(seed: u64, fail_every: u64) -> Vec<NewJob> {
         let (random, fail_every) = (StdRng::seed_from_u64(seed), NonZeroU64::new(fail_every));
-        let (kinds, flavors) = (super::super::nest::kinds(), ["large", "small"].map(str::to_owned).to_vec());
+        let (kinds, flavors) =
+            (crate::up::hatchery::cds::kinds(), ["large", "small"].map(str::to_owned).to_vec());
         let mut samples = Samples::new(random, fail_every, kinds, flavors, "here".to_owned());
         (0..40).map(|_| samples.next()).collect()
     }

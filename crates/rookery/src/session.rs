@@ -1,4 +1,4 @@
-//! Work on a vCenter, from login to logout; and on all of its VMs.
+//! A session on a vCenter, from login to logout, whatever happens in between.
 //!
 //! ```text
 //!   listen for signals ─► connect ─► (datacenter) ─► first load ─► the command's work
@@ -9,9 +9,9 @@
 //! ```
 
 mod connect;
-mod hearing;
 mod load;
-pub(crate) mod stop;
+mod reachability;
+pub(crate) mod signals;
 
 use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::sync::Arc;
@@ -28,17 +28,16 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::vcenter::Vcenter;
-pub use hearing::Hearing;
+pub use reachability::Reachability;
 
 /// How long tasks get to remove what they made on the server. What they leave goes with the session.
 const TASKS_END: Duration = Duration::from_secs(5);
 /// A server that does not answer a logout forgets the session by itself, after its idle time.
 const LOGOUT: Duration = Duration::from_secs(5);
 
-/// A vCenter whose VMs are known.
+/// A connected session: the login, the live inventory, and the operations on machines.
 #[derive(Debug)]
-pub struct Fleet {
-    /// The session.
+pub struct Session {
     pub client: Client,
     /// What is looked at: one datacenter, or the root of all.
     pub scope: MoRef,
@@ -52,19 +51,19 @@ pub struct Fleet {
 
 /// Logs in, loads the inventory, does the work, and logs out whatever happened; `None` if a signal came before the
 /// work was done. `purpose` is what vCenter's session list shows.
-pub async fn with_fleet<T>(
+pub async fn with_session<T>(
     vcenter: &Vcenter,
     purpose: &str,
-    work: impl AsyncFnOnce(&Fleet) -> anyhow::Result<T>,
+    work: impl AsyncFnOnce(&Session) -> anyhow::Result<T>,
 ) -> anyhow::Result<Option<T>> {
     let tasks = &Supervisor::new();
-    with_session(vcenter, purpose, tasks, async |client| open_and_work(client?, vcenter, tasks, work).await)
+    with_client(vcenter, purpose, tasks, async |client| open_and_work(client?, vcenter, tasks, work).await)
         .await
 }
 
 /// Logs in, does the work with the session or with the reason why there is none, and logs out whatever happened;
 /// `None` if a signal came before the work was done. The tasks are those of the work.
-pub async fn with_session<T>(
+pub async fn with_client<T>(
     vcenter: &Vcenter,
     purpose: &str,
     tasks: &Supervisor,
@@ -72,26 +71,27 @@ pub async fn with_session<T>(
 ) -> anyhow::Result<Option<T>> {
     // Not the tasks' supervisor: a first signal during the logout must not count as a second one.
     let listeners = Supervisor::new();
-    let stop = stop::listen(&listeners).await;
-    let outcome = session_until(&stop, vcenter, purpose, tasks, work).await;
+    let stop = signals::listen(&listeners).await;
+    let outcome = client_until(&stop, vcenter, purpose, tasks, work).await;
     listeners.shutdown(TASKS_END).await.ok();
     outcome
 }
 
-/// As [`with_fleet`], for who listens for signals already and goes on afterwards: `None` if the token was cancelled
+/// As [`with_session`], for who listens for signals already and goes on afterwards: `None` if the token was cancelled
 /// before the work was done.
-pub(crate) async fn with_fleet_until<T>(
+#[cfg(all(feature = "hatchery", feature = "sim"))]
+pub(crate) async fn with_session_until<T>(
     stop: &CancellationToken,
     vcenter: &Vcenter,
     purpose: &str,
-    work: impl AsyncFnOnce(&Fleet) -> anyhow::Result<T>,
+    work: impl AsyncFnOnce(&Session) -> anyhow::Result<T>,
 ) -> anyhow::Result<Option<T>> {
     let tasks = &Supervisor::new();
     let work = async |client: anyhow::Result<Client>| open_and_work(client?, vcenter, tasks, work).await;
-    session_until(stop, vcenter, purpose, tasks, work).await
+    client_until(stop, vcenter, purpose, tasks, work).await
 }
 
-async fn session_until<T>(
+async fn client_until<T>(
     stop: &CancellationToken,
     vcenter: &Vcenter,
     purpose: &str,
@@ -124,7 +124,7 @@ async fn open_and_work<T>(
     client: Client,
     vcenter: &Vcenter,
     tasks: &Supervisor,
-    work: impl AsyncFnOnce(&Fleet) -> anyhow::Result<T>,
+    work: impl AsyncFnOnce(&Session) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let scope = match &vcenter.datacenter {
         Some(name) => {
@@ -137,7 +137,7 @@ async fn open_and_work<T>(
     let first = load::first(&inventory, &vcenter.endpoint, vcenter.load_timeout).await?;
     let governor = Governor::new(Ceilings::default());
     let machines = Machines::new(client.clone(), Tasks::start(client.clone(), tasks), governor);
-    work(&Fleet { client, scope, inventory, machines, first }).await
+    work(&Session { client, scope, inventory, machines, first }).await
 }
 
 /// The one way out. Failing here is no failure of the work: it is only told to the log.

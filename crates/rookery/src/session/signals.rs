@@ -1,7 +1,5 @@
 //! Signals, as a token.
 
-use std::future::pending;
-
 use rookery_daemon::{Supervisor, signals};
 use tokio::task::yield_now;
 use tokio_util::sync::CancellationToken;
@@ -13,8 +11,9 @@ pub(crate) async fn listen(listeners: &Supervisor) -> CancellationToken {
 }
 
 /// The same for a daemon, which SIGHUP tells something else.
+#[cfg(feature = "hatchery")]
 pub(crate) async fn listen_as_daemon(listeners: &Supervisor) -> CancellationToken {
-    listen_to(listeners, pending()).await
+    listen_to(listeners, std::future::pending()).await
 }
 
 async fn listen_to(

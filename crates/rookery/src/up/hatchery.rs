@@ -1,0 +1,212 @@
+//! The hatchery as a part of `up`, between a CDS and a vCenter; and what else it takes.
+//!
+//! ```text
+//!   jobs ─► CDS ◄── HTTP ──► hatchery ◄── SOAP ──► vCenter
+//!            ▲                                        │
+//!            └────────────── workers in guests ◄──────┘
+//! ```
+
+#[cfg(feature = "sim")]
+pub(super) mod cds;
+#[cfg(feature = "sim")]
+mod choose;
+mod control;
+pub(super) mod flags;
+#[cfg(feature = "sim")]
+pub(super) mod jobs;
+pub(super) mod order;
+mod overlay;
+pub(super) mod page;
+#[cfg(feature = "sim")]
+mod survey;
+#[cfg(feature = "sim")]
+mod teardown;
+mod watch;
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use futures_util::future::LocalBoxFuture;
+use rookery_daemon::Supervisor;
+use rookery_hatchery::report::Report;
+use rookery_hatchery::run::{self, Lock, Policy, Running};
+#[cfg(feature = "sim")]
+use rookery_hatchery::settings::Settings;
+use tokio::sync::watch::Receiver;
+use tokio_util::sync::CancellationToken;
+
+use super::Args;
+use super::endpoint_kind::{Endpoint, EndpointKind};
+use super::part::{News, Part, Shown};
+use super::stack::listen;
+use crate::Ending;
+use crate::hatchery::{hostname, parts, runtime, sign_in};
+use crate::output::Out;
+use control::Control;
+use order::Order;
+use page::{Endpoints, Setting};
+
+pub(super) struct Hatchery {
+    #[cfg(feature = "sim")]
+    pub(super) settings: Settings,
+    running: Running,
+    setting: Setting,
+    control: Control,
+    #[cfg(feature = "sim")]
+    file: Option<std::path::PathBuf>,
+}
+
+/// The instance name, which tells this hatchery from others of its name, and the process lock, which a hatchery on a real
+/// server takes before it starts. The instance name contains the lock's folder, so that a restart after a crash is
+/// recognised as the same instance.
+pub(super) struct Identity {
+    instance: String,
+    lock: Option<Lock>,
+}
+
+impl Identity {
+    pub(super) async fn of(order: &Order, stop: &CancellationToken) -> anyhow::Result<Self> {
+        let Some(name) = order.seen_by_others()? else {
+            return Ok(Self { instance: format!("up-{}", std::process::id()), lock: None });
+        };
+        let folder = runtime()?;
+        let lock = Lock::take(&folder, &name, Policy::Refuse, stop).await?;
+        Ok(Self { instance: format!("{}:{}", hostname(), folder.display()), lock: Some(lock) })
+    }
+}
+
+impl Hatchery {
+    /// `guests` is what runs in the guests of the vCenter, in words.
+    pub(super) async fn start(
+        order: &Order,
+        identity: Identity,
+        (vcenter, cds): (String, String),
+        guests: &'static str,
+        args: &Args,
+        default_file: Option<&Path>,
+        supervisor: &Supervisor,
+    ) -> anyhow::Result<Self> {
+        let (listener, pages) = listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;
+        let settings = order.settings(&vcenter, &cds, &pages)?;
+        if order.cds.kind() == EndpointKind::Real {
+            // A hatchery waits for its CDS; whoever sits here wants to know.
+            sign_in(&settings).await?;
+        }
+        let Identity { instance, lock } = identity;
+        let mut parts = parts(settings.clone(), instance, hostname(), Policy::Refuse)?;
+        parts.listener = Some(listener);
+        #[cfg(feature = "sim")]
+        {
+            parts.random = rand::SeedableRng::seed_from_u64(args.simulated.seed);
+        }
+        if order.vcenter.kind() == EndpointKind::Simulated {
+            // What is to be kept there goes with it.
+            parts.folder = None;
+        }
+        let running = run::start(parts, &supervisor.child()).await.context("the hatchery does not start")?;
+        let control = Control::open(&running, &settings.identity.name, lock).await;
+        let endpoints = Endpoints {
+            vcenter: Endpoint { kind: order.vcenter.kind(), url: vcenter },
+            cds: Endpoint { kind: order.cds.kind(), url: cds },
+            pages,
+        };
+        let asked = control.is_open.then_some(settings.identity.name.as_str());
+        let hints = page::hints(&endpoints, asked, default_file);
+        Ok(Self {
+            setting: Setting { endpoints, guests, faults: args.faults(), hints },
+            #[cfg(feature = "sim")]
+            settings,
+            running,
+            control,
+            #[cfg(feature = "sim")]
+            file: order.path.clone(),
+        })
+    }
+
+    pub(super) fn report(&self) -> Receiver<Arc<Report>> {
+        self.running.board.report.clone()
+    }
+
+    fn kinds(&self) -> (EndpointKind, EndpointKind) {
+        (self.setting.endpoints.vcenter.kind, self.setting.endpoints.cds.kind)
+    }
+
+    /// Confirms whatever the brake holds back, as a person would who knows that the faults are injected. On a real server
+    /// the person decides.
+    #[cfg(feature = "sim")]
+    async fn confirm(&self) -> anyhow::Result<std::convert::Infallible> {
+        use rookery_hatchery::control::Request;
+
+        let mut report = self.report();
+        loop {
+            let braked = report.wait_for(|report| !report.braked.is_empty()).await;
+            let list = braked
+                .context("the hatchery has ended")?
+                .braked
+                .iter()
+                .map(|one| one.subject.clone())
+                .collect();
+            self.running.desk().answer(Request::Confirm { list }).await;
+            tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        }
+    }
+}
+
+impl Part for Hatchery {
+    fn ready(&self) -> LocalBoxFuture<'_, anyhow::Result<()>> {
+        Box::pin(async {
+            self.report().wait_for(|report| report.complete).await.context("the hatchery has ended")?;
+            Ok(())
+        })
+    }
+
+    fn shown(&self) -> Shown {
+        page::shown(&self.setting, &self.running.board.report.borrow())
+    }
+
+    fn run<'a>(&'a self, news: &'a News) -> LocalBoxFuture<'a, anyhow::Error> {
+        let works = async {
+            let never = match self.kinds() {
+                (_, EndpointKind::Real) => watch::watch(self.report(), news).await,
+                #[cfg(feature = "sim")]
+                (EndpointKind::Simulated, EndpointKind::Simulated) if self.setting.faults => {
+                    self.confirm().await
+                }
+                (_, EndpointKind::Simulated) => Ok(std::future::pending().await),
+            };
+            let Err(error) = never;
+            error
+        };
+        Box::pin(async {
+            tokio::select! {
+                biased;
+                ended = self.running.ended() => ended.into(),
+                error = works => error,
+            }
+        })
+    }
+
+    #[cfg_attr(
+        not(feature = "sim"),
+        expect(unused_variables, reason = "only sample jobs leave machines to remove")
+    )]
+    fn stop<'a>(self: Box<Self>, out: &'a mut Out) -> LocalBoxFuture<'a, anyhow::Result<Ending>> {
+        Box::pin(async move {
+            // Others of its name are kept away until it has removed what it made.
+            let _control = self.control;
+            match (self.setting.endpoints.vcenter.kind, self.setting.endpoints.cds.kind) {
+                #[cfg(feature = "sim")]
+                (EndpointKind::Real, EndpointKind::Simulated) => {
+                    let teardown = teardown::Teardown::new(self.settings, self.file);
+                    return teardown::from_vcenter(self.running, &teardown, out).await;
+                }
+                #[cfg(feature = "sim")]
+                (EndpointKind::Simulated, EndpointKind::Real) => teardown::from_cds(self.running).await,
+                _ => self.running.stop().await,
+            }
+            Ok(Ending::Done)
+        })
+    }
+}

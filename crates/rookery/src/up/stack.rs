@@ -1,0 +1,173 @@
+//! What `up` starts, and in which order; and how it all ends.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use rookery_daemon::Supervisor;
+use tokio::net::TcpListener;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use super::Args;
+use super::follow::follow;
+use super::hatchery::order::{Cds, Order, Vcenter};
+use super::hatchery::page::OWN_GUESTS;
+use super::hatchery::{Hatchery, Identity};
+use super::part::Part;
+#[cfg(feature = "sim")]
+use super::{
+    hatchery::{cds, jobs},
+    vcenter,
+};
+use crate::Ending;
+use crate::output::Out;
+use crate::session::signals;
+use crate::settings::Loaded;
+
+/// How long tasks get to end.
+const LINGER: Duration = Duration::from_secs(2);
+/// How long the listeners for signals get to end.
+const SIGNALS_END: Duration = Duration::from_secs(1);
+/// How long a start that a signal interrupts may go on: the session that it may have made must be ended.
+const START_GRACE: Duration = Duration::from_secs(5);
+
+/// Runs all parts until a signal comes, or until what `--exit` waits for is done.
+pub(super) async fn run(args: &Args, loaded: &Loaded, out: &mut Out) -> anyhow::Result<Ending> {
+    let listeners = Supervisor::new();
+    let stop = signals::listen(&listeners).await;
+    let ended = Box::pin(run_until(args, loaded, &stop, out)).await;
+    listeners.shutdown(SIGNALS_END).await.ok();
+    ended
+}
+
+async fn run_until(
+    args: &Args,
+    loaded: &Loaded,
+    stop: &CancellationToken,
+    out: &mut Out,
+) -> anyhow::Result<Ending> {
+    let options = args.options();
+    if let Some(folder) = &options.dump {
+        // Now, and not after all jobs.
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    }
+    // Not dropped at a signal: it may be logged in somewhere.
+    let Some(order) = Box::pin(Order::of(args, loaded, stop)).await? else { return Ok(Ending::Interrupted) };
+    order.warn();
+    let identity = Identity::of(&order, stop).await?;
+    let supervisor = Supervisor::new();
+    let mut starting = Box::pin(start(&order, identity, args, loaded, &supervisor));
+    let started = tokio::select! {
+        biased;
+        () = stop.cancelled() => None,
+        started = &mut starting => Some(started?),
+    };
+    let Some(parts) = started else {
+        supervisor.token().cancel();
+        // It may have logged in somewhere, and has made nothing yet.
+        if let Ok(Ok(parts)) = timeout(START_GRACE, starting).await {
+            end(parts, out).await?;
+        }
+        return Ok(Ending::Interrupted);
+    };
+    let followed = tokio::select! {
+        biased;
+        () = stop.cancelled() => None,
+        followed = Box::pin(follow(&parts, &options, out)) => Some(followed),
+    };
+    // The live view is ended by a signal; a batch of jobs that was cut short is not done.
+    let followed = followed.unwrap_or(Ok(if args.exit { Ending::Interrupted } else { Ending::Done }));
+    let ended = Box::pin(end(parts, out)).await;
+    // What went wrong first is told; the rest was shown.
+    match followed? {
+        Ending::Done => ended,
+        other @ (Ending::Failed | Ending::Interrupted | Ending::Exited(_)) => ended.map(|_| other),
+    }
+}
+
+/// Starts all parts, each of which may use those before it. If one fails, all are stopped.
+async fn start(
+    order: &Order,
+    identity: Identity,
+    args: &Args,
+    loaded: &Loaded,
+    supervisor: &Supervisor,
+) -> anyhow::Result<Vec<Box<dyn Part>>> {
+    let started = list(order, identity, args, loaded, supervisor).await;
+    if started.is_err() {
+        supervisor.shutdown(LINGER).await.ok();
+    }
+    started
+}
+
+/// The list. A part of another front is one more entry.
+async fn list(
+    order: &Order,
+    identity: Identity,
+    args: &Args,
+    loaded: &Loaded,
+    supervisor: &Supervisor,
+) -> anyhow::Result<Vec<Box<dyn Part>>> {
+    let mut parts: Vec<Box<dyn Part>> = Vec::new();
+    #[cfg(feature = "sim")]
+    let (seed, faults) = (args.simulated.seed, args.simulated.faults);
+    #[cfg(feature = "sim")]
+    let mut simulated = (None, None);
+
+    let (vcenter, guests) = match &order.vcenter {
+        #[cfg(feature = "sim")]
+        Vcenter::Simulated(simulation) => {
+            let part = vcenter::Vcenter::start(simulation, seed, faults, supervisor.child()).await?;
+            let url = part.url.clone();
+            simulated.0 = Some(part.running.clone());
+            parts.push(Box::new(part));
+            (url, simulation.guests.in_words(order.cds.kind()))
+        }
+        Vcenter::Real(real) => (real.endpoint.to_string(), OWN_GUESTS),
+    };
+    let cds = match &order.cds {
+        #[cfg(feature = "sim")]
+        Cds::Simulated(simulation) => {
+            let part = cds::Cds::start(simulation, seed, faults, supervisor.child()).await?;
+            let url = part.url.clone();
+            simulated.1 = Some((part.running.clone(), simulation));
+            parts.push(Box::new(part));
+            url
+        }
+        Cds::Real(url) => url.clone(),
+    };
+    let default_file = loaded.default_file.as_deref();
+    let hatchery =
+        Hatchery::start(order, identity, (vcenter, cds), guests, args, default_file, supervisor).await?;
+    #[cfg(feature = "sim")]
+    let jobs = match simulated {
+        (vcenter, Some((cds, simulation))) => {
+            Some(jobs::Jobs::new(cds, simulation, &hatchery, vcenter, &args.simulated))
+        }
+        (_, None) => None,
+    };
+    parts.push(Box::new(hatchery));
+    #[cfg(feature = "sim")]
+    parts.extend(jobs.map(|jobs| Box::new(jobs) as Box<dyn Part>));
+    Ok(parts)
+}
+
+/// Stops all parts, those first that use the others.
+async fn end(parts: Vec<Box<dyn Part>>, out: &mut Out) -> anyhow::Result<Ending> {
+    let mut ended = Ok(Ending::Done);
+    for part in parts.into_iter().rev() {
+        let stopped = part.stop(out).await;
+        if matches!(ended, Ok(Ending::Done)) {
+            ended = stopped;
+        }
+    }
+    ended
+}
+
+/// Listens there, and gives the URL of it.
+pub(super) async fn listen(at: SocketAddr) -> anyhow::Result<(TcpListener, String)> {
+    let listener = TcpListener::bind(at).await.with_context(|| format!("cannot listen on {at}"))?;
+    let url = format!("http://{}", listener.local_addr().context("the listener has no address")?);
+    Ok((listener, url))
+}
