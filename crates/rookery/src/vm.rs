@@ -12,6 +12,7 @@ mod guest;
 mod info;
 mod ip;
 mod ls;
+mod marks;
 mod outcome;
 mod pick;
 mod power;

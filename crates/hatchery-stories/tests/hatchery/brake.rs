@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rookery_cds_sim::{NewJob, Status};
-use rookery_fleet::brake::Waiting;
+use rookery_hatchery::braked::Waiting;
 use rookery_hatchery::control::{Answer, Request};
 use rookery_hatchery::run::Policy;
 use rookery_hatchery_stories::{Lab, LabOptions, Scene, Stage};

@@ -7,12 +7,12 @@ use anyhow::Context as _;
 use clap::ValueEnum;
 use clap::builder::NonEmptyStringValueParser;
 use rookery_daemon::settings::{Problems, duration};
-use rookery_hatchery::mark::Mark;
 use rookery_vim::MoRef;
 use rookery_vim_client::{
     Change, CloneOrder, DiskMove, GuestSetup, NetworkBacking, Places, Vm, network_backing,
 };
 
+use super::marks;
 use super::arguments::{self, WrongArguments};
 use super::pick;
 use super::site::{Finder, SiteArgs};
@@ -219,8 +219,7 @@ async fn order(session: &Session, source: &Vm, wanted: &CloneRequest) -> anyhow:
 
 /// The notes of a clone, if those of its source say whose machine that is: the clone is nobody's.
 fn unmarked(source: &str, notes: Option<&str>) -> Option<String> {
-    let mark = Mark::read(notes?)?;
-    let hatchery = Some(&mark.hatchery_name).filter(|name| !name.is_empty())?;
+    let hatchery = marks::hatchery(notes)?;
     Some(format!("copy of {source}, a machine of the hatchery {hatchery}"))
 }
 
@@ -287,7 +286,8 @@ mod tests {
     #[test]
     fn the_clone_of_a_machine_of_a_hatchery_is_nobodys() {
         let notes = unmarked("w", Some(r#"{"hatchery_name":"h1","worker_name":"w"}"#)).expect("other notes");
-        assert_eq!((notes.as_str(), Mark::read(&notes)), ("copy of w, a machine of the hatchery h1", None));
+        let owner = marks::hatchery(Some(&notes));
+        assert_eq!((notes.as_str(), owner), ("copy of w, a machine of the hatchery h1", None));
         for others in [None, Some(""), Some("a database"), Some(r#"{"backup":"daily"}"#)] {
             assert_eq!(unmarked("w", others), None, "they are copied as they are: {others:?}");
         }

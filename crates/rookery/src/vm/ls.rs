@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use rookery_hatchery::mark::Mark;
 use rookery_vim_client::Vm;
 
+use super::marks;
 use super::words::{memory, power_word};
 use super::{Glob, Row};
 use crate::Ending;
@@ -73,8 +73,7 @@ fn power(vm: &Vm, now: Timestamp) -> String {
 
 /// Whether a hatchery keeps it for somebody to look at.
 fn is_held(vm: &Vm, now: Timestamp) -> bool {
-    let mark = vm.config.annotation.as_deref().and_then(Mark::read);
-    mark.and_then(|mark| mark.hold_until).is_some_and(|until| until > now)
+    marks::held_until(vm.config.annotation.as_deref()).is_some_and(|until| until > now)
 }
 
 #[cfg(test)]

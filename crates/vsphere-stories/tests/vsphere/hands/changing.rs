@@ -27,7 +27,7 @@ async fn a_clone_has_its_mark_size_and_address_whether_or_not_the_answer_came() 
         resize: Some(Resize { cpus: Some(3), memory_mb: Some(512), first_disk_kb: None }),
         address: Some(address),
         power_on: true,
-        ..wish(template.clone(), WORKER, mark.clone())
+        ..world.wish(template.clone(), WORKER, mark.clone())
     };
     let vm = world.hands.clone_vm(&fixed).await.expect("cloned");
     for (path, expected) in [
@@ -44,7 +44,7 @@ async fn a_clone_has_its_mark_size_and_address_whether_or_not_the_answer_came() 
 
     // Without an address the guest is set up all the same, and asks for one.
     let stock = world.hands.with_priority(Priority::Stock);
-    let dhcp = CloneWish { power_on: true, ..wish(template.clone(), POOLED, pooled()) };
+    let dhcp = CloneWish { power_on: true, ..world.wish(template.clone(), POOLED, pooled()) };
     let vm = stock.clone_vm(&dhcp).await.expect("cloned");
     assert_eq!(world.mark(&vm).await, pooled());
     let history = world.govc.run(&["events", "-n", "100", &format!("VirtualMachine:{vm}")]).await;
@@ -104,7 +104,7 @@ async fn a_claim_marks_sizes_and_renames_and_can_be_taken_back() {
 async fn a_claim_whose_name_is_taken_says_that_the_vm_is_marked() {
     let world = World::start(VcsimOptions::plain(2)).await;
     let vm = world.pooled().await;
-    let taken = ClaimWish { name: "DC0_H0_VM1".to_owned(), ..claim(&vm) };
+    let taken = ClaimWish { name: "DC0_H0_VM1".to_owned(), ..world.claim(&vm).await };
     let error = world.hands.claim(&taken).await.expect_err("another has the name");
     // vcsim says in other words that the name is taken.
     assert_eq!(error.half(), Half::Marked, "{error:?}");

@@ -86,7 +86,7 @@ async fn what_has_the_name_of_a_lost_clone_and_is_another_vm_is_left_alone() {
     let before = world.everything().await;
     // It never arrives, and somebody has given the name away.
     world.proxy.refuse("CloneVM_Task", hyper::StatusCode::SERVICE_UNAVAILABLE);
-    let lost = CloneWish { power_on: true, ..wish(template, "DC0_H0_VM1", pooled()) };
+    let lost = CloneWish { power_on: true, ..world.wish(template, "DC0_H0_VM1", pooled()) };
     let failure = world.hands.clone_vm(&lost).await.expect_err("it was not made");
     assert!(failure.left_behind.is_none(), "{failure:?}");
     assert!(failure.unfinished.is_some(), "its own may still come: {failure:?}");

@@ -1,6 +1,7 @@
+use rookery_fleet_vsphere::hands::TemplateProof;
 use rookery_fleet_vsphere::{ActError, Bounds, Proof, Refusal};
 use rookery_hatchery::machine::{Journal, Observer};
-use rookery_hatchery::mark::Mark;
+use rookery_hatchery::mark::{self, Mark};
 use rookery_kit::VcsimOptions;
 
 use super::{OWNER, POOLED, World, pooled};
@@ -86,7 +87,7 @@ async fn what_is_not_ours_not_named_so_or_a_template_is_not_deleted_nor_stopped(
     annotate("{\"note\":\"from a backup tool\"}").await;
     refused(&foreign, "DC0_H0_VM1", of(Some(""))).await;
     annotate(&Mark { model: true, ..pooled() }.write()).await;
-    refused(&foreign, "DC0_H0_VM1", Refusal::Model).await;
+    refused(&foreign, "DC0_H0_VM1", Refusal::Protected).await;
     annotate(&pooled().write()).await;
     let renamed = Refusal::Name { expected: POOLED.to_owned(), found: "DC0_H0_VM1".to_owned() };
     refused(&foreign, POOLED, renamed).await;

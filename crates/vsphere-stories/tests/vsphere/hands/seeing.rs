@@ -1,7 +1,9 @@
 use jiff::Timestamp;
 use rookery_fleet::{Hardware, Power, Role};
 use rookery_fleet_vsphere::{Site, SiteError, SiteNames};
+use rookery_fleet::Recognised;
 use rookery_hatchery::machine::Observer;
+use rookery_hatchery::mark;
 use rookery_kit::{Govc, Vcsim, VcsimOptions, connect};
 use rookery_vim::objects::PowerState;
 use rookery_vim_client::{NetworkBacking, Vm};
