@@ -16,6 +16,7 @@ mod row;
 mod snapshot;
 mod watch;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -26,6 +27,7 @@ use tokio::sync::{Notify, watch as channel};
 use tokio::time::{Instant, timeout_at};
 
 use crate::client::Client;
+use crate::extra_config::ExtraConfigKey;
 
 pub use row::{Config, Guest, Nic, PATHS as WATCHED_PATHS, Vm};
 pub use snapshot::{Completeness, Snapshot, VmChange};
@@ -34,6 +36,7 @@ pub use snapshot::{Completeness, Snapshot, VmChange};
 #[derive(Debug, Clone)]
 pub struct Inventory {
     snapshots: channel::Receiver<Arc<Snapshot>>,
+    keys: Arc<channel::Sender<watch::Keys>>,
     waiters: Arc<Waiters>,
 }
 
@@ -61,11 +64,34 @@ pub enum WaitError {
 impl Inventory {
     /// Starts watching all VMs below a container (a datacenter, or the root folder for all of them).
     pub fn start(client: Client, container: MoRef, supervisor: &Supervisor) -> Self {
+        Self::start_with(client, container, BTreeSet::new(), supervisor)
+    }
+
+    /// The same, with these entries of their extra configuration.
+    pub fn start_with(
+        client: Client,
+        container: MoRef,
+        keys: BTreeSet<ExtraConfigKey>,
+        supervisor: &Supervisor,
+    ) -> Self {
+        let (keys, asked) = channel::channel(Arc::new(keys));
         let (publish, snapshots) = channel::channel(Arc::new(Snapshot::loading()));
         let waiters = Arc::<Waiters>::default();
         let watcher = watch::Watcher::new(client, container, publish, Arc::clone(&waiters));
-        supervisor.spawn_essential("inventory", watcher.run(supervisor.token()));
-        Self { snapshots, waiters }
+        supervisor.spawn_essential("inventory", watcher.run(asked, supervisor.token()));
+        Self { snapshots, keys: Arc::new(keys), waiters }
+    }
+
+    /// Shows these entries of extra configuration as well. All VMs are loaded again for those that are new; until that is
+    /// done, the last snapshot stays, marked stale.
+    pub fn show_extra_config(&self, keys: &BTreeSet<ExtraConfigKey>) {
+        self.keys.send_if_modified(|asked| {
+            let is_new = !keys.is_subset(asked);
+            if is_new {
+                Arc::make_mut(asked).extend(keys.iter().cloned());
+            }
+            is_new
+        });
     }
 
     /// The newest snapshot.
@@ -73,9 +99,10 @@ impl Inventory {
         Arc::clone(&self.snapshots.borrow())
     }
 
-    /// Waits for the first complete snapshot.
+    /// Waits for the first complete snapshot that shows all extra configuration that was asked for until now.
     pub async fn complete(&self) -> Result<Arc<Snapshot>, WaitError> {
-        self.until(Snapshot::is_complete).await
+        let asked = Arc::clone(&self.keys.borrow());
+        self.until(|snapshot| snapshot.is_complete() && asked.is_subset(&snapshot.keys)).await
     }
 
     /// Waits until a snapshot satisfies a condition.

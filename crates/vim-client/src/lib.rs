@@ -16,6 +16,7 @@ mod datastore;
 mod endpoint;
 mod error;
 mod events;
+mod extra_config;
 mod governor;
 mod guest;
 mod http;
@@ -56,6 +57,7 @@ pub use datastore::{
 pub use endpoint::{Endpoint, InvalidEndpoint};
 pub use error::CallError;
 pub use events::{Event, EventFilter, LatestEvents, events, latest_events};
+pub use extra_config::{ExtraConfig, ExtraConfigKey, ExtraValue, InvalidExtraConfigKey};
 pub use governor::{Blocked, Ceilings, Gate, Governor, Load, Order, Permit, Priority, Site, Waiting};
 pub use guest::{GuestError, GuestFileError, GuestUser, Guests, Program, RouteError};
 pub use inventory::{
@@ -65,7 +67,7 @@ pub use machine::{Change, Machines, OperationError, PowerChange};
 pub use network::network_backing;
 pub use placement::{Member, PlacementError};
 pub use places::{FindError, Kind, Place, Places};
-pub use properties::{properties_of, retrieve};
+pub use properties::{properties_of, read_object, retrieve};
 pub use rookery_dial::{
     Certificate, Dial, DialError, Dialing, HttpError, InvalidThumbprint, Stream, TcpDial, Thumbprint, Trust,
     TrustError, UserInfo, presented_certificate,

@@ -24,11 +24,12 @@ pub(super) const TABLE: &[Row] = &[
     },
     Row {
         operation: "read properties, whole or not at all",
-        calls: &["properties::retrieve", "properties::properties_of"],
+        calls: &["properties::retrieve", "properties::properties_of", "properties::read_object"],
         shown: In(&[
             "cuts::an_answer_cut_at_any_byte_is_an_error_or_whole",
             "cuts::a_tls_connection_cut_anywhere_is_an_error_or_whole",
             "readiness::an_inventory_that_lags_behind_a_start_or_a_clone_fails_no_wait",
+            "extra_config::entries_are_seen_set_changed_and_unset",
         ]),
     },
     Row { operation: "write members in their order", calls: &[], shown: CannotBe("order of members") },
@@ -48,6 +49,14 @@ pub(super) const TABLE: &[Row] = &[
             "inventory::vms_that_appear_and_go_are_seen_without_listing_again",
             "inventory::a_change_of_one_vm_moves_bytes_for_that_vm_only",
             "faults::an_update_lost_with_its_connection_is_made_up_for",
+        ]),
+    },
+    Row {
+        operation: "follow extra configuration by key",
+        calls: &[],
+        shown: In(&[
+            "extra_config::entries_are_seen_set_changed_and_unset",
+            "extra_config::keys_that_are_added_later_are_loaded_and_the_last_snapshot_stays_meanwhile",
         ]),
     },
     Row { operation: "ask for a lost update again", calls: &[], shown: CannotBe("replay of updates") },
