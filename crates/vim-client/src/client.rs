@@ -22,7 +22,7 @@ use rookery_vim::methods::{
 };
 use rookery_vim::objects::ServiceContent;
 use rookery_vim::{FaultKind, Limits};
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tracing::debug;
@@ -153,6 +153,16 @@ impl Client {
     /// How long this client waits.
     pub fn deadlines(&self) -> Deadlines {
         self.0.wire.deadlines
+    }
+
+    /// Who logs in.
+    pub fn user(&self) -> String {
+        self.0.login.current().user.clone()
+    }
+
+    /// Whether this is the password that it logs in with.
+    pub fn logs_in_with(&self, password: &SecretString) -> bool {
+        self.0.login.current().password.expose_secret() == password.expose_secret()
     }
 
     /// How many calls wait for their turn, because of [`Options::calls_per_second`].

@@ -17,8 +17,8 @@ mod snapshot;
 mod watch;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use rookery_daemon::Supervisor;
@@ -32,11 +32,19 @@ use crate::extra_config::ExtraConfigKey;
 pub use row::{Config, Guest, Nic, PATHS as WATCHED_PATHS, Vm};
 pub use snapshot::{Completeness, Snapshot, VmChange};
 
-/// A handle to the live inventory. Clones watch the same one.
+/// A handle to the live inventory. Clones watch the same one, which stops with the last of them.
 #[derive(Debug, Clone)]
 pub struct Inventory {
     snapshots: channel::Receiver<Arc<Snapshot>>,
     keys: Arc<channel::Sender<watch::Keys>>,
+    waiters: Arc<Waiters>,
+}
+
+/// A handle that does not keep the inventory alive.
+#[derive(Debug, Clone)]
+pub struct WeakInventory {
+    snapshots: channel::Receiver<Arc<Snapshot>>,
+    keys: Weak<channel::Sender<watch::Keys>>,
     waiters: Arc<Waiters>,
 }
 
@@ -78,8 +86,16 @@ impl Inventory {
         let (publish, snapshots) = channel::channel(Arc::new(Snapshot::loading()));
         let waiters = Arc::<Waiters>::default();
         let watcher = watch::Watcher::new(client, container, publish, Arc::clone(&waiters));
-        supervisor.spawn_essential("inventory", watcher.run(asked, supervisor.token()));
+        // With a token of its own: that it stops because nobody uses it any more is no failure.
+        let scope = supervisor.child();
+        scope.spawn_essential("inventory", watcher.run(asked, scope.token()));
         Self { snapshots, keys: Arc::new(keys), waiters }
+    }
+
+    /// A handle that does not keep it alive.
+    pub fn downgrade(&self) -> WeakInventory {
+        let Self { snapshots, keys, waiters } = self.clone();
+        WeakInventory { snapshots, keys: Arc::downgrade(&keys), waiters }
     }
 
     /// Shows these entries of extra configuration as well. All VMs are loaded again for those that are new; until that is
@@ -159,6 +175,14 @@ impl Inventory {
                 Err(_) => return Err(WaitError::TimedOut { id: id.clone(), after, last }),
             }
         }
+    }
+}
+
+impl WeakInventory {
+    /// The inventory, if somebody still uses it.
+    pub fn upgrade(&self) -> Option<Inventory> {
+        let Self { snapshots, keys, waiters } = self.clone();
+        Some(Inventory { snapshots, keys: keys.upgrade()?, waiters })
     }
 }
 

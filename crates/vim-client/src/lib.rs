@@ -62,6 +62,7 @@ pub use governor::{Blocked, Ceilings, Gate, Governor, Load, Order, Permit, Prior
 pub use guest::{GuestError, GuestFileError, GuestUser, Guests, Program, RouteError};
 pub use inventory::{
     Completeness, Config, Guest, Inventory, Nic, Snapshot, Vm, VmChange, WATCHED_PATHS, WaitError,
+    WeakInventory,
 };
 pub use machine::{Change, Machines, OperationError, PowerChange};
 pub use network::network_backing;

@@ -1,7 +1,6 @@
 //! The task behind the inventory: builds the watch on the server, polls it, and publishes snapshots.
 
 use std::collections::BTreeSet;
-use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -54,6 +53,8 @@ struct Watch {
 /// Why a watch ended.
 enum End {
     Stopped,
+    /// Nobody has a handle any more.
+    Unused,
     /// Further entries of extra configuration are asked for.
     KeysAdded,
     Failed(CallError),
@@ -76,6 +77,7 @@ impl Watcher {
             let began = self.snapshot().revision;
             let error = match self.watch_once(&mut keys, &stop).await {
                 End::Stopped => return,
+                End::Unused => return stop.cancel(),
                 End::KeysAdded => {
                     info!("the inventory is asked for further extra configuration; building its watch again");
                     self.mark_stale(
@@ -102,6 +104,9 @@ impl Watcher {
                 () = stop.cancelled() => return,
                 () = sleep(delay) => {}
             }
+            if keys.has_changed().is_err() {
+                return stop.cancel();
+            }
         }
     }
 
@@ -116,7 +121,7 @@ impl Watcher {
         let ended = tokio::select! {
             biased;
             () = stop.cancelled() => End::Stopped,
-            () = changed(keys) => End::KeysAdded,
+            changed = keys.changed() => changed.map_or(End::Unused, |()| End::KeysAdded),
             error = self.follow(&built.collector, asked) => End::Failed(error),
         };
         built.remove(&self.client).await;
@@ -254,12 +259,5 @@ impl Watcher {
 
     fn snapshot(&self) -> Arc<Snapshot> {
         Arc::clone(&self.publish.borrow())
-    }
-}
-
-/// Without anybody who could ask for more, nothing changes any more.
-async fn changed(keys: &mut watch::Receiver<Keys>) {
-    if keys.changed().await.is_err() {
-        pending::<()>().await;
     }
 }
