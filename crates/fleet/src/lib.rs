@@ -21,6 +21,7 @@ pub mod names;
 pub mod origin;
 pub mod overlay;
 pub mod reckoning;
+pub mod reservations;
 pub mod standing;
 pub mod sweep;
 pub mod warm;
