@@ -60,4 +60,5 @@ mod vsphere {
     mod tags;
     mod transport;
     mod trust;
+    mod vcenter;
 }
