@@ -3,7 +3,8 @@
 //! It must never decide which VM should exist, and it must never poll what the live inventory tells by itself. Every act
 //! is safe to repeat, and reads what it is about to change before it changes it.
 //!
-//! Start reading at [`Observer`] (what there is), then [`Hands`] (what can be done), then [`Readiness`].
+//! Start reading at [`Vcenters`] (what fronts share), then [`Observer`] (what there is), [`Hands`] (what can be done) and
+//! [`Readiness`].
 
 pub mod company;
 pub mod election;
@@ -12,6 +13,7 @@ mod journal;
 pub mod observe;
 pub mod readiness;
 pub mod site;
+pub mod vcenter;
 
 pub use company::{CompanyError, Listing};
 pub use election::Candidate;
@@ -23,3 +25,4 @@ pub use journal::Journal;
 pub use observe::Observer;
 pub use readiness::{Readiness, ReadinessError};
 pub use site::{Bounds, Placement, Site, SiteError, SiteNames};
+pub use vcenter::{FrontReservations, Login, Reserved, Sharing, Vcenter, Vcenters};

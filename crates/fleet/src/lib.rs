@@ -22,6 +22,7 @@ pub mod origin;
 pub mod overlay;
 pub mod ownership;
 pub mod reckoning;
+pub mod reservations;
 pub mod warm;
 
 pub use machine::{Hardware, Machine, MachineId, Power, Role, View};

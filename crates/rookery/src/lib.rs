@@ -14,6 +14,7 @@ mod guest_user;
 #[cfg(feature = "hatchery")]
 pub mod hatchery;
 pub mod output;
+mod proxies;
 pub mod session;
 pub mod settings;
 #[cfg(feature = "sim")]

@@ -15,14 +15,14 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use rookery_daemon::telemetry::chain;
 use rookery_daemon::{Backoff, Lease, Supervisor, Tally};
-use rookery_dial::{Body, Dial, Http, HttpError, read_whole, whole};
+use rookery_dial::{Body, Dial, Http, HttpError, Proxies, read_whole, whole};
 use rookery_vim::envelope::{self, AnswerError, service_instance};
 use rookery_vim::methods::{
     CancelWaitForUpdates, Login, Logout, Method, RetrieveServiceContent, WaitForUpdatesEx,
 };
 use rookery_vim::objects::ServiceContent;
 use rookery_vim::{FaultKind, Limits};
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tracing::debug;
@@ -153,6 +153,16 @@ impl Client {
     /// How long this client waits.
     pub fn deadlines(&self) -> Deadlines {
         self.0.wire.deadlines
+    }
+
+    /// Who logs in.
+    pub fn user(&self) -> String {
+        self.0.login.current().user.clone()
+    }
+
+    /// Whether this is the password that it logs in with.
+    pub fn logs_in_with(&self, password: &SecretString) -> bool {
+        self.0.login.current().password.expose_secret() == password.expose_secret()
     }
 
     /// How many calls wait for their turn, because of [`Options::calls_per_second`].
@@ -355,6 +365,11 @@ impl Client {
         let Inner { wire, session, rest, .. } = &*self.0;
         let (soap, rest) = tokio::join!(session.close(wire), rest.close(wire));
         soap.and(rest)
+    }
+
+    /// The proxies that hosts, too, are reached through.
+    pub(crate) fn proxies(&self) -> Proxies {
+        self.0.wire.http.proxies()
     }
 
     /// A UUID for a new VM.

@@ -63,6 +63,11 @@ impl Governor {
         permit
     }
 
+    /// Lowers the limits to these where they are lower.
+    pub fn tighten(&self, ceilings: Ceilings) {
+        self.0.state().queue.tighten(ceilings);
+    }
+
     /// Who waits, and for what, in the order of their turns.
     pub fn waiting(&self) -> Vec<Waiting> {
         self.0.state().queue.waiting(Instant::now())

@@ -16,8 +16,9 @@ mod row;
 mod snapshot;
 mod watch;
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use rookery_daemon::Supervisor;
@@ -26,14 +27,24 @@ use tokio::sync::{Notify, watch as channel};
 use tokio::time::{Instant, timeout_at};
 
 use crate::client::Client;
+use crate::extra_config::ExtraConfigKey;
 
 pub use row::{Config, Guest, Nic, PATHS as WATCHED_PATHS, Vm};
 pub use snapshot::{Completeness, Snapshot, VmChange};
 
-/// A handle to the live inventory. Clones watch the same one.
+/// A handle to the live inventory. Clones watch the same one, which stops with the last of them.
 #[derive(Debug, Clone)]
 pub struct Inventory {
     snapshots: channel::Receiver<Arc<Snapshot>>,
+    keys: Arc<channel::Sender<watch::Keys>>,
+    waiters: Arc<Waiters>,
+}
+
+/// A handle that does not keep the inventory alive.
+#[derive(Debug, Clone)]
+pub struct WeakInventory {
+    snapshots: channel::Receiver<Arc<Snapshot>>,
+    keys: Weak<channel::Sender<watch::Keys>>,
     waiters: Arc<Waiters>,
 }
 
@@ -61,11 +72,42 @@ pub enum WaitError {
 impl Inventory {
     /// Starts watching all VMs below a container (a datacenter, or the root folder for all of them).
     pub fn start(client: Client, container: MoRef, supervisor: &Supervisor) -> Self {
+        Self::start_with(client, container, BTreeSet::new(), supervisor)
+    }
+
+    /// The same, with these entries of their extra configuration.
+    pub fn start_with(
+        client: Client,
+        container: MoRef,
+        keys: BTreeSet<ExtraConfigKey>,
+        supervisor: &Supervisor,
+    ) -> Self {
+        let (keys, asked) = channel::channel(Arc::new(keys));
         let (publish, snapshots) = channel::channel(Arc::new(Snapshot::loading()));
         let waiters = Arc::<Waiters>::default();
         let watcher = watch::Watcher::new(client, container, publish, Arc::clone(&waiters));
-        supervisor.spawn_essential("inventory", watcher.run(supervisor.token()));
-        Self { snapshots, waiters }
+        // With a token of its own: that it stops because nobody uses it any more is no failure.
+        let scope = supervisor.child();
+        scope.spawn_essential("inventory", watcher.run(asked, scope.token()));
+        Self { snapshots, keys: Arc::new(keys), waiters }
+    }
+
+    /// A handle that does not keep it alive.
+    pub fn downgrade(&self) -> WeakInventory {
+        let Self { snapshots, keys, waiters } = self.clone();
+        WeakInventory { snapshots, keys: Arc::downgrade(&keys), waiters }
+    }
+
+    /// Shows these entries of extra configuration as well. All VMs are loaded again for those that are new; until that is
+    /// done, the last snapshot stays, marked stale.
+    pub fn show_extra_config(&self, keys: &BTreeSet<ExtraConfigKey>) {
+        self.keys.send_if_modified(|asked| {
+            let is_new = !keys.is_subset(asked);
+            if is_new {
+                Arc::make_mut(asked).extend(keys.iter().cloned());
+            }
+            is_new
+        });
     }
 
     /// The newest snapshot.
@@ -73,9 +115,10 @@ impl Inventory {
         Arc::clone(&self.snapshots.borrow())
     }
 
-    /// Waits for the first complete snapshot.
+    /// Waits for the first complete snapshot that shows all extra configuration that was asked for until now.
     pub async fn complete(&self) -> Result<Arc<Snapshot>, WaitError> {
-        self.until(Snapshot::is_complete).await
+        let asked = Arc::clone(&self.keys.borrow());
+        self.until(|snapshot| snapshot.is_complete() && asked.is_subset(&snapshot.keys)).await
     }
 
     /// Waits until a snapshot satisfies a condition.
@@ -132,6 +175,14 @@ impl Inventory {
                 Err(_) => return Err(WaitError::TimedOut { id: id.clone(), after, last }),
             }
         }
+    }
+}
+
+impl WeakInventory {
+    /// The inventory, if somebody still uses it.
+    pub fn upgrade(&self) -> Option<Inventory> {
+        let Self { snapshots, keys, waiters } = self.clone();
+        Some(Inventory { snapshots, keys: keys.upgrade()?, waiters })
     }
 }
 

@@ -16,6 +16,7 @@ mod datastore;
 mod endpoint;
 mod error;
 mod events;
+mod extra_config;
 mod governor;
 mod guest;
 mod http;
@@ -56,19 +57,21 @@ pub use datastore::{
 pub use endpoint::{Endpoint, InvalidEndpoint};
 pub use error::CallError;
 pub use events::{Event, EventFilter, LatestEvents, events, latest_events};
+pub use extra_config::{ExtraConfig, ExtraConfigKey, ExtraValue, InvalidExtraConfigKey};
 pub use governor::{Blocked, Ceilings, Gate, Governor, Load, Order, Permit, Priority, Site, Waiting};
 pub use guest::{GuestError, GuestFileError, GuestUser, Guests, Program, RouteError};
 pub use inventory::{
     Completeness, Config, Guest, Inventory, Nic, Snapshot, Vm, VmChange, WATCHED_PATHS, WaitError,
+    WeakInventory,
 };
 pub use machine::{Change, Machines, OperationError, PowerChange};
 pub use network::network_backing;
 pub use placement::{Member, PlacementError};
 pub use places::{FindError, Kind, Place, Places};
-pub use properties::{properties_of, retrieve};
+pub use properties::{properties_of, read_object, retrieve};
 pub use rookery_dial::{
-    Certificate, Dial, DialError, Dialing, HttpError, InvalidThumbprint, Stream, TcpDial, Thumbprint, Trust,
-    TrustError, UserInfo, presented_certificate,
+    Certificate, Dial, DialError, Dialing, HttpError, InvalidProxy, InvalidThumbprint, Proxies, Stream,
+    TcpDial, Thumbprint, Trust, TrustError, UserInfo, presented_certificate,
 };
 pub use search::{SearchError, UuidKind, vm_by_path, vm_by_uuid, vm_names};
 pub use tags::{Cardinality, Category, CategoryId, NewCategory, Refusal, Tag, TagError, TagId, Tags};

@@ -48,7 +48,7 @@ pub(crate) fn view_manager(client: &Client) -> MoRef {
 }
 
 /// Properties of all members of a view.
-pub(crate) fn members_of(view: &MoRef, kind: &str, paths: &[&str]) -> PropertyFilterSpec {
+pub(crate) fn members_of(view: &MoRef, kind: &str, paths: &[impl AsRef<str>]) -> PropertyFilterSpec {
     let step = TraversalSpec {
         name: Some("members".into()),
         kind: view.kind().into(),
@@ -60,7 +60,7 @@ pub(crate) fn members_of(view: &MoRef, kind: &str, paths: &[&str]) -> PropertyFi
         prop_set: vec![PropertySpec {
             kind: kind.into(),
             all: None,
-            path_set: paths.iter().map(|p| (*p).to_owned()).collect(),
+            path_set: paths.iter().map(|path| path.as_ref().to_owned()).collect(),
         }],
         object_set: vec![ObjectSpec {
             obj: view.clone(),
@@ -77,15 +77,24 @@ pub async fn properties_of(
     object: &MoRef,
     paths: &[&str],
 ) -> Result<Vec<(String, Node)>, CallError> {
+    let found = read_object(client, object, paths).await?.into_iter().flat_map(|object| object.prop_set);
+    Ok(found.map(|property| (property.name, property.val)).collect())
+}
+
+/// The same, with what the server says of those that it does not show.
+pub async fn read_object(
+    client: &Client,
+    object: &MoRef,
+    paths: &[impl AsRef<str>],
+) -> Result<Option<ObjectContent>, CallError> {
     let spec = PropertyFilterSpec {
         prop_set: vec![PropertySpec {
             kind: object.kind().to_owned(),
             all: None,
-            path_set: paths.iter().map(|path| (*path).to_owned()).collect(),
+            path_set: paths.iter().map(|path| path.as_ref().to_owned()).collect(),
         }],
         object_set: vec![ObjectSpec { obj: object.clone(), skip: None, select_set: Vec::new() }],
         report_missing_objects: None,
     };
-    let found = retrieve(client, spec).await?.into_iter().flat_map(|object| object.prop_set);
-    Ok(found.map(|property| (property.name, property.val)).collect())
+    Ok(retrieve(client, spec).await?.into_iter().next())
 }

@@ -32,7 +32,7 @@ impl ViewWatch {
         client: &Client,
         view: MoRef,
         kind: &str,
-        paths: &[&str],
+        paths: &[impl AsRef<str>],
     ) -> Result<Self, CallError> {
         // Private, so that nobody else's filters mix in.
         let main = client.content().property_collector.clone();

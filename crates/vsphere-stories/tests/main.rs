@@ -44,6 +44,7 @@ mod vsphere {
     mod clones;
     mod creates;
     mod cuts;
+    mod extra_config;
     mod faults;
     mod files;
     mod governor;
@@ -59,4 +60,5 @@ mod vsphere {
     mod tags;
     mod transport;
     mod trust;
+    mod vcenter;
 }

@@ -24,6 +24,17 @@ pub struct Ceilings {
     pub per_datastore: usize,
 }
 
+impl Ceilings {
+    /// A limit of nothing would stop everything for ever; that is not what anybody means by it.
+    fn of_use(self) -> Self {
+        Self {
+            total: self.total.max(1),
+            per_host: self.per_host.max(1),
+            per_datastore: self.per_datastore.max(1),
+        }
+    }
+}
+
 impl Default for Ceilings {
     /// Below what vCenter itself allows: eight clones for each host and datastore, shared with everybody else.
     fn default() -> Self {
@@ -136,20 +147,24 @@ pub(super) struct Queue {
 
 impl Queue {
     pub(super) fn new(ceilings: Ceilings) -> Self {
-        // A limit of nothing would stop everything for ever; that is not what anybody means by it.
-        let ceilings = Ceilings {
-            total: ceilings.total.max(1),
-            per_host: ceilings.per_host.max(1),
-            per_datastore: ceilings.per_datastore.max(1),
-        };
         Self {
-            ceilings,
+            ceilings: ceilings.of_use(),
             waiting: BTreeMap::new(),
             running: BTreeMap::new(),
             next: 0,
             others: 0,
             durations: VecDeque::with_capacity(MEASURED),
         }
+    }
+
+    /// Whatever runs already goes on.
+    pub(super) fn tighten(&mut self, to: Ceilings) {
+        let (own, to) = (self.ceilings, to.of_use());
+        self.ceilings = Ceilings {
+            total: own.total.min(to.total),
+            per_host: own.per_host.min(to.per_host),
+            per_datastore: own.per_datastore.min(to.per_datastore),
+        };
     }
 
     /// Takes a place at the end.

@@ -10,6 +10,7 @@ use rookery_vim::objects::{ObjectUpdate, ObjectUpdateKind, UpdateSet};
 use tracing::warn;
 
 use super::row::Vm;
+use crate::extra_config::ExtraConfig;
 
 /// All VMs, by reference. A copy shares all rows that have not changed since: among many thousand VMs a change costs
 /// what has changed.
@@ -27,6 +28,8 @@ pub(super) struct Progress {
     /// What entered in the pages of the current answer, and how much of that was known already.
     entered: BTreeSet<MoRef>,
     known_again: usize,
+    /// The extra configuration of a VM that has entered, unless it says otherwise.
+    extra: ExtraConfig,
 }
 
 /// What remains to be done after an answer.
@@ -39,6 +42,11 @@ pub(super) enum Next {
 }
 
 impl Progress {
+    /// A watch that asks for these entries of VMs.
+    pub(super) fn asking(extra: ExtraConfig) -> Self {
+        Self { extra, ..Self::default() }
+    }
+
     /// Whether a lost answer can be had again. A server whose versions stand still while things change has nothing
     /// to tell two answers apart by.
     pub(super) fn replays(&self) -> bool {
@@ -53,7 +61,7 @@ impl Progress {
                 self.known_again += usize::from(rows.contains_key(&update.obj));
                 self.entered.insert(update.obj.clone());
             }
-            apply(rows, update);
+            self.apply(rows, update);
         }
         if set.truncated == Some(true) {
             return Next::More;
@@ -77,25 +85,25 @@ impl Progress {
         // One VM that enters again is not everything anew.
         if known_again >= left_out.len() { left_out } else { Vec::new() }
     }
-}
 
-fn apply(rows: &mut Rows, update: ObjectUpdate) {
-    let id = update.obj.clone();
-    match update.kind {
-        // Also for VMs that are known: it replaces all that is known of them.
-        ObjectUpdateKind::Enter => {
-            let mut vm = Vm::new(id.clone());
-            vm.apply(update);
-            rows.insert(id, Arc::new(vm));
+    fn apply(&self, rows: &mut Rows, update: ObjectUpdate) {
+        let id = update.obj.clone();
+        match update.kind {
+            // Also for VMs that are known: it replaces all that is known of them.
+            ObjectUpdateKind::Enter => {
+                let mut vm = Vm::asked_for(id.clone(), self.extra.clone());
+                vm.apply(update);
+                rows.insert(id, Arc::new(vm));
+            }
+            ObjectUpdateKind::Modify => {
+                let row = rows.entry(id.clone()).or_insert_with(|| Arc::new(Vm::new(id)));
+                Arc::make_mut(row).apply(update);
+            }
+            ObjectUpdateKind::Leave => {
+                rows.remove(&id);
+            }
+            ObjectUpdateKind::Other(kind) => warn!(%kind, "unknown kind of update ignored"),
         }
-        ObjectUpdateKind::Modify => {
-            let row = rows.entry(id.clone()).or_insert_with(|| Arc::new(Vm::new(id)));
-            Arc::make_mut(row).apply(update);
-        }
-        ObjectUpdateKind::Leave => {
-            rows.remove(&id);
-        }
-        ObjectUpdateKind::Other(kind) => warn!(%kind, "unknown kind of update ignored"),
     }
 }
 
@@ -106,6 +114,8 @@ mod tests {
     use rookery_vim::objects::{PropertyChange, PropertyChangeOp, PropertyFilterUpdate};
 
     use super::*;
+    use crate::extra_config::{ExtraConfigKey, ExtraValue};
+    use crate::inventory::row::{PATHS, watched_paths};
 
     fn vm(number: u8) -> MoRef {
         MoRef::new("VirtualMachine", &format!("vm-{number}"))
@@ -189,6 +199,50 @@ mod tests {
         check(&[("-", true), ("P", false), ("P", false)], false);
         check(&[("-", false), ("P", false), ("P", false)], false);
         check(&[("1", true), ("2", false), ("3", false)], true);
+    }
+
+    #[test]
+    fn extra_configuration_is_unset_set_or_unknown() {
+        let [nest, never] = ["nest", "never"].map(|key| ExtraConfigKey::try_from(key).expect("a key"));
+        assert_eq!(watched_paths(&[].into()), PATHS, "who asks for none asks as ever");
+        assert_eq!(watched_paths(&[nest.clone()].into())[PATHS.len()..], [nest.path()]);
+        let mut progress = Progress::asking(ExtraConfig::asked(&[nest.clone()].into()));
+        let mut rows = Rows::new();
+        let told = |changes: Vec<PropertyChange>, kind| {
+            let update = ObjectUpdate { kind, obj: vm(1), change_set: changes, missing_set: Vec::new() };
+            page("1", false, vec![update])
+        };
+        let change = |name: &str, op, val| PropertyChange { name: name.into(), op, val };
+        let entry = |text: &str| {
+            let mut option = Node::leaf("val", "OptionValue", "");
+            option.children = vec![Node::leaf("key", "string", "nest"), Node::leaf("value", "string", text)];
+            Some(option)
+        };
+        let mut check = |set, expected| {
+            progress.absorb(&mut rows, set);
+            assert_eq!(rows[&vm(1)].config.extra(&nest), expected);
+            assert_eq!(rows[&vm(1)].config.extra(&never), ExtraValue::Unknown, "nobody asked");
+        };
+        let (enter, modify) = (ObjectUpdateKind::Enter, ObjectUpdateKind::Modify);
+        check(told(Vec::new(), enter.clone()), ExtraValue::Unknown);
+        let template =
+            change("config.template", PropertyChangeOp::Assign, Some(Node::leaf("val", "boolean", "0")));
+        check(told(vec![template.clone()], modify.clone()), ExtraValue::Unset);
+        let path = nest.path();
+        for (op, val, expected) in [
+            (PropertyChangeOp::Add, entry("twigs"), ExtraValue::Set("twigs")),
+            (PropertyChangeOp::Assign, entry("moss"), ExtraValue::Set("moss")),
+            (PropertyChangeOp::Remove, None, ExtraValue::Unset),
+            (PropertyChangeOp::Assign, Some(Node::leaf("val", "string", "moss")), ExtraValue::Unknown),
+            (PropertyChangeOp::Assign, None, ExtraValue::Unset),
+        ] {
+            check(told(vec![change(&path, op, val)], modify.clone()), expected);
+        }
+        check(
+            told(vec![template, change(&path, PropertyChangeOp::Assign, entry("hay"))], enter),
+            ExtraValue::Set("hay"),
+        );
+        assert!(rows[&vm(1)].unreadable.is_empty());
     }
 
     proptest! {

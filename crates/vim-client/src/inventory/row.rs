@@ -9,6 +9,8 @@ use rookery_vim::objects::{
 };
 use rookery_vim::{DecodeError, MoRef, Node, Wire};
 
+use crate::extra_config::{ExtraConfig, ExtraConfigKey, ExtraValue};
+
 /// The properties that are watched: few, and none that changes by itself every few seconds.
 pub const PATHS: [&str; 22] = [
     "name",
@@ -34,6 +36,11 @@ pub const PATHS: [&str; 22] = [
     "guest.hostName",
     "guest.guestState",
 ];
+
+/// What is asked of each VM: the same for everybody, and these entries of its extra configuration.
+pub(super) fn watched_paths(extra: &BTreeSet<ExtraConfigKey>) -> Vec<String> {
+    PATHS.map(str::to_owned).into_iter().chain(extra.iter().map(ExtraConfigKey::path)).collect()
+}
 
 /// A VM. What the server has not told is `None`: unknown, which is not the same as absent.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,6 +90,15 @@ pub struct Config {
     pub created: Option<Timestamp>,
     /// A customization that will run at the next start.
     pub pending_customization: Option<String>,
+    /// Those entries of its extra configuration that were asked for; see [`Self::extra`].
+    pub extra_config: ExtraConfig,
+}
+
+impl Config {
+    /// What is known of an entry of its extra configuration. The inventory shows those that it was asked for.
+    pub fn extra(&self, key: &ExtraConfigKey) -> ExtraValue<'_> {
+        if self.template.is_some() { self.extra_config.get(key) } else { ExtraValue::Unknown }
+    }
 }
 
 /// What the guest reports through VMware Tools.
@@ -133,6 +149,13 @@ impl Vm {
         }
     }
 
+    /// A VM of which these entries of its extra configuration are asked for: those that are not told are unset.
+    pub(super) fn asked_for(id: MoRef, extra: ExtraConfig) -> Self {
+        let mut vm = Self::new(id);
+        vm.config.extra_config = extra;
+        vm
+    }
+
     /// Whether the server has shown a configuration. Without one nothing may be concluded about the VM.
     pub fn has_config(&self) -> bool {
         self.config.template.is_some()
@@ -161,9 +184,11 @@ impl Vm {
 
     fn assign(&mut self, change: PropertyChange) -> Result<(), DecodeError> {
         let PropertyChange { name, op, val } = change;
-        // Only whole values are asked for; a change of a part cannot be applied to a row.
+        // Only whole values are asked for; a change of a part cannot be applied to a row. A new element of a list is a
+        // whole value where the element itself was asked for.
         let val = match op {
             PropertyChangeOp::Assign => val,
+            PropertyChangeOp::Add if name.ends_with(']') => val,
             PropertyChangeOp::Remove | PropertyChangeOp::IndirectRemove => None,
             PropertyChangeOp::Add | PropertyChangeOp::Other(_) => {
                 return Err(DecodeError::invalid(&Node::leaf("op", "string", op.as_str()), "assign"));
@@ -175,6 +200,7 @@ impl Vm {
     fn forget(&mut self, path: &str) {
         // Setting a property to "unset" cannot fail.
         self.set(path, None).ok();
+        self.config.extra_config.forget(path);
     }
 
     fn set(&mut self, path: &str, val: Option<Node>) -> Result<(), DecodeError> {
@@ -204,7 +230,7 @@ impl Vm {
             "guest.hostName" => self.guest.host_name = text(val)?,
             "guest.guestState" => self.guest.state = text(val)?,
             // A server may send the parent of a watched path; it says nothing that the path itself does not.
-            _ => {}
+            _ => self.config.extra_config.set(path, val)?,
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! All VMs at one moment, and how much that is worth.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,11 +11,14 @@ use tokio::time::Instant;
 use super::changes::Rows;
 use super::row::Vm;
 use crate::error::CallError;
+use crate::extra_config::ExtraConfigKey;
 
 /// All VMs at one moment. Immutable; a new one is made for every change.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     pub(super) vms: Rows,
+    /// Which entries of extra configuration its VMs show.
+    pub(super) keys: Arc<BTreeSet<ExtraConfigKey>>,
     pub(super) completeness: Completeness,
     /// Why the server cannot be heard at present; also set while the first load fails.
     pub(super) trouble: Option<CallError>,
@@ -46,6 +50,7 @@ impl Snapshot {
     pub(super) fn loading() -> Self {
         Self {
             vms: Rows::new(),
+            keys: Arc::default(),
             completeness: Completeness::Loading,
             trouble: None,
             confirmed: Instant::now(),

@@ -16,10 +16,11 @@ use tracing::{debug, info, warn};
 
 use super::Waiters;
 use super::changes::{Next, Progress, Rows};
-use super::row::PATHS;
+use super::row::watched_paths;
 use super::snapshot::{Completeness, Snapshot};
 use crate::client::Client;
 use crate::error::CallError;
+use crate::extra_config::{ExtraConfig, ExtraConfigKey};
 use crate::properties::{container_view, retrieve};
 use crate::view_watch::{POLL, ViewWatch, poll};
 
@@ -29,6 +30,9 @@ const SPACING: Duration = Duration::from_secs(1);
 const PAGE: i32 = 500;
 const REBUILD: Backoff =
     Backoff { first: Duration::from_millis(250), cap: Duration::from_secs(30), attempts: None };
+
+/// Which entries of extra configuration are asked for.
+pub(super) type Keys = Arc<BTreeSet<ExtraConfigKey>>;
 
 /// Keeps one inventory current.
 pub(super) struct Watcher {
@@ -40,6 +44,7 @@ pub(super) struct Watcher {
 
 /// One watch, from its first load on.
 struct Watch {
+    keys: Keys,
     progress: Progress,
     /// VMs of a load that is not finished; until then the last snapshot stands.
     loading: Option<Rows>,
@@ -48,6 +53,10 @@ struct Watch {
 /// Why a watch ended.
 enum End {
     Stopped,
+    /// Nobody has a handle any more.
+    Unused,
+    /// Further entries of extra configuration are asked for.
+    KeysAdded,
     Failed(CallError),
 }
 
@@ -61,19 +70,31 @@ impl Watcher {
         Self { client, container, publish, waiters }
     }
 
-    pub(super) async fn run(self, stop: CancellationToken) {
+    pub(super) async fn run(self, mut keys: watch::Receiver<Keys>, stop: CancellationToken) {
         let mut delays = REBUILD.delays(self.client.fork_random());
         let mut told = false;
         loop {
             let began = self.snapshot().revision;
-            let End::Failed(error) = self.watch_once(&stop).await else { return };
+            let error = match self.watch_once(&mut keys, &stop).await {
+                End::Stopped => return,
+                End::Unused => return stop.cancel(),
+                End::KeysAdded => {
+                    info!("the inventory is asked for further extra configuration; building its watch again");
+                    self.mark_stale(
+                        "extra configuration that was not watched is being loaded".to_owned(),
+                        None,
+                    );
+                    continue;
+                }
+                End::Failed(error) => error,
+            };
             // An outage may last for hours: that it goes on is no news.
             if self.snapshot().revision > began || !std::mem::replace(&mut told, true) {
                 warn!(error = %chain(&error), "the inventory's watch broke; building it again");
             } else {
                 debug!(error = %chain(&error), "the inventory's watch could not be built; trying again");
             }
-            self.mark_stale(&error);
+            self.mark_unheard(&error);
             if self.snapshot().revision > began + 1 {
                 delays = REBUILD.delays(self.client.fork_random());
             }
@@ -83,12 +104,16 @@ impl Watcher {
                 () = stop.cancelled() => return,
                 () = sleep(delay) => {}
             }
+            if keys.has_changed().is_err() {
+                return stop.cancel();
+            }
         }
     }
 
     /// Builds a watch and follows it until it breaks. Whatever was built is removed again.
-    async fn watch_once(&self, stop: &CancellationToken) -> End {
-        let built = match stop.run_until_cancelled(self.build()).await {
+    async fn watch_once(&self, keys: &mut watch::Receiver<Keys>, stop: &CancellationToken) -> End {
+        let asked = Arc::clone(&keys.borrow_and_update());
+        let built = match stop.run_until_cancelled(self.build(&asked)).await {
             Some(Ok(built)) => built,
             Some(Err(error)) => return End::Failed(error),
             None => return End::Stopped,
@@ -96,20 +121,22 @@ impl Watcher {
         let ended = tokio::select! {
             biased;
             () = stop.cancelled() => End::Stopped,
-            error = self.follow(&built.collector) => End::Failed(error),
+            changed = keys.changed() => changed.map_or(End::Unused, |()| End::KeysAdded),
+            error = self.follow(&built.collector, asked) => End::Failed(error),
         };
         built.remove(&self.client).await;
         ended
     }
 
-    async fn build(&self) -> Result<ViewWatch, CallError> {
+    async fn build(&self, keys: &Keys) -> Result<ViewWatch, CallError> {
         let view = container_view(&self.client, self.container.clone(), &["VirtualMachine"]).await?;
-        ViewWatch::build(&self.client, view, "VirtualMachine", &PATHS).await
+        ViewWatch::build(&self.client, view, "VirtualMachine", &watched_paths(keys)).await
     }
 
     /// Polls until something breaks that the watch does not survive.
-    async fn follow(&self, collector: &MoRef) -> CallError {
-        let mut watch = Watch { progress: Progress::default(), loading: Some(Rows::new()) };
+    async fn follow(&self, collector: &MoRef, keys: Keys) -> CallError {
+        let progress = Progress::asking(ExtraConfig::asked(&keys));
+        let mut watch = Watch { keys, progress, loading: Some(Rows::new()) };
         let mut delays = REBUILD.delays(self.client.fork_random());
         loop {
             let asked = Instant::now();
@@ -128,7 +155,7 @@ impl Watcher {
                 Err(error) if error.is(FaultKind::RequestCanceled) => {}
                 Err(error) if error.may_have_happened() && watch.progress.replays() => {
                     debug!(error = %chain(&error), "an update was lost; asking for it again");
-                    self.mark_stale(&error);
+                    self.mark_unheard(&error);
                     sleep(delays.next().unwrap_or(REBUILD.cap)).await;
                     // The lost poll may still wait on the server, and would swallow the next update.
                     let cancel = CancelWaitForUpdates { this: collector.clone() };
@@ -152,18 +179,18 @@ impl Watcher {
         let mut rows = watch.loading.take().unwrap_or_else(|| self.snapshot().vms.clone());
         let Some(set) = answer else {
             // Nothing changed while the poll ran: during a load this also means that there is nothing more to load.
-            self.confirm(rows);
+            self.confirm(rows, &watch.keys);
             return Ok(());
         };
         match watch.progress.absorb(&mut rows, set) {
             Next::More if loading => watch.loading = Some(rows),
-            Next::More => self.confirm(rows),
+            Next::More => self.confirm(rows, &watch.keys),
             Next::Verify(suspects) => {
                 self.remove_gone(&mut rows, suspects).await?;
                 if loading {
                     info!(vms = rows.len(), "inventory loaded");
                 }
-                self.confirm(rows);
+                self.confirm(rows, &watch.keys);
             }
         }
         Ok(())
@@ -206,23 +233,28 @@ impl Watcher {
         }
     }
 
-    fn confirm(&self, vms: Rows) {
-        self.publish(vms, Completeness::Complete, None, Instant::now());
+    fn confirm(&self, vms: Rows, keys: &Keys) {
+        let (keys, completeness, confirmed) = (Arc::clone(keys), Completeness::Complete, Instant::now());
+        self.publish(Snapshot { vms, keys, completeness, trouble: None, confirmed, revision: 0 });
     }
 
-    /// Says that the server cannot be heard. What was known stays known: nothing is gone because a call failed.
-    fn mark_stale(&self, error: &CallError) {
-        let last = self.snapshot();
+    fn mark_unheard(&self, error: &CallError) {
+        self.mark_stale(chain(error), Some(error.clone()));
+    }
+
+    /// What was known stays known: nothing is gone because a call failed.
+    fn mark_stale(&self, why: String, trouble: Option<CallError>) {
+        let last = Snapshot::clone(&self.snapshot());
         let completeness = match last.completeness {
             Completeness::Loading => Completeness::Loading,
-            Completeness::Complete | Completeness::Stale(_) => Completeness::Stale(chain(error)),
+            Completeness::Complete | Completeness::Stale(_) => Completeness::Stale(why),
         };
-        self.publish(last.vms.clone(), completeness, Some(error.clone()), last.confirmed);
+        self.publish(Snapshot { completeness, trouble, ..last });
     }
 
-    fn publish(&self, vms: Rows, completeness: Completeness, trouble: Option<CallError>, confirmed: Instant) {
+    fn publish(&self, snapshot: Snapshot) {
         let revision = self.snapshot().revision + 1;
-        self.publish.send_replace(Arc::new(Snapshot { vms, completeness, trouble, confirmed, revision }));
+        self.publish.send_replace(Arc::new(Snapshot { revision, ..snapshot }));
     }
 
     fn snapshot(&self) -> Arc<Snapshot> {

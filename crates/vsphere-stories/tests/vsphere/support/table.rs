@@ -24,11 +24,12 @@ pub(super) const TABLE: &[Row] = &[
     },
     Row {
         operation: "read properties, whole or not at all",
-        calls: &["properties::retrieve", "properties::properties_of"],
+        calls: &["properties::retrieve", "properties::properties_of", "properties::read_object"],
         shown: In(&[
             "cuts::an_answer_cut_at_any_byte_is_an_error_or_whole",
             "cuts::a_tls_connection_cut_anywhere_is_an_error_or_whole",
             "readiness::an_inventory_that_lags_behind_a_start_or_a_clone_fails_no_wait",
+            "extra_config::entries_are_seen_set_changed_and_unset",
         ]),
     },
     Row { operation: "write members in their order", calls: &[], shown: CannotBe("order of members") },
@@ -50,6 +51,14 @@ pub(super) const TABLE: &[Row] = &[
             "faults::an_update_lost_with_its_connection_is_made_up_for",
         ]),
     },
+    Row {
+        operation: "follow extra configuration by key",
+        calls: &[],
+        shown: In(&[
+            "extra_config::entries_are_seen_set_changed_and_unset",
+            "extra_config::keys_that_are_added_later_are_loaded_and_the_last_snapshot_stays_meanwhile",
+        ]),
+    },
     Row { operation: "ask for a lost update again", calls: &[], shown: CannotBe("replay of updates") },
     // The session and its calls.
     Row {
@@ -68,6 +77,19 @@ pub(super) const TABLE: &[Row] = &[
             "faults::a_session_ended_by_another_client_during_the_long_poll_is_renewed_and_nothing_is_missed",
             "faults::concurrent_calls_share_one_new_login",
             "faults::a_wrong_password_is_one_clear_error_and_one_attempt",
+        ]),
+    },
+    Row {
+        operation: "share sessions and inventories between fronts",
+        calls: &["vcenter::connect", "vcenter::change_login", "vcenter::close"],
+        shown: In(&[
+            "vcenter::two_users_share_a_session_and_an_inventory_that_go_with_the_last_of_them",
+            "vcenter::another_user_has_another_session_and_the_same_governor_and_reservations",
+            "vcenter::a_session_of_ones_own_is_shared_with_nobody",
+            "vcenter::each_datacenter_has_an_inventory",
+            "vcenter::a_server_is_known_again_at_another_address_unless_it_does_not_say_who_it_is",
+            "vcenter::a_login_that_is_refused_leaves_nothing_and_changes_nothing",
+            "vcenter::other_credentials_keep_the_session_and_what_was_made_with_it",
         ]),
     },
     Row {
