@@ -5,15 +5,14 @@
 //!
 //! Start reading at [`Observer`] (what there is), then [`Hands`] (what can be done), then [`Readiness`].
 
-pub mod company;
 pub mod election;
 pub mod hands;
 mod journal;
 pub mod observe;
 pub mod readiness;
+pub mod sessions;
 pub mod site;
 
-pub use company::{CompanyError, Listing};
 pub use election::Candidate;
 pub use hands::{
     ActError, ClaimError, ClaimWish, CloneFailure, CloneTask, CloneTasks, CloneWish, Fixed, Hands, Hanging,
@@ -22,4 +21,8 @@ pub use hands::{
 pub use journal::Journal;
 pub use observe::Observer;
 pub use readiness::{Readiness, ReadinessError};
+pub use sessions::{Listing, Product, SessionsError};
 pub use site::{Bounds, Placement, Site, SiteError, SiteNames};
+
+#[cfg(test)]
+mod samples;
