@@ -1,4 +1,4 @@
-//! Who leads, of several hatcheries of one name: decided from vCenter's list of sessions. Pure: no clock, no I/O.
+//! Who leads, of several processes of one name: decided from vCenter's list of sessions. Pure: no clock, no I/O.
 //!
 //! ```text
 //!                 leads, nobody else was ever there
@@ -12,8 +12,8 @@
 //!
 //! Login times never change, so all who look at the same list agree. A session that was silent for too long does not
 //! count, but its process may only be paused: whoever leads instead ends that session first. Then vCenter itself refuses
-//! whatever the old leader still sends, and its next session is behind that of the new one. CDS refuses nothing: there
-//! time alone keeps the two apart. A list lets its leader act for [`LIST_AGE`], and nobody else acts before that is over.
+//! whatever the old leader still sends, and its next session is behind that of the new one. Other servers refuse
+//! nothing: there time alone keeps the two apart. A list lets its leader act for [`LIST_AGE`], and nobody else acts before that is over.
 
 mod quiet;
 
@@ -25,7 +25,7 @@ use rookery_vim::Hidden;
 
 pub use quiet::Sightings;
 
-/// A hatchery that has not been heard of for longer than this, by vCenter's clock, does not count.
+/// A process that has not been heard of for longer than this, by vCenter's clock, does not count.
 pub const SILENCE: SignedDuration = SignedDuration::from_mins(3);
 /// For how long, since it was asked for, a list lets a leader act.
 pub const LIST_AGE: Duration = Duration::from_secs(30);
@@ -34,7 +34,7 @@ pub const SENDING: Duration = Duration::from_secs(10);
 /// Who was ever not alone acts only after having led for this long: by then nobody acts on a list from before.
 pub const PROBATION: Duration = LIST_AGE;
 
-/// A session of a hatchery of our name.
+/// A session of a process of our name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
     /// What tells its process from others of the same name.

@@ -8,7 +8,9 @@ use rookery_fleet::overlay::{Fact, News, Reading};
 /// News of our own acts, in their order. Clones share it; it is emptied with each look at the inventory, so that it holds
 /// what the acts under way were told since the last one.
 #[derive(Debug)]
-pub struct Journal<M>(Arc<Mutex<Vec<(MachineId, News<M>)>>>);
+pub struct Journal<M>(Arc<Mutex<Entries<M>>>);
+
+type Entries<M> = Vec<(MachineId, News<M>)>;
 
 impl<M> Clone for Journal<M> {
     fn clone(&self) -> Self {
@@ -35,7 +37,7 @@ impl<M> Journal<M> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push((machine.clone(), news));
     }
 
-    pub(crate) fn take(&self) -> Vec<(MachineId, News<M>)> {
+    pub(crate) fn take(&self) -> Entries<M> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -6,16 +6,15 @@
 //! Start reading at [`Vcenters`] (what fronts share), then [`Observer`] (what there is), [`Hands`] (what can be done) and
 //! [`Readiness`].
 
-pub mod company;
 pub mod election;
 pub mod hands;
 mod journal;
 pub mod observe;
 pub mod readiness;
+pub mod sessions;
 pub mod site;
 pub mod vcenter;
 
-pub use company::{CompanyError, Listing};
 pub use election::Candidate;
 pub use hands::{
     ActError, ClaimError, ClaimWish, CloneFailure, CloneTask, CloneTasks, CloneWish, Fixed, Hands, Hanging,
@@ -24,5 +23,9 @@ pub use hands::{
 pub use journal::Journal;
 pub use observe::Observer;
 pub use readiness::{Readiness, ReadinessError};
+pub use sessions::{Listing, Product, SessionsError};
 pub use site::{Bounds, Placement, Site, SiteError, SiteNames};
 pub use vcenter::{FrontReservations, Login, Reserved, Sharing, Vcenter, Vcenters};
+
+#[cfg(test)]
+mod samples;

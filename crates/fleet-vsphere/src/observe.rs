@@ -119,7 +119,7 @@ impl<M: Clone + PartialEq + 'static> Book<M> {
 }
 
 /// A machine as its row shows it.
-fn machine<M: 'static>(row: &Vm, recogniser: &Recogniser<M>, bounds: &Bounds) -> Machine<M> {
+pub(crate) fn machine<M: 'static>(row: &Vm, recogniser: &Recogniser<M>, bounds: &Bounds) -> Machine<M> {
     let config = &row.config;
     let hidden = row.unreadable.contains("config.annotation");
     let seen = Seen {
@@ -164,8 +164,7 @@ pub(crate) struct Seen<'v> {
 
 impl Seen<'_> {
     pub(crate) fn recognise<M: 'static>(&self, recogniser: &Recogniser<M>) -> Recognised<M> {
-        let config =
-            LabelConfig { notes: self.notes.unwrap_or_default(), extra: self.extra };
+        let config = LabelConfig { notes: self.notes.unwrap_or_default(), extra: self.extra };
         recogniser.recognise(&Labels {
             name: self.name,
             config: self.template.map(|_| config),

@@ -32,8 +32,8 @@ use rookery_daemon::telemetry::chain;
 use rookery_daemon::tracked::TrackedTasks;
 use rookery_daemon::trouble::Troubles;
 use rookery_daemon::{Clock, Lease, Supervisor, pages, shutdown};
-use rookery_fleet_vsphere::company::user_agent;
 use rookery_fleet_vsphere::readiness::TimeOuts;
+use rookery_fleet_vsphere::sessions::{Product, user_agent};
 use rookery_fleet_vsphere::{Site, SiteError, SiteNames};
 use rookery_vim::Limits;
 use rookery_vim_client::{
@@ -47,6 +47,10 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
+
+/// What tells hatcheries from other programs in vCenter's list of sessions. The Go hatchery does not name itself.
+pub const PRODUCT: Product =
+    Product { agent: "rookery-hatchery/", nameless: &["Go-http-client/", "govmomi"] };
 
 /// How many news may wait for the keeper; then whoever has some waits, too.
 const INBOX: usize = 4096;
@@ -171,7 +175,7 @@ pub async fn start(parts: Parts, supervisor: &Supervisor) -> Result<Running, Sta
     let seed = StdRng::seed_from_u64(random.random());
     let cds = sign_up(&settings, cds, &key, &clock, &version, &lease, seed)?;
     let name = settings.identity.name.clone();
-    let agent = user_agent(&version, &name, &instance);
+    let agent = user_agent(&PRODUCT, &version, &name, &instance);
     let options = options(&settings, agent, &lease, StdRng::seed_from_u64(random.random()));
     let probes = Arc::new(Probes::new("the hatchery", report::error_page));
     if let Some(listener) = listener {

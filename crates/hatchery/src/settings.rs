@@ -35,9 +35,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 
+use crate::capacity::Limits;
 use rookery_cds::Cdn;
 use rookery_daemon::settings::{Origin, Problem, Problems, exposure, read_secret, syntax};
-use crate::capacity::Limits;
 use rookery_fleet::capacity;
 use rookery_fleet::flavor::Flavors;
 use rookery_vim_client::Trust;

@@ -4,6 +4,7 @@
 mod banned;
 mod directions;
 mod duplicates;
+mod front_words;
 mod fronts;
 mod generated;
 mod graph;
@@ -52,6 +53,7 @@ const FILE_RULES: &[(&str, FileRule)] = &[
     ("commands in the README", readme::check),
     ("generated files", generated::check),
     ("machine paths", paths::check),
+    ("words of fronts", front_words::check),
     ("mutants", mutants::check),
     ("tests in documents", named_tests::check),
     ("stories on real time", real_time::check),

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     // vCenter's clock was set ahead by more than three minutes: whoever stood by ended the session of a leader that was
-    // well, and both had written to CDS before that one knew.
+    // well, and both had written to another server before that one knew.
     #[test]
     fn a_session_is_quiet_if_two_lists_a_minute_apart_show_it_alike() {
         let session = |last_active: i64| Candidate {

@@ -203,7 +203,7 @@ proptest! {
         prop_assert_eq!(leaders, usize::from(!live.is_empty()));
     }
 
-    // Who took over after 30 s met a leader that acted on its list for 45 s and more: vCenter refused that one, CDS did not.
+    // Who took over after 30 s met a leader that acted on its list for 45 s and more: vCenter refused that one, others did not.
     // Times are in tenths of a second.
     #[test]
     fn nobody_acts_while_the_leader_before_may_still_send(

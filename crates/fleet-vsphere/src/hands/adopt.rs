@@ -57,43 +57,31 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
 
 #[cfg(test)]
 mod tests {
-    use rookery_fleet::Power;
+    use rookery_fleet::Role;
 
+    use super::super::fresh::tests::fresh;
     use super::*;
+    use crate::samples::{Mark, marked_by, owner};
 
     #[test]
     fn only_the_template_that_was_seen_is_taken_over() {
-        let theirs = Theirs { owner: "theirs".to_owned(), name: "deb".to_owned(), model: "g/deb".to_owned() };
-        let mark = Mark {
-            hatchery_name: "theirs".to_owned(),
-            worker_model_path: "g/deb".to_owned(),
-            model: true,
-            ..Mark::default()
+        let accepts = |mark: &Mark| mark.protected && mark.kind == "g/deb";
+        let theirs = TemplateProof { owner: owner("theirs"), name: "deb".to_owned(), accepts };
+        let mark = Mark { kind: "g/deb".to_owned(), protected: true, ..marked_by("theirs") };
+        let check = |name: &str, role: Role, mark: &Mark, expected: Result<(), Refusal>| {
+            let fresh = Fresh { role, ..fresh(name, mark) };
+            assert_eq!(theirs.of(&fresh).map(drop), expected, "{fresh:?}");
         };
-        let check = |name: &str, role: Role, mark: Mark, expected: Result<(), Refusal>| {
-            let notes = Notes::Mark(Box::new(mark));
-            let fresh = Fresh {
-                name: name.to_owned(),
-                role,
-                notes,
-                power: Some(Power::Off),
-                hardware: None,
-                reachable: true,
-                instance: None,
-                is_outside: false,
-            };
-            assert_eq!(theirs.proven(&fresh).map(drop), expected, "{fresh:?}");
-        };
-        check("deb", Role::Template, mark.clone(), Ok(()));
-        check("deb", Role::Vm, mark.clone(), Err(Refusal::NoTemplate));
-        check("deb", Role::Unknown, mark.clone(), Err(Refusal::Unknown));
+        check("deb", Role::Template, &mark, Ok(()));
+        check("deb", Role::Vm, &mark, Err(Refusal::NoTemplate));
+        check("deb", Role::Unknown, &mark, Err(Refusal::Unknown));
         let name = Refusal::Name { expected: "deb".to_owned(), found: "deb-2".to_owned() };
-        check("deb-2", Role::Template, mark.clone(), Err(name));
-        let third = Mark { hatchery_name: "third".to_owned(), ..mark.clone() };
+        check("deb-2", Role::Template, &mark, Err(name));
+        let third = Mark { owner: "third".to_owned(), ..mark.clone() };
         let foreign = Refusal::Foreign { owner: "theirs".to_owned(), found: Some("third".to_owned()) };
-        check("deb", Role::Template, third, Err(foreign));
-        let other = Mark { worker_model_path: "g/other".to_owned(), ..mark.clone() };
-        check("deb", Role::Template, other, Err(Refusal::Edited));
-        check("deb", Role::Template, Mark { model: false, ..mark }, Err(Refusal::Edited));
+        check("deb", Role::Template, &third, Err(foreign));
+        let other = Mark { kind: "g/other".to_owned(), ..mark.clone() };
+        check("deb", Role::Template, &other, Err(Refusal::Edited));
+        check("deb", Role::Template, &Mark { protected: false, ..mark }, Err(Refusal::Edited));
     }
 }

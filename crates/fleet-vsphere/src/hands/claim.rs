@@ -11,8 +11,8 @@
 //! Each half-way state is recognised when the same is asked for again.
 
 use rookery_fleet::overlay::Fact;
-use rookery_fleet::{Hardware, MachineId, OwnerId, Recognised};
 use rookery_fleet::ownership::{Recogniser, Written};
+use rookery_fleet::{Hardware, MachineId, OwnerId, Recognised};
 use rookery_vim::FaultKind;
 use rookery_vim_client::{CallError, OperationError};
 
@@ -235,101 +235,76 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
 
 #[cfg(test)]
 mod tests {
-    use rookery_fleet::{Notes, Power, Role};
+    use rookery_fleet::{Ownership, Power, Role};
 
+    use super::super::fresh::tests::{fresh, owned, with};
     use super::*;
+    use crate::samples::{Mark, marked_by, owner, recogniser};
 
     fn pooled() -> Mark {
         Mark {
-            hatchery_name: "h1".to_owned(),
-            worker_name: "provision-v2-a".to_owned(),
-            provisioning: true,
-            vmware_model_path: "debian12".to_owned(),
-            ip_address: "192.0.2.7".to_owned(),
-            ..Mark::default()
+            name: "pool-a".to_owned(),
+            pooled: true,
+            kind: "debian12".to_owned(),
+            address: Some([192, 0, 2, 7].into()),
+            ..marked_by("h1")
         }
     }
 
-    fn wish() -> ClaimWish {
-        let mark = Mark {
-            worker_name: "worker-1".to_owned(),
-            provisioning: false,
-            job_id: "j".to_owned(),
-            ..pooled()
-        };
+    fn wish() -> ClaimWish<Mark> {
         ClaimWish {
             machine: MachineId::new("vm-1"),
-            was: "provision-v2-a".to_owned(),
-            owner: "h1".to_owned(),
-            mark,
-            name: "worker-1".to_owned(),
+            was: "pool-a".to_owned(),
+            chosen_by: pooled(),
+            owner: owner("h1"),
+            mark: Mark { name: "node-1".to_owned(), pooled: false, ..pooled() },
+            name: "node-1".to_owned(),
             resize: Some(Hardware { cpus: 4, memory_mb: 8192 }),
         }
     }
 
-    fn check(change: impl FnOnce(&mut Fresh), expected: &Result<Next, Refusal>) {
-        let mut fresh = Fresh {
-            name: "provision-v2-a".to_owned(),
-            role: Role::Vm,
-            notes: Notes::Mark(Box::new(pooled())),
-            power: Some(Power::Off),
-            hardware: Some(Hardware { cpus: 2, memory_mb: 4096 }),
-            reachable: true,
-            instance: None,
-            is_outside: false,
-        };
-        change(&mut fresh);
-        assert_eq!(&next(&fresh, &wish()), expected, "{fresh:?}");
-    }
-
-    fn with(mark: Mark) -> Notes {
-        Notes::Mark(Box::new(mark))
+    fn check(change: impl FnOnce(Fresh<Mark>) -> Fresh<Mark>, expected: &Result<Next, Refusal>) {
+        let fresh = change(fresh("pool-a", &pooled()));
+        let (_, wished) = fresh.signed(&wish().mark, &recogniser());
+        assert_eq!(&next(&fresh, &wish(), &wished), expected, "{fresh:?}");
     }
 
     #[test]
     fn a_claim_goes_on_where_it_stopped() {
         let size = wish().resize;
-        check(|_| {}, &Ok(Next::Mark));
-        check(|fresh| fresh.notes = with(wish().mark), &Ok(Next::Mark));
-        let marked = |fresh: &mut Fresh| (fresh.notes, fresh.hardware) = (with(wish().mark), size);
+        check(|fresh| fresh, &Ok(Next::Mark));
+        check(|fresh| with(fresh, &wish().mark), &Ok(Next::Mark));
+        let marked = |fresh| Fresh { hardware: size, ..with(fresh, &wish().mark) };
         check(marked, &Ok(Next::Rename));
-        check(
-            |fresh| {
-                marked(fresh);
-                fresh.name = "worker-1".to_owned();
-            },
-            &Ok(Next::Nothing),
-        );
+        check(|fresh| Fresh { name: "node-1".to_owned(), ..marked(fresh) }, &Ok(Next::Nothing));
     }
 
     #[test]
     fn what_is_not_as_it_was_chosen_is_refused() {
-        let name = |found: &str| {
-            Err(Refusal::Name { expected: "provision-v2-a".to_owned(), found: found.to_owned() })
-        };
-        check(|fresh| fresh.role = Role::Template, &Err(Refusal::Template));
-        check(|fresh| fresh.role = Role::Unknown, &Err(Refusal::Unknown));
-        check(|fresh| fresh.reachable = false, &Err(Refusal::Unreachable));
-        check(|fresh| fresh.power = Some(Power::On), &Err(Refusal::NotOff));
-        check(|fresh| fresh.power = None, &Err(Refusal::NotOff));
-        check(|fresh| fresh.name = "mine".to_owned(), &name("mine"));
+        let name =
+            |found: &str| Err(Refusal::Name { expected: "pool-a".to_owned(), found: found.to_owned() });
+        check(|fresh| Fresh { role: Role::Template, ..fresh }, &Err(Refusal::Template));
+        check(|fresh| Fresh { role: Role::Unknown, ..fresh }, &Err(Refusal::Unknown));
+        check(|fresh| Fresh { reachable: false, ..fresh }, &Err(Refusal::Unreachable));
+        check(|fresh| Fresh { is_outside: true, ..fresh }, &Err(Refusal::Outside));
+        check(|fresh| Fresh { power: Some(Power::On), ..fresh }, &Err(Refusal::NotOff));
+        check(|fresh| Fresh { power: None, ..fresh }, &Err(Refusal::NotOff));
+        check(|fresh| Fresh { name: "mine".to_owned(), ..fresh }, &name("mine"));
         let foreign = |found: Option<&str>| {
             Err(Refusal::Foreign { owner: "h1".to_owned(), found: found.map(str::to_owned) })
         };
-        check(|fresh| fresh.notes = Notes::NoMark, &foreign(None));
-        check(
-            |fresh| fresh.notes = with(Mark { hatchery_name: "h2".to_owned(), ..pooled() }),
-            &foreign(Some("h2")),
-        );
-        let claimed = Err(Refusal::Claimed { worker: "provision-v2-a".to_owned() });
-        check(|fresh| fresh.notes = with(Mark { job_id: "other".to_owned(), ..pooled() }), &claimed);
+        check(|fresh| owned(fresh, Ownership::Nobody), &foreign(None));
+        check(|fresh| owned(fresh, Ownership::By(owner("h2"))), &foreign(Some("h2")));
+        check(|fresh| owned(fresh, Ownership::Copied(owner("h1"))), &Err(Refusal::Copy));
         for edited in [
-            Mark { ip_address: "192.0.2.8".to_owned(), ..pooled() },
-            Mark { vmware_model_path: "debian13".to_owned(), ..pooled() },
-            Mark { model: true, ..pooled() },
-            Mark { hold_until: Some(jiff::Timestamp::UNIX_EPOCH), ..pooled() },
+            // Somebody else has claimed it.
+            Mark { name: "node-2".to_owned(), pooled: false, ..pooled() },
+            Mark { address: Some([192, 0, 2, 8].into()), ..pooled() },
+            Mark { kind: "debian13".to_owned(), ..pooled() },
+            Mark { protected: true, ..pooled() },
+            Mark { held_until: Some(jiff::Timestamp::UNIX_EPOCH), ..pooled() },
         ] {
-            check(|fresh| fresh.notes = with(edited), &Err(Refusal::Edited));
+            check(|fresh| with(fresh, &edited), &Err(Refusal::Edited));
         }
     }
 }

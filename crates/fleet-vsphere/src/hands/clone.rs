@@ -88,6 +88,7 @@ impl Resize {
             annotation: written.notes,
             cpus: self.cpus.map(|cpus| cpus.try_into().unwrap_or(i32::MAX)),
             memory_mb: self.memory_mb.map(|memory| memory.try_into().unwrap_or(i64::MAX)),
+            extra_config: written.extra.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
             ..Change::default()
         }
     }
@@ -219,7 +220,7 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
             instance: Some(&uuid),
             created: None,
         };
-        let recognised = seen.recognise(recogniser);
+        let becomes = seen.recognise(recogniser);
         let mut order = order(wish, written);
         order.change.instance_uuid = Some(instance);
         let cloned = self.machines.clone_or_give_up(&order, CLONE, until).await;
@@ -243,7 +244,7 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
             let snapshot = self.inventory.snapshot();
             let row = snapshot.get(&vm(&wish.template));
             let template = row.and_then(|row| hardware(row.config.cpus, row.config.memory_mb));
-            self.told(machine, Fact::Made(Box::new(wish.made(machine, recognised, power, template))));
+            self.told(machine, Fact::Made(Box::new(wish.made(machine, becomes, power, template))));
         }
         made
     }
@@ -291,6 +292,33 @@ mod tests {
     fn failed(fault: &str) -> OperationError {
         let detail = Node { xsi_type: Some(fault.into()), ..Node::new("fault") };
         OperationError::Task(TaskError::Failed(Fault::new(Some(detail), String::new())))
+    }
+
+    // What did not go into the notes was left out, so that such a VM was nobody's.
+    #[test]
+    fn a_mark_travels_with_the_order_whole() {
+        let wish = CloneWish {
+            template: MachineId::new("vm-1"),
+            name: "a".to_owned(),
+            placement: Placement {
+                folder: MoRef::new("Folder", "group-v1"),
+                pool: MoRef::new("ResourcePool", "resgroup-1"),
+                datastore: None,
+                network: None,
+            },
+            mark: (),
+            resize: Some(Resize { cpus: Some(4), ..Resize::default() }),
+            address: None,
+            power_on: false,
+            disk_move: DiskMove::Auto,
+            card_class: None,
+        };
+        let extra = vec![("front.owner", "h1".to_owned())];
+        let order = order(&wish, Written { notes: Some("notes".to_owned()), extra });
+        let change = order.change;
+        assert_eq!((change.annotation.as_deref(), change.cpus), (Some("notes"), Some(4)));
+        assert_eq!(change.extra_config, [("front.owner".to_owned(), "h1".to_owned())]);
+        assert_eq!((order.folder, order.pool), (wish.placement.folder, wish.placement.pool));
     }
 
     #[test]

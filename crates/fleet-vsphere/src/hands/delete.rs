@@ -150,85 +150,73 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
 
 #[cfg(test)]
 mod tests {
-    use rookery_fleet::{Mark, Notes, Power};
+    use rookery_fleet::Ownership;
 
+    use super::super::fresh::tests::{fresh, owned};
     use super::*;
+    use crate::samples::{MARKING, Mark, marked_by, owner};
 
     #[test]
     fn only_what_is_proven_is_deleted() {
-        let ours = Mark { hatchery_name: "h1".to_owned(), ..Mark::default() };
-        let model = Mark { model: true, worker_model_path: "g/w".to_owned(), ..ours.clone() };
-        let theirs = Mark { hatchery_name: "h2".to_owned(), ..Mark::default() };
-        let nobodys = Mark::default();
+        let ours = marked_by("h1");
+        let model = Mark { protected: true, kind: "g/w".to_owned(), ..ours.clone() };
+        let (theirs, nobodys) = (marked_by("h2"), marked_by(""));
         let now: Timestamp = "2026-11-15T12:00:00Z".parse().expect("a time");
-        let held = |until: &str| Mark { hold_until: Some(until.parse().expect("a time")), ..ours.clone() };
+        let held = |until: &str| Mark { held_until: Some(until.parse().expect("a time")), ..ours.clone() };
         let (kept, let_go) = (held("2026-11-15T12:00:01Z"), held("2026-11-15T12:00:00Z"));
-        let until = kept.hold_until.expect("a time");
-        let proof = |owner: &str| Proof { owner: owner.to_owned(), name: "w".to_owned(), now, power: None };
+        let until = kept.held_until.expect("a time");
+        let proof = |of: &str| Proof { owner: owner(of), name: "w".to_owned(), now, power: None };
+        let as_vm = |proof: &Proof, fresh: &Fresh<Mark>| proof.of_vm(fresh, MARKING.protects);
+        let as_template = |of: &str, fresh: &Fresh<Mark>| {
+            let accepts = |mark: &Mark| mark.protected;
+            TemplateProof { owner: owner(of), name: "w".to_owned(), accepts }.of(fresh).map(drop)
+        };
         let foreign = |owner: &str, found: Option<&str>| {
             Err(Refusal::Foreign { owner: owner.to_owned(), found: found.map(str::to_owned) })
         };
-        let some = |mark: &Mark| Notes::Mark(Box::new(mark.clone()));
         let (vm, template) = (Role::Vm, Role::Template);
         let other_name = Refusal::Name { expected: "w".to_owned(), found: "x".to_owned() };
-        for (owner, name, role, notes, as_vm, as_template) in [
-            ("h1", "w", vm, some(&ours), Ok(()), Err(Refusal::NoTemplate)),
-            ("h1", "w", vm, some(&kept), Err(Refusal::Held { until }), Err(Refusal::NoTemplate)),
-            ("h1", "w", vm, some(&let_go), Ok(()), Err(Refusal::NoTemplate)),
-            ("h1", "w", template, some(&ours), Err(Refusal::Template), Err(Refusal::Template)),
-            ("h1", "w", vm, some(&model), Err(Refusal::Model), Err(Refusal::NoTemplate)),
-            ("h1", "w", template, some(&model), Err(Refusal::Template), Ok(())),
-            ("h1", "w", vm, some(&theirs), foreign("h1", Some("h2")), Err(Refusal::NoTemplate)),
-            ("h1", "w", template, some(&theirs), Err(Refusal::Template), foreign("h1", Some("h2"))),
-            ("h1", "w", vm, Notes::NoMark, foreign("h1", None), Err(Refusal::NoTemplate)),
-            ("h1", "w", vm, Notes::Unknown, Err(Refusal::Unknown), Err(Refusal::NoTemplate)),
-            ("h1", "w", Role::Unknown, some(&ours), Err(Refusal::Unknown), Err(Refusal::Unknown)),
-            ("", "w", vm, some(&nobodys), foreign("", Some("")), Err(Refusal::NoTemplate)),
-            ("h1", "x", vm, some(&ours), Err(other_name.clone()), Err(Refusal::NoTemplate)),
-            ("h1", "x", template, some(&model), Err(Refusal::Template), Err(other_name)),
+        for (of, name, role, mark, expected_vm, expected_template) in [
+            ("h1", "w", vm, &ours, Ok(()), Err(Refusal::NoTemplate)),
+            ("h1", "w", vm, &kept, Err(Refusal::Held { until }), Err(Refusal::NoTemplate)),
+            ("h1", "w", vm, &let_go, Ok(()), Err(Refusal::NoTemplate)),
+            ("h1", "w", template, &ours, Err(Refusal::Template), Err(Refusal::Edited)),
+            ("h1", "w", vm, &model, Err(Refusal::Protected), Err(Refusal::NoTemplate)),
+            ("h1", "w", template, &model, Err(Refusal::Template), Ok(())),
+            ("h1", "w", vm, &theirs, foreign("h1", Some("h2")), Err(Refusal::NoTemplate)),
+            ("h1", "w", template, &theirs, Err(Refusal::Template), foreign("h1", Some("h2"))),
+            ("h1", "w", Role::Unknown, &ours, Err(Refusal::Unknown), Err(Refusal::Unknown)),
+            ("", "w", vm, &nobodys, foreign("", None), Err(Refusal::NoTemplate)),
+            ("h1", "x", vm, &ours, Err(other_name.clone()), Err(Refusal::NoTemplate)),
+            ("h1", "x", template, &model, Err(Refusal::Template), Err(other_name)),
         ] {
-            let fresh = Fresh {
-                name: name.to_owned(),
-                role,
-                notes,
-                power: Some(Power::Off),
-                hardware: None,
-                reachable: true,
-                instance: None,
-                is_outside: false,
-            };
-            let judged = (proof(owner).of_vm(&fresh), proof(owner).of_template(&fresh));
-            assert_eq!(judged, (as_vm, as_template), "{owner:?} {fresh:?}");
+            let fresh = Fresh { role, ..fresh(name, mark) };
+            let judged = (as_vm(&proof(of), &fresh), as_template(of, &fresh));
+            assert_eq!(judged, (expected_vm, expected_template), "{of:?} {fresh:?}");
         }
-        let unfinished = Fresh {
-            name: "w-tmp".to_owned(),
-            role: vm,
-            notes: some(&model),
-            power: Some(Power::Off),
-            hardware: None,
-            reachable: true,
-            instance: None,
-            is_outside: false,
-        };
-        let unreachable =
-            Fresh { name: "w".to_owned(), notes: some(&ours), reachable: false, ..unfinished.clone() };
-        assert_eq!(proof("h1").of_vm(&unreachable), Err(Refusal::Unreachable));
-        let here = Fresh { reachable: true, ..unreachable };
+        let here = fresh("w", &ours);
+        for (ownership, refusal) in [
+            (Ownership::Nobody, foreign("h1", None)),
+            (Ownership::Unknown, Err(Refusal::Unknown)),
+            (Ownership::Copied(owner("h1")), Err(Refusal::Copy)),
+            (Ownership::Disputed(owner("h1")), Err(Refusal::Disputed)),
+        ] {
+            assert_eq!(as_vm(&proof("h1"), &owned(here.clone(), ownership)), refusal);
+        }
+        let unreachable = Fresh { reachable: false, ..here.clone() };
+        assert_eq!(as_vm(&proof("h1"), &unreachable), Err(Refusal::Unreachable));
         let off = Proof { power: Some(Power::Off), ..proof("h1") };
-        assert_eq!((off.of_vm(&here), proof("h1").of_vm(&here)), (Ok(()), Ok(())));
+        assert_eq!((as_vm(&off, &here), as_vm(&proof("h1"), &here)), (Ok(()), Ok(())));
         for power in [Some(Power::On), None] {
             let started = Fresh { power, ..here.clone() };
-            assert_eq!(off.of_vm(&started), Err(Refusal::Power), "{power:?}");
+            assert_eq!(as_vm(&off, &started), Err(Refusal::Power), "{power:?}");
         }
-        let moved = Fresh { is_outside: true, ..here.clone() };
-        assert_eq!(proof("h1").of_vm(&moved), Err(Refusal::Outside));
-        let moved = Fresh { role: template, notes: some(&model), ..moved };
-        assert_eq!(proof("h1").of_template(&moved), Err(Refusal::Outside));
-        let copy = Fresh { notes: Notes::Copied(Box::new(ours.clone())), ..here.clone() };
-        assert_eq!(proof("h1").of_vm(&copy), Err(Refusal::Copy));
-        let disputed = Fresh { notes: Notes::Disputed(Box::new(ours.clone())), ..here };
-        assert_eq!(proof("h1").of_vm(&disputed), Err(Refusal::Disputed));
-        let proof = Proof { owner: "h1".to_owned(), name: "w-tmp".to_owned(), now, power: None };
-        assert_eq!(proof.of_vm(&unfinished), Ok(()), "it was refused, so that orphans stayed for ever");
+        let moved = Fresh { is_outside: true, ..here };
+        assert_eq!(as_vm(&proof("h1"), &moved), Err(Refusal::Outside));
+        let moved = Fresh { role: template, is_outside: true, ..fresh("w", &model) };
+        assert_eq!(as_template("h1", &moved), Err(Refusal::Outside));
+        let unfinished = Proof { name: "w-tmp".to_owned(), ..proof("h1") };
+        let judged = as_vm(&unfinished, &fresh("w-tmp", &model));
+        assert_eq!(judged, Ok(()), "it was refused, so that orphans stayed for ever");
     }
 }

@@ -90,7 +90,7 @@ pub enum Refusal {
     #[error("it is in another folder or resource pool than the settings name")]
     Outside,
     /// Its mark says that it is to be kept.
-    #[error("its notes say that it is a model, to be kept")]
+    #[error("its notes say that it is to be kept")]
     Protected,
     /// Somebody keeps it.
     #[error("its notes say that it is kept until {until}")]
@@ -206,8 +206,8 @@ impl<M: Clone + PartialEq + 'static> Fresh<M> {
             instance: self.instance.as_deref(),
             created: self.created,
         };
-        let recognised = seen.recognise(recogniser);
-        (written, recognised)
+        let becomes = seen.recognise(recogniser);
+        (written, becomes)
     }
 
     /// Its mark, if it is this owner's and no template, and can be reached.
@@ -274,7 +274,11 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
     }
 
     /// The VM that something is about to be done to.
-    pub(super) async fn fresh(&self, action: &'static str, machine: &MachineId) -> Result<Fresh<M>, ActError> {
+    pub(super) async fn fresh(
+        &self,
+        action: &'static str,
+        machine: &MachineId,
+    ) -> Result<Fresh<M>, ActError> {
         let machine = || machine.clone();
         match self.look(&machine()).await {
             Ok(Some(fresh)) => Ok(fresh),
@@ -306,3 +310,6 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
         }
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests;

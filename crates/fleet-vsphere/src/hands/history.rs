@@ -138,10 +138,7 @@ mod tests {
         ];
         let all: Vec<_> = pool.into_iter().chain([claim]).chain(work).collect();
         assert_eq!(history(&all), History { started: at(9), powered_off: at(7), renamed: at(3) });
-        let back = [
-            event(4, RENAMED, "Renamed", Some("pool-a")),
-            event(4, RENAMED, "to pool-", None),
-        ];
+        let back = [event(4, RENAMED, "Renamed", Some("pool-a")), event(4, RENAMED, "to pool-", None)];
         assert_eq!(history(&back), History::default());
     }
 
@@ -173,7 +170,10 @@ mod tests {
             }
         }
         let machines = BTreeMap::from([(MachineId::new("any"), at(10))]);
-        assert_eq!(sort_out(&machines, "pool-", &LatestEvents::default()).into_values().collect::<Vec<_>>(), [None]);
+        assert_eq!(
+            sort_out(&machines, "pool-", &LatestEvents::default()).into_values().collect::<Vec<_>>(),
+            [None]
+        );
     }
 
     #[test]

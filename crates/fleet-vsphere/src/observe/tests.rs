@@ -1,12 +1,14 @@
+use rookery_fleet::Ownership;
 use rookery_fleet::overlay::{Fact, Reading};
 use rookery_vim_client::{Config, Guest, Nic};
 
 use super::*;
+use crate::samples::{Mark, marked_by, notes, owner, recogniser};
 
 fn row(number: usize) -> Arc<Vm> {
     let id = format!("vm-{number}");
     Arc::new(Vm {
-        name: format!("worker-{number}"),
+        name: format!("node-{number}"),
         parent: None,
         resource_pool: None,
         power: Some(PowerState::Off),
@@ -16,7 +18,7 @@ fn row(number: usize) -> Arc<Vm> {
         question: None,
         config: Config {
             template: Some(false),
-            annotation: Some(format!("{{\"hatchery_name\":\"h1\",\"worker_name\":\"worker-{number}\"}}")),
+            annotation: Some(notes(&Mark { name: format!("node-{number}"), ..marked_by("h1") }, None)),
             cpus: Some(2),
             memory_mb: Some(4096),
             ..Config::default()
@@ -34,8 +36,12 @@ fn changed(row: &Arc<Vm>, change: impl FnOnce(&mut Vm)) -> Arc<Vm> {
 }
 
 /// A row's machine, where the settings name no place.
-fn seen(row: &Vm) -> Machine {
-    machine(row, &Bounds::default())
+fn seen(row: &Vm) -> Machine<Mark> {
+    machine(row, &recogniser(), &Bounds::default())
+}
+
+fn book() -> Book<Mark> {
+    Book::new(recogniser(), Bounds::default())
 }
 
 fn at(second: i64) -> Timestamp {
@@ -46,7 +52,7 @@ fn at(second: i64) -> Timestamp {
 fn the_book_tells_when_a_machine_was_first_seen_as_it_is() {
     let rows: Vec<_> = (0..3).map(row).collect();
     let id = |number: usize| MachineId::new(format!("vm-{number}"));
-    let mut book = Book::default();
+    let mut book = book();
     book.read(rows.iter().map(VmChange::Is), at(1));
     let before = book.machines.clone();
 
@@ -55,7 +61,7 @@ fn the_book_tells_when_a_machine_was_first_seen_as_it_is() {
     assert_eq!([0, 1].map(|number| book.changed[&id(number)]), [at(1), at(2)]);
     assert_eq!(book.machines.get(&id(1)).map(|machine| machine.power), Some(Some(Power::On)));
     assert!(!book.machines.contains(&id(2)) && !book.changed.contains_key(&id(2)));
-    let is_the_same = |machine: &&Arc<Machine>| {
+    let is_the_same = |machine: &&Arc<Machine<Mark>>| {
         book.machines.get(&machine.id).is_some_and(|other| Arc::ptr_eq(machine, other))
     };
     assert_eq!(before.iter().filter(is_the_same).count(), 1, "the others are not parsed again");
@@ -64,17 +70,17 @@ fn the_book_tells_when_a_machine_was_first_seen_as_it_is() {
     assert_eq!(book.changed[&id(2)], at(3), "what comes back is new");
 }
 
-// A listing of workers that is older than the change would have condemned it.
+// Evidence that is older than the change would have condemned it.
 #[test]
 fn when_a_new_machine_changed_is_known_until_it_is_gone_however_many_readings_come() {
     let made = seen(&row(0));
     let id = || made.id.clone();
-    let (mut book, mut overlay) = (Book::default(), Overlay::default());
+    let (mut book, mut overlay) = (book(), Overlay::default());
     book.hear(&mut overlay, id(), News::Told(Fact::Made(Box::new(made.clone()))), at(1));
     // Two readings are under way.
     assert_eq!((overlay.overdue(at(31)).len(), overlay.overdue(at(61)).len()), (1, 1));
-    let Machine { name, role, power, notes, hardware, .. } = made.clone();
-    let reading = Reading { name, role, power, notes, hardware };
+    let Machine { name, role, power, recognised, hardware, .. } = made.clone();
+    let reading = Reading { name, role, power, recognised, hardware };
     book.hear(&mut overlay, id(), News::Read(Some(reading.clone())), at(62));
     book.hear(&mut overlay, id(), News::Read(Some(reading)), at(63));
     assert_eq!(book.changed.get(&id()), Some(&at(62)));
@@ -86,7 +92,7 @@ fn when_a_new_machine_changed_is_known_until_it_is_gone_however_many_readings_co
 #[test]
 fn what_is_not_told_is_unknown() {
     let bare = seen(&changed(&row(1), |vm| vm.config = Config::default()));
-    assert_eq!((bare.role, &bare.notes, bare.hardware), (Role::Unknown, &Notes::Unknown, None));
+    assert_eq!((bare.role, &bare.recognised, bare.hardware), (Role::Unknown, &Recognised::unknown(), None));
     assert!(bare.is_unknown());
     assert_eq!(bare.incarnation.as_deref(), Some("vm-1"));
 
@@ -94,11 +100,15 @@ fn what_is_not_told_is_unknown() {
         vm.config.annotation = None;
         vm.unreadable.insert("config.annotation".to_owned());
     });
-    assert_eq!(seen(&hidden).notes, Notes::Unknown, "notes that may not be read are not empty ones");
+    assert_eq!(
+        seen(&hidden).recognised,
+        Recognised::unknown(),
+        "notes that may not be read are not empty ones"
+    );
     let without = changed(&row(1), |vm| vm.config.annotation = None);
-    assert_eq!(seen(&without).notes, Notes::NoMark);
+    assert_eq!(seen(&without).recognised, Recognised::nobody());
     let prose = changed(&row(1), |vm| vm.config.annotation = Some("a database".to_owned()));
-    assert_eq!(seen(&prose).notes, Notes::NoMark);
+    assert_eq!(seen(&prose).recognised, Recognised::nobody());
     for (connection, reachable) in [
         (None, true),
         (Some(ConnectionState::Connected), true),
@@ -129,7 +139,7 @@ fn a_machine_is_what_its_row_says() {
     });
     let full = seen(&full);
     assert_eq!(full.role, Role::Template);
-    assert_eq!(full.mark_of("h1").map(|mark| mark.worker_name.as_str()), Some("worker-1"));
+    assert_eq!(full.mark_of(&owner("h1")).map(|mark| mark.name.as_str()), Some("node-1"));
     assert_eq!(full.hardware, Some(Hardware { cpus: 2, memory_mb: 4096 }));
     assert_eq!(full.addresses, ["192.0.2.7".parse::<Ipv4Addr>().unwrap()]);
     assert_eq!((full.created, full.awaits_setup), (Some(at(9)), true));
@@ -139,22 +149,22 @@ fn a_machine_is_what_its_row_says() {
 #[test]
 fn a_mark_is_told_from_its_copy_and_a_machine_in_its_place_from_one_that_was_moved() {
     let signed = |instance: &str, row: &str| {
-        let notes = format!("{{\"hatchery_name\":\"h1\",\"rookery_instance\":\"{instance}\"}}");
+        let notes = notes(&marked_by("h1"), Some(instance));
         let row = changed(&self::row(1), |vm| {
             (vm.config.annotation, vm.config.instance_uuid) = (Some(notes), Some(row.to_owned()));
         });
-        seen(&row).notes
+        seen(&row).recognised.ownership
     };
-    assert!(matches!(signed("5010", "5010"), Notes::Mark(_)));
-    assert!(matches!(signed("5010", "5011"), Notes::Copied(_)));
+    assert_eq!(signed("5010", "5010"), Ownership::By(owner("h1")));
+    assert_eq!(signed("5010", "5011"), Ownership::Copied(owner("h1")));
 
     let (folder, pool) = (MoRef::new("Folder", "group-v1"), MoRef::new("ResourcePool", "resgroup-1"));
     let bounds = Bounds { folder: Some(folder.clone()), pool: Some(pool.clone()) };
     let here = changed(&row(1), |vm| (vm.parent, vm.resource_pool) = (Some(folder), Some(pool)));
-    assert!(!machine(&here, &bounds).is_outside);
-    assert!(machine(&row(1), &bounds).is_outside, "nobody tells where it is");
+    assert!(!machine(&here, &recogniser(), &bounds).is_outside);
+    assert!(machine(&row(1), &recogniser(), &bounds).is_outside, "nobody tells where it is");
     let bare = changed(&row(1), |vm| vm.config = Config::default());
-    assert!(!machine(&bare, &bounds).is_outside, "nothing is told of it: it may be ours");
+    assert!(!machine(&bare, &recogniser(), &bounds).is_outside, "nothing is told of it: it may be ours");
     let template = changed(&here, |vm| (vm.config.template, vm.resource_pool) = (Some(true), None));
-    assert!(!machine(&template, &bounds).is_outside, "a template is in no pool");
+    assert!(!machine(&template, &recogniser(), &bounds).is_outside, "a template is in no pool");
 }

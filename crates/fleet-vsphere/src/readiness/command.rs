@@ -33,7 +33,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 const LOGINS: [Duration; 4] =
     [Duration::from_secs(2), Duration::from_secs(4), Duration::from_secs(8), Duration::from_secs(15)];
 
-/// The tools hand path and arguments to a shell as one line, so that this runs `env`. Worker scripts are started in the
+/// The tools hand path and arguments to a shell as one line, so that this runs `env`. Scripts are started in the
 /// same way: what the probe proves holds for them.
 pub(super) fn program() -> Program {
     Program {
@@ -45,7 +45,7 @@ pub(super) fn program() -> Program {
 }
 
 /// Runs the command until it has ended once, with whatever exit code: guest operations work then. It is tried again after
-/// every failure, as the Go hatchery does, unless nothing can come of it. The last failure is told in `last`.
+/// every failure, unless nothing can come of it. The last failure is told in `last`.
 ///
 /// The command changes nothing, so that it may be started twice: after a lost answer nobody looks for the first one.
 pub(super) async fn run<S, E>(

@@ -9,7 +9,8 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use rookery_cds_sim::Status;
 use rookery_daemon::{Clock, Lease, Supervisor};
-use rookery_fleet_vsphere::company;
+use rookery_fleet_vsphere::sessions;
+use rookery_hatchery::run::PRODUCT;
 use rookery_hatchery::run::{LeadershipLost, Policy};
 use rookery_hatchery_stories::{Lab, LabOptions, Scene, Stage, Standby};
 use rookery_kit::{Cable, Proxy, connect_over, eventually, options};
@@ -108,10 +109,10 @@ async fn somebody(stage: &Stage, user_agent: &str, lease: Lease) -> Client {
 /// Ends all sessions of the hatcheries of a machine, as an administrator does.
 async fn end_sessions(stage: &Stage, machine: u64) {
     let admin = somebody(stage, "an administrator", Lease::unlimited()).await;
-    let listing = company::list(&admin, Lab::NAME).await.expect("a list");
-    for session in listing.hatcheries {
+    let listing = sessions::list(&admin, &PRODUCT, Lab::NAME).await.expect("a list");
+    for session in listing.candidates {
         if session.instance == format!("machine-{machine}") {
-            company::end(&admin, &session.key).await.expect("it ends");
+            sessions::end(&admin, &session.key).await.expect("it ends");
         }
     }
     admin.close().await.expect("it logs out");
@@ -362,7 +363,7 @@ async fn a_call_is_not_repeated_after_a_new_login_without_a_new_lease() {
     let stage = stage();
     let clock = Clock::simulated(Timestamp::UNIX_EPOCH);
     let lease = Lease::new(clock.clone());
-    let agent = company::user_agent("0", Lab::NAME, "machine-1");
+    let agent = sessions::user_agent(&PRODUCT, "0", Lab::NAME, "machine-1");
     let client = somebody(&stage, &agent, lease.clone()).await;
     let vms = stage.vms().await;
     let jumphost = vms.iter().find(|(_, vm)| vm.name == "jumphost").expect("it is there").0;

@@ -38,8 +38,11 @@ impl Keeper {
     pub(super) fn workers_are_due(&self, plan: &Plan) -> bool {
         let Some(need) = greatest(&plan.waiting, self.state.gate.is_waited_at()) else { return false };
         let settings = self.crew.settings();
-        let off =
-            self.state.view.owned(&settings.identity.owner).filter(|(machine, _)| machine.power == Some(Power::Off));
+        let off = self
+            .state
+            .view
+            .owned(&settings.identity.owner)
+            .filter(|(machine, _)| machine.power == Some(Power::Off));
         let happened = Happened {
             listed: self.state.listing.as_ref().map(|listing| listing.begun),
             went_off: off.filter_map(|(machine, _)| self.observer.changed_at(&machine.id)).max(),

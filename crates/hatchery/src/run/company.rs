@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rookery_daemon::lock::{self, LockError, Policy};
-use rookery_fleet_vsphere::{Candidate, CompanyError as ListError};
+use rookery_fleet_vsphere::{Candidate, SessionsError as ListError};
 use tokio_util::sync::CancellationToken;
 
 use crate::control::process;

@@ -9,17 +9,17 @@ use jiff::Timestamp;
 use rookery_daemon::lock::Policy;
 use rookery_daemon::telemetry::chain;
 use rookery_daemon::{Clock, Lease};
-use rookery_fleet_vsphere::CompanyError as ListError;
-use rookery_fleet_vsphere::company;
-use rookery_fleet_vsphere::company::Listing;
+use rookery_fleet_vsphere::SessionsError as ListError;
 use rookery_fleet_vsphere::election::{
     Candidacy, Candidate, Elected, Look, Me, Sightings, Standing, Verdict, elect, lease_end,
 };
+use rookery_fleet_vsphere::sessions::{self, Listing};
 use rookery_vim_client::Client;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
+use super::PRODUCT;
 use super::StartError;
 use super::company::CompanyError;
 
@@ -98,7 +98,7 @@ impl Election {
             lease,
             clock,
             name: name.to_owned(),
-            instance: company::listed_instance(instance),
+            instance: sessions::listed_instance(instance),
             candidacy: Candidacy::default(),
             sightings: Sightings::default(),
             first_login: None,
@@ -239,7 +239,7 @@ impl Election {
         if self.has_looked && self.is_blind() {
             return Err(ListError::Overdue);
         }
-        let listed = timeout(LOOK_TIME, company::list(&self.client, &self.name)).await;
+        let listed = timeout(LOOK_TIME, sessions::list(&self.client, &PRODUCT, &self.name)).await;
         let listed = listed.unwrap_or(Err(ListError::TimedOut(LOOK_TIME)));
         let current = self.client.login().map_or(self.login, |(login, _)| login);
         self.login = listed.as_ref().map_or(current, |listing| listing.login);
@@ -258,12 +258,12 @@ impl Election {
     }
 
     fn elect(&mut self, listing: &Listing, asked: Duration) -> Result<Elected, ListError> {
-        let quiet = self.sightings.look(&listing.hatcheries, asked, self.clock.since_boot());
-        let own = listing.hatcheries.iter().find(|session| session.key == listing.key);
+        let quiet = self.sightings.look(&listing.candidates, asked, self.clock.since_boot());
+        let own = listing.candidates.iter().find(|session| session.key == listing.key);
         self.first_login = self.first_login.or(own.and_then(|session| session.login));
         let (instance, key, held) = (&self.instance, &listing.key.0, self.client.held_session_keys());
         let me = Me { instance, key, first_login: self.first_login, held: &held };
-        elect(&listing.hatcheries, me, listing.now, &quiet).ok_or(ListError::Incomplete)
+        elect(&listing.candidates, me, listing.now, &quiet).ok_or(ListError::Incomplete)
     }
 
     /// Ends sessions that no process uses any more, and those of silent leaders. Who cannot end these stands by.
@@ -281,7 +281,7 @@ impl Election {
         let ended = async {
             for session in sessions {
                 info!(instance = %session.instance, "ending an earlier session of this name");
-                company::end(&self.client, &session.key).await?;
+                sessions::end(&self.client, &session.key).await?;
             }
             Ok(())
         };
@@ -290,7 +290,7 @@ impl Election {
 
     /// A Go hatchery does not tell its name, and does not look for others.
     fn warn_of_go(&mut self, listing: &Listing) {
-        let Some(first) = listing.go.first() else {
+        let Some(first) = listing.nameless.first() else {
             self.warned_of_go = false;
             return;
         };
@@ -299,7 +299,7 @@ impl Election {
             warn!(
                 address,
                 user_agent = first.user_agent,
-                sessions = listing.go.len(),
+                sessions = listing.nameless.len(),
                 "a Go program uses vCenter as our user: if it is a Go hatchery of this name, stop it"
             );
         }

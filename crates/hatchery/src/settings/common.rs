@@ -7,11 +7,11 @@ use rookery_cds::Cdn;
 use rookery_vim_client::Trust;
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::mark;
-use rookery_fleet::OwnerId;
 use super::pem;
 use super::section::Section;
 use super::url::{InvalidAddress, Url, host_port};
+use crate::mark;
+use rookery_fleet::OwnerId;
 
 /// VM names and marks contain the name. All hatcheries that we know have shorter ones.
 const LONGEST_NAME: usize = 128;

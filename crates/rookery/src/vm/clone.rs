@@ -12,8 +12,8 @@ use rookery_vim_client::{
     Change, CloneOrder, DiskMove, GuestSetup, NetworkBacking, Places, Vm, network_backing,
 };
 
-use super::marks;
 use super::arguments::{self, WrongArguments};
+use super::marks;
 use super::pick;
 use super::site::{Finder, SiteArgs};
 use crate::Ending;

@@ -1,11 +1,11 @@
 //! The hands of a fleet, each act witnessed by `govc`.
 
 mod changing;
-mod company;
 mod copies;
 mod deleting;
 mod guests;
 mod seeing;
+mod sessions;
 mod templates;
 
 use std::collections::BTreeMap;

@@ -3,20 +3,19 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use rookery_fleet::OwnerId;
 use rookery_daemon::telemetry::chain;
 use rookery_daemon::{Clock, Supervisor};
+use rookery_fleet::OwnerId;
 use rookery_fleet::address;
 use rookery_fleet::address::Network;
-use rookery_fleet_vsphere::company;
-use rookery_fleet_vsphere::company::GoSession;
+use rookery_fleet_vsphere::sessions::{self, Nameless};
 use rookery_fleet_vsphere::{Candidate, Site};
 use rookery_hatchery::machine::Observer;
 use rookery_hatchery::machine::View;
-use rookery_hatchery::run::site_names;
+use rookery_hatchery::mark;
+use rookery_hatchery::run::{PRODUCT, site_names};
 use rookery_hatchery::settings::Settings;
 use rookery_hatchery::standing::{Standing, standing};
-use rookery_hatchery::mark;
 use rookery_vim_client::{Client, Inventory, Snapshot};
 use tokio::time::timeout;
 
@@ -87,8 +86,8 @@ fn judge(view: &View, networks: &[Network], owner: &OwnerId) -> Finding {
 
 /// Other hatcheries of that name, and Go hatcheries, which do not tell their names.
 async fn hatcheries(client: &Client, name: &str) -> [Finding; 2] {
-    match company::list(client, name).await {
-        Ok(listing) => [others(&listing.hatcheries, name), go_hatcheries(&listing.go)],
+    match sessions::list(client, &PRODUCT, name).await {
+        Ok(listing) => [others(&listing.candidates, name), go_hatcheries(&listing.nameless)],
         Err(error) => [
             Finding::warning(
                 chain(&error),
@@ -113,7 +112,7 @@ fn others(hatcheries: &[Candidate], name: &str) -> Finding {
     )
 }
 
-fn go_hatcheries(sessions: &[GoSession]) -> Finding {
+fn go_hatcheries(sessions: &[Nameless]) -> Finding {
     let Some(session) = sessions.first() else {
         return Finding::ok("no Go program has used vCenter as our user in the last 3 minutes");
     };
@@ -150,7 +149,8 @@ mod tests {
             addresses: vec![ip.parse().unwrap()],
             ..Machine::blank(&rookery_fleet::MachineId::new(name))
         };
-        let view = |machines: Vec<Machine>| View { machines: machines.into_iter().collect(), ..View::default() };
+        let view =
+            |machines: Vec<Machine>| View { machines: machines.into_iter().collect(), ..View::default() };
         let found = |view: &View| judge(view, std::slice::from_ref(&network), &mark::owner("h"));
         assert_eq!(found(&view(vec![machine("web", "10.0.0.7")])).seen, "0 of 4 are in use");
         let warned = found(&view(vec![machine("web", "10.0.0.9")]));

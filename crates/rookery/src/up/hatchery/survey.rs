@@ -1,10 +1,10 @@
 //! Looks at a real vCenter before anything is started on it, in a session of its own.
 
-use rookery_hatchery::mark;
 use rookery_daemon::Clock;
-use rookery_hatchery::machine::View;
 use rookery_fleet_vsphere::{Site, SiteError, SiteNames};
 use rookery_hatchery::machine::Observer;
+use rookery_hatchery::machine::View;
+use rookery_hatchery::mark;
 use rookery_vim_client::{FindError, Kind, Places};
 use tokio_util::sync::CancellationToken;
 
@@ -34,7 +34,8 @@ pub(super) async fn survey(
             }
         };
         let templates = session.first.vms().filter(|vm| vm.is_template()).map(|vm| vm.name.clone()).collect();
-        let owned = view(session).owned(&mark::owner(name)).map(|(machine, _)| machine.name.clone()).collect();
+        let owned =
+            view(session).owned(&mark::owner(name)).map(|(machine, _)| machine.name.clone()).collect();
         Ok(Found { datacenters, unclear, templates, owned })
     });
     looked.await

@@ -1,7 +1,7 @@
 use jiff::Timestamp;
+use rookery_fleet::Recognised;
 use rookery_fleet::{Hardware, Power, Role};
 use rookery_fleet_vsphere::{Site, SiteError, SiteNames};
-use rookery_fleet::Recognised;
 use rookery_hatchery::machine::Observer;
 use rookery_hatchery::mark;
 use rookery_kit::{Govc, Vcsim, VcsimOptions, connect};
