@@ -17,6 +17,7 @@ use tokio_rustls::TlsConnector;
 
 use crate::address::Endpoint;
 use crate::certificate::Certificate;
+use crate::proxy::{InvalidProxy, Proxies, Refusal, Tunnel};
 use crate::tls::{Thumbprint, Trust, TrustError, Verifier, client_config};
 
 /// Name resolution, TCP and TLS together; a server that takes longer is down.
@@ -37,6 +38,11 @@ pub trait Dial: Debug + Send + Sync {
     /// The certificate that the server showed last, if it has one.
     fn shown_certificate(&self) -> Option<Certificate> {
         None
+    }
+
+    /// The proxies that other servers, too, are reached through.
+    fn proxies(&self) -> Proxies {
+        Proxies::default()
     }
 }
 
@@ -59,6 +65,10 @@ pub enum DialError {
     Tls { address: String, reason: String },
     #[error("TLS could not be set up")]
     Trust(#[from] TrustError),
+    #[error("the proxy {proxy} does not connect to {address}: {reason}")]
+    Proxy { proxy: Box<str>, address: String, reason: Box<str>, is_transient: bool },
+    #[error(transparent)]
+    InvalidProxy(#[from] InvalidProxy),
 }
 
 impl DialError {
@@ -66,9 +76,12 @@ impl DialError {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Resolve { .. } | Self::Connect { .. } | Self::TimedOut { .. } => true,
-            Self::WrongThumbprint { .. } | Self::Certificate { .. } | Self::Tls { .. } | Self::Trust(_) => {
-                false
-            }
+            Self::Proxy { is_transient, .. } => *is_transient,
+            Self::WrongThumbprint { .. }
+            | Self::Certificate { .. }
+            | Self::Tls { .. }
+            | Self::Trust(_)
+            | Self::InvalidProxy(_) => false,
         }
     }
 }
@@ -78,6 +91,7 @@ impl DialError {
 pub struct TcpDial {
     endpoint: Endpoint,
     tls: Option<(Arc<ClientConfig>, Arc<Verifier>)>,
+    proxies: Proxies,
 }
 
 impl TcpDial {
@@ -85,16 +99,25 @@ impl TcpDial {
     pub fn new(endpoint: impl Into<Endpoint>, trust: &Trust) -> Result<Self, TrustError> {
         let endpoint = endpoint.into();
         let tls = if endpoint.is_tls() { Some(client_config(trust)?) } else { None };
-        Ok(Self { endpoint, tls })
+        Ok(Self { endpoint, tls, proxies: Proxies::default() })
+    }
+
+    /// The same, through the proxy that stands before that address, if there is one.
+    #[must_use]
+    pub fn through(self, proxies: Proxies) -> Self {
+        Self { proxies, ..self }
     }
 }
 
 impl Dial for TcpDial {
     fn dial(&self) -> Dialing {
         let (endpoint, tls) = (self.endpoint.clone(), self.tls.clone());
+        let tunnel = self.proxies.before(&endpoint);
         Box::pin(async move {
-            let address = endpoint.authority();
-            timeout(DIAL_TIMEOUT, dial(&endpoint, tls)).await.unwrap_or(Err(DialError::TimedOut { address }))
+            let (address, tunnel) = (endpoint.authority(), tunnel?);
+            timeout(DIAL_TIMEOUT, dial(&endpoint, tunnel, tls))
+                .await
+                .unwrap_or(Err(DialError::TimedOut { address }))
         })
     }
 
@@ -102,11 +125,18 @@ impl Dial for TcpDial {
         let (_, verifier) = self.tls.as_ref()?;
         verifier.shown().map(|certificate| Certificate::read(&certificate))
     }
+
+    fn proxies(&self) -> Proxies {
+        self.proxies.clone()
+    }
 }
 
 /// The certificate that a server shows, whoever it is; none without TLS. Nothing is sent to it.
-pub async fn presented_certificate(endpoint: &Endpoint) -> Result<Option<Certificate>, DialError> {
-    let dial = TcpDial::new(endpoint.clone(), &Trust::Insecure)?;
+pub async fn presented_certificate(
+    endpoint: &Endpoint,
+    proxies: Proxies,
+) -> Result<Option<Certificate>, DialError> {
+    let dial = TcpDial::new(endpoint.clone(), &Trust::Insecure)?.through(proxies);
     if dial.tls.is_some() {
         dial.dial().await?;
     }
@@ -115,9 +145,13 @@ pub async fn presented_certificate(endpoint: &Endpoint) -> Result<Option<Certifi
 
 async fn dial(
     endpoint: &Endpoint,
+    tunnel: Option<Tunnel>,
     tls: Option<(Arc<ClientConfig>, Arc<Verifier>)>,
 ) -> Result<Box<dyn Stream>, DialError> {
-    let stream = tcp(endpoint).await?;
+    let stream = match tunnel {
+        Some(tunnel) => tunneled(endpoint, &tunnel).await?,
+        None => tcp(endpoint).await?,
+    };
     let Some((config, verifier)) = tls else { return Ok(Box::new(stream)) };
     let tls_error = |reason: String| DialError::Tls { address: endpoint.authority(), reason };
     let name =
@@ -128,6 +162,19 @@ async fn dial(
             let shown = verifier.shown().map(|certificate| Thumbprint::of(&certificate));
             Err(certificate_error(endpoint, &error, shown).unwrap_or_else(|| tls_error(error.to_string())))
         }
+    }
+}
+
+async fn tunneled(endpoint: &Endpoint, tunnel: &Tunnel) -> Result<TcpStream, DialError> {
+    let failed = |reason: String, is_transient| {
+        let (proxy, address) = (tunnel.proxy.authority().into(), endpoint.authority());
+        DialError::Proxy { proxy, address, reason: reason.into(), is_transient }
+    };
+    let mut stream = tcp(&tunnel.proxy).await.map_err(|error| failed(error.to_string(), true))?;
+    match tunnel.open(&mut stream, endpoint).await {
+        Ok(()) => Ok(stream),
+        Err(Refusal::Status { status, line }) => Err(failed(format!("it answers {line:?}"), status >= 500)),
+        Err(Refusal::Broken(reason)) => Err(failed(reason, true)),
     }
 }
 

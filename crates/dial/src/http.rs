@@ -22,6 +22,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use crate::address::Endpoint;
 use crate::dial::{Dial, DialError, Stream};
 use crate::encoding::unpack;
+use crate::proxy::Proxies;
 
 /// Below the minute after which front proxies close silently: reusing such a connection makes a POST ambiguous.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(50);
@@ -82,6 +83,11 @@ impl Http {
             .build(Connector(Arc::clone(&dial)));
         let user_agent = HeaderValue::from_str(user_agent).unwrap_or(HeaderValue::from_static("rookery"));
         Self { client, dial, authority: endpoint.authority(), user_agent }
+    }
+
+    /// The proxies that other servers, too, are reached through.
+    pub fn proxies(&self) -> Proxies {
+        self.dial.proxies()
     }
 
     /// Sends one request and gives its answer, the body of which is still to be read. No deadline: whoever asks knows

@@ -10,6 +10,7 @@ mod certificate;
 mod dial;
 mod encoding;
 mod http;
+mod proxy;
 mod tls;
 
 pub use address::{Address, Endpoint, InvalidAddress, UserInfo};
@@ -17,4 +18,5 @@ pub use certificate::Certificate;
 pub use dial::{Dial, DialError, Dialing, Stream, TcpDial, presented_certificate};
 pub use encoding::encodings;
 pub use http::{Body, Http, HttpError, read_whole, whole};
+pub use proxy::{InvalidProxy, Proxies};
 pub use tls::{InvalidThumbprint, Thumbprint, Trust, TrustError};

@@ -120,6 +120,9 @@ fn unreachable_hint(error: &DialError, source: Source) -> Option<String> {
         DialError::Tls { .. } => {
             "if the server does not speak TLS on this port, write http:// before its address"
         }
+        DialError::Proxy { .. } | DialError::InvalidProxy(_) => {
+            "correct HTTPS_PROXY or HTTP_PROXY, or name the server in NO_PROXY"
+        }
         DialError::Trust(_) => return None,
     };
     Some(hint.to_owned())

@@ -14,6 +14,7 @@ pub mod fleet;
 mod guest_user;
 pub mod hatchery;
 pub mod output;
+mod proxies;
 pub mod settings;
 pub mod sim;
 mod up;

@@ -15,7 +15,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use rookery_daemon::telemetry::chain;
 use rookery_daemon::{Backoff, Lease, Supervisor, Tally};
-use rookery_dial::{Body, Dial, Http, HttpError, read_whole, whole};
+use rookery_dial::{Body, Dial, Http, HttpError, Proxies, read_whole, whole};
 use rookery_vim::envelope::{self, AnswerError, service_instance};
 use rookery_vim::methods::{
     CancelWaitForUpdates, Login, Logout, Method, RetrieveServiceContent, WaitForUpdatesEx,
@@ -365,6 +365,11 @@ impl Client {
         let Inner { wire, session, rest, .. } = &*self.0;
         let (soap, rest) = tokio::join!(session.close(wire), rest.close(wire));
         soap.and(rest)
+    }
+
+    /// The proxies that hosts, too, are reached through.
+    pub(crate) fn proxies(&self) -> Proxies {
+        self.0.wire.http.proxies()
     }
 
     /// A UUID for a new VM.

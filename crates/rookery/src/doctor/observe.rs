@@ -17,6 +17,7 @@ use super::observed::{
     ClockReading, Datacenter, Inventory, Miss, Observed, Refusal, Session, Sought, Template,
 };
 use super::wanted::Wanted;
+use crate::proxies;
 use crate::vcenter::Vcenter;
 
 /// How many similar names are offered.
@@ -36,7 +37,7 @@ pub(super) async fn observe(
     // Whoever cannot be reached need not be tried a second time.
     let certificate = match &session {
         Err(Refusal::Call(CallError::Unreachable { source, .. })) if source.is_transient() => Ok(None),
-        Ok(_) | Err(_) => presented_certificate(&vcenter.endpoint).await,
+        Ok(_) | Err(_) => presented_certificate(&vcenter.endpoint, proxies::of_this_process()).await,
     };
     Observed {
         endpoint: vcenter.endpoint.clone(),

@@ -12,6 +12,7 @@ use rookery_vim_client::{Client, Deadlines, Options, TcpDial};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use crate::proxies;
 use crate::vcenter::Vcenter;
 
 /// How long a login that a signal interrupts may go on: the session that it may have made must be ended.
@@ -23,7 +24,7 @@ pub(super) async fn connect(
     purpose: &str,
     stop: &CancellationToken,
 ) -> anyhow::Result<Option<Client>> {
-    let dial = TcpDial::new(vcenter.endpoint.clone(), &vcenter.trust)?;
+    let dial = TcpDial::new(vcenter.endpoint.clone(), &vcenter.trust)?.through(proxies::of_this_process());
     let connecting = Client::connect(options(vcenter, purpose)?, Arc::new(dial));
     tokio::pin!(connecting);
     tokio::select! {

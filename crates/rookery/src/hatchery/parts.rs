@@ -12,7 +12,7 @@ use rookery_hatchery::settings::Settings;
 use rookery_vim_client::{Dial, TcpDial};
 
 use super::folder;
-use crate::VERSION;
+use crate::{VERSION, proxies};
 
 /// All that a hatchery is made of, without pages.
 pub(crate) fn parts(
@@ -21,7 +21,8 @@ pub(crate) fn parts(
     hostname: String,
     policy: Policy,
 ) -> anyhow::Result<Parts> {
-    let vcenter = TcpDial::new(settings.vcenter.endpoint.clone(), &settings.vcenter.trust)?;
+    let vcenter = TcpDial::new(settings.vcenter.endpoint.clone(), &settings.vcenter.trust)?
+        .through(proxies::of_this_process());
     let cds = cds_dial(&settings)?;
     Ok(Parts {
         settings,
@@ -41,7 +42,8 @@ pub(crate) fn parts(
 /// The way to CDS.
 pub(super) fn cds_dial(settings: &Settings) -> anyhow::Result<Arc<dyn Dial>> {
     let api = ApiAddress::parse(settings.api.url.as_str()).context("commonConfiguration.api.http.url")?;
-    Ok(Arc::new(TcpDial::new(api.endpoint().clone(), &settings.api.trust)?))
+    let dial = TcpDial::new(api.endpoint().clone(), &settings.api.trust)?;
+    Ok(Arc::new(dial.through(proxies::of_this_process())))
 }
 
 pub(super) fn random() -> anyhow::Result<StdRng> {

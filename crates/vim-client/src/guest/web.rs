@@ -115,7 +115,7 @@ impl<'a> Way<'a> {
             Route::Asked { path } => Self::Asked { client, path },
             Route::Host { host, path } => {
                 let trust = Trust::Thumbprint(certificate_of_host(client, vm).await?);
-                let dial = TcpDial::new(host.clone(), &trust)?;
+                let dial = TcpDial::new(host.clone(), &trust)?.through(client.proxies());
                 Self::Host { http: Box::new(Http::new(&host, Arc::new(dial), "rookery")), host, path }
             }
         })

@@ -55,6 +55,10 @@ fn address(observed: &Observed, refusal: Option<&Refusal>, source: Source) -> Fi
             error.to_string(),
             format!("{}; is it right, and does a firewall or proxy stand in between?", source.address()),
         ),
+        Some(error @ (DialError::Proxy { .. } | DialError::InvalidProxy(_))) => Finding::problem(
+            error.to_string(),
+            "correct HTTPS_PROXY or HTTP_PROXY, or name the server in NO_PROXY",
+        ),
         Some(
             DialError::WrongThumbprint { .. }
             | DialError::Certificate { .. }
@@ -96,9 +100,13 @@ fn tls(observed: &Observed, refusal: Option<&Refusal>, source: Source) -> Findin
         Some(DialError::Trust(error)) => {
             Finding::problem(chain(error), format!("correct {ca_file}, or use {pin} instead"))
         }
-        Some(DialError::Resolve { .. } | DialError::Connect { .. } | DialError::TimedOut { .. }) => {
-            Finding::skipped("not checked, because the server cannot be reached")
-        }
+        Some(
+            DialError::Resolve { .. }
+            | DialError::Connect { .. }
+            | DialError::TimedOut { .. }
+            | DialError::Proxy { .. }
+            | DialError::InvalidProxy(_),
+        ) => Finding::skipped("not checked, because the server cannot be reached"),
         None if refusal.is_some_and(|refusal| matches!(refusal, Refusal::Local(_))) => {
             Finding::skipped("not checked, because the server was not called")
         }
