@@ -1,27 +1,19 @@
 //! Paths and queries of requests.
 
-use std::fmt::Write as _;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// What has no meaning anywhere in a path or a query.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// A text as one segment of a path or one value of a query: whatever has a meaning there is encoded.
 pub(crate) fn segment(text: &str) -> String {
-    encode(text, |byte| matches!(byte, b'-' | b'.' | b'_' | b'~'))
+    utf8_percent_encode(text, PLAIN).to_string()
 }
 
 /// A text as a value of a query, where a slash means nothing.
 pub(crate) fn value(text: &str) -> String {
-    encode(text, |byte| matches!(byte, b'-' | b'.' | b'_' | b'~' | b'/'))
-}
-
-fn encode(text: &str, legal: impl Fn(u8) -> bool) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || legal(byte) {
-            encoded.push(char::from(byte));
-        } else {
-            write!(encoded, "%{byte:02X}").ok();
-        }
-    }
-    encoded
+    const PLAIN_OR_SLASH: &AsciiSet = &PLAIN.remove(b'/');
+    utf8_percent_encode(text, PLAIN_OR_SLASH).to_string()
 }
 
 /// `?a=1&a=2`, or nothing.

@@ -1,6 +1,9 @@
 //! Where a server is: a host, `host:port`, or a URL, as people write it.
 
+use std::borrow::Cow;
 use std::fmt;
+
+use percent_encoding::percent_decode_str;
 
 /// All that an address says. What its path may be is the business of whoever speaks to the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,16 +137,7 @@ impl UserInfo {
 }
 
 fn percent_decode(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        let hex = bytes.get(at + 1..at + 3).and_then(|h| std::str::from_utf8(h).ok());
-        let decoded = hex.and_then(|h| u8::from_str_radix(h, 16).ok()).filter(|_| byte == b'%');
-        out.push(decoded.unwrap_or(byte));
-        at += if decoded.is_some() { 3 } else { 1 };
-    }
-    String::from_utf8(out).unwrap_or_else(|_| text.to_owned())
+    percent_decode_str(text).decode_utf8().map_or_else(|_| text.to_owned(), Cow::into_owned)
 }
 
 impl fmt::Display for Endpoint {

@@ -4,10 +4,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use rand::{Rng, RngExt as _};
+use uuid::fmt::Hyphenated;
+use uuid::{Builder, Variant, Version};
 
 /// A UUID, in whatever spelling it came.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Uuid(u128);
+pub struct Uuid(uuid::Uuid);
 
 /// A text that is no UUID.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -16,14 +18,11 @@ pub struct InvalidUuid {
     given: String,
 }
 
-/// Digits of each group.
-const GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
-
 impl Uuid {
     /// A new one that nobody else has (version 4).
     pub fn random(random: &mut impl Rng) -> Self {
-        let bits: u128 = random.random();
-        Self(bits & !(0xf << 76) & !(0b11 << 62) | (0x4 << 76) | (0b10 << 62))
+        let random = Builder::from_u128(random.random()).with_version(Version::Random);
+        Self(random.with_variant(Variant::RFC4122).into_uuid())
     }
 }
 
@@ -31,24 +30,14 @@ impl FromStr for Uuid {
     type Err = InvalidUuid;
 
     fn from_str(text: &str) -> Result<Self, InvalidUuid> {
-        let is_hex = |group: &str| group.chars().all(|c| c.is_ascii_hexdigit());
-        let groups: Vec<&str> = text.split('-').collect();
-        let fits = groups.iter().map(|group| group.len()).eq(GROUPS) && groups.iter().all(|g| is_hex(g));
-        let value = fits.then(|| u128::from_str_radix(&groups.concat(), 16).ok()).flatten();
-        value.map(Self).ok_or_else(|| InvalidUuid { given: text.to_owned() })
+        let read = text.parse::<Hyphenated>().map_err(|_| InvalidUuid { given: text.to_owned() })?;
+        Ok(Self(read.into_uuid()))
     }
 }
 
 impl fmt::Display for Uuid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let digits = format!("{:032x}", self.0);
-        let mut rest = digits.as_str();
-        for (at, length) in GROUPS.into_iter().enumerate() {
-            let (group, after) = rest.split_at(length);
-            write!(f, "{}{group}", if at == 0 { "" } else { "-" })?;
-            rest = after;
-        }
-        Ok(())
+        self.0.hyphenated().fmt(f)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rookery_vim::MoRef;
 use rookery_vim::inventory_name::escape;
 
@@ -98,27 +99,15 @@ impl DatastorePlace {
     /// Where a file is for HTTP.
     pub(super) fn address(&self, path: &FilePath) -> String {
         let (datacenter, datastore) = (&self.datacenter_path, &self.name);
-        let path = encode(&path.0, b"/");
-        format!("/folder/{path}?dcPath={}&dsName={}", encode(datacenter, b""), encode(datastore, b""))
+        let path = utf8_percent_encode(&path.0, ENCODED_IN_PATH);
+        let [datacenter, datastore] = [datacenter, datastore].map(|name| utf8_percent_encode(name, ENCODED));
+        format!("/folder/{path}?dcPath={datacenter}&dsName={datastore}")
     }
 }
 
-/// Writes everything as `%XX` but letters, digits, `-._~` and what is to be kept.
-fn encode(plain: &str, kept: &[u8]) -> String {
-    let mut encoded = String::with_capacity(plain.len());
-    for byte in plain.bytes() {
-        let stays = byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) || kept.contains(&byte);
-        if stays {
-            encoded.push(char::from(byte));
-        } else {
-            encoded.push('%');
-            for digit in [byte >> 4, byte & 0xF] {
-                encoded.push(char::from_digit(digit.into(), 16).map_or('0', |d| d.to_ascii_uppercase()));
-            }
-        }
-    }
-    encoded
-}
+/// Everything is written as `%XX` but letters, digits and these.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+const ENCODED_IN_PATH: &AsciiSet = &ENCODED.remove(b'/');
 
 #[cfg(test)]
 mod tests {
@@ -193,8 +182,8 @@ mod tests {
     proptest! {
         #[test]
         fn an_encoded_text_is_plain_and_means_the_same(text in any::<String>()) {
-            for kept in [&b"/"[..], b""] {
-                let encoded = encode(&text, kept);
+            for (set, kept) in [(ENCODED_IN_PATH, &b"/"[..]), (ENCODED, b"")] {
+                let encoded = utf8_percent_encode(&text, set).to_string();
                 let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~%".contains(&b) || kept.contains(&b);
                 prop_assert!(encoded.bytes().all(plain), "{}", encoded);
                 prop_assert_eq!(decode(&encoded), text.as_str());

@@ -1,5 +1,6 @@
 //! How the tagging service speaks: paths, bodies, and its ways to say no. Pure.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rookery_vim::MoRef;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -20,11 +21,8 @@ pub(super) fn path(collection: &str, id: Option<&str>, action: Option<&str>) -> 
 
 /// An identifier is the server's word, and must not lead anywhere else.
 fn escaped(id: &str) -> String {
-    let escape = |byte: u8| match byte {
-        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b':' | b'-' | b'_' | b'.' => char::from(byte).to_string(),
-        _ => format!("%{byte:02X}"),
-    };
-    id.bytes().map(escape).collect()
+    const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b':').remove(b'-').remove(b'_').remove(b'.');
+    utf8_percent_encode(id, ESCAPED).to_string()
 }
 
 /// An object as this service names it.
