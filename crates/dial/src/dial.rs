@@ -66,7 +66,7 @@ pub enum DialError {
     #[error("TLS could not be set up")]
     Trust(#[from] TrustError),
     #[error("the proxy {proxy} does not connect to {address}: {reason}")]
-    Proxy { proxy: String, address: String, reason: String, is_transient: bool },
+    Proxy { proxy: Box<str>, address: String, reason: Box<str>, is_transient: bool },
     #[error(transparent)]
     InvalidProxy(#[from] InvalidProxy),
 }
@@ -166,9 +166,9 @@ async fn dial(
 }
 
 async fn tunneled(endpoint: &Endpoint, tunnel: &Tunnel) -> Result<TcpStream, DialError> {
-    let failed = |reason, is_transient| {
-        let (proxy, address) = (tunnel.proxy.authority(), endpoint.authority());
-        DialError::Proxy { proxy, address, reason, is_transient }
+    let failed = |reason: String, is_transient| {
+        let (proxy, address) = (tunnel.proxy.authority().into(), endpoint.authority());
+        DialError::Proxy { proxy, address, reason: reason.into(), is_transient }
     };
     let mut stream = tcp(&tunnel.proxy).await.map_err(|error| failed(error.to_string(), true))?;
     match tunnel.open(&mut stream, endpoint).await {
