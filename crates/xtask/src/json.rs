@@ -37,6 +37,12 @@ impl Json {
         if let Self::Array(items) = self { items } else { &[] }
     }
 
+    /// The names of the members of an object, nothing for any other value.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        let members = if let Self::Object(members) = self { members.as_slice() } else { &[] };
+        members.iter().map(|(name, _)| name.as_str())
+    }
+
     pub(crate) fn text(&self) -> Option<&str> {
         if let Self::Text(text) = self { Some(text) } else { None }
     }

@@ -108,9 +108,22 @@ fn check_sources(workspace: &Workspace, report: &mut Report) {
     report.step("fmt", || process::run(&mut workspace.cargo(["fmt", "--all", "--check"])));
     report.step("clippy", || process::run(workspace.cargo(CLIPPY).args(["--", "-D", "warnings"])));
     report.step("product", || process::run(&mut workspace.cargo(["check", "--locked", "-p", "rookery"])));
+    report.step("features", || check_features(workspace));
     report.step("tidy", || tidy::check(workspace));
 }
 
+/// Checks the program as somebody builds it who wants only some of it.
+fn check_features(workspace: &Workspace) -> Outcome<()> {
+    for features in FEATURES {
+        let wanted = ["--no-default-features", "--features", features];
+        process::run(workspace.cargo(SOME_FEATURES).args(wanted).args(["--", "-D", "warnings"]))?;
+    }
+    Ok(())
+}
+
+/// None, and each alone; all of them together are what everything else is tested with.
+const FEATURES: [&str; 5] = ["", "hatchery", "operator", "fulfillment", "sim"];
+const SOME_FEATURES: [&str; 7] = ["rustc", "--locked", "-p", "rookery", "--lib", "--profile", "check"];
 const CLIPPY: [&str; 4] = ["clippy", "--workspace", "--all-targets", "--locked"];
 const DOCS: [&str; 4] = ["doc", "--workspace", "--no-deps", "--locked"];
 

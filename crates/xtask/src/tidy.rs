@@ -4,6 +4,7 @@
 mod banned;
 mod directions;
 mod duplicates;
+mod fronts;
 mod generated;
 mod graph;
 mod licences;
@@ -36,6 +37,8 @@ type FileRule = fn(&Checkout<'_>) -> Outcome<Problems>;
 const GRAPH_RULES: &[(&str, GraphRule)] = &[
     ("dependency directions", directions::check),
     ("pure crates", directions::check_pure),
+    ("packages of a front", fronts::check_confined),
+    ("features", fronts::check_features),
     ("banned crates", banned::check),
     ("licences", licences::check),
     ("duplicate versions", duplicates::check),

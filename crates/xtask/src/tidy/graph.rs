@@ -32,6 +32,7 @@ pub(super) struct Package {
     pub(super) licence: Option<String>,
     pub(super) origin: Origin,
     pub(super) dependencies: Vec<Dependency>,
+    pub(super) features: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +81,7 @@ fn packages(metadata: &Json) -> Vec<Package> {
         licence: json.get("license").text().map(str::to_owned),
         origin: if members.contains(json.get("id")) { Origin::Workspace } else { Origin::Elsewhere },
         dependencies: json.get("dependencies").items().iter().map(dependency).collect(),
+        features: json.get("features").names().map(str::to_owned).collect(),
     };
     packages.map(package).collect()
 }
@@ -116,6 +118,7 @@ pub(super) mod tests {
             licence: None,
             origin: Origin::Workspace,
             dependencies: needs.iter().map(dependency).collect(),
+            features: vec![],
         };
         let compiled: BTreeSet<_> = compiled.iter().map(|(name, number)| version(name, number)).collect();
         Graph { packages: members.iter().map(package).collect(), compiled_here: compiled.clone(), compiled }
