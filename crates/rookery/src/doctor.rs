@@ -4,7 +4,7 @@
 //!   observe (I/O: results inside) ─► diagnose (pure: a list of checks) ─► report
 //! ```
 //!
-//! It changes nothing. What is to be examined is a plain list ([`Wanted`]), so that others who have such a list may
+//! It changes nothing. What is to be examined is a plain list ([`Scope`]), so that others who have such a list may
 //! hand over theirs.
 
 mod check;
@@ -14,7 +14,7 @@ mod observed;
 pub mod privileges;
 mod properties;
 mod report;
-mod wanted;
+mod scope;
 
 use console::Term;
 use rookery_daemon::{Clock, Supervisor};
@@ -33,7 +33,7 @@ pub use check::{Check, Group, State};
 pub use diagnose::diagnose;
 pub use observed::Observed;
 use report::Look;
-pub use wanted::{Source, Wanted};
+pub use scope::{Scope, Source};
 
 /// The arguments of `doctor`.
 #[derive(Debug, clap::Args)]
@@ -62,8 +62,8 @@ pub struct Args {
 }
 
 impl Args {
-    fn wanted(&self, vcenter: &Vcenter) -> Wanted {
-        Wanted {
+    fn scope(&self, vcenter: &Vcenter) -> Scope {
+        Scope {
             datacenter: vcenter.datacenter.clone(),
             datastore: self.datastore.clone(),
             networks: self.network.clone(),
@@ -77,19 +77,19 @@ impl Args {
 
 pub(crate) async fn run(loaded: &Loaded, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     let vcenter = loaded.vcenter_or_advice()?;
-    examine(vcenter, &args.wanted(vcenter), args.output, out).await
+    examine(vcenter, &args.scope(vcenter), args.output, out).await
 }
 
 /// Looks at a vCenter and tells what was found.
 pub async fn examine(
     vcenter: &Vcenter,
-    wanted: &Wanted,
+    scope: &Scope,
     format: Format,
     out: &mut Out,
 ) -> anyhow::Result<Ending> {
     let (clock, tasks) = (Clock::system(), Supervisor::new());
     let ended = with_client(vcenter, "doctor", &tasks, async |connected| {
-        let checks = look_at(vcenter, connected, wanted, &clock).await;
+        let checks = look_at(vcenter, connected, scope, &clock).await;
         tell(&checks, format, out).await
     });
     Ok(ended.await?.unwrap_or(Ending::Interrupted))
@@ -99,10 +99,10 @@ pub async fn examine(
 pub(crate) async fn look_at(
     vcenter: &Vcenter,
     connected: anyhow::Result<Client>,
-    wanted: &Wanted,
+    scope: &Scope,
     clock: &Clock,
 ) -> Vec<Check> {
-    diagnose(&observe::observe(vcenter, connected, wanted, clock).await, wanted)
+    diagnose(&observe::observe(vcenter, connected, scope, clock).await, scope)
 }
 
 /// Shows what was found, and how it stands.

@@ -19,7 +19,7 @@ use rookery_hatchery::settings::{self, Level, Log};
 
 use crate::Ending;
 use crate::output::Out;
-pub use ask::{Asked, Explain, Target};
+pub use ask::{Explain, Query, Target};
 pub(crate) use check::sign_in;
 #[cfg(feature = "sim")]
 pub(crate) use check::vcenter_of;
@@ -44,7 +44,7 @@ pub enum Command {
     /// `status` asks it.
     Plan(plan::Args),
     /// Show how a hatchery that runs on this machine is
-    Status(Asked),
+    Status(Query),
     /// Let a hatchery that runs on this machine take no new jobs; workers that run go on
     Drain(Target),
     /// Let it take jobs again

@@ -12,11 +12,11 @@ use rookery_vim_client::{CallError, FindError};
 
 use super::check::{Check, Finding, Group};
 use super::observed::{Miss, Observed};
-use super::wanted::Wanted;
+use super::scope::Scope;
 
 /// All checks, in the order in which one would mend what is wrong.
-pub fn diagnose(observed: &Observed, wanted: &Wanted) -> Vec<Check> {
-    let mut checks = connection::checks(observed, wanted.source);
+pub fn diagnose(observed: &Observed, scope: &Scope) -> Vec<Check> {
+    let mut checks = connection::checks(observed, scope.source);
     let sought = match &observed.session {
         Ok(session) => match &session.sought {
             Ok(sought) => Ok(sought),
@@ -31,25 +31,25 @@ pub fn diagnose(observed: &Observed, wanted: &Wanted) -> Vec<Check> {
     };
     match sought {
         Ok(sought) => {
-            checks.extend(places::checks(sought, wanted.source));
-            checks.extend(templates::checks(sought, wanted.source));
+            checks.extend(places::checks(sought, scope.source));
+            checks.extend(templates::checks(sought, scope.source));
             checks.extend(privileges::checks(&sought.privileges));
         }
-        Err(because) => checks.extend(skipped(wanted, because)),
+        Err(because) => checks.extend(skipped(scope, because)),
     }
     checks
 }
 
 /// What would have been looked at.
-fn skipped(wanted: &Wanted, because: &str) -> Vec<Check> {
+fn skipped(scope: &Scope, because: &str) -> Vec<Check> {
     let skip = |group, check, about: Option<&str>| {
         Check::new(group, check, about, Finding::skipped(format!("not checked, because {because}")))
     };
     let place = |check, name: &Option<String>| skip(Group::Places, check, name.as_deref());
-    let mut checks = vec![place("datacenter", &wanted.datacenter), place("datastore", &wanted.datastore)];
-    checks.extend(wanted.networks.iter().map(|name| skip(Group::Places, "network", Some(name))));
-    checks.extend([place("resource pool", &wanted.pool), place("folder", &wanted.folder)]);
-    checks.extend(wanted.templates.iter().map(|name| skip(Group::Templates, "template", Some(name))));
+    let mut checks = vec![place("datacenter", &scope.datacenter), place("datastore", &scope.datastore)];
+    checks.extend(scope.networks.iter().map(|name| skip(Group::Places, "network", Some(name))));
+    checks.extend([place("resource pool", &scope.pool), place("folder", &scope.folder)]);
+    checks.extend(scope.templates.iter().map(|name| skip(Group::Templates, "template", Some(name))));
     checks.push(skip(Group::Privileges, "privileges", None));
     checks
 }

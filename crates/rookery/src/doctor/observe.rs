@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use super::observed::{
     ClockReading, Datacenter, Inventory, Miss, Observed, Refusal, Session, Sought, Template,
 };
-use super::wanted::Wanted;
+use super::scope::Scope;
 use crate::vcenter::Vcenter;
 
 /// How many similar names are offered.
@@ -26,11 +26,11 @@ const SIMILAR: usize = 5;
 pub(super) async fn observe(
     vcenter: &Vcenter,
     connected: anyhow::Result<Client>,
-    wanted: &Wanted,
+    scope: &Scope,
     clock: &Clock,
 ) -> Observed {
     let session = match connected {
-        Ok(client) => Ok(session(&client, wanted, clock).await),
+        Ok(client) => Ok(session(&client, scope, clock).await),
         Err(error) => Err(refusal(error)),
     };
     // Whoever cannot be reached need not be tried a second time.
@@ -59,12 +59,12 @@ fn refusal(error: anyhow::Error) -> Refusal {
     }
 }
 
-async fn session(client: &Client, wanted: &Wanted, clock: &Clock) -> Session {
+async fn session(client: &Client, scope: &Scope, clock: &Clock) -> Session {
     Session {
         about: client.content().about.clone(),
         api_version: client.api_version().to_owned(),
         clock: read_clock(client, clock).await,
-        sought: inventory(client, wanted).await,
+        sought: inventory(client, scope).await,
     }
 }
 
@@ -77,10 +77,10 @@ async fn read_clock(client: &Client, clock: &Clock) -> Result<ClockReading, Call
     Ok(ClockReading { ahead: theirs.duration_since(ours), uncertainty: half })
 }
 
-async fn inventory(client: &Client, wanted: &Wanted) -> Result<Inventory, CallError> {
+async fn inventory(client: &Client, scope: &Scope) -> Result<Inventory, CallError> {
     let places = Places::load(client).await?;
     let root = &client.content().root_folder;
-    let datacenter = places.find(Kind::Datacenter, wanted.datacenter.as_deref(), root);
+    let datacenter = places.find(Kind::Datacenter, scope.datacenter.as_deref(), root);
     // Without its datacenter everything is looked for everywhere: what is nowhere is wrong all the same.
     let within = datacenter.as_ref().map_or(root, |place| &place.id);
     let looking = Looking { client, places: &places, within };
@@ -90,11 +90,11 @@ async fn inventory(client: &Client, wanted: &Wanted) -> Result<Inventory, CallEr
             Err(FindError::NoDefault { candidates, .. }) => Datacenter::All(candidates.clone()),
             Err(error) => Datacenter::Missing(error.clone()),
         },
-        datastore: looking.maybe(wanted.datastore.as_deref(), Kind::Datastore, things::datastore).await,
-        networks: looking.each(&wanted.networks, Kind::Network, things::network).await,
-        pool: looking.maybe(wanted.pool.as_deref(), Kind::Pool, things::pool).await,
-        folder: looking.maybe(wanted.folder.as_deref(), Kind::Folder, things::folder).await,
-        templates: looking.templates(&wanted.templates).await,
+        datastore: looking.maybe(scope.datastore.as_deref(), Kind::Datastore, things::datastore).await,
+        networks: looking.each(&scope.networks, Kind::Network, things::network).await,
+        pool: looking.maybe(scope.pool.as_deref(), Kind::Pool, things::pool).await,
+        folder: looking.maybe(scope.folder.as_deref(), Kind::Folder, things::folder).await,
+        templates: looking.templates(&scope.templates).await,
         privileges: Vec::new(),
     };
     found.privileges = privileges::ask(client, &found, within).await;

@@ -78,7 +78,7 @@ pub struct Inventory {
     /// The templates.
     pub templates: Vec<Sought<Template>>,
     /// What the user may do.
-    pub privileges: Vec<Asked>,
+    pub privileges: Vec<ObjectPrivileges>,
 }
 
 /// Which datacenter.
@@ -159,16 +159,16 @@ pub struct Pool {
     /// `green`, `yellow`, `red`, or `gray` for unknown.
     pub status: Option<String>,
     /// MHz.
-    pub cpu: Usage,
+    pub cpu: PoolUsage,
     /// Bytes.
-    pub memory: Usage,
+    pub memory: PoolUsage,
     /// What its hosts reach.
     pub reach: Result<Reach, CallError>,
 }
 
 /// How much of a pool is in use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Usage {
+pub struct PoolUsage {
     /// In use.
     pub used: Option<i64>,
     /// The most that can be.
@@ -235,7 +235,7 @@ pub struct Tools {
 
 /// What the user may do with one object.
 #[derive(Debug)]
-pub struct Asked {
+pub struct ObjectPrivileges {
     /// What the object stands for.
     pub on: Vec<On>,
     /// Its path, or the name that did not lead to it.

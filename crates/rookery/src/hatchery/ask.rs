@@ -26,7 +26,7 @@ pub struct Target {
 
 /// The arguments of `hatchery status`.
 #[derive(Debug, clap::Args)]
-pub struct Asked {
+pub struct Query {
     #[command(flatten)]
     pub(super) target: Target,
     /// How to show the answer
@@ -41,7 +41,7 @@ pub struct Explain {
     #[arg(value_name = "JOB")]
     job: String,
     #[command(flatten)]
-    asked: Asked,
+    query: Query,
 }
 
 impl Target {
@@ -58,31 +58,35 @@ impl Target {
     }
 }
 
-pub(super) fn odd() -> anyhow::Error {
+pub(super) fn unexpected_answer() -> anyhow::Error {
     anyhow!("the hatchery answers something else: is it of another version?")
 }
 
 pub(super) async fn tell(target: &Target, request: &Request, out: &mut Out) -> anyhow::Result<Ending> {
-    let Answer::Done(done) = target.ask(request).await? else { return Err(odd()) };
+    let Answer::Done(done) = target.ask(request).await? else { return Err(unexpected_answer()) };
     out.line(&printable(&done)).await?;
     Ok(Ending::Done)
 }
 
-pub(super) async fn status(args: &Asked, out: &mut Out) -> anyhow::Result<Ending> {
-    let Answer::Status(status) = args.target.ask(&Request::Status).await? else { return Err(odd()) };
+pub(super) async fn status(args: &Query, out: &mut Out) -> anyhow::Result<Ending> {
+    let Answer::Status(status) = args.target.ask(&Request::Status).await? else {
+        return Err(unexpected_answer());
+    };
     out.line(&args.output.render(&status, || lines(&status))?).await?;
     Ok(Ending::Done)
 }
 
 pub(crate) async fn explain(args: &Explain, out: &mut Out) -> anyhow::Result<Ending> {
     let request = Request::Explain { job: args.job.clone() };
-    let Answer::Explained(told) = args.asked.target.ask(&request).await? else { return Err(odd()) };
+    let Answer::Explained(told) = args.query.target.ask(&request).await? else {
+        return Err(unexpected_answer());
+    };
     let text = || {
         let hopeless = if told.permanent { "; waiting alone will not help" } else { "" };
         let text = format!("job {} is {}: {}{hopeless}\nCDS: {}", told.job, told.state, told.why, told.cds);
         crate::output::printable_lines(&text)
     };
-    out.line(&args.asked.output.render(&told, text)?).await?;
+    out.line(&args.query.output.render(&told, text)?).await?;
     Ok(Ending::Done)
 }
 

@@ -11,7 +11,7 @@ use rookery_hatchery::settings::{self, Loaded, ModelRef, Settings};
 
 use super::File;
 use crate::Ending;
-use crate::doctor::{self, Check, Finding, Group, Source, Wanted};
+use crate::doctor::{self, Check, Finding, Group, Scope, Source};
 use crate::output::{Format, Out};
 use crate::session::with_client;
 use crate::vcenter::Vcenter;
@@ -40,10 +40,10 @@ pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
         return doctor::tell(&checks, args.output, out).await;
     }
     let settings = &loaded.settings;
-    let (vcenter, wanted, tasks) = (vcenter_of(settings), wanted(settings), Supervisor::new());
+    let (vcenter, scope, tasks) = (vcenter_of(settings), scope(settings), Supervisor::new());
     let ended = with_client(&vcenter, "hatchery check", &tasks, async |connected| {
         let client = connected.as_ref().ok().cloned();
-        checks.extend(doctor::look_at(&vcenter, connected, &wanted, &Clock::system()).await);
+        checks.extend(doctor::look_at(&vcenter, connected, &scope, &Clock::system()).await);
         if let Some(client) = &client {
             checks.extend(machines::checks(client, settings, &tasks).await);
         }
@@ -102,7 +102,7 @@ pub(crate) fn vcenter_of(settings: &Settings) -> Vcenter {
 }
 
 /// Where machines go, and the templates that the file names.
-fn wanted(settings: &Settings) -> Wanted {
+fn scope(settings: &Settings) -> Scope {
     let ours = &settings.vcenter;
     let pooled = settings.warm.pools.iter().filter_map(|pool| match &pool.model {
         ModelRef::V2(template) => Some(template.clone()),
@@ -111,7 +111,7 @@ fn wanted(settings: &Settings) -> Wanted {
     let mut templates: Vec<String> = settings.models.templates.iter().cloned().chain(pooled).collect();
     templates.sort();
     templates.dedup();
-    Wanted {
+    Scope {
         datacenter: Some(ours.datacenter.clone()),
         datastore: ours.datastore.clone(),
         networks: ours.network.iter().cloned().collect(),

@@ -6,7 +6,7 @@ use anyhow::{Context as _, bail};
 use rookery_fleet::brake::Waiting;
 use rookery_hatchery::control::{Answer, Request};
 
-use super::ask::{Asked, odd};
+use super::ask::{Query, unexpected_answer};
 use crate::Ending;
 use crate::output::{Out, printable, remark, table};
 
@@ -17,13 +17,15 @@ pub struct Args {
     #[arg(long)]
     yes: bool,
     #[command(flatten)]
-    asked: Asked,
+    query: Query,
 }
 
 pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
-    let Answer::Status(status) = args.asked.target.ask(&Request::Status).await? else { return Err(odd()) };
+    let Answer::Status(status) = args.query.target.ask(&Request::Status).await? else {
+        return Err(unexpected_answer());
+    };
     let waiting = status.braked;
-    out.line(&args.asked.output.render(&waiting, || lines(&waiting))?).await?;
+    out.line(&args.query.output.render(&waiting, || lines(&waiting))?).await?;
     if waiting.is_empty() {
         return Ok(Ending::Done);
     }
@@ -32,8 +34,8 @@ pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     }
     // Exactly what was shown: what has come since waits on.
     let list = waiting.into_iter().map(|one| one.subject).collect();
-    let Answer::Done(done) = args.asked.target.ask(&Request::Confirm { list }).await? else {
-        return Err(odd());
+    let Answer::Done(done) = args.query.target.ask(&Request::Confirm { list }).await? else {
+        return Err(unexpected_answer());
     };
     remark(&printable(&done));
     Ok(Ending::Done)

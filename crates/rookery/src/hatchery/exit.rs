@@ -13,7 +13,7 @@ pub(super) enum Cause {
     /// vCenter refused the user or the password, or CDS a token. Trying again soon may lock the account.
     Credentials,
     /// Another hatchery of this name runs.
-    Company,
+    OtherInstance,
     /// vCenter or CDS could not be reached, or had trouble of its own.
     Peer,
     /// CDS does not take the heartbeats any more.
@@ -27,7 +27,7 @@ impl Cause {
     pub(super) fn code(self) -> u8 {
         match self {
             Self::Credentials => 3,
-            Self::Company => 4,
+            Self::OtherInstance => 4,
             Self::Peer => 5,
             Self::Unwanted => 6,
             Self::Broken => BROKEN,
@@ -61,7 +61,7 @@ impl Cause {
 
     fn of_company(error: &CompanyError) -> Option<Self> {
         match error {
-            CompanyError::Other { .. } | CompanyError::Locked { .. } => Some(Self::Company),
+            CompanyError::Other { .. } | CompanyError::Locked { .. } => Some(Self::OtherInstance),
             CompanyError::Unlisted { .. } => Some(Self::Peer),
             CompanyError::Lock { .. } | CompanyError::Unseen { .. } => None,
         }
@@ -69,7 +69,7 @@ impl Cause {
 
     fn of_leadership(lost: &LeadershipLost) -> Self {
         match lost {
-            LeadershipLost::Follows { .. } => Self::Company,
+            LeadershipLost::Follows { .. } => Self::OtherInstance,
             LeadershipLost::Unlisted { .. } => Self::Peer,
         }
     }

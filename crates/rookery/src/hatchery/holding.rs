@@ -10,7 +10,7 @@ use rookery_hatchery::holds::{self, Order};
 use rookery_hatchery::report::{Held, Status, Wished};
 use serde::Serialize;
 
-use super::ask::{self, Asked, Target, odd};
+use super::ask::{self, Query, Target, unexpected_answer};
 use crate::Ending;
 use crate::output::{Out, printable, table};
 
@@ -25,7 +25,7 @@ pub enum Holding {
     /// Let a VM go that a hatchery keeps, or all that it keeps of a model or job, together with the wish for more
     Release(ReleaseArgs),
     /// Show which VMs a hatchery keeps, and what it waits for
-    Holds(Asked),
+    Holds(Query),
 }
 
 /// Which machines.
@@ -100,7 +100,9 @@ pub(crate) async fn holding(command: &Holding, out: &mut Out) -> anyhow::Result<
             ask::tell(&args.target, &Request::Release { of: args.what.target() }, out).await
         }
         Holding::Holds(args) => {
-            let Answer::Status(status) = args.target.ask(&Request::Status).await? else { return Err(odd()) };
+            let Answer::Status(status) = args.target.ask(&Request::Status).await? else {
+                return Err(unexpected_answer());
+            };
             let Status { held, wishes, .. } = *status;
             let holds = Holds { held, wishes };
             out.line(&args.output.render(&holds, || holds.lines())?).await?;

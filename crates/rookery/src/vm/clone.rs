@@ -94,7 +94,7 @@ enum Disks {
 
 /// The same, as far as it can be checked without vCenter.
 #[derive(Debug)]
-pub(super) struct Wanted {
+pub(super) struct CloneRequest {
     source: String,
     name: String,
     disks: DiskMove,
@@ -107,7 +107,7 @@ pub(super) struct Wanted {
 }
 
 impl Args {
-    pub(super) fn check(&self) -> Result<Wanted, WrongArguments> {
+    pub(super) fn check(&self) -> Result<CloneRequest, WrongArguments> {
         let mut problems = Problems::new();
         let cpus = self.cpus.as_deref().map(|text| problems.keep("--cpus", arguments::cpus(text)));
         let memory = self.memory.as_deref().map(|text| problems.keep("--memory", arguments::memory_mb(text)));
@@ -122,7 +122,7 @@ impl Args {
             memory_mb: memory.flatten(),
             extra_config: settings.into_iter().flatten().collect(),
         };
-        let wanted = guest.map(|guest| Wanted {
+        let wanted = guest.map(|guest| CloneRequest {
             source: self.source.clone(),
             name: self.name.clone(),
             disks: match self.disks {
@@ -166,7 +166,7 @@ impl GuestArgs {
     }
 }
 
-pub(super) async fn run(session: &Session, wanted: Wanted, out: &mut Out) -> anyhow::Result<Ending> {
+pub(super) async fn run(session: &Session, wanted: CloneRequest, out: &mut Out) -> anyhow::Result<Ending> {
     let source = pick(session.first.vms(), &wanted.source)?;
     let order = Box::pin(order(session, source, &wanted)).await?;
     let what = format!("cloning {}", printable(&order.name));
@@ -178,7 +178,7 @@ pub(super) async fn run(session: &Session, wanted: Wanted, out: &mut Out) -> any
     Ok(Ending::Done)
 }
 
-async fn order(session: &Session, source: &Vm, wanted: &Wanted) -> anyhow::Result<CloneOrder> {
+async fn order(session: &Session, source: &Vm, wanted: &CloneRequest) -> anyhow::Result<CloneOrder> {
     let places = Places::load(&session.client).await.context("what there is could not be read")?;
     let mut finder = Finder::new(&places, session.scope.clone());
     if let Some(folder) = &source.parent {
@@ -243,7 +243,7 @@ mod tests {
         args: Args,
     }
 
-    fn checked(arguments: &[&str]) -> Result<Wanted, String> {
+    fn checked(arguments: &[&str]) -> Result<CloneRequest, String> {
         let line = [&["clone", "template", "nest"], arguments].concat();
         Line::try_parse_from(line).expect("clap takes it").args.check().map_err(|wrong| wrong.to_string())
     }

@@ -111,7 +111,7 @@ enum CdromArg {
 
 /// The same, as far as it can be checked without vCenter: all but the places.
 #[derive(Debug)]
-pub(super) struct Wanted {
+pub(super) struct CreateRequest {
     name: String,
     guest_id: String,
     firmware: Firmware,
@@ -131,7 +131,7 @@ pub(super) struct Wanted {
 }
 
 impl Args {
-    pub(super) fn check(&self) -> Result<Wanted, WrongArguments> {
+    pub(super) fn check(&self) -> Result<CreateRequest, WrongArguments> {
         let mut problems = Problems::new();
         let cpus = problems.keep("--cpus", arguments::cpus(&self.cpus));
         let memory_mb = problems.keep("--memory", arguments::memory_mb(&self.memory));
@@ -152,7 +152,7 @@ impl Args {
         let uuid = self.uuid.as_deref().map(|text| problems.keep("--uuid", text.parse::<Uuid>()));
         let settings = self.set.iter().map(|text| problems.keep("--set", arguments::setting(text)));
         let settings: Vec<_> = settings.collect();
-        let wanted = cpus.zip(memory_mb).map(|(cpus, memory_mb)| Wanted {
+        let wanted = cpus.zip(memory_mb).map(|(cpus, memory_mb)| CreateRequest {
             name: self.name.clone(),
             guest_id: self.guest_id.clone(),
             firmware: match self.firmware {
@@ -214,7 +214,7 @@ fn boot_device(text: &str) -> Result<BootDevice, String> {
     }
 }
 
-pub(super) async fn run(session: &Session, wanted: Wanted, out: &mut Out) -> anyhow::Result<Ending> {
+pub(super) async fn run(session: &Session, wanted: CreateRequest, out: &mut Out) -> anyhow::Result<Ending> {
     let (on, wait) = (wanted.on, wanted.wait);
     let order = Box::pin(order(session, wanted)).await?;
     let name = printable(&order.name);
@@ -231,7 +231,7 @@ pub(super) async fn run(session: &Session, wanted: Wanted, out: &mut Out) -> any
     Ok(Ending::Done)
 }
 
-async fn order(session: &Session, wanted: Wanted) -> anyhow::Result<CreateOrder> {
+async fn order(session: &Session, wanted: CreateRequest) -> anyhow::Result<CreateOrder> {
     let places = Places::load(&session.client).await.context("what there is could not be read")?;
     let mut finder = Finder::new(&places, session.scope.clone());
     let folder = finder.folder(&wanted.site);
@@ -284,7 +284,7 @@ mod tests {
         args: Args,
     }
 
-    fn checked(arguments: &[&str]) -> Result<Wanted, String> {
+    fn checked(arguments: &[&str]) -> Result<CreateRequest, String> {
         let line = [&["create", "nest"], arguments].concat();
         Line::try_parse_from(line).expect("clap takes it").args.check().map_err(|wrong| wrong.to_string())
     }

@@ -10,7 +10,7 @@ use rookery_vim_client::{CallError, Certificate, DialError, Trust};
 use super::problem_of_call;
 use crate::doctor::check::{Check, Finding, Group};
 use crate::doctor::observed::{ClockReading, Observed, Refusal, Session};
-use crate::doctor::wanted::Source;
+use crate::doctor::scope::Source;
 
 /// Beyond this, deletions stop: the ages of VMs cannot be trusted.
 const SKEW_STOPS: SignedDuration = SignedDuration::from_secs(60);

@@ -5,9 +5,9 @@ use rookery_vim_client::FindError;
 use super::{missed, not_found, some_of};
 use crate::doctor::check::{Check, Finding, Group, State};
 use crate::doctor::observed::{
-    Datacenter, Datastore, Folder, Inventory, Miss, Network, Pool, Reach, Sought, Usage,
+    Datacenter, Datastore, Folder, Inventory, Miss, Network, Pool, PoolUsage, Reach, Sought,
 };
-use crate::doctor::wanted::Source;
+use crate::doctor::scope::Source;
 
 /// A datastore with less than this part of its space left is warned about.
 const SCARCE_PERCENT: i64 = 10;
@@ -247,7 +247,7 @@ fn pool(pool: &Pool) -> Finding {
 }
 
 fn exhausted(pool: &Pool) -> Option<Finding> {
-    let busy = |usage: Usage| {
+    let busy = |usage: PoolUsage| {
         let (used, most) = (usage.used?, usage.most.filter(|most| *most > 0)?);
         (used.saturating_mul(100) >= most.saturating_mul(BUSY_PERCENT)).then_some((used, most))
     };

@@ -3,14 +3,14 @@
 use rookery_daemon::telemetry::chain;
 
 use crate::doctor::check::{Check, Finding, Group};
-use crate::doctor::observed::{Answer, Asked};
+use crate::doctor::observed::{Answer, ObjectPrivileges};
 use crate::doctor::privileges::{Need, Weight, needs_on};
 
-pub(super) fn checks(asked: &[Asked]) -> Vec<Check> {
+pub(super) fn checks(asked: &[ObjectPrivileges]) -> Vec<Check> {
     asked.iter().flat_map(of_object).collect()
 }
 
-fn of_object(asked: &Asked) -> Vec<Check> {
+fn of_object(asked: &ObjectPrivileges) -> Vec<Check> {
     let object = Some(asked.object.as_str());
     let as_one = |finding| vec![Check::new(Group::Privileges, "privileges", object, finding)];
     let ask_others = "look at the user's role in vCenter; docs/cli.md lists what is needed";

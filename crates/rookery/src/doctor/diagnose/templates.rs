@@ -3,7 +3,7 @@
 use super::places::{judged, unnamed};
 use crate::doctor::check::{Check, Finding, Group};
 use crate::doctor::observed::{Datacenter, Datastore, Inventory, Template, Tools};
-use crate::doctor::wanted::Source;
+use crate::doctor::scope::Source;
 
 pub(super) fn checks(sought: &Inventory, source: Source) -> Vec<Check> {
     let check = |name, about: Option<&str>, finding| Check::new(Group::Templates, name, about, finding);

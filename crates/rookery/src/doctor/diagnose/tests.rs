@@ -12,7 +12,7 @@ use super::*;
 use crate::doctor::check::State;
 use crate::doctor::observed::*;
 use crate::doctor::privileges::{On, needs_on};
-use crate::doctor::wanted::Source;
+use crate::doctor::scope::Source;
 
 pub(super) fn id(class: &str, id: &str) -> MoRef {
     MoRef::new(class, id)
@@ -54,8 +54,8 @@ pub(super) fn pool() -> Pool {
         id: id("ResourcePool", "rp-1"),
         path: "/DC0/host/C0/Resources".to_owned(),
         status: Some("green".to_owned()),
-        cpu: Usage { used: Some(10), most: Some(100) },
-        memory: Usage { used: Some(10 << 20), most: Some(100 << 20) },
+        cpu: PoolUsage { used: Some(10), most: Some(100) },
+        memory: PoolUsage { used: Some(10 << 20), most: Some(100 << 20) },
         reach: Ok(reach()),
     }
 }
@@ -96,9 +96,13 @@ fn missing<T>(kind: Kind, name: &str) -> Sought<T> {
     Sought { name: name.to_owned(), found: Err(Miss::Place(error)) }
 }
 
-fn granted(on: On, object: &str) -> Asked {
+fn granted(on: On, object: &str) -> ObjectPrivileges {
     let all = needs_on(&[on]).into_iter().map(|need| (need.privilege.to_owned(), true));
-    Asked { on: vec![on], object: object.to_owned(), answer: Answer::Told(all.collect::<BTreeMap<_, _>>()) }
+    ObjectPrivileges {
+        on: vec![on],
+        object: object.to_owned(),
+        answer: Answer::Told(all.collect::<BTreeMap<_, _>>()),
+    }
 }
 
 fn right() -> Inventory {
@@ -138,8 +142,8 @@ fn wrong() -> Inventory {
     }
 }
 
-fn wanted() -> Wanted {
-    Wanted {
+fn scope() -> Scope {
+    Scope {
         datacenter: Some("DC0".to_owned()),
         datastore: Some("fast".to_owned()),
         networks: vec!["lan".to_owned()],
@@ -182,7 +186,7 @@ fn of_state(checks: &[Check], state: State) -> Vec<String> {
 
 #[test]
 fn where_all_is_right_everything_is_fine() {
-    let checks = diagnose(&observed(Trust::SystemRoots, Ok(session(Ok(right())))), &wanted());
+    let checks = diagnose(&observed(Trust::SystemRoots, Ok(session(Ok(right())))), &scope());
     let other: Vec<_> = checks.iter().filter(|check| check.state != State::Ok).collect();
     assert_eq!(other, Vec::<&Check>::new());
 }
@@ -192,7 +196,7 @@ fn everything_that_is_wrong_is_told_in_one_run_with_what_to_do() {
     let mut session = session(Ok(wrong()));
     session.about = about("HostAgent", "8.0");
     session.clock = Ok(ClockReading { ahead: SignedDuration::from_secs(-90), uncertainty: Duration::ZERO });
-    let checks = diagnose(&observed(Trust::Insecure, Ok(session)), &wanted());
+    let checks = diagnose(&observed(Trust::Insecure, Ok(session)), &scope());
     let problems = of_state(&checks, State::Problem);
     assert_eq!(
         problems,
@@ -218,7 +222,7 @@ fn everything_that_is_wrong_is_told_in_one_run_with_what_to_do() {
 fn without_a_session_nothing_is_called_fine_that_was_not_seen() {
     let credentials = CallError::Credentials { endpoint: "https://vc".to_owned(), user: "me".to_owned() };
     let refused = observed(Trust::SystemRoots, Err(Refusal::Call(credentials)));
-    let checks = diagnose(&refused, &wanted());
+    let checks = diagnose(&refused, &scope());
     assert_eq!(of_state(&checks, State::Problem), ["login"]);
     assert_eq!(of_state(&checks, State::Ok), ["address", "TLS"]);
     let skipped = of_state(&checks, State::Skipped);
@@ -228,14 +232,14 @@ fn without_a_session_nothing_is_called_fine_that_was_not_seen() {
 
     let source = DialError::TimedOut { address: "vc:443".to_owned() };
     let gone = CallError::Unreachable { endpoint: "https://vc".to_owned(), source };
-    let checks = diagnose(&observed(Trust::SystemRoots, Err(Refusal::Call(gone))), &wanted());
+    let checks = diagnose(&observed(Trust::SystemRoots, Err(Refusal::Call(gone))), &scope());
     assert_eq!(of_state(&checks, State::Problem), ["address"]);
     assert_eq!(of_state(&checks, State::Ok), Vec::<String>::new());
 }
 
 #[test]
 fn an_inventory_that_cannot_be_read_is_one_problem_and_leaves_the_rest_open() {
-    let checks = diagnose(&observed(Trust::SystemRoots, Ok(session(Err(lost())))), &wanted());
+    let checks = diagnose(&observed(Trust::SystemRoots, Ok(session(Err(lost())))), &scope());
     assert_eq!(of_state(&checks, State::Problem), ["inventory"]);
     assert!(of_state(&checks, State::Skipped).contains(&"datastore fast".to_owned()));
     assert!(of_state(&checks, State::Ok).contains(&"clock".to_owned()));
@@ -252,7 +256,7 @@ fn a_name_that_several_have_is_left_open_where_the_datacenter_is_wrong() {
     several(&mut right);
     several(&mut wrong);
     let state = |sought| {
-        let checks = diagnose(&observed(Trust::SystemRoots, Ok(session(Ok(sought)))), &wanted());
+        let checks = diagnose(&observed(Trust::SystemRoots, Ok(session(Ok(sought)))), &scope());
         checks.iter().find(|check| check.check == "datastore").map(|check| check.state)
     };
     assert_eq!(state(wrong), Some(State::Skipped));
@@ -283,14 +287,14 @@ fn advice_for_a_hatchery_speaks_of_its_file() {
     let source = DialError::TimedOut { address: "vc:443".to_owned() };
     let gone = CallError::Unreachable { endpoint: "https://vc".to_owned(), source };
     let refused = |error| observed(Trust::SystemRoots, Err(Refusal::Call(error)));
-    let wanted = Wanted { source: Source::Hatchery, ..Wanted::default() };
+    let scope = Scope { source: Source::Hatchery, ..Scope::default() };
     for seen in [
         observed(Trust::Insecure, Ok(session(Ok(unnamed)))),
         refused(credentials),
         refused(gone),
         refused(lost()),
     ] {
-        for check in diagnose(&seen, &wanted) {
+        for check in diagnose(&seen, &scope) {
             let told = format!("{} {}", check.seen, check.advice.as_deref().unwrap_or_default());
             let foreign = ["--", "vcenter.t", "vcenter.ca", "rookery settings"];
             assert!(!foreign.iter().any(|word| told.contains(word)), "{told}");

@@ -6,13 +6,13 @@ use rookery_vim::methods::HasPrivilegeOnEntities;
 use rookery_vim::{Hidden, MoRef};
 use rookery_vim_client::Client;
 
-use crate::doctor::observed::{Answer, Asked, Datacenter, Inventory, Sought, Template};
+use crate::doctor::observed::{Answer, Datacenter, Inventory, ObjectPrivileges, Sought, Template};
 use crate::doctor::privileges::{On, needs_on};
 
 /// An object, or the name that did not lead to one.
 type Object = (String, Option<MoRef>);
 
-pub(super) async fn ask(client: &Client, found: &Inventory, within: &MoRef) -> Vec<Asked> {
+pub(super) async fn ask(client: &Client, found: &Inventory, within: &MoRef) -> Vec<ObjectPrivileges> {
     let mut roles: Vec<(Object, Vec<On>)> = Vec::new();
     for on in On::ALL {
         for object in objects(found, on, within, &client.content().root_folder) {
@@ -28,7 +28,7 @@ pub(super) async fn ask(client: &Client, found: &Inventory, within: &MoRef) -> V
             Some(id) => ask_one(client, &on, &id).await,
             None => Answer::NoObject,
         };
-        asked.push(Asked { on, object, answer });
+        asked.push(ObjectPrivileges { on, object, answer });
     }
     asked
 }

@@ -4,7 +4,7 @@ use rookery_vim::inventory_name::{escape, unescape};
 use rookery_vim::{MoRef, Node, Wire as _};
 use rookery_vim_client::{CallError, Client, Places};
 
-use crate::doctor::observed::{Datastore, Folder, Network, Pool, Reach, Template, Tools, Usage};
+use crate::doctor::observed::{Datastore, Folder, Network, Pool, PoolUsage, Reach, Template, Tools};
 use crate::doctor::properties::Properties;
 
 pub(super) async fn datastore(client: &Client, id: &MoRef, path: String) -> Result<Datastore, CallError> {
@@ -40,7 +40,7 @@ pub(super) async fn pool(client: &Client, id: &MoRef, path: String) -> Result<Po
     };
     let usage = |path: &str| {
         let number = |name| read.node(path).and_then(|node| node.child_text(name)?.trim().parse().ok());
-        Usage { used: number("overallUsage"), most: number("maxUsage") }
+        PoolUsage { used: number("overallUsage"), most: number("maxUsage") }
     };
     Ok(Pool {
         id: id.clone(),

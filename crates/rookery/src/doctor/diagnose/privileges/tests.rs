@@ -6,7 +6,7 @@ use crate::doctor::check::State;
 use crate::doctor::privileges::{NEEDS, On};
 
 fn asked(on: On, answer: Answer) -> Vec<Check> {
-    checks(&[Asked { on: vec![on], object: "/DC0/vm".to_owned(), answer }])
+    checks(&[ObjectPrivileges { on: vec![on], object: "/DC0/vm".to_owned(), answer }])
 }
 
 fn told(on: On, granted: impl Fn(&str) -> Option<bool>) -> Vec<Check> {

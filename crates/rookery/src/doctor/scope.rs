@@ -2,7 +2,7 @@
 
 /// Names or paths of what VMs would be made from, and of where they would be put.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct Scope {
     /// The datacenter; all of them if none is named.
     pub datacenter: Option<String>,
     /// The datastore, or cluster of them.
