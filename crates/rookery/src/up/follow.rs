@@ -21,28 +21,28 @@ use crate::output::{LocalTime, Out};
 const TICK: Duration = Duration::from_millis(500);
 /// How many events are remembered.
 const RECENT: usize = 10;
-/// How many events may wait to be shown. The parts wait for more.
+/// How many events may wait to be shown; a part that has more to tell waits.
 const NEWS: usize = 64;
-/// How long a pipe is silent before it is told what is still open.
+/// After how long without output a pipe gets a line about what is still open.
 const QUIET: Duration = Duration::from_secs(15);
-/// How long what is left may take to go.
+/// How long leftovers may take to disappear.
 const SETTLING: Duration = Duration::from_mins(3);
-/// How often that is looked at.
+/// How often leftovers are looked for.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// Until when, and what is written.
+/// When to end, and what to write.
 #[derive(Debug)]
 pub(super) struct Options {
     /// Whether to end when all is done.
     pub(super) exit: bool,
     /// Whether to show the page once and end.
     pub(super) once: bool,
-    /// How long nothing may be done before something must be wrong.
+    /// After how long without progress `--exit` gives up waiting.
     pub(super) patience: Duration,
     pub(super) dump: Option<PathBuf>,
 }
 
-/// What was started last needs what was started before, and is shown first.
+/// Follows the parts, given in the order of their start. The page shows the last one first: it builds on the others.
 pub(super) async fn follow(
     parts: &[Box<dyn Part>],
     options: &Options,

@@ -58,8 +58,9 @@ pub(super) struct Hatchery {
     file: Option<std::path::PathBuf>,
 }
 
-/// What tells this hatchery from others of its name, and what keeps a second one from this machine if anybody else could
-/// see them. One that was killed is known again by the place of its lock.
+/// The instance name, which tells this hatchery from others of its name, and the process lock, which a hatchery on a real
+/// server takes before it starts. The instance name contains the lock's folder, so that a restart after a crash is
+/// recognised as the same instance.
 pub(super) struct Identity {
     instance: String,
     lock: Option<Lock>,
@@ -132,8 +133,8 @@ impl Hatchery {
         (self.setting.endpoints.vcenter.kind, self.setting.endpoints.cds.kind)
     }
 
-    /// Lets through what the brake holds back, as a person would who knows where the trouble comes from: so many lost
-    /// answers are more than it bears by itself. On a real server the person decides.
+    /// Confirms whatever the brake holds back, as a person would who knows that the faults are injected. On a real server
+    /// the person decides.
     #[cfg(feature = "sim")]
     async fn confirm(&self) -> anyhow::Result<std::convert::Infallible> {
         use rookery_hatchery::control::Request;

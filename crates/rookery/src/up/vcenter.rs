@@ -24,27 +24,26 @@ use crate::Ending;
 use crate::output::Out;
 pub(super) use guests::{GuestMode, Guests, real_programs};
 
-/// A small company's vCenter.
+/// The inventory, unless the hatchery's file names other templates.
 const MODEL: &str = include_str!("vcenter/model.toml");
-/// Who enters guests.
+/// The guest user of the built-in templates.
 pub(super) const GUEST: (&str, &str) = ("ci", "simulated");
-/// Its datacenter.
 pub(super) const DATACENTER: &str = "Rook";
 /// How long tasks get to end.
 const LINGER: Duration = Duration::from_secs(2);
 
-/// What it should be like.
+/// What to simulate.
 pub(super) struct Simulation {
     pub(super) guests: Guests,
     pub(super) model: Model,
-    /// The only one who may enter guests; anybody if there is none.
+    /// The only login that guests accept; `None`: any.
     pub(super) guest_login: Option<Login>,
 }
 
 pub(super) struct Vcenter {
     pub(super) url: String,
     pub(super) running: Running,
-    /// Whether it gets into trouble on purpose.
+    /// Whether to inject faults.
     faults: bool,
     supervisor: Supervisor,
 }
@@ -96,7 +95,7 @@ impl Part for Vcenter {
     }
 }
 
-/// All that it holds, as JSON.
+/// The whole inventory as JSON.
 pub(super) async fn dump(vcenter: &Running) -> anyhow::Result<String> {
     match vcenter.control(Control::Dump).await.context("the simulated vCenter has ended")?.body {
         Body::Text(text) => Ok(text),
@@ -106,7 +105,7 @@ pub(super) async fn dump(vcenter: &Running) -> anyhow::Result<String> {
     }
 }
 
-/// What the vCenter does wrong, and how often.
+/// The injected faults and their probabilities.
 fn rules() -> Vec<Rule> {
     let rule = |method: &str, probability, action| Rule {
         method: method.to_owned(),
@@ -136,17 +135,16 @@ fn hits(rules: &str) -> u64 {
     rules.iter().filter_map(|rule| rule["hits"].as_u64()).sum()
 }
 
-/// The only one who may enter the guests of the built-in templates.
 pub(super) fn guest_login() -> Login {
     Login { user: GUEST.0.to_owned(), password: GUEST.1.to_owned() }
 }
 
-/// What the simulated vCenter holds.
+/// The built-in inventory.
 pub(super) fn model() -> anyhow::Result<Model> {
     toml::from_str(MODEL).context("the built-in model cannot be read")
 }
 
-/// The same with other templates.
+/// The built-in inventory with these templates in place of its own.
 pub(super) fn model_with(templates: &BTreeSet<String>) -> anyhow::Result<Model> {
     let mut model = model()?;
     let vms = model.datacenters.iter_mut().find(|datacenter| datacenter.name == DATACENTER);
@@ -159,7 +157,7 @@ pub(super) fn model_with(templates: &BTreeSet<String>) -> anyhow::Result<Model> 
     Ok(model)
 }
 
-/// A vCenter that takes about as long as a quick real one, and forgets nothing.
+/// Serves a vCenter whose operations take about as long as on a fast real one.
 async fn serve(supervisor: &Supervisor, wanted: &Simulation, seed: u64) -> anyhow::Result<(Running, String)> {
     let between =
         |least, most| Span::Between(SignedDuration::from_millis(least), SignedDuration::from_millis(most));

@@ -28,9 +28,9 @@ use crate::up::part::{Calm, News, Part};
 use crate::up::stack::listen;
 use crate::up::vcenter::GUEST;
 
-/// What the hatchery is called.
+/// The hatchery's name.
 const NAME: &str = "nest";
-/// Where jobs of the second protocol run.
+/// The region of V2 jobs.
 const REGION: &str = "here";
 /// The V1 model, which the hatchery must register before it can be used.
 const V1_MODEL: &str = "builder";
@@ -40,13 +40,13 @@ const V2_MODELS: [(&str, &str); 2] =
 /// How long tasks get to end.
 const LINGER: Duration = Duration::from_secs(2);
 
-/// The commands of the V1 model: a worker is fetched and run.
+/// The script of the V1 model: downloads the worker and starts it.
 const FETCH: &str = "#!/bin/sh
 worker={{.API}}/download/worker/linux/amd64
 if command -v curl >/dev/null; then curl -s -f --retry 10 -o /tmp/worker \"$worker\"; else wget -q -t 10 -O /tmp/worker \"$worker\"; fi
 chmod +x /tmp/worker";
 
-/// What it should be like.
+/// What to simulate.
 pub(in crate::up) struct Simulation {
     pub(in crate::up) listen: SocketAddr,
     pub(in crate::up) name: String,
@@ -55,19 +55,19 @@ pub(in crate::up) struct Simulation {
     /// The key that the hatchery signs with, in PEM.
     pub(in crate::up) key: SecretString,
     pub(in crate::up) models: Vec<CodeModel>,
-    /// Whether there is also a model of the first protocol, which must be registered.
+    /// Whether there is also a V1 model, which the hatchery must register.
     pub(in crate::up) registers: bool,
-    /// Whether machines may take minutes to start.
+    /// Whether to use CDS's usual time-outs: real machines may take minutes to start.
     pub(in crate::up) patient: bool,
-    /// What identifiers follow from, and after which number jobs are numbered, if machines may be left of earlier ones:
-    /// they must not seem to be there for these. None: the seed, and from the beginning.
+    /// The seed of identifiers and the number before that of the first job. A real vCenter may hold machines of an earlier
+    /// run, which must not match jobs of this one. `None`: the seed of `up`, and 0.
     pub(in crate::up) identity: Option<(u64, i64)>,
     /// What sample jobs ask for, in turns.
     pub(in crate::up) kinds: Vec<(Protocol, String)>,
 }
 
 impl Simulation {
-    /// It is reached from this machine alone, so that its tokens are no secret.
+    /// Listens on this machine alone, so that its tokens need not be secret.
     pub(in crate::up) fn beside_simulated_vcenter() -> anyhow::Result<Self> {
         Ok(Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
@@ -83,7 +83,7 @@ impl Simulation {
         })
     }
 
-    /// Guests elsewhere turn to it, and nobody else should.
+    /// Guests on other machines connect to it, so that its tokens are random.
     pub(in crate::up) fn beside_real_vcenter(
         listen: Option<SocketAddr>,
         file: &Table,
@@ -108,7 +108,7 @@ impl Simulation {
 pub(in crate::up) struct Cds {
     pub(in crate::up) url: String,
     pub(in crate::up) running: Running,
-    /// What trouble on purpose is drawn from, if it gets into any.
+    /// The seed of injected faults; `None`: no faults.
     faults: Option<u64>,
     calm: CancellationToken,
     supervisor: Supervisor,
@@ -126,7 +126,7 @@ impl Cds {
         Ok(Self { url, running, faults, calm, supervisor })
     }
 
-    /// Makes trouble until it is dropped: what comes now and then comes from here, the rest stays in the simulator.
+    /// Injects faults until it is dropped: the simulator applies some to calls, and this loop causes the others.
     async fn trouble(&self, mut random: StdRng) {
         for fault in faults() {
             self.running.control(Control::AddFault(fault)).await;
@@ -177,7 +177,7 @@ impl Part for Cds {
     }
 }
 
-/// What the CDS does wrong, and how often.
+/// The faults injected into calls and their probabilities.
 fn faults() -> Vec<Fault> {
     let fault = |chance, trouble| Fault { method: None, path: "*".to_owned(), times: None, chance, trouble };
     vec![
@@ -255,7 +255,7 @@ async fn serve(supervisor: &Supervisor, wanted: &Simulation, seed: u64) -> anyho
     Ok((running, url))
 }
 
-/// A new RSA key, which takes a moment.
+/// Generates an RSA key, which takes up to a second.
 pub(in crate::up) fn new_key() -> anyhow::Result<SigningKey> {
     SigningKey::generate().context("no key could be made")
 }

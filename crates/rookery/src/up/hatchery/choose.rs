@@ -6,34 +6,32 @@ use rookery_cds_sim::{CodeModel, Protocol};
 use rookery_daemon::settings::Problems;
 use rookery_fleet_vsphere::site::SiteProblem;
 
-/// Where sample models would live.
+/// The path of sample models.
 const REPOSITORY: &str = "DEMO/github/rookery/samples";
-/// So many templates are used without anybody naming them; more are somebody's collection.
+/// If the vCenter has no more templates than this, sample jobs use all of them; otherwise the user names some.
 const MOST: usize = 4;
 
-/// What was said.
+/// What the user asked for.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Requested {
     /// Templates that the hatchery's file names, if there is one.
     pub(super) file: Option<BTreeSet<String>>,
-    /// Those of them that it has the guests' users of.
+    /// Those of them whose guest credentials the file has.
     pub(super) known_guests: BTreeSet<String>,
-    /// Templates that were named besides.
+    /// Templates named by flags.
     pub(super) templates: Vec<String>,
-    /// Whether the user of all other guests was named.
+    /// Whether there are guest credentials for all other templates.
     pub(super) guest: bool,
-    /// The datacenter.
     pub(super) datacenter: Option<String>,
-    /// The hatchery's name if machines may bear it that are no business of ours: nobody but us uses the usual name.
+    /// The hatchery's name if the file gives it: another hatchery may own machines of that name, which must not be touched.
     pub(super) spared: Option<String>,
 }
 
-/// What is there.
+/// What the vCenter has.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Found {
-    /// All datacenters.
     pub(super) datacenters: Vec<String>,
-    /// Places that are not clear.
+    /// Placement settings that match no object, or several.
     pub(super) unclear: Vec<SiteProblem>,
     /// Templates of the one that was named, or of all.
     pub(super) templates: BTreeSet<String>,
@@ -41,21 +39,20 @@ pub(super) struct Found {
     pub(super) owned: Vec<String>,
 }
 
-/// What is used.
+/// What sample jobs use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Choice {
     pub(super) datacenter: String,
-    /// What sample jobs run on.
     pub(super) templates: Vec<String>,
-    /// Those whose guests' user the file does not know.
+    /// Those whose guest credentials the file does not have.
     pub(super) unknown_guests: Vec<String>,
 }
 
-/// Chooses, or says all that cannot be guessed.
+/// Chooses, or returns everything that the user has to specify.
 pub(super) fn choose(said: &Requested, seen: &Found) -> Result<Choice, Problems> {
     let mut problems = Problems::new();
     let datacenter = datacenter(said, seen, &mut problems);
-    // The datacenter has had its turn.
+    // The datacenter was checked above.
     for SiteProblem { setting, problem } in
         seen.unclear.iter().filter(|one| one.setting != "datacenterString")
     {
@@ -126,7 +123,7 @@ fn templates(said: &Requested, seen: &Found, problems: &mut Problems) -> Vec<Str
     named.intersection(&seen.templates).cloned().collect()
 }
 
-/// What to write so that guests can be entered.
+/// Which guest credentials to provide.
 fn who_enters(said: &Requested, templates: &[String]) -> String {
     let entries = |templates: &[String]| -> String {
         let entry = |name: &String| {

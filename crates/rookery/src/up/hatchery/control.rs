@@ -1,4 +1,4 @@
-//! Lets people ask the hatchery of `up` as they would ask any other one.
+//! The control socket of the hatchery of `up`, as any other hatchery has one.
 
 use rookery_hatchery::control::Socket;
 use rookery_hatchery::run::{Lock, Policy, Running};
@@ -7,17 +7,16 @@ use tracing::info;
 
 use crate::hatchery::runtime;
 
-/// Where a hatchery can be asked, for as long as this is held.
+/// Holds the process lock, under which the control socket is open.
 #[derive(Debug)]
 pub(super) struct Control {
     _lock: Option<Lock>,
-    /// Whether it can be.
     pub(super) is_open: bool,
 }
 
 impl Control {
-    /// Opens the control socket under the lock of the hatchery's name. Of several simulated ones at once only the first
-    /// one can be asked; one that others can see has its `lock` already.
+    /// Opens the control socket under the process lock of the hatchery's name. A hatchery on a real server has its `lock`
+    /// already; of several simulated ones at a time only the first gets the lock and the socket.
     pub(super) async fn open(hatchery: &Running, name: &str, lock: Option<Lock>) -> Self {
         let mut held = lock;
         let opened = async {
@@ -31,7 +30,7 @@ impl Control {
         };
         let opened = opened.await;
         if let Err(error) = &opened {
-            info!(%error, "this hatchery cannot be asked");
+            info!(%error, "no control socket");
         }
         Self { _lock: held, is_open: opened.is_ok() }
     }

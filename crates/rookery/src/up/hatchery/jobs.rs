@@ -31,15 +31,14 @@ use crate::up::{Simulated, vcenter};
 use samples::Samples;
 use tally::{Tally, seconds};
 
-/// How long the simulated vCenter may take to tell what it holds.
+/// How long the simulated vCenter may take to dump its inventory.
 const TELLING: Duration = Duration::from_mins(3);
 
 pub(in crate::up) struct Jobs {
     cds: Running,
-    /// What the hatchery says, and what it is called.
     report: Receiver<Arc<Report>>,
     owner: String,
-    /// Where its machines should be gone in the end; none if the vCenter is real: teardown looks there.
+    /// Where leftovers are looked for; `None` for a real vCenter, where teardown looks.
     vcenter: Option<rookery_vim_sim::server::Running>,
     /// How many jobs are fed, if there is an end.
     wanted: Option<NonZeroU64>,
@@ -75,7 +74,7 @@ impl Jobs {
         }
     }
 
-    /// How many jobs are fed if nothing more changes.
+    /// How many jobs there will be.
     fn all(&self) -> u64 {
         let made = self.samples.borrow().made();
         if self.is_calm.get() { made } else { self.wanted.map_or(made, NonZeroU64::get) }
@@ -85,7 +84,7 @@ impl Jobs {
         self.all().saturating_sub(self.tally.borrow().counts().ended() as u64)
     }
 
-    /// Feeds and follows.
+    /// Enqueues jobs and tells what happens to them.
     async fn work(&self, news: &News) -> anyhow::Result<Infallible> {
         let (mut notices, mut feed) = (self.cds.notices(), Instant::now());
         loop {
@@ -109,7 +108,7 @@ impl Jobs {
         }
     }
 
-    /// What a notice tells.
+    /// Takes the jobs of a notice into the tally, and returns a line for each whose status has changed.
     async fn heard(&self, notice: Result<Notice, RecvError>) -> anyhow::Result<Vec<String>> {
         let jobs = match notice {
             Ok(Notice::Job { id, .. }) => self.cds.job(&id).await.into_iter().collect(),
@@ -182,7 +181,7 @@ impl Part for Jobs {
     }
 }
 
-/// What became of the jobs that were fed.
+/// The state of the jobs, for the page.
 pub(super) fn shown(tally: &Tally, wanted: Option<u64>) -> Shown {
     let jobs = tally.counts();
     let of = wanted.map(|jobs| format!(" of {jobs}")).unwrap_or_default();
@@ -198,7 +197,7 @@ pub(super) fn shown(tally: &Tally, wanted: Option<u64>) -> Shown {
     Shown { state, ..Shown::default() }
 }
 
-/// What is still to come, in one line for whoever reads a pipe.
+/// The jobs that have not ended, in one line.
 pub(super) fn open(tally: &Tally, report: &Report) -> Option<String> {
     let jobs = tally.counts();
     let open = jobs.all() - jobs.ended();

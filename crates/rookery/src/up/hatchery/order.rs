@@ -1,4 +1,4 @@
-//! From what was said to what is started: which end is simulated, and the settings of the hatchery between them.
+//! From flags and files to what is started: which server is simulated, and the settings of the hatchery.
 
 #[cfg(feature = "sim")]
 mod simulated;
@@ -26,16 +26,16 @@ use crate::{
     up::{endpoint_kind::LOGIN, vcenter},
 };
 
-/// Where a server would be, while only the rest of the settings is looked at.
+/// Stands for the address of a simulated server that has not started yet, while settings are checked.
 const SOMEWHERE: &str = "http://127.0.0.1:1";
 
 /// What is to be started.
 pub(in crate::up) struct Order {
     pub(in crate::up) vcenter: Vcenter,
     pub(in crate::up) cds: Cds,
-    /// What the hatchery is told, whatever servers it names.
+    /// The hatchery's settings file, before the overlay of addresses and logins.
     file: Table,
-    /// The file that it comes from.
+    /// Where that file is.
     pub(in crate::up) path: Option<PathBuf>,
 }
 
@@ -54,7 +54,6 @@ pub(in crate::up) enum Cds {
     Real(String),
 }
 
-/// Somebody's vCenter.
 pub(in crate::up) struct RealVcenter {
     pub(in crate::up) endpoint: Endpoint,
     login: Option<Login>,
@@ -64,7 +63,7 @@ pub(in crate::up) struct RealVcenter {
 }
 
 impl Order {
-    /// What the arguments ask for; none if a signal came while a vCenter was looked at.
+    /// `None` if a signal came during the survey of a real vCenter.
     #[cfg_attr(
         not(feature = "sim"),
         expect(unused_variables, reason = "only sample jobs need a look at a vCenter")
@@ -98,7 +97,7 @@ impl Order {
         }
     }
 
-    /// What the hatchery is told, once it is known where everything is.
+    /// The hatchery's settings, with the addresses of all servers.
     pub(in crate::up) fn settings(&self, vcenter: &str, cds: &str, pages: &str) -> anyhow::Result<Settings> {
         let mut file = self.file.clone();
         // A file without our table is told below.
@@ -110,13 +109,13 @@ impl Order {
         Ok(settings::load(&file.to_string(), &origin, &read_secret)?.settings)
     }
 
-    /// The name of the hatchery, if servers that others use see it.
+    /// The hatchery's name, if one of its servers is real.
     pub(in crate::up) fn seen_by_others(&self) -> anyhow::Result<Option<String>> {
         let real = [self.vcenter.kind(), self.cds.kind()].contains(&EndpointKind::Real);
         real.then(|| self.check().map(|settings| settings.identity.name)).transpose()
     }
 
-    /// Warns of jobs that somebody else may write and that run on this machine.
+    /// Warns that jobs of a real CDS run on this machine.
     pub(in crate::up) fn warn(&self) {
         #[cfg(feature = "sim")]
         if let (Vcenter::Simulated(_), Cds::Real(cds)) = (&self.vcenter, &self.cds) {
@@ -124,7 +123,7 @@ impl Order {
         }
     }
 
-    /// The same as [`Self::settings`] while that is not known yet: whether the file can be used at all.
+    /// [`Self::settings`] before simulators have addresses: finds out whether the file is valid.
     fn check(&self) -> anyhow::Result<Settings> {
         let vcenter = match &self.vcenter {
             #[cfg(feature = "sim")]
@@ -194,7 +193,7 @@ impl Cds {
 }
 
 impl RealVcenter {
-    /// Who logs in, and why it is trusted: as the command line says, else as the file does, else as in general.
+    /// Login and trust come from flags, else from the hatchery's file, else from the program's settings.
     fn of(args: &Args, loaded: &Loaded, file: &Table) -> anyhow::Result<Self> {
         let said = |keys: &[&str]| {
             keys.iter().any(|key| matches!(loaded.settings.origin(key), Some(Origin::Flag(_))))

@@ -1,5 +1,4 @@
-//! What takes the place of what a hatchery's file says: a simulator instead of the server that it names, or another
-//! address. Pure.
+//! Replaces addresses and credentials in a hatchery's file by those of a simulator, or of another server. Pure.
 //!
 //! Names of keys are compared as the hatchery reads them, without regard to case; a secret also replaces the file that
 //! the key beside it names.
@@ -11,16 +10,16 @@ use toml::{Table, Value};
 /// The vCenter that the hatchery works on.
 #[derive(Debug, Clone)]
 pub(super) enum Vcenter {
-    /// The one in this process: the places that the file names are not there.
+    /// In this process. It has none of the objects that placement settings of the file name.
     #[cfg(feature = "sim")]
     Simulated { url: String, user: &'static str, password: &'static str, datacenter: &'static str },
-    /// Somebody's own. What is not given stays as the file has it.
+    /// `None` leaves what the file says.
     Real {
         url: String,
         login: Option<Login>,
         trust: Option<Trust>,
         datacenter: Option<String>,
-        /// Who enters the guests of these templates.
+        /// Guest credentials by template.
         guests: Vec<(String, Login)>,
     },
 }
@@ -34,9 +33,9 @@ pub(super) enum Cds {
         url: String,
         key: SecretString,
         tokens: (SecretString, SecretString),
-        /// What the hatchery is called if the file does not say.
+        /// The hatchery's name, unless the file has one.
         name: String,
-        /// Where jobs run if the file does not say.
+        /// The region, unless the file has one.
         region: String,
     },
     /// Somebody's own.
@@ -50,7 +49,7 @@ pub(super) struct Login {
     pub(super) password: SecretString,
 }
 
-/// The table of the file that is the hatchery's, as its settings are found; none if there is none.
+/// The table with the hatchery's settings: `hatchery.vsphere` in the engine's layout, else the whole file.
 pub(super) fn ours(file: &mut Table) -> Option<&mut Table> {
     if file.contains_key("hatchery") {
         return file.get_mut("hatchery")?.as_table_mut()?.get_mut("vsphere")?.as_table_mut();

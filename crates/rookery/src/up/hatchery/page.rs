@@ -23,7 +23,7 @@ pub(super) struct Endpoints {
     pub(super) pages: String,
 }
 
-/// What does not change while the hatchery runs.
+/// What the page shows that does not change while the hatchery runs.
 #[derive(Debug)]
 pub(super) struct Setting {
     pub(super) endpoints: Endpoints,
@@ -84,7 +84,7 @@ fn state(setting: &Setting, report: &Report) -> Vec<String> {
     lines
 }
 
-/// What is in use of what may be, as the hatchery's status says it.
+/// Usage and limits, as in the hatchery's status.
 fn capacity(report: &Report) -> String {
     let ledger = &report.ledger;
     format!(
@@ -95,7 +95,7 @@ fn capacity(report: &Report) -> String {
     )
 }
 
-/// What somebody keeps to look at it, and what else is to be kept.
+/// Held machines, and orders to hold more.
 fn held(report: &Report) -> Vec<String> {
     let kept = report.held.iter().map(|held| {
         let until = held.until.strftime("%H:%M:%S UTC");
@@ -124,8 +124,8 @@ pub(super) fn waiting(report: &Report) -> Vec<String> {
     jobs.chain(models).take(REASONS).collect()
 }
 
-/// Where everything is, and how to name servers of one's own; `asked` is the hatchery's name if it can be asked, and
-/// `default_file` the settings file that is read when none is asked for.
+/// Commands to try. `asked` is the hatchery's name if it has a control socket, and `default_file` the settings file that is
+/// read unless another one is given.
 pub(super) fn hints(endpoints: &Endpoints, asked: Option<&str>, default_file: Option<&Path>) -> Vec<String> {
     let Endpoints { vcenter, cds, pages } = endpoints;
     let kinds = (vcenter.kind, cds.kind);

@@ -1,4 +1,4 @@
-//! A look at a real vCenter, with a session of its own that ends again.
+//! Looks at a real vCenter before anything is started on it, in a session of its own.
 
 use rookery_daemon::Clock;
 use rookery_fleet::View;
@@ -10,7 +10,7 @@ use super::choose::Found;
 use crate::session::{Session, with_session_until};
 use crate::vcenter::Vcenter;
 
-/// What is there before anything is done; none if a signal came first.
+/// `None` if a signal came first.
 pub(super) async fn survey(
     vcenter: &Vcenter,
     places: &SiteNames,
@@ -38,7 +38,7 @@ pub(super) async fn survey(
     looked.await
 }
 
-/// The machines of a fleet.
+/// The machines as the planner sees them.
 pub(super) fn view(session: &Session) -> View {
     Observer::new(session.inventory.clone()).view(Clock::system().now())
 }

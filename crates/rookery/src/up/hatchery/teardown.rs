@@ -1,4 +1,5 @@
-//! How a hatchery between this program and a real server ends: whatever it made on somebody's vCenter goes, or is named.
+//! Ends a hatchery that has one real server: removes what it made on a real vCenter, or names what stays; and lets jobs of a
+//! real CDS finish.
 //!
 //! ```text
 //!   no new jobs ─► work under way ends ─► the hatchery ends ─► list ─► remove ─► list again ─► what is left, if anything
@@ -36,9 +37,9 @@ use crate::vcenter::Vcenter;
 
 /// How long work under way gets to end. A second signal ends the program at once.
 const PATIENCE: Duration = Duration::from_mins(5);
-/// How often it is told what is waited for.
+/// How often to report what is waited for.
 const TELL: Duration = Duration::from_secs(15);
-/// How long a machine that was removed may still be listed.
+/// How long the inventory may still list a machine that was deleted.
 const LISTED: Duration = Duration::from_mins(1);
 
 /// What was made on a real vCenter.
@@ -50,14 +51,14 @@ pub(super) struct Teardown {
     file: Option<PathBuf>,
 }
 
-/// What is left of an owner, and what becomes of it.
+/// The remaining machines of an owner, by what to do with them.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Leftovers<'v> {
-    /// Made for sample jobs: nobody wants it any more.
+    /// Made for sample jobs.
     remove: Vec<&'v Machine>,
-    /// Warm machines that somebody asked for.
+    /// Warm machines that the file asks for.
     keep: Vec<&'v Machine>,
-    /// What somebody wants to look at, until when and why.
+    /// Held machines, until when and why.
     held: Vec<(&'v Machine, Timestamp, &'v str)>,
 }
 

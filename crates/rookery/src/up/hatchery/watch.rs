@@ -1,4 +1,4 @@
-//! Shows what a hatchery makes of the jobs of a real CDS.
+//! What happens to the jobs of a real CDS, from the hatchery's reports.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;

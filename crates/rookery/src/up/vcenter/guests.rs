@@ -1,4 +1,4 @@
-//! What runs in simulated guests: real programs of this machine, which cannot change it; or workers that are played.
+//! What runs in simulated guests: programs of this machine, isolated from it; or simulated workers.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ impl Guests {
 }
 
 impl GuestMode {
-    /// What this machine can do of it.
+    /// Resolves `auto` by what this machine can run.
     pub(in crate::up) async fn settle(self) -> anyhow::Result<Guests> {
         if self == Self::Scripted {
             return Ok(Guests::Scripted);
@@ -63,7 +63,7 @@ impl GuestMode {
                 )
             }
             (Self::Auto | Self::Scripted, Err(why)) => {
-                info!(why, "guests cannot run real programs; workers are played");
+                info!(why, "guests cannot run real programs; simulating workers");
                 Ok(Guests::Scripted)
             }
         }
@@ -85,7 +85,7 @@ fn speaks_http() -> bool {
         .any(|folder| ["curl", "wget"].iter().any(|program| folder.join(program).is_file()))
 }
 
-/// Plays the workers of all guests from now on.
+/// Simulates the workers of all guests from now on.
 pub(in crate::up) fn play(vcenter: &Running, supervisor: &Supervisor) {
     let (vcenter, workers) = (vcenter.clone(), supervisor.clone());
     let mut notices = vcenter.notices();
@@ -110,7 +110,7 @@ pub(in crate::up) fn play(vcenter: &Running, supervisor: &Supervisor) {
                         ended.cancel();
                     });
                 }
-                // As the power goes, so does the worker.
+                // A worker ends with its VM.
                 Ok(Notice::Ended { vm, pid }) => {
                     if let Some(stop) = playing.remove(&(vm, pid)) {
                         stop.cancel();
@@ -118,7 +118,7 @@ pub(in crate::up) fn play(vcenter: &Running, supervisor: &Supervisor) {
                 }
                 Ok(Notice::Booted { .. }) => {}
                 Err(RecvError::Lagged(lost)) => {
-                    warn!(lost, "too much happened at once: some workers do not start");
+                    warn!(lost, "missed notices of the simulated vCenter; some workers do not start");
                 }
                 Err(RecvError::Closed) => return,
             }
@@ -126,7 +126,7 @@ pub(in crate::up) fn play(vcenter: &Running, supervisor: &Supervisor) {
     });
 }
 
-/// One worker and what its script does after it: the machine goes off.
+/// Simulates one worker; then its VM powers off, as the worker's script would do.
 async fn run(vcenter: Running, program: Announced) {
     let config = program.environment.iter().find_map(|variable| variable.strip_prefix("CDS_CONFIG="));
     let registers = program.arguments.contains(" register 1>");

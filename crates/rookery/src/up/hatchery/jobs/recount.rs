@@ -1,4 +1,4 @@
-//! Counts again, from the simulators themselves: what the vCenter still holds, and what the CDS says of its jobs. Pure.
+//! Counts again from the simulators' own state: what the vCenter still has, and how jobs ended in CDS. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -8,7 +8,7 @@ use rookery_fleet::{Mark, names};
 use rookery_hatchery::report::Report;
 use serde::Deserialize;
 
-/// The part of a dump that counts.
+/// The part of a dump that is needed.
 #[derive(Debug, Deserialize)]
 struct Dump {
     store: Store,

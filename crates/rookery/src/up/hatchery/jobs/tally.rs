@@ -1,4 +1,4 @@
-//! What became of the jobs, and how long they took to start. Pure.
+//! The status of all jobs, and how long they took to start. Pure.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ struct Line {
     model: String,
     protocol: Protocol,
     status: Status,
-    /// From when it came until its worker had it.
+    /// From enqueueing to the start on a worker.
     start: Option<SignedDuration>,
 }
 
