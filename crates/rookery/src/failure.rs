@@ -174,7 +174,8 @@ mod hatchery {
     }
 }
 
-#[cfg(all(test, feature = "hatchery"))]
+#[cfg(test)]
+#[cfg(feature = "hatchery")]
 mod tests {
     use rookery_hatchery::run::StartError;
 

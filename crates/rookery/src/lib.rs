@@ -91,7 +91,7 @@ async fn run(cli: Cli, filter: Option<Filter>) -> anyhow::Result<Ending> {
     };
     match cli.command {
         Command::Doctor(args) => doctor::run(&load(args.connect.clone(), None), &args, out).await,
-        Command::Up(args) => up::run(&load(args.connect(), args.guest()), &args, out).await,
+        Command::Up(args) => up::run(&load(args.connect(), Some(&args.guest())), &args, out).await,
         Command::Vm { command } => {
             let connect = command.connect().cloned().unwrap_or_default();
             vm::run(&load(connect, command.guest()), command, out).await

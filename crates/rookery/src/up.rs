@@ -77,10 +77,10 @@ impl Args {
         self.connect.clone()
     }
 
-    pub(crate) fn guest(&self) -> Option<&GuestLogin> {
+    pub(crate) fn guest(&self) -> GuestLogin {
         #[cfg(all(feature = "hatchery", feature = "sim"))]
-        return Some(&self.guest);
+        return self.guest.clone();
         #[cfg(not(all(feature = "hatchery", feature = "sim")))]
-        None
+        GuestLogin::default()
     }
 }

@@ -192,7 +192,7 @@ impl Part for Hatchery {
         not(feature = "sim"),
         expect(unused_variables, reason = "only sample jobs leave machines to remove")
     )]
-    fn stop<'a>(self: Box<Self>, out: &'a mut Out) -> LocalBoxFuture<'a, anyhow::Result<Ending>> {
+    fn stop(self: Box<Self>, out: &mut Out) -> LocalBoxFuture<'_, anyhow::Result<Ending>> {
         Box::pin(async move {
             // Others of its name are kept away until it has removed what it made.
             let _control = self.control;

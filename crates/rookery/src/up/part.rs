@@ -54,7 +54,7 @@ pub(super) trait Part {
     }
 
     /// Stops it and removes what it must not leave behind.
-    fn stop<'a>(self: Box<Self>, out: &'a mut Out) -> LocalBoxFuture<'a, anyhow::Result<Ending>>;
+    fn stop(self: Box<Self>, out: &mut Out) -> LocalBoxFuture<'_, anyhow::Result<Ending>>;
 }
 
 /// What the page says of a part.

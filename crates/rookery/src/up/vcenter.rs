@@ -87,7 +87,7 @@ impl Part for Vcenter {
         Box::pin(async { Ok(Some(("vcenter.json", dump(&self.running).await?))) })
     }
 
-    fn stop<'a>(self: Box<Self>, _: &'a mut Out) -> LocalBoxFuture<'a, anyhow::Result<Ending>> {
+    fn stop(self: Box<Self>, _: &mut Out) -> LocalBoxFuture<'_, anyhow::Result<Ending>> {
         Box::pin(async move {
             self.supervisor.shutdown(LINGER).await.ok();
             Ok(Ending::Done)

@@ -243,7 +243,8 @@ pub(in crate::up) fn check_for_live_view(args: &Args, origin: Option<&Origin>) -
     WrongArguments::unless(problems, Some(()))
 }
 
-#[cfg(all(test, feature = "sim"))]
+#[cfg(test)]
+#[cfg(feature = "sim")]
 mod tests {
     use clap::Parser as _;
 

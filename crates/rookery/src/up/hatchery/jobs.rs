@@ -167,16 +167,18 @@ impl Part for Jobs {
             let wrong = recount::failures(&jobs, self.samples.borrow().made(), !self.faults);
             let counts = tally.counts();
             let noun = if counts.ended() == 1 { "result" } else { "results" };
-            let mut well = format!("{} {noun}, {} of them good", counts.ended(), counts.success);
-            if let Some(settled) = settled {
-                let settled = seconds(SignedDuration::try_from(settled)?);
-                well += &format!("; no machine and no address left behind, {settled} after the last job");
-            }
+            let results = format!("{} {noun}, {} of them good", counts.ended(), counts.success);
+            let well = match settled.map(SignedDuration::try_from).transpose()?.map(seconds) {
+                Some(after) => {
+                    format!("{results}; no machine and no address left behind, {after} after the last job")
+                }
+                None => results,
+            };
             Ok(Recount { table: Some(tally.table()), wrong, well: Some(well) })
         })
     }
 
-    fn stop<'a>(self: Box<Self>, _: &'a mut Out) -> LocalBoxFuture<'a, anyhow::Result<Ending>> {
+    fn stop(self: Box<Self>, _: &mut Out) -> LocalBoxFuture<'_, anyhow::Result<Ending>> {
         Box::pin(async { Ok(Ending::Done) })
     }
 }

@@ -208,5 +208,6 @@ fn list<'t>(table: &'t mut Table, name: &str) -> &'t mut Vec<Value> {
     found.expect("it is a list")
 }
 
-#[cfg(all(test, feature = "sim"))]
+#[cfg(test)]
+#[cfg(feature = "sim")]
 mod tests;

@@ -194,7 +194,8 @@ pub(super) fn hints(endpoints: &Endpoints, asked: Option<&str>, default_file: Op
     lines
 }
 
-#[cfg(all(test, feature = "sim"))]
+#[cfg(test)]
+#[cfg(feature = "sim")]
 mod tests {
     use std::collections::VecDeque;
 

@@ -44,7 +44,8 @@ fn news(before: &Report, after: &Report) -> Vec<String> {
     waits.chain(served).chain(ended).map(|line| printable(&line)).collect()
 }
 
-#[cfg(all(test, feature = "sim"))]
+#[cfg(test)]
+#[cfg(feature = "sim")]
 mod tests {
     use rookery_fleet::{Machine, Role, View};
     use rookery_hatchery::report::WaitingLine;
