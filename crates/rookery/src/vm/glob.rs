@@ -3,46 +3,24 @@
 use std::convert::Infallible;
 use std::str::FromStr;
 
+use wildmatch::WildMatch;
+
 /// A pattern for names.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Glob(Vec<char>);
+#[derive(Debug, Clone)]
+pub struct Glob(WildMatch);
 
 impl FromStr for Glob {
     type Err = Infallible;
 
     fn from_str(pattern: &str) -> Result<Self, Infallible> {
-        Ok(Self(pattern.chars().collect()))
+        Ok(Self(WildMatch::new(pattern)))
     }
 }
 
 impl Glob {
     /// Whether the whole name fits.
-    ///
-    /// Only the last star is ever widened: what an earlier one could take, the last one can take as well. So the
-    /// time is at worst the product of the two lengths.
     pub fn matches(&self, name: &str) -> bool {
-        let name: Vec<char> = name.chars().collect();
-        let (mut at, mut in_name) = (0, 0);
-        // Where to go on when the rest does not fit: behind the last star, which then takes one character more.
-        let mut retry: Option<(usize, usize)> = None;
-        while in_name < name.len() {
-            match self.0.get(at) {
-                Some('*') => {
-                    retry = Some((at + 1, in_name));
-                    at += 1;
-                }
-                Some(c) if *c == '?' || name.get(in_name) == Some(c) => {
-                    at += 1;
-                    in_name += 1;
-                }
-                Some(_) | None => {
-                    let Some((after_star, taken)) = &mut retry else { return false };
-                    *taken += 1;
-                    (at, in_name) = (*after_star, *taken);
-                }
-            }
-        }
-        self.0.iter().skip(at).all(|c| *c == '*')
+        self.0.matches(name)
     }
 }
 
@@ -86,9 +64,8 @@ mod tests {
     proptest! {
         #[test]
         fn it_agrees_with_the_definition(pattern in "[ab?*]{0,7}", name in "[ab]{0,7}") {
-            let pattern: Vec<char> = pattern.chars().collect();
-            let letters: Vec<char> = name.chars().collect();
-            prop_assert_eq!(Glob(pattern.clone()).matches(&name), defined(&pattern, &letters));
+            let [signs, letters] = [&pattern, &name].map(|text| text.chars().collect::<Vec<char>>());
+            prop_assert_eq!(glob(&pattern).matches(&name), defined(&signs, &letters));
         }
     }
 
