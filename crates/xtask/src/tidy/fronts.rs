@@ -25,7 +25,7 @@ pub(super) fn check_confined(graph: &Graph) -> Problems {
     let confined = |name: &str| {
         let is =
             |of: &&str| name.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
-        CONFINED.iter().any(|of| is(of))
+        CONFINED.iter().any(is)
     };
     let members = graph.members().filter(|member| !may(&member.version.name));
     let problems = members.flat_map(|member| {
