@@ -335,7 +335,7 @@ impl<'a, M> Refill<'a, M> {
         random: &mut StdRng,
     ) -> Result<Make, Why> {
         let wished = self.desired.wishes.get(wish).ok_or(Why::Template)?;
-        let flavor = match &wished.flavor {
+        let flavor = match wished.flavor.as_deref().filter(|name| !name.is_empty()) {
             None => None,
             Some(name) => {
                 let found = self.desired.flavors.get(name).cloned();

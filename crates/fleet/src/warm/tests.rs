@@ -218,6 +218,9 @@ fn flavors_are_kinds_of_their_own() {
 
     let unknown = world(vec![flavored("a", "huge", 1), wish("a", 1), large(1)]);
     assert_eq!(unknown.waits(), [(0, 1, "flavor_unknown")]);
+    // An empty name is none.
+    let unnamed = world(vec![large(1), Wish { flavor: Some(String::new()), ..wish("a", 2) }]);
+    assert_eq!((unnamed.makes().as_str(), unnamed.waits()), ("a", vec![]));
 }
 
 #[test]
