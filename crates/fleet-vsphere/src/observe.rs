@@ -13,7 +13,7 @@ use rookery_fleet::ownership::{LabelConfig, Labels, Recogniser};
 use rookery_fleet::{Hardware, Machine, MachineId, Machines, Power, Recognised, Role, View};
 use rookery_vim::MoRef;
 use rookery_vim::objects::{ConnectionState, PowerState};
-use rookery_vim_client::{Inventory, Snapshot, Vm, VmChange};
+use rookery_vim_client::{ExtraConfig, ExtraConfigKey, ExtraValue, Inventory, Snapshot, Vm, VmChange};
 
 use crate::journal::Journal;
 use crate::site::Bounds;
@@ -46,6 +46,7 @@ impl<M: Clone + PartialEq + 'static> Observer<M> {
         journal: Journal<M>,
     ) -> Self {
         let book = Book::new(recogniser, bounds);
+        inventory.show_extra_config(&extra_keys(&book.recogniser));
         let (overlay, disputed) = Default::default();
         Self { inventory, last: None, book, journal, overlay, disputed }
     }
@@ -121,12 +122,13 @@ impl<M: Clone + PartialEq + 'static> Book<M> {
 /// A machine as its row shows it.
 pub(crate) fn machine<M: 'static>(row: &Vm, recogniser: &Recogniser<M>, bounds: &Bounds) -> Machine<M> {
     let config = &row.config;
+    let extra = extra(&extra_keys(recogniser), &config.extra_config);
     let hidden = row.unreadable.contains("config.annotation");
     let seen = Seen {
         name: &row.name,
-        template: config.template.filter(|_| !hidden),
+        template: config.template.filter(|_| !hidden && extra.is_some()),
         notes: config.annotation.as_deref(),
-        extra: &NO_EXTRA,
+        extra: &extra.unwrap_or_default(),
         instance: config.instance_uuid.as_deref(),
         created: config.created,
     };
@@ -149,7 +151,26 @@ pub(crate) fn machine<M: 'static>(row: &Vm, recogniser: &Recogniser<M>, bounds: 
     }
 }
 
-static NO_EXTRA: BTreeMap<Arc<str>, String> = BTreeMap::new();
+/// Extra configuration as recognisers read it: what is set.
+pub(crate) type Extra = BTreeMap<Arc<str>, String>;
+
+/// The keys that a recogniser needs to see.
+pub(crate) fn extra_keys<M: 'static>(recogniser: &Recogniser<M>) -> BTreeSet<ExtraConfigKey> {
+    recogniser.extra_keys().filter_map(|key| ExtraConfigKey::try_from(key).ok()).collect()
+}
+
+/// What is set of these keys; `None` if that is not known of all of them.
+pub(crate) fn extra(keys: &BTreeSet<ExtraConfigKey>, known: &ExtraConfig) -> Option<Extra> {
+    let mut set = Extra::new();
+    for key in keys {
+        match known.get(key) {
+            ExtraValue::Unknown => return None,
+            ExtraValue::Unset => {}
+            ExtraValue::Set(value) => drop(set.insert(key.as_str().into(), value.to_owned())),
+        }
+    }
+    Some(set)
+}
 
 /// What vCenter shows of a VM that tells whose it is.
 pub(crate) struct Seen<'v> {
@@ -157,7 +178,7 @@ pub(crate) struct Seen<'v> {
     /// Whether a VM is a template is told with any configuration: without that, its notes are not known either.
     pub(crate) template: Option<bool>,
     pub(crate) notes: Option<&'v str>,
-    pub(crate) extra: &'v BTreeMap<Arc<str>, String>,
+    pub(crate) extra: &'v Extra,
     pub(crate) instance: Option<&'v str>,
     pub(crate) created: Option<Timestamp>,
 }

@@ -84,7 +84,7 @@ impl Ownership {
 pub struct Labels<'a> {
     /// Its name, which is shown before anything else.
     pub name: &'a str,
-    /// Its notes and extra configuration; `None`: not told yet.
+    /// Its notes and extra configuration; `None`: not told yet, or not all of it.
     pub config: Option<LabelConfig<'a>>,
     /// The supplier's UUID of it: copies have others.
     pub instance: Option<&'a str>,
@@ -210,13 +210,23 @@ pub struct Written {
 }
 
 /// What recognises the machines of another front in the same process.
-pub type RecogniseOther = Arc<dyn Fn(&Labels<'_>) -> Claim + Send + Sync>;
+#[derive(Clone)]
+pub struct OtherFront {
+    extra_keys: &'static [&'static str],
+    recognise: Arc<dyn Fn(&Labels<'_>) -> Claim + Send + Sync>,
+}
+
+impl fmt::Debug for OtherFront {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OtherFront").field("extra_keys", &self.extra_keys).finish_non_exhaustive()
+    }
+}
 
 /// How the machines of one front are recognised, beside those of all others in the process.
 #[derive(Clone)]
 pub struct Recogniser<M> {
     own: Marking<M>,
-    others: Vec<RecogniseOther>,
+    others: Vec<OtherFront>,
 }
 
 impl<M> fmt::Debug for Recogniser<M> {
@@ -233,20 +243,28 @@ impl<M: 'static> Recogniser<M> {
 
     /// The same beside others.
     #[must_use]
-    pub fn beside(self, others: impl IntoIterator<Item = RecogniseOther>) -> Self {
+    pub fn beside(self, others: impl IntoIterator<Item = OtherFront>) -> Self {
         let others = self.others.into_iter().chain(others).collect();
         Self { others, ..self }
     }
 
     /// What other fronts need of a marking to recognise its machines.
-    pub fn for_others(marking: Marking<M>) -> RecogniseOther {
-        Arc::new(move |labels| (marking.recognise)(labels).claim())
+    pub fn for_others(marking: Marking<M>) -> OtherFront {
+        let recognise = Arc::new(move |labels: &Labels<'_>| (marking.recognise)(labels).claim());
+        OtherFront { extra_keys: marking.extra_keys, recognise }
+    }
+
+    /// The keys of the extra configuration that all of them need to see.
+    pub fn extra_keys(&self) -> impl Iterator<Item = &'static str> {
+        let of_others = self.others.iter().flat_map(|other| other.extra_keys);
+        self.own.extra_keys.iter().chain(of_others).copied()
     }
 
     /// What those labels say, to every front.
     pub fn recognise(&self, labels: &Labels<'_>) -> Recognised<M> {
         let mut recognised = (self.own.recognise)(labels);
-        if let Some(others) = self.others.iter().map(|other| other(labels)).reduce(Claim::beside) {
+        if let Some(others) = self.others.iter().map(|other| (other.recognise)(labels)).reduce(Claim::beside)
+        {
             recognised.beside(others);
         }
         recognised

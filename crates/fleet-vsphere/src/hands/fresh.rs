@@ -1,8 +1,6 @@
 //! A VM as vCenter shows it at this moment, and what may be done to it. The inventory may lag behind, and people change
 //! VMs by hand: nothing is changed on the word of a plan alone.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -10,9 +8,9 @@ use rookery_fleet::overlay::{Fact, Reading};
 use rookery_fleet::ownership::{Recogniser, Written};
 use rookery_fleet::{Hardware, MachineId, OwnerId, Ownership, Power, Recognised, Role};
 use rookery_vim::inventory_name::unescape;
-use rookery_vim::objects::{ConnectionState, PowerState};
+use rookery_vim::objects::{ConnectionState, DynamicProperty, ObjectContent, PowerState};
 use rookery_vim::{FaultKind, MoRef, Node, Wire};
-use rookery_vim_client::{CallError, OperationError, TaskError, properties_of};
+use rookery_vim_client::{CallError, ExtraConfig, ExtraConfigKey, OperationError, TaskError, read_object};
 
 use super::{ActError, Grounds, Hands};
 use crate::observe;
@@ -48,7 +46,7 @@ pub(super) struct Fresh<M> {
     /// Its notes as they are.
     pub(super) notes: String,
     /// The extra configuration that marks may stand in.
-    pub(super) extra: BTreeMap<Arc<str>, String>,
+    pub(super) extra: observe::Extra,
     pub(super) power: Option<Power>,
     pub(super) hardware: Option<Hardware>,
     pub(super) reachable: bool,
@@ -110,12 +108,14 @@ pub enum Refusal {
 }
 
 impl<M: Clone + PartialEq + 'static> Fresh<M> {
-    fn of(properties: Vec<(String, Node)>, grounds: &Grounds<M>) -> Self {
+    fn of(object: ObjectContent, grounds: &Grounds<M>) -> Self {
+        let keys = observe::extra_keys(&grounds.recogniser);
+        let extra = observe::extra(&keys, &ExtraConfig::read(&keys, &object));
         let (mut name, mut power) = (String::new(), None);
         let (mut instance, mut created, mut folder, mut pool) = (None, None, None, None);
         let (mut template, mut annotation, mut cpus, mut memory_mb) = (None, None, None, None);
         let mut connection = None;
-        for (path, value) in properties {
+        for DynamicProperty { name: path, val: value } in object.prop_set {
             match path.as_str() {
                 "runtime.connectionState" => connection = read::<ConnectionState>(value),
                 "name" => name = unescape(&read::<String>(value).unwrap_or_default()),
@@ -131,10 +131,11 @@ impl<M: Clone + PartialEq + 'static> Fresh<M> {
                 _ => {}
             }
         }
-        let extra = BTreeMap::new();
+        let is_told = extra.is_some();
+        let extra = extra.unwrap_or_default();
         let seen = observe::Seen {
             name: &name,
-            template,
+            template: template.filter(|_| is_told),
             notes: annotation.as_deref(),
             extra: &extra,
             instance: instance.as_deref(),
@@ -250,6 +251,11 @@ impl<M> From<Fresh<M>> for Reading<M> {
     }
 }
 
+/// A VM of which vCenter shows nothing.
+fn nothing_of(machine: &MachineId) -> ObjectContent {
+    ObjectContent { obj: observe::vm(machine), prop_set: Vec::new(), missing_set: Vec::new() }
+}
+
 fn read<T: Wire>(value: Node) -> Option<T> {
     T::from_node(value).ok()
 }
@@ -266,8 +272,12 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
 
     /// The VM; none if it is gone.
     pub(super) async fn read(&self, machine: &MachineId) -> Result<Option<Fresh<M>>, CallError> {
-        match properties_of(&self.client, &observe::vm(machine), &PATHS).await {
-            Ok(properties) => Ok(Some(Fresh::of(properties, &self.grounds))),
+        let paths = PATHS
+            .map(str::to_owned)
+            .into_iter()
+            .chain(observe::extra_keys(&self.grounds.recogniser).iter().map(ExtraConfigKey::path));
+        match read_object(&self.client, &observe::vm(machine), &paths.collect::<Vec<_>>()).await {
+            Ok(object) => Ok(Some(Fresh::of(object.unwrap_or_else(|| nothing_of(machine)), &self.grounds))),
             Err(error) if error.is(FaultKind::ManagedObjectNotFound) => Ok(None),
             Err(error) => Err(error),
         }

@@ -155,7 +155,7 @@ proptest! {
         is_told: bool,
     ) {
         let recognise = |claims: Vec<Claim>| {
-            let others = claims.into_iter().map(|claim| -> RecogniseOther { Arc::new(move |_| claim.clone()) });
+            let others = claims.into_iter().map(|claim| OtherFront { extra_keys: &[], recognise: Arc::new(move |_| claim.clone()) });
             let recogniser = Recogniser::new(MARKING).beside(others);
             let extra = BTreeMap::new();
             let config = is_told.then_some(LabelConfig { notes, extra: &extra });
