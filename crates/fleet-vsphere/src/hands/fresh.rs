@@ -272,11 +272,10 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
 
     /// The VM; none if it is gone.
     pub(super) async fn read(&self, machine: &MachineId) -> Result<Option<Fresh<M>>, CallError> {
-        let paths = PATHS
-            .map(str::to_owned)
-            .into_iter()
-            .chain(observe::extra_keys(&self.grounds.recogniser).iter().map(ExtraConfigKey::path));
-        match read_object(&self.client, &observe::vm(machine), &paths.collect::<Vec<_>>()).await {
+        let keys = observe::extra_keys(&self.grounds.recogniser);
+        let extra = keys.iter().map(ExtraConfigKey::path);
+        let paths: Vec<String> = PATHS.map(str::to_owned).into_iter().chain(extra).collect();
+        match read_object(&self.client, &observe::vm(machine), &paths).await {
             Ok(object) => Ok(Some(Fresh::of(object.unwrap_or_else(|| nothing_of(machine)), &self.grounds))),
             Err(error) if error.is(FaultKind::ManagedObjectNotFound) => Ok(None),
             Err(error) => Err(error),

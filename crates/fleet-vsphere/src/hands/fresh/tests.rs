@@ -1,4 +1,4 @@
-use rookery_fleet::ownership::RecogniseOther;
+use rookery_fleet::ownership::OtherFront;
 use rookery_vim_client::{Config, Guest, Vm};
 
 use super::*;
@@ -41,9 +41,12 @@ fn read_as(name: &str, template: Option<&str>, notes: &str, recogniser: &Recogni
         ("resourcePool", place("ResourcePool", "resgroup-1")),
     ];
     properties.extend(template.map(|is_template| ("config.template", text(is_template))));
-    let properties = properties.into_iter().map(|(path, value)| (path.to_owned(), value)).collect();
+    let property = |(name, val): (&str, Node)| DynamicProperty { name: name.to_owned(), val };
+    let prop_set = properties.into_iter().map(property).collect();
+    let obj = MoRef::new("VirtualMachine", "vm-1");
+    let object = ObjectContent { obj, prop_set, missing_set: Vec::new() };
     let datacenter = MoRef::new("Datacenter", "datacenter-1");
-    Fresh::of(properties, &Grounds { datacenter, bounds: bounds(), recogniser: recogniser.clone() })
+    Fresh::of(object, &Grounds { datacenter, bounds: bounds(), recogniser: recogniser.clone() })
 }
 
 fn bounds() -> Bounds {
@@ -79,7 +82,7 @@ fn row(name: &str, template: Option<&str>, notes: &str) -> Vm {
 }
 
 /// Claims each VM whose notes have its word in them.
-fn another() -> RecogniseOther {
+fn another() -> OtherFront {
     Recogniser::for_others(rookery_fleet::ownership::Marking {
         extra_keys: &[],
         recognise: |labels| match labels.config {
