@@ -58,6 +58,7 @@ mod vsphere {
     mod readiness;
     mod support;
     mod tags;
+    mod two_fronts;
     mod transport;
     mod trust;
     mod vcenter;
