@@ -127,7 +127,7 @@ fn a_plan_for_thousands_gives_each_its_address_and_looks_at_each_machine_once() 
         reckoning: &Reckoning::default(),
         making: &[],
         busy: &asked.busy(false),
-        doomed: &|_| false,
+        condemned: &|_| false,
         addresses: Addresses::From { networks: &networks, held: &held },
         ledger: Ledger::default(),
         room: None,

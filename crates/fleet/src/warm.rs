@@ -144,7 +144,7 @@ pub struct Observed<'a, M> {
     /// Whether somebody is at a machine: it is claimed, started or deleted.
     pub busy: &'a dyn Fn(&Machine<M>) -> bool,
     /// Whether a machine was given up.
-    pub doomed: &'a dyn Fn(&MachineId) -> bool,
+    pub condemned: &'a dyn Fn(&MachineId) -> bool,
     /// Where addresses come from.
     pub addresses: Addresses<'a>,
     /// What is in use.

@@ -5,27 +5,27 @@
 
 mod delete;
 mod halt;
-mod hold;
 mod launching;
 mod make;
 mod outcome;
 mod register;
+mod reserve;
 mod spawn;
 
 use crate::flight::FlightId;
-use crate::keeper::Message;
 use crate::launch::config::Addresses;
 use crate::machine::Hands;
 use crate::metrics::Metrics;
 use crate::plan::{Spawn, Unusable};
+use crate::reconcile::Message;
 use crate::settings::Settings;
-use crate::sweep::Doom;
+use crate::sweep::Condemned;
 pub use delete::Deletion;
 pub use halt::Halt;
-pub(crate) use hold::START;
-pub use hold::{Attempt, Held};
 use jiff::Timestamp;
 use rand::rngs::StdRng;
+pub(crate) use reserve::START;
+pub use reserve::{Attempt, Held};
 use rookery_cds::{Cds, HatcheryKey, JobId};
 use rookery_daemon::Clock;
 use rookery_daemon::telemetry::chain;
@@ -42,7 +42,7 @@ use tracing::warn;
 
 /// All that acts need. Clones share it.
 #[derive(Debug, Clone)]
-pub struct Crew {
+pub struct ActionContext {
     /// The server that jobs come from.
     pub cds: Cds,
     /// The hands, on behalf of people who wait.
@@ -62,7 +62,7 @@ pub struct Crew {
     /// What names and tokens are drawn from.
     pub random: Arc<Mutex<StdRng>>,
     /// Whom to report to.
-    pub keeper: mpsc::Sender<Message>,
+    pub reconciler: mpsc::Sender<Message>,
     /// Where events are counted.
     pub metrics: Metrics,
     /// What could not be asked for lately.
@@ -105,7 +105,7 @@ pub struct Failure {
     /// Why it failed.
     pub error: String,
     /// The machine that has to go.
-    pub doomed: Option<(MachineId, Doom)>,
+    pub condemned: Option<(MachineId, Condemned)>,
     /// The name of the worker that it was to be, if that is another one than was planned first.
     pub worker: Option<String>,
     /// A clone that may still appear.
@@ -130,11 +130,11 @@ pub struct Unfinished {
     /// vCenter's task; none if the answer to the order was lost.
     pub task: Option<String>,
     /// Why its machine has to go, should it appear; none: it is finished then.
-    pub doom: Option<Doom>,
+    pub condemned_for: Option<Condemned>,
 }
 
-impl Crew {
-    /// The same crew for housekeeping: people go first.
+impl ActionContext {
+    /// The same context for housekeeping: people go first.
     #[must_use]
     pub fn in_the_background(&self) -> Self {
         Self { hands: self.hands.with_priority(Priority::Housekeeping), ..self.clone() }
@@ -146,7 +146,7 @@ impl Crew {
             Ok(held) => held,
             Err(error) if error.is_lost_race() || error.is_gone() => return Ending::Lost,
             Err(error) => {
-                self.let_go(job, &error).await;
+                self.release(job, &error).await;
                 return Ending::NotHeld { error: chain(&error) };
             }
         };
@@ -177,14 +177,14 @@ impl Crew {
 
     /// Says which machine a piece of work is about.
     async fn is_about(&self, flight: FlightId, machine: &MachineId) {
-        self.keeper.send(Message::IsAbout(flight, machine.clone())).await.ok();
+        self.reconciler.send(Message::IsAbout(flight, machine.clone())).await.ok();
     }
 
     /// Asks for another place for a worker whose first one was of no use.
     async fn another_place(&self, flight: FlightId, useless: MachineId, spawn: &Spawn) -> Option<Spawn> {
         let (reply, answer) = oneshot::channel();
         let message = Message::AnotherPlace { flight, useless, spawn: Box::new(spawn.clone()), reply };
-        self.keeper.send(message).await.ok()?;
+        self.reconciler.send(message).await.ok()?;
         answer.await.ok()?
     }
 
@@ -192,7 +192,7 @@ impl Crew {
     async fn may_launch(&self, worker: &str) {
         let (reply, answer) = oneshot::channel();
         // Without an answer everything is ending.
-        if self.keeper.send(Message::ReadyToLaunch(worker.to_owned(), reply)).await.is_ok() {
+        if self.reconciler.send(Message::ReadyToLaunch(worker.to_owned(), reply)).await.is_ok() {
             answer.await.ok();
         }
     }

@@ -159,7 +159,7 @@ pub fn usage<'v>(
     owner: &OwnerId,
     flights: &'v [(Purpose, InFlight)],
     listing: &'v Listing,
-    doomed: &dyn Fn(&MachineId) -> bool,
+    condemned: &dyn Fn(&MachineId) -> bool,
 ) -> Usage<'v> {
     let mut workers = Workers::listed(listing);
     let in_flight: Vec<InFlight> = flights.iter().map(|(_, flight)| flight.clone()).collect();
@@ -167,7 +167,7 @@ pub fn usage<'v>(
         .and_then(|at| flights.get(at))
     {
         Some(flight) => workers.fly(flight, Some(&machine.id)),
-        None => workers.count(machine, owner, doomed(&machine.id)),
+        None => workers.count(machine, owner, condemned(&machine.id)),
     });
     for flight in flights {
         workers.fly(flight, None);
@@ -195,7 +195,7 @@ impl<'a> Workers<'a> {
         Self { listing, names, starting, registering, machines }
     }
 
-    fn count(&mut self, machine: &'a Machine, owner: &OwnerId, doomed: bool) {
+    fn count(&mut self, machine: &'a Machine, owner: &OwnerId, condemned: bool) {
         let Some(mark) = machine.possible_mark_of(owner) else { return };
         // What runs where it cannot be reached, or is not touched, runs on and keeps its slot.
         let standing =
@@ -206,7 +206,7 @@ impl<'a> Workers<'a> {
         }
         let name = self.listing.name_of(machine, mark);
         // One that is kept for somebody to look at, or waits for that, will never register.
-        let hopeless = doomed || mark.hold_until.is_some() || machine.is_set_apart();
+        let hopeless = condemned || mark.hold_until.is_some() || machine.is_set_apart();
         let registers = standing == Standing::Registering;
         self.enlist(name, Some(&machine.id), registers, hopeless);
     }

@@ -2,8 +2,8 @@
 
 use crate::capacity::Purpose;
 use crate::machine::Machine;
-use crate::names::Line;
-use crate::plan::{Path, Spawn};
+use crate::names::ModelKind;
+use crate::plan::{Spawn, WorkerPlacement};
 use rookery_cds::JobId;
 pub use rookery_daemon::tracked::TaskId as FlightId;
 use rookery_daemon::tracked::UnderWay;
@@ -37,7 +37,7 @@ pub enum Work {
         /// The job.
         job: JobId,
         /// The kind of its model.
-        line: Line,
+        line: ModelKind,
         /// The model's path or template.
         model: String,
     },
@@ -49,7 +49,7 @@ pub enum Work {
     /// A warm machine is made.
     Make {
         /// What it is made for.
-        line: Line,
+        line: ModelKind,
         /// The model's path or template.
         model: String,
         /// Its size.
@@ -58,7 +58,7 @@ pub enum Work {
     /// A warm machine that was left half-made is finished.
     Finish {
         /// What it is made for.
-        line: Line,
+        line: ModelKind,
         /// The model's path or template.
         model: String,
         /// Its size.
@@ -162,8 +162,8 @@ impl Flight {
     /// A worker that is started.
     pub fn of_spawn(spawn: &Spawn) -> Self {
         let (machine, address) = match &spawn.path {
-            Path::Claim { machine, mark, .. } => (Some(machine.clone()), mark.address()),
-            Path::Clone { address, .. } => (None, address.as_ref().map(|assigned| assigned.ip)),
+            WorkerPlacement::Claim { machine, mark, .. } => (Some(machine.clone()), mark.address()),
+            WorkerPlacement::Clone { address, .. } => (None, address.as_ref().map(|assigned| assigned.ip)),
         };
         let (job, line, model) = (spawn.job.clone(), spawn.model.line(), spawn.model.path());
         let work = Work::Spawn { job, line, model };

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::machine::{Machine, View};
 use crate::mark::Mark;
 use crate::standing::{Standing, standing};
-use crate::sweep::{Doom, Reason, Sweep, Why};
+use crate::sweep::{Condemned, Reason, Sweep, Why};
 
 /// How long a machine may be kept, and how long a wish may wait.
 pub const LONGEST: SignedDuration = SignedDuration::from_hours(7 * 24);
@@ -150,7 +150,7 @@ pub struct Facts<'a> {
     /// What was told of the jobs of machines.
     pub told: &'a BTreeMap<MachineId, Told>,
     /// Machines that were given up.
-    pub doomed: &'a BTreeMap<MachineId, Doom>,
+    pub condemned: &'a BTreeMap<MachineId, Condemned>,
     /// Whether somebody is at a machine.
     pub busy: &'a dyn Fn(&Machine) -> bool,
 }
@@ -246,8 +246,8 @@ enum Fate {
 impl Facts<'_> {
     /// What becomes of a machine if somebody wishes for it; `going` is why it is about to be deleted.
     fn fate(&self, machine: &Machine, going: Option<&Reason>) -> Fate {
-        match self.doomed.get(&machine.id) {
-            Some(Doom::SpawnFailed) => return Fate::Keep,
+        match self.condemned.get(&machine.id) {
+            Some(Condemned::SpawnFailed) => return Fate::Keep,
             Some(_) => return Fate::Go,
             None => {}
         }

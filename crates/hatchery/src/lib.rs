@@ -2,7 +2,7 @@
 //!
 //! It must never touch a VM without its own mark, and never take a failed answer for an empty one.
 //!
-//! Start reading at [`keeper`], which turns news into passes; what a pass decides is in [`plan`].
+//! Start reading at [`reconcile`], which turns news into passes; what a pass decides is in [`plan`].
 
 pub mod act;
 pub mod braked;
@@ -15,13 +15,13 @@ pub mod heartbeat;
 pub mod hold;
 pub mod holds;
 pub mod intake;
-pub mod keeper;
 pub mod launch;
 pub mod machine;
 pub mod mark;
 pub mod metrics;
 pub mod names;
 pub mod plan;
+pub mod reconcile;
 pub mod report;
 pub mod run;
 #[cfg(test)]

@@ -18,7 +18,7 @@ mod views;
 mod words;
 
 use crate::intake::queue::Protocol;
-use crate::plan::Path;
+use crate::plan::WorkerPlacement;
 pub use catalog::{OWN, Row, UPSTREAM, catalog};
 use rookery_daemon::metrics::{Counter, Counters, Histogram, Histograms, SECONDS};
 use rookery_daemon::pages::Served;
@@ -99,11 +99,11 @@ pub enum Way {
 
 impl Way {
     /// The way of a path.
-    pub fn of(path: &Path) -> Self {
+    pub fn of(path: &WorkerPlacement) -> Self {
         match path {
-            Path::Claim { resize: None, .. } => Self::Warm,
-            Path::Claim { resize: Some(_), .. } => Self::Resized,
-            Path::Clone { .. } => Self::Fresh,
+            WorkerPlacement::Claim { resize: None, .. } => Self::Warm,
+            WorkerPlacement::Claim { resize: Some(_), .. } => Self::Resized,
+            WorkerPlacement::Clone { .. } => Self::Fresh,
         }
     }
 

@@ -18,14 +18,14 @@ const REGISTER: &str = "register-";
 
 /// Which kind of model a machine is made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Line {
+pub enum ModelKind {
     /// A model that CDS keeps and the hatchery makes a template of.
     V1,
     /// A model that names a template of vSphere.
     V2,
 }
 
-impl Line {
+impl ModelKind {
     /// How it is written in logs and labels.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -47,22 +47,22 @@ pub fn register(random: &mut StdRng, taken: &dyn Fn(&str) -> bool) -> String {
 
 /// A new name for a warm machine. Only names of the second line carry the address: older hatcheries know it there alone.
 pub fn pooled(
-    line: Line,
+    line: ModelKind,
     address: Option<Ipv4Addr>,
     random: &mut StdRng,
     taken: &dyn Fn(&str) -> bool,
 ) -> String {
     match (line, address) {
-        (Line::V1, _) => fresh(POOLED_V1, random, taken),
-        (Line::V2, None) => fresh(POOLED_V2, random, taken),
-        (Line::V2, Some(address)) => {
+        (ModelKind::V1, _) => fresh(POOLED_V1, random, taken),
+        (ModelKind::V2, None) => fresh(POOLED_V2, random, taken),
+        (ModelKind::V2, Some(address)) => {
             let [a, b, c, d] = address.octets();
             fresh(&format!("{POOLED_AT}{a}-{b}-{c}-{d}-"), random, taken)
         }
     }
 }
 
-impl Line {
+impl ModelKind {
     /// How the names of its warm machines begin.
     pub fn family(self) -> &'static str {
         match self {
@@ -73,11 +73,11 @@ impl Line {
 }
 
 /// The line that a warm machine's name tells.
-pub fn line_of(name: &str) -> Option<Line> {
+pub fn line_of(name: &str) -> Option<ModelKind> {
     if name.starts_with(POOLED_V1) {
-        Some(Line::V1)
+        Some(ModelKind::V1)
     } else if name.starts_with(POOLED_V2) {
-        Some(Line::V2)
+        Some(ModelKind::V2)
     } else {
         None
     }

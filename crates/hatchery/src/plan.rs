@@ -8,8 +8,8 @@ mod abandoned;
 mod adopt;
 mod apart;
 mod busy;
-mod company;
 mod desired;
+mod orphans;
 mod pool;
 mod register;
 mod spawn;
@@ -25,8 +25,8 @@ use crate::capacity::{Ledger, Limits, Usage, usage};
 use crate::hold::{Hold, Told, Wish};
 use crate::machine::Brake;
 use crate::machine::{Machine, View};
-use crate::names::Line;
-use crate::sweep::{Doom, EventTimes, JobRead, Sweep, evidence};
+use crate::names::ModelKind;
+use crate::sweep::{Condemned, EventTimes, JobRead, Sweep, evidence};
 use crate::workers::Listing;
 use jiff::{SignedDuration, Timestamp};
 use rand::rngs::StdRng;
@@ -46,11 +46,11 @@ use crate::intake::resolve::Demand;
 
 pub use adopt::{Adoption, adoptable};
 pub use apart::{Apart, WhyApart, adoptable_copy, apart, copy_named};
-pub use company::{References, Suspects};
 pub use desired::{Cleaning, ModelRef, Pool, Warm};
+pub use orphans::{References, Suspects};
 pub use register::{Left, Registration, Remake, temporary_name};
 pub use rookery_fleet::warm::{Count, Removal};
-pub use spawn::{Path, Spawn, Unusable};
+pub use spawn::{Spawn, Unusable, WorkerPlacement};
 pub use templates::{Taken, V1Template, retired_name, v1_template};
 pub use waiting::{Waiting, Why};
 pub use warm::Make;
@@ -92,11 +92,11 @@ pub struct Observed<'o> {
     /// How often a start was really tried for a job.
     pub attempts: &'o BTreeMap<JobId, u32>,
     /// Models that failed, and until when they are left alone.
-    pub setbacks: &'o BTreeMap<(Line, String), Timestamp>,
+    pub setbacks: &'o BTreeMap<(ModelKind, String), Timestamp>,
     /// Models that cannot be used as they are by the jobs of a project, and why.
     pub unusable: &'o BTreeMap<Unusable, String>,
     /// Machines that have to go.
-    pub doomed: &'o BTreeMap<MachineId, Doom>,
+    pub condemned: &'o BTreeMap<MachineId, Condemned>,
     /// V1 models whose registration is left to others for now.
     pub booked: &'o BTreeMap<String, Timestamp>,
     /// Machines that could not be claimed or changed a moment ago.
@@ -294,7 +294,7 @@ impl<'p> Pass<'p> {
         // A worker that has registered once is not starting, and one that has to go will never register.
         let settled = |id: &MachineId| {
             let name = seen.view.machines.get(id).map(|machine| machine.name.as_str());
-            seen.doomed.contains_key(id) || name.is_some_and(|name| seen.registered_once.contains(name))
+            seen.condemned.contains_key(id) || name.is_some_and(|name| seen.registered_once.contains(name))
         };
         let flights = seen.flights.capacity();
         let Usage { mut ledger, starting } = usage(seen.view, want.owner, &flights, listing, &settled);
@@ -333,7 +333,7 @@ impl<'p> Pass<'p> {
     fn is_busy(&self, machine: &Machine) -> bool {
         self.busy.has(machine)
             || self.given.contains(&machine.id)
-            || self.seen.doomed.contains_key(&machine.id)
+            || self.seen.condemned.contains_key(&machine.id)
             || self.seen.avoided.contains(&machine.id)
             || self.seen.view.is_gone(&machine.id)
     }

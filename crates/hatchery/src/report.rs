@@ -32,8 +32,8 @@ use rookery_vim_client::PoolCapacity;
 use serde::Serialize;
 
 use crate::flight::{Flight, Work};
-use crate::keeper::State;
 use crate::plan::{Apart, Plan, apart};
+use crate::reconcile::State;
 use crate::settings::Settings;
 
 pub use counts::Counts;
@@ -300,7 +300,7 @@ fn dying(state: &State, plan: &Plan) -> BTreeSet<MachineId> {
     let deleted = state.flights.iter().filter(|flight| matches!(flight.work, Work::Delete(_)));
     let deleted = deleted.filter_map(|flight| flight.machine.as_ref());
     let planned = plan.sweep.delete.iter().map(|(id, _)| id).chain(plan.remove.iter().map(|(id, _)| id));
-    state.doomed.keys().chain(deleted).chain(planned).cloned().collect()
+    state.condemned.keys().chain(deleted).chain(planned).cloned().collect()
 }
 
 fn promised(state: &State) -> Vec<Ipv4Addr> {

@@ -1,26 +1,26 @@
-//! A hatchery from its parts: sessions, inventory, keeper, sources, heartbeat, pages; and its end.
+//! A hatchery from its parts: sessions, inventory, reconciler, sources, heartbeat, pages; and its end.
 
-mod company;
 mod election;
+mod instance;
 mod reload;
 mod stop;
 
-use crate::act::{Crew, Halt};
+use crate::act::{ActionContext, Halt};
 use crate::control::{Desk, Socket};
 use crate::expiry::Expiries;
 use crate::heartbeat::Beats;
 use crate::holds::Book;
 use crate::intake::feed;
 use crate::intake::feed::{Feeds, Wakes};
-use crate::keeper::{Keeper, Message, State};
 use crate::machine::{Hands, Journal, Observer};
 use crate::metrics::Metrics;
+use crate::reconcile::{Message, Reconciler, State};
 use crate::report::{Beside, Board, Host, Planned, Report};
 use crate::settings::{Settings, reported};
 use crate::{expiry, heartbeat, mark, report};
-pub use company::{CompanyError, Lock};
-pub use election::LeadershipLost;
 use election::{Election, Lost, Won};
+pub use election::{LeadershipLost, PRODUCT};
+pub use instance::{InstanceError, Lock};
 use jiff::SignedDuration;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -33,7 +33,7 @@ use rookery_daemon::tracked::TrackedTasks;
 use rookery_daemon::trouble::Troubles;
 use rookery_daemon::{Clock, Lease, Supervisor, pages, shutdown};
 use rookery_fleet_vsphere::readiness::TimeOuts;
-use rookery_fleet_vsphere::sessions::{Product, user_agent};
+use rookery_fleet_vsphere::sessions::user_agent;
 use rookery_fleet_vsphere::{Site, SiteError, SiteNames};
 use rookery_vim::Limits;
 use rookery_vim_client::{
@@ -48,11 +48,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-/// What tells hatcheries from other programs in vCenter's list of sessions. The Go hatchery does not name itself.
-pub const PRODUCT: Product =
-    Product { agent: "rookery-hatchery/", nameless: &["Go-http-client/", "govmomi"] };
-
-/// How many news may wait for the keeper; then whoever has some waits, too.
+/// How many news may wait for the reconciler; then whoever has some waits, too.
 const INBOX: usize = 4096;
 /// How often the first sign-in is tried, and for how long.
 const SIGN_IN_PAUSE: Duration = Duration::from_secs(10);
@@ -100,7 +96,7 @@ pub struct Running {
     pub over: CancellationToken,
     lost: Lost,
     lease: Lease,
-    keeper: mpsc::Sender<Message>,
+    reconciler: mpsc::Sender<Message>,
     wakes: Wakes,
     cds: Cds,
     client: Client,
@@ -145,7 +141,7 @@ pub enum StartError {
     Site(#[from] SiteError),
     /// There is another one.
     #[error(transparent)]
-    Company(#[from] CompanyError),
+    Instance(#[from] InstanceError),
     /// It led, and does not any more.
     #[error("it may not act any more")]
     Leadership(#[source] LeadershipLost),
@@ -295,14 +291,14 @@ pub async fn look(parts: Parts, supervisor: &Supervisor) -> Result<Planned, Star
             book: Book::new(folder.as_deref(), &settings.identity.name),
             expiries: Expiries::default(),
         };
-        let Together { keeper, board: _board, ahead } = assembly.put_together(None, supervisor).await?;
-        let (crew, inventory) = (keeper.crew.clone(), keeper.inventory.clone());
+        let Together { reconciler, board: _board, ahead } = assembly.put_together(None, supervisor).await?;
+        let (context, inventory) = (reconciler.context.clone(), reconciler.inventory.clone());
         let sources = async {
             // One that is not complete by then is planned with as it is, which says so.
             timeout(FIRST_LOAD, inventory.until(Snapshot::is_complete)).await.ok();
-            feed::once(&crew, &settings, ahead).await;
+            feed::once(&context, &settings, ahead).await;
         };
-        Ok(Box::pin(keeper.look(sources)).await)
+        Ok(Box::pin(reconciler.look(sources)).await)
     };
     let stop = supervisor.token();
     let looked = tokio::select! {
@@ -406,13 +402,14 @@ impl Assembly {
             () = stop.cancelled() => return Err(StartError::Stopped),
             cdn = cdn(&self.cds, settings) => cdn,
         };
-        let Together { keeper, board, ahead } = self.put_together(cdn.as_ref(), supervisor).await?;
-        let (crew, routines, wakes) = (keeper.crew.clone(), keeper.routines.clone(), keeper.wakes.clone());
-        let (news, shown) = (crew.keeper.clone(), board.report.clone());
-        let halt = crew.halt.clone();
-        supervisor.spawn_essential("keeper", keeper.run());
+        let Together { reconciler, board, ahead } = self.put_together(cdn.as_ref(), supervisor).await?;
+        let (context, routines, wakes) =
+            (reconciler.context.clone(), reconciler.routines.clone(), reconciler.wakes.clone());
+        let (news, shown) = (context.reconciler.clone(), board.report.clone());
+        let halt = context.halt.clone();
+        supervisor.spawn_essential("keeper", reconciler.run());
         let settings = &self.settings;
-        Feeds { crew, report: shown, wakes: wakes.clone(), routines, ahead }.start(settings, supervisor);
+        Feeds { context, report: shown, wakes: wakes.clone(), routines, ahead }.start(settings, supervisor);
         let Leading { won, lease, over, lost } = leading;
         board.metrics.election(won == Won::Elected);
         probes.started(board.clone());
@@ -422,7 +419,7 @@ impl Assembly {
             over,
             lost,
             lease,
-            keeper: news,
+            reconciler: news,
             wakes,
             cds: self.cds,
             client: self.client,
@@ -462,7 +459,7 @@ impl Assembly {
         let (report, shown) = watch::channel(Arc::new(Report::default()));
         let (routines, wakes, metrics) = (Routines::default(), Wakes::default(), Metrics::default());
         let troubles = Troubles::default();
-        let crew = Crew {
+        let context = ActionContext {
             cds: self.cds.clone(),
             hands,
             placement,
@@ -472,7 +469,7 @@ impl Assembly {
             clock: self.clock.clone(),
             ahead: acting,
             random: Arc::new(Mutex::new(StdRng::seed_from_u64(self.random.random()))),
-            keeper: tasks.owner().clone(),
+            reconciler: tasks.owner().clone(),
             metrics: metrics.clone(),
             troubles: troubles.clone(),
             halt: Halt::default(),
@@ -493,12 +490,12 @@ impl Assembly {
             metrics,
             beside: self.beside(&inventory, governor.clone(), supervisor),
         };
-        let keeper = Keeper {
+        let reconciler = Reconciler {
             state: State::new(self.book.read()),
             random: StdRng::seed_from_u64(self.random.random()),
             inventory: inventory.clone(),
             observer: Observer::beside(inventory, mark::recogniser(), bounds, journal),
-            crew,
+            context,
             governor,
             settings: reloaded,
             inbox,
@@ -509,7 +506,7 @@ impl Assembly {
             tasks,
             book: self.book.clone(),
         };
-        Ok(Together { keeper, board, ahead })
+        Ok(Together { reconciler, board, ahead })
     }
 
     fn beside(&self, inventory: &Inventory, governor: Governor, supervisor: &Supervisor) -> Beside {
@@ -526,7 +523,7 @@ impl Assembly {
 
 /// What a hatchery is before it works.
 struct Together {
-    keeper: Keeper,
+    reconciler: Reconciler,
     board: Board,
     ahead: watch::Sender<SignedDuration>,
 }
@@ -557,7 +554,7 @@ impl Running {
 
     /// Takes no new jobs, or takes them again.
     pub async fn drain(&self, draining: bool) {
-        self.keeper.send(Message::Drain(draining)).await.ok();
+        self.reconciler.send(Message::Drain(draining)).await.ok();
     }
 
     /// Looks at the queues now.
@@ -572,8 +569,8 @@ impl Running {
 
     /// What answers whoever may ask.
     pub fn desk(&self) -> Desk {
-        let (board, keeper, wakes) = (self.board.clone(), self.keeper.clone(), self.wakes.clone());
-        Desk { board, keeper, wakes, cds: self.cds.clone() }
+        let (board, reconciler, wakes) = (self.board.clone(), self.reconciler.clone(), self.wakes.clone());
+        Desk { board, reconciler, wakes, cds: self.cds.clone() }
     }
 
     /// Answers on a control socket from now on.

@@ -26,7 +26,7 @@ use crate::mark::Mark;
 use crate::standing::{Standing, standing};
 use crate::workers::{Listing, WorkerState};
 
-pub use reason::{Doom, Reason, Why};
+pub use reason::{Condemned, Reason, Why};
 
 /// How long the making of a template may take.
 pub const TEMPLATE_MAKING: SignedDuration = SignedDuration::from_mins(15);
@@ -68,7 +68,7 @@ pub struct Noticed<'a> {
     /// Whether somebody is at a machine.
     pub busy: &'a dyn Fn(&Machine) -> bool,
     /// Machines already given up.
-    pub doomed: &'a BTreeMap<MachineId, Doom>,
+    pub condemned: &'a BTreeMap<MachineId, Condemned>,
     /// When a machine was last seen to change, by our steady time; `None`: never.
     pub changed_at: &'a dyn Fn(&MachineId) -> Option<Timestamp>,
     /// Events of machines, as far as they were read. An entry without times says that there are none; `None` that what
@@ -94,7 +94,7 @@ pub struct JobRead {
 impl std::fmt::Debug for Noticed<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Noticed")
-            .field("doomed", self.doomed)
+            .field("doomed", self.condemned)
             .field("events", self.events)
             .finish_non_exhaustive()
     }
@@ -217,7 +217,10 @@ impl Judge<'_> {
             age: reason.age(),
             weight: weight(machine, self.facts.owner, &reason),
             // What never became a worker is not judged by the listing.
-            by_evidence: !matches!(reason, Reason::Doomed(Doom::SpawnFailed | Doom::ProvisionFailed)),
+            by_evidence: !matches!(
+                reason,
+                Reason::Doomed(Condemned::SpawnFailed | Condemned::ProvisionFailed)
+            ),
         })
     }
 
@@ -232,8 +235,8 @@ impl Judge<'_> {
             | Standing::Worker
             | Standing::Registering => {}
         }
-        if let Some(doom) = self.noticed.doomed.get(&machine.id) {
-            return Ok(Reason::Doomed(*doom));
+        if let Some(condemned_for) = self.noticed.condemned.get(&machine.id) {
+            return Ok(Reason::Doomed(*condemned_for));
         }
         match (standing, machine.power) {
             (Standing::Pooled, _) | (Standing::HalfClaimed, Some(Power::Off)) => Err(Why::Warm),

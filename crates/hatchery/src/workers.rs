@@ -59,10 +59,27 @@ pub fn without_machine(view: &View, listing: &Listing) -> Option<BTreeSet<String
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::time::Duration;
 
+    use rookery_fleet::overlay::Overlaid;
+
     use super::*;
-    use crate::samples::{at, view, vm, worker};
+    use crate::samples::{at, view, vm, warm, worker};
+
+    #[test]
+    fn no_worker_is_disabled_whose_machine_has_a_row() {
+        // It carried the worker's mark under its name in the pool.
+        let row = Machine { name: "provision-v2-x".to_owned(), ..worker("busy-curie", "08:00:00") };
+        let taken_back = Machine { id: row.id.clone(), ..warm("provision-v2-x", "debian", "") };
+        let id = row.id.clone();
+        let mut machines = view([taken_back]);
+        let overlaid = Overlaid { row: Some(Arc::new(row)), is_gone: false, is_settled: false };
+        machines.overlaid.insert(id, overlaid);
+        let workers = ["busy-curie", "nobody"].map(|name| (name.to_owned(), WorkerState::Alive)).into();
+        let listing = Listing { begun: at("12:00:00"), workers };
+        assert_eq!(without_machine(&machines, &listing), Some(BTreeSet::from(["nobody".to_owned()])));
+    }
 
     #[test]
     fn a_worker_is_without_a_machine_only_if_a_whole_and_fresh_view_shows_none() {

@@ -58,8 +58,8 @@ mod vsphere {
     mod readiness;
     mod support;
     mod tags;
-    mod two_fronts;
     mod transport;
     mod trust;
+    mod two_fronts;
     mod vcenter;
 }

@@ -111,7 +111,7 @@ impl<'a, M> Census<'a, M> {
             Membership::HalfClaimed(member) => (member, true),
         };
         let wish = member.key.as_ref().and_then(|key| wishes.get(key).copied());
-        if (observed.doomed)(&machine.id) {
+        if (observed.condemned)(&machine.id) {
             return self.count(wish, |count| count.dying += 1);
         }
         if (observed.busy)(machine) {

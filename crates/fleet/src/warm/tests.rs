@@ -49,7 +49,7 @@ struct World {
     wishes: Vec<Wish>,
     making: Vec<Making>,
     busy: Vec<MachineId>,
-    doomed: Vec<MachineId>,
+    condemned: Vec<MachineId>,
     networks: Vec<Network>,
     not_yet: bool,
     ledger: Ledger,
@@ -70,7 +70,7 @@ fn world(machines: impl IntoIterator<Item = Machine<Mark>>, wishes: Vec<Wish>) -
         wishes,
         making: Vec::new(),
         busy: Vec::new(),
-        doomed: Vec::new(),
+        condemned: Vec::new(),
         networks: Vec::new(),
         not_yet: false,
         ledger: Ledger::default(),
@@ -104,7 +104,7 @@ impl World {
             reckoning: &self.reckoning,
             making: &self.making,
             busy: &|machine| self.busy.contains(&machine.id),
-            doomed: &|id| self.doomed.contains(id),
+            condemned: &|id| self.condemned.contains(id),
             addresses,
             ledger: self.ledger,
             room: self.room,
@@ -182,7 +182,7 @@ fn what_there_is_and_what_is_in_flight_counts_and_what_leaves_does_not() {
         ],
         vec![wish("a", 10), wish("b", 1)],
     );
-    world.doomed.push(id("pool-a-dying"));
+    world.condemned.push(id("pool-a-dying"));
     world.busy.push(id("pool-a-claimed"));
     world.making = vec![making("pool-a-listed", "a"), making("pool-a-unlisted", "a")];
     let plan = world.plan();

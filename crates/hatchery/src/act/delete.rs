@@ -6,7 +6,7 @@ use rookery_fleet::{MachineId, Power};
 use rookery_fleet_vsphere::hands::{Proof, TemplateProof};
 use tracing::info;
 
-use super::{Crew, Ending, Failure};
+use super::{ActionContext, Ending, Failure};
 use crate::mark::Mark;
 
 /// A machine to delete, as the plan saw it.
@@ -30,7 +30,7 @@ pub struct Deletion {
     pub hold_shift: SignedDuration,
 }
 
-impl Crew {
+impl ActionContext {
     /// Deletes a machine.
     pub async fn delete(&self, deletion: &Deletion) -> Ending {
         let owner = self.owner();

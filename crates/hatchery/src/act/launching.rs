@@ -6,7 +6,7 @@ use rookery_fleet::MachineId;
 use rookery_vim_client::{GuestError, GuestUser, Program};
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::Crew;
+use super::ActionContext;
 use crate::intake::model::{ModelSource, ResolvedModel};
 use crate::launch::config::{Task, WorkerConfig};
 use crate::launch::credentials::{self, Credentials, Model, Secret};
@@ -22,7 +22,7 @@ pub(super) enum For<'j> {
     Registration,
 }
 
-impl Crew {
+impl ActionContext {
     /// Who starts programs in guests of this model.
     pub(super) async fn user(&self, model: &ResolvedModel) -> Result<GuestUser, String> {
         let settings = self.settings();

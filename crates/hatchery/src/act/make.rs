@@ -3,23 +3,23 @@
 use crate::machine::CloneWish;
 use crate::machine::Machine;
 use crate::mark::Mark;
-use crate::names::Line;
-use crate::sweep::Doom;
+use crate::names::ModelKind;
+use crate::sweep::Condemned;
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::{MachineId, Power};
 use rookery_fleet_vsphere::hands::Resize;
 use tracing::info;
 
-use super::{Crew, Ending, Failure, fixed};
+use super::{ActionContext, Ending, Failure, fixed};
 use crate::flight::FlightId;
 use crate::plan::Make;
 
-impl Crew {
+impl ActionContext {
     /// Makes a warm machine.
     pub async fn make(&self, flight: FlightId, make: Make) -> Ending {
         let (v1, v2) = match make.line {
-            Line::V1 => (make.model.clone(), String::new()),
-            Line::V2 => (String::new(), make.model.clone()),
+            ModelKind::V1 => (make.model.clone(), String::new()),
+            ModelKind::V2 => (String::new(), make.model.clone()),
         };
         let mark = Mark {
             hatchery_name: self.settings().identity.name.clone(),
@@ -49,8 +49,8 @@ impl Crew {
         let machine = match self.clone_as(&wish, None, std::future::pending()).await {
             Ok(machine) => machine,
             Err(failure) => {
-                let doomed = failure.doomed.map(|(machine, _)| (machine, Doom::ProvisionFailed));
-                return Ending::Failed(Failure { doomed, ..*failure });
+                let condemned = failure.condemned.map(|(machine, _)| (machine, Condemned::ProvisionFailed));
+                return Ending::Failed(Failure { condemned, ..*failure });
             }
         };
         self.is_about(flight, &machine).await;
@@ -101,6 +101,6 @@ impl Crew {
 }
 
 fn failed(error: String, machine: MachineId) -> Ending {
-    let doomed = Some((machine, Doom::ProvisionFailed));
-    Ending::Failed(Failure { error, doomed, tried: true, ..Failure::default() })
+    let condemned = Some((machine, Condemned::ProvisionFailed));
+    Ending::Failed(Failure { error, condemned, tried: true, ..Failure::default() })
 }

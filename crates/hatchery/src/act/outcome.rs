@@ -6,10 +6,10 @@ use rookery_daemon::telemetry::chain;
 use rookery_fleet::MachineId;
 use tracing::{debug, info};
 
-use super::{Crew, Ending, Failure};
+use super::{ActionContext, Ending, Failure};
 use crate::mark::Mark;
 
-impl Crew {
+impl ActionContext {
     /// How a job has ended; none if CDS does not answer now.
     pub async fn outcome(&self, job: &str, worker: &str) -> Option<Outcome> {
         let read = match job.parse::<JobId>() {

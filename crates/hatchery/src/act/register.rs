@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::machine::CloneWish;
 use crate::mark::Mark;
-use crate::sweep::Doom;
+use crate::sweep::Condemned;
 use rookery_cds::V1Model;
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::{MachineId, OwnerId};
@@ -22,12 +22,12 @@ use tracing::{info, warn};
 
 use super::launching::For;
 use super::spawn::tried;
-use super::{Crew, Ending, Failure, fixed};
+use super::{ActionContext, Ending, Failure, fixed};
 use crate::flight::FlightId;
 use crate::intake::model::{ResolvedModel, last_modified};
-use crate::keeper::Message;
 use crate::mark;
 use crate::plan::{Adoption, Left, Registration, Remake, retired_name, temporary_name};
+use crate::reconcile::Message;
 
 /// How long the making of a template may take in all.
 const MAKING: Duration = Duration::from_mins(15);
@@ -40,7 +40,7 @@ const GIVING_UP: Duration = Duration::from_secs(30);
 /// The snapshot that clones stand on.
 const SNAPSHOT: &str = "rookery";
 
-impl Crew {
+impl ActionContext {
     /// Registers a model.
     pub async fn register(&self, flight: FlightId, registration: Registration) -> Ending {
         let model = &registration.model;
@@ -50,7 +50,7 @@ impl Crew {
         match v1.models().await {
             Ok(now) if now.iter().any(|now| is_same(now, model)) => {}
             Ok(now) => {
-                self.keeper.send(Message::Models(now)).await.ok();
+                self.reconciler.send(Message::Models(now)).await.ok();
                 return Ending::Lost;
             }
             Err(error) => return Ending::Failed(Failure { error: chain(&error), ..Failure::default() }),
@@ -99,7 +99,7 @@ impl Crew {
     async fn not_registered(&self, model: &ResolvedModel, name: &str, failure: Failure) -> Ending {
         let path = model.path();
         warn!(model = %path, error = %failure.error, "model could not be registered");
-        if let Some((machine, _)) = &failure.doomed {
+        if let Some((machine, _)) = &failure.condemned {
             self.hands.stop(machine, &self.owner(), name).await.ok();
         }
         let told = match (self.v1(), path.rsplit_once('/')) {
@@ -110,8 +110,8 @@ impl Crew {
         if let Err(error) = told {
             warn!(model = %path, error = %chain(&error), "failed registration could not be reported");
         }
-        let doomed = failure.doomed.map(|(machine, _)| (machine, Doom::RegistrationEnded));
-        Ending::Failed(Failure { doomed, blames_template: true, ..failure })
+        let condemned = failure.condemned.map(|(machine, _)| (machine, Condemned::RegistrationEnded));
+        Ending::Failed(Failure { condemned, blames_template: true, ..failure })
     }
 
     async fn run_registration(
@@ -130,15 +130,15 @@ impl Crew {
             ..self.mark(model, &registration.name, None)
         };
         let wish = self.clone_wish(template, &registration.name, mark, address.map(fixed));
-        let machine = self.clone_as(&wish, Some(Doom::RegistrationEnded), sleep_until(until)).await?;
+        let machine = self.clone_as(&wish, Some(Condemned::RegistrationEnded), sleep_until(until)).await?;
         self.is_about(flight, &machine).await;
-        let doomed = |error: String| tried(error, Some(machine.clone()));
+        let condemned = |error: String| tried(error, Some(machine.clone()));
         let ready = self.hands.ready(&machine, address.map(|assigned| assigned.ip), user).await;
-        ready.map_err(|error| doomed(chain(&error)))?;
+        ready.map_err(|error| condemned(chain(&error)))?;
         let borne = timeout_at(until, self.may_launch(&registration.name)).await;
-        borne.map_err(|_| doomed("CDS answered too slowly for it to be launched in time".to_owned()))?;
-        let worker = self.worker(&registration.name, model, For::Registration).await.map_err(&doomed)?;
-        self.start_worker(&machine, user, model, &worker).await.map_err(&doomed)
+        borne.map_err(|_| condemned("CDS answered too slowly for it to be launched in time".to_owned()))?;
+        let worker = self.worker(&registration.name, model, For::Registration).await.map_err(&condemned)?;
+        self.start_worker(&machine, user, model, &worker).await.map_err(&condemned)
     }
 
     async fn make_v1_template(
@@ -197,21 +197,23 @@ impl Crew {
         let wish = self.clone_wish(&remake.image, &temporary, mark.clone(), address.map(fixed));
         let machine = self.clone_as(&wish, None, sleep_until(until)).await?;
         self.is_about(flight, &machine).await;
-        let doomed = |error: String| tried(error, Some(machine.clone()));
+        let condemned = |error: String| tried(error, Some(machine.clone()));
         let ready = self.hands.ready(&machine, address.map(|assigned| assigned.ip), user).await;
-        ready.map_err(|error| doomed(chain(&error)))?;
-        if let Some(finisher) = self.finisher(model).map_err(&doomed)? {
-            self.hands.launch(&machine, user, &finisher).await.map_err(|error| doomed(chain(&error)))?;
+        ready.map_err(|error| condemned(chain(&error)))?;
+        if let Some(finisher) = self.finisher(model).map_err(&condemned)? {
+            self.hands.launch(&machine, user, &finisher).await.map_err(|error| condemned(chain(&error)))?;
             let off = self.hands.wait_off(&machine, GOING_OFF).await;
-            off.map_err(|error| doomed(format!("its post command did not turn it off: {}", chain(&error))))?;
+            off.map_err(|error| {
+                condemned(format!("its post command did not turn it off: {}", chain(&error)))
+            })?;
         } else {
-            self.hands.stop(&machine, &owner, &temporary).await.map_err(|error| doomed(chain(&error)))?;
+            self.hands.stop(&machine, &owner, &temporary).await.map_err(|error| condemned(chain(&error)))?;
         }
         // Its address is free again: clones get their own.
         let marked = self.hands.mark_anew(&machine, &owner, |_| Mark { ip_address: String::new(), ..mark });
-        marked.await.map_err(|error| doomed(chain(&error)))?;
+        marked.await.map_err(|error| condemned(chain(&error)))?;
         let made = self.hands.make_template(&machine, &owner, SNAPSHOT).await;
-        made.map_err(|error| doomed(chain(&error)))?;
+        made.map_err(|error| condemned(chain(&error)))?;
         Ok(machine)
     }
 

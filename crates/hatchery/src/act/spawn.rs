@@ -8,7 +8,7 @@
 //!  claim ─failed─► another place ─none─► give it back
 //!    or clone       │
 //!        ▼          ▼
-//!  start, wait until it is ready and until CDS bears another worker, launch ─failed─► stop the machine, doom it, give the job back
+//!  start, wait until it is ready and until CDS bears another worker, launch ─failed─► stop the machine, condemned_for it, give the job back
 //! ```
 
 use std::future::Future;
@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use crate::machine::{ClaimWish, CloneWish};
 use crate::mark::Mark;
-use crate::sweep::Doom;
+use crate::sweep::Condemned;
 use jiff::SignedDuration;
 use rookery_cds::JobId;
 use rookery_daemon::telemetry::chain;
@@ -29,15 +29,15 @@ use tokio::time::{Instant, sleep_until};
 use tracing::{error, info, warn};
 
 use super::launching::For;
-use super::{Crew, Ending, Failure, Held, START, Unfinished, fixed};
+use super::{ActionContext, Ending, Failure, Held, START, Unfinished, fixed};
 use crate::flight::FlightId;
 use crate::intake::model::ResolvedModel;
 use crate::metrics::{Stage, Way};
-use crate::names::Line;
-use crate::plan::{Path, Spawn};
+use crate::names::ModelKind;
+use crate::plan::{Spawn, WorkerPlacement};
 use crate::settings::SlowSpawn;
 
-impl Crew {
+impl ActionContext {
     /// Starts a worker for a job.
     pub async fn spawn(&self, flight: FlightId, spawn: Spawn) -> Ending {
         let _under_way = self.halt.start();
@@ -54,7 +54,7 @@ impl Crew {
             Err(error) if error.is_lost_race() || error.is_gone() => return Ending::Lost,
             Err(error) => {
                 self.metrics.stage_failed(Stage::Take);
-                self.let_go(&spawn.job, &error).await;
+                self.release(&spawn.job, &error).await;
                 return Ending::NotHeld { error: chain(&error) };
             }
         };
@@ -126,7 +126,7 @@ impl Crew {
 
     async fn stop_failed(&self, spawn: &Spawn, failure: &Failure) {
         let name = failure.worker.as_ref().unwrap_or(&spawn.name);
-        if let Some((machine, _)) = &failure.doomed
+        if let Some((machine, _)) = &failure.condemned
             && let Err(error) = self.hands.stop(machine, &self.owner(), name).await
         {
             warn!(vm = %name, error = %chain(&error), "machine of a failed start could not be stopped");
@@ -148,7 +148,7 @@ impl Crew {
         self.metrics.start_failed();
         warn!(job = %spawn.job, vm = %spawn.name, error = %failure.error, "worker could not be started");
         self.stop_failed(spawn, &failure).await;
-        let machine = failure.doomed.as_ref().map(|(machine, _)| machine);
+        let machine = failure.condemned.as_ref().map(|(machine, _)| machine);
         let after = begun.elapsed();
         let name = failure.worker.as_ref().unwrap_or(&spawn.name);
         self.give_back(held, name, machine, &spawn.model, after, &failure.error).await;
@@ -185,7 +185,7 @@ impl Crew {
         let mut spawn = spawn.clone();
         loop {
             match &spawn.path {
-                Path::Clone { address, .. } => {
+                WorkerPlacement::Clone { address, .. } => {
                     let address = address.as_ref().map(|assigned| assigned.ip);
                     let cloning = Box::pin(self.clone_worker(&spawn, self.given_up(until, launched)));
                     let cloned = self.timed(Stage::Clone, cloning).await;
@@ -193,7 +193,7 @@ impl Crew {
                     self.is_about(flight, &machine).await;
                     return Ok((spawn, machine, address));
                 }
-                Path::Claim { machine, mark, .. } => {
+                WorkerPlacement::Claim { machine, mark, .. } => {
                     let (found, address) = (machine.clone(), mark.address());
                     let claiming = Box::pin(self.timed(Stage::Claim, self.claim_worker(&spawn)));
                     let claimed = tokio::select! {
@@ -226,26 +226,26 @@ impl Crew {
         user: &GuestUser,
         launched: &AtomicBool,
     ) -> Result<Way, Box<Failure>> {
-        let doomed = |error: String| tried(error, Some(machine.clone()));
-        if let Path::Claim { .. } = spawn.path {
+        let condemned = |error: String| tried(error, Some(machine.clone()));
+        if let WorkerPlacement::Claim { .. } = spawn.path {
             let started = {
                 let owner = self.owner();
                 self.timed(Stage::Start, self.hands.start(machine, &owner, &spawn.name)).await
             };
             started.map_err(|error| {
                 let crowded = error.is_want_of_room();
-                Box::new(Failure { crowded, tried: !crowded, ..*doomed(chain(&error)) })
+                Box::new(Failure { crowded, tried: !crowded, ..*condemned(chain(&error)) })
             })?;
         }
         let ready = self.timed(Stage::Ready, self.hands.ready(machine, address, user)).await;
-        ready.map_err(|error| doomed(chain(&error)))?;
+        ready.map_err(|error| condemned(chain(&error)))?;
         self.may_launch(&spawn.name).await;
         let launch = async {
             let worker = self.worker(&spawn.name, &spawn.model, For::Job(&spawn.job)).await?;
             launched.store(true, Ordering::Relaxed);
             self.start_worker(machine, user, &spawn.model, &worker).await
         };
-        self.timed(Stage::Launch, launch).await.map_err(&doomed)?;
+        self.timed(Stage::Launch, launch).await.map_err(&condemned)?;
         Ok(Way::of(&spawn.path))
     }
 
@@ -260,7 +260,7 @@ impl Crew {
     }
 
     async fn claim_worker(&self, spawn: &Spawn) -> Result<(), String> {
-        let Path::Claim { machine, was, resize, mark } = &spawn.path else { return Ok(()) };
+        let WorkerPlacement::Claim { machine, was, resize, mark } = &spawn.path else { return Ok(()) };
         let flavor = spawn.flavor.as_ref().map_or_else(|| mark.flavor.clone(), |flavor| flavor.name.clone());
         let wish = ClaimWish {
             machine: machine.clone(),
@@ -289,7 +289,7 @@ impl Crew {
         spawn: &Spawn,
         until: impl Future<Output = ()>,
     ) -> Result<MachineId, Box<Failure>> {
-        let Path::Clone { template, incarnation, address } = &spawn.path else {
+        let WorkerPlacement::Clone { template, incarnation, address } = &spawn.path else {
             return Err(tried("there is nothing to clone".to_owned(), None));
         };
         let flavor = spawn.flavor.as_ref();
@@ -311,15 +311,15 @@ impl Crew {
             disk_move: self.settings().vcenter.disk_move,
             card_class: self.settings().vcenter.card_class.clone(),
         };
-        self.clone_as(&wish, Some(Doom::SpawnFailed), until).await
+        self.clone_as(&wish, Some(Condemned::SpawnFailed), until).await
     }
 
-    /// Makes a clone, and says what is left of one that failed, or that was given up when `until` came. The doom is that of
+    /// Makes a clone, and says what is left of one that failed, or that was given up when `until` came. The condemned_for is that of
     /// its machine if it appears after that.
     pub(super) async fn clone_as(
         &self,
         wish: &CloneWish,
-        doom: Option<Doom>,
+        condemned_for: Option<Condemned>,
         until: impl Future<Output = ()>,
     ) -> Result<MachineId, Box<Failure>> {
         self.hands.clone_vm_by(wish, until).await.map_err(|failed| {
@@ -327,11 +327,11 @@ impl Crew {
                 name: wish.name.clone(),
                 address: wish.address.as_ref().map(|fixed| fixed.ip),
                 task: unfinished.task.clone(),
-                doom,
+                condemned_for,
             });
             Box::new(Failure {
                 error: chain(&failed),
-                doomed: failed.left_behind.clone().map(|machine| (machine, Doom::SpawnFailed)),
+                condemned: failed.left_behind.clone().map(|machine| (machine, Condemned::SpawnFailed)),
                 unfinished,
                 blames_template: failed.is_fault_of_template(),
                 crowded: failed.is_want_of_room(),
@@ -347,8 +347,8 @@ impl Crew {
     pub(super) fn mark(&self, model: &ResolvedModel, name: &str, job: Option<&JobId>) -> Mark {
         let now = self.now();
         let (v1, v2) = match model.line() {
-            Line::V1 => (model.path(), String::new()),
-            Line::V2 => (String::new(), model.path()),
+            ModelKind::V1 => (model.path(), String::new()),
+            ModelKind::V2 => (String::new(), model.path()),
         };
         Mark {
             hatchery_name: self.settings().identity.name.clone(),
@@ -365,8 +365,8 @@ impl Crew {
 }
 
 pub(super) fn tried(error: String, machine: Option<MachineId>) -> Box<Failure> {
-    let doomed = machine.map(|machine| (machine, Doom::SpawnFailed));
-    Box::new(Failure { error, doomed, tried: true, ..Failure::default() })
+    let condemned = machine.map(|machine| (machine, Condemned::SpawnFailed));
+    Box::new(Failure { error, condemned, tried: true, ..Failure::default() })
 }
 
 fn out_of_time(machine: Option<MachineId>) -> Box<Failure> {

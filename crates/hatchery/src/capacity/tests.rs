@@ -135,10 +135,10 @@ fn workers_are_the_registered_ones_and_those_on_their_way() {
         ("half-claimed", WorkerState::Alive),
         ("without-a-machine", WorkerState::Alive),
     ]);
-    let doomed = |id: &MachineId| id.as_str() == "vm-doomed";
-    let Usage { ledger, starting } = usage(&view, &OWNER, &[], &listing, &doomed);
+    let condemned = |id: &MachineId| id.as_str() == "vm-doomed";
+    let Usage { ledger, starting } = usage(&view, &OWNER, &[], &listing, &condemned);
     assert_eq!(starting.iter().map(|id| id.as_str()).collect::<Vec<_>>(), ["vm-booting"]);
-    // waiting, half-claimed, without-a-machine, booting, doomed, register-deb, held
+    // waiting, half-claimed, without-a-machine, booting, condemned, register-deb, held
     assert_eq!((ledger.workers, ledger.starting, ledger.registering), (7, 1, 1));
     assert_eq!(ledger.size.cpus, 14);
 }

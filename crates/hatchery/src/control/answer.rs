@@ -14,7 +14,7 @@ use tracing::info;
 use super::{Answer, Request};
 use crate::holds::Target;
 use crate::intake::feed::Wakes;
-use crate::keeper::{Message, Reply};
+use crate::reconcile::{Message, Reply};
 use crate::report::{Board, Report, Status};
 
 /// How long a change may take to show.
@@ -27,7 +27,7 @@ const SHOWN: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone)]
 pub struct Desk {
     pub(crate) board: Board,
-    pub(crate) keeper: mpsc::Sender<Message>,
+    pub(crate) reconciler: mpsc::Sender<Message>,
     pub(crate) wakes: Wakes,
     pub(crate) cds: Cds,
 }
@@ -90,7 +90,7 @@ impl Desk {
 
     async fn confirm(&self, list: Vec<Subject>) -> Answer {
         let (reply, answer) = oneshot::channel();
-        self.keeper.send(Message::Confirm(list, reply)).await.ok();
+        self.reconciler.send(Message::Confirm(list, reply)).await.ok();
         match timeout(CHANGE, answer).await {
             Ok(Ok(Ok(told))) => Answer::Done(told),
             Ok(Ok(Err(why))) => Answer::Refused(why),
@@ -101,7 +101,7 @@ impl Desk {
 
     async fn drain(&self, draining: bool) -> Answer {
         let mut report = self.board.report.clone();
-        self.keeper.send(Message::Drain(draining)).await.ok();
+        self.reconciler.send(Message::Drain(draining)).await.ok();
         if timeout(CHANGE, report.wait_for(|report| report.draining == draining)).await.is_err() {
             return Answer::Refused("the hatchery has not taken it up yet; ask for its status".to_owned());
         }
@@ -134,10 +134,10 @@ impl Desk {
         Answer::Done(told)
     }
 
-    /// What the keeper says when it is done; `late` is said if that takes too long.
+    /// What the reconciler says when it is done; `late` is said if that takes too long.
     async fn told(&self, late: &str, message: impl FnOnce(Reply) -> Message) -> Result<String, Answer> {
         let (reply, answer) = oneshot::channel();
-        self.keeper.send(message(reply)).await.ok();
+        self.reconciler.send(message(reply)).await.ok();
         let refused = match timeout(CHANGE, answer).await {
             Ok(Ok(Ok(told))) => return Ok(told),
             Ok(Ok(Err(why))) => why,

@@ -51,7 +51,7 @@ fn with_mark(machine: Machine, change: impl FnOnce(&mut Mark)) -> Machine {
 struct World {
     wishes: Vec<Wish>,
     told: BTreeMap<MachineId, Told>,
-    doomed: BTreeMap<MachineId, Doom>,
+    condemned: BTreeMap<MachineId, Condemned>,
     busy: Vec<MachineId>,
     sweep: Sweep,
 }
@@ -78,7 +78,7 @@ impl World {
             now: at(NOW),
             wishes: &self.wishes,
             told: &self.told,
-            doomed: &self.doomed,
+            condemned: &self.condemned,
             busy: &|machine| self.busy.contains(&machine.id),
         };
         (decide(view, &facts, &mut sweep), sweep)
@@ -155,12 +155,15 @@ fn whoever_names_a_job_gets_its_machine_even_if_nobody_can_say_how_it_ended() {
 
 #[test]
 fn a_machine_whose_worker_could_not_be_started_is_kept_without_a_question() {
-    let mut world = World::wishing([wish(of_model("deb"), 1)]).going("w", Reason::Doomed(Doom::SpawnFailed));
-    world.doomed.insert(id("w"), Doom::SpawnFailed);
+    let mut world =
+        World::wishing([wish(of_model("deb"), 1)]).going("w", Reason::Doomed(Condemned::SpawnFailed));
+    world.condemned.insert(id("w"), Condemned::SpawnFailed);
     assert_eq!(world.fate(off(deb("w"))), "kept");
-    for doom in [Doom::Asked, Doom::NotWanted, Doom::ProvisionFailed, Doom::RegistrationEnded] {
-        world.doomed.insert(id("w"), doom);
-        assert_eq!(world.fate(off(deb("w"))), "goes", "{doom:?}");
+    for condemned_for in
+        [Condemned::Asked, Condemned::NotWanted, Condemned::ProvisionFailed, Condemned::RegistrationEnded]
+    {
+        world.condemned.insert(id("w"), condemned_for);
+        assert_eq!(world.fate(off(deb("w"))), "goes", "{condemned_for:?}");
     }
 }
 

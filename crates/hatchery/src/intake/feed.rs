@@ -1,4 +1,4 @@
-//! What brings news to the keeper: each source asks at its own pace, and when it is woken.
+//! What brings news to the reconciler: each source asks at its own pace, and when it is woken.
 //!
 //! A failed answer brings no news. It is never an empty one.
 
@@ -17,9 +17,9 @@ use rookery_vim_client::{PoolCapacity, Share};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tracing::debug;
 
-use crate::act::Crew;
+use crate::act::ActionContext;
 use crate::intake::queue::{Moment, Protocol, QueuedJob};
-use crate::keeper::{Message, Reading};
+use crate::reconcile::{Message, Reading};
 use crate::report::Report;
 use crate::settings::Settings;
 
@@ -79,7 +79,7 @@ impl Wakes {
 #[derive(Debug)]
 pub struct Feeds {
     /// Who asks.
-    pub crew: Crew,
+    pub context: ActionContext,
     /// What the last pass saw.
     pub report: watch::Receiver<Arc<Report>>,
     /// Who is woken.
@@ -93,63 +93,63 @@ pub struct Feeds {
 impl Feeds {
     /// Starts all of them.
     pub fn start(self, settings: &Settings, supervisor: &Supervisor) {
-        let (crew, routines, wakes) = (&self.crew, &self.routines, &self.wakes);
-        let keeper = &crew.keeper;
-        if let Some(v1) = crew.cds.v1() {
+        let (context, routines, wakes) = (&self.context, &self.routines, &self.wakes);
+        let reconciler = &context.reconciler;
+        if let Some(v1) = context.cds.v1() {
             let regions = RegionFilter::new(
                 settings.queue.region.as_deref(),
                 settings.queue.ignore_jobs_without_region,
             );
-            let (polled, asking) = (v1.clone(), crew.clone());
+            let (polled, asking) = (v1.clone(), context.clone());
             let poll = move || poll_v1(polled.clone(), regions.clone(), asking.clone());
             routines.every("queuePolling", POLL, Some(Wake::by(&wakes.queues)), supervisor, poll);
-            forward(v1.watch(supervisor), keeper.clone(), supervisor);
-            let (asked, asking) = (v1.clone(), crew.clone());
+            forward(v1.watch(supervisor), reconciler.clone(), supervisor);
+            let (asked, asking) = (v1.clone(), context.clone());
             routines.every("models", MODELS, None, supervisor, move || models(asked.clone(), asking.clone()));
         }
-        if let Some(v2) = crew.cds.v2().filter(|_| settings.queue.poll_v2) {
-            let (polled, os_arch, asking) = (v2.clone(), settings.identity.os_arch.clone(), crew.clone());
+        if let Some(v2) = context.cds.v2().filter(|_| settings.queue.poll_v2) {
+            let (polled, os_arch, asking) = (v2.clone(), settings.identity.os_arch.clone(), context.clone());
             let poll = move || poll_v2(polled.clone(), os_arch.clone(), asking.clone());
             routines.every("V2QueuePolling", POLL, Some(Wake::by(&wakes.queues)), supervisor, poll);
-            forward(v2.watch(supervisor), keeper.clone(), supervisor);
+            forward(v2.watch(supervisor), reconciler.clone(), supervisor);
         }
-        let asking = crew.clone();
+        let asking = context.clone();
         let wake = Some(Wake { spacing: WORKERS_SPACING, ..Wake::by(&wakes.workers) });
         routines.every("hatchery-vsphere-kill-disable-workers", WORKERS, wake, supervisor, move || {
             workers(asking.clone())
         });
-        let asking = crew.clone();
+        let asking = context.clone();
         let wake = Some(Wake::by(&wakes.room));
         routines.every("hatchery-vsphere-metrics", ROOM, wake, supervisor, move || room(asking.clone()));
-        let (asking, ahead) = (crew.clone(), Arc::new(self.ahead));
+        let (asking, ahead) = (context.clone(), Arc::new(self.ahead));
         let wake = Some(Wake::by(&wakes.clock));
         routines.every("hatchery-vsphere-kill-awol-servers", CLOCK, wake, supervisor, move || {
             clock(asking.clone(), Arc::clone(&ahead))
         });
-        read_disks(self.crew.clone(), self.report.clone(), supervisor);
-        watch_clones(self.crew, self.report, supervisor);
+        read_disks(self.context.clone(), self.report.clone(), supervisor);
+        watch_clones(self.context, self.report, supervisor);
     }
 }
 
 /// Asks every source once, and nobody again.
-pub(crate) async fn once(crew: &Crew, settings: &Settings, ahead: watch::Sender<SignedDuration>) {
-    clock(crew.clone(), Arc::new(ahead)).await;
-    workers(crew.clone()).await;
-    if let Some(v1) = crew.cds.v1() {
-        models(v1.clone(), crew.clone()).await;
+pub(crate) async fn once(context: &ActionContext, settings: &Settings, ahead: watch::Sender<SignedDuration>) {
+    clock(context.clone(), Arc::new(ahead)).await;
+    workers(context.clone()).await;
+    if let Some(v1) = context.cds.v1() {
+        models(v1.clone(), context.clone()).await;
         let queue = &settings.queue;
         let regions = RegionFilter::new(queue.region.as_deref(), queue.ignore_jobs_without_region);
-        poll_v1(v1.clone(), regions, crew.clone()).await;
+        poll_v1(v1.clone(), regions, context.clone()).await;
     }
-    if let Some(v2) = crew.cds.v2().filter(|_| settings.queue.poll_v2) {
-        poll_v2(v2.clone(), settings.identity.os_arch.clone(), crew.clone()).await;
+    if let Some(v2) = context.cds.v2().filter(|_| settings.queue.poll_v2) {
+        poll_v2(v2.clone(), settings.identity.os_arch.clone(), context.clone()).await;
     }
 }
 
 /// Passes pushed jobs on.
 fn forward<J: Into<JobId> + Send + 'static>(
     mut pushed: mpsc::Receiver<J>,
-    keeper: mpsc::Sender<Message>,
+    reconciler: mpsc::Sender<Message>,
     supervisor: &Supervisor,
 ) {
     let stop = supervisor.token();
@@ -161,65 +161,70 @@ fn forward<J: Into<JobId> + Send + 'static>(
                 job = pushed.recv() => job,
             };
             let Some(job) = job else { return };
-            if keeper.send(Message::Pushed(job.into())).await.is_err() {
+            if reconciler.send(Message::Pushed(job.into())).await.is_err() {
                 return;
             }
         }
     });
 }
 
-/// Asks the keeper for the moment, and then CDS for a queue.
-async fn poll_v1(v1: V1, regions: RegionFilter, crew: Crew) {
-    let Some(begun) = moment(&crew.keeper).await else { return };
+/// Asks the reconciler for the moment, and then CDS for a queue.
+async fn poll_v1(v1: V1, regions: RegionFilter, context: ActionContext) {
+    let Some(begun) = moment(&context.reconciler).await else { return };
     let asked = v1.queue(&regions).await;
-    note(&crew, "V1 queue", "the last one stays", &asked);
+    note(&context, "V1 queue", "the last one stays", &asked);
     if let Ok(jobs) = asked {
         let known = |job: rookery_cds::V1Job| (JobId::V1(job.id), Some(QueuedJob::V1(Box::new(job))));
         let jobs = jobs.into_iter().map(known).collect();
-        crew.keeper.send(Message::Listed(Protocol::V1, begun, jobs)).await.ok();
+        context.reconciler.send(Message::Listed(Protocol::V1, begun, jobs)).await.ok();
     }
 }
 
-async fn poll_v2(v2: V2, os_arch: Vec<String>, crew: Crew) {
-    let Some(begun) = moment(&crew.keeper).await else { return };
+async fn poll_v2(v2: V2, os_arch: Vec<String>, context: ActionContext) {
+    let Some(begun) = moment(&context.reconciler).await else { return };
     let asked = v2.queue(&os_arch).await;
-    note(&crew, "V2 queue", "the last one stays", &asked);
+    note(&context, "V2 queue", "the last one stays", &asked);
     if let Ok(jobs) = asked {
         let jobs = jobs.into_iter().map(|job| (JobId::V2(job.id), None)).collect();
-        crew.keeper.send(Message::Listed(Protocol::V2, begun, jobs)).await.ok();
+        context.reconciler.send(Message::Listed(Protocol::V2, begun, jobs)).await.ok();
     }
 }
 
-fn note<T, E: std::error::Error>(crew: &Crew, source: &'static str, meanwhile: &str, asked: &Result<T, E>) {
-    crew.troubles.note(source, meanwhile, crew.clock.steady(), asked);
+fn note<T, E: std::error::Error>(
+    context: &ActionContext,
+    source: &'static str,
+    meanwhile: &str,
+    asked: &Result<T, E>,
+) {
+    context.troubles.note(source, meanwhile, context.clock.steady(), asked);
 }
 
-async fn moment(keeper: &mpsc::Sender<Message>) -> Option<Moment> {
+async fn moment(reconciler: &mpsc::Sender<Message>) -> Option<Moment> {
     let (reply, moment) = oneshot::channel();
-    keeper.send(Message::Moment(reply)).await.ok()?;
+    reconciler.send(Message::Moment(reply)).await.ok()?;
     moment.await.ok()
 }
 
-async fn models(v1: V1, crew: Crew) {
+async fn models(v1: V1, context: ActionContext) {
     let asked = v1.models().await;
-    note(&crew, "V1 worker models", "the last ones stay", &asked);
+    note(&context, "V1 worker models", "the last ones stay", &asked);
     if let Ok(models) = asked {
-        crew.keeper.send(Message::Models(models)).await.ok();
+        context.reconciler.send(Message::Models(models)).await.ok();
     }
 }
 
 /// The workers of both protocols, or no news at all: half a list would make the others look dead.
-async fn workers(crew: Crew) {
-    let begun = crew.clock.steady();
-    let asked = all_workers(&crew.cds).await;
+async fn workers(context: ActionContext) {
+    let begun = context.clock.steady();
+    let asked = all_workers(&context.cds).await;
     note(
-        &crew,
+        &context,
         "workers",
         "no machine that has changed since is deleted, and after a minute none at all",
         &asked,
     );
     if let Ok((v1, v2)) = asked {
-        crew.keeper.send(Message::Workers { begun, v1, v2 }).await.ok();
+        context.reconciler.send(Message::Workers { begun, v1, v2 }).await.ok();
     }
 }
 
@@ -235,11 +240,11 @@ async fn all_workers(cds: &Cds) -> Result<(Vec<Worker>, Vec<Worker>), CdsError> 
     Ok((v1, v2))
 }
 
-pub(crate) async fn room(crew: Crew) {
-    let begun = crew.clock.steady();
-    let asked = crew.hands.pool_room(&crew.placement.pool).await;
-    note(&crew, "resource pool", "it keeps nobody out meanwhile", &asked);
-    crew.keeper.send(Message::Room { begun, pool: asked.unwrap_or_default() }).await.ok();
+pub(crate) async fn room(context: ActionContext) {
+    let begun = context.clock.steady();
+    let asked = context.hands.pool_room(&context.placement.pool).await;
+    note(&context, "resource pool", "it keeps nobody out meanwhile", &asked);
+    context.reconciler.send(Message::Room { begun, pool: asked.unwrap_or_default() }).await.ok();
 }
 
 /// What a plan needs to know of the pool's room.
@@ -253,21 +258,21 @@ pub(crate) fn pool_room(pool: &PoolCapacity) -> PoolRoom {
     }
 }
 
-async fn clock(crew: Crew, ahead: Arc<watch::Sender<SignedDuration>>) {
-    let (begun, wall) = (crew.clock.steady(), crew.clock.now());
-    let asked = crew.hands.server_time().await;
-    note(&crew, "vCenter's clock", "it counts as before, for five minutes", &asked);
+async fn clock(context: ActionContext, ahead: Arc<watch::Sender<SignedDuration>>) {
+    let (begun, wall) = (context.clock.steady(), context.clock.now());
+    let asked = context.hands.server_time().await;
+    note(&context, "vCenter's clock", "it counts as before, for five minutes", &asked);
     if let Ok(theirs) = asked {
-        let reading = Reading { begun, wall, took: crew.clock.steady().duration_since(begun), theirs };
+        let reading = Reading { begun, wall, took: context.clock.steady().duration_since(begun), theirs };
         if !reading.is_vague() {
             ahead.send_replace(reading.ahead());
         }
-        crew.keeper.send(Message::Clock(reading)).await.ok();
+        context.reconciler.send(Message::Clock(reading)).await.ok();
     }
 }
 
 /// Reads how large the disks of new machines are: it is shown, and a flavor may ask for a least size.
-fn read_disks(crew: Crew, mut report: watch::Receiver<Arc<Report>>, supervisor: &Supervisor) {
+fn read_disks(context: ActionContext, mut report: watch::Receiver<Arc<Report>>, supervisor: &Supervisor) {
     let stop = supervisor.token();
     supervisor.spawn("sizes of disks", async move {
         // What vCenter does not tell of a machine is asked for a few times and not again.
@@ -279,7 +284,7 @@ fn read_disks(crew: Crew, mut report: watch::Receiver<Arc<Report>>, supervisor: 
                 changed = report.changed() => if changed.is_err() { return },
             }
             let view = Arc::clone(&report.borrow_and_update().view);
-            let owner = crew.owner();
+            let owner = context.owner();
             asked.retain(|id, _| view.machines.contains(id));
             let own = view.owned(&owner).map(|(machine, _)| machine.id.clone());
             let new: Vec<_> =
@@ -290,14 +295,14 @@ fn read_disks(crew: Crew, mut report: watch::Receiver<Arc<Report>>, supervisor: 
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
-                read = crew.hands.disk_sizes(&new) => match read {
+                read = context.hands.disk_sizes(&new) => match read {
                     Ok(sizes) => {
                         for id in new {
                             let told = sizes.get(&id).is_some_and(|disks| disks.first_kb.is_some());
                             let times = asked.entry(id).or_default();
                             *times = if told { DISKS_TIMES } else { *times + 1 };
                         }
-                        crew.keeper.send(Message::Disks(sizes)).await.ok();
+                        context.reconciler.send(Message::Disks(sizes)).await.ok();
                     }
                     Err(error) => debug!(error = %chain(&error), "sizes of disks could not be read"),
                 },
@@ -312,7 +317,7 @@ fn read_disks(crew: Crew, mut report: watch::Receiver<Arc<Report>>, supervisor: 
 }
 
 /// Asks which clones vCenter lists, while one may still appear that nobody answered for or that is from before our start.
-fn watch_clones(crew: Crew, mut report: watch::Receiver<Arc<Report>>, supervisor: &Supervisor) {
+fn watch_clones(context: ActionContext, mut report: watch::Receiver<Arc<Report>>, supervisor: &Supervisor) {
     let stop = supervisor.token();
     supervisor.spawn("clones in doubt", async move {
         loop {
@@ -324,15 +329,15 @@ fn watch_clones(crew: Crew, mut report: watch::Receiver<Arc<Report>>, supervisor
                 }
             };
             let Ok(settled) = settled else { return };
-            let begun = crew.clock.steady();
+            let begun = context.clock.steady();
             let asked = tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
-                asked = crew.hands.clone_tasks() => asked,
+                asked = context.hands.clone_tasks() => asked,
             };
-            note(&crew, "clones", "addresses that they may have are given to nobody", &asked);
+            note(&context, "clones", "addresses that they may have are given to nobody", &asked);
             if let Ok(listed) = asked {
-                crew.keeper.send(Message::Clones { begun, listed }).await.ok();
+                context.reconciler.send(Message::Clones { begun, listed }).await.ok();
             }
             tokio::select! {
                 biased;

@@ -1,7 +1,7 @@
 //! The worker model that a job runs on, whichever protocol it is of.
 
 use crate::flavor::Asked;
-use crate::names::Line;
+use crate::names::ModelKind;
 use rookery_cds::{V1Model, V2Model};
 
 /// The worker model that a job runs on, and the flavors that the job asks for.
@@ -36,10 +36,10 @@ impl ResolvedModel {
     }
 
     /// The kind of the model.
-    pub fn line(&self) -> Line {
+    pub fn line(&self) -> ModelKind {
         match self.source {
-            ModelSource::V1(_) => Line::V1,
-            ModelSource::V2(_) => Line::V2,
+            ModelSource::V1(_) => ModelKind::V1,
+            ModelSource::V2(_) => ModelKind::V2,
         }
     }
 

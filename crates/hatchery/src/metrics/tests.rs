@@ -10,7 +10,7 @@ use crate::mark::Mark;
 use crate::plan::Why;
 use crate::report::{Counts, Host, Launches, Report, WaitingLine, WorkerLine};
 use crate::samples::Notes;
-use crate::sweep::{Doom, Reason};
+use crate::sweep::{Condemned, Reason};
 use rookery_daemon::metrics::Memory;
 use rookery_fleet::address::Network;
 use rookery_fleet::claim::Miss;
@@ -274,8 +274,13 @@ fn no_name_is_told_but_by_the_gauges_of_each_machine() {
 
 #[test]
 fn every_word_that_the_planner_says_is_in_its_set() {
-    let dooms =
-        [Doom::SpawnFailed, Doom::ProvisionFailed, Doom::RegistrationEnded, Doom::NotWanted, Doom::Asked];
+    let condemns = [
+        Condemned::SpawnFailed,
+        Condemned::ProvisionFailed,
+        Condemned::RegistrationEnded,
+        Condemned::NotWanted,
+        Condemned::Asked,
+    ];
     let age = jiff::SignedDuration::ZERO;
     let reasons = [
         Reason::Disabled,
@@ -285,7 +290,7 @@ fn every_word_that_the_planner_says_is_in_its_set() {
         Reason::OrphanedTemplate { age },
         Reason::Expired { age, limit: age },
     ];
-    for word in dooms.map(Doom::as_str).into_iter().chain(reasons.map(|reason| reason.as_str())) {
+    for word in condemns.map(Condemned::as_str).into_iter().chain(reasons.map(|reason| reason.as_str())) {
         assert!(words::DELETIONS.contains(&word), "{word}");
     }
     for miss in [Miss::Busy, Miss::NotReady, Miss::HalfClaimed, Miss::Flavor, Miss::Held, Miss::Unknown] {

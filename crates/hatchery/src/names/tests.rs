@@ -23,11 +23,11 @@ fn a_prefix_tells_what_a_machine_is_for() {
     let free = |_: &str| false;
     let address = Some(Ipv4Addr::new(10, 0, 0, 5));
 
-    let name = pooled(Line::V1, address, &mut random, &free);
+    let name = pooled(ModelKind::V1, address, &mut random, &free);
     assert!(name.starts_with("provision-v1-") && !name.contains("-ip-"), "{name}");
-    let name = pooled(Line::V2, None, &mut random, &free);
+    let name = pooled(ModelKind::V2, None, &mut random, &free);
     assert!(name.starts_with("provision-v2-") && !name.contains("-ip-"), "{name}");
-    let name = pooled(Line::V2, address, &mut random, &free);
+    let name = pooled(ModelKind::V2, address, &mut random, &free);
     assert!(name.starts_with("provision-v2-ip-10-0-0-5-"), "{name}");
     assert!(is_register_name(&register(&mut random, &free)));
     let name = worker(&mut random, &free);
@@ -37,9 +37,9 @@ fn a_prefix_tells_what_a_machine_is_for() {
 #[test]
 fn a_line_is_read_from_a_name() {
     for (name, line) in [
-        ("provision-v1-brave-curie", Some(Line::V1)),
-        ("provision-v2-brave-curie", Some(Line::V2)),
-        ("provision-v2-ip-10-0-0-5-brave-curie", Some(Line::V2)),
+        ("provision-v1-brave-curie", Some(ModelKind::V1)),
+        ("provision-v2-brave-curie", Some(ModelKind::V2)),
+        ("provision-v2-ip-10-0-0-5-brave-curie", Some(ModelKind::V2)),
         ("provision-v10-brave", None),
         ("provision-v3-brave", None),
         ("my-provision-v2-vm", None),
@@ -90,8 +90,8 @@ proptest! {
             for name in [
                 worker(&mut random, &taken),
                 register(&mut random, &taken),
-                pooled(Line::V1, None, &mut random, &taken),
-                pooled(Line::V2, Some(address), &mut random, &taken),
+                pooled(ModelKind::V1, None, &mut random, &taken),
+                pooled(ModelKind::V2, Some(address), &mut random, &taken),
             ] {
                 prop_assert!(legal(&name), "{name}");
                 let address_of_name = address_in(&name);
@@ -105,6 +105,6 @@ proptest! {
     fn no_name_makes_a_reader_panic(name in ".*", tail in "[0-9-]{0,20}") {
         let name = if tail.is_empty() { name } else { format!("provision-v2-ip-{tail}") };
         let line = line_of(&name);
-        prop_assert!(address_in(&name).is_none() || line == Some(Line::V2));
+        prop_assert!(address_in(&name).is_none() || line == Some(ModelKind::V2));
     }
 }

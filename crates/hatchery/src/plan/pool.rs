@@ -9,13 +9,13 @@ use rookery_fleet::warm::{Member, Membership, PoolKey};
 
 use crate::machine::Machine;
 use crate::mark::Mark;
-use crate::names::{self, Line};
+use crate::names::{self, ModelKind};
 use crate::standing::{Standing, standing};
 
 /// What tells warm machines of one kind from others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Kind {
-    pub(super) line: Line,
+    pub(super) line: ModelKind,
     /// V1: the path of the model; V2: the template.
     pub(super) model: String,
     /// The size by name, in lower case; empty: the template's.
@@ -26,7 +26,7 @@ pub(super) struct Kind {
 const SEPARATOR: char = '\n';
 
 impl Kind {
-    pub(super) fn new(line: Line, model: &str, flavor: &str) -> Self {
+    pub(super) fn new(line: ModelKind, model: &str, flavor: &str) -> Self {
         Self { line, model: model.to_owned(), flavor: flavor.to_lowercase() }
     }
 
@@ -43,7 +43,7 @@ impl Kind {
 
     /// The kind that a key was made of.
     pub(super) fn of(key: &PoolKey) -> Self {
-        let line = names::line_of(key.family).unwrap_or(Line::V2);
+        let line = names::line_of(key.family).unwrap_or(ModelKind::V2);
         let (model, flavor) = key.kind.split_once(SEPARATOR).unwrap_or((&key.kind, ""));
         Self::new(line, model, flavor)
     }
@@ -83,7 +83,7 @@ pub(super) fn membership(machine: &Machine, owner: &OwnerId) -> Membership {
 pub(super) fn candidacy<'v>(
     machine: &'v Machine,
     owner: &OwnerId,
-    (line, model): (Line, &str),
+    (line, model): (ModelKind, &str),
     origin: &Origin,
 ) -> Candidacy<'v> {
     if names::line_of(&machine.name) != Some(line) {
@@ -114,9 +114,71 @@ pub(super) fn candidacy<'v>(
 }
 
 /// The model that a mark names for that line.
-fn model_of(mark: &Mark, line: Line) -> &str {
+fn model_of(mark: &Mark, line: ModelKind) -> &str {
     match line {
-        Line::V1 => &mark.worker_model_path,
-        Line::V2 => &mark.vmware_model_path,
+        ModelKind::V1 => &mark.worker_model_path,
+        ModelKind::V2 => &mark.vmware_model_path,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rookery_fleet::Role;
+
+    use super::*;
+    use crate::samples::{Notes, OWNER, marked, remark, vm, warm};
+
+    /// What a machine is to a job of the template `deb`, and to the pools.
+    fn check(machine: &Machine, to_a_job: &str, to_the_pools: &str) {
+        let candidacy = match candidacy(machine, &OWNER, (ModelKind::V2, "deb"), &Origin::default()) {
+            Candidacy::Irrelevant => "irrelevant",
+            Candidacy::Unknown => "unknown",
+            Candidacy::HalfClaimed => "half claimed",
+            Candidacy::Pooled(_) => "pooled",
+        };
+        let membership = match membership(machine, &OWNER) {
+            Membership::None => "none",
+            Membership::Unknown(_) => "unknown",
+            Membership::Pooled(_) => "pooled",
+            Membership::HalfClaimed(_) => "half claimed",
+            Membership::SetApart(_) => "set apart",
+        };
+        assert_eq!((candidacy, membership), (to_a_job, to_the_pools), "{machine:?}");
+    }
+
+    #[test]
+    fn name_and_mark_tell_what_a_machine_is_to_a_job_and_to_the_pools() {
+        let pooled = || warm("provision-v2-a", "deb", "");
+        check(&pooled(), "pooled", "pooled");
+        check(&warm("provision-v2-a", "suse", ""), "irrelevant", "pooled");
+        check(&warm("provision-v1-a", "deb", ""), "irrelevant", "pooled");
+        check(&warm("brave-curie", "deb", ""), "irrelevant", "none");
+        check(&vm("provision-v2-a"), "irrelevant", "none");
+        check(&Machine { role: Role::Template, ..pooled() }, "irrelevant", "none");
+        check(&Machine { role: Role::Unknown, ..pooled() }, "unknown", "unknown");
+        check(&Machine { reachable: false, ..pooled() }, "unknown", "unknown");
+        let unknown = Machine { recognised: Notes::Unknown.on("provision-v2-a"), ..pooled() };
+        check(&unknown, "unknown", "unknown");
+        check(&Machine { name: "brave-curie".to_owned(), ..unknown }, "irrelevant", "none");
+        check(&Machine { is_outside: true, ..pooled() }, "irrelevant", "set apart");
+        let half = marked("provision-v2-a", |mark| mark.vmware_model_path = "deb".to_owned());
+        check(&half, "half claimed", "half claimed");
+        // The flag alone tells nothing: older hatcheries leave it set.
+        let claimed = remark(pooled(), |mark| mark.job_id = "7".to_owned());
+        check(&claimed, "half claimed", "pooled");
+        let theirs = remark(pooled(), |mark| mark.hatchery_name = "theirs".to_owned());
+        check(&theirs, "irrelevant", "none");
+    }
+
+    #[test]
+    fn a_key_tells_the_kind_that_it_was_made_of() {
+        for kind in [
+            Kind::new(ModelKind::V1, "group/deb", ""),
+            Kind::new(ModelKind::V2, "deb", "Large"),
+            Kind::new(ModelKind::V2, "", ""),
+        ] {
+            assert_eq!(Kind::of(&kind.key()), kind);
+        }
+        assert_ne!(Kind::new(ModelKind::V1, "deb", "").key(), Kind::new(ModelKind::V2, "deb", "").key());
     }
 }

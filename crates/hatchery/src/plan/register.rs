@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use crate::capacity::admit_registration;
 use crate::machine::Machine;
 use crate::names;
-use crate::names::Line;
+use crate::names::ModelKind;
 use rookery_cds::{MODEL_TYPE, V1Model};
 use rookery_fleet::address::Assigned;
 use rookery_fleet::flavor::{Footprint, footprint};
@@ -149,7 +149,7 @@ impl<'p> Pass<'p> {
             return Ok(None);
         }
         let setback =
-            self.seen.setbacks.get(&(Line::V1, model.path())).filter(|until| **until > self.seen.now);
+            self.seen.setbacks.get(&(ModelKind::V1, model.path())).filter(|until| **until > self.seen.now);
         if let Some(until) = setback {
             return Err(Why::BackOff { template: model.name.clone(), until: *until });
         }

@@ -40,7 +40,7 @@ pub struct Spawn {
     /// The worker's name, and the machine's.
     pub name: String,
     /// Where it runs.
-    pub path: Path,
+    pub path: WorkerPlacement,
     /// Its size, if it has one with a name.
     pub flavor: Option<Flavor>,
     /// What it takes.
@@ -53,7 +53,7 @@ pub struct Spawn {
 
 /// Where a worker runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Path {
+pub enum WorkerPlacement {
     /// In a warm machine.
     Claim {
         /// Which.
@@ -104,7 +104,7 @@ impl<'p> Pass<'p> {
     fn served(&self) -> BTreeMap<String, String> {
         let over = |machine: &Machine, mark: &Mark| {
             let given_up =
-                self.seen.doomed.contains_key(&machine.id) || self.seen.off_duty.contains(&machine.id);
+                self.seen.condemned.contains_key(&machine.id) || self.seen.off_duty.contains(&machine.id);
             let of_v1 = matches!(mark.job_id.parse(), Ok(JobId::V1(_)));
             machine.power == Some(Power::Off) && (given_up || of_v1)
         };
@@ -195,7 +195,12 @@ impl<'p> Pass<'p> {
                 self.given.insert(machine.id.clone());
                 self.plan.starting.insert(machine.id.clone());
                 let mark = Box::new(machine.mark().cloned().unwrap_or_default());
-                Path::Claim { machine: machine.id.clone(), was: machine.name.clone(), resize, mark }
+                WorkerPlacement::Claim {
+                    machine: machine.id.clone(),
+                    was: machine.name.clone(),
+                    resize,
+                    mark,
+                }
             }
             None => self.fresh(model, template?)?,
         };
@@ -231,13 +236,17 @@ impl<'p> Pass<'p> {
         )
     }
 
-    fn fresh(&mut self, model: &ResolvedModel, template: &Machine) -> Result<Path, Why> {
+    fn fresh(&mut self, model: &ResolvedModel, template: &Machine) -> Result<WorkerPlacement, Why> {
         let resting = self.seen.setbacks.get(&(model.line(), model.path()));
         if let Some(until) = resting.filter(|until| **until > self.seen.now) {
             return Err(Why::BackOff { template: model.template().to_owned(), until: *until });
         }
         let address = self.address()?;
-        Ok(Path::Clone { template: template.id.clone(), incarnation: template.incarnation.clone(), address })
+        Ok(WorkerPlacement::Clone {
+            template: template.id.clone(),
+            incarnation: template.incarnation.clone(),
+            address,
+        })
     }
 }
 

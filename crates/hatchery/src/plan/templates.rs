@@ -1,7 +1,7 @@
 //! Which machine is cloned for a model.
 
 use crate::machine::{Machine, View};
-use crate::names::Line;
+use crate::names::ModelKind;
 use crate::standing::{Standing, standing};
 use rookery_cds::V1Model;
 use rookery_fleet::{MachineId, OwnerId, Role};
@@ -145,8 +145,8 @@ impl<'p> Pass<'p> {
     /// The machine that is cloned for a job.
     pub(super) fn template(&self, model: &ResolvedModel) -> Result<&'p Machine, Why> {
         match model.line() {
-            Line::V1 => self.template_of_v1(&model.path()),
-            Line::V2 => self.template_named(model.template()),
+            ModelKind::V1 => self.template_of_v1(&model.path()),
+            ModelKind::V2 => self.template_named(model.template()),
         }
     }
 

@@ -35,9 +35,9 @@ struct World {
     models: Option<Vec<V1Model>>,
     flights: Flights,
     tried: BTreeMap<JobId, u32>,
-    setbacks: BTreeMap<(Line, String), Timestamp>,
+    setbacks: BTreeMap<(ModelKind, String), Timestamp>,
     unusable: BTreeMap<Unusable, String>,
-    doomed: BTreeMap<MachineId, Doom>,
+    condemned: BTreeMap<MachineId, Condemned>,
     booked: BTreeMap<String, Timestamp>,
     avoided: BTreeSet<MachineId>,
     stubborn: BTreeMap<MachineId, u32>,
@@ -89,7 +89,7 @@ fn world(machines: impl IntoIterator<Item = Machine>) -> World {
         tried: BTreeMap::new(),
         setbacks: BTreeMap::new(),
         unusable: BTreeMap::new(),
-        doomed: BTreeMap::new(),
+        condemned: BTreeMap::new(),
         booked: BTreeMap::new(),
         avoided: BTreeSet::new(),
         stubborn: BTreeMap::new(),
@@ -154,7 +154,7 @@ impl World {
             attempts: &self.tried,
             setbacks: &self.setbacks,
             unusable: &self.unusable,
-            doomed: &self.doomed,
+            condemned: &self.condemned,
             booked: &self.booked,
             avoided: &self.avoided,
             stubborn: &self.stubborn,
@@ -355,7 +355,7 @@ fn flight(name: &str, work: Work) -> Flight {
 }
 
 fn start_of(job: &JobId) -> Work {
-    Work::Spawn { job: job.clone(), line: Line::V2, model: "debian".to_owned() }
+    Work::Spawn { job: job.clone(), line: ModelKind::V2, model: "debian".to_owned() }
 }
 
 fn flavor(name: &str, cpus: u32, memory_mb: u64) -> Flavor {

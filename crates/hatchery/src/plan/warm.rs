@@ -6,7 +6,7 @@ use crate::braked;
 use crate::braked::Subject;
 use crate::hold;
 use crate::machine::Machine;
-use crate::names::{self, Line};
+use crate::names::{self, ModelKind};
 use crate::standing::{Standing, standing};
 use crate::sweep;
 use crate::sweep::{Facts, Noticed, Reason};
@@ -31,7 +31,7 @@ const AT_ONCE: usize = 10;
 #[derive(Debug, Clone)]
 pub struct Make {
     /// Which kind of model it is for.
-    pub line: Line,
+    pub line: ModelKind,
     /// The path of a V1 model, or the template of a V2 model.
     pub model: String,
     /// Its name.
@@ -71,7 +71,7 @@ impl Pass<'_> {
             reckoning: self.seen.reckoning,
             making: &making,
             busy: &|machine: &Machine| self.busy.has(machine) || self.given.contains(&machine.id),
-            doomed: &|id: &MachineId| self.seen.doomed.contains_key(id),
+            condemned: &|id: &MachineId| self.seen.condemned.contains_key(id),
             addresses,
             ledger: self.ledger.size,
             room: self.seen.room.copied(),
@@ -147,8 +147,8 @@ impl Pass<'_> {
 
     fn wish(&self, pool: &Pool) -> Wish {
         let (line, model, template) = match &pool.model {
-            ModelRef::V1(path) => (Line::V1, path, self.v1_state(path)),
-            ModelRef::V2(template) => (Line::V2, template, self.v2_state(template)),
+            ModelRef::V1(path) => (ModelKind::V1, path, self.v1_state(path)),
+            ModelRef::V2(template) => (ModelKind::V2, template, self.v2_state(template)),
         };
         // Where no flavors are configured, names of flavors mean nothing.
         let flavor = pool.flavor.clone().filter(|_| !self.want.flavors.is_empty());
@@ -221,7 +221,7 @@ impl Pass<'_> {
         };
         let noticed = Noticed {
             busy: &busy,
-            doomed: self.seen.doomed,
+            condemned: self.seen.condemned,
             changed_at: self.seen.changed_at,
             events: self.seen.events,
             reckoning: self.seen.reckoning,
@@ -234,7 +234,7 @@ impl Pass<'_> {
             now: self.seen.now,
             wishes: self.seen.wishes,
             told: self.seen.outcomes,
-            doomed: self.seen.doomed,
+            condemned: self.seen.condemned,
             busy: &busy,
         };
         let gone = self.seen.brake.missed().map(|machine| braked::Waiting {

@@ -2,9 +2,9 @@
 
 use super::held::Held;
 use crate::flight::{Flight, Work};
-use crate::keeper::State;
 use crate::machine::Machine;
 use crate::plan::Plan;
+use crate::reconcile::State;
 use crate::standing::Standing;
 use rookery_fleet::{MachineId, Power};
 use serde::{Deserialize, Serialize};
@@ -85,7 +85,7 @@ mod tests {
     use crate::flight::Trace;
     use crate::machine::View;
     use crate::mark::Mark;
-    use crate::names::Line;
+    use crate::names::ModelKind;
     use crate::samples::Notes;
     use crate::standing::standing;
     use crate::workers::{Listing, WorkerState};
@@ -141,7 +141,7 @@ mod tests {
     fn each_machine_counts_once_and_as_what_it_is() {
         let (on, off) = (Power::On, Power::Off);
         let none = Counts::default();
-        let (line, model) = (Line::V2, "debian".to_owned());
+        let (line, model) = (ModelKind::V2, "debian".to_owned());
         let spawn = Work::Spawn { job: "7".parse().expect("a job"), line, model: model.clone() };
         let make = Work::Make { line, model, flavor: None };
         let delete = || Work::Delete(Trace::default());

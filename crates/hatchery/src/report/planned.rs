@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::shown::{Usage, Waiting, WarmWaiting, waiting, warm_waiting};
 use super::{Counts, Report};
-use crate::keeper::State;
-use crate::plan::{Path, Plan};
+use crate::plan::{Plan, WorkerPlacement};
+use crate::reconcile::State;
 
 /// What the next pass would do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -67,8 +67,8 @@ fn acts(state: &State, plan: &Plan) -> Vec<Act> {
     let mut add = |act, what: String, how: String| acts.push(Act { act, what, how });
     for spawn in &plan.spawns {
         let place = match &spawn.path {
-            Path::Claim { was, .. } => format!("in the warm machine {was}"),
-            Path::Clone { template, .. } => format!("in a clone of {}", name(template)),
+            WorkerPlacement::Claim { was, .. } => format!("in the warm machine {was}"),
+            WorkerPlacement::Clone { template, .. } => format!("in a clone of {}", name(template)),
         };
         add("serve", spawn.job.to_string(), format!("{place}, for the model {}", spawn.model.label()));
     }

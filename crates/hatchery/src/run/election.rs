@@ -13,15 +13,18 @@ use rookery_fleet_vsphere::SessionsError as ListError;
 use rookery_fleet_vsphere::election::{
     Candidacy, Candidate, Elected, Look, Me, Sightings, Standing, Verdict, elect, lease_end,
 };
-use rookery_fleet_vsphere::sessions::{self, Listing};
+use rookery_fleet_vsphere::sessions::{self, Listing, Product};
 use rookery_vim_client::Client;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
-use super::PRODUCT;
 use super::StartError;
-use super::company::CompanyError;
+use super::instance::InstanceError;
+
+/// What tells hatcheries from other programs in vCenter's list of sessions. The Go hatchery does not name itself.
+pub const PRODUCT: Product =
+    Product { agent: "rookery-hatchery/", nameless: &["Go-http-client/", "govmomi"] };
 
 /// How often those look who wait for their turn or have something to do.
 const LOOK: Duration = Duration::from_secs(10);
@@ -134,7 +137,7 @@ impl Election {
                 Err(_) if stays_hidden => return self.unseen(policy),
                 Err(error) if self.is_blind() => {
                     return Err(
-                        CompanyError::Unlisted { name: self.name.clone(), source: Box::new(error) }.into()
+                        InstanceError::Unlisted { name: self.name.clone(), source: Box::new(error) }.into()
                     );
                 }
                 Err(error) => {
@@ -154,9 +157,9 @@ impl Election {
         leader: Candidate,
         policy: Policy,
         told: &mut Option<String>,
-    ) -> Result<(), CompanyError> {
+    ) -> Result<(), InstanceError> {
         if policy == Policy::Refuse {
-            return Err(CompanyError::Other { name: self.name.clone(), other: Box::new(leader) });
+            return Err(InstanceError::Other { name: self.name.clone(), other: Box::new(leader) });
         }
         if told.as_ref() != Some(&leader.instance) {
             info!(leader = %leader.instance, "standing by: another hatchery of this name leads");
@@ -169,7 +172,9 @@ impl Election {
     fn unseen(&self, policy: Policy) -> Result<Won, StartError> {
         let name = self.name.clone();
         match policy {
-            Policy::Standby => Err(CompanyError::Unseen { name, source: Box::new(ListError::Hidden) }.into()),
+            Policy::Standby => {
+                Err(InstanceError::Unseen { name, source: Box::new(ListError::Hidden) }.into())
+            }
             Policy::Refuse => {
                 warn!(
                     error = %chain(&ListError::Hidden),

@@ -9,7 +9,7 @@ use tracing::{error, info, warn};
 
 use super::Running;
 use crate::expiry;
-use crate::keeper::Message;
+use crate::reconcile::Message;
 use crate::settings::{Settings, reload};
 
 /// What comes of credentials that a server was shown.
@@ -36,7 +36,7 @@ impl Running {
             acting.api.token_v2.clone_from(&old.api.token_v2);
         }
         expiry::set_tokens(&self.board.beside.expiries, &acting);
-        self.keeper.send(Message::Settings(Arc::new(acting.clone()))).await.ok();
+        self.reconciler.send(Message::Settings(Arc::new(acting.clone()))).await.ok();
         acting
     }
 

@@ -7,7 +7,7 @@ use rookery_fleet::deletion::Kept;
 
 /// Why a machine was given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Doom {
+pub enum Condemned {
     /// A worker could not be started in it.
     SpawnFailed,
     /// It could not be made ready for the pool.
@@ -20,7 +20,7 @@ pub enum Doom {
     Asked,
 }
 
-impl Doom {
+impl Condemned {
     /// Its label.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -33,7 +33,7 @@ impl Doom {
     }
 }
 
-impl fmt::Display for Doom {
+impl fmt::Display for Condemned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::SpawnFailed => "its worker could not be started",
@@ -49,7 +49,7 @@ impl fmt::Display for Doom {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
     /// It was given up.
-    Doomed(Doom),
+    Doomed(Condemned),
     /// Its worker was taken out of service.
     Disabled,
     /// It is off: its worker has ended.
@@ -91,7 +91,7 @@ impl Reason {
     /// Its label.
     pub fn as_str(&self) -> &'static str {
         match self {
-            Self::Doomed(doom) => doom.as_str(),
+            Self::Doomed(condemned_for) => condemned_for.as_str(),
             Self::Disabled => "disabled",
             Self::Finished { .. } => "finished",
             Self::NeverStarted { .. } => "never_started",
@@ -140,7 +140,7 @@ impl Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Doomed(doom) => doom.fmt(f),
+            Self::Doomed(condemned_for) => condemned_for.fmt(f),
             Self::Disabled => f.write_str("its worker is disabled"),
             Self::Finished { age, listed: false } => write!(f, "its worker ended {} ago", short(*age)),
             Self::Finished { age, listed: true } => {

@@ -15,7 +15,7 @@ struct World {
     skew: Option<SignedDuration>,
     budget: usize,
     busy: Vec<MachineId>,
-    doomed: BTreeMap<MachineId, Doom>,
+    condemned: BTreeMap<MachineId, Condemned>,
     changed: BTreeMap<MachineId, Timestamp>,
     events: BTreeMap<MachineId, Option<EventTimes>>,
     reckoning: Reckoning,
@@ -31,7 +31,7 @@ fn world() -> World {
         skew: Some(SignedDuration::ZERO),
         budget: 100,
         busy: Vec::new(),
-        doomed: BTreeMap::new(),
+        condemned: BTreeMap::new(),
         changed: BTreeMap::new(),
         events: BTreeMap::new(),
         reckoning: Reckoning::default(),
@@ -74,7 +74,7 @@ impl World {
         };
         let noticed = Noticed {
             busy: &|machine| self.busy.contains(&machine.id),
-            doomed: &self.doomed,
+            condemned: &self.condemned,
             changed_at: &|id| self.changed.get(id).copied(),
             events: &self.events,
             reckoning: &self.reckoning,
@@ -128,7 +128,7 @@ fn power_and_listing_decide_how_long_a_worker_lives() {
 fn a_machine_that_the_inventory_has_not_confirmed_is_kept_whatever_the_reason() {
     let mut world = world().listing(&[("c", WorkerState::Disabled)]);
     let machines = view(["a", "b", "c"].map(|name| off(worker(name, "01:00:00"))));
-    world.doomed.insert(id("b"), Doom::SpawnFailed);
+    world.condemned.insert(id("b"), Condemned::SpawnFailed);
     assert_eq!(world.sweep(&machines).delete.len(), 3);
     let changed = unsettled(&machines, &["a", "b", "c"]);
     let sweep = world.sweep(&changed);
@@ -167,7 +167,7 @@ fn what_is_not_ours_is_never_judged() {
         marked("w", |mark| mark.hatchery_name = String::new()),
         Machine { recognised: Notes::Unknown.into(), ..vm("w") },
     ] {
-        world.doomed.insert(machine.id.clone(), Doom::Asked);
+        world.condemned.insert(machine.id.clone(), Condemned::Asked);
         assert_eq!(world.verdict(machine.clone()), "not ours", "{machine:?}");
     }
 }
@@ -175,7 +175,7 @@ fn what_is_not_ours_is_never_judged() {
 #[test]
 fn a_doomed_machine_goes_at_once_unless_something_stronger_keeps_it() {
     let mut world = world();
-    world.doomed.insert(id("w"), Doom::SpawnFailed);
+    world.condemned.insert(id("w"), Condemned::SpawnFailed);
     let held = |until| move |mark: &mut Mark| mark.hold_until = Some(at(until));
     let pooled = Machine { name: "provision-v2-x".to_owned(), ..warm("w", "deb", "") };
     for (machine, expected) in [
@@ -277,8 +277,8 @@ fn an_unfinished_template_goes_when_nobody_makes_it_any_more() {
 #[test]
 fn a_listing_older_than_the_last_change_deletes_nobody_but_whom_it_does_not_concern() {
     let mut world = world();
-    world.doomed.insert(id("d"), Doom::Asked);
-    world.doomed.insert(id("f"), Doom::SpawnFailed);
+    world.condemned.insert(id("d"), Condemned::Asked);
+    world.condemned.insert(id("f"), Condemned::SpawnFailed);
     let machines = view([worker("w", "01:00:00"), worker("d", "01:00:00"), worker("f", "01:00:00")]);
     for (changed, deleted) in [("11:59:49", 3), ("11:59:50", 1), ("11:59:51", 1)] {
         world.changed = [id("w"), id("d"), id("f")].into_iter().map(|id| (id, at(changed))).collect();
@@ -315,7 +315,7 @@ fn an_old_list_of_workers_deletes_nobody() {
     for (begun, stopped) in [("11:59:00", None), ("11:58:59", old), ("11:00:00", old)] {
         let listing = Some(Listing { begun: at(begun), workers: BTreeMap::new() });
         let mut world = World { listing, ..world() };
-        world.doomed.insert(id("o"), Doom::SpawnFailed);
+        world.condemned.insert(id("o"), Condemned::SpawnFailed);
         let sweep = world.sweep(&machines);
         assert_eq!(sweep.stopped.map(|stop| stop.as_str()), stopped, "{begun}");
         assert_eq!(sweep.delete.len(), if stopped.is_some() { 0 } else { 2 }, "{begun}");
@@ -350,7 +350,7 @@ fn a_machine_that_seems_never_to_have_registered_stays_until_its_job_was_read_an
 #[test]
 fn a_machine_on_a_host_that_cannot_be_reached_is_not_judged() {
     let mut world = world().listing(&[("w", WorkerState::Disabled)]);
-    world.doomed.insert(id("w"), Doom::SpawnFailed);
+    world.condemned.insert(id("w"), Condemned::SpawnFailed);
     for machine in [worker("w", "01:00:00"), off(worker("w", "01:00:00")), warm("w", "deb", "")] {
         assert_ne!(world.verdict(machine.clone()), "unreachable");
         let lost = Machine { reachable: false, ..machine };
@@ -413,12 +413,12 @@ fn unusually_many_running_machines_wait_before_any_budget_and_the_others_go_on()
     let machines =
         view(running.into_iter().chain([off(worker("over", "09:00:00")), worker("failed", "11:59:00")]));
     let mut world = World { budget: 1, ..world().listing(&alive) };
-    world.doomed.insert(id("failed"), Doom::SpawnFailed);
+    world.condemned.insert(id("failed"), Condemned::SpawnFailed);
     let sweep = world.sweep(&machines);
     let braked: Vec<_> = sweep.braked.iter().map(|waiting| waiting.name.as_str()).collect();
     assert_eq!(braked, ["w0", "w1", "w2", "w3"]);
     assert_eq!(sweep.braked[0].why, "its worker has run for 3h, 2h are allowed");
-    assert_eq!(sweep.delete, [(id("failed"), Reason::Doomed(Doom::SpawnFailed))]);
+    assert_eq!(sweep.delete, [(id("failed"), Reason::Doomed(Condemned::SpawnFailed))]);
     let why =
         |name: &str| sweep.kept.iter().find(|(other, _)| *other == id(name)).map(|(_, why)| why.as_str());
     assert_eq!([why("w0"), why("over")], [Some("braked"), Some("budget")]);
@@ -462,7 +462,7 @@ fn a_view_that_has_lost_unusually_many_deletes_nobody() {
 #[test]
 fn a_pass_deletes_the_most_certain_and_the_oldest_first_and_only_so_many() {
     let mut world = World { budget: 3, ..world().listing(&[("disabled", WorkerState::Disabled)]) };
-    world.doomed.insert(id("doomed"), Doom::ProvisionFailed);
+    world.condemned.insert(id("doomed"), Condemned::ProvisionFailed);
     let sweep = world.sweep(&view([
         worker("lost", "01:00:00"),
         worker("doomed", "11:59:00"),
@@ -487,12 +487,12 @@ proptest! {
     #[test]
     fn only_our_own_known_unheld_idle_machines_are_deleted(
         view in any_view(40),
-        doomed in proptest::collection::btree_set(0..1000u32, 0..300),
+        condemned in proptest::collection::btree_set(0..1000u32, 0..300),
         busy in 0..1000u32,
         budget in 0..10usize,
     ) {
         let mut world = World { budget, ..world().listing(&[("worker-a", WorkerState::Disabled), ("worker-b", WorkerState::Alive)]) };
-        world.doomed = doomed.iter().map(|n| (MachineId::new(format!("vm-{n}")), Doom::Asked)).collect();
+        world.condemned = condemned.iter().map(|n| (MachineId::new(format!("vm-{n}")), Condemned::Asked)).collect();
         world.busy.push(MachineId::new(format!("vm-{busy}")));
         world.events = view.iter().map(|machine| &machine.id).step_by(2).map(|id| (id.clone(), Some(EventTimes::default()))).collect();
         let sweep = world.sweep(&view);
@@ -510,5 +510,26 @@ proptest! {
         }
         let judged = sweep.delete.len() + sweep.kept.len();
         prop_assert_eq!(judged, view.iter().filter(|machine| machine.mark_of(&OWNER).is_some()).count());
+    }
+}
+
+#[test]
+fn only_running_machines_that_we_did_not_give_up_are_counted() {
+    let age = SignedDuration::from_hours(3);
+    let expired = Reason::Expired { age, limit: age };
+    let never = Reason::NeverRegistered { age, limit: age };
+    let power = |power| Machine { power, ..worker("w", "08:00:00") };
+    let warm = Machine { power: Some(Power::On), ..warm("provision-v2-x", "deb", "") };
+    for (machine, reason, expected) in [
+        (power(Some(Power::On)), expired, Weight::Lasting),
+        (power(Some(Power::On)), never, Weight::Lasting),
+        (power(Some(Power::Suspended)), never, Weight::Lasting),
+        (power(Some(Power::Off)), never, Weight::None),
+        (power(Some(Power::On)), Reason::Doomed(Condemned::SpawnFailed), Weight::None),
+        (power(Some(Power::On)), Reason::Disabled, Weight::AtOnce),
+        (power(Some(Power::Off)), Reason::Disabled, Weight::None),
+        (warm, never, Weight::None),
+    ] {
+        assert_eq!(weight(&machine, &OWNER, &reason), expected, "{:?} {reason:?}", machine.power);
     }
 }

@@ -4,15 +4,15 @@ use rookery_cds::CdsError;
 use rookery_daemon::lock::LockError;
 use rookery_daemon::shutdown::ExitCause;
 use rookery_fleet_vsphere::SiteError;
-use rookery_hatchery::run::{CompanyError, Ended, LeadershipLost, StartError};
+use rookery_hatchery::run::{Ended, InstanceError, LeadershipLost, StartError};
 use rookery_vim_client::CallError;
 
 /// The cause of an error; none if it is one that every command may end with.
 pub(super) fn cause_of(error: &anyhow::Error) -> Option<ExitCause> {
     error.chain().find_map(|cause| {
         let of_start = cause.downcast_ref().and_then(of_start);
-        let of_company = cause.downcast_ref().and_then(of_company);
-        of_start.or(of_company).or_else(|| cause.downcast_ref().map(of_end))
+        let of_instance = cause.downcast_ref().and_then(of_instance);
+        of_start.or(of_instance).or_else(|| cause.downcast_ref().map(of_end))
     })
 }
 
@@ -24,7 +24,7 @@ fn of_start(error: &StartError) -> Option<ExitCause> {
         StartError::VCenter(_) | StartError::SignIn(_) | StartError::Site(SiteError::Call(_)) => {
             Some(ExitCause::Peer)
         }
-        StartError::Company(company) => of_company(company),
+        StartError::Instance(instance_error) => of_instance(instance_error),
         StartError::Leadership(lost) => Some(of_leadership(lost)),
         StartError::Key(_)
         | StartError::Api(_)
@@ -33,13 +33,13 @@ fn of_start(error: &StartError) -> Option<ExitCause> {
     }
 }
 
-fn of_company(error: &CompanyError) -> Option<ExitCause> {
+fn of_instance(error: &InstanceError) -> Option<ExitCause> {
     match error {
-        CompanyError::Other { .. } | CompanyError::Lock(LockError::Held { .. }) => {
+        InstanceError::Other { .. } | InstanceError::Lock(LockError::Held { .. }) => {
             Some(ExitCause::AlreadyRuns)
         }
-        CompanyError::Unlisted { .. } => Some(ExitCause::Peer),
-        CompanyError::Lock(LockError::Unusable { .. }) | CompanyError::Unseen { .. } => None,
+        InstanceError::Unlisted { .. } => Some(ExitCause::Peer),
+        InstanceError::Lock(LockError::Unusable { .. }) | InstanceError::Unseen { .. } => None,
     }
 }
 
@@ -144,7 +144,7 @@ mod tests {
         let source = Box::new(refusal);
         check(StartError::SignIn(CdsError::SignIn { protocol: "V1", hatchery, source }), Some(3));
         let (process, path) = (ProcessName::new("hatchery", "nest"), "/run/nest.lock".into());
-        check(CompanyError::Lock(LockError::Held { process, path }), Some(4));
+        check(InstanceError::Lock(LockError::Held { process, path }), Some(4));
         check(Ended::Unwanted, Some(6));
         let since = std::time::Duration::from_secs(121);
         check(Ended::Leadership(LeadershipLost::Unlisted { since }), Some(5));

@@ -16,7 +16,7 @@ use rookery_daemon::Supervisor;
 use rookery_daemon::lock::LockError;
 use rookery_daemon::telemetry::{Filter, chain};
 use rookery_hatchery::control::Socket;
-use rookery_hatchery::run::{CompanyError, Lock, Parts, Policy, Running, StartError, start};
+use rookery_hatchery::run::{InstanceError, Lock, Parts, Policy, Running, StartError, start};
 use rookery_hatchery::settings::{self, Listen, Loaded, Settings};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -75,18 +75,18 @@ pub(super) async fn run(args: &Args, filter: Option<Filter>, out: &mut Out) -> a
 
 /// What else can be done if there is another one: this command alone can wait for its end.
 fn or_stand_by(error: anyhow::Error) -> anyhow::Error {
-    let company = error.chain().find_map(|cause| match cause.downcast_ref::<StartError>() {
-        Some(StartError::Company(company)) => Some(company),
-        _ => cause.downcast_ref::<CompanyError>(),
+    let instance_error = error.chain().find_map(|cause| match cause.downcast_ref::<StartError>() {
+        Some(StartError::Instance(instance_error)) => Some(instance_error),
+        _ => cause.downcast_ref::<InstanceError>(),
     });
-    match company {
-        Some(CompanyError::Other { .. } | CompanyError::Lock(LockError::Held { .. })) => {
+    match instance_error {
+        Some(InstanceError::Other { .. } | InstanceError::Lock(LockError::Held { .. })) => {
             anyhow!("{}, or start this one with --standby", chain(error.as_ref()))
         }
         Some(
-            CompanyError::Lock(LockError::Unusable { .. })
-            | CompanyError::Unseen { .. }
-            | CompanyError::Unlisted { .. },
+            InstanceError::Lock(LockError::Unusable { .. })
+            | InstanceError::Unseen { .. }
+            | InstanceError::Unlisted { .. },
         )
         | None => error,
     }

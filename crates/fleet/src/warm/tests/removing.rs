@@ -93,7 +93,7 @@ fn nobody_is_removed_who_is_in_use_held_or_not_ours() {
         vec![],
     );
     world.busy.push(id("pool-a-claimed"));
-    world.doomed.push(id("pool-a-dying"));
+    world.condemned.push(id("pool-a-dying"));
     world.making.push(making("pool-a-making", "gone"));
     assert_eq!(labels(world.removes()), ["unheld hold_ended"]);
 }

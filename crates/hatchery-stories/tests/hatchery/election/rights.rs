@@ -74,7 +74,7 @@ async fn without_the_list_a_hatchery_runs_and_none_stands_by() {
     let first = Hatchery::start(&stage, 1, Policy::Refuse).leads().await;
     runs_a_job(&stage).await;
     let refused = Hatchery::start(&stage, 2, Policy::Standby).start.acts().await.expect_err("it cannot");
-    let StartError::Company(refused) = refused else { panic!("{refused:?}") };
+    let StartError::Instance(refused) = refused else { panic!("{refused:?}") };
     let told = rookery_daemon::telemetry::chain(&refused);
     assert!(told.contains("cannot stand by") && told.contains("Sessions.TerminateSession"), "{told}");
     first.scene.stop().await;

@@ -15,7 +15,7 @@ fn debian(number: u32) -> Warm {
 fn missing_warm_machines_are_made_from_the_template() {
     let plan = world([]).with(|world| world.warm = debian(2)).plan();
     assert_eq!(plan.make.len(), 2);
-    assert!(plan.make.iter().all(|make| make.template == id("debian") && make.line == Line::V2));
+    assert!(plan.make.iter().all(|make| make.template == id("debian") && make.line == ModelKind::V2));
     let held = |world: &mut World| (world.warm, world.room_is_asked) = (debian(2), true);
     assert!(world([]).with(held).plan().make.is_empty());
     let drained = |world: &mut World| (world.warm, world.draining) = (debian(2), true);
@@ -24,7 +24,7 @@ fn missing_warm_machines_are_made_from_the_template() {
 
 #[test]
 fn what_is_made_or_finished_already_is_not_made_again() {
-    let kind = |flavor| (Line::V2, "debian".to_owned(), flavor);
+    let kind = |flavor| (ModelKind::V2, "debian".to_owned(), flavor);
     let (line, model, flavor) = kind(None);
     let making = Work::Make { line, model: model.clone(), flavor: flavor.clone() };
     let finishing = Work::Finish { line, model, flavor };
@@ -133,7 +133,7 @@ fn what_machines_hold_that_have_vanished_is_not_free_if_they_are_unusually_many(
         assert_eq!(plan.sweep.stopped.is_some(), braked);
         assert_eq!(plan.disable.is_empty(), braked, "nobody is disabled");
         world.demands = vec![demand(1)];
-        let Path::Clone { address, .. } = &world.plan().spawns[0].path else { panic!("a clone") };
+        let WorkerPlacement::Clone { address, .. } = &world.plan().spawns[0].path else { panic!("a clone") };
         let expected = Ipv4Addr::new(10, 0, 0, if braked { 5 } else { 2 });
         assert_eq!(address.as_ref().map(|given| given.ip), Some(expected));
         // A person says that they are gone.
@@ -207,7 +207,7 @@ fn a_machine_that_a_job_was_given_is_neither_swept_nor_removed() {
     let idle = world.clone().with(|world| world.demands.clear()).plan();
     assert_eq!(idle.remove.len(), 1, "nobody wishes for it");
     let plan = world.plan();
-    assert!(matches!(plan.spawns[0].path, Path::Claim { .. }));
+    assert!(matches!(plan.spawns[0].path, WorkerPlacement::Claim { .. }));
     assert!(plan.remove.is_empty() && plan.sweep.delete.is_empty() && plan.unclaim.is_empty());
 }
 
@@ -259,7 +259,7 @@ fn between_two_looks_only_what_was_given_up_goes() {
     let world = world([old, worker("failed", &v2_job(2))]).with(|world| {
         let off = EventTimes { powered_off: Some(at("08:00:00")), ..Default::default() };
         world.events.insert(id("old"), Some(off));
-        world.doomed.insert(id("failed"), Doom::SpawnFailed);
+        world.condemned.insert(id("failed"), Condemned::SpawnFailed);
         world.list("old", WorkerState::Disabled);
     });
     let gone = |world: &World| -> Vec<_> {
@@ -271,9 +271,10 @@ fn between_two_looks_only_what_was_given_up_goes() {
 
 #[test]
 fn not_more_than_ten_go_in_one_pass() {
-    let doomed = |number: u32| worker(&format!("w{number:02}"), &v2_job(number));
-    let world = world((0..12).map(doomed)).with(|world| {
-        world.doomed = (0..12).map(|number| (id(&format!("w{number:02}")), Doom::SpawnFailed)).collect();
+    let condemned = |number: u32| worker(&format!("w{number:02}"), &v2_job(number));
+    let world = world((0..12).map(condemned)).with(|world| {
+        world.condemned =
+            (0..12).map(|number| (id(&format!("w{number:02}")), Condemned::SpawnFailed)).collect();
     });
     assert_eq!(world.plan().sweep.delete.len(), 10);
 }
@@ -284,7 +285,7 @@ fn a_machine_that_could_not_be_changed_is_left_alone_for_a_while() {
     let half = Machine { power: Some(Power::Off), ..worker("h", &v2_job(2)) };
     let half = Machine { name: "provision-v2-h".to_owned(), ..half };
     let world = world([worker("w", &v2_job(1)), pooled("provision-v2-a"), half]).with(|world| {
-        world.doomed.insert(id("w"), Doom::SpawnFailed);
+        world.condemned.insert(id("w"), Condemned::SpawnFailed);
     });
     let deeds = |plan: Plan| (plan.sweep.delete.len(), plan.remove.len(), plan.unclaim.len());
     assert_eq!(deeds(world.plan()), (1, 1, 1));
@@ -442,8 +443,8 @@ fn the_job_of_a_worker_that_went_off_before_it_was_seen_at_work_is_looked_at_onc
     let seen_at_work = |world: &mut World| world.took_job = BTreeSet::from(["w".to_owned()]);
     assert_eq!(found(off("w"), &seen_at_work), []);
     assert_eq!(found(off("w"), &|world| world.off_duty = BTreeSet::from([id("w")])), [], "it was looked at");
-    let doomed = |world: &mut World| world.doomed = BTreeMap::from([(id("w"), Doom::SpawnFailed)]);
-    assert_eq!(found(off("w"), &doomed), []);
+    let condemned = |world: &mut World| world.condemned = BTreeMap::from([(id("w"), Condemned::SpawnFailed)]);
+    assert_eq!(found(off("w"), &condemned), []);
     assert_eq!(found(off("w"), &|world| world.view.complete = false), []);
     assert_eq!(found(off("w"), &|world| world.listing = None), [], "old news release nothing");
     let busy = |world: &mut World| world.fly(flight("w", Work::Free { job: v2_job(2) }));

@@ -35,8 +35,8 @@ impl World {
             let machine = marked(&make.name, |mark| {
                 mark.provisioning = true;
                 let path = match make.line {
-                    Line::V1 => &mut mark.worker_model_path,
-                    Line::V2 => &mut mark.vmware_model_path,
+                    ModelKind::V1 => &mut mark.worker_model_path,
+                    ModelKind::V2 => &mut mark.vmware_model_path,
                 };
                 path.clone_from(&make.model);
                 mark.worker_model_last_modified.clone_from(&make.last_modified);
@@ -58,7 +58,7 @@ impl World {
         for id in plan.sweep.delete.iter().map(|(id, _)| id).chain(removed) {
             let gone = next.view.machines.remove(id).expect("what is deleted is there");
             next.listing.as_mut().map(|listing| listing.workers.remove(&gone.name));
-            next.doomed.remove(id);
+            next.condemned.remove(id);
         }
         for id in &plan.sweep.needs_events {
             next.events.insert(id.clone(), Some(EventTimes::default()));
@@ -112,11 +112,11 @@ impl World {
             (mark.job_id, mark.worker_start_time) = (spawn.job.to_string(), Some(now));
         };
         match &spawn.path {
-            Path::Claim { machine, resize, .. } => self.change(machine, |machine, mark| {
+            WorkerPlacement::Claim { machine, resize, .. } => self.change(machine, |machine, mark| {
                 running(machine, mark);
                 machine.hardware = resize.or(machine.hardware);
             }),
-            Path::Clone { address, .. } => {
+            WorkerPlacement::Clone { address, .. } => {
                 let mut machine = marked(&spawn.name, |_| {});
                 let mut mark = machine.mark().expect("a mark").clone();
                 running(&mut machine, &mut mark);

@@ -19,7 +19,7 @@ proptest! {
         let over = |machine: &Machine, mark: &Mark| {
             let of_v1 = matches!(mark.job_id.parse(), Ok(JobId::V1(_)));
             let is_off = machine.power == Some(Power::Off);
-            (is_off && (of_v1 || world.doomed.contains_key(&machine.id))) || serves_nobody(machine, mark)
+            (is_off && (of_v1 || world.condemned.contains_key(&machine.id))) || serves_nobody(machine, mark)
         };
         let serving = world.view.owned(&OWNER).filter(|(machine, mark)| !over(machine, mark));
         let served: BTreeSet<_> = serving.map(|(_, mark)| mark.job_id.clone()).collect();
@@ -56,7 +56,7 @@ proptest! {
     #[test]
     fn no_limit_is_passed(world in any_world()) {
         let (before, plan) = (world.ledger(), world.plan());
-        let after = world.clone().with(|world| world.take_off(&plan)).ledger();
+        let after = world.clone().with(|world| world.track(&plan)).ledger();
         let limits = world.limits;
         prop_assert!(after.workers <= before.workers.max(limits.workers.unwrap_or(u32::MAX)));
         prop_assert!(after.starting <= before.starting.max(limits.starting));
@@ -70,7 +70,7 @@ proptest! {
     #[test]
     fn what_a_plan_takes_is_what_its_flights_take(world in any_world()) {
         let plan = world.plan();
-        let next = world.clone().with(|world| world.take_off(&plan));
+        let next = world.clone().with(|world| world.track(&plan));
         prop_assert_eq!(next.ledger(), plan.ledger);
         let again = next.plan();
         prop_assert!(again.spawns.iter().all(|spawn| plan.spawns.iter().all(|one| one.job != spawn.job)));
@@ -174,8 +174,8 @@ impl World {
         self.observe(|seen, want, random| Pass::new(seen, want, random).ledger)
     }
 
-    /// Begins what was planned, as the keeper does.
-    fn take_off(&mut self, plan: &Plan) {
+    /// Begins what was planned, as the reconciler does.
+    fn track(&mut self, plan: &Plan) {
         for spawn in &plan.spawns {
             self.fly(Flight::of_spawn(spawn));
         }
@@ -195,7 +195,7 @@ impl World {
             .chain(plan.remove.iter().map(|(id, _)| id))
             .map(|id| (id, Work::Delete(crate::flight::Trace::default())));
         let unclaimed = plan.unclaim.iter().map(|id| (id, Work::Unclaim(crate::flight::Trace::default())));
-        let finish = Work::Finish { line: Line::V2, model: "debian".to_owned(), flavor: None };
+        let finish = Work::Finish { line: ModelKind::V2, model: "debian".to_owned(), flavor: None };
         let finished = plan.finish.iter().map(|id| (id, finish.clone()));
         for (id, work) in deleted.chain(unclaimed).chain(finished) {
             let machine = self.view.machines.get(id).cloned().expect("a machine");
@@ -210,8 +210,8 @@ impl World {
 
 fn clones(plan: &Plan) -> impl Iterator<Item = Option<&Assigned>> {
     plan.spawns.iter().filter_map(|spawn| match &spawn.path {
-        Path::Clone { address, .. } => Some(address.as_ref()),
-        Path::Claim { .. } => None,
+        WorkerPlacement::Clone { address, .. } => Some(address.as_ref()),
+        WorkerPlacement::Claim { .. } => None,
     })
 }
 
@@ -224,8 +224,8 @@ fn addresses(plan: &Plan) -> Vec<Ipv4Addr> {
 /// The machines that a plan changes.
 fn touched(plan: &Plan) -> Vec<MachineId> {
     let claimed = plan.spawns.iter().filter_map(|spawn| match &spawn.path {
-        Path::Claim { machine, .. } => Some(machine),
-        Path::Clone { .. } => None,
+        WorkerPlacement::Claim { machine, .. } => Some(machine),
+        WorkerPlacement::Clone { .. } => None,
     });
     let removed = plan.remove.iter().map(|(id, _)| id);
     let deleted = plan.sweep.delete.iter().map(|(id, _)| id);
@@ -332,7 +332,7 @@ fn any_flights(machines: Vec<MachineId>) -> impl Strategy<Value = Vec<Flight>> {
     let work = prop_oneof![
         4 => any_job().prop_map(|job| start_of(&job)),
         1 => any_job().prop_map(|job| Work::GiveUp { job }),
-        1 => Just(Work::Make { line: Line::V2, model: "debian".to_owned(), flavor: None }),
+        1 => Just(Work::Make { line: ModelKind::V2, model: "debian".to_owned(), flavor: None }),
         1 => Just(Work::Register { model: "g/buster".to_owned() }),
         1 => Just(Work::Delete(crate::flight::Trace::default())),
     ];
@@ -381,14 +381,14 @@ fn any_world() -> impl Strategy<Value = World> {
     machines
         .prop_flat_map(move |machines| {
             let ids: Vec<_> = machines.iter().map(|machine| machine.id.clone()).collect();
-            let doomed = proptest::sample::subsequence(ids.clone(), 0..=ids.len().min(2));
+            let condemned = proptest::sample::subsequence(ids.clone(), 0..=ids.len().min(2));
             let parts =
                 (vec(any_demand(), 0..10), any_flights(ids), any_limits(), model.clone(), listed.clone());
-            let rest = (0..3u32, any::<bool>(), [odd(), odd(), odd(), odd()], doomed, 0..5u32);
+            let rest = (0..3u32, any::<bool>(), [odd(), odd(), odd(), odd()], condemned, 0..5u32);
             (Just(machines), parts, rest)
         })
         .prop_map(|(machines, (demands, flights, limits, model, listed), rest)| {
-            let (pools, networked, [blind, asked, unsettled, unlisted], doomed, registering) = rest;
+            let (pools, networked, [blind, asked, unsettled, unlisted], condemned, registering) = rest;
             let mut world = world(machines);
             let mut jobs = BTreeSet::new();
             world.demands = demands.into_iter().filter(|demand| jobs.insert(demand.job.clone())).collect();
@@ -406,7 +406,7 @@ fn any_world() -> impl Strategy<Value = World> {
             if unlisted {
                 world.listing = None;
             }
-            world.doomed = doomed.into_iter().map(|id| (id, Doom::SpawnFailed)).collect();
+            world.condemned = condemned.into_iter().map(|id| (id, Condemned::SpawnFailed)).collect();
             world.warm =
                 warm([(ModelRef::V2("debian".to_owned()), pools), (ModelRef::V1("g/buster".to_owned()), 1)]);
             if networked {

@@ -186,7 +186,7 @@ fn a_model_without_an_image_to_clone_or_one_that_rests_is_said_to_wait() {
     assert!(plan.registrations.is_empty() && plan.warm_waiting[0].1.contains("nowhere"), "{plan:?}");
     let resting = world([]).with(|world| {
         world.models = Some(vec![needed("buster")]);
-        world.setbacks.insert((Line::V1, "g/buster".to_owned()), at("12:10:00"));
+        world.setbacks.insert((ModelKind::V1, "g/buster".to_owned()), at("12:10:00"));
     });
     assert!(resting.plan().registrations.is_empty());
 }

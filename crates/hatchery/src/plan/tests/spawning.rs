@@ -25,7 +25,7 @@ fn an_ordinary_job_gets_a_clone() {
     let plan = waiting([]).plan();
     let [spawn] = plan.spawns.as_slice() else { panic!("{:?}", plan.waiting) };
     assert_eq!(spawn.job, v2_job(1));
-    let expected = Path::Clone { template: id("debian"), incarnation: None, address: None };
+    let expected = WorkerPlacement::Clone { template: id("debian"), incarnation: None, address: None };
     assert_eq!(spawn.path, expected);
     assert_eq!((plan.ledger.workers, plan.ledger.starting, plan.ledger.size.cpus), (1, 1, 2));
 }
@@ -261,16 +261,17 @@ fn a_worker_that_registered_once_is_not_starting_any_more_and_a_doomed_one_never
         world.registered_once.insert("w".to_owned());
     };
     assert_eq!(world.clone().with(once).why(), None);
-    let doomed = |world: &mut World| {
-        world.doomed.insert(id("w"), Doom::SpawnFailed);
+    let condemned = |world: &mut World| {
+        world.condemned.insert(id("w"), Condemned::SpawnFailed);
     };
-    assert_eq!(world.with(doomed).why(), None);
+    assert_eq!(world.with(condemned).why(), None);
 }
 
 #[test]
 fn a_warm_machine_is_claimed_before_anything_is_cloned() {
     let plan = waiting([pooled("provision-v2-a")]).plan();
-    let [Spawn { path: Path::Claim { machine, was, resize, mark }, name, .. }] = plan.spawns.as_slice()
+    let [Spawn { path: WorkerPlacement::Claim { machine, was, resize, mark }, name, .. }] =
+        plan.spawns.as_slice()
     else {
         panic!("{plan:?}")
     };
@@ -282,7 +283,7 @@ fn a_warm_machine_is_claimed_before_anything_is_cloned() {
 #[test]
 fn a_warm_machine_is_claimed_where_a_clone_could_not_be_made() {
     let change = |world: &mut World| {
-        world.setbacks.insert((Line::V2, "debian".to_owned()), at("12:10:00"));
+        world.setbacks.insert((ModelKind::V2, "debian".to_owned()), at("12:10:00"));
         world.networks = network("10.0.0.2/32");
         world.lingering.insert(Ipv4Addr::new(10, 0, 0, 2));
     };
@@ -297,10 +298,10 @@ fn a_warm_machine_is_claimed_where_a_clone_could_not_be_made() {
 fn a_warm_machine_that_somebody_is_at_is_not_claimed() {
     let clones = |change: &dyn Fn(&mut World)| {
         let plan = waiting([pooled("provision-v2-a")]).with(change).plan();
-        matches!(plan.spawns.as_slice(), [Spawn { path: Path::Clone { .. }, .. }])
+        matches!(plan.spawns.as_slice(), [Spawn { path: WorkerPlacement::Clone { .. }, .. }])
     };
     assert!(clones(&|world| {
-        world.doomed.insert(id("provision-v2-a"), Doom::NotWanted);
+        world.condemned.insert(id("provision-v2-a"), Condemned::NotWanted);
     }));
     assert!(clones(&|world| {
         world.avoided.insert(id("provision-v2-a"));
@@ -320,7 +321,8 @@ fn a_warm_machine_that_somebody_is_at_is_not_claimed() {
 fn two_jobs_never_get_the_same_warm_machine() {
     let plan =
         world([pooled("provision-v2-a")]).with(|world| world.demands = vec![demand(1), demand(2)]).plan();
-    let claims = plan.spawns.iter().filter(|spawn| matches!(spawn.path, Path::Claim { .. })).count();
+    let claims =
+        plan.spawns.iter().filter(|spawn| matches!(spawn.path, WorkerPlacement::Claim { .. })).count();
     assert_eq!((plan.spawns.len(), claims), (2, 1));
 }
 
@@ -334,7 +336,8 @@ fn a_claim_takes_what_the_machine_will_have() {
         })
         .plan();
     let size = Hardware { cpus: 1, memory_mb: 1024 };
-    let [Spawn { path: Path::Claim { resize, .. }, footprint, .. }] = plan.spawns.as_slice() else {
+    let [Spawn { path: WorkerPlacement::Claim { resize, .. }, footprint, .. }] = plan.spawns.as_slice()
+    else {
         panic!("{plan:?}")
     };
     assert_eq!((*resize, *footprint), (Some(size), size.into()));
@@ -346,7 +349,9 @@ fn a_clone_gets_the_first_address_that_nobody_has_and_waits_if_there_is_none() {
         waiting([]).with(|world| world.networks = network("10.0.0.0/30")).with(change)
     };
     let address = |world: World| match world.plan().spawns.as_slice() {
-        [Spawn { path: Path::Clone { address: Some(assigned), .. }, .. }] => Some(assigned.ip.octets()[3]),
+        [Spawn { path: WorkerPlacement::Clone { address: Some(assigned), .. }, .. }] => {
+            Some(assigned.ip.octets()[3])
+        }
         _ => None,
     };
     // 0 is the subnet's own, 1 the gateway.
@@ -381,8 +386,8 @@ fn two_clones_of_one_pass_have_two_addresses() {
         .spawns
         .iter()
         .filter_map(|spawn| match &spawn.path {
-            Path::Clone { address, .. } => address.as_ref().map(|assigned| assigned.ip),
-            Path::Claim { .. } => None,
+            WorkerPlacement::Clone { address, .. } => address.as_ref().map(|assigned| assigned.ip),
+            WorkerPlacement::Claim { .. } => None,
         })
         .collect();
     assert_eq!(addresses.len(), 2);
@@ -392,14 +397,14 @@ fn two_clones_of_one_pass_have_two_addresses() {
 fn a_template_that_failed_rests_until_its_time() {
     let rests = |until: &str| {
         waiting([]).with(|world| {
-            world.setbacks.insert((Line::V2, "debian".to_owned()), at(until));
+            world.setbacks.insert((ModelKind::V2, "debian".to_owned()), at(until));
         })
     };
     let until = at("12:00:01");
     assert_eq!(rests("12:00:01").why(), Some(Why::BackOff { template: "debian".to_owned(), until }));
     assert_eq!(rests("12:00:00").why(), None);
     let of_v1 = waiting([]).with(|world| {
-        world.setbacks.insert((Line::V1, "debian".to_owned()), at("13:00:00"));
+        world.setbacks.insert((ModelKind::V1, "debian".to_owned()), at("13:00:00"));
     });
     assert_eq!(of_v1.why(), None, "another line, another template");
 }
@@ -418,7 +423,9 @@ fn what_is_cloned_must_be_one_machine_that_is_nobodys_worker() {
     let two_vms = vec![vm("debian"), named("vm-2", vm("debian"))];
     assert_eq!(on(two_vms).0, Some(Why::TemplateAmbiguous { template: template_name(), count: 2 }));
     let beside_a_vm = on(vec![named("vm-2", vm("debian")), template("debian")]);
-    assert!(matches!(beside_a_vm, (None, Some(Path::Clone { template, .. })) if template == id("debian")));
+    assert!(
+        matches!(beside_a_vm, (None, Some(WorkerPlacement::Clone { template, .. })) if template == id("debian"))
+    );
     let unknown = Machine { role: Role::Unknown, ..vm("debian") };
     assert_eq!(on(vec![unknown]).0, Some(Why::InventoryIncomplete));
     assert_eq!(on(vec![vm("debian")]).0, None, "a VM of others may be cloned");
@@ -480,7 +487,7 @@ fn another_place_is_found_by_the_same_rules() {
             .with(change);
         world.observe(|seen, want, random| place_again(seen, want, random, &first)).map(|spawn| spawn.path)
     };
-    let other = |path: &Path| matches!(path, Path::Claim { machine, .. } if *machine == id("provision-v2-b"));
+    let other = |path: &WorkerPlacement| matches!(path, WorkerPlacement::Claim { machine, .. } if *machine == id("provision-v2-b"));
     assert!(again(&|_| {}).is_ok_and(|path| other(&path)));
     // A worker that is on its way must have a place even while no new jobs are taken.
     assert!(again(&|world| world.draining = true).is_ok());

@@ -61,7 +61,7 @@ fn unfinished(task: Option<&str>) -> Unfinished {
         name: "w".to_owned(),
         address: Some(ADDRESS),
         task: task.map(str::to_owned),
-        doom: Some(Doom::SpawnFailed),
+        condemned_for: Some(Condemned::SpawnFailed),
     }
 }
 
@@ -258,10 +258,10 @@ fn a_machine_that_appears_after_it_was_given_up_has_to_go_if_it_carries_its_mark
         machine(Notes::Mark(Box::new(mark)))
     };
     let condemned = |machine: Machine| doubts.condemned(&showing(machine)).into_values().next();
-    assert_eq!(condemned(mark("w")), Some(Doom::SpawnFailed));
+    assert_eq!(condemned(mark("w")), Some(Condemned::SpawnFailed));
     assert_eq!(condemned(mark("another")), None);
     assert_eq!(condemned(machine(Notes::NoMark)), None);
     let mut finished_later = Doubts::default();
-    finished_later.add(Unfinished { doom: None, ..unfinished(None) }, at(0));
+    finished_later.add(Unfinished { condemned_for: None, ..unfinished(None) }, at(0));
     assert!(finished_later.condemned(&showing(mark("w"))).is_empty());
 }

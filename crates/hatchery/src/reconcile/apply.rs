@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::machine::Machine;
 use crate::mark::Mark;
-use crate::names::Line;
-use crate::sweep::Doom;
+use crate::names::ModelKind;
+use crate::sweep::Condemned;
 use crate::workers::{Listing, WorkerState};
 use jiff::{SignedDuration, Timestamp};
 use rookery_cds::{JobId, Worker, WorkerStatus};
@@ -17,7 +17,7 @@ use rookery_vim_client::Load;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-use super::{Keeper, Message, Reading, Room, State};
+use super::{Message, Reading, Reconciler, Room, State};
 use crate::act::{Ending, Failure, Unfinished};
 use crate::flight::{Flight, FlightId, Trace, Work};
 use crate::intake::feed::pool_room;
@@ -41,13 +41,13 @@ const UNCHANGED: Duration = Duration::from_secs(5);
 /// How long a machine is left alone that could not be claimed.
 const AVOIDED: Duration = Duration::from_mins(1);
 
-impl Keeper {
-    pub(super) fn absorb(&mut self, message: Message) {
-        let now = self.crew.clock.steady();
-        let (state, metrics) = (&mut self.state, &self.crew.metrics);
+impl Reconciler {
+    pub(super) fn apply(&mut self, message: Message) {
+        let now = self.context.clock.steady();
+        let (state, metrics) = (&mut self.state, &self.context.metrics);
         match message {
             Message::Moment(reply) => drop(reply.send(state.queue.moment())),
-            Message::Listed(protocol, begun, jobs) => self.absorb_list(protocol, begun, jobs),
+            Message::Listed(protocol, begun, jobs) => self.apply_list(protocol, begun, jobs),
             Message::Pushed(job) => {
                 metrics.job_pushed(Protocol::of(&job));
                 if !state.queue.has(&job) {
@@ -67,7 +67,7 @@ impl Keeper {
                 state.fetched_at.insert(model.clone(), now);
                 state.fetched.insert(model, *read);
             }
-            Message::Workers { begun, v1, v2 } => self.absorb_lists(begun, v1, v2),
+            Message::Workers { begun, v1, v2 } => self.apply_lists(begun, v1, v2),
             Message::Models(models) => state.models = Some(models),
             Message::Room { begun, pool } => {
                 state.room = Room { told: pool.as_ref().map(pool_room), pool, at: Some(begun) };
@@ -75,10 +75,10 @@ impl Keeper {
             Message::Disks(disks) => Arc::make_mut(&mut state.disks).extend(disks),
             Message::Clock(reading) => self.read_clock(&reading),
             Message::JobRead { machine, runs_here, begun } => {
-                self.absorb_job_read(machine, runs_here, begun);
+                self.apply_job_read(machine, runs_here, begun);
             }
-            Message::Histories(told) => state.absorb_histories(told),
-            Message::Clones { begun, listed } => state.absorb_clones(begun, &listed),
+            Message::Histories(told) => state.apply_histories(told),
+            Message::Clones { begun, listed } => state.apply_clones(begun, &listed),
             Message::IsAbout(flight, machine) => {
                 if let Some(flight) = state.flights.get_mut(flight) {
                     flight.machine = Some(machine);
@@ -91,18 +91,18 @@ impl Keeper {
             Message::Ended(flight, ending) => {
                 state.note_launch(flight, &ending);
                 state.act_ended = Some(now);
-                if state.absorb_ending(flight, ending, now) {
+                if state.apply_ending(flight, ending, now) {
                     self.wakes.workers();
                 }
                 for leak in self.state.leaks.drain(..) {
-                    self.crew.metrics.leak_found(leak);
+                    self.context.metrics.leak_found(leak);
                 }
             }
             Message::Settings(settings) => {
                 self.settings.send_replace(settings);
                 state.forget_complaints();
             }
-            Message::Confirm(list, reply) => self.absorb_confirmation(&list, reply),
+            Message::Confirm(list, reply) => self.apply_confirmation(&list, reply),
             Message::Disabled(worker) => state.brake.did(&worker, now),
             Message::Drain(draining) => state.draining = draining,
             Message::Hold(order, reply) => self.hold(&order, reply),
@@ -110,12 +110,12 @@ impl Keeper {
             Message::AdoptVm(vm, reply) => self.adopt_copy(&vm, reply),
             Message::Unmark(vm, reply) => self.unmark(&vm, reply),
             Message::Release(of, reply) => self.release(&of, reply),
-            Message::Outcome(machine, outcome) => self.absorb_outcome(machine, outcome),
+            Message::Outcome(machine, outcome) => self.apply_outcome(machine, outcome),
         }
     }
 
-    fn absorb_list(&mut self, protocol: Protocol, begun: Moment, jobs: Vec<(JobId, Option<QueuedJob>)>) {
-        let (state, metrics) = (&mut self.state, &self.crew.metrics);
+    fn apply_list(&mut self, protocol: Protocol, begun: Moment, jobs: Vec<(JobId, Option<QueuedJob>)>) {
+        let (state, metrics) = (&mut self.state, &self.context.metrics);
         for (job, known) in &jobs {
             if !state.queue.has(job) {
                 metrics.job_found(protocol);
@@ -130,7 +130,7 @@ impl Keeper {
     /// Finds another place for a worker. The machine that was of no use is left alone for this job.
     fn another_place(&mut self, id: FlightId, useless: MachineId, spawn: &Spawn) -> Option<Spawn> {
         let settings = Arc::clone(&self.settings.borrow());
-        let now = self.crew.clock.steady();
+        let now = self.context.clock.steady();
         // What has ended since the last pass is known by its machine alone.
         self.state.look(self.observer.view(now), &settings.identity.owner, now);
         let flight = self.state.flights.end(id)?;
@@ -156,19 +156,19 @@ impl Keeper {
     }
 }
 
-impl Keeper {
+impl Reconciler {
     /// Takes in all workers that CDS knows. What was asked before somebody set our clock is not believed.
-    fn absorb_lists(&mut self, begun: Timestamp, v1: Vec<Worker>, v2: Vec<Worker>) {
+    fn apply_lists(&mut self, begun: Timestamp, v1: Vec<Worker>, v2: Vec<Worker>) {
         let state = &mut self.state;
         if !state.clocks.counts(begun) {
             return self.wakes.workers();
         }
-        let (cds_now, limit) = (self.crew.cds.now(), self.settings.borrow().limits.starting);
+        let (cds_now, limit) = (self.context.cds.now(), self.settings.borrow().limits.starting);
         for workers in [&v1, &v2] {
             state.note_registrations(workers, cds_now, limit);
         }
         state.v1_workers = v1.iter().map(|worker| worker.name.clone()).collect();
-        state.absorb_workers(begun, v1.into_iter().chain(v2).collect());
+        state.apply_workers(begun, v1.into_iter().chain(v2).collect());
         let known = &state.workers;
         state.missed.retain(|name| known.iter().any(|worker| worker.name == *name));
     }
@@ -204,7 +204,7 @@ impl State {
         self.outcomes.values_mut().map(|told| &mut told.at).for_each(shift);
     }
 
-    pub(super) fn absorb_clones(&mut self, at: Timestamp, listed: &CloneTasks) {
+    pub(super) fn apply_clones(&mut self, at: Timestamp, listed: &CloneTasks) {
         let before = self.doubts.former();
         self.doubts.learn(at, self.skew.map(|_| self.clocks.ahead()), listed);
         let former = self.doubts.former();
@@ -214,7 +214,7 @@ impl State {
         self.addresses_settled = self.doubts.start_is_settled();
     }
 
-    pub(super) fn absorb_workers(&mut self, begun: Timestamp, workers: Vec<Worker>) {
+    pub(super) fn apply_workers(&mut self, begun: Timestamp, workers: Vec<Worker>) {
         let state = |worker: &Worker| match worker.status {
             WorkerStatus::Disabled => WorkerState::Disabled,
             WorkerStatus::Waiting | WorkerStatus::Building | WorkerStatus::Other(_) => WorkerState::Alive,
@@ -229,7 +229,7 @@ impl State {
     }
 
     /// Takes in how a piece of work has ended, and says whether CDS has to be asked for its workers.
-    pub(super) fn absorb_ending(&mut self, id: FlightId, ending: Ending, now: Timestamp) -> bool {
+    pub(super) fn apply_ending(&mut self, id: FlightId, ending: Ending, now: Timestamp) -> bool {
         let Some(flight) = self.flights.end(id) else { return false };
         let job = flight.job().cloned();
         let model = model_of(&flight);
@@ -251,7 +251,7 @@ impl State {
                         return true;
                     }
                     (Work::Delete(of), Some(machine)) => {
-                        self.doomed.remove(machine);
+                        self.condemned.remove(machine);
                         self.freed.push((of.clone(), Some(machine.clone())));
                     }
                     (Work::Keep(of), Some(machine)) => {
@@ -293,9 +293,9 @@ impl State {
             }
             Ending::Failed(failure) => {
                 // A machine that has to go goes with the next list of workers.
-                let doomed = failure.doomed.is_some();
-                self.absorb_failure(&flight, failure, now);
-                return doomed;
+                let condemned = failure.condemned.is_some();
+                self.apply_failure(&flight, failure, now);
+                return condemned;
             }
             Ending::CutOff => {
                 // A booking would keep the job from everybody for minutes. CDS queues a V2 job again by itself, and each
@@ -306,7 +306,7 @@ impl State {
                 }
                 let (error, unfinished) = ("it was cut off in the middle".to_owned(), interrupted(&flight));
                 let failure = Failure { error, unfinished, ..Failure::default() };
-                self.absorb_failure(&flight, failure, now);
+                self.apply_failure(&flight, failure, now);
             }
         }
         false
@@ -328,8 +328,8 @@ impl State {
         true
     }
 
-    fn absorb_failure(&mut self, flight: &Flight, failure: Failure, now: Timestamp) {
-        let Failure { error, doomed, unfinished, blames_template, crowded, tried, is_parent, worker: _ } =
+    fn apply_failure(&mut self, flight: &Flight, failure: Failure, now: Timestamp) {
+        let Failure { error, condemned, unfinished, blames_template, crowded, tried, is_parent, worker: _ } =
             failure;
         let server_now = self.server_now();
         // Those that fail together fail for one reason.
@@ -354,18 +354,18 @@ impl State {
         if let Some(clone) = unfinished {
             self.leaks.extend(clone.address.map(|_| Leak::Address));
             self.doubts.add(clone, now);
-        } else if let (Some((machine, _)), Some(address)) = (&doomed, flight.address) {
+        } else if let (Some((machine, _)), Some(address)) = (&condemned, flight.address) {
             self.doubts.add_made(machine.clone(), address, now);
         }
         self.lingering = self.doubts.addresses();
-        self.doomed_at.extend(doomed.iter().map(|(machine, _)| (machine.clone(), now)));
-        self.doomed.extend(doomed);
+        self.condemned_at.extend(condemned.iter().map(|(machine, _)| (machine.clone(), now)));
+        self.condemned.extend(condemned);
         let housekeeping =
             matches!(flight.work, Work::Make { .. } | Work::Finish { .. } | Work::Register { .. });
         let blamed = model_of(flight).filter(|_| blames_template || housekeeping);
         // What began before a rest and fails during it tells nothing new: ten starts that fail together are one failure.
         let rests =
-            |model: &(Line, String)| self.setbacks.get(model).is_some_and(|until| *until > server_now);
+            |model: &(ModelKind, String)| self.setbacks.get(model).is_some_and(|until| *until > server_now);
         let first = self.first_rest.unwrap_or(FIRST_REST);
         if let Some(model) = blamed.filter(|model| !rests(model)) {
             let failures = self.failures.entry(model.clone()).or_default();
@@ -407,8 +407,8 @@ impl State {
 
 /// The clone that may come of work that was cut off before it had a machine.
 fn interrupted(flight: &Flight) -> Option<Unfinished> {
-    let doom = match flight.work {
-        Work::Spawn { .. } => Some(Doom::SpawnFailed),
+    let condemned_for = match flight.work {
+        Work::Spawn { .. } => Some(Condemned::SpawnFailed),
         // The name of what is made first is used again, and a warm machine that was left half-made is finished.
         Work::Register { .. } | Work::Make { .. } => None,
         Work::GiveUp { .. }
@@ -420,7 +420,7 @@ fn interrupted(flight: &Flight) -> Option<Unfinished> {
         | Work::Free { .. } => return None,
     };
     let (name, address) = (flight.name.clone(), flight.address);
-    flight.machine.is_none().then_some(Unfinished { name, address, task: None, doom })
+    flight.machine.is_none().then_some(Unfinished { name, address, task: None, condemned_for })
 }
 
 /// How long something rests that has failed so often before.
@@ -432,12 +432,12 @@ pub(super) fn later(now: Timestamp, by: Duration) -> Timestamp {
     now.saturating_add(by).unwrap_or(Timestamp::MAX)
 }
 
-fn model_of(flight: &Flight) -> Option<(Line, String)> {
+fn model_of(flight: &Flight) -> Option<(ModelKind, String)> {
     match &flight.work {
         Work::Spawn { model, line, .. }
         | Work::Make { line, model, .. }
         | Work::Finish { line, model, .. } => Some((*line, model.clone())),
-        Work::Register { model } => Some((Line::V1, model.clone())),
+        Work::Register { model } => Some((ModelKind::V1, model.clone())),
         Work::GiveUp { .. }
         | Work::Unclaim(_)
         | Work::Adopt { .. }

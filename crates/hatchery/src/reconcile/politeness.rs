@@ -6,7 +6,7 @@ use crate::capacity::Shortage;
 use jiff::{SignedDuration, Timestamp};
 use rookery_fleet::Power;
 
-use super::Keeper;
+use super::Reconciler;
 use crate::plan::{Plan, Waiting, Why};
 
 /// So long after the end of an act the worker that it launched is expected to register.
@@ -34,10 +34,10 @@ struct Happened {
     act_ended: Option<Timestamp>,
 }
 
-impl Keeper {
+impl Reconciler {
     pub(super) fn workers_are_due(&self, plan: &Plan) -> bool {
         let Some(need) = greatest(&plan.waiting, self.state.gate.is_waited_at()) else { return false };
-        let settings = self.crew.settings();
+        let settings = self.context.settings();
         let off = self
             .state
             .view

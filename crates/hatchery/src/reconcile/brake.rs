@@ -8,7 +8,7 @@ use rookery_fleet::brake::{WINDOW, Weight};
 use rookery_fleet::{MachineId, OwnerId};
 use tracing::{info, warn};
 
-use super::{Keeper, Message, Reply, State};
+use super::{Message, Reconciler, Reply, State};
 use crate::mark::Mark;
 use crate::metrics::Leak;
 use crate::plan::Plan;
@@ -51,9 +51,9 @@ impl State {
     }
 }
 
-impl Keeper {
-    pub(super) fn absorb_confirmation(&mut self, list: &[Subject], reply: Reply) {
-        let count = self.state.confirm(list, self.crew.clock.steady());
+impl Reconciler {
+    pub(super) fn apply_confirmation(&mut self, list: &[Subject], reply: Reply) {
+        let count = self.state.confirm(list, self.context.clock.steady());
         let answer = if count == 0 {
             Err("nothing of this list waits any more".to_owned())
         } else {
@@ -67,7 +67,7 @@ impl Keeper {
     pub(super) fn tell_of_orphans(&mut self, plan: &Plan) {
         for name in &plan.orphans {
             if self.state.missed.insert(name.clone()) {
-                self.crew.metrics.leak_found(Leak::WorkerWithoutMachine);
+                self.context.metrics.leak_found(Leak::WorkerWithoutMachine);
                 warn!(worker = name, "worker has no machine; CDS will notice that it does not answer");
             }
         }
@@ -76,10 +76,10 @@ impl Keeper {
     /// Disables a V1 worker whose machine is gone, if vCenter says so when it is asked for that machine.
     pub(super) fn disable(&mut self, name: &str, machine: &MachineId) {
         let known = self.state.workers.iter().find(|worker| worker.name == name);
-        let (Some(worker), Some(v1)) = (known.cloned(), self.crew.cds.v1().cloned()) else { return };
-        let (crew, machine) = (self.crew.clone(), machine.clone());
+        let (Some(worker), Some(v1)) = (known.cloned(), self.context.cds.v1().cloned()) else { return };
+        let (context, machine) = (self.context.clone(), machine.clone());
         self.supervisor.spawn_until_stopped("disabling of a worker", async move {
-            match crew.hands.is_gone(&machine).await {
+            match context.hands.is_gone(&machine).await {
                 Ok(true) => {}
                 Ok(false) => {
                     return warn!(worker = %worker.name, moref = %machine, "worker is not disabled: its VM is there");
@@ -90,9 +90,9 @@ impl Keeper {
             }
             match v1.disable(&worker).await {
                 Ok(()) => {
-                    crew.metrics.leak_found(Leak::WorkerWithoutMachine);
+                    context.metrics.leak_found(Leak::WorkerWithoutMachine);
                     warn!(worker = %worker.name, "worker that has no machine was disabled");
-                    crew.keeper.send(Message::Disabled(worker.name)).await.ok();
+                    context.reconciler.send(Message::Disabled(worker.name)).await.ok();
                 }
                 Err(error) => {
                     warn!(worker = %worker.name, error = %chain(&error), "worker could not be disabled");

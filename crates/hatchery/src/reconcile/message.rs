@@ -1,4 +1,4 @@
-//! News for the keeper.
+//! News for the reconciler.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

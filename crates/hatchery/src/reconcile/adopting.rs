@@ -4,22 +4,22 @@ use std::sync::Arc;
 
 use tracing::info;
 
-use super::begin::about;
-use super::{Keeper, Reply};
+use super::start::about;
+use super::{Reconciler, Reply};
 use crate::act::Ending;
 use crate::flight::Work;
 use crate::plan::adoptable;
 
-impl Keeper {
+impl Reconciler {
     /// Sets the template of another hatchery aside that stands in the way of a model.
     pub(super) fn adopt(&mut self, model: &str, reply: Reply) {
-        if let Err((why, reply)) = self.begin_adoption(model, reply) {
+        if let Err((why, reply)) = self.start_adoption(model, reply) {
             reply.send(Err(why)).ok();
         }
     }
 
-    fn begin_adoption(&mut self, model: &str, reply: Reply) -> Result<(), (String, Reply)> {
-        let owner = self.crew.owner();
+    fn start_adoption(&mut self, model: &str, reply: Reply) -> Result<(), (String, Reply)> {
+        let owner = self.context.owner();
         let models = self.state.models.as_deref();
         let adoption = match adoptable(&self.state.view, &owner, models, model) {
             Ok(adoption) => adoption,
@@ -35,9 +35,9 @@ impl Keeper {
         };
         info!(template = %adoption.name, hatchery = %adoption.from, "template of another hatchery is adopted");
         let work = Work::Adopt { model: model.to_owned() };
-        let (crew, id) = (self.crew.clone(), self.take_off(about(&machine, work)));
+        let (context, id) = (self.context.clone(), self.track(about(&machine, work)));
         self.fly("adoption of a template", id, async move {
-            let ending = crew.adopt(&adoption).await;
+            let ending = context.adopt(&adoption).await;
             let told = match &ending {
                 Ending::Failed(failure) => Err(failure.error.clone()),
                 Ending::CutOff => Err("it was cut off in the middle".to_owned()),

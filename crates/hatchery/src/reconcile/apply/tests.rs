@@ -2,7 +2,7 @@ use super::*;
 use crate::flight::Trace;
 use crate::machine::{Machine, View};
 use crate::samples::{Notes, OWNER, running as vm};
-use crate::sweep::Doom;
+use crate::sweep::Condemned;
 use jiff::SignedDuration;
 use rookery_fleet::Power;
 use rookery_fleet::flavor::Footprint;
@@ -19,8 +19,8 @@ fn job() -> JobId {
     "7".parse().expect("a job")
 }
 
-fn model() -> (Line, String) {
-    (Line::V2, "debian".to_owned())
+fn model() -> (ModelKind, String) {
+    (ModelKind::V2, "debian".to_owned())
 }
 
 /// A project and its model.
@@ -45,7 +45,7 @@ fn end(state: &mut State, second: i64, work: Work, ending: Ending) -> bool {
     let address = Some(ADDRESS);
     let id = state.flights.begin(Flight { work, name, machine, address, footprint: Footprint::default() });
     state.now = at(second);
-    let wakes = state.absorb_ending(id, ending, at(second));
+    let wakes = state.apply_ending(id, ending, at(second));
     look(state, second);
     wakes
 }
@@ -161,7 +161,7 @@ fn a_failure_that_is_not_the_templates_makes_nothing_rest_but_housekeeping_alway
     end(&mut state, 0, Work::Make { line, model: template, flavor: None }, failed(|_| {}));
     assert!(state.setbacks.contains_key(&model()));
     end(&mut state, 0, Work::Register { model: "g/m".to_owned() }, failed(|_| {}));
-    assert!(state.setbacks.contains_key(&(Line::V1, "g/m".to_owned())));
+    assert!(state.setbacks.contains_key(&(ModelKind::V1, "g/m".to_owned())));
 }
 
 // Another worker was placed before the next look, and got the address that had just been set aside.
@@ -180,9 +180,9 @@ fn an_address_that_an_unseen_machine_may_have_is_held_at_once_and_for_a_quarter_
         name: "w".to_owned(),
         address: Some(ADDRESS),
         task: None,
-        doom: Some(Doom::SpawnFailed),
+        condemned_for: Some(Condemned::SpawnFailed),
     };
-    state.absorb_ending(id, failed(|failure| failure.unfinished = Some(unfinished)), at(0));
+    state.apply_ending(id, failed(|failure| failure.unfinished = Some(unfinished)), at(0));
     assert!(state.lingering.contains(&ADDRESS));
     look(&mut state, 899);
     assert!(state.lingering.contains(&ADDRESS));
@@ -203,7 +203,7 @@ fn the_address_of_work_that_was_cut_off_before_it_had_a_machine_is_held() {
         let (name, address) = ("w".to_owned(), Some(ADDRESS));
         let flight = Flight { work, name, machine, address, footprint: Footprint::default() };
         let id = state.flights.begin(flight.clone());
-        state.absorb_ending(id, Ending::CutOff, at(0));
+        state.apply_ending(id, Ending::CutOff, at(0));
         assert_eq!(state.lingering.contains(&ADDRESS), held, "{flight:?}");
     }
 }
@@ -213,15 +213,15 @@ fn the_address_of_work_that_was_cut_off_before_it_had_a_machine_is_held() {
 fn the_address_of_a_machine_that_has_to_go_is_held_until_the_machine_is_shown() {
     let mut state = State::default();
     let left = MachineId::new("vm-w");
-    end(&mut state, 0, spawn(), failed(|failure| failure.doomed = Some((left, Doom::SpawnFailed))));
+    end(&mut state, 0, spawn(), failed(|failure| failure.condemned = Some((left, Condemned::SpawnFailed))));
     assert!(state.lingering.contains(&ADDRESS));
     let mut machines = crate::machine::Machines::default();
-    machines.insert(Arc::new(doomed_machine()));
+    machines.insert(Arc::new(condemned_machine()));
     state.look(View { machines, complete: true, ..View::default() }, &OWNER, at(5));
     assert!(state.lingering.is_empty());
 }
 
-fn doomed_machine() -> Machine {
+fn condemned_machine() -> Machine {
     vm("vm-w", "w", Notes::NoMark)
 }
 
@@ -269,10 +269,10 @@ fn rests(state: &mut State, work: &Work, failures: impl IntoIterator<Item = Fail
         let (name, machine) = ("w".to_owned(), Some(MachineId::new("vm-w")));
         let (work, footprint) = (work.clone(), Footprint::default());
         let id = state.flights.begin(Flight { work, name, machine, address: None, footprint });
-        state.absorb_ending(id, Ending::Failed(failure), at(0));
+        state.apply_ending(id, Ending::Failed(failure), at(0));
         let rests = |second: &i64| {
             let mut machines = crate::machine::Machines::default();
-            machines.insert(Arc::new(doomed_machine()));
+            machines.insert(Arc::new(condemned_machine()));
             state.look(View { machines, complete: true, ..View::default() }, &OWNER, at(*second));
             state.avoided.is_empty()
         };
@@ -321,19 +321,19 @@ fn a_model_that_somebody_else_registers_is_left_to_them_for_a_minute() {
 #[test]
 fn a_doomed_machine_is_remembered_until_it_is_surely_gone() {
     let mut state = State::default();
-    let machines = [doomed_machine()].into_iter().collect();
+    let machines = [condemned_machine()].into_iter().collect();
     let shown = View { machines, complete: true, ..View::default() };
     state.look(shown, &OWNER, at(0));
     let (name, footprint) = ("w".to_owned(), Footprint::default());
     let id = state.flights.begin(Flight { work: spawn(), name, machine: None, address: None, footprint });
-    let doom = Some((MachineId::new("vm-w"), Doom::SpawnFailed));
-    state.absorb_ending(id, failed(|failure| failure.doomed = doom), at(0));
+    let condemned_for = Some((MachineId::new("vm-w"), Condemned::SpawnFailed));
+    state.apply_ending(id, failed(|failure| failure.condemned = condemned_for), at(0));
     look(&mut state, 2);
-    assert_eq!(state.doomed.len(), 1, "the inventory may not show it yet");
+    assert_eq!(state.condemned.len(), 1, "the inventory may not show it yet");
     state.look(View::default(), &OWNER, at(3600));
-    assert_eq!(state.doomed.len(), 1, "a view that is not whole shows no absence");
+    assert_eq!(state.condemned.len(), 1, "a view that is not whole shows no absence");
     look(&mut state, 3601);
-    assert!(state.doomed.is_empty());
+    assert!(state.condemned.is_empty());
 }
 
 #[test]
@@ -348,20 +348,19 @@ fn a_worker_that_was_listed_once_stays_registered_while_its_machine_is_there() {
         hatchery: String::new(),
     };
     let mut state = State::default();
-    state
-        .absorb_workers(at(0), vec![worker("a", WorkerStatus::Waiting), worker("b", WorkerStatus::Disabled)]);
+    state.apply_workers(at(0), vec![worker("a", WorkerStatus::Waiting), worker("b", WorkerStatus::Disabled)]);
     assert_eq!(state.registered_once.len(), 2);
     let listing = state.listing.as_ref().expect("a listing");
     assert_eq!(listing.workers["a"], WorkerState::Alive);
     assert_eq!(listing.workers["b"], WorkerState::Disabled);
-    state.absorb_workers(at(1), vec![]);
+    state.apply_workers(at(1), vec![]);
     assert!(state.registered_once.is_empty(), "neither has a machine");
 }
 
 #[test]
 fn the_job_of_a_machine_that_is_kept_goes_back_if_the_machine_is_off() {
     for (power, freed) in [(Power::Off, 1), (Power::On, 0)] {
-        let machine = Machine { power: Some(power), ..doomed_machine() };
+        let machine = Machine { power: Some(power), ..condemned_machine() };
         let mut state = State::default();
         let machines = [machine].into_iter().collect();
         state.look(View { machines, complete: true, ..View::default() }, &OWNER, at(0));
@@ -443,7 +442,8 @@ fn a_job_whose_start_was_cut_off_is_served_if_another_machine_or_work_under_way_
     assert!(!state.is_served(&job(), Some(&own)));
     let mark = crate::mark::Mark { job_id: "7".to_owned(), ..crate::mark::Mark::default() };
     let mut machines = crate::machine::Machines::default();
-    machines.insert(Arc::new(Machine { recognised: Notes::Mark(Box::new(mark)).into(), ..doomed_machine() }));
+    machines
+        .insert(Arc::new(Machine { recognised: Notes::Mark(Box::new(mark)).into(), ..condemned_machine() }));
     state.look(View { machines, complete: true, ..View::default() }, &OWNER, at(1));
     assert!(!state.is_served(&job(), Some(&own)), "nobody knows how far its own machine came");
     assert!(state.is_served(&job(), None));

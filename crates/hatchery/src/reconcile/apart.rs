@@ -1,6 +1,6 @@
 //! Machines with our mark that are left alone: they are told of, and become ours or nobody's because somebody asks for it.
 
-use super::{Keeper, Reply};
+use super::{Reconciler, Reply};
 use crate::mark::unmarked_notes;
 use crate::plan::{adoptable_copy, apart, copy_named};
 use rookery_daemon::telemetry::chain;
@@ -8,10 +8,10 @@ use rookery_fleet::MachineId;
 use std::collections::BTreeSet;
 use tracing::{info, warn};
 
-impl Keeper {
+impl Reconciler {
     /// Tells of each machine once.
     pub(super) fn tell_of_apart(&mut self) {
-        let found = apart(&self.state.view, &self.crew.owner());
+        let found = apart(&self.state.view, &self.context.owner());
         for one in found.iter().filter(|one| !self.state.told_apart.contains(&one.machine)) {
             let (why, remedy) = (one.why, one.remedy());
             warn!(vm = %one.name, moref = %one.machine, %why, %remedy, "machine is left alone");
@@ -21,11 +21,11 @@ impl Keeper {
     }
 
     pub(super) fn adopt_copy(&mut self, which: &str, reply: Reply) {
-        let owner = self.crew.owner();
+        let owner = self.context.owner();
         match adoptable_copy(&self.state.view, &owner, which) {
             Err(why) => drop(reply.send(Err(why))),
             Ok(copy) => {
-                let hands = self.crew.hands.clone();
+                let hands = self.context.hands.clone();
                 self.supervisor.spawn_until_stopped("adoption of a copy", async move {
                     let adopted = hands.adopt_copy(&copy.machine, &owner).await;
                     info!(vm = %copy.name, moref = %copy.machine, done = adopted.is_ok(), "adoption of a copy was asked for");
@@ -37,11 +37,11 @@ impl Keeper {
     }
 
     pub(super) fn unmark(&mut self, which: &str, reply: Reply) {
-        let owner = self.crew.owner();
+        let owner = self.context.owner();
         match copy_named(&self.state.view, &owner, which) {
             Err(why) => drop(reply.send(Err(why))),
             Ok(copy) => {
-                let hands = self.crew.hands.clone();
+                let hands = self.context.hands.clone();
                 self.supervisor.spawn_until_stopped("unmarking of a copy", async move {
                     let unmarked = hands.unmark(&copy.machine, &owner, unmarked_notes(&owner)).await;
                     info!(vm = %copy.name, moref = %copy.machine, done = unmarked.is_ok(), "unmarking of a copy was asked for");

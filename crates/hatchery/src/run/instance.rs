@@ -10,7 +10,7 @@ use crate::control::process;
 
 /// Why this one does not start.
 #[derive(Debug, thiserror::Error)]
-pub enum CompanyError {
+pub enum InstanceError {
     /// Another one has a session.
     #[error(
         "hatchery {name:?} runs already: {} since {}; stop it",
@@ -57,7 +57,7 @@ impl Lock {
         name: &str,
         policy: Policy,
         stop: &CancellationToken,
-    ) -> Result<Self, CompanyError> {
+    ) -> Result<Self, InstanceError> {
         Ok(Self { _held: lock::Lock::take(folder, &process(name), policy, stop).await? })
     }
 }

@@ -8,18 +8,18 @@ use rookery_daemon::telemetry::chain;
 use rookery_fleet::MachineId;
 use tracing::warn;
 
-use super::{Keeper, histories};
+use super::{Reconciler, histories};
 use crate::intake::feed;
 use crate::report::{Planned, Report};
 
-impl Keeper {
+impl Reconciler {
     /// Takes in what the sources bring, reads what is missing, and plans. Begins nothing.
     pub(crate) async fn look(mut self, sources: impl Future<Output = ()>) -> Planned {
         tokio::pin!(sources);
         loop {
             tokio::select! {
                 biased;
-                Some(message) = self.inbox.recv() => self.absorb(message),
+                Some(message) = self.inbox.recv() => self.apply(message),
                 () = &mut sources => break,
             }
         }
@@ -28,7 +28,7 @@ impl Keeper {
         let mut asked_jobs = BTreeSet::new();
         loop {
             while let Some(message) = self.inbox.try_recv() {
-                self.absorb(message);
+                self.apply(message);
             }
             let plan = self.plan(&settings);
             let report = Report::new(&self.state, &settings, &plan);
@@ -44,7 +44,7 @@ impl Keeper {
             if self.state.is_reading() {
                 // Each reading ends with news, even if it fails.
                 if let Some(message) = self.inbox.recv().await {
-                    self.absorb(message);
+                    self.apply(message);
                 }
             } else if std::mem::take(&mut settling) {
                 self.settle().await;
@@ -53,7 +53,7 @@ impl Keeper {
             } else if !unread_jobs.is_empty() {
                 self.read_jobs_now(&unread_jobs).await;
             } else if self.state.needs_room() && !std::mem::replace(&mut asked_room, true) {
-                feed::room(self.crew.clone()).await;
+                feed::room(self.context.clone()).await;
             } else {
                 return Planned::new(&self.state, &plan, &report);
             }
@@ -61,15 +61,15 @@ impl Keeper {
     }
 
     async fn settle(&mut self) {
-        let begun = self.crew.clock.steady();
-        match self.crew.hands.clone_tasks().await {
-            Ok(listed) => self.state.absorb_clones(begun, &listed),
+        let begun = self.context.clock.steady();
+        match self.context.hands.clone_tasks().await {
+            Ok(listed) => self.state.apply_clones(begun, &listed),
             Err(error) => warn!(error = %chain(&error), "clones could not be listed"),
         }
     }
 
     async fn look_back(&mut self, machines: Vec<MachineId>) {
-        match histories::read(&self.crew.hands, &self.created(machines)).await {
+        match histories::read(&self.context.hands, &self.created(machines)).await {
             Ok(told) => self.state.events.extend(told),
             Err(error) => warn!(error = %chain(&error), "history could not be read"),
         }

@@ -9,7 +9,7 @@ use rookery_fleet::Power;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::{Keeper, State};
+use super::{Reconciler, State};
 use crate::act::Ending;
 use crate::flight::{FlightId, Work};
 use crate::intake::pressure::Pressure;
@@ -58,10 +58,10 @@ impl Gate {
     }
 }
 
-impl Keeper {
+impl Reconciler {
     /// Takes in how CDS is doing, and lets as many workers be launched as it bears.
     pub(super) fn let_launch(&mut self, settings: &Settings) {
-        let calls = self.crew.cds.call_times().take();
+        let calls = self.context.cds.call_times().take();
         let (state, limit, now) = (&mut self.state, settings.limits.starting, Instant::now());
         if settings.queue.adapts_to_cds {
             for call in calls {
@@ -127,7 +127,7 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use crate::names::Line;
+    use crate::names::ModelKind;
     use rookery_fleet::flavor::Footprint;
 
     use super::*;
@@ -167,7 +167,9 @@ mod tests {
     fn whoever_could_not_be_launched_burdens_nobody_whatever_it_was_for() {
         let job = "7".parse().expect("a job");
         let model = || "g/m".to_owned();
-        for work in [Work::Spawn { job, line: Line::V1, model: model() }, Work::Register { model: model() }] {
+        for work in
+            [Work::Spawn { job, line: ModelKind::V1, model: model() }, Work::Register { model: model() }]
+        {
             let mut state = State::default();
             let (machine, address, footprint) = (None, None, Footprint::default());
             let id = state.flights.begin(Flight { work, name: "w".to_owned(), machine, address, footprint });

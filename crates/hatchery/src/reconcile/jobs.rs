@@ -8,8 +8,8 @@ use crate::sweep::JobRead;
 use jiff::Timestamp;
 use rookery_fleet::MachineId;
 
-use super::absorb::later;
-use super::{Keeper, Message};
+use super::apply::later;
+use super::{Message, Reconciler};
 use crate::plan::Plan;
 
 /// How long CDS is left alone after a job could not be read.
@@ -34,7 +34,7 @@ impl JobReads {
         self.ask_after.retain(|_, until| *until > now);
     }
 
-    fn absorb(&mut self, id: MachineId, runs_here: Option<bool>, begun: Timestamp, now: Timestamp) {
+    fn apply(&mut self, id: MachineId, runs_here: Option<bool>, begun: Timestamp, now: Timestamp) {
         self.asking.remove(&id);
         match runs_here {
             Some(runs_here) => drop(self.told.insert(id, JobRead { runs_here, at: begun })),
@@ -43,16 +43,16 @@ impl JobReads {
     }
 }
 
-impl Keeper {
+impl Reconciler {
     /// Reads the jobs of these machines, and waits for the answers.
     pub(super) async fn read_jobs_now(&mut self, machines: &[MachineId]) {
         for id in machines {
             let Some(machine) = self.state.view.machines.get(id) else { continue };
             let Some(mark) = machine.mark() else { continue };
-            let begun = self.crew.clock.steady();
+            let begun = self.context.clock.steady();
             let names = [machine.name.clone(), mark.worker_name.clone()];
-            let runs_here = self.crew.builds(&mark.job_id, &names).await;
-            self.absorb_job_read(id.clone(), runs_here, begun);
+            let runs_here = self.context.builds(&mark.job_id, &names).await;
+            self.apply_job_read(id.clone(), runs_here, begun);
         }
     }
 
@@ -69,17 +69,17 @@ impl Keeper {
                 continue;
             }
             let names = [machine.name.clone(), mark.worker_name.clone()];
-            let (job, id, begun) = (mark.job_id.clone(), id.clone(), self.crew.clock.steady());
-            let crew = self.crew.in_the_background();
+            let (job, id, begun) = (mark.job_id.clone(), id.clone(), self.context.clock.steady());
+            let context = self.context.in_the_background();
             let cut_off = Message::JobRead { machine: id.clone(), runs_here: None, begun };
             self.tasks.start("question whether a job runs", cut_off, async move {
-                let runs_here = crew.builds(&job, &names).await;
+                let runs_here = context.builds(&job, &names).await;
                 Message::JobRead { machine: id, runs_here, begun }
             });
         }
     }
 
-    pub(super) fn absorb_job_read(&mut self, id: MachineId, runs_here: Option<bool>, begun: Timestamp) {
-        self.state.job_reads.absorb(id, runs_here, begun, self.crew.clock.steady());
+    pub(super) fn apply_job_read(&mut self, id: MachineId, runs_here: Option<bool>, begun: Timestamp) {
+        self.state.job_reads.apply(id, runs_here, begun, self.context.clock.steady());
     }
 }

@@ -1,4 +1,4 @@
-//! What the keeper knows. All of it can be found out again after a crash.
+//! What the reconciler knows. All of it can be found out again after a crash.
 
 use super::clocks::Clocks;
 use super::doubts::Doubts;
@@ -16,10 +16,10 @@ use crate::intake::resolve::{Demand, Fetched, resolve};
 use crate::machine::{Brake, Machine, View};
 use crate::mark::Mark;
 use crate::metrics::Leak;
-use crate::names::Line;
+use crate::names::ModelKind;
 use crate::plan::{Observed, Plan, References, Suspects, Unusable};
 use crate::settings::Settings;
-use crate::sweep::{Doom, EventTimes};
+use crate::sweep::{Condemned, EventTimes};
 use crate::workers::Listing;
 use crate::{braked, sweep};
 use jiff::{SignedDuration, Timestamp};
@@ -44,7 +44,7 @@ const UNSEEN_AGE: Duration = Duration::from_mins(15);
 /// How long attempts are counted, from the first one on.
 const ATTEMPTS_AGE: Duration = Duration::from_hours(1);
 
-/// What the keeper knows.
+/// What the reconciler knows.
 #[derive(Debug, Default)]
 pub struct State {
     /// The machines. What is shown shares them.
@@ -92,17 +92,17 @@ pub struct State {
     pub(super) tried: BTreeMap<JobId, (u32, Timestamp)>,
     pub(super) attempts: BTreeMap<JobId, u32>,
     /// Models that failed, and until when they are left alone.
-    pub setbacks: BTreeMap<(Line, String), Timestamp>,
-    pub(super) failures: BTreeMap<(Line, String), u32>,
+    pub setbacks: BTreeMap<(ModelKind, String), Timestamp>,
+    pub(super) failures: BTreeMap<(ModelKind, String), u32>,
     pub(super) unusable: BTreeMap<Unusable, String>,
     pub(super) unusable_until: BTreeMap<Unusable, Timestamp>,
     /// What was logged of such models, and when: each try finds the same.
     pub(super) complaints: BTreeMap<Unusable, (String, Timestamp)>,
     /// Machines that have to go.
-    pub doomed: BTreeMap<MachineId, Doom>,
+    pub condemned: BTreeMap<MachineId, Condemned>,
     /// V1 models whose registration is left to others for now.
     pub(super) booked_until: BTreeMap<String, Timestamp>,
-    pub(super) doomed_at: BTreeMap<MachineId, Timestamp>,
+    pub(super) condemned_at: BTreeMap<MachineId, Timestamp>,
     pub(super) avoided: BTreeSet<MachineId>,
     pub(super) avoided_until: BTreeMap<MachineId, Timestamp>,
     /// How often in a row machines could not be changed.
@@ -195,9 +195,9 @@ impl State {
         let machines = &view.machines;
         if view.complete {
             // One that has to go may not be in the inventory yet: forgotten too soon, it would stay.
-            self.doomed_at.retain(|id, at| machines.contains(id) || is_within(*at, now, UNSEEN_AGE));
-            let known = &self.doomed_at;
-            self.doomed.retain(|id, _| known.contains_key(id));
+            self.condemned_at.retain(|id, at| machines.contains(id) || is_within(*at, now, UNSEEN_AGE));
+            let known = &self.condemned_at;
+            self.condemned.retain(|id, _| known.contains_key(id));
             self.events.retain(|id, _| machines.contains(id));
             self.outcomes.retain(|id, _| machines.contains(id));
             self.off_duty.retain(|id| machines.contains(id));
@@ -207,9 +207,9 @@ impl State {
                 Arc::make_mut(&mut self.disks).retain(|id, _| machines.contains(id));
             }
         }
-        for (machine, doom) in self.doubts.condemned(&view) {
-            self.doomed_at.entry(machine.clone()).or_insert(now);
-            self.doomed.entry(machine).or_insert(doom);
+        for (machine, condemned_for) in self.doubts.condemned(&view) {
+            self.condemned_at.entry(machine.clone()).or_insert(now);
+            self.condemned.entry(machine).or_insert(condemned_for);
         }
         self.doubts.pass(now, &view);
         self.lingering = self.doubts.addresses();
@@ -314,7 +314,7 @@ impl State {
             attempts: &self.attempts,
             setbacks: &self.setbacks,
             unusable: &self.unusable,
-            doomed: &self.doomed,
+            condemned: &self.condemned,
             booked: &self.booked_until,
             avoided: &self.avoided,
             stubborn: &self.stubborn,

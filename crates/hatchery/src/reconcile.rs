@@ -1,4 +1,4 @@
-//! The keeper: one task that owns all that changes, and turns news into passes.
+//! The reconciler: one task that owns all that changes, and turns news into passes.
 //!
 //! ```text
 //!   queue, workers, models, clocks, inventory ──► Message ──► State ──► plan ──► acts ──┐
@@ -9,10 +9,9 @@
 //! At most one pass runs at a time. News that come meanwhile are taken in together, and one more pass follows. Nothing in
 //! here must survive a crash: what counts is written into the marks of machines and into CDS.
 
-mod absorb;
 mod adopting;
 mod apart;
-mod begin;
+mod apply;
 mod brake;
 mod clocks;
 mod doubts;
@@ -25,9 +24,10 @@ mod message;
 mod news;
 mod out_of_reach;
 mod politeness;
+mod start;
 mod state;
 
-use crate::act::Crew;
+use crate::act::ActionContext;
 use crate::holds::Book;
 use crate::intake::feed::Wakes;
 use crate::machine::Observer;
@@ -59,7 +59,7 @@ const READS: usize = 32;
 
 /// Runs passes.
 #[derive(Debug)]
-pub struct Keeper {
+pub struct Reconciler {
     /// What it knows.
     pub state: State,
     /// What names are drawn from.
@@ -69,7 +69,7 @@ pub struct Keeper {
     /// How it sees them.
     pub observer: Observer,
     /// Who acts.
-    pub crew: Crew,
+    pub context: ActionContext,
     /// How much vCenter is asked to do at once.
     pub governor: Governor,
     /// The settings that act now.
@@ -90,7 +90,7 @@ pub struct Keeper {
     pub book: Book,
 }
 
-impl Keeper {
+impl Reconciler {
     /// Runs passes until the supervisor stops.
     pub async fn run(mut self) {
         let _running = self.routines.running("mainRoutine");
@@ -103,7 +103,7 @@ impl Keeper {
                 biased;
                 () = stop.cancelled() => return,
                 message = self.inbox.recv() => match message {
-                    Some(message) => self.absorb(message),
+                    Some(message) => self.apply(message),
                     None => return,
                 },
                 newer = inventory.newer_than(&seen) => match newer {
@@ -114,7 +114,7 @@ impl Keeper {
             }
             for _ in 0..AT_ONCE {
                 let Some(message) = self.inbox.try_recv() else { break };
-                self.absorb(message);
+                self.apply(message);
             }
             self.pass();
         }
@@ -138,14 +138,14 @@ impl Keeper {
         self.read_back();
         self.wake(&plan);
         self.report.send_replace(Arc::new(Report::new(&self.state, &settings, &plan)));
-        self.crew.metrics.pass_made(begun.elapsed());
+        self.context.metrics.pass_made(begun.elapsed());
     }
 
     fn plan(&mut self, settings: &Settings) -> Plan {
         let now = self.look_at_clocks();
         self.state.look(self.observer.view(now), &settings.identity.owner, now);
         self.let_launch(settings);
-        self.state.load = self.governor.load(&self.crew.placement.workplace());
+        self.state.load = self.governor.load(&self.context.placement.workplace());
         for missing in self.state.find_demands(&settings.rules()) {
             self.read_model(missing);
         }
@@ -164,7 +164,7 @@ impl Keeper {
 
     /// Our steady time. If somebody set our clock, what was asked for before is not known any more.
     fn look_at_clocks(&mut self) -> Timestamp {
-        let (steady, wall) = (self.crew.clock.steady(), self.crew.clock.now());
+        let (steady, wall) = (self.context.clock.steady(), self.context.clock.now());
         self.state.wall = wall;
         if let Some(by) = self.state.clocks.look(steady, wall) {
             warn!(

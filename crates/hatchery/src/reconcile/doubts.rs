@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use crate::machine::View;
-use crate::sweep::Doom;
+use crate::sweep::Condemned;
 use jiff::{SignedDuration, Timestamp};
 use rookery_fleet::MachineId;
 use rookery_fleet_vsphere::hands::{CloneTask, CloneTasks};
@@ -51,7 +51,7 @@ struct Doubt {
     /// When its answer did not come, by our clock.
     since: Timestamp,
     /// The machine of that name has to go, should it appear.
-    condemned: Option<(String, Doom)>,
+    condemned: Option<(String, Condemned)>,
     sight: Sight,
     /// When it was last seen, by our clock.
     seen: Timestamp,
@@ -80,12 +80,12 @@ enum Sight {
 impl Doubts {
     /// A clone that was given up may still appear.
     pub(super) fn add(&mut self, clone: Unfinished, since: Timestamp) {
-        let Unfinished { name, address, task, doom } = clone;
+        let Unfinished { name, address, task, condemned_for } = clone;
         self.all.push(Doubt {
             reserved: Reserved::Address(address),
             task,
             since,
-            condemned: doom.map(|doom| (name, doom)),
+            condemned: condemned_for.map(|condemned_for| (name, condemned_for)),
             sight: Sight::Untold,
             seen: since,
         });
@@ -150,14 +150,14 @@ impl Doubts {
     }
 
     /// Machines that have to go: they were given up before they appeared.
-    pub(super) fn condemned(&self, view: &View) -> BTreeMap<MachineId, Doom> {
+    pub(super) fn condemned(&self, view: &View) -> BTreeMap<MachineId, Condemned> {
         let given_up = self.all.iter().filter_map(|doubt| doubt.condemned.as_ref());
-        let appeared = given_up.flat_map(|(name, doom)| {
+        let appeared = given_up.flat_map(|(name, condemned_for)| {
             // What carries no such mark is not what was ordered.
             let marked = view
                 .named(name)
                 .filter(move |machine| machine.mark().is_some_and(|mark| mark.worker_name == *name));
-            marked.map(|machine| (machine.id.clone(), *doom))
+            marked.map(|machine| (machine.id.clone(), *condemned_for))
         });
         appeared.collect()
     }

@@ -8,7 +8,7 @@ fn at(second: i64) -> Timestamp {
     Timestamp::from_second(1_800_000_000 + second).expect("a time")
 }
 
-/// A keeper that knows everything.
+/// A reconciler that knows everything.
 fn informed() -> State {
     State { models: Some(Vec::new()), ..State::default() }
 }

@@ -1,6 +1,6 @@
 //! Beginning what a pass planned, and asking for what the next one needs.
 
-use super::{Keeper, Message, histories};
+use super::{Message, Reconciler, histories};
 use crate::act::{Attempt, Deletion, Ending};
 use crate::capacity::Shortage;
 use crate::flight::{Flight, FlightId, Trace, Work};
@@ -10,7 +10,7 @@ use crate::mark::Mark;
 use crate::plan::{Plan, Waiting, Why};
 use crate::settings::Settings;
 use crate::standing::{Standing, standing};
-use crate::sweep::Doom;
+use crate::sweep::Condemned;
 use crate::{mark, names};
 use jiff::{SignedDuration, Timestamp};
 use rookery_cds::{JobId, ModelPath};
@@ -23,43 +23,43 @@ use std::sync::Arc;
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
-impl Keeper {
+impl Reconciler {
     pub(super) fn begin(&mut self, plan: &Plan, settings: &Settings) {
         for spawn in &plan.spawns {
-            let (crew, spawn) = (self.crew.clone(), spawn.clone());
-            self.crew.metrics.start_begun(spawn.missed);
+            let (context, spawn) = (self.context.clone(), spawn.clone());
+            self.context.metrics.start_begun(spawn.missed);
             self.state.pressure.begins(&spawn.name, Instant::now());
-            let id = self.take_off(Flight::of_spawn(&spawn));
-            self.fly("start of a worker", id, async move { crew.spawn(id, spawn).await });
+            let id = self.track(Flight::of_spawn(&spawn));
+            self.fly("start of a worker", id, async move { context.spawn(id, spawn).await });
         }
         for job in &plan.give_up {
-            let (crew, job) = (self.crew.clone(), job.clone());
+            let (context, job) = (self.context.clone(), job.clone());
             let attempts = settings.queue.attempts.unwrap_or_default();
-            self.crew.metrics.giving_up();
-            let id = self.take_off(nameless(Work::GiveUp { job: job.clone() }));
-            self.fly("end of a hopeless job", id, async move { crew.give_up(&job, attempts).await });
+            self.context.metrics.giving_up();
+            let id = self.track(nameless(Work::GiveUp { job: job.clone() }));
+            self.fly("end of a hopeless job", id, async move { context.give_up(&job, attempts).await });
         }
         for registration in &plan.registrations {
-            let (crew, registration) = (self.crew.in_the_background(), registration.clone());
+            let (context, registration) = (self.context.in_the_background(), registration.clone());
             self.state.pressure.begins(&registration.name, Instant::now());
-            let id = self.take_off(Flight {
+            let id = self.track(Flight {
                 name: registration.name.clone(),
                 address: registration.address.as_ref().map(|assigned| assigned.ip),
                 footprint: registration.footprint,
                 ..nameless(Work::Register { model: registration.model.path() })
             });
-            self.fly("registration of a model", id, async move { crew.register(id, registration).await });
+            self.fly("registration of a model", id, async move { context.register(id, registration).await });
         }
         for make in &plan.make {
-            let (crew, make) = (self.crew.in_the_background(), make.clone());
+            let (context, make) = (self.context.in_the_background(), make.clone());
             let flavor = make.flavor.as_ref().map(|flavor| flavor.name.clone());
-            let id = self.take_off(Flight {
+            let id = self.track(Flight {
                 name: make.name.clone(),
                 address: make.address.as_ref().map(|assigned| assigned.ip),
                 footprint: make.footprint,
                 ..nameless(Work::Make { line: make.line, model: make.model.clone(), flavor })
             });
-            self.fly("making of a warm machine", id, async move { crew.make(id, make).await });
+            self.fly("making of a warm machine", id, async move { context.make(id, make).await });
         }
         for (model, flavor) in &plan.ignored_flavors {
             if self.state.ignored_flavors.insert(model.clone(), flavor.clone()).is_none() {
@@ -76,33 +76,41 @@ impl Keeper {
             }
             self.state.stuck.clone_from(&plan.stuck);
         }
-        self.begin_holds(plan);
-        self.begin_housekeeping(plan);
+        self.start_holds(plan);
+        self.start_housekeeping(plan);
     }
 
-    fn begin_housekeeping(&mut self, plan: &Plan) {
+    fn start_housekeeping(&mut self, plan: &Plan) {
         for machine in self.machines(&plan.finish) {
             let Some(mark) = machine.mark().cloned() else { continue };
-            let line = names::line_of(&machine.name).unwrap_or(names::Line::V2);
+            let line = names::line_of(&machine.name).unwrap_or(names::ModelKind::V2);
             let model = match line {
-                names::Line::V1 => mark.worker_model_path.clone(),
-                names::Line::V2 => mark.vmware_model_path.clone(),
+                names::ModelKind::V1 => mark.worker_model_path.clone(),
+                names::ModelKind::V2 => mark.vmware_model_path.clone(),
             };
             let flavor = Some(mark.flavor.clone()).filter(|flavor| !flavor.is_empty());
             let flight = about(&machine, Work::Finish { line, model, flavor });
-            let (crew, id) = (self.crew.in_the_background(), self.take_off(flight));
+            let (context, id) = (self.context.in_the_background(), self.track(flight));
             let address = mark.address();
-            self.fly("finishing of a warm machine", id, async move { crew.finish(&machine, address).await });
+            self.fly(
+                "finishing of a warm machine",
+                id,
+                async move { context.finish(&machine, address).await },
+            );
         }
         for machine in self.machines(&plan.unclaim) {
             let Some(mark) = machine.mark().cloned() else { continue };
             info!(vm = %machine.name, job = %mark.job_id, "machine that was claimed and never started goes back");
-            let (crew, id) =
-                (self.crew.in_the_background(), self.take_off(about(&machine, Work::Unclaim(trace(&mark)))));
+            let (context, id) =
+                (self.context.in_the_background(), self.track(about(&machine, Work::Unclaim(trace(&mark)))));
             let (name, machine) = (machine.name.clone(), machine.id.clone());
-            self.fly("taking back of a machine", id, async move { crew.unclaim(machine, name, mark).await });
+            self.fly(
+                "taking back of a machine",
+                id,
+                async move { context.unclaim(machine, name, mark).await },
+            );
         }
-        self.state.note_deletions(plan, &self.crew.owner());
+        self.state.note_deletions(plan, &self.context.owner());
         for (id, reason) in &plan.sweep.delete {
             self.delete(id, reason.as_str(), reason.to_string(), reason.is_by_power());
         }
@@ -145,8 +153,8 @@ impl Keeper {
             hold_shift: self.hold_shift(&machine, mark),
         };
         let work = Work::Delete(trace(mark));
-        let (crew, flight) = (self.crew.in_the_background(), self.take_off(about(&machine, work)));
-        self.fly("deletion of a machine", flight, async move { crew.delete(&deletion).await });
+        let (context, flight) = (self.context.in_the_background(), self.track(about(&machine, work)));
+        self.fly("deletion of a machine", flight, async move { context.delete(&deletion).await });
     }
 
     /// How much longer a machine is kept than its mark says: vCenter's clock may have been set since it was written.
@@ -158,7 +166,7 @@ impl Keeper {
     /// The model whose registration ends with this machine, if nobody has told CDS how.
     fn unreported_registration(&self, machine: &Machine, mark: &Mark) -> Option<String> {
         let registers = standing(machine, &mark::owner(&mark.hatchery_name)) == Standing::Registering;
-        let told = self.state.doomed.get(&machine.id) == Some(&Doom::RegistrationEnded);
+        let told = self.state.condemned.get(&machine.id) == Some(&Condemned::RegistrationEnded);
         (registers && !told).then(|| mark.worker_model_path.clone())
     }
 
@@ -172,7 +180,7 @@ impl Keeper {
     /// Reads the machines of which the inventory has not shown for long what was done to them.
     pub(super) fn read_back(&mut self) {
         for machine in self.observer.overdue(self.state.now) {
-            let hands = self.crew.hands.clone();
+            let hands = self.context.hands.clone();
             self.supervisor.spawn_until_stopped("reading of a machine", async move {
                 if let Err(error) = hands.read_back(&machine).await {
                     debug!(moref = %machine, error = %chain(&error), "machine could not be read");
@@ -189,11 +197,11 @@ impl Keeper {
             return;
         }
         let (worker, machine) = (of.worker.clone(), machine.cloned());
-        let crew = self.crew.in_the_background();
-        let id = self.take_off(nameless(Work::Free { job: job.clone() }));
+        let context = self.context.in_the_background();
+        let id = self.track(nameless(Work::Free { job: job.clone() }));
         self.fly("release of a job", id, async move {
             let attempt = Attempt { worker: &worker, machine: machine.as_ref() };
-            crew.free(&job, attempt).await
+            context.free(&job, attempt).await
         });
     }
 
@@ -205,11 +213,11 @@ impl Keeper {
             self.state.off_duty.insert(machine.id.clone());
             return;
         }
-        let (crew, id) =
-            (self.crew.in_the_background(), self.take_off(about(machine, Work::Free { job: job.clone() })));
+        let (context, id) =
+            (self.context.in_the_background(), self.track(about(machine, Work::Free { job: job.clone() })));
         let (worker, machine) = (machine.name.clone(), machine.id.clone());
         self.fly("release of an abandoned job", id, async move {
-            crew.free_abandoned(&job, &worker, &machine).await
+            context.free_abandoned(&job, &worker, &machine).await
         });
     }
 
@@ -217,7 +225,7 @@ impl Keeper {
         ids.iter().filter_map(|id| self.state.view.machines.get(id).map(Arc::clone)).collect()
     }
 
-    pub(super) fn take_off(&mut self, flight: Flight) -> FlightId {
+    pub(super) fn track(&mut self, flight: Flight) -> FlightId {
         self.state.flights.begin(flight)
     }
 
@@ -243,7 +251,7 @@ impl Keeper {
         };
         let has_changed = || {
             let asked = self.state.room.at;
-            let settings = self.crew.settings();
+            let settings = self.context.settings();
             let mut owned = self.state.view.owned(&settings.identity.owner);
             owned.any(|(machine, _)| self.observer.changed_at(&machine.id) >= asked)
         };
@@ -263,16 +271,16 @@ impl Keeper {
         let named = self.state.demands.iter().filter(|demand| demand.names_our_model);
         let named: BTreeSet<_> = named.map(|demand| &demand.job).collect();
         for Waiting { job, why } in self.state.news.due(&plan.waiting, &named, self.state.now) {
-            let (crew, job, why) = (self.crew.clone(), job.clone(), why.to_string());
+            let (context, job, why) = (self.context.clone(), job.clone(), why.to_string());
             info!(%job, why, "job waits");
             self.supervisor.spawn("news for a waiting job", async move {
-                crew.tell_waiting(&job, &why).await;
+                context.tell_waiting(&job, &why).await;
             });
         }
     }
 
     pub(super) fn read_job(&self, job: JobId) {
-        let cds = self.crew.cds.clone();
+        let cds = self.context.cds.clone();
         self.tasks.start("reading of a job", Message::Gone(job.clone()), async move {
             let read = match &job {
                 JobId::V1(id) => match cds.v1() {
@@ -296,7 +304,7 @@ impl Keeper {
     }
 
     pub(super) fn read_model(&self, path: ModelPath) {
-        let cds = self.crew.cds.clone();
+        let cds = self.context.cds.clone();
         let cut_off = Message::Model(path.clone(), Box::new(Err("its reading was cut off".to_owned())));
         self.tasks.start("reading of a model", cut_off, async move {
             let read = match cds.v2() {
@@ -308,7 +316,7 @@ impl Keeper {
     }
 
     fn read_histories(&self, machines: Vec<MachineId>) {
-        let hands = self.crew.hands.clone();
+        let hands = self.context.hands.clone();
         let created = self.created(machines);
         self.tasks.start("reading of history", Message::Histories(None), async move {
             let told = histories::read(&hands, &created).await;

@@ -12,9 +12,9 @@ use rookery_fleet::{MachineId, Role};
 use tokio::sync::oneshot;
 use tracing::{info, warn};
 
-use super::absorb::later;
-use super::begin::{about, trace};
-use super::{Keeper, Message};
+use super::apply::later;
+use super::start::{about, trace};
+use super::{Message, Reconciler};
 use crate::act::Ending;
 use crate::flight::Work;
 use crate::holds::{MOST_WISHES, Order, Target};
@@ -27,7 +27,7 @@ const PAUSE: Duration = Duration::from_secs(10);
 pub type Reply = oneshot::Sender<Result<String, String>>;
 type Kept = oneshot::Receiver<Result<(), String>>;
 
-impl Keeper {
+impl Reconciler {
     /// Keeps a machine, or takes a wish.
     pub(super) fn hold(&mut self, order: &Order, reply: Reply) {
         let done = self.ordered(order);
@@ -36,7 +36,7 @@ impl Keeper {
 
     fn ordered(&mut self, order: &Order) -> Result<(String, Vec<Kept>), String> {
         let (keep, within) = order.check().map_err(|error| error.to_string())?;
-        let (now, reason) = (self.crew.now(), order.reason.trim().to_owned());
+        let (now, reason) = (self.context.now(), order.reason.trim().to_owned());
         let after = |time| now.saturating_add(time).unwrap_or(Timestamp::MAX);
         match order.of.subject() {
             Err(name) => {
@@ -91,7 +91,7 @@ impl Keeper {
                 if !self.is_kept(&machine) {
                     return Err(format!("{name} is not kept"));
                 }
-                return Ok((format!("{name} is kept no more"), vec![self.let_go(&machine, mark)]));
+                return Ok((format!("{name} is kept no more"), vec![self.release_machine(&machine, mark)]));
             }
             Ok(subject) => subject,
         };
@@ -99,7 +99,7 @@ impl Keeper {
         let before = wishes.len();
         wishes.retain(|wish| wish.of != subject);
         let withdrawn = before - wishes.len();
-        let owner = self.crew.owner();
+        let owner = self.context.owner();
         let busy = self.state.flights.index();
         let kept = |(machine, mark): (&Machine, &Mark)| {
             let is_meant = subject.is_of(mark) && self.is_kept(machine) && !busy.has(machine);
@@ -117,17 +117,17 @@ impl Keeper {
         let (wishes, machines) =
             (several(withdrawn, "wish", "wishes"), several(kept.len(), "machine", "machines"));
         let told = format!("{wishes} withdrawn and {machines} let go of {subject}");
-        Ok((told, kept.into_iter().map(|(machine, mark)| self.let_go(&machine, mark)).collect()))
+        Ok((told, kept.into_iter().map(|(machine, mark)| self.release_machine(&machine, mark)).collect()))
     }
 
     fn is_kept(&self, machine: &Machine) -> bool {
         let until = self.state.reckoning.hold_until(machine);
-        until.is_some_and(|until| until > self.crew.now())
+        until.is_some_and(|until| until > self.context.now())
     }
 
     /// The only own machine of that name that nobody is at.
     fn own(&self, name: &str) -> Result<(Arc<Machine>, Mark), String> {
-        let owner = self.crew.owner();
+        let owner = self.context.owner();
         let of_ours = |machine: &&Arc<Machine>| machine.name == name && machine.role == Role::Vm;
         let mut found = self.state.view.machines.notable().filter(of_ours).filter_map(|machine| {
             let mark = machine.mark_of(&owner).filter(|mark| !mark.model)?;
@@ -146,8 +146,8 @@ impl Keeper {
         Ok((machine, mark))
     }
 
-    fn let_go(&mut self, machine: &Machine, mark: Mark) -> Kept {
-        let until = self.crew.now();
+    fn release_machine(&mut self, machine: &Machine, mark: Mark) -> Kept {
+        let until = self.context.now();
         self.keep(machine, Hold { until, reason: mark.hold_reason, wish: mark.hold_wish })
     }
 
@@ -155,10 +155,10 @@ impl Keeper {
     fn keep(&mut self, machine: &Machine, hold: Hold) -> Kept {
         let (tell, told) = oneshot::channel();
         let work = Work::Keep(machine.mark().map(trace).unwrap_or_default());
-        let (crew, id) = (self.crew.clone(), self.take_off(about(machine, work)));
+        let (context, id) = (self.context.clone(), self.track(about(machine, work)));
         let (machine, name) = (machine.id.clone(), machine.name.clone());
         self.fly("keeping of a machine", id, async move {
-            let ending = crew.keep(&machine, &name, &hold).await;
+            let ending = context.keep(&machine, &name, &hold).await;
             let done = match &ending {
                 Ending::Failed(failure) => Err(failure.error.clone()),
                 Ending::CutOff => Err("it was cut off in the middle".to_owned()),
@@ -190,7 +190,7 @@ impl Keeper {
     }
 
     /// Keeps whom the plan says. The wishes know it before the machines do: after a crash nobody is kept in their place.
-    pub(super) fn begin_holds(&mut self, plan: &Plan) {
+    pub(super) fn start_holds(&mut self, plan: &Plan) {
         if !plan.hold.is_empty() {
             let mut wishes = self.state.wishes.clone();
             for (id, hold) in &plan.hold {
@@ -217,16 +217,16 @@ impl Keeper {
         if state.ask_after.get(id).is_some_and(|until| *until > now) || !state.asking.insert(id.clone()) {
             return;
         }
-        let crew = self.crew.in_the_background();
+        let context = self.context.in_the_background();
         let (worker, id) = (machine.name.clone(), id.clone());
         self.tasks.start("question how a job has ended", Message::Outcome(id.clone(), None), async move {
-            let outcome = crew.outcome(&job, &worker).await;
+            let outcome = context.outcome(&job, &worker).await;
             Message::Outcome(id, outcome)
         });
     }
 
-    pub(super) fn absorb_outcome(&mut self, id: MachineId, outcome: Option<Outcome>) {
-        let (at, state) = (self.crew.now(), &mut self.state);
+    pub(super) fn apply_outcome(&mut self, id: MachineId, outcome: Option<Outcome>) {
+        let (at, state) = (self.context.now(), &mut self.state);
         state.asking.remove(&id);
         match outcome {
             Some(outcome) => {

@@ -12,7 +12,7 @@ use rookery_fleet_vsphere::ActError;
 use tokio::time::sleep;
 use tracing::{debug, info, warn};
 
-use super::{Crew, Ending, Failure};
+use super::{ActionContext, Ending, Failure};
 use crate::intake::model::{ModelSource, ResolvedModel};
 
 /// How long a start may take in all. CDS gives a V2 job to somebody else after ten minutes.
@@ -48,7 +48,7 @@ enum Unreleased {
     Vm(#[from] ActError),
 }
 
-impl Crew {
+impl ActionContext {
     /// Takes a job. That somebody else was faster is [`CdsError::is_lost_race`] or [`CdsError::is_gone`].
     pub(super) async fn hold(&self, job: &JobId) -> Result<Held, CdsError> {
         match job {
@@ -59,7 +59,7 @@ impl Crew {
     }
 
     /// Gives a job back that may be ours although nobody told us so: CDS would offer it to nobody for minutes.
-    pub(super) async fn let_go(&self, job: &JobId, lost: &CdsError) {
+    pub(super) async fn release(&self, job: &JobId, lost: &CdsError) {
         if !lost.may_have_happened() {
             return;
         }
