@@ -76,7 +76,15 @@ async fn no_address_is_given_twice_in_a_burst_of_jobs() {
 #[tokio::test(start_paused = true)]
 async fn what_others_have_is_not_given() {
     let settings = "iprange = \"192.0.2.0/29\"\ngateway = \"192.0.2.1\"\nsubnetMask = \"255.255.255.248\"\n";
-    let lab = lab_with(settings, "[[datacenter.vm]]\nname = \"provision-v2-ip-192-0-2-3-somebodys\"\n");
+    // Another hatchery's, by its notes; somebody else may call a VM what they like.
+    let vms = r#"
+[[datacenter.vm]]
+name = "provision-v2-ip-192-0-2-3-somebodys"
+annotation = '{"hatchery_name":"theirs","provisioning":true}'
+[[datacenter.vm]]
+name = "provision-v2-ip-192-0-2-4-nobodys"
+"#;
+    let lab = lab_with(settings, vms);
     let addresses = Some(vec![IpAddr::from([192, 0, 2, 2])]);
     let vm = "jumphost".to_owned();
     let incident = Incident::SetGuest { vm, tools: None, operations: None, addresses, host_name: None };

@@ -233,7 +233,7 @@ async fn plague(stage: &Stage) {
             1 | 5 => happens(stage, Incident::ExpireSessions).await,
             2 => {
                 happens(stage, Incident::Restart { down: Span::Constant(SignedDuration::from_secs(20)) })
-                    .await
+                    .await;
             }
             3 => happens(stage, Incident::HostDown { host: "esx-1".to_owned(), restart_vms: false }).await,
             4 => happens(stage, Incident::HostUp { host: "esx-1".to_owned() }).await,

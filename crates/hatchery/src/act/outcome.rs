@@ -53,13 +53,13 @@ impl ActionContext {
 
     /// Writes into the mark of a machine until when it is kept; a time that is over lets it go.
     pub async fn keep(&self, machine: &MachineId, name: &str, hold: &Hold) -> Ending {
-        let held = |mark: &Mark| Mark {
+        let with_hold = |mark: &Mark| Mark {
             hold_until: Some(hold.until),
             hold_reason: hold.reason.clone(),
             hold_wish: hold.wish.clone(),
             ..mark.clone()
         };
-        match self.hands.mark_anew(machine, &self.owner(), held).await {
+        match self.hands.mark_anew(machine, &self.owner(), with_hold).await {
             Ok(()) => {
                 info!(vm = name, until = %hold.until, reason = %hold.reason, "machine is kept until then");
                 Ending::Done

@@ -8,7 +8,7 @@
 //!  claim ─failed─► another place ─none─► give it back
 //!    or clone       │
 //!        ▼          ▼
-//!  start, wait until it is ready and until CDS bears another worker, launch ─failed─► stop the machine, condemned_for it, give the job back
+//!  start, wait until it is ready and until CDS bears another worker, launch ─failed─► stop the machine, condemn it, give the job back
 //! ```
 
 use std::future::Future;
@@ -314,7 +314,7 @@ impl ActionContext {
         self.clone_as(&wish, Some(Condemned::SpawnFailed), until).await
     }
 
-    /// Makes a clone, and says what is left of one that failed, or that was given up when `until` came. The condemned_for is that of
+    /// Makes a clone, and says what is left of one that failed, or that was given up when `until` came. The reason is that of
     /// its machine if it appears after that.
     pub(super) async fn clone_as(
         &self,

@@ -82,3 +82,37 @@ fn a_mark_tells_which_machine_it_was_written_for() {
     }
     assert_eq!(Mark::default().is_of(None, late), Some(true), "it tells no time");
 }
+
+#[test]
+fn a_machine_is_recognised_by_its_notes_and_its_name() {
+    let extra = std::collections::BTreeMap::new();
+    let seen = |notes: Option<&str>| {
+        let config = notes.map(|notes| rookery_fleet::ownership::LabelConfig { notes, extra: &extra });
+        let name = "provision-v2-ip-10-0-0-5-x";
+        let labels = Labels { name, config, instance: Some("50"), created: None };
+        let recognised = (MARKING.recognise)(&labels);
+        let addresses: Vec<_> = recognised.addresses.iter().map(ToString::to_string).collect();
+        (recognised.ownership, addresses)
+    };
+    let held = |addresses: &[&str]| addresses.iter().map(|ip| (*ip).to_owned()).collect::<Vec<_>>();
+    let by = |name: &str| Ownership::By(owner(name));
+    for (notes, expected) in [
+        (None, (Ownership::Unknown, held(&["10.0.0.5"]))),
+        (Some(""), (Ownership::Nobody, held(&[]))),
+        (Some("a database"), (Ownership::Nobody, held(&[]))),
+        // Another tool wrote it. What it calls an address may be one.
+        (Some(r#"{"backup":"daily"}"#), (Ownership::Nobody, held(&[]))),
+        (Some(r#"{"ip_address":"10.0.0.7"}"#), (Ownership::Nobody, held(&["10.0.0.7"]))),
+        (Some(r#"{"hatchery_name":"h"}"#), (by("h"), held(&["10.0.0.5"]))),
+        (
+            Some(r#"{"hatchery_name":"h","ip_address":"10.0.0.7"}"#),
+            (by("h"), held(&["10.0.0.7", "10.0.0.5"])),
+        ),
+        (
+            Some(r#"{"hatchery_name":"h","rookery_instance":"51"}"#),
+            (Ownership::Copied(owner("h")), held(&["10.0.0.5"])),
+        ),
+    ] {
+        assert_eq!(seen(notes), expected, "{notes:?}");
+    }
+}

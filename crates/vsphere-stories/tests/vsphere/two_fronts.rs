@@ -228,8 +228,8 @@ async fn two_fronts_on_one_vcenter_leave_each_others_machines_alone_and_share_it
     let one = capacity::ledger(&seen_by_hatchery, &HATCHERY, &[], &mut |_, _| {});
     let other = capacity::ledger(&seen_by_tagger, &TAGGER, &[], &mut |_, _| {});
     assert_eq!((one.cpus, other.cpus), (1, 1), "each counts the one that is its own");
-    assert_eq!(hatchery.would_delete(&seen_by_hatchery), [ours.clone()]);
-    assert_eq!(tagger.would_delete(&seen_by_tagger), [theirs.clone()]);
+    assert_eq!(hatchery.would_delete(&seen_by_hatchery), std::slice::from_ref(&ours));
+    assert_eq!(tagger.would_delete(&seen_by_tagger), std::slice::from_ref(&theirs));
 
     // One ledger of addresses, whoever gave them away and however it is written down.
     let network = [Network {

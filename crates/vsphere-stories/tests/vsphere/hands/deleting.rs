@@ -85,7 +85,7 @@ async fn what_is_not_ours_not_named_so_or_a_template_is_not_deleted_nor_stopped(
     annotate("{\"hatchery_name\":\"h2\",\"worker_name\":\"DC0_H0_VM1\"}").await;
     refused(&foreign, "DC0_H0_VM1", of(Some("h2"))).await;
     annotate("{\"note\":\"from a backup tool\"}").await;
-    refused(&foreign, "DC0_H0_VM1", of(Some(""))).await;
+    refused(&foreign, "DC0_H0_VM1", of(None)).await;
     annotate(&Mark { model: true, ..pooled() }.write()).await;
     refused(&foreign, "DC0_H0_VM1", Refusal::Protected).await;
     annotate(&pooled().write()).await;

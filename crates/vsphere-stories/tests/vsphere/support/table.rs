@@ -300,13 +300,11 @@ pub(super) const TABLE: &[Row] = &[
     },
     Row {
         operation: "mark and rename what is the owner's",
-        calls: &["hands::own::set_mark", "hands::own::rename"],
-        shown: In(&["hands::changing::marks_and_names_of_others_stay_as_they_are"]),
-    },
-    Row {
-        operation: "keep what is the owner's",
-        calls: &["hands::own::keep"],
-        shown: In(&["hands::changing::a_vm_that_is_kept_says_so_and_keeps_the_rest_of_its_mark"]),
+        calls: &["hands::own::mark_anew", "hands::own::rename"],
+        shown: In(&[
+            "hands::changing::marks_and_names_of_others_stay_as_they_are",
+            "hands::changing::a_vm_that_is_kept_says_so_and_keeps_the_rest_of_its_mark",
+        ]),
     },
     Row {
         operation: "start, stop, wait for the end, read when it was",
@@ -364,10 +362,10 @@ pub(super) const TABLE: &[Row] = &[
     },
     Row {
         operation: "see other daemons of the same name, and end their sessions",
-        calls: &["company::others", "company::list", "company::end"],
+        calls: &["sessions::others", "sessions::list", "sessions::end"],
         shown: In(&[
-            "hands::company::a_second_daemon_of_the_same_name_is_seen_until_it_goes",
-            "hands::company::the_session_of_a_silent_daemon_is_ended",
+            "hands::sessions::a_second_daemon_of_the_same_name_is_seen_until_it_goes",
+            "hands::sessions::the_session_of_a_silent_daemon_is_ended",
         ]),
     },
     // Files of datastores.
