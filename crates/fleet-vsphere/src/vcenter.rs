@@ -231,7 +231,7 @@ impl Vcenter {
 
     /// What is taken on this server, in the eyes of one front.
     pub fn reservations(&self, front: FrontId) -> FrontReservations {
-        self.0.server.reservations.for_front(front)
+        FrontReservations::new(Arc::clone(&self.0.server), front)
     }
 
     /// Logs in as somebody else, who logs in from now on for everybody who shares the session; what was made with it

@@ -286,7 +286,7 @@ impl<M: Clone + PartialEq> Patches<M> {
         lay(&mut patches.name, &row.name, known.name.clone());
         lay(&mut patches.role, &row.role, known.role);
         lay(&mut patches.power, &row.power, known.power);
-        lay(&mut patches.recognised, &row.recognised, known.recognised.clone());
+        lay_mark(&mut patches.recognised, &row.recognised, known.recognised.clone());
         lay(&mut patches.hardware, &row.hardware, known.hardware);
         lay(&mut patches.awaits_setup, &row.awaits_setup, known.awaits_setup);
         patches
@@ -295,7 +295,7 @@ impl<M: Clone + PartialEq> Patches<M> {
     fn lay(&mut self, fact: Fact<M>, row: &Machine<M>) {
         match fact {
             Fact::Name(name) => lay(&mut self.name, &row.name, name),
-            Fact::Marked(recognised) => lay(&mut self.recognised, &row.recognised, *recognised),
+            Fact::Marked(recognised) => lay_mark(&mut self.recognised, &row.recognised, *recognised),
             Fact::Power(power) => lay(&mut self.power, &row.power, Some(power)),
             Fact::Role(role) => lay(&mut self.role, &row.role, role),
             Fact::Hardware(size) => lay(&mut self.hardware, &row.hardware, Some(size)),
@@ -308,7 +308,9 @@ impl<M: Clone + PartialEq> Patches<M> {
         settle(&mut self.name, &row.name);
         settle(&mut self.role, &row.role);
         settle(&mut self.power, &row.power);
-        settle(&mut self.recognised, &row.recognised);
+        self.recognised.take_if(|patch| {
+            !is_same_mark(&row.recognised, &patch.was) || is_same_mark(&row.recognised, &patch.is)
+        });
         settle(&mut self.hardware, &row.hardware);
         settle(&mut self.awaits_setup, &row.awaits_setup);
     }
@@ -348,6 +350,19 @@ impl<M: Clone + PartialEq> Patches<M> {
 
 fn lay<T: Clone + PartialEq>(patch: &mut Option<Patch<T>>, shown: &T, is: T) {
     *patch = (*shown != is).then(|| Patch { was: shown.clone(), is });
+}
+
+fn lay_mark<M: Clone + PartialEq>(
+    patch: &mut Option<Patch<Recognised<M>>>,
+    shown: &Recognised<M>,
+    is: Recognised<M>,
+) {
+    *patch = (!is_same_mark(shown, &is)).then(|| Patch { was: shown.clone(), is });
+}
+
+/// Which addresses are held follows from the name, too, and the name has a patch of its own.
+fn is_same_mark<M: PartialEq>(one: &Recognised<M>, other: &Recognised<M>) -> bool {
+    one.ownership == other.ownership && one.mark == other.mark && one.held_until == other.held_until
 }
 
 fn settle<T: PartialEq>(patch: &mut Option<Patch<T>>, shown: &T) {

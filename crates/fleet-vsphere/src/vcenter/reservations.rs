@@ -4,15 +4,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rookery_fleet::reservations::{Conflict, FrontId, InFlight, Reservation, ReservationId, Reservations};
 
-/// All of a server.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Shared(Arc<Mutex<Reservations>>);
+use super::Server;
+
+/// All of a server, behind one lock.
+#[derive(Debug, Default)]
+pub(super) struct Shared(Mutex<Reservations>);
 
 impl Shared {
-    pub(super) fn for_front(&self, front: FrontId) -> FrontReservations {
-        FrontReservations { all: self.clone(), front }
-    }
-
     fn lock(&self) -> MutexGuard<'_, Reservations> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -21,7 +19,7 @@ impl Shared {
 /// The reservations on a server in the eyes of one front. Clones share them.
 #[derive(Debug, Clone)]
 pub struct FrontReservations {
-    all: Shared,
+    server: Arc<Server>,
     front: FrontId,
 }
 
@@ -29,26 +27,31 @@ pub struct FrontReservations {
 #[derive(Debug)]
 #[must_use = "what was taken is given back when this is dropped"]
 pub struct Reserved {
-    all: Shared,
+    /// What is taken is remembered for as long as this lives, whoever logs out meanwhile.
+    server: Arc<Server>,
     id: ReservationId,
 }
 
 impl FrontReservations {
+    pub(super) fn new(server: Arc<Server>, front: FrontId) -> Self {
+        Self { server, front }
+    }
+
     /// Takes all of it, or nothing; see [`Reservations::take`].
     pub fn take(&self, wanted: Reservation, memory_left_mb: Option<u64>) -> Result<Reserved, Conflict> {
-        let id = self.all.lock().take(&self.front, wanted, memory_left_mb)?;
-        Ok(Reserved { all: self.all.clone(), id })
+        let id = self.server.reservations.lock().take(&self.front, wanted, memory_left_mb)?;
+        Ok(Reserved { server: Arc::clone(&self.server), id })
     }
 
     /// What all other fronts have in flight: names and addresses anywhere, room in this pool.
     pub fn of_others(&self, pool: &str) -> InFlight {
-        self.all.lock().of_others(&self.front, pool)
+        self.server.reservations.lock().of_others(&self.front, pool)
     }
 }
 
 impl Drop for Reserved {
     fn drop(&mut self) {
-        self.all.lock().release(self.id);
+        self.server.reservations.lock().release(self.id);
     }
 }
 
@@ -57,14 +60,19 @@ mod tests {
     use std::collections::BTreeSet;
     use std::thread;
 
+    use rookery_vim_client::{Ceilings, Governor};
+
     use super::*;
+    use crate::vcenter::ServerId;
 
     #[test]
     fn of_many_who_want_the_same_at_once_one_has_it() {
-        let all = Shared::default();
+        let (id, governor) = (ServerId::Endpoint(String::new()), Governor::new(Ceilings::default()));
+        let server = Arc::new(Server { id, governor, reservations: Shared::default() });
+        let for_front = |name: &str| FrontReservations::new(Arc::clone(&server), FrontId::new(name));
         let holders: Mutex<BTreeSet<String>> = Mutex::default();
         let tries = |who: usize| {
-            let front = all.for_front(FrontId::new(&format!("front-{who}")));
+            let front = for_front(&format!("front-{who}"));
             let mut taken = 0;
             for round in 0..2000 {
                 let name = format!("vm-{}", round % 3);
@@ -84,6 +92,6 @@ mod tests {
             threads.into_iter().map(|thread| thread.join().expect("no name is held twice")).sum()
         });
         assert!(taken > 0);
-        assert!(all.for_front(FrontId::new("other")).of_others("").names.is_empty());
+        assert!(for_front("other").of_others("").names.is_empty());
     }
 }

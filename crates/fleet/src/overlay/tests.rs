@@ -216,3 +216,18 @@ fn what_is_known_of_a_machine_goes_with_its_row() {
     tell(&mut overlay, &rows([]), &row, Fact::Power(Power::On));
     assert!(overlay.entries.is_empty(), "nothing can be said of a machine that nobody has seen");
 }
+
+// The address in a name is held by it, and the row that shows the new name was taken for one that shows the new mark.
+#[test]
+fn a_mark_is_known_until_the_row_shows_it_though_the_name_holds_another_address() {
+    let (row, claimed) = claimed();
+    let (before, mut overlay) = (rows([row.clone()]), Overlay::default());
+    claim(&mut overlay, &before, &claimed);
+    // The name comes first, and what it held is not held by it any more.
+    let mut renamed = Machine { name: claimed.name.clone(), ..row };
+    renamed.recognised.addresses.clear();
+    let shown = rows([renamed]);
+    let known = seen(&mut overlay, &shown, "x");
+    assert_eq!((&known.name, known.any_mark()), (&claimed.name, claimed.any_mark()));
+    assert!(view(&mut overlay, &shown).is_unsettled(&id("x")));
+}

@@ -39,7 +39,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Args;
 use super::endpoint_kind::{Endpoint, EndpointKind};
-use super::part::{News, Part, Shown};
+use super::part::{News, Part, Removal, Shown};
 use super::stack::listen;
 use crate::Ending;
 use crate::hatchery::{hostname, parts, runtime, sign_in};
@@ -192,11 +192,12 @@ impl Part for Hatchery {
         not(feature = "sim"),
         expect(unused_variables, reason = "only sample jobs leave machines to remove")
     )]
-    fn stop(self: Box<Self>, out: &mut Out) -> LocalBoxFuture<'_, anyhow::Result<Ending>> {
+    fn stop(self: Box<Self>, removal: Removal, out: &mut Out) -> LocalBoxFuture<'_, anyhow::Result<Ending>> {
         Box::pin(async move {
             // Others of its name are kept away until it has removed what it made.
             let _control = self.control;
             match (self.setting.endpoints.vcenter.kind, self.setting.endpoints.cds.kind) {
+                _ if removal == Removal::Nothing => self.running.stop().await,
                 #[cfg(feature = "sim")]
                 (EndpointKind::Real, EndpointKind::Simulated) => {
                     let teardown = teardown::Teardown::new(self.settings, self.file);

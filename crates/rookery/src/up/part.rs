@@ -53,8 +53,17 @@ pub(super) trait Part {
         Box::pin(ready(Ok(None)))
     }
 
-    /// Stops it and removes what it must not leave behind.
-    fn stop(self: Box<Self>, out: &mut Out) -> LocalBoxFuture<'_, anyhow::Result<Ending>>;
+    /// Stops it and removes what it must not leave behind. One whose start was interrupted has made nothing: whatever is
+    /// there was there before.
+    fn stop(self: Box<Self>, removal: Removal, out: &mut Out) -> LocalBoxFuture<'_, anyhow::Result<Ending>>;
+}
+
+/// Whether a part that is stopped removes what it made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Removal {
+    /// It has made nothing.
+    Nothing,
+    WhatItMade,
 }
 
 /// What the page says of a part.

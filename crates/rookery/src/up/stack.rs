@@ -14,7 +14,7 @@ use super::follow::follow;
 use super::hatchery::order::{Cds, Order, Vcenter};
 use super::hatchery::page::OWN_GUESTS;
 use super::hatchery::{Hatchery, Identity};
-use super::part::Part;
+use super::part::{Part, Removal};
 #[cfg(feature = "sim")]
 use super::{
     hatchery::{cds, jobs},
@@ -67,7 +67,7 @@ async fn run_until(
         supervisor.token().cancel();
         // It may have logged in somewhere, and has made nothing yet.
         if let Ok(Ok(parts)) = timeout(START_GRACE, starting).await {
-            end(parts, out).await?;
+            end(parts, Removal::Nothing, out).await?;
         }
         return Ok(Ending::Interrupted);
     };
@@ -78,7 +78,7 @@ async fn run_until(
     };
     // The live view is ended by a signal; a batch of jobs that was cut short is not done.
     let followed = followed.unwrap_or(Ok(if args.exit { Ending::Interrupted } else { Ending::Done }));
-    let ended = Box::pin(end(parts, out)).await;
+    let ended = Box::pin(end(parts, Removal::WhatItMade, out)).await;
     // What went wrong first is told; the rest was shown.
     match followed? {
         Ending::Done => ended,
@@ -154,10 +154,10 @@ async fn list(
 }
 
 /// Stops all parts, those first that use the others.
-async fn end(parts: Vec<Box<dyn Part>>, out: &mut Out) -> anyhow::Result<Ending> {
+async fn end(parts: Vec<Box<dyn Part>>, removal: Removal, out: &mut Out) -> anyhow::Result<Ending> {
     let mut ended = Ok(Ending::Done);
     for part in parts.into_iter().rev() {
-        let stopped = part.stop(out).await;
+        let stopped = part.stop(removal, out).await;
         if matches!(ended, Ok(Ending::Done)) {
             ended = stopped;
         }

@@ -18,7 +18,7 @@ use rookery_vim_sim::{
 use serde_json::Value;
 
 use super::endpoint_kind::LOGIN;
-use super::part::{Calm, News, Part};
+use super::part::{Calm, News, Part, Removal};
 use super::stack::listen;
 use crate::Ending;
 use crate::output::Out;
@@ -87,7 +87,7 @@ impl Part for Vcenter {
         Box::pin(async { Ok(Some(("vcenter.json", dump(&self.running).await?))) })
     }
 
-    fn stop(self: Box<Self>, _: &mut Out) -> LocalBoxFuture<'_, anyhow::Result<Ending>> {
+    fn stop(self: Box<Self>, _: Removal, _: &mut Out) -> LocalBoxFuture<'_, anyhow::Result<Ending>> {
         Box::pin(async move {
             self.supervisor.shutdown(LINGER).await.ok();
             Ok(Ending::Done)

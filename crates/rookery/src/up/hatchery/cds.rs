@@ -24,7 +24,7 @@ use super::overlay;
 use crate::Ending;
 use crate::hatchery::hostname;
 use crate::output::Out;
-use crate::up::part::{Calm, News, Part};
+use crate::up::part::{Calm, News, Part, Removal};
 use crate::up::stack::listen;
 use crate::up::vcenter::GUEST;
 
@@ -169,7 +169,7 @@ impl Part for Cds {
         })
     }
 
-    fn stop(self: Box<Self>, _: &mut Out) -> LocalBoxFuture<'_, anyhow::Result<Ending>> {
+    fn stop(self: Box<Self>, _: Removal, _: &mut Out) -> LocalBoxFuture<'_, anyhow::Result<Ending>> {
         Box::pin(async move {
             self.supervisor.shutdown(LINGER).await.ok();
             Ok(Ending::Done)

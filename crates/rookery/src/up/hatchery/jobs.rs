@@ -26,7 +26,7 @@ use super::cds::Simulation;
 use super::page::waiting;
 use crate::Ending;
 use crate::output::Out;
-use crate::up::part::{Awaited, Calm, News, Part, Recount, Shown};
+use crate::up::part::{Awaited, Calm, News, Part, Recount, Removal, Shown};
 use crate::up::{Simulated, vcenter};
 use samples::Samples;
 use tally::{Tally, seconds};
@@ -178,7 +178,7 @@ impl Part for Jobs {
         })
     }
 
-    fn stop(self: Box<Self>, _: &mut Out) -> LocalBoxFuture<'_, anyhow::Result<Ending>> {
+    fn stop(self: Box<Self>, _: Removal, _: &mut Out) -> LocalBoxFuture<'_, anyhow::Result<Ending>> {
         Box::pin(async { Ok(Ending::Done) })
     }
 }
