@@ -254,6 +254,35 @@ async fn what_a_killed_run_left_on_a_real_vcenter_goes_with_the_next_one() {
     assert_eq!(added(&before, &theirs.vms().await), [""; 0]);
 }
 
+// What an interrupted start found there was taken for what it had made.
+#[tokio::test]
+async fn a_signal_during_the_start_removes_nothing_from_a_real_vcenter() {
+    let theirs = Theirs::start(&[]).await;
+    let before = theirs.vms().await;
+    let mut up = theirs.up(&["--every", "0.2"]).start();
+    while !up.line().await.contains(" succeeded after ") {}
+    up.signal("KILL");
+    up.end().await;
+    let left: BTreeSet<String> = theirs.vms().await.into_keys().collect();
+    assert!(left.len() > before.len(), "machines are left");
+    let mut interrupted = 0;
+    for moment in 1.. {
+        let mut up = theirs.up(&["--every", "600"]).start();
+        tokio::time::sleep(std::time::Duration::from_millis(60 * moment)).await;
+        up.signal("TERM");
+        let outcome = up.end().await;
+        if outcome.code == Some(0) {
+            break;
+        }
+        interrupted += 1;
+        assert_said(&outcome, 130, &[]);
+        assert!(!outcome.stderr.contains("removing what was made"), "{outcome:?}");
+        let there: BTreeSet<String> = theirs.vms().await.into_keys().collect();
+        assert_eq!(left.difference(&there).count(), 0, "{outcome:?}");
+    }
+    assert!(interrupted > 0, "no signal came during a start");
+}
+
 #[tokio::test]
 async fn warm_machines_that_a_file_asks_for_stay_and_are_named() {
     let theirs = Theirs::start(&[]).await;
