@@ -267,8 +267,8 @@ async fn a_signal_during_the_start_removes_nothing_from_a_real_vcenter() {
     assert!(left.len() > before.len(), "machines are left");
     let mut interrupted = 0;
     for moment in 1.. {
-        let mut up = theirs.up(&["--every", "600"]).start();
-        tokio::time::sleep(std::time::Duration::from_millis(60 * moment)).await;
+        let up = theirs.up(&["--every", "600"]).start();
+        tokio::time::sleep(std::time::Duration::from_millis(400 * moment)).await;
         up.signal("TERM");
         let outcome = up.end().await;
         if outcome.code == Some(0) {
