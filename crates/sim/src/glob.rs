@@ -1,31 +1,10 @@
 //! Patterns of names and paths.
 
+use wildmatch::WildMatch;
+
 /// Whether a name matches a pattern in which `*` stands for anything and `?` for one character.
 pub fn matches(pattern: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
-    let (mut p, mut n) = (0, 0);
-    // Where the last star stands, and how much of the name it has taken so far.
-    let mut star: Option<(usize, usize)> = None;
-    while n < name.len() {
-        match pattern.get(p) {
-            Some('*') => {
-                star = Some((p, n));
-                p += 1;
-            }
-            Some(c) if *c == '?' || name.get(n) == Some(c) => {
-                p += 1;
-                n += 1;
-            }
-            Some(_) | None => match &mut star {
-                Some((at, taken)) => {
-                    *taken += 1;
-                    (p, n) = (*at + 1, *taken);
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern.get(p..).unwrap_or_default().iter().all(|c| *c == '*')
+    WildMatch::new(pattern).matches(name)
 }
 
 #[cfg(test)]
