@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::process::Stdio;
 
 use rookery_daemon::metrics::Kind;
-use rookery_hatchery::metrics::catalog;
+use rookery_hatchery::surface::metrics::catalog;
 use rookery_hatchery_stories::{Lab, LabOptions};
 use rookery_kit::{eventually, read_page, tool, workspace};
 use serde_json::Value;

@@ -12,14 +12,14 @@ mod register;
 mod reserve;
 mod spawn;
 
-use crate::flight::FlightId;
 use crate::launch::config::Addresses;
 use crate::machine::Hands;
-use crate::metrics::Metrics;
+use crate::plan::running::TaskId;
+use crate::plan::sweep::Condemned;
 use crate::plan::{Spawn, Unusable};
 use crate::reconcile::Message;
 use crate::settings::Settings;
-use crate::sweep::Condemned;
+use crate::surface::metrics::Metrics;
 pub use delete::Deletion;
 pub use halt::Halt;
 use jiff::Timestamp;
@@ -176,14 +176,14 @@ impl ActionContext {
     }
 
     /// Says which machine a piece of work is about.
-    async fn is_about(&self, flight: FlightId, machine: &MachineId) {
-        self.reconciler.send(Message::IsAbout(flight, machine.clone())).await.ok();
+    async fn is_about(&self, action: TaskId, machine: &MachineId) {
+        self.reconciler.send(Message::IsAbout(action, machine.clone())).await.ok();
     }
 
     /// Asks for another place for a worker whose first one was of no use.
-    async fn another_place(&self, flight: FlightId, useless: MachineId, spawn: &Spawn) -> Option<Spawn> {
+    async fn another_place(&self, action: TaskId, useless: MachineId, spawn: &Spawn) -> Option<Spawn> {
         let (reply, answer) = oneshot::channel();
-        let message = Message::AnotherPlace { flight, useless, spawn: Box::new(spawn.clone()), reply };
+        let message = Message::AnotherPlace { action, useless, spawn: Box::new(spawn.clone()), reply };
         self.reconciler.send(message).await.ok()?;
         answer.await.ok()?
     }

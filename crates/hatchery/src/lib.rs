@@ -5,28 +5,16 @@
 //! Start reading at [`reconcile`], which turns news into passes; what a pass decides is in [`plan`].
 
 pub mod act;
-pub mod braked;
-pub mod capacity;
-pub mod control;
-pub mod expiry;
-pub mod flavor;
-pub mod flight;
-pub mod heartbeat;
-pub mod hold;
-pub mod holds;
 pub mod intake;
 pub mod launch;
 pub mod machine;
 pub mod mark;
-pub mod metrics;
 pub mod names;
 pub mod plan;
 pub mod reconcile;
-pub mod report;
 pub mod run;
 #[cfg(test)]
 mod samples;
 pub mod settings;
 pub mod standing;
-pub mod sweep;
-pub mod workers;
+pub mod surface;

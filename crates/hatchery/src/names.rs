@@ -45,14 +45,14 @@ pub fn register(random: &mut StdRng, taken: &dyn Fn(&str) -> bool) -> String {
     fresh(REGISTER, random, taken)
 }
 
-/// A new name for a warm machine. Only names of the second line carry the address: older hatcheries know it there alone.
+/// A new name for a warm machine. Only names for V2 models carry the address: older hatcheries know it there alone.
 pub fn pooled(
-    line: ModelKind,
+    kind: ModelKind,
     address: Option<Ipv4Addr>,
     random: &mut StdRng,
     taken: &dyn Fn(&str) -> bool,
 ) -> String {
-    match (line, address) {
+    match (kind, address) {
         (ModelKind::V1, _) => fresh(POOLED_V1, random, taken),
         (ModelKind::V2, None) => fresh(POOLED_V2, random, taken),
         (ModelKind::V2, Some(address)) => {
@@ -72,8 +72,8 @@ impl ModelKind {
     }
 }
 
-/// The line that a warm machine's name tells.
-pub fn line_of(name: &str) -> Option<ModelKind> {
+/// The kind that a warm machine's name tells.
+pub fn kind_of(name: &str) -> Option<ModelKind> {
     if name.starts_with(POOLED_V1) {
         Some(ModelKind::V1)
     } else if name.starts_with(POOLED_V2) {

@@ -7,27 +7,33 @@
 mod abandoned;
 mod adopt;
 mod apart;
+pub mod braked;
 mod busy;
+pub mod capacity;
 mod desired;
+pub mod flavor;
+pub mod hold;
 mod orphans;
 mod pool;
 mod register;
+pub mod running;
 mod spawn;
+pub mod sweep;
 mod templates;
 mod waiting;
 mod warm;
+pub mod workers;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::Ipv4Addr;
 
-use crate::braked;
-use crate::capacity::{Ledger, Limits, Usage, usage};
-use crate::hold::{Hold, Told, Wish};
 use crate::machine::Brake;
 use crate::machine::{Machine, View};
 use crate::names::ModelKind;
-use crate::sweep::{Condemned, EventTimes, JobRead, Sweep, evidence};
-use crate::workers::Listing;
+use crate::plan::capacity::{Ledger, Limits, Usage, usage};
+use crate::plan::hold::{Hold, Told, Wish};
+use crate::plan::sweep::{Condemned, EventTimes, JobRead, Sweep, evidence};
+use crate::plan::workers::Listing;
 use jiff::{SignedDuration, Timestamp};
 use rand::rngs::StdRng;
 use rookery_cds::{JobId, V1Model};
@@ -41,8 +47,8 @@ use rookery_fleet::reckoning::Reckoning;
 use rookery_fleet::{MachineId, OwnerId, Power, Role};
 use rookery_vim_client::Load;
 
-use crate::flight::{Busy, Flights};
 use crate::intake::resolve::Demand;
+use crate::plan::running::{Busy, RunningActions};
 
 pub use adopt::{Adoption, adoptable};
 pub use apart::{Apart, WhyApart, adoptable_copy, apart, copy_named};
@@ -88,7 +94,7 @@ pub struct Observed<'o> {
     /// The V1 models that CDS knows, if it has told.
     pub models: Option<&'o [V1Model]>,
     /// Work under way.
-    pub flights: &'o Flights,
+    pub running: &'o RunningActions,
     /// How often a start was really tried for a job.
     pub attempts: &'o BTreeMap<JobId, u32>,
     /// Models that failed, and until when they are left alone.
@@ -296,12 +302,12 @@ impl<'p> Pass<'p> {
             let name = seen.view.machines.get(id).map(|machine| machine.name.as_str());
             seen.condemned.contains_key(id) || name.is_some_and(|name| seen.registered_once.contains(name))
         };
-        let flights = seen.flights.capacity();
-        let Usage { mut ledger, starting } = usage(seen.view, want.owner, &flights, listing, &settled);
+        let running = seen.running.capacity();
+        let Usage { mut ledger, starting } = usage(seen.view, want.owner, &running, listing, &settled);
         let starting = starting.into_iter().cloned().collect();
         let unseen = &mut ledger.size.unseen_memory_mb;
         *unseen = unseen.saturating_add(started_since(seen, want.owner));
-        let reserved = seen.flights.iter().filter_map(|flight| flight.address);
+        let reserved = seen.running.iter().filter_map(|action| action.address);
         let held = if want.networks.is_empty() {
             BTreeSet::new()
         } else {
@@ -312,7 +318,7 @@ impl<'p> Pass<'p> {
             seen,
             want,
             random,
-            busy: seen.flights.index(),
+            busy: seen.running.index(),
             stop: stop_reason(&Grounds {
                 view: seen.view,
                 skew: seen.skew,

@@ -28,12 +28,12 @@ mod start;
 mod state;
 
 use crate::act::ActionContext;
-use crate::holds::Book;
 use crate::intake::feed::Wakes;
 use crate::machine::Observer;
 use crate::plan::{Plan, plan};
-use crate::report::Report;
 use crate::settings::Settings;
+use crate::surface::holds::Book;
+use crate::surface::report::Report;
 pub use clocks::Reading;
 pub use holding::Reply;
 use jiff::Timestamp;

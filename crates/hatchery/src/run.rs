@@ -1,23 +1,26 @@
 //! A hatchery from its parts: sessions, inventory, reconciler, sources, heartbeat, pages; and its end.
 
 mod election;
+pub mod expiry;
+pub mod heartbeat;
 mod instance;
 mod reload;
 mod stop;
 
 use crate::act::{ActionContext, Halt};
-use crate::control::{Desk, Socket};
-use crate::expiry::Expiries;
-use crate::heartbeat::Beats;
-use crate::holds::Book;
 use crate::intake::feed;
 use crate::intake::feed::{Feeds, Wakes};
 use crate::machine::{Hands, Journal, Observer};
-use crate::metrics::Metrics;
+use crate::mark;
 use crate::reconcile::{Message, Reconciler, State};
-use crate::report::{Beside, Board, Host, Planned, Report};
+use crate::run::expiry::Expiries;
+use crate::run::heartbeat::Beats;
 use crate::settings::{Settings, reported};
-use crate::{expiry, heartbeat, mark, report};
+use crate::surface::control::{Desk, Socket};
+use crate::surface::holds::Book;
+use crate::surface::metrics::Metrics;
+use crate::surface::report;
+use crate::surface::report::{Beside, Board, Host, Planned, Report};
 use election::{Election, Lost, Won};
 pub use election::{LeadershipLost, PRODUCT};
 pub use instance::{InstanceError, Lock};

@@ -35,7 +35,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 
-use crate::capacity::Limits;
+use crate::plan::capacity::Limits;
 use rookery_cds::Cdn;
 use rookery_daemon::settings::{Origin, Problem, Problems, exposure, read_secret, syntax};
 use rookery_fleet::capacity;

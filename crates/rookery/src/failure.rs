@@ -137,8 +137,8 @@ fn fault_hint(fault: &Fault) -> Option<&'static str> {
 #[cfg(feature = "hatchery")]
 mod hatchery {
     use rookery_cds::CdsError;
-    use rookery_hatchery::holds::InvalidOrder;
     use rookery_hatchery::run::StartError;
+    use rookery_hatchery::surface::holds::InvalidOrder;
 
     use super::{Source, find};
 

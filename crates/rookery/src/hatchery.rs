@@ -14,8 +14,8 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 use rookery_daemon::telemetry::Filter;
-use rookery_hatchery::control::Request;
 use rookery_hatchery::settings::{self, Level, Log};
+use rookery_hatchery::surface::control::Request;
 
 use crate::Ending;
 use crate::output::Out;

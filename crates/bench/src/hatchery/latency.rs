@@ -62,7 +62,7 @@ pub(crate) async fn all_at_once(machines: Machines, jobs: u32) {
 async fn quiet(scene: &Scene, warm: u32) {
     eventually("it is quiet", async || {
         let report = scene.hatchery.board.report.borrow();
-        report.complete && report.counts.warm >= warm as usize && report.flights.is_empty()
+        report.complete && report.counts.warm >= warm as usize && report.running.is_empty()
     })
     .await;
 }

@@ -149,7 +149,7 @@ fn a_machine_in_flight_is_counted_once() {
 
 // A machine that is known by its reference is that flight, and no other one of its name is.
 #[test]
-fn a_flight_whose_machine_is_known_is_no_other_machine_of_its_name() {
+fn an_action_whose_machine_is_known_is_no_other_machine_of_its_name() {
     let other = running("calm-bose", "08:00:00");
     let flight = InFlight { machine: Some(crate::samples::id("elsewhere")), ..flight("calm-bose") };
     let expected = Ledger { cpus: 4 + 2, memory_mb: 8192 + 4096, unseen_memory_mb: 8192 };

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use rookery_cds_sim::{NewJob, Status};
-use rookery_hatchery::braked::Waiting;
-use rookery_hatchery::control::{Answer, Request};
+use rookery_hatchery::plan::braked::Waiting;
 use rookery_hatchery::run::Policy;
+use rookery_hatchery::surface::control::{Answer, Request};
 use rookery_hatchery_stories::{Lab, LabOptions, Scene, Stage};
 use rookery_kit::{Cable, Finding, Vm, Wire};
 use rookery_vim_sim::{Action, Control, FaultSpec, Rule};

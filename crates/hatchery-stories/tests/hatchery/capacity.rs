@@ -169,7 +169,7 @@ async fn warm_machines_that_are_off_take_no_room() {
     eventually("three machines are warm and take no room", async || {
         let is_warm = {
             let report = scene.hatchery.board.report.borrow();
-            report.counts.warm == 3 && report.flights.is_empty()
+            report.counts.warm == 3 && report.running.is_empty()
         };
         is_warm && line(&scene, "CPUs").as_deref() == Some("OK: 0/2")
     })

@@ -120,7 +120,7 @@ async fn a_worker_that_runs_too_long_goes_and_one_that_does_not_stays() {
 /// The machine of a silent worker goes after its time, and the job is given back once and succeeds on another one.
 async fn runs_elsewhere(lab: &Lab, scene: &Scene, job: &str) {
     eventually("a machine was made", async || {
-        own(lab).await == 1 && scene.hatchery.board.report.borrow().flights.is_empty()
+        own(lab).await == 1 && scene.hatchery.board.report.borrow().running.is_empty()
     })
     .await;
     let silent = lives(lab).await.into_keys().next().expect("a machine");
@@ -196,7 +196,7 @@ async fn stopped_when(script: &str, far: impl AsyncFn(&Lab, &str) -> bool) {
             "it runs for as long as it may: {:?}",
             begun.elapsed()
         );
-        eventually("nothing is under way", async || scene.hatchery.board.report.borrow().flights.is_empty())
+        eventually("nothing is under way", async || scene.hatchery.board.report.borrow().running.is_empty())
             .await;
         let ended = lab.job(&job).await;
         assert_eq!(

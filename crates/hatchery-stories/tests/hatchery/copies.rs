@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use rookery_cds_sim::NewJob;
-use rookery_hatchery::control::{Answer, Request};
 use rookery_hatchery::plan::WhyApart;
+use rookery_hatchery::surface::control::{Answer, Request};
 use rookery_hatchery_stories::{Lab, LabOptions, Scene, Stage};
 use rookery_kit::{Vm, Wire};
 use tokio::time::sleep;

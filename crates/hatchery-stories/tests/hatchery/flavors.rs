@@ -62,7 +62,7 @@ async fn machine_of(lab: &Lab, job: &str) -> (String, i64, i64) {
 async fn warm(lab: &Lab, scene: &Scene, count: usize) -> Vec<String> {
     eventually("machines are warm", async || {
         let report = scene.hatchery.board.report.borrow();
-        report.counts.warm == count && report.flights.is_empty()
+        report.counts.warm == count && report.running.is_empty()
     })
     .await;
     let vms = lab.govc().vms(&["name"]).await;
@@ -289,7 +289,7 @@ async fn a_warm_machine_with_a_smaller_disk_is_left_for_others() {
         stage
             .until("a machine is warm, and its disk was read", async || {
                 let report = scene.hatchery.board.report.borrow();
-                report.counts.warm == 1 && report.flights.is_empty() && report.disks.len() == 1
+                report.counts.warm == 1 && report.running.is_empty() && report.disks.len() == 1
             })
             .await;
         let (vm, found) = served(&stage, Some(asked)).await;
@@ -310,7 +310,7 @@ async fn without_a_pool_size_warm_machines_are_made_side_by_side() {
     let stage = Stage::set(options);
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     stage
-        .until("all are under way at once", async || scene.hatchery.board.report.borrow().flights.len() == 6)
+        .until("all are under way at once", async || scene.hatchery.board.report.borrow().running.len() == 6)
         .await;
     scene.stop().await;
     stage.lab.close().await;

@@ -2,8 +2,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 use rookery_cds_sim::{Fault, NewJob, Status, Trouble};
-use rookery_hatchery::control::{Answer, Request};
-use rookery_hatchery::holds::{Order, Target};
+use rookery_hatchery::surface::control::{Answer, Request};
+use rookery_hatchery::surface::holds::{Order, Target};
 use rookery_hatchery_stories::{Lab, LabOptions, Scene};
 use rookery_kit::eventually;
 use serde_json::Value;
@@ -214,7 +214,7 @@ async fn the_machine_of_a_worker_that_never_came_is_kept_on_and_its_job_runs_els
     let job = lab.v2_job(Lab::DEBIAN, "true").await;
     eventually("a machine was made", async || {
         let report = scene.hatchery.board.report.borrow();
-        report.workers.len() == 1 && report.flights.is_empty()
+        report.workers.len() == 1 && report.running.is_empty()
     })
     .await;
     let silent = lives(&lab).await.into_keys().next().expect("a machine");
@@ -238,7 +238,7 @@ async fn a_machine_that_somebody_names_stays_after_its_job_and_others_cannot_be_
     let job = lab.v2_job(Lab::DEBIAN, "sleep 20").await;
     eventually("the job is built", async || lab.job(&job).await.status == Status::Building).await;
     let worker = lab.job(&job).await.worker_name;
-    eventually("nobody is at it", async || scene.hatchery.board.report.borrow().flights.is_empty()).await;
+    eventually("nobody is at it", async || scene.hatchery.board.report.borrow().running.is_empty()).await;
     hold(&scene, machine(&worker), 1, HOUR).await.expect("it is kept");
     let other = lab.v2_job(Lab::DEBIAN, "true").await;
     assert_eq!(lab.ended(&job).await.status, Status::Success);

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rookery_cds_sim::Status;
 use rookery_daemon::metrics::Kind;
-use rookery_hatchery::metrics::catalog;
+use rookery_hatchery::surface::metrics::catalog;
 use rookery_hatchery_stories::{Lab, LabOptions, Scene};
 use rookery_kit::{eventually, read_page, workspace};
 use serde_json::Value;

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use rookery_cds_sim::{Config, Control as Cds, Entry, Fault, Model, Trouble};
-use rookery_hatchery::control::{Answer, Request};
+use rookery_hatchery::surface::control::{Answer, Request};
 use rookery_hatchery_stories::{Lab, LabOptions, Stage};
 use rookery_kit::{Govc, Wire};
 use rookery_vim_sim::{Action, Control, FaultSpec, Rule};

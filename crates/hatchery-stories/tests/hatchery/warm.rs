@@ -147,7 +147,7 @@ async fn a_clone_that_runs_on_after_a_crash_is_counted_in_the_end() {
     scene.crash().await;
     let scene = stage.hatch(&Wire::default()).await.expect("the hatchery starts");
     stage.until("it has ended", async || clones_run(&stage.lab).await == 0).await;
-    reported(&scene, "one is warm", |report| report.counts.warm == 1 && report.flights.is_empty()).await;
+    reported(&scene, "one is warm", |report| report.counts.warm == 1 && report.running.is_empty()).await;
     tokio::time::sleep(Duration::from_mins(10)).await;
     let made = stage.machines_of(Lab::NAME).await;
     assert!(matches!(&*made, [one] if one.name.starts_with("provision-") && !one.on), "{made:?}");

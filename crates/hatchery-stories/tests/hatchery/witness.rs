@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use rookery_cds_sim::{Job, Status};
-use rookery_hatchery::report::Report;
+use rookery_hatchery::surface::report::Report;
 use rookery_hatchery_stories::{Lab, LabOptions, Scene};
 use rookery_kit::Vm;
 use rookery_vim_sim::{Access, Change, Control, Durations, GuestTimes, Permission, Rule, User};
@@ -66,7 +66,7 @@ pub(super) async fn pooled(lab: &Lab) -> Vec<Seen> {
 /// Waits until so many machines are warm and nothing is under way, and shows them.
 pub(super) async fn warm(lab: &Lab, scene: &Scene, number: usize) -> Vec<Seen> {
     reported(scene, &format!("{number} machines are warm"), |report| {
-        report.complete && report.counts.warm == number && report.flights.is_empty()
+        report.complete && report.counts.warm == number && report.running.is_empty()
     })
     .await;
     pooled(lab).await

@@ -4,20 +4,20 @@ use crate::machine::CloneWish;
 use crate::machine::Machine;
 use crate::mark::Mark;
 use crate::names::ModelKind;
-use crate::sweep::Condemned;
+use crate::plan::sweep::Condemned;
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::{MachineId, Power};
 use rookery_fleet_vsphere::hands::Resize;
 use tracing::info;
 
 use super::{ActionContext, Ending, Failure, fixed};
-use crate::flight::FlightId;
 use crate::plan::Make;
+use crate::plan::running::TaskId;
 
 impl ActionContext {
     /// Makes a warm machine.
-    pub async fn make(&self, flight: FlightId, make: Make) -> Ending {
-        let (v1, v2) = match make.line {
+    pub async fn make(&self, action: TaskId, make: Make) -> Ending {
+        let (v1, v2) = match make.kind {
             ModelKind::V1 => (make.model.clone(), String::new()),
             ModelKind::V2 => (String::new(), make.model.clone()),
         };
@@ -53,7 +53,7 @@ impl ActionContext {
                 return Ending::Failed(Failure { condemned, ..*failure });
             }
         };
-        self.is_about(flight, &machine).await;
+        self.is_about(action, &machine).await;
         let ended =
             self.settle(&machine, &make.name, make.address.as_ref().map(|assigned| assigned.ip)).await;
         if let Ending::Done = ended {

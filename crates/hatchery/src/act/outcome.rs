@@ -1,6 +1,6 @@
 //! How the job of a worker has ended, and keeping its machine.
 
-use crate::hold::{Hold, Outcome};
+use crate::plan::hold::{Hold, Outcome};
 use rookery_cds::{CdsError, JobId, JobStatus};
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::MachineId;

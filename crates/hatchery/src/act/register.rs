@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::machine::CloneWish;
 use crate::mark::Mark;
-use crate::sweep::Condemned;
+use crate::plan::sweep::Condemned;
 use rookery_cds::V1Model;
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::{MachineId, OwnerId};
@@ -23,9 +23,9 @@ use tracing::{info, warn};
 use super::launching::For;
 use super::spawn::tried;
 use super::{ActionContext, Ending, Failure, fixed};
-use crate::flight::FlightId;
 use crate::intake::model::{ResolvedModel, last_modified};
 use crate::mark;
+use crate::plan::running::TaskId;
 use crate::plan::{Adoption, Left, Registration, Remake, retired_name, temporary_name};
 use crate::reconcile::Message;
 
@@ -42,7 +42,7 @@ const SNAPSHOT: &str = "rookery";
 
 impl ActionContext {
     /// Registers a model.
-    pub async fn register(&self, flight: FlightId, registration: Registration) -> Ending {
+    pub async fn register(&self, action: TaskId, registration: Registration) -> Ending {
         let model = &registration.model;
         let resolved = ResolvedModel::v1(model, String::new());
         let Ok(v1) = self.v1() else { return Ending::Lost };
@@ -67,7 +67,7 @@ impl ActionContext {
         let template = match (&registration.remake, &registration.template) {
             (Some(remake), _) => {
                 let until = Instant::now() + MAKING;
-                let making = self.make_v1_template(flight, &registration, remake, &resolved, &user, until);
+                let making = self.make_v1_template(action, &registration, remake, &resolved, &user, until);
                 timeout_at(until + GIVING_UP, Box::pin(making)).await.unwrap_or_else(|_| {
                     Err(tried(format!("its template was not made within {} s", MAKING.as_secs()), None))
                 })
@@ -78,7 +78,7 @@ impl ActionContext {
         let (registered, name) = match template {
             Ok(template) => {
                 let until = Instant::now() + STARTING;
-                let run = self.run_registration(flight, &registration, &resolved, &user, &template, until);
+                let run = self.run_registration(action, &registration, &resolved, &user, &template, until);
                 let run = timeout_at(until + GIVING_UP, Box::pin(run))
                     .await
                     .unwrap_or_else(|_| Err(tried("the worker was not started in time".to_owned(), None)));
@@ -116,7 +116,7 @@ impl ActionContext {
 
     async fn run_registration(
         &self,
-        flight: FlightId,
+        action: TaskId,
         registration: &Registration,
         model: &ResolvedModel,
         user: &rookery_vim_client::GuestUser,
@@ -131,7 +131,7 @@ impl ActionContext {
         };
         let wish = self.clone_wish(template, &registration.name, mark, address.map(fixed));
         let machine = self.clone_as(&wish, Some(Condemned::RegistrationEnded), sleep_until(until)).await?;
-        self.is_about(flight, &machine).await;
+        self.is_about(action, &machine).await;
         let condemned = |error: String| tried(error, Some(machine.clone()));
         let ready = self.hands.ready(&machine, address.map(|assigned| assigned.ip), user).await;
         ready.map_err(|error| condemned(chain(&error)))?;
@@ -143,7 +143,7 @@ impl ActionContext {
 
     async fn make_v1_template(
         &self,
-        flight: FlightId,
+        action: TaskId,
         registration: &Registration,
         remake: &Remake,
         model: &ResolvedModel,
@@ -157,9 +157,9 @@ impl ActionContext {
             Some(Left::InTheWay(old)) => {
                 self.set_aside(old, &owner, name).await.map_err(|error| tried(error, None))?;
                 self.retire(old, &owner, name).await;
-                self.make_under_temporary_name(flight, registration, remake, model, user, until).await?
+                self.make_under_temporary_name(action, registration, remake, model, user, until).await?
             }
-            None => self.make_under_temporary_name(flight, registration, remake, model, user, until).await?,
+            None => self.make_under_temporary_name(action, registration, remake, model, user, until).await?,
         };
         if let Some(old) = &remake.replaces {
             self.set_aside(old, &owner, name).await.map_err(|error| tried(error, None))?;
@@ -175,7 +175,7 @@ impl ActionContext {
 
     async fn make_under_temporary_name(
         &self,
-        flight: FlightId,
+        action: TaskId,
         registration: &Registration,
         remake: &Remake,
         model: &ResolvedModel,
@@ -196,7 +196,7 @@ impl ActionContext {
         };
         let wish = self.clone_wish(&remake.image, &temporary, mark.clone(), address.map(fixed));
         let machine = self.clone_as(&wish, None, sleep_until(until)).await?;
-        self.is_about(flight, &machine).await;
+        self.is_about(action, &machine).await;
         let condemned = |error: String| tried(error, Some(machine.clone()));
         let ready = self.hands.ready(&machine, address.map(|assigned| assigned.ip), user).await;
         ready.map_err(|error| condemned(chain(&error)))?;

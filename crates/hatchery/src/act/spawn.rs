@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use crate::machine::{ClaimWish, CloneWish};
 use crate::mark::Mark;
-use crate::sweep::Condemned;
+use crate::plan::sweep::Condemned;
 use jiff::SignedDuration;
 use rookery_cds::JobId;
 use rookery_daemon::telemetry::chain;
@@ -30,16 +30,16 @@ use tracing::{error, info, warn};
 
 use super::launching::For;
 use super::{ActionContext, Ending, Failure, Held, START, Unfinished, fixed};
-use crate::flight::FlightId;
 use crate::intake::model::ResolvedModel;
-use crate::metrics::{Stage, Way};
 use crate::names::ModelKind;
+use crate::plan::running::TaskId;
 use crate::plan::{Spawn, WorkerPlacement};
 use crate::settings::SlowSpawn;
+use crate::surface::metrics::{Stage, Way};
 
 impl ActionContext {
     /// Starts a worker for a job.
-    pub async fn spawn(&self, flight: FlightId, spawn: Spawn) -> Ending {
+    pub async fn spawn(&self, action: TaskId, spawn: Spawn) -> Ending {
         let _under_way = self.halt.start();
         let user = match self.user(&spawn.model).await {
             Ok(user) => user,
@@ -67,7 +67,7 @@ impl ActionContext {
             .map_or("template resources".to_owned(), |flavor| format!("flavor {}", flavor.name));
         self.tell_start(&held, &spawn.name, &spawn.model, &size).await;
         let launched = AtomicBool::new(false);
-        let mut starting = Box::pin(self.start(flight, &spawn, &user, begun + START, &launched));
+        let mut starting = Box::pin(self.start(action, &spawn, &user, begun + START, &launched));
         let started = tokio::select! {
             biased;
             () = self.halted(&launched) => return self.abandon(held, &spawn, begun, starting).await,
@@ -157,13 +157,13 @@ impl ActionContext {
 
     async fn start(
         &self,
-        flight: FlightId,
+        action: TaskId,
         spawn: &Spawn,
         user: &GuestUser,
         until: Instant,
         launched: &AtomicBool,
     ) -> Result<Way, Box<Failure>> {
-        let (spawn, machine, address) = Box::pin(self.find_place(flight, spawn, until, launched)).await?;
+        let (spawn, machine, address) = Box::pin(self.find_place(action, spawn, until, launched)).await?;
         let launching = Box::pin(self.start_in(&spawn, &machine, address, user, launched));
         let started = tokio::select! {
             biased;
@@ -177,7 +177,7 @@ impl ActionContext {
     /// here would go on in vCenter, with an address that is free for others.
     async fn find_place(
         &self,
-        flight: FlightId,
+        action: TaskId,
         spawn: &Spawn,
         until: Instant,
         launched: &AtomicBool,
@@ -190,7 +190,7 @@ impl ActionContext {
                     let cloning = Box::pin(self.clone_worker(&spawn, self.given_up(until, launched)));
                     let cloned = self.timed(Stage::Clone, cloning).await;
                     let machine = cloned.map_err(|failure| as_worker(failure, &spawn))?;
-                    self.is_about(flight, &machine).await;
+                    self.is_about(action, &machine).await;
                     return Ok((spawn, machine, address));
                 }
                 WorkerPlacement::Claim { machine, mark, .. } => {
@@ -206,7 +206,7 @@ impl ActionContext {
                         Err(error) => {
                             info!(job = %spawn.job, vm = %machine, %error, "warm machine was of no use; looking for another place");
                             let useless = machine.clone();
-                            let another = self.another_place(flight, useless, &spawn).await;
+                            let another = self.another_place(action, useless, &spawn).await;
                             spawn = another.ok_or_else(|| {
                                 tried(format!("{error}; and there is no other place"), None)
                             })?;
@@ -346,7 +346,7 @@ impl ActionContext {
     /// The mark of a worker.
     pub(super) fn mark(&self, model: &ResolvedModel, name: &str, job: Option<&JobId>) -> Mark {
         let now = self.now();
-        let (v1, v2) = match model.line() {
+        let (v1, v2) = match model.kind() {
             ModelKind::V1 => (model.path(), String::new()),
             ModelKind::V2 => (String::new(), model.path()),
         };

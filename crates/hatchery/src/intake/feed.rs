@@ -20,8 +20,8 @@ use tracing::debug;
 use crate::act::ActionContext;
 use crate::intake::queue::{Moment, Protocol, QueuedJob};
 use crate::reconcile::{Message, Reading};
-use crate::report::Report;
 use crate::settings::Settings;
+use crate::surface::report::Report;
 
 /// How often a queue is asked for. Pushes come in between.
 const POLL: Duration = Duration::from_secs(20);

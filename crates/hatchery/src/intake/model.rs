@@ -1,7 +1,7 @@
 //! The worker model that a job runs on, whichever protocol it is of.
 
-use crate::flavor::Asked;
 use crate::names::ModelKind;
+use crate::plan::flavor::Asked;
 use rookery_cds::{V1Model, V2Model};
 
 /// The worker model that a job runs on, and the flavors that the job asks for.
@@ -36,7 +36,7 @@ impl ResolvedModel {
     }
 
     /// The kind of the model.
-    pub fn line(&self) -> ModelKind {
+    pub fn kind(&self) -> ModelKind {
         match self.source {
             ModelSource::V1(_) => ModelKind::V1,
             ModelSource::V2(_) => ModelKind::V2,

@@ -36,7 +36,7 @@ fn a_prefix_tells_what_a_machine_is_for() {
 
 #[test]
 fn a_line_is_read_from_a_name() {
-    for (name, line) in [
+    for (name, kind) in [
         ("provision-v1-brave-curie", Some(ModelKind::V1)),
         ("provision-v2-brave-curie", Some(ModelKind::V2)),
         ("provision-v2-ip-10-0-0-5-brave-curie", Some(ModelKind::V2)),
@@ -46,7 +46,7 @@ fn a_line_is_read_from_a_name() {
         ("brave-curie", None),
         ("", None),
     ] {
-        assert_eq!(line_of(name), line, "{name}");
+        assert_eq!(kind_of(name), kind, "{name}");
     }
 }
 
@@ -104,7 +104,7 @@ proptest! {
     #[test]
     fn no_name_makes_a_reader_panic(name in ".*", tail in "[0-9-]{0,20}") {
         let name = if tail.is_empty() { name } else { format!("provision-v2-ip-{tail}") };
-        let line = line_of(&name);
-        prop_assert!(address_in(&name).is_none() || line == Some(ModelKind::V2));
+        let kind = kind_of(&name);
+        prop_assert!(address_in(&name).is_none() || kind == Some(ModelKind::V2));
     }
 }

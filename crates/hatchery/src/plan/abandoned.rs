@@ -1,15 +1,15 @@
 //! Jobs whose worker went off before it took them. CDS shows such a job as being scheduled until its hatchery releases it, and
 //! offers it to nobody meanwhile.
 
-use crate::hold::serves_nobody;
 use crate::machine::Machine;
 use crate::mark::Mark;
+use crate::plan::hold::serves_nobody;
 use crate::standing::{Standing, standing};
 use rookery_cds::JobId;
 use rookery_fleet::Power;
 
 use super::Pass;
-use crate::flight::Work;
+use crate::plan::running::Work;
 
 /// So many jobs are read for this at once.
 const AT_ONCE: usize = 10;
@@ -22,7 +22,7 @@ impl Pass<'_> {
         if self.stop.is_some() {
             return;
         }
-        let reads = self.seen.flights.iter().filter(|flight| matches!(flight.work, Work::Free { .. }));
+        let reads = self.seen.running.iter().filter(|action| matches!(action.work, Work::Free { .. }));
         let left = AT_ONCE.saturating_sub(reads.count());
         let owned = self.seen.view.owned(self.want.owner);
         let found = owned.filter(|(machine, mark)| self.is_abandoned(machine, mark));

@@ -7,7 +7,7 @@ use rookery_vim_client::Load;
 
 use super::{Pass, Why};
 use crate::act::START;
-use crate::flight::{Flight, Work};
+use crate::plan::running::{RunningAction, Work};
 
 /// What a start needs after its clone, as a rule: a boot, an address, a launch.
 const BOOT: Duration = Duration::from_mins(3);
@@ -44,8 +44,8 @@ impl Pass<'_> {
     pub(super) fn begins_in_time(&self) -> Result<(), Why> {
         // Those whose machine is not known yet are cloned, or about to be.
         let is_coming =
-            |flight: &&Flight| matches!(flight.work, Work::Spawn { .. }) && flight.machine.is_none();
-        let coming = self.seen.flights.iter().filter(is_coming).count();
+            |action: &&RunningAction| matches!(action.work, Work::Spawn { .. }) && action.machine.is_none();
+        let coming = self.seen.running.iter().filter(is_coming).count();
         let ahead = too_many_ahead(self.seen.load, coming, self.plan.spawns.len());
         ahead.map_or(Ok(()), |ahead| Err(Why::Busy { ahead }))
     }

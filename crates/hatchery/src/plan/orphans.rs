@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::braked::Subject;
 use crate::machine::View;
-use crate::workers::{Listing, without_machine};
+use crate::plan::braked::Subject;
+use crate::plan::workers::{Listing, without_machine};
 use jiff::Timestamp;
 use rookery_fleet::{MachineId, OwnerId};
 
@@ -97,7 +97,7 @@ impl Pass<'_> {
 mod tests {
     use crate::machine::Machines;
     use crate::mark::Mark;
-    use crate::workers::WorkerState;
+    use crate::plan::workers::WorkerState;
     use jiff::SignedDuration;
 
     use super::*;

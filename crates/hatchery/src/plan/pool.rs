@@ -15,7 +15,7 @@ use crate::standing::{Standing, standing};
 /// What tells warm machines of one kind from others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Kind {
-    pub(super) line: ModelKind,
+    pub(super) kind: ModelKind,
     /// V1: the path of the model; V2: the template.
     pub(super) model: String,
     /// The size by name, in lower case; empty: the template's.
@@ -26,26 +26,26 @@ pub(super) struct Kind {
 const SEPARATOR: char = '\n';
 
 impl Kind {
-    pub(super) fn new(line: ModelKind, model: &str, flavor: &str) -> Self {
-        Self { line, model: model.to_owned(), flavor: flavor.to_lowercase() }
+    pub(super) fn new(kind: ModelKind, model: &str, flavor: &str) -> Self {
+        Self { kind, model: model.to_owned(), flavor: flavor.to_lowercase() }
     }
 
     /// The kind of a machine of the pool.
     pub(super) fn of_machine(machine: &Machine, mark: &Mark) -> Option<Self> {
-        let line = names::line_of(&machine.name)?;
-        Some(Self::new(line, model_of(mark, line), &mark.flavor))
+        let kind = names::kind_of(&machine.name)?;
+        Some(Self::new(kind, model_of(mark, kind), &mark.flavor))
     }
 
     pub(super) fn key(&self) -> PoolKey {
         let kind: Arc<str> = format!("{}{SEPARATOR}{}", self.model, self.flavor).into();
-        PoolKey { family: self.line.family(), kind }
+        PoolKey { family: self.kind.family(), kind }
     }
 
     /// The kind that a key was made of.
     pub(super) fn of(key: &PoolKey) -> Self {
-        let line = names::line_of(key.family).unwrap_or(ModelKind::V2);
+        let kind = names::kind_of(key.family).unwrap_or(ModelKind::V2);
         let (model, flavor) = key.kind.split_once(SEPARATOR).unwrap_or((&key.kind, ""));
-        Self::new(line, model, flavor)
+        Self::new(kind, model, flavor)
     }
 }
 
@@ -67,7 +67,7 @@ pub(super) fn membership(machine: &Machine, owner: &OwnerId) -> Membership {
     };
     match standing {
         Standing::Unknown => {
-            names::line_of(&machine.name).map_or(Membership::None, |line| Membership::Unknown(line.family()))
+            names::kind_of(&machine.name).map_or(Membership::None, |kind| Membership::Unknown(kind.family()))
         }
         Standing::Pooled => member().map_or(Membership::None, Membership::Pooled),
         Standing::HalfClaimed => member().map_or(Membership::None, Membership::HalfClaimed),
@@ -83,17 +83,17 @@ pub(super) fn membership(machine: &Machine, owner: &OwnerId) -> Membership {
 pub(super) fn candidacy<'v>(
     machine: &'v Machine,
     owner: &OwnerId,
-    (line, model): (ModelKind, &str),
+    (kind, model): (ModelKind, &str),
     origin: &Origin,
 ) -> Candidacy<'v> {
-    if names::line_of(&machine.name) != Some(line) {
+    if names::kind_of(&machine.name) != Some(kind) {
         return Candidacy::Irrelevant;
     }
     let standing = standing(machine, owner);
     if standing == Standing::Unknown {
         return if machine.is_set_apart() { Candidacy::Irrelevant } else { Candidacy::Unknown };
     }
-    let Some(mark) = machine.mark_of(owner).filter(|mark| model_of(mark, line) == model) else {
+    let Some(mark) = machine.mark_of(owner).filter(|mark| model_of(mark, kind) == model) else {
         return Candidacy::Irrelevant;
     };
     match standing {
@@ -113,9 +113,9 @@ pub(super) fn candidacy<'v>(
     }
 }
 
-/// The model that a mark names for that line.
-fn model_of(mark: &Mark, line: ModelKind) -> &str {
-    match line {
+/// The model that a mark names for that kind.
+fn model_of(mark: &Mark, kind: ModelKind) -> &str {
+    match kind {
         ModelKind::V1 => &mark.worker_model_path,
         ModelKind::V2 => &mark.vmware_model_path,
     }

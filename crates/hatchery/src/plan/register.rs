@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use crate::capacity::admit_registration;
 use crate::machine::Machine;
 use crate::names;
 use crate::names::ModelKind;
+use crate::plan::capacity::admit_registration;
 use rookery_cds::{MODEL_TYPE, V1Model};
 use rookery_fleet::address::Assigned;
 use rookery_fleet::flavor::{Footprint, footprint};
@@ -185,7 +185,7 @@ impl<'p> Pass<'p> {
         let path = model.path();
         let temporary = temporary_name(&model.name);
         self.seen.booked.contains_key(&path)
-            || self.seen.flights.registers(&path)
+            || self.seen.running.registers(&path)
             // A row shows it, though we have given it another name.
             || (self.seen.view.is_taken(&temporary) && self.seen.view.named(&temporary).next().is_none())
             || self.seen.view.named(&temporary).any(|machine| {

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::pool::candidacy;
-use crate::capacity::admit;
-use crate::flavor::Choice;
-use crate::flavor::choose;
-use crate::hold::serves_nobody;
 use crate::machine::Machine;
 use crate::mark::Mark;
 use crate::names;
+use crate::plan::capacity::admit;
+use crate::plan::flavor::Choice;
+use crate::plan::flavor::choose;
+use crate::plan::hold::serves_nobody;
 use jiff::Timestamp;
 use rookery_cds::JobId;
 use rookery_fleet::address::Assigned;
@@ -81,7 +81,7 @@ impl<'p> Pass<'p> {
         if self.seen.demands.is_empty() {
             return;
         }
-        let (served, in_flight) = (self.served(), self.seen.flights.jobs());
+        let (served, in_flight) = (self.served(), self.seen.running.jobs());
         for demand in in_turn(self.seen.demands) {
             if in_flight.contains(&demand.job) {
                 continue;
@@ -226,7 +226,7 @@ impl<'p> Pass<'p> {
             template: template.and_then(|template| template.hardware),
             disks: self.seen.disks,
         };
-        let model = (model.line(), path.as_str());
+        let model = (model.kind(), path.as_str());
         claim::find(
             self.seen.view,
             &wanted,
@@ -237,7 +237,7 @@ impl<'p> Pass<'p> {
     }
 
     fn fresh(&mut self, model: &ResolvedModel, template: &Machine) -> Result<WorkerPlacement, Why> {
-        let resting = self.seen.setbacks.get(&(model.line(), model.path()));
+        let resting = self.seen.setbacks.get(&(model.kind(), model.path()));
         if let Some(until) = resting.filter(|until| **until > self.seen.now) {
             return Err(Why::BackOff { template: model.template().to_owned(), until: *until });
         }

@@ -144,7 +144,7 @@ impl<'p> Pass<'p> {
 
     /// The machine that is cloned for a job.
     pub(super) fn template(&self, model: &ResolvedModel) -> Result<&'p Machine, Why> {
-        match model.line() {
+        match model.kind() {
             ModelKind::V1 => self.template_of_v1(&model.path()),
             ModelKind::V2 => self.template_named(model.template()),
         }

@@ -9,12 +9,12 @@ mod spawning;
 mod turns;
 
 use super::*;
-use crate::flight::{Flight, Work};
 use crate::intake::model::ResolvedModel;
 use crate::mark::Mark;
+use crate::plan::running::{RunningAction, Work};
+use crate::plan::workers::WorkerState;
 use crate::samples::{Notes, OWNER, remark};
 use crate::settings::{ModelRef, Pool};
-use crate::workers::WorkerState;
 use rand::SeedableRng as _;
 use rookery_cds::{Group, V2Model, V2ModelSpec, VirtualMachine};
 use rookery_fleet::flavor::{Flavor, Footprint};
@@ -33,7 +33,7 @@ struct World {
     registered_once: BTreeSet<String>,
     suspects: Suspects,
     models: Option<Vec<V1Model>>,
-    flights: Flights,
+    running: RunningActions,
     tried: BTreeMap<JobId, u32>,
     setbacks: BTreeMap<(ModelKind, String), Timestamp>,
     unusable: BTreeMap<Unusable, String>,
@@ -85,7 +85,7 @@ fn world(machines: impl IntoIterator<Item = Machine>) -> World {
         registered_once: BTreeSet::new(),
         suspects: Suspects::default(),
         models: Some(Vec::new()),
-        flights: Flights::default(),
+        running: RunningActions::default(),
         tried: BTreeMap::new(),
         setbacks: BTreeMap::new(),
         unusable: BTreeMap::new(),
@@ -150,7 +150,7 @@ impl World {
             registered_once: &self.registered_once,
             suspects: &self.suspects,
             models: self.models.as_deref(),
-            flights: &self.flights,
+            running: &self.running,
             attempts: &self.tried,
             setbacks: &self.setbacks,
             unusable: &self.unusable,
@@ -210,8 +210,8 @@ impl World {
         plan.waiting.into_iter().next().map(|waiting| waiting.why)
     }
 
-    fn fly(&mut self, flight: Flight) {
-        self.flights.begin(flight);
+    fn fly(&mut self, action: RunningAction) {
+        self.running.begin(action);
     }
 
     fn list(&mut self, worker: &str, state: WorkerState) {
@@ -349,13 +349,13 @@ fn network(addresses: &str) -> Vec<Network> {
     vec![Network { ranges, prefix: 24, gateway: Some(Ipv4Addr::new(10, 0, 0, 1)), dns: Vec::new() }]
 }
 
-fn flight(name: &str, work: Work) -> Flight {
+fn action(name: &str, work: Work) -> RunningAction {
     let footprint = Footprint { cpus: Some(2), memory_mb: Some(4096) };
-    Flight { work, name: name.to_owned(), machine: None, address: None, footprint }
+    RunningAction { work, name: name.to_owned(), machine: None, address: None, footprint }
 }
 
 fn start_of(job: &JobId) -> Work {
-    Work::Spawn { job: job.clone(), line: ModelKind::V2, model: "debian".to_owned() }
+    Work::Spawn { job: job.clone(), kind: ModelKind::V2, model: "debian".to_owned() }
 }
 
 fn flavor(name: &str, cpus: u32, memory_mb: u64) -> Flavor {

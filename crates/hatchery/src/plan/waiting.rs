@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::capacity::Shortage;
+use crate::plan::capacity::Shortage;
 use jiff::Timestamp;
 use rookery_cds::JobId;
 

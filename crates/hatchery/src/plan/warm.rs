@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::braked;
-use crate::braked::Subject;
-use crate::hold;
 use crate::machine::Machine;
 use crate::names::{self, ModelKind};
+use crate::plan::braked;
+use crate::plan::braked::Subject;
+use crate::plan::hold;
+use crate::plan::sweep;
+use crate::plan::sweep::{Facts, Noticed, Reason};
 use crate::standing::{Standing, standing};
-use crate::sweep;
-use crate::sweep::{Facts, Noticed, Reason};
 use rookery_cds::V1Model;
 use rookery_fleet::address::Assigned;
 use rookery_fleet::flavor::{Flavor, Footprint};
@@ -21,8 +21,8 @@ use rookery_fleet::{MachineId, OwnerId, Power};
 use super::pool::{Kind, membership};
 use super::templates::{V1Template, v1_template};
 use super::{ModelRef, Pass, Pool, Why};
-use crate::flight::{Flight, Work};
 use crate::intake::model::last_modified;
+use crate::plan::running::{RunningAction, Work};
 
 /// How many machines may be deleted at once. The next one begins when one has ended; one that hangs keeps its own place.
 const AT_ONCE: usize = 10;
@@ -31,7 +31,7 @@ const AT_ONCE: usize = 10;
 #[derive(Debug, Clone)]
 pub struct Make {
     /// Which kind of model it is for.
-    pub line: ModelKind,
+    pub kind: ModelKind,
     /// The path of a V1 model, or the template of a V2 model.
     pub model: String,
     /// Its name.
@@ -65,7 +65,7 @@ impl Pass<'_> {
         let observed = warm::Observed {
             view: self.seen.view,
             membership: &|machine| membership(machine, self.want.owner),
-            name: &|key, address, random, taken| names::pooled(Kind::of(key).line, address, random, taken),
+            name: &|key, address, random, taken| names::pooled(Kind::of(key).kind, address, random, taken),
             now: self.seen.now,
             stop: self.stop,
             reckoning: self.seen.reckoning,
@@ -119,9 +119,9 @@ impl Pass<'_> {
             self.held.extend(make.address.as_ref().map(|assigned| assigned.ip));
             let Some(wish) = wishes.get(make.wish) else { continue };
             if let TemplateState::Ready { id, origin, .. } = &wish.template {
-                let Kind { line, model, .. } = Kind::of(&wish.key);
+                let Kind { kind, model, .. } = Kind::of(&wish.key);
                 self.plan.make.push(Make {
-                    line,
+                    kind,
                     model,
                     name: make.name,
                     template: id.clone(),
@@ -141,19 +141,19 @@ impl Pass<'_> {
         let missed = self.seen.brake.missed().filter_map(|machine| missed(machine, self.want.owner));
         let missed: Vec<Making> = missed.collect();
         let pool_size = self.want.warm.concurrency.map(|size| (size as usize).saturating_add(missed.len()));
-        let making = self.seen.flights.iter().filter_map(making).chain(missed).collect();
+        let making = self.seen.running.iter().filter_map(making).chain(missed).collect();
         (making, pool_size)
     }
 
     fn wish(&self, pool: &Pool) -> Wish {
-        let (line, model, template) = match &pool.model {
+        let (kind, model, template) = match &pool.model {
             ModelRef::V1(path) => (ModelKind::V1, path, self.v1_state(path)),
             ModelRef::V2(template) => (ModelKind::V2, template, self.v2_state(template)),
         };
         // Where no flavors are configured, names of flavors mean nothing.
         let flavor = pool.flavor.clone().filter(|_| !self.want.flavors.is_empty());
-        let key = Kind::new(line, model, flavor.as_deref().unwrap_or_default()).key();
-        let setback = self.seen.setbacks.get(&(line, model.to_owned())).copied();
+        let key = Kind::new(kind, model, flavor.as_deref().unwrap_or_default()).key();
+        let setback = self.seen.setbacks.get(&(kind, model.to_owned())).copied();
         let rests_until = setback.filter(|until| *until > self.seen.now);
         Wish { key, flavor, number: pool.number, template, rests_until }
     }
@@ -259,7 +259,7 @@ impl Pass<'_> {
     /// How many more machines may be deleted now.
     pub(super) fn free_deletions(&self) -> usize {
         let running =
-            self.seen.flights.iter().filter(|flight| matches!(flight.work, Work::Delete(_))).count();
+            self.seen.running.iter().filter(|action| matches!(action.work, Work::Delete(_))).count();
         let planned = self.plan.sweep.delete.len();
         AT_ONCE.saturating_sub(running + planned)
     }
@@ -289,10 +289,10 @@ fn missed(machine: &Machine, owner: &OwnerId) -> Option<Making> {
     Some(Making { key: Kind::of_machine(machine, mark)?.key(), name: machine.name.clone(), machine: None })
 }
 
-fn making(flight: &Flight) -> Option<Making> {
-    let (Work::Make { line, model, flavor } | Work::Finish { line, model, flavor }) = &flight.work else {
+fn making(action: &RunningAction) -> Option<Making> {
+    let (Work::Make { kind, model, flavor } | Work::Finish { kind, model, flavor }) = &action.work else {
         return None;
     };
-    let key = Kind::new(*line, model, flavor.as_deref().unwrap_or_default()).key();
-    Some(Making { key, name: flight.name.clone(), machine: flight.machine.clone() })
+    let key = Kind::new(*kind, model, flavor.as_deref().unwrap_or_default()).key();
+    Some(Making { key, name: action.name.clone(), machine: action.machine.clone() })
 }

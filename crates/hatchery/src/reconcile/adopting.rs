@@ -7,8 +7,8 @@ use tracing::info;
 use super::start::about;
 use super::{Reconciler, Reply};
 use crate::act::Ending;
-use crate::flight::Work;
 use crate::plan::adoptable;
+use crate::plan::running::Work;
 
 impl Reconciler {
     /// Sets the template of another hatchery aside that stands in the way of a model.
@@ -26,8 +26,8 @@ impl Reconciler {
             Err(why) => return Err((why, reply)),
         };
         let machine = self.state.view.machines.get(&adoption.template).map(Arc::clone);
-        let free = machine.filter(|machine| !self.state.flights.index().has(machine));
-        let Some(machine) = free.filter(|_| !self.state.flights.registers(model)) else {
+        let free = machine.filter(|machine| !self.state.running.index().has(machine));
+        let Some(machine) = free.filter(|_| !self.state.running.registers(model)) else {
             return Err((
                 format!("the template of {model} is being worked on; try again in a moment"),
                 reply,

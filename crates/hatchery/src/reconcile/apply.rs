@@ -7,8 +7,8 @@ use std::time::Duration;
 use crate::machine::Machine;
 use crate::mark::Mark;
 use crate::names::ModelKind;
-use crate::sweep::Condemned;
-use crate::workers::{Listing, WorkerState};
+use crate::plan::sweep::Condemned;
+use crate::plan::workers::{Listing, WorkerState};
 use jiff::{SignedDuration, Timestamp};
 use rookery_cds::{JobId, Worker, WorkerStatus};
 use rookery_fleet::{MachineId, OwnerId, Power};
@@ -19,11 +19,11 @@ use tracing::{info, warn};
 
 use super::{Message, Reading, Reconciler, Room, State};
 use crate::act::{Ending, Failure, Unfinished};
-use crate::flight::{Flight, FlightId, Trace, Work};
 use crate::intake::feed::pool_room;
 use crate::intake::queue::{Moment, Protocol, QueuedJob};
-use crate::metrics::Leak;
+use crate::plan::running::{RunningAction, TaskId, Trace, Work};
 use crate::plan::{Observed, Spawn, Unusable, place_again};
+use crate::surface::metrics::Leak;
 
 /// How long a model rests after its first failure, until the settings have been looked at.
 const FIRST_REST: Duration = Duration::from_secs(30);
@@ -79,19 +79,19 @@ impl Reconciler {
             }
             Message::Histories(told) => state.apply_histories(told),
             Message::Clones { begun, listed } => state.apply_clones(begun, &listed),
-            Message::IsAbout(flight, machine) => {
-                if let Some(flight) = state.flights.get_mut(flight) {
-                    flight.machine = Some(machine);
+            Message::IsAbout(action, machine) => {
+                if let Some(action) = state.running.get_mut(action) {
+                    action.machine = Some(machine);
                 }
             }
-            Message::AnotherPlace { flight, useless, spawn, reply } => {
-                drop(reply.send(self.another_place(flight, useless, &spawn)));
+            Message::AnotherPlace { action, useless, spawn, reply } => {
+                drop(reply.send(self.another_place(action, useless, &spawn)));
             }
             Message::ReadyToLaunch(worker, reply) => state.gate.add(worker, reply),
-            Message::Ended(flight, ending) => {
-                state.note_launch(flight, &ending);
+            Message::Ended(action, ending) => {
+                state.note_launch(action, &ending);
                 state.act_ended = Some(now);
-                if state.apply_ending(flight, ending, now) {
+                if state.apply_ending(action, ending, now) {
                     self.wakes.workers();
                 }
                 for leak in self.state.leaks.drain(..) {
@@ -128,12 +128,12 @@ impl Reconciler {
     }
 
     /// Finds another place for a worker. The machine that was of no use is left alone for this job.
-    fn another_place(&mut self, id: FlightId, useless: MachineId, spawn: &Spawn) -> Option<Spawn> {
+    fn another_place(&mut self, id: TaskId, useless: MachineId, spawn: &Spawn) -> Option<Spawn> {
         let settings = Arc::clone(&self.settings.borrow());
         let now = self.context.clock.steady();
         // What has ended since the last pass is known by its machine alone.
         self.state.look(self.observer.view(now), &settings.identity.owner, now);
-        let flight = self.state.flights.end(id)?;
+        let action = self.state.running.end(id)?;
         self.state.avoid(Some(useless), now, AVOIDED);
         let observer = &self.observer;
         let changed_at = |id: &_| observer.changed_at(id);
@@ -144,14 +144,14 @@ impl Reconciler {
         let seen = Observed { load: &load, ..seen };
         let placed = place_again(&seen, &settings.desired(), &mut self.random, spawn);
         let next = match &placed {
-            Ok(placed) => Flight::of_spawn(placed),
-            Err(_) => flight.clone(),
+            Ok(placed) => RunningAction::of_spawn(placed),
+            Err(_) => action.clone(),
         };
-        if next.name != flight.name {
-            self.state.pressure.gave_up(&flight.name);
+        if next.name != action.name {
+            self.state.pressure.gave_up(&action.name);
             self.state.pressure.begins(&next.name, Instant::now());
         }
-        self.state.flights.put_back(id, next);
+        self.state.running.put_back(id, next);
         placed.map_err(|why| info!(job = %spawn.job, %why, "no other place for the worker")).ok()
     }
 }
@@ -229,22 +229,22 @@ impl State {
     }
 
     /// Takes in how a piece of work has ended, and says whether CDS has to be asked for its workers.
-    pub(super) fn apply_ending(&mut self, id: FlightId, ending: Ending, now: Timestamp) -> bool {
-        let Some(flight) = self.flights.end(id) else { return false };
-        let job = flight.job().cloned();
-        let model = model_of(&flight);
+    pub(super) fn apply_ending(&mut self, id: TaskId, ending: Ending, now: Timestamp) -> bool {
+        let Some(action) = self.running.end(id) else { return false };
+        let job = action.job().cloned();
+        let model = model_of(&action);
         match ending {
             Ending::Done => {
-                if let Work::Spawn { job, .. } = &flight.work {
+                if let Work::Spawn { job, .. } = &action.work {
                     self.queue.gone(job);
                 }
                 if let Some(model) = model {
                     self.failures.remove(&model);
                 }
-                if let Some(machine) = &flight.machine {
+                if let Some(machine) = &action.machine {
                     self.stubborn.remove(machine);
                 }
-                match (&flight.work, &flight.machine) {
+                match (&action.work, &action.machine) {
                     (Work::Spawn { job, .. }, _) => {
                         self.count(job, now);
                         (self.full_until, self.full_times) = (None, 0);
@@ -271,14 +271,14 @@ impl State {
                 }
             }
             Ending::Lost => {
-                self.let_be(&flight, now);
+                self.let_be(&action, now);
                 if let Some(job) = &job {
                     self.queue.gone(job);
                 }
             }
             Ending::NotHeld { error } => {
-                warn!(vm = %flight.name, error, "job could not be taken; it is tried again when CDS offers it");
-                self.let_be(&flight, now);
+                warn!(vm = %action.name, error, "job could not be taken; it is tried again when CDS offers it");
+                self.let_be(&action, now);
                 if let Some(job) = job {
                     self.queue.gone(&job);
                 }
@@ -294,19 +294,19 @@ impl State {
             Ending::Failed(failure) => {
                 // A machine that has to go goes with the next list of workers.
                 let condemned = failure.condemned.is_some();
-                self.apply_failure(&flight, failure, now);
+                self.apply_failure(&action, failure, now);
                 return condemned;
             }
             Ending::CutOff => {
                 // A booking would keep the job from everybody for minutes. CDS queues a V2 job again by itself, and each
                 // release counts against the job.
-                if let Work::Spawn { job: job @ JobId::V1(_), .. } = &flight.work {
-                    let of = Trace { job: job.to_string(), worker: flight.name.clone() };
-                    self.freed.push((of, flight.machine.clone()));
+                if let Work::Spawn { job: job @ JobId::V1(_), .. } = &action.work {
+                    let of = Trace { job: job.to_string(), worker: action.name.clone() };
+                    self.freed.push((of, action.machine.clone()));
                 }
-                let (error, unfinished) = ("it was cut off in the middle".to_owned(), interrupted(&flight));
+                let (error, unfinished) = ("it was cut off in the middle".to_owned(), interrupted(&action));
                 let failure = Failure { error, unfinished, ..Failure::default() };
-                self.apply_failure(&flight, failure, now);
+                self.apply_failure(&action, failure, now);
             }
         }
         false
@@ -328,7 +328,7 @@ impl State {
         true
     }
 
-    fn apply_failure(&mut self, flight: &Flight, failure: Failure, now: Timestamp) {
+    fn apply_failure(&mut self, action: &RunningAction, failure: Failure, now: Timestamp) {
         let Failure { error, condemned, unfinished, blames_template, crowded, tried, is_parent, worker: _ } =
             failure;
         let server_now = self.server_now();
@@ -337,32 +337,32 @@ impl State {
             self.full_until = Some(later(server_now, rest_after(FIRST_REST, self.full_times)));
             self.full_times += 1;
         }
-        match (&flight.work, flight.job()) {
+        match (&action.work, action.job()) {
             (Work::Adopt { model }, _) => warn!(model, error, "template could not be adopted"),
             (Work::Delete(_) | Work::Unclaim(_) | Work::Keep(_), _) => {
-                warn!(vm = %flight.name, error, "machine could not be changed; it is tried again after a while");
-                self.rest(flight.machine.clone(), now, is_parent);
+                warn!(vm = %action.name, error, "machine could not be changed; it is tried again after a while");
+                self.rest(action.machine.clone(), now, is_parent);
             }
-            (Work::Free { .. }, _) => self.avoid(flight.machine.clone(), now, UNCHANGED),
+            (Work::Free { .. }, _) => self.avoid(action.machine.clone(), now, UNCHANGED),
             (_, Some(job)) if tried => self.count(&job.clone(), now),
             (_, Some(_)) => {}
-            (_, None) => warn!(vm = %flight.name, error, "machine could not be made"),
+            (_, None) => warn!(vm = %action.name, error, "machine could not be made"),
         }
-        if let Some(job) = flight.job() {
+        if let Some(job) = action.job() {
             self.queue.gone(&job.clone());
         }
         if let Some(clone) = unfinished {
             self.leaks.extend(clone.address.map(|_| Leak::Address));
             self.doubts.add(clone, now);
-        } else if let (Some((machine, _)), Some(address)) = (&condemned, flight.address) {
+        } else if let (Some((machine, _)), Some(address)) = (&condemned, action.address) {
             self.doubts.add_made(machine.clone(), address, now);
         }
         self.lingering = self.doubts.addresses();
         self.condemned_at.extend(condemned.iter().map(|(machine, _)| (machine.clone(), now)));
         self.condemned.extend(condemned);
         let housekeeping =
-            matches!(flight.work, Work::Make { .. } | Work::Finish { .. } | Work::Register { .. });
-        let blamed = model_of(flight).filter(|_| blames_template || housekeeping);
+            matches!(action.work, Work::Make { .. } | Work::Finish { .. } | Work::Register { .. });
+        let blamed = model_of(action).filter(|_| blames_template || housekeeping);
         // What began before a rest and fails during it tells nothing new: ten starts that fail together are one failure.
         let rests =
             |model: &(ModelKind, String)| self.setbacks.get(model).is_some_and(|until| *until > server_now);
@@ -376,8 +376,8 @@ impl State {
     }
 
     /// A model that somebody else registers, or that CDS would not let us register, is left alone for a while.
-    fn let_be(&mut self, flight: &Flight, now: Timestamp) {
-        if let Work::Register { model } = &flight.work {
+    fn let_be(&mut self, action: &RunningAction, now: Timestamp) {
+        if let Work::Register { model } = &action.work {
             self.booked_until.insert(model.clone(), later(now, BOOKED));
         }
     }
@@ -406,8 +406,8 @@ impl State {
 }
 
 /// The clone that may come of work that was cut off before it had a machine.
-fn interrupted(flight: &Flight) -> Option<Unfinished> {
-    let condemned_for = match flight.work {
+fn interrupted(action: &RunningAction) -> Option<Unfinished> {
+    let condemned_for = match action.work {
         Work::Spawn { .. } => Some(Condemned::SpawnFailed),
         // The name of what is made first is used again, and a warm machine that was left half-made is finished.
         Work::Register { .. } | Work::Make { .. } => None,
@@ -419,8 +419,8 @@ fn interrupted(flight: &Flight) -> Option<Unfinished> {
         | Work::Adopt { .. }
         | Work::Free { .. } => return None,
     };
-    let (name, address) = (flight.name.clone(), flight.address);
-    flight.machine.is_none().then_some(Unfinished { name, address, task: None, condemned_for })
+    let (name, address) = (action.name.clone(), action.address);
+    action.machine.is_none().then_some(Unfinished { name, address, task: None, condemned_for })
 }
 
 /// How long something rests that has failed so often before.
@@ -432,11 +432,11 @@ pub(super) fn later(now: Timestamp, by: Duration) -> Timestamp {
     now.saturating_add(by).unwrap_or(Timestamp::MAX)
 }
 
-fn model_of(flight: &Flight) -> Option<(ModelKind, String)> {
-    match &flight.work {
-        Work::Spawn { model, line, .. }
-        | Work::Make { line, model, .. }
-        | Work::Finish { line, model, .. } => Some((*line, model.clone())),
+fn model_of(action: &RunningAction) -> Option<(ModelKind, String)> {
+    match &action.work {
+        Work::Spawn { model, kind, .. }
+        | Work::Make { kind, model, .. }
+        | Work::Finish { kind, model, .. } => Some((*kind, model.clone())),
         Work::Register { model } => Some((ModelKind::V1, model.clone())),
         Work::GiveUp { .. }
         | Work::Unclaim(_)

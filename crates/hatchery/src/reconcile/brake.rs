@@ -1,7 +1,7 @@
 //! What the brake is told, and what a person tells it.
 
-use crate::braked::Subject;
 use crate::machine::Machine;
+use crate::plan::braked::Subject;
 use jiff::Timestamp;
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::brake::{WINDOW, Weight};
@@ -10,15 +10,15 @@ use tracing::{info, warn};
 
 use super::{Message, Reconciler, Reply, State};
 use crate::mark::Mark;
-use crate::metrics::Leak;
 use crate::plan::Plan;
-use crate::sweep::weight;
+use crate::plan::sweep::weight;
+use crate::surface::metrics::Leak;
 
 impl State {
     /// Notes which machines are in sight, since when, and which machine each worker is or was in.
     pub(super) fn keep_watch(&mut self, owner: &OwnerId) {
         self.reckoning.look(&self.view, owner, Mark::times, self.server_now());
-        let busy = self.flights.index();
+        let busy = self.running.index();
         self.brake.look(&self.view, owner, &|machine: &Machine| busy.has(machine), self.now);
         self.references.look(&self.view, owner, self.listing.as_ref(), self.now);
         for vm in self.out_of_reach.look(&self.view, owner, self.now) {

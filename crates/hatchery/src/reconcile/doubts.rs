@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use crate::machine::View;
-use crate::sweep::Condemned;
+use crate::plan::sweep::Condemned;
 use jiff::{SignedDuration, Timestamp};
 use rookery_fleet::MachineId;
 use rookery_fleet_vsphere::hands::{CloneTask, CloneTasks};

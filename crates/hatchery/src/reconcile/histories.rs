@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::machine::Hands;
 use crate::names::POOLED;
-use crate::sweep::EventTimes;
+use crate::plan::sweep::EventTimes;
 use jiff::Timestamp;
 use rookery_fleet::MachineId;
 use rookery_vim_client::CallError;

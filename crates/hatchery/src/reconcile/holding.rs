@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::hold::{Hold, Outcome, Subject, Told, Wish};
 use crate::machine::Machine;
 use crate::mark::Mark;
+use crate::plan::hold::{Hold, Outcome, Subject, Told, Wish};
 use jiff::Timestamp;
 use rand::RngExt as _;
 use rookery_fleet::{MachineId, Role};
@@ -16,9 +16,9 @@ use super::apply::later;
 use super::start::{about, trace};
 use super::{Message, Reconciler};
 use crate::act::Ending;
-use crate::flight::Work;
-use crate::holds::{MOST_WISHES, Order, Target};
 use crate::plan::Plan;
+use crate::plan::running::Work;
+use crate::surface::holds::{MOST_WISHES, Order, Target};
 
 /// How long CDS is left alone after it did not say how a job has ended.
 const PAUSE: Duration = Duration::from_secs(10);
@@ -100,7 +100,7 @@ impl Reconciler {
         wishes.retain(|wish| wish.of != subject);
         let withdrawn = before - wishes.len();
         let owner = self.context.owner();
-        let busy = self.state.flights.index();
+        let busy = self.state.running.index();
         let kept = |(machine, mark): (&Machine, &Mark)| {
             let is_meant = subject.is_of(mark) && self.is_kept(machine) && !busy.has(machine);
             is_meant.then(|| (machine.clone(), mark.clone()))
@@ -140,7 +140,7 @@ impl Reconciler {
         if found.next().is_some() {
             return Err(format!("there are several machines {name}"));
         }
-        if self.state.flights.index().has(&machine) {
+        if self.state.running.index().has(&machine) {
             return Err(format!("{name} is being worked on; try again in a moment"));
         }
         Ok((machine, mark))

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::machine::View;
-use crate::sweep::JobRead;
+use crate::plan::sweep::JobRead;
 use jiff::Timestamp;
 use rookery_fleet::MachineId;
 

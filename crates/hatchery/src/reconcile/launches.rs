@@ -11,9 +11,9 @@ use tokio::time::Instant;
 
 use super::{Reconciler, State};
 use crate::act::Ending;
-use crate::flight::{FlightId, Work};
 use crate::intake::pressure::Pressure;
 use crate::plan::Why;
+use crate::plan::running::{TaskId, Work};
 use crate::settings::Settings;
 
 /// Workers whose machines are ready, and that wait to be launched, in their order.
@@ -85,18 +85,18 @@ impl Reconciler {
 
 impl State {
     /// How the start of a worker has ended: it was launched, or never will be.
-    pub(super) fn note_launch(&mut self, id: FlightId, ending: &Ending) {
-        let Some(flight) = self.flights.get_mut(id) else { return };
-        if !matches!(flight.work, Work::Spawn { .. } | Work::Register { .. }) {
+    pub(super) fn note_launch(&mut self, id: TaskId, ending: &Ending) {
+        let Some(action) = self.running.get_mut(id) else { return };
+        if !matches!(action.work, Work::Spawn { .. } | Work::Register { .. }) {
             return;
         }
         match ending {
-            Ending::Done => self.pressure.launched(&flight.name, Instant::now()),
+            Ending::Done => self.pressure.launched(&action.name, Instant::now()),
             Ending::Lost
             | Ending::NotHeld { .. }
             | Ending::Unprepared { .. }
             | Ending::Failed(_)
-            | Ending::CutOff => self.pressure.gave_up(&flight.name),
+            | Ending::CutOff => self.pressure.gave_up(&action.name),
         }
     }
 
@@ -131,7 +131,7 @@ mod tests {
     use rookery_fleet::flavor::Footprint;
 
     use super::*;
-    use crate::flight::Flight;
+    use crate::plan::running::RunningAction;
 
     /// Workers that are ready, each with how it hears that it may be launched.
     fn ready(gate: &mut Gate, workers: &[&str]) -> Vec<oneshot::Receiver<()>> {
@@ -168,11 +168,17 @@ mod tests {
         let job = "7".parse().expect("a job");
         let model = || "g/m".to_owned();
         for work in
-            [Work::Spawn { job, line: ModelKind::V1, model: model() }, Work::Register { model: model() }]
+            [Work::Spawn { job, kind: ModelKind::V1, model: model() }, Work::Register { model: model() }]
         {
             let mut state = State::default();
             let (machine, address, footprint) = (None, None, Footprint::default());
-            let id = state.flights.begin(Flight { work, name: "w".to_owned(), machine, address, footprint });
+            let id = state.running.begin(RunningAction {
+                work,
+                name: "w".to_owned(),
+                machine,
+                address,
+                footprint,
+            });
             state.pressure.begins("w", Instant::now());
             drop(ready(&mut state.gate, &["w", "x"]));
             assert_eq!(state.on_their_way(), 2, "who is ready will turn to CDS next");

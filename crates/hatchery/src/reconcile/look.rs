@@ -10,7 +10,7 @@ use tracing::warn;
 
 use super::{Reconciler, histories};
 use crate::intake::feed;
-use crate::report::{Planned, Report};
+use crate::surface::report::{Planned, Report};
 
 impl Reconciler {
     /// Takes in what the sources bring, reads what is missing, and plans. Begins nothing.

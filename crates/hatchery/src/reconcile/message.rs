@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::braked::Subject;
-use crate::hold::Outcome;
-use crate::sweep::EventTimes;
+use crate::plan::braked::Subject;
+use crate::plan::hold::Outcome;
+use crate::plan::sweep::EventTimes;
 use jiff::Timestamp;
 use rookery_cds::{JobId, ModelPath, V1Model, V2Model, Worker};
 use rookery_fleet::MachineId;
@@ -16,11 +16,11 @@ use tokio::sync::oneshot;
 
 use super::{Reading, Reply};
 use crate::act::Ending;
-use crate::flight::FlightId;
-use crate::holds::{Order, Target};
 use crate::intake::queue::{Moment, Protocol, QueuedJob};
 use crate::plan::Spawn;
+use crate::plan::running::TaskId;
 use crate::settings::Settings;
+use crate::surface::holds::{Order, Target};
 
 /// One piece of news.
 #[derive(Debug)]
@@ -78,11 +78,11 @@ pub enum Message {
         listed: CloneTasks,
     },
     /// Which machine a piece of work is about.
-    IsAbout(FlightId, MachineId),
+    IsAbout(TaskId, MachineId),
     /// A claimed machine was of no use: where else can the worker go?
     AnotherPlace {
         /// Which work.
-        flight: FlightId,
+        action: TaskId,
         /// The machine that was of no use.
         useless: MachineId,
         /// The worker.
@@ -93,7 +93,7 @@ pub enum Message {
     /// The machine of a worker is ready. The answer comes when CDS bears the launch.
     ReadyToLaunch(String, oneshot::Sender<()>),
     /// A piece of work has ended.
-    Ended(FlightId, Ending),
+    Ended(TaskId, Ending),
     /// Settings were read again.
     Settings(Arc<Settings>),
     /// A person has seen what the brake holds back, and lets it through.

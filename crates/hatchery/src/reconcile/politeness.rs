@@ -2,7 +2,7 @@
 //! if something has happened since that makes it likely. While workers are ready and CDS bears no more, each registration
 //! lets the next one be launched: then it is asked as often as is polite.
 
-use crate::capacity::Shortage;
+use crate::plan::capacity::Shortage;
 use jiff::{SignedDuration, Timestamp};
 use rookery_fleet::Power;
 

@@ -2,15 +2,15 @@
 
 use super::{Message, Reconciler, histories};
 use crate::act::{Attempt, Deletion, Ending};
-use crate::capacity::Shortage;
-use crate::flight::{Flight, FlightId, Trace, Work};
 use crate::intake::queue::QueuedJob;
 use crate::machine::Machine;
 use crate::mark::Mark;
+use crate::plan::capacity::Shortage;
+use crate::plan::running::{RunningAction, TaskId, Trace, Work};
+use crate::plan::sweep::Condemned;
 use crate::plan::{Plan, Waiting, Why};
 use crate::settings::Settings;
 use crate::standing::{Standing, standing};
-use crate::sweep::Condemned;
 use crate::{mark, names};
 use jiff::{SignedDuration, Timestamp};
 use rookery_cds::{JobId, ModelPath};
@@ -29,7 +29,7 @@ impl Reconciler {
             let (context, spawn) = (self.context.clone(), spawn.clone());
             self.context.metrics.start_begun(spawn.missed);
             self.state.pressure.begins(&spawn.name, Instant::now());
-            let id = self.track(Flight::of_spawn(&spawn));
+            let id = self.track(RunningAction::of_spawn(&spawn));
             self.fly("start of a worker", id, async move { context.spawn(id, spawn).await });
         }
         for job in &plan.give_up {
@@ -42,7 +42,7 @@ impl Reconciler {
         for registration in &plan.registrations {
             let (context, registration) = (self.context.in_the_background(), registration.clone());
             self.state.pressure.begins(&registration.name, Instant::now());
-            let id = self.track(Flight {
+            let id = self.track(RunningAction {
                 name: registration.name.clone(),
                 address: registration.address.as_ref().map(|assigned| assigned.ip),
                 footprint: registration.footprint,
@@ -53,11 +53,11 @@ impl Reconciler {
         for make in &plan.make {
             let (context, make) = (self.context.in_the_background(), make.clone());
             let flavor = make.flavor.as_ref().map(|flavor| flavor.name.clone());
-            let id = self.track(Flight {
+            let id = self.track(RunningAction {
                 name: make.name.clone(),
                 address: make.address.as_ref().map(|assigned| assigned.ip),
                 footprint: make.footprint,
-                ..nameless(Work::Make { line: make.line, model: make.model.clone(), flavor })
+                ..nameless(Work::Make { kind: make.kind, model: make.model.clone(), flavor })
             });
             self.fly("making of a warm machine", id, async move { context.make(id, make).await });
         }
@@ -83,14 +83,14 @@ impl Reconciler {
     fn start_housekeeping(&mut self, plan: &Plan) {
         for machine in self.machines(&plan.finish) {
             let Some(mark) = machine.mark().cloned() else { continue };
-            let line = names::line_of(&machine.name).unwrap_or(names::ModelKind::V2);
-            let model = match line {
+            let kind = names::kind_of(&machine.name).unwrap_or(names::ModelKind::V2);
+            let model = match kind {
                 names::ModelKind::V1 => mark.worker_model_path.clone(),
                 names::ModelKind::V2 => mark.vmware_model_path.clone(),
             };
             let flavor = Some(mark.flavor.clone()).filter(|flavor| !flavor.is_empty());
-            let flight = about(&machine, Work::Finish { line, model, flavor });
-            let (context, id) = (self.context.in_the_background(), self.track(flight));
+            let action = about(&machine, Work::Finish { kind, model, flavor });
+            let (context, id) = (self.context.in_the_background(), self.track(action));
             let address = mark.address();
             self.fly(
                 "finishing of a warm machine",
@@ -153,8 +153,8 @@ impl Reconciler {
             hold_shift: self.hold_shift(&machine, mark),
         };
         let work = Work::Delete(trace(mark));
-        let (context, flight) = (self.context.in_the_background(), self.track(about(&machine, work)));
-        self.fly("deletion of a machine", flight, async move { context.delete(&deletion).await });
+        let (context, action) = (self.context.in_the_background(), self.track(about(&machine, work)));
+        self.fly("deletion of a machine", action, async move { context.delete(&deletion).await });
     }
 
     /// How much longer a machine is kept than its mark says: vCenter's clock may have been set since it was written.
@@ -225,15 +225,15 @@ impl Reconciler {
         ids.iter().filter_map(|id| self.state.view.machines.get(id).map(Arc::clone)).collect()
     }
 
-    pub(super) fn track(&mut self, flight: Flight) -> FlightId {
-        self.state.flights.begin(flight)
+    pub(super) fn track(&mut self, action: RunningAction) -> TaskId {
+        self.state.running.begin(action)
     }
 
     /// Runs an act and reports its ending. What is half done when the process ends is recognised at the next start.
     pub(super) fn fly(
         &self,
         what: &'static str,
-        id: FlightId,
+        id: TaskId,
         act: impl Future<Output = Ending> + Send + 'static,
     ) {
         let cut_off = Message::Ended(id, Ending::CutOff);
@@ -338,11 +338,16 @@ pub(super) fn trace(mark: &Mark) -> Trace {
     Trace { job: mark.job_id.clone(), worker: mark.worker_name.clone() }
 }
 
-fn nameless(work: Work) -> Flight {
-    Flight { work, name: String::new(), machine: None, address: None, footprint: Footprint::default() }
+fn nameless(work: Work) -> RunningAction {
+    RunningAction { work, name: String::new(), machine: None, address: None, footprint: Footprint::default() }
 }
 
-pub(super) fn about(machine: &Machine, work: Work) -> Flight {
+pub(super) fn about(machine: &Machine, work: Work) -> RunningAction {
     let footprint = machine.hardware.map(Footprint::from).unwrap_or_default();
-    Flight { name: machine.name.clone(), machine: Some(machine.id.clone()), footprint, ..nameless(work) }
+    RunningAction {
+        name: machine.name.clone(),
+        machine: Some(machine.id.clone()),
+        footprint,
+        ..nameless(work)
+    }
 }

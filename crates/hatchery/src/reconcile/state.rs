@@ -7,21 +7,21 @@ use super::jobs::JobReads;
 use super::launches::Gate;
 use super::news::News;
 use super::out_of_reach::OutOfReach;
-use crate::flight::{Flights, Trace};
-use crate::hold::{Told, Wish, serves_nobody};
 use crate::intake::demand::Rules;
 use crate::intake::pressure::Pressure;
 use crate::intake::queue::{Queue, QueuedJob};
 use crate::intake::resolve::{Demand, Fetched, resolve};
 use crate::machine::{Brake, Machine, View};
 use crate::mark::Mark;
-use crate::metrics::Leak;
 use crate::names::ModelKind;
+use crate::plan::hold::{Told, Wish, serves_nobody};
+use crate::plan::running::{RunningActions, Trace};
+use crate::plan::sweep::{Condemned, EventTimes};
+use crate::plan::workers::Listing;
 use crate::plan::{Observed, Plan, References, Suspects, Unusable};
+use crate::plan::{braked, sweep};
 use crate::settings::Settings;
-use crate::sweep::{Condemned, EventTimes};
-use crate::workers::Listing;
-use crate::{braked, sweep};
+use crate::surface::metrics::Leak;
 use jiff::{SignedDuration, Timestamp};
 use rookery_cds::{JobId, ModelPath, V1Model, Worker};
 use rookery_fleet::capacity::PoolRoom;
@@ -88,7 +88,7 @@ pub struct State {
     /// The V1 models that CDS knows.
     pub models: Option<Vec<V1Model>>,
     /// Work under way.
-    pub flights: Flights,
+    pub running: RunningActions,
     pub(super) tried: BTreeMap<JobId, (u32, Timestamp)>,
     pub(super) attempts: BTreeMap<JobId, u32>,
     /// Models that failed, and until when they are left alone.
@@ -310,7 +310,7 @@ impl State {
             registered_once: &self.registered_once,
             suspects: &self.suspects,
             models: self.models.as_deref(),
-            flights: &self.flights,
+            running: &self.running,
             attempts: &self.attempts,
             setbacks: &self.setbacks,
             unusable: &self.unusable,
@@ -376,7 +376,7 @@ impl State {
             other.possible_mark().is_some_and(is_for) && !self.off_duty.contains(&other.id)
         };
         self.view.notable().any(|other| Some(&other.id) != beside && serves(other))
-            || self.flights.jobs().contains(job)
+            || self.running.jobs().contains(job)
     }
 }
 

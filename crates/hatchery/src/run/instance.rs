@@ -6,7 +6,7 @@ use rookery_daemon::lock::{self, LockError, Policy};
 use rookery_fleet_vsphere::{Candidate, SessionsError as ListError};
 use tokio_util::sync::CancellationToken;
 
-use crate::control::process;
+use crate::surface::control::process;
 
 /// Why this one does not start.
 #[derive(Debug, thiserror::Error)]

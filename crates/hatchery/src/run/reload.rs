@@ -8,8 +8,8 @@ use secrecy::{ExposeSecret as _, SecretString};
 use tracing::{error, info, warn};
 
 use super::Running;
-use crate::expiry;
 use crate::reconcile::Message;
+use crate::run::expiry;
 use crate::settings::{Settings, reload};
 
 /// What comes of credentials that a server was shown.

@@ -8,7 +8,7 @@ use tokio::time::timeout;
 use tracing::warn;
 
 use super::{Running, goodbye};
-use crate::report::Report;
+use crate::surface::report::Report;
 
 /// How long workers that are being started get.
 const LANDING: Duration = Duration::from_secs(20);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::capacity::Limits;
+use crate::plan::capacity::Limits;
 use secrecy::SecretString;
 
 use super::common;

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use anyhow::anyhow;
-use rookery_hatchery::control::{self, Answer, Request};
-use rookery_hatchery::report::Status;
 use rookery_hatchery::settings;
+use rookery_hatchery::surface::control::{self, Answer, Request};
+use rookery_hatchery::surface::report::Status;
 
 use super::folder;
 use super::holding::tables;

@@ -3,8 +3,8 @@
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 use anyhow::{Context as _, bail};
-use rookery_hatchery::braked::Waiting;
-use rookery_hatchery::control::{Answer, Request};
+use rookery_hatchery::plan::braked::Waiting;
+use rookery_hatchery::surface::control::{Answer, Request};
 
 use super::ask::{Query, unexpected_answer};
 use crate::Ending;
@@ -68,7 +68,7 @@ async fn confirmed(count: usize) -> anyhow::Result<bool> {
 #[cfg(test)]
 mod tests {
     use rookery_fleet::MachineId;
-    use rookery_hatchery::braked::Subject;
+    use rookery_hatchery::plan::braked::Subject;
 
     use super::*;
 

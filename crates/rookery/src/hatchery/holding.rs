@@ -5,9 +5,9 @@ use std::time::Duration;
 use clap::Subcommand;
 use clap::builder::NonEmptyStringValueParser;
 use rookery_daemon::settings::duration;
-use rookery_hatchery::control::{Answer, Request};
-use rookery_hatchery::holds::{self, Order};
-use rookery_hatchery::report::{Held, Status, Wished};
+use rookery_hatchery::surface::control::{Answer, Request};
+use rookery_hatchery::surface::holds::{self, Order};
+use rookery_hatchery::surface::report::{Held, Status, Wished};
 use serde::Serialize;
 
 use super::ask::{self, Query, Target, unexpected_answer};
@@ -148,7 +148,7 @@ pub(super) fn tables(held: &[Held], wishes: &[Wished]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use rookery_hatchery::hold::Subject;
+    use rookery_hatchery::plan::hold::Subject;
 
     use super::*;
 

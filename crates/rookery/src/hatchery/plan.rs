@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use rookery_daemon::Supervisor;
-use rookery_hatchery::report::Planned;
 use rookery_hatchery::run::{self, Policy};
 use rookery_hatchery::settings;
+use rookery_hatchery::surface::report::Planned;
 
 use super::File;
 use super::parts::{hostname, parts};

@@ -30,10 +30,10 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use futures_util::future::LocalBoxFuture;
 use rookery_daemon::Supervisor;
-use rookery_hatchery::report::Report;
 use rookery_hatchery::run::{self, Lock, Policy, Running};
 #[cfg(feature = "sim")]
 use rookery_hatchery::settings::Settings;
+use rookery_hatchery::surface::report::Report;
 use tokio::sync::watch::Receiver;
 use tokio_util::sync::CancellationToken;
 
@@ -137,7 +137,7 @@ impl Hatchery {
     /// the person decides.
     #[cfg(feature = "sim")]
     async fn confirm(&self) -> anyhow::Result<std::convert::Infallible> {
-        use rookery_hatchery::control::Request;
+        use rookery_hatchery::surface::control::Request;
 
         let mut report = self.report();
         loop {

@@ -1,11 +1,11 @@
 //! Warm machines, workers without machines, and what goes.
 
-use crate::hold::{Outcome, Subject};
-use crate::sweep::{Reason, Why as Kept};
+use crate::plan::hold::{Outcome, Subject};
+use crate::plan::sweep::{Reason, Why as Kept};
 use rookery_fleet::deletion::Stop;
 
 use super::*;
-use crate::flight::Trace;
+use crate::plan::running::Trace;
 
 fn debian(number: u32) -> Warm {
     warm([(ModelRef::V2("debian".to_owned()), number)])
@@ -15,7 +15,7 @@ fn debian(number: u32) -> Warm {
 fn missing_warm_machines_are_made_from_the_template() {
     let plan = world([]).with(|world| world.warm = debian(2)).plan();
     assert_eq!(plan.make.len(), 2);
-    assert!(plan.make.iter().all(|make| make.template == id("debian") && make.line == ModelKind::V2));
+    assert!(plan.make.iter().all(|make| make.template == id("debian") && make.kind == ModelKind::V2));
     let held = |world: &mut World| (world.warm, world.room_is_asked) = (debian(2), true);
     assert!(world([]).with(held).plan().make.is_empty());
     let drained = |world: &mut World| (world.warm, world.draining) = (debian(2), true);
@@ -25,13 +25,13 @@ fn missing_warm_machines_are_made_from_the_template() {
 #[test]
 fn what_is_made_or_finished_already_is_not_made_again() {
     let kind = |flavor| (ModelKind::V2, "debian".to_owned(), flavor);
-    let (line, model, flavor) = kind(None);
-    let making = Work::Make { line, model: model.clone(), flavor: flavor.clone() };
-    let finishing = Work::Finish { line, model, flavor };
+    let (kind, model, flavor) = kind(None);
+    let making = Work::Make { kind, model: model.clone(), flavor: flavor.clone() };
+    let finishing = Work::Finish { kind, model, flavor };
     for work in [making, finishing] {
         let world = world([]).with(|world| {
             world.warm = debian(1);
-            world.fly(flight("provision-v2-a", work.clone()));
+            world.fly(action("provision-v2-a", work.clone()));
         });
         assert!(world.plan().make.is_empty(), "{work:?}");
     }
@@ -193,7 +193,7 @@ fn nobody_is_disabled_by_a_view_that_is_not_whole_or_while_the_machine_is_on_its
     assert_eq!(blind.disable, [""; 0]);
     assert_eq!(blind.suspects, Suspects::default(), "what was seen before does not count any more");
     assert_eq!(second(&|world| world.view.age = Duration::from_mins(2)).disable, [""; 0]);
-    assert_eq!(second(&|world| world.fly(flight("lost", start_of(&v2_job(1))))).disable, [""; 0]);
+    assert_eq!(second(&|world| world.fly(action("lost", start_of(&v2_job(1))))).disable, [""; 0]);
     assert_eq!(second(&|world| world.listing = None).disable, [""; 0]);
     let late = |world: &mut World| world.now = at("12:00:51");
     assert_eq!(second(&late).disable, [""; 0], "the list is too old");
@@ -238,12 +238,12 @@ fn what_is_over_goes_and_what_is_in_doubt_stays() {
         assert!(sweep.delete.is_empty());
         sweep.kept.into_iter().map(|(_, why)| why).next()
     };
-    let flying = |world: &mut World| world.fly(flight("old", start_of(&v2_job(1))));
+    let flying = |world: &mut World| world.fly(action("old", start_of(&v2_job(1))));
     assert_eq!(kept(&flying), Some(Kept::Busy));
     let by_machine = |world: &mut World| {
-        world.fly(Flight {
+        world.fly(RunningAction {
             machine: Some(id("old")),
-            ..flight("else", Work::Delete(crate::flight::Trace::default()))
+            ..action("else", Work::Delete(crate::plan::running::Trace::default()))
         });
     };
     assert_eq!(kept(&by_machine), Some(Kept::Busy), "a deletion that runs is not ordered again");
@@ -325,7 +325,7 @@ fn ten_go_at_once_and_each_that_ends_makes_room_for_the_next() {
         let busy = world.clone().with(|world| {
             for number in 0..running {
                 let machine = Some(id(&format!("w{:02}", 15 - number)));
-                world.fly(Flight { machine, ..flight("", Work::Delete(Trace::default())) });
+                world.fly(RunningAction { machine, ..action("", Work::Delete(Trace::default())) });
             }
         });
         assert_eq!(deleted(&busy).len(), 10 - running, "{running} have not ended");
@@ -341,7 +341,7 @@ fn what_the_pool_removes_and_templates_that_were_replaced_wait_for_the_same_plac
         let plan = world(finished(ended).into_iter().chain((0..12).map(unwanted)))
             .with(|world| {
                 for _ in 0..running {
-                    world.fly(flight("", Work::Delete(Trace::default())));
+                    world.fly(action("", Work::Delete(Trace::default())));
                 }
             })
             .plan();
@@ -447,7 +447,7 @@ fn the_job_of_a_worker_that_went_off_before_it_was_seen_at_work_is_looked_at_onc
     assert_eq!(found(off("w"), &condemned), []);
     assert_eq!(found(off("w"), &|world| world.view.complete = false), []);
     assert_eq!(found(off("w"), &|world| world.listing = None), [], "old news release nothing");
-    let busy = |world: &mut World| world.fly(flight("w", Work::Free { job: v2_job(2) }));
+    let busy = |world: &mut World| world.fly(action("w", Work::Free { job: v2_job(2) }));
     assert_eq!(found(off("w"), &busy), [], "somebody is at work on it");
     let theirs = Machine {
         recognised: Notes::Mark(Box::new(Mark { hatchery_name: "theirs".to_owned(), ..Mark::default() }))

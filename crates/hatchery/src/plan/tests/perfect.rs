@@ -34,7 +34,7 @@ impl World {
         for make in &plan.make {
             let machine = marked(&make.name, |mark| {
                 mark.provisioning = true;
-                let path = match make.line {
+                let path = match make.kind {
                     ModelKind::V1 => &mut mark.worker_model_path,
                     ModelKind::V2 => &mut mark.vmware_model_path,
                 };

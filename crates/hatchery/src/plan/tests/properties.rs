@@ -1,6 +1,6 @@
 //! What is true of every plan for every world.
 
-use crate::hold::serves_nobody;
+use crate::plan::hold::serves_nobody;
 use crate::standing::{Standing, standing};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -23,7 +23,7 @@ proptest! {
         };
         let serving = world.view.owned(&OWNER).filter(|(machine, mark)| !over(machine, mark));
         let served: BTreeSet<_> = serving.map(|(_, mark)| mark.job_id.clone()).collect();
-        let in_flight = world.flights.jobs();
+        let in_flight = world.running.jobs();
         let mut jobs = BTreeSet::new();
         let given: Vec<_> = plan.spawns.iter().map(|spawn| &spawn.job).chain(&plan.give_up).collect();
         for job in given.iter().copied().chain(plan.waiting.iter().map(|waiting| &waiting.job)) {
@@ -39,7 +39,7 @@ proptest! {
     #[test]
     fn an_address_is_given_once_and_never_one_that_may_be_in_use(world in any_world()) {
         let plan = world.plan();
-        let reserved = world.flights.iter().filter_map(|flight| flight.address);
+        let reserved = world.running.iter().filter_map(|action| action.address);
         let mut held = address::seen(&world.view);
         held.extend(reserved.chain(world.lingering.iter().copied()));
         let mut given = BTreeSet::new();
@@ -65,10 +65,10 @@ proptest! {
         prop_assert!(after.size.memory_mb <= before.size.memory_mb.max(limits.size.memory_mb.unwrap_or(u64::MAX)));
     }
 
-    /// The ledger of a plan and what its flights are counted for in the next pass are the same: what was admitted is
+    /// The ledger of a plan and what its running are counted for in the next pass are the same: what was admitted is
     /// neither forgotten nor counted twice.
     #[test]
-    fn what_a_plan_takes_is_what_its_flights_take(world in any_world()) {
+    fn what_a_plan_takes_is_what_its_actions_take(world in any_world()) {
         let plan = world.plan();
         let next = world.clone().with(|world| world.track(&plan));
         prop_assert_eq!(next.ledger(), plan.ledger);
@@ -90,7 +90,7 @@ proptest! {
             prop_assert_eq!(machine.role, Role::Vm);
             prop_assert!(machine.mark_of(&OWNER).is_some(), "{:?}", machine);
             prop_assert!(!matches!(standing(machine, &OWNER), Standing::Template | Standing::Unknown));
-            prop_assert!(!world.flights.index().has(machine), "somebody is at {id}");
+            prop_assert!(!world.running.index().has(machine), "somebody is at {id}");
         }
         let remade = plan.registrations.iter().filter_map(|one| one.remake.as_ref());
         let old = remade.flat_map(|remake| {
@@ -115,7 +115,7 @@ proptest! {
         for name in spawns.chain(registrations).chain(plan.make.iter().map(|make| &make.name)) {
             prop_assert!(names.insert(name), "{name} is given twice");
             prop_assert!(world.view.named(name).next().is_none());
-            prop_assert!(!world.flights.index().has_name(name));
+            prop_assert!(!world.running.index().has_name(name));
         }
     }
 
@@ -142,7 +142,7 @@ proptest! {
     #[test]
     fn a_world_in_which_everything_succeeds_comes_to_rest(world in any_world()) {
         let mut calm = world;
-        (calm.flights, calm.view.complete, calm.room_is_asked) = (Flights::default(), true, false);
+        (calm.running, calm.view.complete, calm.room_is_asked) = (RunningActions::default(), true, false);
         (calm.skew, calm.draining, calm.addresses_settled) = (Some(SignedDuration::ZERO), false, true);
         calm.listing.get_or_insert(Listing { begun: at("11:59:59"), workers: BTreeMap::new() });
         calm.limits = Limits { workers: None, starting: 99, size: capacity::Limits::default() };
@@ -177,33 +177,34 @@ impl World {
     /// Begins what was planned, as the reconciler does.
     fn track(&mut self, plan: &Plan) {
         for spawn in &plan.spawns {
-            self.fly(Flight::of_spawn(spawn));
+            self.fly(RunningAction::of_spawn(spawn));
         }
         for one in &plan.registrations {
             let address = one.address.as_ref().map(|assigned| assigned.ip);
             let work = Work::Register { model: one.model.path() };
-            self.fly(Flight { address, footprint: one.footprint, ..flight(&one.name, work) });
+            self.fly(RunningAction { address, footprint: one.footprint, ..action(&one.name, work) });
         }
         for one in &plan.make {
             let address = one.address.as_ref().map(|assigned| assigned.ip);
             let flavor = one.flavor.as_ref().map(|flavor| flavor.name.clone());
-            let work = Work::Make { line: one.line, model: one.model.clone(), flavor };
-            self.fly(Flight { address, footprint: one.footprint, ..flight(&one.name, work) });
+            let work = Work::Make { kind: one.kind, model: one.model.clone(), flavor };
+            self.fly(RunningAction { address, footprint: one.footprint, ..action(&one.name, work) });
         }
         let deleted = plan.sweep.delete.iter().map(|(id, _)| id);
         let deleted = deleted
             .chain(plan.remove.iter().map(|(id, _)| id))
-            .map(|id| (id, Work::Delete(crate::flight::Trace::default())));
-        let unclaimed = plan.unclaim.iter().map(|id| (id, Work::Unclaim(crate::flight::Trace::default())));
-        let finish = Work::Finish { line: ModelKind::V2, model: "debian".to_owned(), flavor: None };
+            .map(|id| (id, Work::Delete(crate::plan::running::Trace::default())));
+        let unclaimed =
+            plan.unclaim.iter().map(|id| (id, Work::Unclaim(crate::plan::running::Trace::default())));
+        let finish = Work::Finish { kind: ModelKind::V2, model: "debian".to_owned(), flavor: None };
         let finished = plan.finish.iter().map(|id| (id, finish.clone()));
         for (id, work) in deleted.chain(unclaimed).chain(finished) {
             let machine = self.view.machines.get(id).cloned().expect("a machine");
             let footprint = machine.hardware.map(Footprint::from).unwrap_or_default();
-            self.fly(Flight { machine: Some(id.clone()), footprint, ..flight(&machine.name, work) });
+            self.fly(RunningAction { machine: Some(id.clone()), footprint, ..action(&machine.name, work) });
         }
         for job in &plan.give_up {
-            self.fly(flight("", Work::GiveUp { job: job.clone() }));
+            self.fly(action("", Work::GiveUp { job: job.clone() }));
         }
     }
 }
@@ -326,30 +327,31 @@ fn any_machine() -> impl Strategy<Value = Machine> {
 }
 
 /// Work under way: clones that nobody sees yet, claims under the new name, and housekeeping at machines.
-fn any_flights(machines: Vec<MachineId>) -> impl Strategy<Value = Vec<Flight>> {
+fn any_actions(machines: Vec<MachineId>) -> impl Strategy<Value = Vec<RunningAction>> {
     let machine =
         if machines.is_empty() { Just(None).boxed() } else { proptest::option::of(select(machines)).boxed() };
     let work = prop_oneof![
         4 => any_job().prop_map(|job| start_of(&job)),
         1 => any_job().prop_map(|job| Work::GiveUp { job }),
-        1 => Just(Work::Make { line: ModelKind::V2, model: "debian".to_owned(), flavor: None }),
+        1 => Just(Work::Make { kind: ModelKind::V2, model: "debian".to_owned(), flavor: None }),
         1 => Just(Work::Register { model: "g/buster".to_owned() }),
-        1 => Just(Work::Delete(crate::flight::Trace::default())),
+        1 => Just(Work::Delete(crate::plan::running::Trace::default())),
     ];
     let address = proptest::option::of((2..9u8).prop_map(|last| Ipv4Addr::new(10, 0, 0, last)));
-    let one = (work, machine, address).prop_map(|(work, machine, address)| Flight {
+    let one = (work, machine, address).prop_map(|(work, machine, address)| RunningAction {
         machine,
         address,
-        ..flight("", work)
+        ..action("", work)
     });
-    vec(one, 0..4).prop_map(|flights| {
+    vec(one, 0..4).prop_map(|running| {
         let mut machines = BTreeSet::new();
-        let distinct = |flight: &Flight| flight.machine.as_ref().is_none_or(|id| machines.insert(id.clone()));
-        flights
+        let distinct =
+            |action: &RunningAction| action.machine.as_ref().is_none_or(|id| machines.insert(id.clone()));
+        running
             .into_iter()
             .filter(distinct)
             .enumerate()
-            .map(|(at, flight)| Flight { name: format!("flying-{at}"), ..flight })
+            .map(|(at, action)| RunningAction { name: format!("flying-{at}"), ..action })
             .collect()
     })
 }
@@ -383,19 +385,19 @@ fn any_world() -> impl Strategy<Value = World> {
             let ids: Vec<_> = machines.iter().map(|machine| machine.id.clone()).collect();
             let condemned = proptest::sample::subsequence(ids.clone(), 0..=ids.len().min(2));
             let parts =
-                (vec(any_demand(), 0..10), any_flights(ids), any_limits(), model.clone(), listed.clone());
+                (vec(any_demand(), 0..10), any_actions(ids), any_limits(), model.clone(), listed.clone());
             let rest = (0..3u32, any::<bool>(), [odd(), odd(), odd(), odd()], condemned, 0..5u32);
             (Just(machines), parts, rest)
         })
-        .prop_map(|(machines, (demands, flights, limits, model, listed), rest)| {
+        .prop_map(|(machines, (demands, running, limits, model, listed), rest)| {
             let (pools, networked, [blind, asked, unsettled, unlisted], condemned, registering) = rest;
             let mut world = world(machines);
             let mut jobs = BTreeSet::new();
             world.demands = demands.into_iter().filter(|demand| jobs.insert(demand.job.clone())).collect();
             let mut jobs = BTreeSet::new();
-            for flight in flights {
-                if flight.job().is_none_or(|job| jobs.insert(job.clone())) {
-                    world.fly(flight);
+            for action in running {
+                if action.job().is_none_or(|job| jobs.insert(job.clone())) {
+                    world.fly(action);
                 }
             }
             (world.limits, world.models) = (limits, Some(vec![model, self::model("other")]));

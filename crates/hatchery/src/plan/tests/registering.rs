@@ -1,6 +1,6 @@
 //! Which V1 models are registered, and what becomes of their templates.
 
-use crate::capacity::Shortage;
+use crate::plan::capacity::Shortage;
 
 use super::*;
 
@@ -141,7 +141,7 @@ fn a_model_that_somebody_registers_is_not_registered_again() {
         world.with(change).plan().registrations.len()
     };
     let work = Work::Register { model: "g/buster".to_owned() };
-    assert_eq!(registering(&|world| world.fly(flight("register-a", work.clone()))), 0);
+    assert_eq!(registering(&|world| world.fly(action("register-a", work.clone()))), 0);
     let of = |path: &str| {
         marked("any-name", |mark| {
             (mark.register_only, mark.worker_model_path) = (true, path.to_owned());
@@ -170,7 +170,7 @@ fn so_many_are_registered_at_once_and_the_most_urgent_first() {
     assert_eq!(order(2), ["c-both", "d-need"]);
     let running = world([]).with(|world| {
         (world.models, world.registering) = (Some(vec![needed("buster")]), Some(1));
-        world.fly(flight("register-a", Work::Register { model: "g/other".to_owned() }));
+        world.fly(action("register-a", Work::Register { model: "g/other".to_owned() }));
     });
     let plan = running.plan();
     assert!(plan.registrations.is_empty());

@@ -1,6 +1,6 @@
 //! Which jobs get a worker, how, and why the others wait.
 
-use crate::capacity::Shortage;
+use crate::plan::capacity::Shortage;
 use rookery_vim_client::Gate;
 
 use super::*;
@@ -68,10 +68,10 @@ fn a_job_is_served_by_machines_of_ours_alone() {
 #[test]
 fn a_job_in_flight_is_neither_served_again_nor_said_to_wait() {
     for work in [start_of(&v2_job(1)), Work::GiveUp { job: v2_job(1) }] {
-        let plan = waiting([]).with(|world| world.fly(flight("w", work.clone()))).plan();
+        let plan = waiting([]).with(|world| world.fly(action("w", work.clone()))).plan();
         assert!(plan.spawns.is_empty() && plan.waiting.is_empty() && plan.give_up.is_empty(), "{work:?}");
     }
-    let other = waiting([]).with(|world| world.fly(flight("w", start_of(&v2_job(2)))));
+    let other = waiting([]).with(|world| world.fly(action("w", start_of(&v2_job(2)))));
     assert_eq!(other.plan().spawns.len(), 1);
 }
 
@@ -220,7 +220,7 @@ fn no_more_workers_start_than_a_slow_cds_bears() {
 fn machines_whose_workers_do_not_register_for_long_do_not_hold_up_the_others() {
     let world = waiting([worker("w", &v2_job(9))]).with(|world| {
         world.allowed_by_cds = Some(1);
-        world.fly(flight("boots", start_of(&v2_job(8))));
+        world.fly(action("boots", start_of(&v2_job(8))));
     });
     assert_eq!(world.plan().ledger.starting, 3);
     assert_eq!(world.why(), None);
@@ -307,11 +307,12 @@ fn a_warm_machine_that_somebody_is_at_is_not_claimed() {
         world.avoided.insert(id("provision-v2-a"));
     }));
     assert!(clones(&|world| {
-        let claim = Flight { machine: Some(id("provision-v2-a")), ..flight("new", start_of(&v2_job(9))) };
+        let claim =
+            RunningAction { machine: Some(id("provision-v2-a")), ..action("new", start_of(&v2_job(9))) };
         world.fly(claim);
     }));
     assert!(clones(
-        &|world| world.fly(flight("provision-v2-a", Work::Unclaim(crate::flight::Trace::default())))
+        &|world| world.fly(action("provision-v2-a", Work::Unclaim(crate::plan::running::Trace::default())))
     ));
     let unknown = Machine { recognised: Notes::Unknown.into(), ..pooled("provision-v2-a") };
     assert!(clones(&|world| world.view = view([template("debian"), unknown.clone()])));
@@ -364,7 +365,7 @@ fn a_clone_gets_the_first_address_that_nobody_has_and_waits_if_there_is_none() {
     );
     let reserved = |world: &mut World| {
         let address = Some(Ipv4Addr::new(10, 0, 0, 2));
-        world.fly(Flight { address, ..flight("w", start_of(&v2_job(9))) });
+        world.fly(RunningAction { address, ..action("w", start_of(&v2_job(9))) });
     };
     assert_eq!(address(with(&reserved)), Some(3));
     let foreign = Machine { addresses: vec![Ipv4Addr::new(10, 0, 0, 2)], ..vm("foreign") };
@@ -406,7 +407,7 @@ fn a_template_that_failed_rests_until_its_time() {
     let of_v1 = waiting([]).with(|world| {
         world.setbacks.insert((ModelKind::V1, "debian".to_owned()), at("13:00:00"));
     });
-    assert_eq!(of_v1.why(), None, "another line, another template");
+    assert_eq!(of_v1.why(), None, "another kind of model, another template");
 }
 
 #[test]

@@ -1,8 +1,8 @@
 use super::*;
-use crate::flight::Trace;
 use crate::machine::{Machine, View};
+use crate::plan::running::Trace;
+use crate::plan::sweep::Condemned;
 use crate::samples::{Notes, OWNER, running as vm};
-use crate::sweep::Condemned;
 use jiff::SignedDuration;
 use rookery_fleet::Power;
 use rookery_fleet::flavor::Footprint;
@@ -29,8 +29,8 @@ fn debian() -> Unusable {
 }
 
 fn spawn() -> Work {
-    let (line, model) = model();
-    Work::Spawn { job: job(), line, model }
+    let (kind, model) = model();
+    Work::Spawn { job: job(), kind, model }
 }
 
 fn failed(change: impl FnOnce(&mut Failure)) -> Ending {
@@ -43,7 +43,8 @@ fn failed(change: impl FnOnce(&mut Failure)) -> Ending {
 fn end(state: &mut State, second: i64, work: Work, ending: Ending) -> bool {
     let (name, machine) = ("w".to_owned(), Some(MachineId::new("vm-w")));
     let address = Some(ADDRESS);
-    let id = state.flights.begin(Flight { work, name, machine, address, footprint: Footprint::default() });
+    let id =
+        state.running.begin(RunningAction { work, name, machine, address, footprint: Footprint::default() });
     state.now = at(second);
     let wakes = state.apply_ending(id, ending, at(second));
     look(state, second);
@@ -80,11 +81,11 @@ fn only_a_start_that_was_really_tried_counts() {
 fn after_a_panic_only_the_booking_of_a_v1_job_is_released() {
     let v2 = "00000000-0000-4000-8000-000000000001".parse::<JobId>().expect("a job");
     for (job, released) in [(job(), 1), (v2, 0)] {
-        let (line, model) = model();
+        let (kind, model) = model();
         let mut state = State::default();
-        end(&mut state, 0, Work::Spawn { job: job.clone(), line, model }, Ending::CutOff);
+        end(&mut state, 0, Work::Spawn { job: job.clone(), kind, model }, Ending::CutOff);
         assert_eq!(state.freed.len(), released, "{job}");
-        assert_eq!(state.flights.iter().count(), 0);
+        assert_eq!(state.running.iter().count(), 0);
     }
     let mut state = State::default();
     end(&mut state, 0, Work::Free { job: job() }, Ending::CutOff);
@@ -157,8 +158,8 @@ fn a_failure_that_is_not_the_templates_makes_nothing_rest_but_housekeeping_alway
     let mut state = State::default();
     end(&mut state, 0, spawn(), failed(|_| {}));
     assert!(state.setbacks.is_empty());
-    let (line, template) = model();
-    end(&mut state, 0, Work::Make { line, model: template, flavor: None }, failed(|_| {}));
+    let (kind, template) = model();
+    end(&mut state, 0, Work::Make { kind, model: template, flavor: None }, failed(|_| {}));
     assert!(state.setbacks.contains_key(&model()));
     end(&mut state, 0, Work::Register { model: "g/m".to_owned() }, failed(|_| {}));
     assert!(state.setbacks.contains_key(&(ModelKind::V1, "g/m".to_owned())));
@@ -168,14 +169,14 @@ fn a_failure_that_is_not_the_templates_makes_nothing_rest_but_housekeeping_alway
 #[test]
 fn an_address_that_an_unseen_machine_may_have_is_held_at_once_and_for_a_quarter_of_an_hour() {
     let mut state = State::default();
-    let flight = Flight {
+    let action = RunningAction {
         work: spawn(),
         name: "w".to_owned(),
         machine: None,
         address: Some(ADDRESS),
         footprint: Footprint::default(),
     };
-    let id = state.flights.begin(flight);
+    let id = state.running.begin(action);
     let unfinished = Unfinished {
         name: "w".to_owned(),
         address: Some(ADDRESS),
@@ -201,10 +202,10 @@ fn the_address_of_work_that_was_cut_off_before_it_had_a_machine_is_held() {
     ] {
         let mut state = State::default();
         let (name, address) = ("w".to_owned(), Some(ADDRESS));
-        let flight = Flight { work, name, machine, address, footprint: Footprint::default() };
-        let id = state.flights.begin(flight.clone());
+        let action = RunningAction { work, name, machine, address, footprint: Footprint::default() };
+        let id = state.running.begin(action.clone());
         state.apply_ending(id, Ending::CutOff, at(0));
-        assert_eq!(state.lingering.contains(&ADDRESS), held, "{flight:?}");
+        assert_eq!(state.lingering.contains(&ADDRESS), held, "{action:?}");
     }
 }
 
@@ -268,7 +269,7 @@ fn rests(state: &mut State, work: &Work, failures: impl IntoIterator<Item = Fail
     let rest = |failure| {
         let (name, machine) = ("w".to_owned(), Some(MachineId::new("vm-w")));
         let (work, footprint) = (work.clone(), Footprint::default());
-        let id = state.flights.begin(Flight { work, name, machine, address: None, footprint });
+        let id = state.running.begin(RunningAction { work, name, machine, address: None, footprint });
         state.apply_ending(id, Ending::Failed(failure), at(0));
         let rests = |second: &i64| {
             let mut machines = crate::machine::Machines::default();
@@ -325,7 +326,8 @@ fn a_doomed_machine_is_remembered_until_it_is_surely_gone() {
     let shown = View { machines, complete: true, ..View::default() };
     state.look(shown, &OWNER, at(0));
     let (name, footprint) = ("w".to_owned(), Footprint::default());
-    let id = state.flights.begin(Flight { work: spawn(), name, machine: None, address: None, footprint });
+    let id =
+        state.running.begin(RunningAction { work: spawn(), name, machine: None, address: None, footprint });
     let condemned_for = Some((MachineId::new("vm-w"), Condemned::SpawnFailed));
     state.apply_ending(id, failed(|failure| failure.condemned = condemned_for), at(0));
     look(&mut state, 2);
@@ -405,7 +407,7 @@ fn times_of_vcenter_s_clock_move_with_it_when_it_is_set() {
     let by = SignedDuration::from_hours(3);
     let mut state = State { full_until: Some(at(20)), ..State::default() };
     end(&mut state, 0, spawn(), failed(|failure| failure.blames_template = true));
-    let told = crate::hold::Told { outcome: crate::hold::Outcome::Open, at: at(5) };
+    let told = crate::plan::hold::Told { outcome: crate::plan::hold::Outcome::Open, at: at(5) };
     state.outcomes.insert(MachineId::new("vm-w"), told);
     state.clock_was_set(&OWNER, by);
     let later = |second| at(second).saturating_add(by).expect("a time");
@@ -450,6 +452,6 @@ fn a_job_whose_start_was_cut_off_is_served_if_another_machine_or_work_under_way_
     look(&mut state, 2);
     let (name, machine, address) = ("w2".to_owned(), None, None);
     let footprint = Footprint::default();
-    state.flights.begin(Flight { work: spawn(), name, machine, address, footprint });
+    state.running.begin(RunningAction { work: spawn(), name, machine, address, footprint });
     assert!(state.is_served(&job(), Some(&own)));
 }

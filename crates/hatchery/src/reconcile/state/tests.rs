@@ -1,7 +1,7 @@
 use super::*;
+use crate::plan::sweep::Sweep;
 use crate::samples::OWNER;
 use crate::settings::tests::settings;
-use crate::sweep::Sweep;
 use rookery_fleet::deletion::Stop;
 
 fn at(second: i64) -> Timestamp {

@@ -1,7 +1,7 @@
 //! The control socket of the hatchery of `up`, as any other hatchery has one.
 
-use rookery_hatchery::control::Socket;
 use rookery_hatchery::run::{Lock, Policy, Running};
+use rookery_hatchery::surface::control::Socket;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 

@@ -16,7 +16,7 @@ use jiff::SignedDuration;
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use rookery_cds_sim::{Notice, Running};
-use rookery_hatchery::report::Report;
+use rookery_hatchery::surface::report::Report;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch::Receiver;
 use tokio::time::{Instant, sleep_until, timeout};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use rookery_hatchery::report::{Report, of_limit};
+use rookery_hatchery::surface::report::{Report, of_limit};
 
 use super::watch::at_work;
 use crate::output::printable;
@@ -205,9 +205,9 @@ mod tests {
     use crate::up::page::Page;
     use crate::up::vcenter::Guests;
     use rookery_fleet::address::Usage;
-    use rookery_hatchery::capacity::Ledger;
-    use rookery_hatchery::hold::Subject;
-    use rookery_hatchery::report::{Counts, Held, Wished};
+    use rookery_hatchery::plan::capacity::Ledger;
+    use rookery_hatchery::plan::hold::Subject;
+    use rookery_hatchery::surface::report::{Counts, Held, Wished};
 
     #[test]
     fn the_page_of_a_hatchery_at_work() {

@@ -23,10 +23,10 @@ use rookery_fleet_vsphere::readiness::TimeOuts;
 use rookery_hatchery::machine::Hands;
 use rookery_hatchery::machine::{Machine, View};
 use rookery_hatchery::mark;
-use rookery_hatchery::report::Report;
 use rookery_hatchery::run::{Running, site_names};
 use rookery_hatchery::settings::Settings;
 use rookery_hatchery::standing::{Standing, standing};
+use rookery_hatchery::surface::report::Report;
 use rookery_vim_client::{Snapshot, Trust};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
@@ -95,7 +95,7 @@ pub(super) async fn from_vcenter(
 pub(super) async fn from_cds(hatchery: Running) {
     let cut_off = drain(&hatchery, |report| {
         let jobs = at_work(report).into_iter().map(|(job, machine)| format!("job {job} on {machine}"));
-        jobs.chain(report.flights.iter().filter(|_| report.spawning > 0).cloned()).collect()
+        jobs.chain(report.running.iter().filter(|_| report.spawning > 0).cloned()).collect()
     })
     .await;
     for job in cut_off {
@@ -108,7 +108,7 @@ pub(super) async fn from_cds(hatchery: Running) {
 /// their machines already, and those go.
 fn still_to_come(report: &Report) -> Vec<String> {
     let runs = |name: &str| report.view.named(name).any(|machine| machine.power == Some(Power::On));
-    let to_come = report.flights.iter().filter(|work| !work.strip_prefix("spawn ").is_some_and(runs));
+    let to_come = report.running.iter().filter(|work| !work.strip_prefix("spawn ").is_some_and(runs));
     to_come.cloned().collect()
 }
 

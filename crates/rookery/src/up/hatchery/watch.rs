@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use rookery_fleet::Power;
-use rookery_hatchery::report::Report;
+use rookery_hatchery::surface::report::Report;
 use tokio::sync::watch::Receiver;
 
 use crate::output::printable;
@@ -49,7 +49,7 @@ fn news(before: &Report, after: &Report) -> Vec<String> {
 mod tests {
     use rookery_fleet::Role;
     use rookery_hatchery::machine::{Machine, View};
-    use rookery_hatchery::report::WaitingLine;
+    use rookery_hatchery::surface::report::WaitingLine;
 
     use super::super::teardown::tests::machine;
     use super::*;

@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 use rookery_cds_sim::Job;
 use rookery_hatchery::mark::Mark;
 use rookery_hatchery::names;
-use rookery_hatchery::report::Report;
+use rookery_hatchery::surface::report::Report;
 use serde::Deserialize;
 
 /// The part of a dump that is needed.
@@ -61,8 +61,8 @@ pub(super) fn leaks(dump: &str, owner: &str, report: &Report) -> anyhow::Result<
     if shown != known {
         wrong.push(format!("the hatchery counts {known} addresses in use, and machines hold {shown}"));
     }
-    if !report.flights.is_empty() {
-        wrong.push(format!("still at work: {}", report.flights.join(", ")));
+    if !report.running.is_empty() {
+        wrong.push(format!("still at work: {}", report.running.join(", ")));
     }
     Ok(wrong)
 }

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 use crate::intake::queue::Protocol;
-use crate::report::Board;
+use crate::surface::report::Board;
 
 /// How often.
 const BEAT: Duration = Duration::from_secs(30);

@@ -16,9 +16,9 @@
 
 mod answer;
 
-use crate::braked::Subject;
-use crate::holds::{Order, Target};
-use crate::report::Status;
+use crate::plan::braked::Subject;
+use crate::surface::holds::{Order, Target};
+use crate::surface::report::Status;
 pub use answer::{Desk, Explained};
 use rookery_daemon::control::AskError;
 use rookery_daemon::{ProcessName, Supervisor, control};

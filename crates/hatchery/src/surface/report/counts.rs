@@ -1,9 +1,9 @@
 //! How many machines are what: each own one counts once.
 
 use super::held::Held;
-use crate::flight::{Flight, Work};
 use crate::machine::Machine;
 use crate::plan::Plan;
+use crate::plan::running::{RunningAction, Work};
 use crate::reconcile::State;
 use crate::standing::Standing;
 use rookery_fleet::{MachineId, Power};
@@ -66,29 +66,29 @@ impl Counts {
 
 fn is_ready(state: &State, machine: &Machine) -> bool {
     let made = at_work(state, machine)
-        .is_some_and(|flight| matches!(flight.work, Work::Make { .. } | Work::Finish { .. }));
+        .is_some_and(|action| matches!(action.work, Work::Make { .. } | Work::Finish { .. }));
     machine.power == Some(Power::Off) && !machine.awaits_setup && !made
 }
 
 /// The work that is under way on a machine.
-fn at_work<'s>(state: &'s State, machine: &Machine) -> Option<&'s Flight> {
-    state.flights.iter().find(|flight| match &flight.machine {
+fn at_work<'s>(state: &'s State, machine: &Machine) -> Option<&'s RunningAction> {
+    state.running.iter().find(|action| match &action.machine {
         Some(id) => *id == machine.id,
-        None => flight.name == machine.name,
+        None => action.name == machine.name,
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capacity::{Usage, usage};
-    use crate::flight::Trace;
     use crate::machine::View;
     use crate::mark::Mark;
     use crate::names::ModelKind;
+    use crate::plan::capacity::{Usage, usage};
+    use crate::plan::running::Trace;
+    use crate::plan::workers::{Listing, WorkerState};
     use crate::samples::Notes;
     use crate::standing::standing;
-    use crate::workers::{Listing, WorkerState};
     use jiff::Timestamp;
     use rookery_fleet::flavor::Footprint;
     use std::sync::Arc;
@@ -115,21 +115,21 @@ mod tests {
         state.view = Arc::new(view);
         state.listing = Some(Listing { begun: Timestamp::UNIX_EPOCH, workers });
         for (name, work) in works {
-            let flight = Flight {
+            let action = RunningAction {
                 work: work.clone(),
                 name: (*name).to_owned(),
                 machine: None,
                 address: None,
                 footprint: Footprint::default(),
             };
-            state.flights.begin(flight);
+            state.running.begin(action);
         }
-        let (flights, listing) = (state.flights.capacity(), state.listing.clone().expect("a listing"));
-        let Usage { ledger, starting } = usage(&state.view, &owner, &flights, &listing, &|_| false);
+        let (running, listing) = (state.running.capacity(), state.listing.clone().expect("a listing"));
+        let Usage { ledger, starting } = usage(&state.view, &owner, &running, &listing, &|_| false);
         let starting = starting.into_iter().cloned().collect();
         let plan = Plan { ledger, starting, ..Plan::default() };
-        let deleted = state.flights.iter().filter(|flight| matches!(flight.work, Work::Delete(_)));
-        let dying = deleted.map(|flight| MachineId::new(flight.name.as_str())).collect();
+        let deleted = state.running.iter().filter(|action| matches!(action.work, Work::Delete(_)));
+        let dying = deleted.map(|action| MachineId::new(action.name.as_str())).collect();
         let mut counts = Counts::of(&state, &plan, &[]);
         for machine in state.view.iter() {
             counts.add(machine, standing(machine, &owner), &state, &plan, &[], &dying);
@@ -141,9 +141,9 @@ mod tests {
     fn each_machine_counts_once_and_as_what_it_is() {
         let (on, off) = (Power::On, Power::Off);
         let none = Counts::default();
-        let (line, model) = (ModelKind::V2, "debian".to_owned());
-        let spawn = Work::Spawn { job: "7".parse().expect("a job"), line, model: model.clone() };
-        let make = Work::Make { line, model, flavor: None };
+        let (kind, model) = (ModelKind::V2, "debian".to_owned());
+        let spawn = Work::Spawn { job: "7".parse().expect("a job"), kind, model: model.clone() };
+        let make = Work::Make { kind, model, flavor: None };
         let delete = || Work::Delete(Trace::default());
 
         check(&[warm("provision-v2-a", off)], &[], &[], Counts { warm: 1, ..none });

@@ -2,8 +2,8 @@
 
 use crate::machine::Machine;
 use crate::mark::Mark;
-use crate::report::Report;
 use crate::standing::{Standing, standing};
+use crate::surface::report::Report;
 use rookery_daemon::metrics::Samples;
 use rookery_fleet::address::Usage;
 use rookery_fleet::disks::KB_PER_GB;

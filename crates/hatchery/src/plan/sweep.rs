@@ -23,8 +23,8 @@ use rookery_fleet::{MachineId, OwnerId, Power};
 
 use crate::machine::{Brake, Machine, View};
 use crate::mark::Mark;
+use crate::plan::workers::{Listing, WorkerState};
 use crate::standing::{Standing, standing};
-use crate::workers::{Listing, WorkerState};
 
 pub use reason::{Condemned, Reason, Why};
 

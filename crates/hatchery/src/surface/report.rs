@@ -15,13 +15,13 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::braked;
-use crate::capacity::Ledger;
-use crate::hold::serves_nobody;
 use crate::machine::View;
 use crate::mark::Mark;
+use crate::plan::braked;
+use crate::plan::capacity::Ledger;
+use crate::plan::hold::serves_nobody;
+use crate::plan::sweep;
 use crate::standing::{Standing, standing};
-use crate::sweep;
 use jiff::{SignedDuration, Timestamp};
 use rookery_cds::JobId;
 use rookery_fleet::MachineId;
@@ -31,7 +31,7 @@ use rookery_fleet::disks::Disks;
 use rookery_vim_client::PoolCapacity;
 use serde::Serialize;
 
-use crate::flight::{Flight, Work};
+use crate::plan::running::{RunningAction, Work};
 use crate::plan::{Apart, Plan, apart};
 use crate::reconcile::State;
 use crate::settings::Settings;
@@ -80,7 +80,7 @@ pub struct Report {
     /// Why warm machines are not made, or models not registered.
     pub warm_waiting: Vec<(String, String)>,
     /// Work under way.
-    pub flights: Vec<String>,
+    pub running: Vec<String>,
     /// How many workers are being started.
     pub spawning: usize,
     /// Jobs that are worked on, and how.
@@ -206,16 +206,16 @@ impl Report {
             addresses: address::usage(
                 &settings.addresses.networks,
                 &state.view,
-                state.flights.iter().filter_map(|flight| flight.address),
+                state.running.iter().filter_map(|action| action.address),
             ),
             waiting: waiting.collect(),
             warm_waiting: plan.warm_waiting.clone(),
-            flights: state
-                .flights
+            running: state
+                .running
                 .iter()
-                .map(|flight| format!("{} {}", word(&flight.work), flight.name))
+                .map(|action| format!("{} {}", word(&action.work), action.name))
                 .collect(),
-            spawning: state.flights.iter().filter(|flight| matches!(flight.work, Work::Spawn { .. })).count(),
+            spawning: state.running.iter().filter(|action| matches!(action.work, Work::Spawn { .. })).count(),
             jobs_under_way: under_way(state),
             jobs_served,
             held,
@@ -238,7 +238,7 @@ impl Report {
             promised: promised(state),
             pool: state.room.pool.clone(),
             stop_word: plan.sweep.stopped.map(|stop| stop.as_str()),
-            works: state.flights.iter().map(|flight| metric_word(&flight.work)).collect(),
+            works: state.running.iter().map(|action| metric_word(&action.work)).collect(),
             unseen_makes: unseen_makes(state),
             resting: state.setbacks.len(),
             launches: launches(state, settings),
@@ -257,12 +257,12 @@ fn launches(state: &State, settings: &Settings) -> Launches {
 }
 
 fn under_way(state: &State) -> BTreeMap<JobId, String> {
-    let told = |flight: &Flight| {
-        let held_back = state.held_back(&flight.name);
+    let told = |action: &RunningAction| {
+        let held_back = state.held_back(&action.name);
         let held_back = held_back.map(|why| format!(", ready; {why}")).unwrap_or_default();
-        Some((flight.job()?.clone(), format!("{} {}{held_back}", word(&flight.work), flight.name)))
+        Some((action.job()?.clone(), format!("{} {}{held_back}", word(&action.work), action.name)))
     };
-    state.flights.iter().filter_map(told).collect()
+    state.running.iter().filter_map(told).collect()
 }
 
 fn word(work: &Work) -> &'static str {
@@ -297,23 +297,23 @@ fn metric_word(work: &Work) -> &'static str {
 
 /// Own machines that were given up, are being deleted, or will be.
 fn dying(state: &State, plan: &Plan) -> BTreeSet<MachineId> {
-    let deleted = state.flights.iter().filter(|flight| matches!(flight.work, Work::Delete(_)));
-    let deleted = deleted.filter_map(|flight| flight.machine.as_ref());
+    let deleted = state.running.iter().filter(|action| matches!(action.work, Work::Delete(_)));
+    let deleted = deleted.filter_map(|action| action.machine.as_ref());
     let planned = plan.sweep.delete.iter().map(|(id, _)| id).chain(plan.remove.iter().map(|(id, _)| id));
     state.condemned.keys().chain(deleted).chain(planned).cloned().collect()
 }
 
 fn promised(state: &State) -> Vec<Ipv4Addr> {
-    let in_flight = state.flights.iter().filter_map(|flight| flight.address);
+    let in_flight = state.running.iter().filter_map(|action| action.address);
     in_flight.chain(state.lingering.iter().copied()).collect()
 }
 
 fn unseen_makes(state: &State) -> usize {
-    let is_listed = |flight: &&Flight| {
-        let known = flight.machine.as_ref();
+    let is_listed = |action: &&RunningAction| {
+        let known = action.machine.as_ref();
         known.is_some_and(|id| state.view.machines.contains(id))
-            || state.view.named(&flight.name).next().is_some()
+            || state.view.named(&action.name).next().is_some()
     };
-    let makes = state.flights.iter().filter(|flight| matches!(flight.work, Work::Make { .. }));
-    makes.filter(|flight| !is_listed(flight)).count()
+    let makes = state.running.iter().filter(|action| matches!(action.work, Work::Make { .. }));
+    makes.filter(|action| !is_listed(action)).count()
 }

@@ -8,8 +8,8 @@ use rookery_fleet::flavor::{Flavor, Flavors, Footprint};
 use rookery_fleet::{MachineId, OwnerId, Power, Role};
 
 use crate::machine::{Machine, View};
+use crate::plan::workers::{Listing, WorkerState};
 use crate::standing::{Standing, by_mark, standing};
-use crate::workers::{Listing, WorkerState};
 
 /// The configured limits. `None` is unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,20 +157,20 @@ pub struct Usage<'v> {
 pub fn usage<'v>(
     view: &'v View,
     owner: &OwnerId,
-    flights: &'v [(Purpose, InFlight)],
+    running: &'v [(Purpose, InFlight)],
     listing: &'v Listing,
     condemned: &dyn Fn(&MachineId) -> bool,
 ) -> Usage<'v> {
     let mut workers = Workers::listed(listing);
-    let in_flight: Vec<InFlight> = flights.iter().map(|(_, flight)| flight.clone()).collect();
-    let size = capacity::ledger(view, owner, &in_flight, &mut |machine, flight| match flight
-        .and_then(|at| flights.get(at))
+    let in_flight: Vec<InFlight> = running.iter().map(|(_, action)| action.clone()).collect();
+    let size = capacity::ledger(view, owner, &in_flight, &mut |machine, action| match action
+        .and_then(|at| running.get(at))
     {
-        Some(flight) => workers.fly(flight, Some(&machine.id)),
+        Some(action) => workers.fly(action, Some(&machine.id)),
         None => workers.count(machine, owner, condemned(&machine.id)),
     });
-    for flight in flights {
-        workers.fly(flight, None);
+    for action in running {
+        workers.fly(action, None);
     }
     let mut ledger = Ledger { size, ..Ledger::default() };
     workers.enter(&mut ledger);
@@ -211,10 +211,10 @@ impl<'a> Workers<'a> {
         self.enlist(name, Some(&machine.id), registers, hopeless);
     }
 
-    fn fly(&mut self, (purpose, flight): &'a (Purpose, InFlight), machine: Option<&'a MachineId>) {
+    fn fly(&mut self, (purpose, action): &'a (Purpose, InFlight), machine: Option<&'a MachineId>) {
         match purpose {
-            Purpose::Work => self.enlist(&flight.name, machine, false, false),
-            Purpose::Registration => self.enlist(&flight.name, machine, true, false),
+            Purpose::Work => self.enlist(&action.name, machine, false, false),
+            Purpose::Registration => self.enlist(&action.name, machine, true, false),
             Purpose::Warmth => {}
         }
     }

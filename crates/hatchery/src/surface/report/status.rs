@@ -193,8 +193,8 @@ mod tests {
 
     #[test]
     fn what_waits_for_a_person_is_a_warning() {
-        let (subject, text) = (crate::braked::Subject::Worker("w".to_owned()), || "w".to_owned());
-        let waiting = crate::braked::Waiting { subject, name: text(), why: text() };
+        let (subject, text) = (crate::plan::braked::Subject::Worker("w".to_owned()), || "w".to_owned());
+        let waiting = crate::plan::braked::Waiting { subject, name: text(), why: text() };
         let lines = lines(&Report { braked: vec![waiting], ..Report::default() }, &[]);
         let value = "1 wait for a person: `rookery hatchery confirm` shows them".to_owned();
         assert!(lines.contains(&("Brake".to_owned(), value, LineStatus::Warn)), "{lines:?}");

@@ -1,11 +1,11 @@
 //! Work under way: what was begun and is not yet to be seen in the inventory. It is part of what a plan is made from.
 
-use crate::capacity::Purpose;
 use crate::machine::Machine;
 use crate::names::ModelKind;
+use crate::plan::capacity::Purpose;
 use crate::plan::{Spawn, WorkerPlacement};
 use rookery_cds::JobId;
-pub use rookery_daemon::tracked::TaskId as FlightId;
+pub use rookery_daemon::tracked::TaskId;
 use rookery_daemon::tracked::UnderWay;
 use rookery_fleet::MachineId;
 use rookery_fleet::capacity::InFlight;
@@ -16,7 +16,7 @@ use std::ops::{Deref, DerefMut};
 
 /// One piece of work under way.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Flight {
+pub struct RunningAction {
     /// What is done.
     pub work: Work,
     /// The name of the machine, as it will be.
@@ -37,7 +37,7 @@ pub enum Work {
         /// The job.
         job: JobId,
         /// The kind of its model.
-        line: ModelKind,
+        kind: ModelKind,
         /// The model's path or template.
         model: String,
     },
@@ -49,7 +49,7 @@ pub enum Work {
     /// A warm machine is made.
     Make {
         /// What it is made for.
-        line: ModelKind,
+        kind: ModelKind,
         /// The model's path or template.
         model: String,
         /// Its size.
@@ -58,7 +58,7 @@ pub enum Work {
     /// A warm machine that was left half-made is finished.
     Finish {
         /// What it is made for.
-        line: ModelKind,
+        kind: ModelKind,
         /// The model's path or template.
         model: String,
         /// Its size.
@@ -98,44 +98,44 @@ pub struct Trace {
 
 /// All work under way.
 #[derive(Debug, Clone, Default)]
-pub struct Flights(UnderWay<Flight>);
+pub struct RunningActions(UnderWay<RunningAction>);
 
-impl Deref for Flights {
-    type Target = UnderWay<Flight>;
+impl Deref for RunningActions {
+    type Target = UnderWay<RunningAction>;
 
     fn deref(&self) -> &Self::Target {
         &self.0
     }
 }
 
-impl DerefMut for Flights {
+impl DerefMut for RunningActions {
     fn deref_mut(&mut self) -> &mut Self::Target {
         &mut self.0
     }
 }
 
-impl Flights {
+impl RunningActions {
     /// What is at work, by machine and by name, to look many machines up.
     pub fn index(&self) -> Busy<'_> {
         Busy {
-            machines: self.iter().filter_map(|flight| flight.machine.as_ref()).collect(),
-            names: self.iter().map(|flight| flight.name.as_str()).filter(|name| !name.is_empty()).collect(),
+            machines: self.iter().filter_map(|action| action.machine.as_ref()).collect(),
+            names: self.iter().map(|action| action.name.as_str()).filter(|name| !name.is_empty()).collect(),
         }
     }
 
     /// As the ledger counts them.
     pub fn capacity(&self) -> Vec<(Purpose, InFlight)> {
-        self.iter().filter_map(Flight::capacity).collect()
+        self.iter().filter_map(RunningAction::capacity).collect()
     }
 
     /// Whether a model is being registered.
     pub fn registers(&self, path: &str) -> bool {
-        self.iter().any(|flight| matches!(&flight.work, Work::Register { model } if model == path))
+        self.iter().any(|action| matches!(&action.work, Work::Register { model } if model == path))
     }
 
     /// The jobs that are being served.
     pub fn jobs(&self) -> BTreeSet<&JobId> {
-        self.iter().filter_map(Flight::job).collect()
+        self.iter().filter_map(RunningAction::job).collect()
     }
 }
 
@@ -158,15 +158,15 @@ impl Busy<'_> {
     }
 }
 
-impl Flight {
+impl RunningAction {
     /// A worker that is started.
     pub fn of_spawn(spawn: &Spawn) -> Self {
         let (machine, address) = match &spawn.path {
             WorkerPlacement::Claim { machine, mark, .. } => (Some(machine.clone()), mark.address()),
             WorkerPlacement::Clone { address, .. } => (None, address.as_ref().map(|assigned| assigned.ip)),
         };
-        let (job, line, model) = (spawn.job.clone(), spawn.model.line(), spawn.model.path());
-        let work = Work::Spawn { job, line, model };
+        let (job, kind, model) = (spawn.job.clone(), spawn.model.kind(), spawn.model.path());
+        let work = Work::Spawn { job, kind, model };
         Self { work, name: spawn.name.clone(), machine, address, footprint: spawn.footprint }
     }
 

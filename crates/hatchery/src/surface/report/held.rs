@@ -1,8 +1,8 @@
 //! Machines that somebody keeps to look at, and what else is wished for.
 
-use crate::hold::{Subject, Wish};
 use crate::machine::{Machine, View};
 use crate::mark::Mark;
+use crate::plan::hold::{Subject, Wish};
 use jiff::Timestamp;
 use rookery_fleet::reckoning::Reckoning;
 use rookery_fleet::{OwnerId, Power};

@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::machine::{Machine, View};
 use crate::mark::Mark;
+use crate::plan::sweep::{Condemned, Reason, Sweep, Why};
 use crate::standing::{Standing, standing};
-use crate::sweep::{Condemned, Reason, Sweep, Why};
 
 /// How long a machine may be kept, and how long a wish may wait.
 pub const LONGEST: SignedDuration = SignedDuration::from_hours(7 * 24);

@@ -4,13 +4,13 @@ mod capture;
 mod document;
 
 use super::*;
-use crate::expiry::Subject;
 use crate::machine::{Machine, View as Machines};
 use crate::mark::Mark;
 use crate::plan::Why;
-use crate::report::{Counts, Host, Launches, Report, WaitingLine, WorkerLine};
+use crate::plan::sweep::{Condemned, Reason};
+use crate::run::expiry::Subject;
 use crate::samples::Notes;
-use crate::sweep::{Condemned, Reason};
+use crate::surface::report::{Counts, Host, Launches, Report, WaitingLine, WorkerLine};
 use rookery_daemon::metrics::Memory;
 use rookery_fleet::address::Network;
 use rookery_fleet::claim::Miss;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::braked::Subject;
+use crate::plan::braked::Subject;
 use rookery_cds::{Cds, CdsError, JobId};
 use rookery_daemon::telemetry::chain;
 use serde::{Deserialize, Serialize};
@@ -12,10 +12,10 @@ use tokio::time::timeout;
 use tracing::info;
 
 use super::{Answer, Request};
-use crate::holds::Target;
 use crate::intake::feed::Wakes;
 use crate::reconcile::{Message, Reply};
-use crate::report::{Board, Report, Status};
+use crate::surface::holds::Target;
+use crate::surface::report::{Board, Report, Status};
 
 /// How long a change may take to show.
 const CHANGE: Duration = Duration::from_secs(15);

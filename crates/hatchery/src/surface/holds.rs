@@ -5,7 +5,7 @@
 
 mod book;
 
-use crate::hold::{LONGEST, MOST, Subject};
+use crate::plan::hold::{LONGEST, MOST, Subject};
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 

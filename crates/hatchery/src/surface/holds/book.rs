@@ -5,11 +5,11 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::hold::Wish;
+use crate::plan::hold::Wish;
 use serde::{Deserialize, Serialize};
 use tracing::error;
 
-use crate::control::process;
+use crate::surface::control::process;
 
 /// Far more than so many wishes take.
 const LARGEST: u64 = 1 << 20;
@@ -73,7 +73,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::os::unix::fs::PermissionsExt as _;
 
-    use crate::hold::Subject;
+    use crate::plan::hold::Subject;
     use jiff::{SignedDuration, Timestamp};
     use rookery_fleet::MachineId;
 

@@ -2,10 +2,10 @@
 
 use super::ready::Peers;
 use super::{Host, Report, monitoring};
-use crate::expiry::Expiries;
-use crate::heartbeat::Beats;
 use crate::intake::queue::Protocol;
-use crate::metrics::{Live, Metrics, Sight, views};
+use crate::run::expiry::Expiries;
+use crate::run::heartbeat::Beats;
+use crate::surface::metrics::{Live, Metrics, Sight, views};
 use rookery_cds::{LineStatus, MonitoringStatus};
 use rookery_daemon::metrics::Memory;
 use rookery_daemon::pages::{Page, Pages, Served};

@@ -23,7 +23,7 @@ fn listing(workers: &[(&str, WorkerState)]) -> Listing {
     Listing { begun: at("12:00:00"), workers }
 }
 
-fn flight(name: &str, purpose: Purpose) -> (Purpose, InFlight) {
+fn action(name: &str, purpose: Purpose) -> (Purpose, InFlight) {
     (purpose, InFlight { name: name.to_owned(), machine: None, footprint: size(4, 8192) })
 }
 
@@ -31,8 +31,8 @@ fn nobody(_: &MachineId) -> bool {
     false
 }
 
-fn used(view: &View, flights: &[(Purpose, InFlight)], listing: &Listing) -> Ledger {
-    usage(view, &OWNER, flights, listing, &nobody).ledger
+fn used(view: &View, running: &[(Purpose, InFlight)], listing: &Listing) -> Ledger {
+    usage(view, &OWNER, running, listing, &nobody).ledger
 }
 
 #[test]
@@ -95,25 +95,25 @@ fn only_our_machines_that_run_are_used_up() {
 
 #[test]
 fn a_machine_in_flight_is_counted_once() {
-    let by_id = |machine: &Machine, (purpose, flight): (Purpose, InFlight)| {
-        (purpose, InFlight { machine: Some(machine.id.clone()), ..flight })
+    let by_id = |machine: &Machine, (purpose, action): (Purpose, InFlight)| {
+        (purpose, InFlight { machine: Some(machine.id.clone()), ..action })
     };
     let claimed = warm("provision-v2-a", "deb", "");
     let cloned = Machine { recognised: Notes::Unknown.into(), hardware: None, power: None, ..vm("quick-wu") };
     let started = worker("brave-curie", "08:00:00");
-    let flights = [
-        by_id(&claimed, flight("calm-bose", Purpose::Work)),
-        flight("quick-wu", Purpose::Work),
-        flight("brave-curie", Purpose::Work),
-        flight("not-listed", Purpose::Work),
-        flight("provision-v2-new", Purpose::Warmth),
-        flight("register-new", Purpose::Registration),
+    let running = [
+        by_id(&claimed, action("calm-bose", Purpose::Work)),
+        action("quick-wu", Purpose::Work),
+        action("brave-curie", Purpose::Work),
+        action("not-listed", Purpose::Work),
+        action("provision-v2-new", Purpose::Warmth),
+        action("register-new", Purpose::Registration),
     ];
     let foreign = Machine { power: Some(Power::On), ..vm("not-listed") };
     let view = view([claimed, cloned, started, foreign]);
     let expected =
         Ledger { workers: 5, starting: 4, registering: 1, size: taken(5 * 4 + 2, 5 * 8192 + 4096, 5 * 8192) };
-    assert_eq!(used(&view, &flights, &listing(&[])), expected);
+    assert_eq!(used(&view, &running, &listing(&[])), expected);
 }
 
 #[test]

@@ -9,9 +9,9 @@ use rookery_daemon::metrics::{Memory, Samples};
 use super::catalog::rows;
 use super::fleet::Fleet;
 use super::{Events, Metrics};
-use crate::expiry::Subject;
 use crate::mark;
-use crate::report::{Host, Report};
+use crate::run::expiry::Subject;
+use crate::surface::report::{Host, Report};
 
 /// What is counted and known beside the hatchery's own events and passes.
 #[derive(Debug, Clone, Default)]

@@ -1,8 +1,8 @@
 //! The report as people and programs ask for it.
 
 use super::{Counts, Held, Host, Report, Wished};
-use crate::braked::Waiting as Braked;
 use crate::plan::Apart;
+use crate::plan::braked::Waiting as Braked;
 use jiff::Timestamp;
 use rookery_daemon::trouble::Trouble;
 use serde::{Deserialize, Serialize};
@@ -122,7 +122,7 @@ impl Status {
             warm_waiting: warm_waiting(report),
             held: report.held.clone(),
             wishes: report.wishes.clone(),
-            under_way: report.flights.clone(),
+            under_way: report.running.clone(),
             allowed_by_cds: report.launches.reduced,
             braked: report.braked.clone(),
             apart: report.apart.clone(),
