@@ -16,15 +16,13 @@ use crate::launch::config::Addresses;
 use crate::machine::Hands;
 use crate::plan::running::TaskId;
 use crate::plan::sweep::Condemned;
-use crate::plan::{Spawn, Unusable};
+use crate::plan::{Action, Spawn, Unusable};
 use crate::reconcile::Message;
 use crate::settings::Settings;
 use crate::surface::metrics::Metrics;
-pub use delete::Deletion;
 pub use halt::Halt;
 use jiff::Timestamp;
 use rand::rngs::StdRng;
-pub(crate) use reserve::START;
 pub use reserve::{Attempt, Held};
 use rookery_cds::{Cds, HatcheryKey, JobId};
 use rookery_daemon::Clock;
@@ -98,6 +96,17 @@ pub enum Ending {
     CutOff,
 }
 
+impl Ending {
+    /// What whoever asked for it is told.
+    pub(crate) fn told(&self) -> Result<(), String> {
+        match self {
+            Self::Failed(failure) => Err(failure.error.clone()),
+            Self::CutOff => Err("it was cut off in the middle".to_owned()),
+            Self::Done | Self::Lost | Self::NotHeld { .. } | Self::Unprepared { .. } => Ok(()),
+        }
+    }
+}
+
 /// What is left of work that failed.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Debug, Default)]
@@ -138,6 +147,23 @@ impl ActionContext {
     #[must_use]
     pub fn in_the_background(&self) -> Self {
         Self { hands: self.hands.with_priority(Priority::Housekeeping), ..self.clone() }
+    }
+
+    /// Does what was planned.
+    pub async fn perform(&self, id: TaskId, action: Action) -> Ending {
+        match action {
+            Action::Spawn(spawn) => Box::pin(self.spawn(id, *spawn)).await,
+            Action::GiveUp { job, attempts } => self.give_up(&job, attempts).await,
+            Action::Register(registration) => Box::pin(self.register(id, *registration)).await,
+            Action::Make(make) => Box::pin(self.make(id, *make)).await,
+            Action::Finish(finish) => self.finish(&finish).await,
+            Action::Unclaim(unclaim) => self.unclaim(unclaim).await,
+            Action::Keep(keep) => self.keep(&keep).await,
+            Action::Delete(deletion) => self.delete(&deletion).await,
+            Action::Disable { worker, machine } => self.disable(&worker, &machine).await,
+            Action::Free(free) => self.free(&free).await,
+            Action::Adopt(adoption) => self.adopt(&adoption).await,
+        }
     }
 
     /// Fails a job that was tried too often. Only who holds a job may end it.

@@ -4,7 +4,7 @@
 //! One pass plans for people first: jobs, then models to register, then warm machines, then what can go. Each step
 //! takes from the same ledger, so that two of them cannot take the last slot or the last address.
 
-mod abandoned;
+mod action;
 mod adopt;
 mod apart;
 pub mod braked;
@@ -12,6 +12,7 @@ mod busy;
 pub mod capacity;
 mod desired;
 pub mod flavor;
+mod free;
 pub mod hold;
 mod orphans;
 mod pool;
@@ -31,12 +32,12 @@ use crate::machine::Brake;
 use crate::machine::{Machine, View};
 use crate::names::ModelKind;
 use crate::plan::capacity::{Ledger, Limits, Usage, usage};
-use crate::plan::hold::{Hold, Told, Wish};
-use crate::plan::sweep::{Condemned, EventTimes, JobRead, Sweep, evidence};
+use crate::plan::hold::{Told, Wish};
+use crate::plan::sweep::{Condemned, EventTimes, JobRead, evidence};
 use crate::plan::workers::Listing;
 use jiff::{SignedDuration, Timestamp};
 use rand::rngs::StdRng;
-use rookery_cds::{JobId, V1Model};
+use rookery_cds::{JobId, V1Model, Worker};
 use rookery_fleet::address;
 use rookery_fleet::address::{Assigned, Network};
 use rookery_fleet::capacity::PoolRoom;
@@ -48,10 +49,12 @@ use rookery_fleet::{MachineId, OwnerId, Power, Role};
 use rookery_vim_client::Load;
 
 use crate::intake::resolve::Demand;
-use crate::plan::running::{Busy, RunningActions};
+use running::{Busy, RunningActions, TaskId};
 
+pub use action::{Action, DeleteReason, Deletion, Finish, Free, Keep, ServedJob, Unclaim, Unserving};
 pub use adopt::{Adoption, adoptable};
 pub use apart::{Apart, WhyApart, adoptable_copy, apart, copy_named};
+pub(crate) use busy::START;
 pub use desired::{Cleaning, ModelRef, Pool, Warm};
 pub use orphans::{References, Suspects};
 pub use register::{Left, Registration, Remake, temporary_name};
@@ -83,18 +86,18 @@ pub struct Observed<'o> {
     pub listing: Option<&'o Listing>,
     /// Workers that have been seen on CDS once: they are not starting any more, whatever CDS says now.
     pub registered_once: &'o BTreeSet<String>,
-    /// Workers that CDS knew last time and that had no machine.
-    pub suspects: &'o Suspects,
     /// What holds back those that are unusually many.
     pub brake: &'o Brake,
     /// The machines that workers are or were in, by name.
     pub references: &'o References,
-    /// The workers of V1 jobs and V1 models: only they can be disabled.
-    pub v1_workers: &'o BTreeSet<String>,
+    /// The workers of V1 jobs and V1 models, by name: only they can be disabled.
+    pub v1_workers: &'o BTreeMap<String, Worker>,
     /// The V1 models that CDS knows, if it has told.
     pub models: Option<&'o [V1Model]>,
-    /// Work under way.
+    /// Actions under way.
     pub running: &'o RunningActions,
+    /// Workers among them whose first place was of no use.
+    pub misplaced: &'o [Misplaced],
     /// How often a start was really tried for a job.
     pub attempts: &'o BTreeMap<JobId, u32>,
     /// Models that failed, and until when they are left alone.
@@ -119,8 +122,6 @@ pub struct Observed<'o> {
     pub room_at: Option<Timestamp>,
     /// Until when nothing new is started, because vCenter refused something for want of room.
     pub full_until: Option<Timestamp>,
-    /// Machines that are off and whose jobs were given back, if they still waited for them.
-    pub off_duty: &'o BTreeSet<MachineId>,
     /// Workers that CDS has shown at work.
     pub took_job: &'o BTreeSet<String>,
     /// How many workers may turn to CDS at once, if it bears fewer than the settings allow.
@@ -147,8 +148,8 @@ pub struct Observed<'o> {
     pub sweep_is_due: bool,
     /// Whether it is time to look for models to register.
     pub registration_is_due: bool,
-    /// How many jobs have got a slot since a model did.
-    pub turns: u32,
+    /// What the pass before has told.
+    pub carried: &'o Carried,
 }
 
 impl Observed<'_> {
@@ -181,86 +182,96 @@ pub struct Desired<'d> {
     pub cleaning: &'d Cleaning,
 }
 
-/// What the next pass does.
+/// What the next pass does, and what it found out on the way.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// Jobs to serve.
-    pub spawns: Vec<Spawn>,
-    /// Jobs that were tried too often.
-    pub give_up: Vec<JobId>,
-    /// Models to register.
-    pub registrations: Vec<Registration>,
-    /// Whether a model waits for a slot: it is looked at again with the next one that is free.
-    pub models_wait: bool,
-    /// How many jobs have got a slot since a model did.
-    pub turns: u32,
-    /// Warm machines to make.
-    pub make: Vec<Make>,
-    /// Warm machines to finish.
-    pub finish: Vec<MachineId>,
-    /// Machines that were claimed and never started.
-    pub unclaim: Vec<MachineId>,
-    /// Warm machines that go.
-    pub remove: Vec<(MachineId, Removal)>,
-    /// Templates that have been replaced and that nothing needs any more.
-    pub retire: Vec<MachineId>,
-    /// What there is of warm machines, by model.
-    pub warm: Vec<(String, Count)>,
-    /// What goes, and why nothing or not everything does.
-    pub sweep: Sweep,
-    /// Machines of failed workers that are kept.
-    pub hold: Vec<(MachineId, Hold)>,
-    /// Machines that may have to be kept: how their jobs have ended is to be asked.
-    pub examine: Vec<MachineId>,
-    /// Machines that went off, whose jobs may still wait for them.
-    pub abandoned: Vec<MachineId>,
-    /// Workers to disable: they have no machine.
-    pub disable: Vec<String>,
-    /// Workers that have no machine and are not disabled: that cannot be done, or nobody knows which machine was theirs.
-    pub orphans: Vec<String>,
-    /// What waits for a person, since it is unusually much.
-    pub braked: Vec<braked::Waiting>,
-    /// Who is watched for having no machine.
-    pub suspects: Suspects,
+    /// What is done, in this order.
+    pub actions: Vec<Action>,
+    /// Where workers go whose first place was of no use.
+    pub placed: Vec<(TaskId, Result<Spawn, Why>)>,
     /// Why the other jobs wait.
     pub waiting: Vec<Waiting>,
     /// Why the other warm machines are not made, in words.
     pub warm_waiting: Vec<(String, String)>,
+    /// Whether a model waits for a slot: it is looked at again with the next one that is free.
+    pub models_wait: bool,
     /// Models that are not registered until somebody changes something, and what.
     pub stuck: BTreeMap<String, String>,
-    /// Whether something waits for the pool to be asked.
-    pub wants_room: bool,
     /// Flavors that jobs ask for where none are configured, by model.
     pub ignored_flavors: BTreeMap<String, String>,
+    /// Workers that have no machine and are not disabled: that cannot be done, or nobody knows which machine was theirs.
+    pub orphans: Vec<String>,
+    /// What waits for a person, since it is unusually much.
+    pub braked: Vec<braked::Waiting>,
+    /// Own machines that stay, and why.
+    pub kept: Vec<(MachineId, sweep::Why)>,
+    /// Why nothing may be deleted at all.
+    pub stopped: Option<Stop>,
+    /// What has to be asked before more can be decided.
+    pub missing: Missing,
+    /// What there is of warm machines, by model.
+    pub warm: Vec<(String, Count)>,
     /// What is in use after all this.
     pub ledger: Ledger,
     /// The machines of the workers that the ledger counts as starting.
     pub starting: BTreeSet<MachineId>,
+    /// What the next pass has to know of this one.
+    pub carried: Carried,
+}
+
+/// What was not known, and has to be asked.
+#[derive(Debug, Default)]
+pub struct Missing {
+    /// How much room the pool has.
+    pub room: bool,
+    /// The events of machines whose marks do not tell when they started.
+    pub events: Vec<MachineId>,
+    /// Whether the jobs of machines still run: a list of workers can be empty and yet succeed.
+    pub jobs: Vec<MachineId>,
+    /// How the jobs of machines have ended that may have to be kept.
+    pub outcomes: Vec<MachineId>,
+}
+
+/// What one pass tells the next.
+#[derive(Debug, Clone, Default)]
+pub struct Carried {
+    /// How many jobs have got a slot since a model did.
+    pub turns: u32,
+    /// Who is watched for having no machine.
+    pub suspects: Suspects,
+    /// Machines that were given up, and starts that were cut off, whose jobs may go back.
+    pub freed: Vec<(ServedJob, Option<MachineId>)>,
+    /// Machines that are off and whose jobs were given back, if they still waited for them.
+    pub off_duty: BTreeSet<MachineId>,
+}
+
+/// A worker whose job is held and whose first place was of no use.
+#[derive(Debug, Clone)]
+pub struct Misplaced {
+    /// Its start, which is under way.
+    pub task: TaskId,
+    /// What it was to be.
+    pub spawn: Box<Spawn>,
 }
 
 /// Plans a pass.
 pub fn plan(observed: &Observed<'_>, desired: &Desired<'_>, random: &mut StdRng) -> Plan {
-    let mut pass = Pass::new(observed, desired, random);
+    // A worker that needs another place does not take the one that it had.
+    let mut placed = observed.running.clone();
+    for misplaced in observed.misplaced {
+        placed.end(misplaced.task);
+    }
+    let mut pass = Pass::new(observed, &placed, desired, random);
+    pass.place_again();
     pass.serve_jobs();
     pass.register_models();
     pass.keep_warm();
     pass.find_orphans();
-    pass.find_abandoned();
     pass.sweep();
     pass.retire_templates();
+    pass.free_jobs();
     pass.plan.ledger = pass.ledger;
     pass.plan
-}
-
-/// Finds another place for a worker whose job is held and whose first place was of no use.
-pub fn place_again(
-    observed: &Observed<'_>,
-    desired: &Desired<'_>,
-    random: &mut StdRng,
-    spawn: &Spawn,
-) -> Result<Spawn, Why> {
-    let placed = Pass::new(observed, desired, random).place(&spawn.job, &spawn.project, &spawn.model)?;
-    Ok(Spawn { queued: spawn.queued, ..placed })
 }
 
 /// The memory of own machines that run and that may have been started after the pool was asked for its room.
@@ -288,13 +299,22 @@ struct Pass<'p> {
     named: BTreeSet<String>,
     /// Machines that this pass has given away.
     given: BTreeSet<MachineId>,
+    /// Warm machines that go.
+    removed: Vec<(MachineId, Removal)>,
+    /// Workers to disable, and the machines that they were in.
+    disabled: Vec<(&'p Worker, MachineId)>,
     /// Models that this pass has not looked at yet; none: it has not begun to.
     models: Option<VecDeque<&'p V1Model>>,
     plan: Plan,
 }
 
 impl<'p> Pass<'p> {
-    fn new(seen: &'p Observed<'p>, want: &'p Desired<'p>, random: &'p mut StdRng) -> Self {
+    fn new(
+        seen: &'p Observed<'p>,
+        placed: &'p RunningActions,
+        want: &'p Desired<'p>,
+        random: &'p mut StdRng,
+    ) -> Self {
         let nobody = Listing { begun: Timestamp::MIN, workers: BTreeMap::new() };
         let listing = seen.listing.unwrap_or(&nobody);
         // A worker that has registered once is not starting, and one that has to go will never register.
@@ -302,12 +322,12 @@ impl<'p> Pass<'p> {
             let name = seen.view.machines.get(id).map(|machine| machine.name.as_str());
             seen.condemned.contains_key(id) || name.is_some_and(|name| seen.registered_once.contains(name))
         };
-        let running = seen.running.capacity();
+        let running = placed.capacity();
         let Usage { mut ledger, starting } = usage(seen.view, want.owner, &running, listing, &settled);
         let starting = starting.into_iter().cloned().collect();
         let unseen = &mut ledger.size.unseen_memory_mb;
         *unseen = unseen.saturating_add(started_since(seen, want.owner));
-        let reserved = seen.running.iter().filter_map(|action| action.address);
+        let reserved = placed.iter().filter_map(|action| action.address);
         let held = if want.networks.is_empty() {
             BTreeSet::new()
         } else {
@@ -318,7 +338,7 @@ impl<'p> Pass<'p> {
             seen,
             want,
             random,
-            busy: seen.running.index(),
+            busy: placed.index(),
             stop: stop_reason(&Grounds {
                 view: seen.view,
                 skew: seen.skew,
@@ -330,8 +350,10 @@ impl<'p> Pass<'p> {
             held,
             named: BTreeSet::new(),
             given: BTreeSet::new(),
+            removed: Vec::new(),
+            disabled: Vec::new(),
             models: None,
-            plan: Plan { starting, turns: seen.turns, ..Plan::default() },
+            plan: Plan { starting, carried: seen.carried.clone(), ..Plan::default() },
         }
     }
 
@@ -346,7 +368,8 @@ impl<'p> Pass<'p> {
 
     /// Whether CDS bears another worker. Who does not register for long does not burden it, and may never come.
     fn is_borne_by_cds(&self) -> Result<(), Why> {
-        let planned = u32::try_from(self.plan.spawns.len() + self.plan.registrations.len());
+        let turns_to_cds = |action: &&Action| matches!(action, Action::Spawn(_) | Action::Register(_));
+        let planned = u32::try_from(self.plan.actions.iter().filter(turns_to_cds).count());
         let turning = self.seen.on_their_way.saturating_add(planned.unwrap_or(u32::MAX));
         let allowed = self.seen.allowed_by_cds.filter(|allowed| turning >= *allowed);
         allowed.map_or(Ok(()), |allowed| Err(Why::SlowCds { allowed }))

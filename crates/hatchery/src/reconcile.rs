@@ -120,28 +120,21 @@ impl Reconciler {
         }
     }
 
-    /// Looks, plans, acts, reports.
+    /// Observes, requests what is missing, plans, starts, reports.
     fn pass(&mut self) {
         let begun = Instant::now();
         let settings = Arc::clone(&self.settings.borrow());
-        let plan = self.plan(&settings);
-        self.forget_wishes();
-        debug!(
-            spawns = plan.spawns.len(),
-            make = plan.make.len(),
-            deletes = plan.sweep.delete.len() + plan.remove.len(),
-            waiting = plan.waiting.len(),
-            "pass planned"
-        );
-        self.begin(&plan, &settings);
-        self.free_all();
-        self.read_back();
-        self.wake(&plan);
+        self.observe(&settings);
+        let mut plan = self.plan(&settings);
+        debug!(actions = plan.actions.len(), waiting = plan.waiting.len(), "pass planned");
+        self.start(&mut plan);
+        self.request(&plan);
         self.report.send_replace(Arc::new(Report::new(&self.state, &settings, &plan)));
         self.context.metrics.pass_made(begun.elapsed());
     }
 
-    fn plan(&mut self, settings: &Settings) -> Plan {
+    /// Takes in what can be seen now, and has read what jobs ask for.
+    fn observe(&mut self, settings: &Settings) {
         let now = self.look_at_clocks();
         self.state.look(self.observer.view(now), &settings.identity.owner, now);
         self.let_launch(settings);
@@ -152,13 +145,13 @@ impl Reconciler {
         for job in self.state.queue.to_read(READS) {
             self.read_job(job);
         }
+    }
+
+    fn plan(&mut self, settings: &Settings) -> Plan {
         let observer = &self.observer;
         let changed_at = |id: &_| observer.changed_at(id);
         let plan = plan(&self.state.observed(&changed_at), &settings.desired(), &mut self.random);
-        self.state.suspects = plan.suspects.clone();
-        self.state.stopped = plan.sweep.stopped;
-        self.state.braked.clone_from(&plan.braked);
-        self.state.set_dates(&plan, settings);
+        self.state.note_plan(&plan, settings);
         plan
     }
 

@@ -241,3 +241,122 @@ fn any_mark(time: impl Strategy<Value = Option<Timestamp>>) -> impl Strategy<Val
 pub(crate) fn any_view(machines: usize) -> impl Strategy<Value = View> {
     proptest::collection::vec(any_machine(), 0..machines).prop_map(view)
 }
+
+/// Actions that begin: a test says what they are about, and the rest is as ordinary as can be.
+pub(crate) mod actions {
+    use super::*;
+    use crate::intake::model::ResolvedModel;
+    use crate::names::ModelKind;
+    use crate::plan::{
+        Action, DeleteReason, Deletion, Finish, Free, Keep, Make, Registration, Removal, ServedJob, Spawn,
+        Unclaim, Unserving, WorkerPlacement,
+    };
+    use jiff::SignedDuration;
+    use rookery_cds::{Group, JobId, V1Model, V2Model, V2ModelSpec};
+    use rookery_fleet::brake::Weight;
+    use rookery_fleet::flavor::Footprint;
+
+    pub(crate) fn v1_model(path: &str) -> V1Model {
+        let (group, name) = path.rsplit_once('/').expect("a path");
+        let group = Group { name: group.to_owned(), ..Group::default() };
+        V1Model { name: name.to_owned(), group, ..V1Model::default() }
+    }
+
+    pub(crate) fn v2_model(template: &str) -> ResolvedModel {
+        let spec = V2ModelSpec { image: template.to_owned(), ..V2ModelSpec::default() };
+        let model = V2Model { name: template.to_owned(), spec, ..V2Model::default() };
+        ResolvedModel::v2(&model, String::new(), String::new())
+    }
+
+    pub(crate) fn spawn(job: JobId, model: ResolvedModel) -> Action {
+        let template = MachineId::new("vm-template");
+        Action::Spawn(Box::new(Spawn {
+            job,
+            project: "P".to_owned(),
+            model: model.into(),
+            name: "w".to_owned(),
+            path: WorkerPlacement::Clone { template, incarnation: None, address: None },
+            flavor: None,
+            footprint: Footprint::default(),
+            queued: None,
+            missed: None,
+        }))
+    }
+
+    pub(crate) fn give_up(job: JobId) -> Action {
+        Action::GiveUp { job, attempts: 3 }
+    }
+
+    pub(crate) fn register(path: &str) -> Action {
+        Action::Register(Box::new(Registration {
+            model: v1_model(path),
+            remake: None,
+            template: None,
+            name: "register-a".to_owned(),
+            address: None,
+            footprint: Footprint::default(),
+        }))
+    }
+
+    pub(crate) fn make(template: &str) -> Action {
+        Action::Make(Box::new(Make {
+            kind: ModelKind::V2,
+            model: template.to_owned(),
+            name: "provision-v2-a".to_owned(),
+            template: MachineId::new("vm-template"),
+            incarnation: None,
+            last_modified: String::new(),
+            address: None,
+            flavor: None,
+            footprint: Footprint::default(),
+        }))
+    }
+
+    pub(crate) fn finish(template: &str) -> Action {
+        Action::Finish(Finish {
+            machine: MachineId::new("vm-a"),
+            name: "provision-v2-a".to_owned(),
+            is_on: true,
+            kind: ModelKind::V2,
+            model: template.to_owned(),
+            flavor: None,
+            address: None,
+            footprint: Footprint::default(),
+        })
+    }
+
+    pub(crate) fn unclaim() -> Action {
+        let (machine, name) = (MachineId::new("vm-w"), "w".to_owned());
+        Action::Unclaim(Unclaim { machine, name, mark: Box::default() })
+    }
+
+    pub(crate) fn keep() -> Action {
+        let hold =
+            crate::plan::hold::Hold { until: Timestamp::MAX, reason: "why".to_owned(), wish: String::new() };
+        let (machine, name) = (MachineId::new("vm-w"), "w".to_owned());
+        Action::Keep(Keep {
+            machine,
+            name,
+            hold,
+            of: ServedJob { job: "7".to_owned(), worker: "w".to_owned() },
+        })
+    }
+
+    pub(crate) fn delete() -> Action {
+        Action::Delete(Deletion {
+            machine: MachineId::new("vm-w"),
+            name: "w".to_owned(),
+            reason: DeleteReason::Pool(Removal::NotWanted),
+            of: ServedJob { job: "7".to_owned(), worker: "w".to_owned() },
+            weight: Weight::None,
+            registers: None,
+            is_template: false,
+            power: None,
+            hold_shift: SignedDuration::ZERO,
+        })
+    }
+
+    pub(crate) fn free(job: JobId) -> Action {
+        Action::Free(Free { job, worker: "w".to_owned(), machine: Unserving::Ended(None) })
+    }
+}

@@ -1,34 +1,16 @@
 //! Deleting a machine, and what follows from it.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
+use rookery_cds::Worker;
 use rookery_daemon::telemetry::chain;
-use rookery_fleet::{MachineId, Power};
+use rookery_fleet::MachineId;
 use rookery_fleet_vsphere::hands::{Proof, TemplateProof};
-use tracing::info;
+use tracing::{info, warn};
 
 use super::{ActionContext, Ending, Failure};
 use crate::mark::Mark;
-
-/// A machine to delete, as the plan saw it.
-#[derive(Debug, Clone)]
-pub struct Deletion {
-    /// Which.
-    pub machine: MachineId,
-    /// Its name.
-    pub name: String,
-    /// Why, in words.
-    pub reason: String,
-    /// Why, as a word for metrics.
-    pub label: &'static str,
-    /// The path of the V1 model that it was to register, unless CDS was told already that this failed.
-    pub registers: Option<String>,
-    /// Whether it is a template, which stays while disks stand on its own.
-    pub is_template: bool,
-    /// The power that it goes for, if that is the reason.
-    pub power: Option<Power>,
-    /// How much longer it is kept than its mark says, since vCenter's clock was set.
-    pub hold_shift: SignedDuration,
-}
+use crate::plan::Deletion;
+use crate::surface::metrics::Leak;
 
 impl ActionContext {
     /// Deletes a machine.
@@ -44,17 +26,39 @@ impl ActionContext {
             self.hands.delete(&deletion.machine, &proof).await
         };
         if let Err(error) = deleted {
-            self.metrics.not_deleted(deletion.label);
+            self.metrics.not_deleted(deletion.reason.as_str());
             let is_parent = error.is_of_a_parent();
             return Ending::Failed(Failure { error: chain(&error), is_parent, ..Failure::default() });
         }
-        self.metrics.deleted(deletion.label);
+        self.metrics.deleted(deletion.reason.as_str());
         info!(vm = %deletion.name, moref = %deletion.machine, reason = %deletion.reason, "machine deleted");
         // Not before: a deletion may take several tries, and CDS leaves models alone that have failed too often.
         if let Some(model) = &deletion.registers {
             self.report_registration(model).await;
         }
         Ending::Done
+    }
+
+    /// Disables a V1 worker whose machine is gone, if vCenter says so when it is asked for that machine.
+    pub async fn disable(&self, worker: &Worker, machine: &MachineId) -> Ending {
+        let failed = |error: String| Ending::Failed(Failure { error, ..Failure::default() });
+        match self.hands.is_gone(machine).await {
+            Ok(true) => {}
+            Ok(false) => return failed("its VM is there".to_owned()),
+            Err(error) => return failed(format!("whether its VM is gone cannot be said: {}", chain(&error))),
+        }
+        let disabled = match self.v1() {
+            Ok(v1) => v1.disable(worker).await,
+            Err(error) => Err(error),
+        };
+        match disabled {
+            Ok(()) => {
+                self.metrics.leak_found(Leak::WorkerWithoutMachine);
+                warn!(worker = %worker.name, "worker that has no machine was disabled");
+                Ending::Done
+            }
+            Err(error) => failed(chain(&error)),
+        }
     }
 
     /// A registration whose machine goes while CDS still wants the model registered has failed. CDS is asked now: a list
@@ -67,7 +71,7 @@ impl ActionContext {
             let error =
                 "the worker model could not be registered: its worker ended without telling what it can do";
             if let Err(error) = v1.model_error(group, name, error, &[]).await {
-                tracing::warn!(model = path, error = %chain(&error), "failed registration could not be reported");
+                warn!(model = path, error = %chain(&error), "failed registration could not be reported");
             }
         }
     }

@@ -1,18 +1,17 @@
 //! Warm machines: made, set up by their first start, and stopped again until a job comes.
 
 use crate::machine::CloneWish;
-use crate::machine::Machine;
 use crate::mark::Mark;
 use crate::names::ModelKind;
 use crate::plan::sweep::Condemned;
 use rookery_daemon::telemetry::chain;
-use rookery_fleet::{MachineId, Power};
+use rookery_fleet::MachineId;
 use rookery_fleet_vsphere::hands::Resize;
 use tracing::info;
 
 use super::{ActionContext, Ending, Failure, fixed};
-use crate::plan::Make;
 use crate::plan::running::TaskId;
+use crate::plan::{Finish, Make, Unclaim};
 
 impl ActionContext {
     /// Makes a warm machine.
@@ -63,14 +62,14 @@ impl ActionContext {
     }
 
     /// Finishes a warm machine that was left half-made.
-    pub async fn finish(&self, machine: &Machine, address: Option<std::net::Ipv4Addr>) -> Ending {
-        let (id, name) = (&machine.id, &machine.name);
-        if machine.power != Some(Power::On)
+    pub async fn finish(&self, finish: &Finish) -> Ending {
+        let (id, name) = (&finish.machine, &finish.name);
+        if !finish.is_on
             && let Err(error) = self.hands.start(id, &self.owner(), name).await
         {
             return failed(chain(&error), id.clone());
         }
-        self.settle(id, name, address).await
+        self.settle(id, name, finish.address).await
     }
 
     /// Waits until the guest has its address, which is when it has been set up, and stops it.
@@ -85,13 +84,14 @@ impl ActionContext {
     }
 
     /// Takes a machine back that was claimed and never started.
-    pub async fn unclaim(&self, machine: MachineId, name: String, mark: Mark) -> Ending {
+    pub async fn unclaim(&self, unclaim: Unclaim) -> Ending {
+        let Unclaim { machine, name, mark } = unclaim;
         let pooled = Mark {
             worker_name: name,
             provisioning: true,
             job_id: String::new(),
             worker_start_time: None,
-            ..mark
+            ..*mark
         };
         match self.hands.unclaim(&machine, &self.owner(), &pooled.worker_name, &pooled).await {
             Ok(()) => Ending::Done,

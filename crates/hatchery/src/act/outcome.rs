@@ -1,9 +1,9 @@
 //! How the job of a worker has ended, and keeping its machine.
 
-use crate::plan::hold::{Hold, Outcome};
+use crate::plan::Keep;
+use crate::plan::hold::Outcome;
 use rookery_cds::{CdsError, JobId, JobStatus};
 use rookery_daemon::telemetry::chain;
-use rookery_fleet::MachineId;
 use tracing::{debug, info};
 
 use super::{ActionContext, Ending, Failure};
@@ -52,7 +52,8 @@ impl ActionContext {
     }
 
     /// Writes into the mark of a machine until when it is kept; a time that is over lets it go.
-    pub async fn keep(&self, machine: &MachineId, name: &str, hold: &Hold) -> Ending {
+    pub async fn keep(&self, keep: &Keep) -> Ending {
+        let Keep { machine, name, hold, .. } = keep;
         let with_hold = |mark: &Mark| Mark {
             hold_until: Some(hold.until),
             hold_reason: hold.reason.clone(),

@@ -14,9 +14,8 @@ use tracing::{debug, info, warn};
 
 use super::{ActionContext, Ending, Failure};
 use crate::intake::model::{ModelSource, ResolvedModel};
+use crate::plan::{Free, Unserving};
 
-/// How long a start may take in all. CDS gives a V2 job to somebody else after ten minutes.
-pub(crate) const START: Duration = Duration::from_secs(9 * 60 + 30);
 /// A V1 booking must outlast the start, or the job is offered again while its worker boots.
 const BOOKING: Duration = Duration::from_secs(11 * 60);
 
@@ -242,11 +241,16 @@ impl ActionContext {
         }
     }
 
-    /// Gives the job of a machine that serves it no more back to the queue, if it is still ours and not over. Nobody else
-    /// may be at work for it.
-    pub async fn free(&self, job: &JobId, attempt: Attempt<'_>) -> Ending {
-        let worker = attempt.worker;
-        match self.surely_release(job, &attempt, async {}).await {
+    /// Gives the job of a machine that serves it no more back to the queue, if it is still ours and not over.
+    pub async fn free(&self, free: &Free) -> Ending {
+        match &free.machine {
+            Unserving::Ended(machine) => self.free_ended(&free.job, &free.worker, machine.as_ref()).await,
+            Unserving::WentOff(machine) => self.free_abandoned(&free.job, &free.worker, machine).await,
+        }
+    }
+
+    async fn free_ended(&self, job: &JobId, worker: &str, machine: Option<&MachineId>) -> Ending {
+        match self.surely_release(job, &Attempt { worker, machine }, async {}).await {
             Some(true) => info!(%job, worker, "job of a machine that serves it no more is queued again"),
             Some(false) => {}
             None => {
@@ -256,9 +260,9 @@ impl ActionContext {
         Ending::Done
     }
 
-    /// Gives the job of a machine that went off back, if it still waits for a worker. One that its worker has taken may have
-    /// ended well, and CDS may not have stored that yet.
-    pub async fn free_abandoned(&self, job: &JobId, worker: &str, machine: &MachineId) -> Ending {
+    /// A job that its worker has taken may have ended well, and CDS may not have stored that yet: only one that still waits
+    /// for a worker goes back.
+    async fn free_abandoned(&self, job: &JobId, worker: &str, machine: &MachineId) -> Ending {
         let failed = |error: String| Ending::Failed(Failure { error, ..Failure::default() });
         match self.hands.is_off(machine).await {
             Ok(true) => {}

@@ -29,9 +29,10 @@ use tokio::time::{Instant, sleep_until};
 use tracing::{error, info, warn};
 
 use super::launching::For;
-use super::{ActionContext, Ending, Failure, Held, START, Unfinished, fixed};
+use super::{ActionContext, Ending, Failure, Held, Unfinished, fixed};
 use crate::intake::model::ResolvedModel;
 use crate::names::ModelKind;
+use crate::plan::START;
 use crate::plan::running::TaskId;
 use crate::plan::{Spawn, WorkerPlacement};
 use crate::settings::SlowSpawn;

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use rookery_vim_client::Load;
 
-use super::{Pass, Why};
-use crate::act::START;
-use crate::plan::running::{RunningAction, Work};
+use super::{Action, Pass, Why};
+use crate::plan::running::RunningAction;
 
+/// How long a start may take in all. CDS gives a V2 job to somebody else after ten minutes.
+pub(crate) const START: Duration = Duration::from_secs(9 * 60 + 30);
 /// What a start needs after its clone, as a rule: a boot, an address, a launch.
 const BOOT: Duration = Duration::from_mins(3);
 
@@ -44,9 +45,10 @@ impl Pass<'_> {
     pub(super) fn begins_in_time(&self) -> Result<(), Why> {
         // Those whose machine is not known yet are cloned, or about to be.
         let is_coming =
-            |action: &&RunningAction| matches!(action.work, Work::Spawn { .. }) && action.machine.is_none();
+            |action: &&RunningAction| matches!(action.action, Action::Spawn(_)) && action.machine.is_none();
         let coming = self.seen.running.iter().filter(is_coming).count();
-        let ahead = too_many_ahead(self.seen.load, coming, self.plan.spawns.len());
+        let planned = self.plan.actions.iter().filter(|action| matches!(action, Action::Spawn(_))).count();
+        let ahead = too_many_ahead(self.seen.load, coming, planned);
         ahead.map_or(Ok(()), |ahead| Err(Why::Busy { ahead }))
     }
 }

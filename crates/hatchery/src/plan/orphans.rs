@@ -9,7 +9,7 @@ use crate::plan::workers::{Listing, without_machine};
 use jiff::Timestamp;
 use rookery_fleet::{MachineId, OwnerId};
 
-use super::Pass;
+use super::{Action, Pass};
 
 /// Workers that had no machine, and by which listing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -62,8 +62,9 @@ impl Pass<'_> {
     /// Who has no machine in two listings in a row, each seen beside a complete view, is to be disabled; vCenter is asked
     /// for the machine that was theirs before.
     pub(super) fn find_orphans(&mut self) {
-        let before = self.seen.suspects;
+        let before = &self.seen.carried.suspects;
         // What is old disables nobody, and who was missed before is looked at anew.
+        self.plan.carried.suspects = Suspects::default();
         if self.stop.is_some() {
             return;
         }
@@ -75,21 +76,28 @@ impl Pass<'_> {
         if !is_new {
             lost.retain(|name| before.names.contains(name));
         }
-        let (v1, references) = (self.seen.v1_workers, self.seen.references);
-        let can_be = |name: &String| v1.contains(name) && references.get(name).is_some();
-        let twice = lost.intersection(if is_new { &before.names } else { &before.braked }).cloned();
-        (self.plan.disable, self.plan.orphans) = twice.partition(can_be);
-        self.plan.suspects = Suspects { names: lost, listed: Some(listing.begun), braked: BTreeSet::new() };
+        let twice = lost.intersection(if is_new { &before.names } else { &before.braked });
+        for name in twice {
+            let machine = self.seen.references.get(name).cloned();
+            match self.seen.v1_workers.get(name).zip(machine) {
+                Some(disabled) => self.disabled.push(disabled),
+                None => self.plan.orphans.push(name.clone()),
+            }
+        }
+        self.plan.carried.suspects =
+            Suspects { names: lost, listed: Some(listing.begun), braked: BTreeSet::new() };
     }
 
-    /// Takes those out of the plan who have to wait for a person.
-    pub(super) fn hold_workers_back(&mut self) {
-        let waits =
-            |name: &String| self.plan.braked.iter().any(|one| one.subject == Subject::Worker(name.clone()));
-        let disable = std::mem::take(&mut self.plan.disable).into_iter();
-        let (braked, disable): (Vec<_>, Vec<_>) = disable.partition(waits);
-        self.plan.suspects.braked = braked.into_iter().collect();
-        self.plan.disable = disable;
+    /// Disables workers, but for those who have to wait for a person.
+    pub(super) fn disable_orphans(&mut self) {
+        for (worker, machine) in std::mem::take(&mut self.disabled) {
+            let subject = Subject::Worker(worker.name.clone());
+            if self.plan.braked.iter().any(|one| one.subject == subject) {
+                self.plan.carried.suspects.braked.insert(worker.name.clone());
+            } else {
+                self.plan.actions.push(Action::Disable { worker: Box::new(worker.clone()), machine });
+            }
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::standing::{Standing, standing};
 
 /// What tells warm machines of one kind from others.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Kind {
+pub(super) struct WarmKind {
     pub(super) kind: ModelKind,
     /// V1: the path of the model; V2: the template.
     pub(super) model: String,
@@ -25,7 +25,7 @@ pub(super) struct Kind {
 /// No name of a model or flavor has it.
 const SEPARATOR: char = '\n';
 
-impl Kind {
+impl WarmKind {
     pub(super) fn new(kind: ModelKind, model: &str, flavor: &str) -> Self {
         Self { kind, model: model.to_owned(), flavor: flavor.to_lowercase() }
     }
@@ -53,14 +53,14 @@ impl Kind {
 pub(super) fn membership(machine: &Machine, owner: &OwnerId) -> Membership {
     if machine.is_set_apart() {
         let mark = machine.any_mark().filter(|_| machine.recognised.ownership.marked_by() == Some(owner));
-        let kind = mark.and_then(|mark| Kind::of_machine(machine, mark));
+        let kind = mark.and_then(|mark| WarmKind::of_machine(machine, mark));
         return kind.map_or(Membership::None, |kind| Membership::SetApart(kind.key()));
     }
     let standing = standing(machine, owner);
     let member = || {
         let mark = machine.mark_of(owner)?;
         Some(Member {
-            key: Kind::of_machine(machine, mark).map(|kind| kind.key()),
+            key: WarmKind::of_machine(machine, mark).map(|kind| kind.key()),
             created: machine.created.or(mark.created),
             origin: mark.origin(),
         })
@@ -173,12 +173,15 @@ mod tests {
     #[test]
     fn a_key_tells_the_kind_that_it_was_made_of() {
         for kind in [
-            Kind::new(ModelKind::V1, "group/deb", ""),
-            Kind::new(ModelKind::V2, "deb", "Large"),
-            Kind::new(ModelKind::V2, "", ""),
+            WarmKind::new(ModelKind::V1, "group/deb", ""),
+            WarmKind::new(ModelKind::V2, "deb", "Large"),
+            WarmKind::new(ModelKind::V2, "", ""),
         ] {
-            assert_eq!(Kind::of(&kind.key()), kind);
+            assert_eq!(WarmKind::of(&kind.key()), kind);
         }
-        assert_ne!(Kind::new(ModelKind::V1, "deb", "").key(), Kind::new(ModelKind::V2, "deb", "").key());
+        assert_ne!(
+            WarmKind::new(ModelKind::V1, "deb", "").key(),
+            WarmKind::new(ModelKind::V2, "deb", "").key()
+        );
     }
 }

@@ -12,7 +12,7 @@ use rookery_fleet::flavor::{Footprint, footprint};
 use rookery_fleet::{MachineId, Role};
 
 use super::templates::{V1Template, v1_template};
-use super::{Pass, Why};
+use super::{Action, Pass, Why};
 use crate::intake::model::last_modified;
 
 /// So many jobs get a slot before a model does that waits, too.
@@ -72,7 +72,7 @@ impl<'p> Pass<'p> {
 
     /// Registers a model if it is its turn: in a backlog jobs would take every slot for ever.
     pub(super) fn register_in_turn(&mut self) {
-        if self.plan.turns >= JOBS_BEFORE_A_MODEL {
+        if self.plan.carried.turns >= JOBS_BEFORE_A_MODEL {
             self.register_next();
         }
     }
@@ -101,7 +101,7 @@ impl<'p> Pass<'p> {
                 // Why nothing happens is told between two looks, too.
                 Ok(Some(_)) if !self.seen.registration_is_due => continue,
                 Ok(Some(_)) if self.seen.room_is_asked => {
-                    self.plan.wants_room = true;
+                    self.plan.missing.room = true;
                     continue;
                 }
                 Ok(Some(source)) => self.registration(model, source),
@@ -111,8 +111,8 @@ impl<'p> Pass<'p> {
             match ready {
                 Ok(registration) => {
                     self.ledger.take_registration(&registration.footprint);
-                    self.plan.registrations.push(registration);
-                    (self.plan.turns, is_registered) = (0, true);
+                    self.plan.actions.push(Action::Register(Box::new(registration)));
+                    (self.plan.carried.turns, is_registered) = (0, true);
                 }
                 Err(why) => {
                     self.plan.models_wait |= matches!(why, Why::Shortage(_)) && !why.is_permanent();

@@ -1,25 +1,25 @@
-//! Work under way: what was begun and is not yet to be seen in the inventory. It is part of what a plan is made from.
+//! Actions under way: what was begun and is not yet to be seen in the inventory. A plan is made from them, too.
 
 use crate::machine::Machine;
-use crate::names::ModelKind;
 use crate::plan::capacity::Purpose;
-use crate::plan::{Spawn, WorkerPlacement};
+use crate::plan::{Action, Adoption, Deletion, Free, Keep, Unclaim, Unserving, WorkerPlacement};
 use rookery_cds::JobId;
 pub use rookery_daemon::tracked::TaskId;
 use rookery_daemon::tracked::UnderWay;
 use rookery_fleet::MachineId;
+use rookery_fleet::address::Assigned;
 use rookery_fleet::capacity::InFlight;
 use rookery_fleet::flavor::Footprint;
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::ops::{Deref, DerefMut};
 
-/// One piece of work under way.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// An action under way.
+#[derive(Debug, Clone)]
 pub struct RunningAction {
     /// What is done.
-    pub work: Work,
-    /// The name of the machine, as it will be.
+    pub action: Action,
+    /// The name of the machine that it is about, as it will be; empty: of none.
     pub name: String,
     /// The machine, once it is known which one it is.
     pub machine: Option<MachineId>,
@@ -29,74 +29,7 @@ pub struct RunningAction {
     pub footprint: Footprint,
 }
 
-/// What is done.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Work {
-    /// A worker is started for a job.
-    Spawn {
-        /// The job.
-        job: JobId,
-        /// The kind of its model.
-        kind: ModelKind,
-        /// The model's path or template.
-        model: String,
-    },
-    /// A job that was tried too often is failed.
-    GiveUp {
-        /// The job.
-        job: JobId,
-    },
-    /// A warm machine is made.
-    Make {
-        /// What it is made for.
-        kind: ModelKind,
-        /// The model's path or template.
-        model: String,
-        /// Its size.
-        flavor: Option<String>,
-    },
-    /// A warm machine that was left half-made is finished.
-    Finish {
-        /// What it is made for.
-        kind: ModelKind,
-        /// The model's path or template.
-        model: String,
-        /// Its size.
-        flavor: Option<String>,
-    },
-    /// A machine that was claimed and never started goes back to the warm ones.
-    Unclaim(Trace),
-    /// A V1 model is registered, and its template made if need be.
-    Register {
-        /// The model's path.
-        model: String,
-    },
-    /// A template of another hatchery is taken over and set aside.
-    Adopt {
-        /// The path of its model.
-        model: String,
-    },
-    /// It is written into a machine's mark until when it is kept.
-    Keep(Trace),
-    /// A machine is deleted.
-    Delete(Trace),
-    /// The job of a machine that is gone goes back to the queue, if it is still ours.
-    Free {
-        /// The job.
-        job: JobId,
-    },
-}
-
-/// What a machine was for that is given up.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Trace {
-    /// The job, as its mark says.
-    pub job: String,
-    /// The worker.
-    pub worker: String,
-}
-
-/// All work under way.
+/// All actions under way.
 #[derive(Debug, Clone, Default)]
 pub struct RunningActions(UnderWay<RunningAction>);
 
@@ -130,7 +63,7 @@ impl RunningActions {
 
     /// Whether a model is being registered.
     pub fn registers(&self, path: &str) -> bool {
-        self.iter().any(|action| matches!(&action.work, Work::Register { model } if model == path))
+        self.iter().any(|action| matches!(&action.action, Action::Register(one) if one.model.path() == path))
     }
 
     /// The jobs that are being served.
@@ -159,43 +92,45 @@ impl Busy<'_> {
 }
 
 impl RunningAction {
-    /// A worker that is started.
-    pub fn of_spawn(spawn: &Spawn) -> Self {
-        let (machine, address) = match &spawn.path {
-            WorkerPlacement::Claim { machine, mark, .. } => (Some(machine.clone()), mark.address()),
-            WorkerPlacement::Clone { address, .. } => (None, address.as_ref().map(|assigned| assigned.ip)),
+    /// An action that begins now.
+    pub fn of(action: Action) -> Self {
+        let ip = |assigned: &Option<Assigned>| assigned.as_ref().map(|assigned| assigned.ip);
+        let nothing = Footprint::default();
+        // Machines that are there hold their addresses themselves.
+        let (name, machine, address, footprint) = match &action {
+            Action::Spawn(spawn) => match &spawn.path {
+                WorkerPlacement::Claim { machine, mark, .. } => {
+                    (&*spawn.name, Some(machine), mark.address(), spawn.footprint)
+                }
+                WorkerPlacement::Clone { address, .. } => (&*spawn.name, None, ip(address), spawn.footprint),
+            },
+            Action::Register(one) => (&*one.name, None, ip(&one.address), one.footprint),
+            Action::Make(make) => (&*make.name, None, ip(&make.address), make.footprint),
+            Action::Finish(finish) => (&*finish.name, Some(&finish.machine), None, finish.footprint),
+            Action::Unclaim(Unclaim { name, machine, .. })
+            | Action::Keep(Keep { name, machine, .. })
+            | Action::Delete(Deletion { name, machine, .. })
+            | Action::Adopt(Adoption { name, template: machine, .. }) => {
+                (&**name, Some(machine), None, nothing)
+            }
+            Action::Free(Free { machine: Unserving::WentOff(machine), worker, .. }) => {
+                (&**worker, Some(machine), None, nothing)
+            }
+            // The machine of a worker that is disabled is gone.
+            Action::Disable { worker, .. } => (&*worker.name, None, None, nothing),
+            Action::GiveUp { .. } | Action::Free(_) => ("", None, None, nothing),
         };
-        let (job, kind, model) = (spawn.job.clone(), spawn.model.kind(), spawn.model.path());
-        let work = Work::Spawn { job, kind, model };
-        Self { work, name: spawn.name.clone(), machine, address, footprint: spawn.footprint }
+        let (name, machine) = (name.to_owned(), machine.cloned());
+        Self { action, name, machine, address, footprint }
     }
 
-    /// The job that it serves.
+    /// The job that it serves, ends or gives back.
     pub fn job(&self) -> Option<&JobId> {
-        match &self.work {
-            Work::Spawn { job, .. } | Work::GiveUp { job } | Work::Free { job } => Some(job),
-            Work::Make { .. }
-            | Work::Finish { .. }
-            | Work::Unclaim(_)
-            | Work::Register { .. }
-            | Work::Adopt { .. }
-            | Work::Keep(_)
-            | Work::Delete(_) => None,
-        }
+        self.action.job()
     }
 
     fn capacity(&self) -> Option<(Purpose, InFlight)> {
-        let purpose = match self.work {
-            Work::Spawn { .. } => Purpose::Work,
-            Work::Register { .. } => Purpose::Registration,
-            Work::Make { .. } | Work::Finish { .. } => Purpose::Warmth,
-            Work::GiveUp { .. }
-            | Work::Unclaim(_)
-            | Work::Adopt { .. }
-            | Work::Keep(_)
-            | Work::Delete(_)
-            | Work::Free { .. } => return None,
-        };
+        let purpose = self.action.purpose()?;
         let (name, machine, footprint) = (self.name.clone(), self.machine.clone(), self.footprint);
         Some((purpose, InFlight { name, machine, footprint }))
     }

@@ -20,7 +20,7 @@ use rookery_fleet::flavor::{Flavor, Footprint, footprint};
 use rookery_fleet::origin::Origin;
 use rookery_fleet::{Hardware, MachineId, Power, Role};
 
-use super::{Pass, Waiting, Why};
+use super::{Action, Misplaced, Pass, Waiting, Why};
 use crate::intake::demand::Refusal;
 use crate::intake::model::ResolvedModel;
 use crate::intake::resolve::Demand;
@@ -77,6 +77,19 @@ pub enum WorkerPlacement {
 }
 
 impl<'p> Pass<'p> {
+    /// Finds another place for workers whose first one was of no use. Their jobs are held: what the pool said last has to do,
+    /// CDS is asked to bear them at the launch, and they queue anywhere.
+    pub(super) fn place_again(&mut self) {
+        for Misplaced { task, spawn } in self.seen.misplaced {
+            let placed = self.place(&spawn.job, &spawn.project, &spawn.model, Urgency::Held);
+            if placed.is_err() {
+                // It ends soon; until then it takes what it took.
+                self.ledger.take(&spawn.footprint);
+            }
+            self.plan.placed.push((*task, placed.map(|placed| Spawn { queued: spawn.queued, ..placed })));
+        }
+    }
+
     pub(super) fn serve_jobs(&mut self) {
         if self.seen.demands.is_empty() {
             return;
@@ -89,10 +102,13 @@ impl<'p> Pass<'p> {
             self.register_in_turn();
             match self.serve(demand, &served) {
                 Ok(Some(spawn)) => {
-                    self.plan.turns = self.plan.turns.saturating_add(1);
-                    self.plan.spawns.push(spawn);
+                    self.plan.carried.turns = self.plan.carried.turns.saturating_add(1);
+                    self.plan.actions.push(Action::Spawn(Box::new(spawn)));
                 }
-                Ok(None) => self.plan.give_up.push(demand.job.clone()),
+                Ok(None) => {
+                    let (job, attempts) = (demand.job.clone(), self.want.attempts.unwrap_or_default());
+                    self.plan.actions.push(Action::GiveUp { job, attempts });
+                }
                 Err(why) => self.plan.waiting.push(Waiting { job: demand.job.clone(), why }),
             }
         }
@@ -103,8 +119,8 @@ impl<'p> Pass<'p> {
     /// have any: a hatchery that was stopped left it. Those of V2 jobs are off duty once their jobs were read.
     fn served(&self) -> BTreeMap<String, String> {
         let over = |machine: &Machine, mark: &Mark| {
-            let given_up =
-                self.seen.condemned.contains_key(&machine.id) || self.seen.off_duty.contains(&machine.id);
+            let given_up = self.seen.condemned.contains_key(&machine.id)
+                || self.seen.carried.off_duty.contains(&machine.id);
             let of_v1 = matches!(mark.job_id.parse(), Ok(JobId::V1(_)));
             machine.power == Some(Power::Off) && (given_up || of_v1)
         };
@@ -130,7 +146,7 @@ impl<'p> Pass<'p> {
         if self.want.attempts.is_some_and(|most| tried >= most) {
             return Ok(None);
         }
-        self.place(&demand.job, &demand.project, model)
+        self.place(&demand.job, &demand.project, model, Urgency::Waiting)
             .map(|spawn| Some(Spawn { queued: demand.queued, ..spawn }))
     }
 
@@ -143,11 +159,12 @@ impl<'p> Pass<'p> {
     }
 
     /// A worker for a job, wherever there is a place for it.
-    pub(super) fn place(
+    fn place(
         &mut self,
         job: &JobId,
         project: &str,
         model: &Arc<ResolvedModel>,
+        urgency: Urgency,
     ) -> Result<Spawn, Why> {
         self.knows_enough()?;
         let flavor = match choose(self.want.flavors, &model.flavors(), self.want.default_flavor) {
@@ -166,12 +183,15 @@ impl<'p> Pass<'p> {
         if let Some(reason) = self.seen.unusable.get(&identity) {
             return Err(Why::Unusable { model: model.label(), reason: reason.clone() });
         }
-        if self.seen.room_is_asked {
-            self.plan.wants_room = true;
+        let waits = urgency == Urgency::Waiting;
+        if waits && self.seen.room_is_asked {
+            self.plan.missing.room = true;
             return Err(Why::RoomIsAsked);
         }
         self.is_full()?;
-        self.is_borne_by_cds()?;
+        if waits {
+            self.is_borne_by_cds()?;
+        }
         let template = self.template(model);
         let hardware = template.as_ref().ok().and_then(|template| template.hardware);
         let warm = self.warm(model, flavor.as_ref(), template.as_ref().ok().copied());
@@ -185,7 +205,9 @@ impl<'p> Pass<'p> {
         let (limits, flavors) = (self.want.limits, self.want.flavors);
         admit(&self.ledger, limits, self.seen.room, &footprint, flavor.as_ref(), flavors)
             .map_err(Why::Shortage)?;
-        self.begins_in_time()?;
+        if waits {
+            self.begins_in_time()?;
+        }
         let path = match warm {
             Some((machine, fit)) => {
                 let resize = match fit {
@@ -248,6 +270,15 @@ impl<'p> Pass<'p> {
             address,
         })
     }
+}
+
+/// Whether a job can still wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Urgency {
+    /// It waits in the queue.
+    Waiting,
+    /// It was taken from there.
+    Held,
 }
 
 /// The jobs in turn: V1 and V2 one by one; of V1 jobs those of projects with few first, then the oldest.

@@ -7,7 +7,7 @@ use rookery_cds::V1Model;
 use rookery_fleet::{MachineId, OwnerId, Role};
 
 use super::apart::{WhyApart, why_apart};
-use super::{Pass, Why};
+use super::{DeleteReason, Pass, Why};
 use crate::intake::model::{ResolvedModel, last_modified};
 
 /// What there is of a V1 model's template.
@@ -112,7 +112,7 @@ impl<'p> Pass<'p> {
     /// marks; disks of others are looked at by who deletes.
     pub(super) fn retire_templates(&mut self) {
         let view = self.seen.view;
-        if !view.complete || self.plan.sweep.stopped.is_some() {
+        if !view.complete || self.plan.stopped.is_some() {
             return;
         }
         let is_needed = |template: &Machine| {
@@ -135,11 +135,12 @@ impl<'p> Pass<'p> {
             let goes = is_retired && is_free && has_heir() && !is_needed(machine);
             goes.then(|| machine.id.clone())
         };
-        let left = self.free_deletions().saturating_sub(self.plan.remove.len());
         let mut retired: Vec<_> = view.notable().filter_map(retired).collect();
         retired.sort_by_key(|id| self.seen.failures(id));
-        retired.truncate(left);
-        self.plan.retire = retired;
+        retired.truncate(self.free_deletions());
+        for id in &retired {
+            self.delete(id, DeleteReason::Replaced);
+        }
     }
 
     /// The machine that is cloned for a job.

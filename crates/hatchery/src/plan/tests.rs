@@ -11,12 +11,13 @@ mod turns;
 use super::*;
 use crate::intake::model::ResolvedModel;
 use crate::mark::Mark;
-use crate::plan::running::{RunningAction, Work};
+use crate::plan::running::RunningAction;
 use crate::plan::workers::WorkerState;
+use crate::samples::actions::{self, v2_model};
 use crate::samples::{Notes, OWNER, remark};
 use crate::settings::{ModelRef, Pool};
 use rand::SeedableRng as _;
-use rookery_cds::{Group, V2Model, V2ModelSpec, VirtualMachine};
+use rookery_cds::{Group, VirtualMachine};
 use rookery_fleet::flavor::{Flavor, Footprint};
 use rookery_fleet::{Hardware, Power, Role, capacity};
 use std::time::Duration;
@@ -31,7 +32,8 @@ struct World {
     demands: Vec<Demand>,
     listing: Option<Listing>,
     registered_once: BTreeSet<String>,
-    suspects: Suspects,
+    carried: Carried,
+    misplaced: Vec<Misplaced>,
     models: Option<Vec<V1Model>>,
     running: RunningActions,
     tried: BTreeMap<JobId, u32>,
@@ -48,7 +50,6 @@ struct World {
     full_until: Option<Timestamp>,
     allowed_by_cds: Option<u32>,
     on_their_way: u32,
-    off_duty: BTreeSet<MachineId>,
     took_job: BTreeSet<String>,
     load: Load,
     room_is_asked: bool,
@@ -57,14 +58,13 @@ struct World {
     events: BTreeMap<MachineId, Option<EventTimes>>,
     draining: bool,
     due: bool,
-    turns: u32,
     wishes: Vec<Wish>,
     outcomes: BTreeMap<MachineId, Told>,
     reckoning: Reckoning,
     job_reads: BTreeMap<MachineId, JobRead>,
     brake: Brake,
     references: References,
-    v1_workers: BTreeSet<String>,
+    v1_workers: BTreeMap<String, Worker>,
     limits: Limits,
     registering: Option<u32>,
     attempts: Option<u32>,
@@ -83,7 +83,8 @@ fn world(machines: impl IntoIterator<Item = Machine>) -> World {
         demands: Vec::new(),
         listing: Some(Listing { begun: at("11:59:59"), workers: BTreeMap::new() }),
         registered_once: BTreeSet::new(),
-        suspects: Suspects::default(),
+        carried: Carried::default(),
+        misplaced: Vec::new(),
         models: Some(Vec::new()),
         running: RunningActions::default(),
         tried: BTreeMap::new(),
@@ -100,7 +101,6 @@ fn world(machines: impl IntoIterator<Item = Machine>) -> World {
         full_until: None,
         allowed_by_cds: None,
         on_their_way: 0,
-        off_duty: BTreeSet::new(),
         took_job: BTreeSet::new(),
         load: Load::default(),
         room_is_asked: false,
@@ -109,14 +109,13 @@ fn world(machines: impl IntoIterator<Item = Machine>) -> World {
         events: BTreeMap::new(),
         draining: false,
         due: true,
-        turns: 0,
         wishes: Vec::new(),
         outcomes: BTreeMap::new(),
         reckoning: Reckoning::default(),
         job_reads: BTreeMap::new(),
         brake: Brake::default(),
         references: References::of("lost", id("lost")),
-        v1_workers: ["lost".to_owned()].into(),
+        v1_workers: [("lost".to_owned(), cds_worker("lost"))].into(),
         limits: Limits { workers: Some(10), starting: 10, size: capacity::Limits::default() },
         registering: Some(2),
         attempts: Some(3),
@@ -148,7 +147,8 @@ impl World {
             demands: &self.demands,
             listing: self.listing.as_ref(),
             registered_once: &self.registered_once,
-            suspects: &self.suspects,
+            carried: &self.carried,
+            misplaced: &self.misplaced,
             models: self.models.as_deref(),
             running: &self.running,
             attempts: &self.tried,
@@ -172,12 +172,10 @@ impl World {
             full_until: self.full_until,
             allowed_by_cds: self.allowed_by_cds,
             on_their_way: self.on_their_way,
-            off_duty: &self.off_duty,
             took_job: &self.took_job,
             load: &self.load,
             sweep_is_due: self.due,
             registration_is_due: self.due,
-            turns: self.turns,
         };
         let cleaning = Cleaning {
             interval: Duration::from_mins(1),
@@ -206,7 +204,7 @@ impl World {
     /// Why the first job waits; none if it does not.
     fn why(&self) -> Option<Why> {
         let plan = self.plan();
-        assert_eq!(plan.spawns.len() + plan.give_up.len() + plan.waiting.len(), self.demands.len());
+        assert_eq!(plan.spawns().len() + plan.given_up().len() + plan.waiting.len(), self.demands.len());
         plan.waiting.into_iter().next().map(|waiting| waiting.why)
     }
 
@@ -217,6 +215,84 @@ impl World {
     fn list(&mut self, worker: &str, state: WorkerState) {
         let listing = self.listing.as_mut().expect("a listing");
         listing.workers.insert(worker.to_owned(), state);
+    }
+}
+
+/// The actions of a plan by what they do, each as the tests look at it.
+impl Plan {
+    fn pick<T>(&self, pick: impl Fn(&Action) -> Option<T>) -> Vec<T> {
+        self.actions.iter().filter_map(pick).collect()
+    }
+
+    fn spawns(&self) -> Vec<Spawn> {
+        self.pick(|action| if let Action::Spawn(one) = action { Some((**one).clone()) } else { None })
+    }
+
+    fn given_up(&self) -> Vec<JobId> {
+        self.pick(|action| if let Action::GiveUp { job, .. } = action { Some(job.clone()) } else { None })
+    }
+
+    fn registrations(&self) -> Vec<Registration> {
+        self.pick(|action| if let Action::Register(one) = action { Some((**one).clone()) } else { None })
+    }
+
+    fn made(&self) -> Vec<Make> {
+        self.pick(|action| if let Action::Make(one) = action { Some((**one).clone()) } else { None })
+    }
+
+    fn finished(&self) -> Vec<MachineId> {
+        self.pick(|action| if let Action::Finish(one) = action { Some(one.machine.clone()) } else { None })
+    }
+
+    /// The machines that went off, whose jobs are looked at.
+    fn abandoned(&self) -> Vec<MachineId> {
+        self.pick(|action| {
+            let Action::Free(Free { machine: Unserving::WentOff(machine), .. }) = action else { return None };
+            Some(machine.clone())
+        })
+    }
+
+    /// The jobs that are given back.
+    fn freed(&self) -> Vec<JobId> {
+        self.pick(|action| if let Action::Free(free) = action { Some(free.job.clone()) } else { None })
+    }
+
+    fn unclaimed(&self) -> Vec<MachineId> {
+        self.pick(|action| if let Action::Unclaim(one) = action { Some(one.machine.clone()) } else { None })
+    }
+
+    fn held(&self) -> Vec<(MachineId, hold::Hold)> {
+        self.pick(|action| {
+            if let Action::Keep(one) = action { Some((one.machine.clone(), one.hold.clone())) } else { None }
+        })
+    }
+
+    fn disabled(&self) -> Vec<String> {
+        self.pick(
+            |action| {
+                if let Action::Disable { worker, .. } = action { Some(worker.name.clone()) } else { None }
+            },
+        )
+    }
+
+    fn deleted<T>(&self, pick: impl Fn(&DeleteReason) -> Option<T>) -> Vec<(MachineId, T)> {
+        self.pick(|action| {
+            let Action::Delete(one) = action else { return None };
+            Some((one.machine.clone(), pick(&one.reason)?))
+        })
+    }
+
+    fn swept(&self) -> Vec<(MachineId, sweep::Reason)> {
+        self.deleted(|why| if let DeleteReason::Swept(reason) = why { Some(*reason) } else { None })
+    }
+
+    fn removed(&self) -> Vec<(MachineId, Removal)> {
+        self.deleted(|why| if let DeleteReason::Pool(removal) = why { Some(*removal) } else { None })
+    }
+
+    fn retired(&self) -> Vec<MachineId> {
+        let retired = self.deleted(|why| (*why == DeleteReason::Replaced).then_some(()));
+        retired.into_iter().map(|(id, ())| id).collect()
     }
 }
 
@@ -289,12 +365,6 @@ fn v2_job(number: u32) -> JobId {
     format!("00000000-0000-4000-8000-{number:012}").parse().expect("a job")
 }
 
-fn v2_model(template: &str) -> ResolvedModel {
-    let spec = V2ModelSpec { image: template.to_owned(), ..V2ModelSpec::default() };
-    let model = V2Model { name: template.to_owned(), spec, ..V2Model::default() };
-    ResolvedModel::v2(&model, String::new(), String::new())
-}
-
 /// A V2 job that runs on the template `debian`.
 fn demand(number: u32) -> Demand {
     wants(v2_job(number), v2_model("debian"))
@@ -349,13 +419,32 @@ fn network(addresses: &str) -> Vec<Network> {
     vec![Network { ranges, prefix: 24, gateway: Some(Ipv4Addr::new(10, 0, 0, 1)), dns: Vec::new() }]
 }
 
-fn action(name: &str, work: Work) -> RunningAction {
-    let footprint = Footprint { cpus: Some(2), memory_mb: Some(4096) };
-    RunningAction { work, name: name.to_owned(), machine: None, address: None, footprint }
+fn cds_worker(name: &str) -> Worker {
+    Worker {
+        id: name.to_owned(),
+        name: name.to_owned(),
+        status: rookery_cds::WorkerStatus::Waiting,
+        last_beat: None,
+        job: None,
+        model: None,
+        hatchery: String::new(),
+    }
 }
 
-fn start_of(job: &JobId) -> Work {
-    Work::Spawn { job: job.clone(), kind: ModelKind::V2, model: "debian".to_owned() }
+/// An action under way with a machine of that name and of ordinary size.
+fn acting(name: &str, action: Action) -> RunningAction {
+    let footprint = Footprint { cpus: Some(2), memory_mb: Some(4096) };
+    RunningAction {
+        name: name.to_owned(),
+        machine: None,
+        address: None,
+        footprint,
+        ..RunningAction::of(action)
+    }
+}
+
+fn start_of(job: &JobId) -> Action {
+    actions::spawn(job.clone(), v2_model("debian"))
 }
 
 fn flavor(name: &str, cpus: u32, memory_mb: u64) -> Flavor {

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::machine::Machine;
+use crate::machine::{Machine, View};
 use crate::names::{self, ModelKind};
 use crate::plan::braked;
 use crate::plan::braked::Subject;
 use crate::plan::hold;
 use crate::plan::sweep;
-use crate::plan::sweep::{Facts, Noticed, Reason};
+use crate::plan::sweep::{Facts, Noticed, Reason, Sweep};
 use crate::standing::{Standing, standing};
 use rookery_cds::V1Model;
 use rookery_fleet::address::Assigned;
@@ -18,11 +18,11 @@ use rookery_fleet::warm;
 use rookery_fleet::warm::{Addresses, Making, TemplateState, Wish};
 use rookery_fleet::{MachineId, OwnerId, Power};
 
-use super::pool::{Kind, membership};
+use super::pool::{WarmKind, membership};
 use super::templates::{V1Template, v1_template};
-use super::{ModelRef, Pass, Pool, Why};
+use super::{Action, DeleteReason, Finish, Keep, ModelRef, Pass, Pool, ServedJob, Unclaim, Why};
 use crate::intake::model::last_modified;
-use crate::plan::running::{RunningAction, Work};
+use crate::plan::running::RunningAction;
 
 /// How many machines may be deleted at once. The next one begins when one has ended; one that hangs keeps its own place.
 const AT_ONCE: usize = 10;
@@ -65,7 +65,9 @@ impl Pass<'_> {
         let observed = warm::Observed {
             view: self.seen.view,
             membership: &|machine| membership(machine, self.want.owner),
-            name: &|key, address, random, taken| names::pooled(Kind::of(key).kind, address, random, taken),
+            name: &|key, address, random, taken| {
+                names::pooled(WarmKind::of(key).kind, address, random, taken)
+            },
             now: self.seen.now,
             stop: self.stop,
             reckoning: self.seen.reckoning,
@@ -86,7 +88,8 @@ impl Pass<'_> {
             flavors: self.want.flavors,
         };
         let planned = warm::plan(&observed, &desired, self.random);
-        let model = |wish: usize| wishes.get(wish).map(|wish| Kind::of(&wish.key).model).unwrap_or_default();
+        let model =
+            |wish: usize| wishes.get(wish).map(|wish| WarmKind::of(&wish.key).model).unwrap_or_default();
         self.plan.warm =
             planned.counts.iter().enumerate().map(|(wish, count)| (model(wish), *count)).collect();
         let waiting = planned
@@ -94,21 +97,22 @@ impl Pass<'_> {
             .iter()
             .map(|one| (model(one.wish), format!("{}: {}", missing(one.missing), one.why)));
         self.plan.warm_waiting.extend(waiting);
-        for machine in planned.finish.iter().filter_map(|id| self.seen.view.machines.get(id)) {
-            if machine.power == Some(Power::Off) {
-                self.ledger.size.take(&machine.hardware.map(Footprint::from).unwrap_or_default());
+        for finish in planned.finish.iter().filter_map(|id| finish(self.seen.view, id)) {
+            if !finish.is_on {
+                self.ledger.size.take(&finish.footprint);
             }
+            self.plan.actions.push(Action::Finish(finish));
         }
-        self.plan.finish = planned.finish;
         let avoided = |id: &MachineId| self.seen.avoided.contains(id);
-        self.plan.unclaim = planned.give_back.into_iter().filter(|id| !avoided(id)).collect();
-        self.plan.remove = planned.remove.into_iter().filter(|(id, _)| !avoided(id)).collect();
+        let unclaimed = planned.give_back.iter().filter(|id| !avoided(id));
+        self.plan.actions.extend(unclaimed.filter_map(|id| unclaim(self.seen.view, id)));
+        self.removed = planned.remove.into_iter().filter(|(id, _)| !avoided(id)).collect();
         if self.seen.draining {
             return;
         }
         // What is not known about room concerns new machines alone.
         if self.seen.room_is_asked {
-            self.plan.wants_room |= !planned.make.is_empty();
+            self.plan.missing.room |= !planned.make.is_empty();
             return;
         }
         if self.is_full().is_err() {
@@ -117,21 +121,8 @@ impl Pass<'_> {
         for make in planned.make {
             self.ledger.size.take(&make.footprint);
             self.held.extend(make.address.as_ref().map(|assigned| assigned.ip));
-            let Some(wish) = wishes.get(make.wish) else { continue };
-            if let TemplateState::Ready { id, origin, .. } = &wish.template {
-                let Kind { kind, model, .. } = Kind::of(&wish.key);
-                self.plan.make.push(Make {
-                    kind,
-                    model,
-                    name: make.name,
-                    template: id.clone(),
-                    incarnation: origin.incarnation.clone(),
-                    last_modified: origin.revision.clone().unwrap_or_default(),
-                    address: make.address,
-                    flavor: make.flavor,
-                    footprint: make.footprint,
-                });
-            }
+            let made = wishes.get(make.wish).and_then(|wish| made(wish, make));
+            self.plan.actions.extend(made.map(|made| Action::Make(Box::new(made))));
         }
     }
 
@@ -152,7 +143,7 @@ impl Pass<'_> {
         };
         // Where no flavors are configured, names of flavors mean nothing.
         let flavor = pool.flavor.clone().filter(|_| !self.want.flavors.is_empty());
-        let key = Kind::new(kind, model, flavor.as_deref().unwrap_or_default()).key();
+        let key = WarmKind::new(kind, model, flavor.as_deref().unwrap_or_default()).key();
         let setback = self.seen.setbacks.get(&(kind, model.to_owned())).copied();
         let rests_until = setback.filter(|until| *until > self.seen.now);
         Wish { key, flavor, number: pool.number, template, rests_until }
@@ -197,6 +188,7 @@ impl Pass<'_> {
     pub(super) fn sweep(&mut self) {
         let cleaning = self.want.cleaning;
         let signed = |duration: std::time::Duration| duration.try_into().unwrap_or(jiff::SignedDuration::MAX);
+        let disabled: Vec<String> = self.disabled.iter().map(|(worker, _)| worker.name.clone()).collect();
         let facts = Facts {
             owner: self.want.owner,
             now: self.seen.now,
@@ -208,10 +200,10 @@ impl Pass<'_> {
             listing: self.seen.listing,
             budget: self.free_deletions(),
             brake: self.seen.brake,
-            disable: &self.plan.disable,
+            disable: &disabled,
         };
         // What the pool removes is on its way already.
-        let removed: BTreeSet<&MachineId> = self.plan.remove.iter().map(|(id, _)| id).collect();
+        let removed: BTreeSet<&MachineId> = self.removed.iter().map(|(id, _)| id).collect();
         let busy = |machine: &Machine| {
             self.busy.has(machine)
                 || self.given.contains(&machine.id)
@@ -245,24 +237,78 @@ impl Pass<'_> {
         self.plan.braked =
             gone.chain(std::mem::take(&mut swept.braked).into_iter().map(Into::into)).collect();
         let holding = hold::decide(self.seen.view, &facts, &mut swept);
-        self.plan.sweep = swept;
-        (self.plan.hold, self.plan.examine) = (holding.keep, holding.ask);
-        self.hold_workers_back();
-        if !self.seen.sweep_is_due {
-            self.plan.sweep.delete.retain(|(_, reason)| matches!(reason, Reason::Doomed(_)));
+        let Sweep { delete, needs_events, needs_jobs, kept, stopped, braked: _ } = swept;
+        (self.plan.kept, self.plan.stopped) = (kept, stopped);
+        self.plan.missing.events = needs_events;
+        self.plan.missing.jobs = needs_jobs;
+        self.plan.missing.outcomes = holding.ask;
+        for (id, hold) in holding.keep {
+            let Some(machine) = self.seen.view.machines.get(&id) else { continue };
+            let of = machine.mark().map(ServedJob::from).unwrap_or_default();
+            self.plan.actions.push(Action::Keep(Keep { machine: id, name: machine.name.clone(), hold, of }));
         }
-        let left = self.free_deletions();
-        self.plan.remove.sort_by_key(|(id, _)| self.seen.failures(id));
-        self.plan.remove.truncate(left);
+        self.disable_orphans();
+        for (id, reason) in delete {
+            // What has to go goes at any time.
+            if self.seen.sweep_is_due || matches!(reason, Reason::Doomed(_)) {
+                self.delete(&id, DeleteReason::Swept(reason));
+            }
+        }
+        let mut removed = std::mem::take(&mut self.removed);
+        removed.sort_by_key(|(id, _)| self.seen.failures(id));
+        removed.truncate(self.free_deletions());
+        for (id, removal) in removed {
+            self.delete(&id, DeleteReason::Pool(removal));
+        }
     }
 
     /// How many more machines may be deleted now.
     pub(super) fn free_deletions(&self) -> usize {
-        let running =
-            self.seen.running.iter().filter(|action| matches!(action.work, Work::Delete(_))).count();
-        let planned = self.plan.sweep.delete.len();
+        let is_deletion = |action: &Action| matches!(action, Action::Delete(_));
+        let running = self.seen.running.iter().filter(|running| is_deletion(&running.action)).count();
+        let planned = self.plan.actions.iter().filter(|action| is_deletion(action)).count();
         AT_ONCE.saturating_sub(running + planned)
     }
+}
+
+/// The warm machine that the pool decided to make.
+fn made(wish: &Wish, make: warm::Make) -> Option<Make> {
+    let TemplateState::Ready { id, origin, .. } = &wish.template else { return None };
+    let WarmKind { kind, model, .. } = WarmKind::of(&wish.key);
+    Some(Make {
+        kind,
+        model,
+        name: make.name,
+        template: id.clone(),
+        incarnation: origin.incarnation.clone(),
+        last_modified: origin.revision.clone().unwrap_or_default(),
+        address: make.address,
+        flavor: make.flavor,
+        footprint: make.footprint,
+    })
+}
+
+/// What finishing a warm machine takes.
+fn finish(view: &View, id: &MachineId) -> Option<Finish> {
+    let machine = view.machines.get(id)?;
+    let mark = machine.mark()?;
+    let WarmKind { kind, model, flavor } = WarmKind::of_machine(machine, mark)?;
+    Some(Finish {
+        machine: id.clone(),
+        name: machine.name.clone(),
+        is_on: machine.power == Some(Power::On),
+        kind,
+        model,
+        flavor: Some(flavor).filter(|flavor| !flavor.is_empty()),
+        address: mark.address(),
+        footprint: machine.hardware.map(Footprint::from).unwrap_or_default(),
+    })
+}
+
+fn unclaim(view: &View, id: &MachineId) -> Option<Action> {
+    let machine = view.machines.get(id)?;
+    let (machine, name, mark) = (id.clone(), machine.name.clone(), Box::new(machine.mark()?.clone()));
+    Some(Action::Unclaim(Unclaim { machine, name, mark }))
 }
 
 fn missing(count: u32) -> String {
@@ -286,13 +332,29 @@ fn ready(machine: &Machine, model: Option<&V1Model>) -> TemplateState {
 /// A warm machine that is not in sight, as one that is being made.
 fn missed(machine: &Machine, owner: &OwnerId) -> Option<Making> {
     let mark = machine.mark_of(owner).filter(|_| standing(machine, owner) == Standing::Pooled)?;
-    Some(Making { key: Kind::of_machine(machine, mark)?.key(), name: machine.name.clone(), machine: None })
+    Some(Making {
+        key: WarmKind::of_machine(machine, mark)?.key(),
+        name: machine.name.clone(),
+        machine: None,
+    })
 }
 
-fn making(action: &RunningAction) -> Option<Making> {
-    let (Work::Make { kind, model, flavor } | Work::Finish { kind, model, flavor }) = &action.work else {
-        return None;
+fn making(running: &RunningAction) -> Option<Making> {
+    let (kind, model, flavor) = match &running.action {
+        Action::Make(make) => {
+            (make.kind, &make.model, make.flavor.as_ref().map(|flavor| flavor.name.as_str()))
+        }
+        Action::Finish(finish) => (finish.kind, &finish.model, finish.flavor.as_deref()),
+        Action::Spawn(_)
+        | Action::GiveUp { .. }
+        | Action::Register(_)
+        | Action::Unclaim(_)
+        | Action::Keep(_)
+        | Action::Delete(_)
+        | Action::Disable { .. }
+        | Action::Free(_)
+        | Action::Adopt(_) => return None,
     };
-    let key = Kind::new(*kind, model, flavor.as_deref().unwrap_or_default()).key();
-    Some(Making { key, name: action.name.clone(), machine: action.machine.clone() })
+    let key = WarmKind::new(kind, model, flavor.unwrap_or_default()).key();
+    Some(Making { key, name: running.name.clone(), machine: running.machine.clone() })
 }

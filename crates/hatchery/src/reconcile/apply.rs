@@ -13,7 +13,6 @@ use jiff::{SignedDuration, Timestamp};
 use rookery_cds::{JobId, Worker, WorkerStatus};
 use rookery_fleet::{MachineId, OwnerId, Power};
 use rookery_fleet_vsphere::hands::CloneTasks;
-use rookery_vim_client::Load;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
@@ -21,8 +20,10 @@ use super::{Message, Reading, Reconciler, Room, State};
 use crate::act::{Ending, Failure, Unfinished};
 use crate::intake::feed::pool_room;
 use crate::intake::queue::{Moment, Protocol, QueuedJob};
-use crate::plan::running::{RunningAction, TaskId, Trace, Work};
-use crate::plan::{Observed, Spawn, Unusable, place_again};
+use crate::plan::running::{RunningAction, TaskId};
+use crate::plan::{
+    Action, Deletion, Free, Keep, Misplaced, ServedJob, Spawn, Unclaim, Unserving, Unusable, Why,
+};
 use crate::surface::metrics::Leak;
 
 /// How long a model rests after its first failure, until the settings have been looked at.
@@ -85,7 +86,10 @@ impl Reconciler {
                 }
             }
             Message::AnotherPlace { action, useless, spawn, reply } => {
-                drop(reply.send(self.another_place(action, useless, &spawn)));
+                // The machine that was of no use is left alone.
+                state.avoid(Some(useless), now, AVOIDED);
+                state.misplaced.push(Misplaced { task: action, spawn });
+                state.another_place.insert(action, reply);
             }
             Message::ReadyToLaunch(worker, reply) => state.gate.add(worker, reply),
             Message::Ended(action, ending) => {
@@ -103,7 +107,6 @@ impl Reconciler {
                 state.forget_complaints();
             }
             Message::Confirm(list, reply) => self.apply_confirmation(&list, reply),
-            Message::Disabled(worker) => state.brake.did(&worker, now),
             Message::Drain(draining) => state.draining = draining,
             Message::Hold(order, reply) => self.hold(&order, reply),
             Message::Adopt(model, reply) => self.adopt(&model, reply),
@@ -127,32 +130,25 @@ impl Reconciler {
         state.queue.listed(protocol, begun, jobs);
     }
 
-    /// Finds another place for a worker. The machine that was of no use is left alone for this job.
-    fn another_place(&mut self, id: TaskId, useless: MachineId, spawn: &Spawn) -> Option<Spawn> {
-        let settings = Arc::clone(&self.settings.borrow());
-        let now = self.context.clock.steady();
-        // What has ended since the last pass is known by its machine alone.
-        self.state.look(self.observer.view(now), &settings.identity.owner, now);
-        let action = self.state.running.end(id)?;
-        self.state.avoid(Some(useless), now, AVOIDED);
-        let observer = &self.observer;
-        let changed_at = |id: &_| observer.changed_at(id);
-        // The job is held: what the pool said last has to do, CDS is asked to bear it at the launch, and it queues anywhere.
-        let load = Load::default();
-        let seen =
-            Observed { room_is_asked: false, allowed_by_cds: None, ..self.state.observed(&changed_at) };
-        let seen = Observed { load: &load, ..seen };
-        let placed = place_again(&seen, &settings.desired(), &mut self.random, spawn);
-        let next = match &placed {
-            Ok(placed) => RunningAction::of_spawn(placed),
-            Err(_) => action.clone(),
+    /// Tells a worker whose first place was of no use where else it goes.
+    pub(super) fn answer_misplaced(&mut self, task: TaskId, placed: Result<Spawn, Why>) {
+        self.state.misplaced.retain(|misplaced| misplaced.task != task);
+        let reply = self.state.another_place.remove(&task);
+        let Some((reply, running)) = reply.zip(self.state.running.get_mut(task)) else { return };
+        let spawn = match placed {
+            Ok(spawn) => spawn,
+            Err(why) => {
+                info!(vm = %running.name, %why, "no other place for the worker");
+                return drop(reply.send(None));
+            }
         };
-        if next.name != action.name {
-            self.state.pressure.gave_up(&action.name);
+        let next = RunningAction::of(Action::Spawn(Box::new(spawn.clone())));
+        if next.name != running.name {
+            self.state.pressure.gave_up(&running.name);
             self.state.pressure.begins(&next.name, Instant::now());
         }
-        self.state.running.put_back(id, next);
-        placed.map_err(|why| info!(job = %spawn.job, %why, "no other place for the worker")).ok()
+        *running = next;
+        reply.send(Some(spawn)).ok();
     }
 }
 
@@ -167,7 +163,7 @@ impl Reconciler {
         for workers in [&v1, &v2] {
             state.note_registrations(workers, cds_now, limit);
         }
-        state.v1_workers = v1.iter().map(|worker| worker.name.clone()).collect();
+        state.v1_workers = v1.iter().map(|worker| (worker.name.clone(), worker.clone())).collect();
         state.apply_workers(begun, v1.into_iter().chain(v2).collect());
         let known = &state.workers;
         state.missed.retain(|name| known.iter().any(|worker| worker.name == *name));
@@ -231,45 +227,10 @@ impl State {
     /// Takes in how a piece of work has ended, and says whether CDS has to be asked for its workers.
     pub(super) fn apply_ending(&mut self, id: TaskId, ending: Ending, now: Timestamp) -> bool {
         let Some(action) = self.running.end(id) else { return false };
+        self.misplaced.retain(|misplaced| misplaced.task != id);
         let job = action.job().cloned();
-        let model = model_of(&action);
         match ending {
-            Ending::Done => {
-                if let Work::Spawn { job, .. } = &action.work {
-                    self.queue.gone(job);
-                }
-                if let Some(model) = model {
-                    self.failures.remove(&model);
-                }
-                if let Some(machine) = &action.machine {
-                    self.stubborn.remove(machine);
-                }
-                match (&action.work, &action.machine) {
-                    (Work::Spawn { job, .. }, _) => {
-                        self.count(job, now);
-                        (self.full_until, self.full_times) = (None, 0);
-                        return true;
-                    }
-                    (Work::Delete(of), Some(machine)) => {
-                        self.condemned.remove(machine);
-                        self.freed.push((of.clone(), Some(machine.clone())));
-                    }
-                    (Work::Keep(of), Some(machine)) => {
-                        // A job whose machine is off and stays for itself runs elsewhere. Of one that runs CDS takes care.
-                        let is_off = |machine: &Arc<Machine>| machine.power == Some(Power::Off);
-                        if self.view.machines.get(machine).is_some_and(is_off) {
-                            self.freed.push((of.clone(), Some(machine.clone())));
-                        }
-                    }
-                    // Its job was looked at, and given back if it still waited for this machine.
-                    (Work::Free { .. }, Some(machine)) => drop(self.off_duty.insert(machine.clone())),
-                    (Work::Unclaim(of), machine) => {
-                        self.leaks.push(Leak::HalfClaimed);
-                        self.freed.push((of.clone(), machine.clone()));
-                    }
-                    _ => {}
-                }
-            }
+            Ending::Done => return self.apply_success(&action, now),
             Ending::Lost => {
                 self.let_be(&action, now);
                 if let Some(job) = &job {
@@ -300,9 +261,11 @@ impl State {
             Ending::CutOff => {
                 // A booking would keep the job from everybody for minutes. CDS queues a V2 job again by itself, and each
                 // release counts against the job.
-                if let Work::Spawn { job: job @ JobId::V1(_), .. } = &action.work {
-                    let of = Trace { job: job.to_string(), worker: action.name.clone() };
-                    self.freed.push((of, action.machine.clone()));
+                if let Action::Spawn(spawn) = &action.action
+                    && let job @ JobId::V1(_) = &spawn.job
+                {
+                    let of = ServedJob { job: job.to_string(), worker: action.name.clone() };
+                    self.carried.freed.push((of, action.machine.clone()));
                 }
                 let (error, unfinished) = ("it was cut off in the middle".to_owned(), interrupted(&action));
                 let failure = Failure { error, unfinished, ..Failure::default() };
@@ -310,6 +273,50 @@ impl State {
             }
         }
         false
+    }
+
+    /// Takes in that an action was done, and says whether CDS has to be asked for its workers.
+    fn apply_success(&mut self, running: &RunningAction, now: Timestamp) -> bool {
+        if let Some(model) = running.action.model() {
+            self.failures.remove(&model);
+        }
+        if let Some(machine) = &running.machine {
+            self.stubborn.remove(machine);
+        }
+        match &running.action {
+            Action::Spawn(spawn) => {
+                self.queue.gone(&spawn.job);
+                self.count(&spawn.job, now);
+                (self.full_until, self.full_times) = (None, 0);
+            }
+            Action::Delete(Deletion { machine, of, .. }) => {
+                self.condemned.remove(machine);
+                self.carried.freed.push((of.clone(), Some(machine.clone())));
+            }
+            Action::Keep(Keep { machine, of, .. }) => {
+                // A job whose machine is off and stays for itself runs elsewhere. Of one that runs CDS takes care.
+                let is_off = |machine: &Arc<Machine>| machine.power == Some(Power::Off);
+                if self.view.machines.get(machine).is_some_and(is_off) {
+                    self.carried.freed.push((of.clone(), Some(machine.clone())));
+                }
+            }
+            // Its job was looked at, and given back if it still waited for this machine.
+            Action::Free(Free { machine: Unserving::WentOff(machine), .. }) => {
+                self.carried.off_duty.insert(machine.clone());
+            }
+            Action::Unclaim(Unclaim { machine, mark, .. }) => {
+                self.leaks.push(Leak::HalfClaimed);
+                self.carried.freed.push((mark.as_ref().into(), Some(machine.clone())));
+            }
+            Action::Disable { worker, .. } => self.brake.did(&worker.name, now),
+            Action::GiveUp { .. }
+            | Action::Register(_)
+            | Action::Make(_)
+            | Action::Finish(_)
+            | Action::Free(_)
+            | Action::Adopt(_) => {}
+        }
+        matches!(running.action, Action::Spawn(_))
     }
 
     /// What was complained about may be what the new settings mend.
@@ -337,16 +344,24 @@ impl State {
             self.full_until = Some(later(server_now, rest_after(FIRST_REST, self.full_times)));
             self.full_times += 1;
         }
-        match (&action.work, action.job()) {
-            (Work::Adopt { model }, _) => warn!(model, error, "template could not be adopted"),
-            (Work::Delete(_) | Work::Unclaim(_) | Work::Keep(_), _) => {
+        match &action.action {
+            Action::Adopt(adoption) => warn!(model = adoption.model, error, "template could not be adopted"),
+            Action::Delete(_) | Action::Unclaim(_) | Action::Keep(_) => {
                 warn!(vm = %action.name, error, "machine could not be changed; it is tried again after a while");
                 self.rest(action.machine.clone(), now, is_parent);
             }
-            (Work::Free { .. }, _) => self.avoid(action.machine.clone(), now, UNCHANGED),
-            (_, Some(job)) if tried => self.count(&job.clone(), now),
-            (_, Some(_)) => {}
-            (_, None) => warn!(vm = %action.name, error, "machine could not be made"),
+            Action::Disable { worker, .. } => {
+                warn!(worker = %worker.name, error, "worker without a machine is not disabled");
+            }
+            Action::Free(_) => self.avoid(action.machine.clone(), now, UNCHANGED),
+            Action::Spawn(_) | Action::GiveUp { .. } => {
+                if let Some(job) = action.job().filter(|_| tried) {
+                    self.count(job, now);
+                }
+            }
+            Action::Register(_) | Action::Make(_) | Action::Finish(_) => {
+                warn!(vm = %action.name, error, "machine could not be made");
+            }
         }
         if let Some(job) = action.job() {
             self.queue.gone(&job.clone());
@@ -360,9 +375,8 @@ impl State {
         self.lingering = self.doubts.addresses();
         self.condemned_at.extend(condemned.iter().map(|(machine, _)| (machine.clone(), now)));
         self.condemned.extend(condemned);
-        let housekeeping =
-            matches!(action.work, Work::Make { .. } | Work::Finish { .. } | Work::Register { .. });
-        let blamed = model_of(action).filter(|_| blames_template || housekeeping);
+        let housekeeping = matches!(action.action, Action::Make(_) | Action::Finish(_) | Action::Register(_));
+        let blamed = action.action.model().filter(|_| blames_template || housekeeping);
         // What began before a rest and fails during it tells nothing new: ten starts that fail together are one failure.
         let rests =
             |model: &(ModelKind, String)| self.setbacks.get(model).is_some_and(|until| *until > server_now);
@@ -377,8 +391,8 @@ impl State {
 
     /// A model that somebody else registers, or that CDS would not let us register, is left alone for a while.
     fn let_be(&mut self, action: &RunningAction, now: Timestamp) {
-        if let Work::Register { model } = &action.work {
-            self.booked_until.insert(model.clone(), later(now, BOOKED));
+        if let Action::Register(one) = &action.action {
+            self.booked_until.insert(one.model.path(), later(now, BOOKED));
         }
     }
 
@@ -407,17 +421,18 @@ impl State {
 
 /// The clone that may come of work that was cut off before it had a machine.
 fn interrupted(action: &RunningAction) -> Option<Unfinished> {
-    let condemned_for = match action.work {
-        Work::Spawn { .. } => Some(Condemned::SpawnFailed),
+    let condemned_for = match action.action {
+        Action::Spawn(_) => Some(Condemned::SpawnFailed),
         // The name of what is made first is used again, and a warm machine that was left half-made is finished.
-        Work::Register { .. } | Work::Make { .. } => None,
-        Work::GiveUp { .. }
-        | Work::Finish { .. }
-        | Work::Unclaim(_)
-        | Work::Keep(_)
-        | Work::Delete(_)
-        | Work::Adopt { .. }
-        | Work::Free { .. } => return None,
+        Action::Register(_) | Action::Make(_) => None,
+        Action::GiveUp { .. }
+        | Action::Finish(_)
+        | Action::Unclaim(_)
+        | Action::Keep(_)
+        | Action::Delete(_)
+        | Action::Disable { .. }
+        | Action::Free(_)
+        | Action::Adopt(_) => return None,
     };
     let (name, address) = (action.name.clone(), action.address);
     action.machine.is_none().then_some(Unfinished { name, address, task: None, condemned_for })
@@ -430,21 +445,6 @@ fn rest_after(first: Duration, failures: u32) -> Duration {
 
 pub(super) fn later(now: Timestamp, by: Duration) -> Timestamp {
     now.saturating_add(by).unwrap_or(Timestamp::MAX)
-}
-
-fn model_of(action: &RunningAction) -> Option<(ModelKind, String)> {
-    match &action.work {
-        Work::Spawn { model, kind, .. }
-        | Work::Make { kind, model, .. }
-        | Work::Finish { kind, model, .. } => Some((*kind, model.clone())),
-        Work::Register { model } => Some((ModelKind::V1, model.clone())),
-        Work::GiveUp { .. }
-        | Work::Unclaim(_)
-        | Work::Adopt { .. }
-        | Work::Delete(_)
-        | Work::Keep(_)
-        | Work::Free { .. } => None,
-    }
 }
 
 #[cfg(test)]

@@ -13,11 +13,8 @@ use tokio::sync::oneshot;
 use tracing::{info, warn};
 
 use super::apply::later;
-use super::start::{about, trace};
 use super::{Message, Reconciler};
-use crate::act::Ending;
-use crate::plan::Plan;
-use crate::plan::running::Work;
+use crate::plan::{Action, Keep, ServedJob};
 use crate::surface::holds::{MOST_WISHES, Order, Target};
 
 /// How long CDS is left alone after it did not say how a job has ended.
@@ -25,7 +22,8 @@ const PAUSE: Duration = Duration::from_secs(10);
 
 /// Where it goes what is said to whoever asked.
 pub type Reply = oneshot::Sender<Result<String, String>>;
-type Kept = oneshot::Receiver<Result<(), String>>;
+/// Tells how an action has ended that somebody asked for.
+pub(super) type Asked = oneshot::Receiver<Result<(), String>>;
 
 impl Reconciler {
     /// Keeps a machine, or takes a wish.
@@ -34,7 +32,7 @@ impl Reconciler {
         self.answer(reply, done);
     }
 
-    fn ordered(&mut self, order: &Order) -> Result<(String, Vec<Kept>), String> {
+    fn ordered(&mut self, order: &Order) -> Result<(String, Vec<Asked>), String> {
         let (keep, within) = order.check().map_err(|error| error.to_string())?;
         let (now, reason) = (self.context.now(), order.reason.trim().to_owned());
         let after = |time| now.saturating_add(time).unwrap_or(Timestamp::MAX);
@@ -84,7 +82,7 @@ impl Reconciler {
         self.answer(reply, done);
     }
 
-    fn released(&mut self, of: &Target) -> Result<(String, Vec<Kept>), String> {
+    fn released(&mut self, of: &Target) -> Result<(String, Vec<Asked>), String> {
         let subject = match of.subject() {
             Err(name) => {
                 let (machine, mark) = self.own(name)?;
@@ -146,40 +144,35 @@ impl Reconciler {
         Ok((machine, mark))
     }
 
-    fn release_machine(&mut self, machine: &Machine, mark: Mark) -> Kept {
+    fn release_machine(&mut self, machine: &Machine, mark: Mark) -> Asked {
         let until = self.context.now();
         self.keep(machine, Hold { until, reason: mark.hold_reason, wish: mark.hold_wish })
     }
 
     /// Begins to write into the mark of a machine until when it is kept.
-    fn keep(&mut self, machine: &Machine, hold: Hold) -> Kept {
-        let (tell, told) = oneshot::channel();
-        let work = Work::Keep(machine.mark().map(trace).unwrap_or_default());
-        let (context, id) = (self.context.clone(), self.track(about(machine, work)));
+    fn keep(&mut self, machine: &Machine, hold: Hold) -> Asked {
+        let of = machine.mark().map(ServedJob::from).unwrap_or_default();
         let (machine, name) = (machine.id.clone(), machine.name.clone());
-        self.fly("keeping of a machine", id, async move {
-            let ending = context.keep(&machine, &name, &hold).await;
-            let done = match &ending {
-                Ending::Failed(failure) => Err(failure.error.clone()),
-                Ending::CutOff => Err("it was cut off in the middle".to_owned()),
-                Ending::Done | Ending::Lost | Ending::NotHeld { .. } | Ending::Unprepared { .. } => Ok(()),
-            };
-            tell.send(done).ok();
-            ending
-        });
+        self.start_asked(Action::Keep(Keep { machine, name, hold, of }))
+    }
+
+    /// Starts an action that somebody asked for.
+    pub(super) fn start_asked(&mut self, action: Action) -> Asked {
+        let (tell, told) = oneshot::channel();
+        self.start_action(action, Some(tell));
         told
     }
 
     /// Tells whoever asked once all of it is done.
-    fn answer(&self, reply: Reply, done: Result<(String, Vec<Kept>), String>) {
-        let (told, kept) = match done {
+    pub(super) fn answer(&self, reply: Reply, done: Result<(String, Vec<Asked>), String>) {
+        let (told, asked) = match done {
             Ok(begun) => begun,
             Err(why) => return drop(reply.send(Err(why))),
         };
-        self.supervisor.spawn_until_stopped("answer about kept machines", async move {
+        self.supervisor.spawn_until_stopped("answer to whoever asked", async move {
             let mut failures = Vec::new();
-            for kept in kept {
-                match kept.await {
+            for one in asked {
+                match one.await {
                     Ok(Ok(())) => {}
                     Ok(Err(error)) => failures.push(error),
                     Err(_) => failures.push("it was cut off in the middle".to_owned()),
@@ -189,28 +182,30 @@ impl Reconciler {
         });
     }
 
-    /// Keeps whom the plan says. The wishes know it before the machines do: after a crash nobody is kept in their place.
-    pub(super) fn start_holds(&mut self, plan: &Plan) {
-        if !plan.hold.is_empty() {
-            let mut wishes = self.state.wishes.clone();
-            for (id, hold) in &plan.hold {
-                let wish = wishes.iter_mut().find(|wish| wish.id == hold.wish);
-                wish.map(|wish| wish.taken.insert(id.clone()));
-            }
-            if self.write_down(wishes).is_ok() {
-                for (id, hold) in &plan.hold {
-                    let Some(machine) = self.state.view.machines.get(id).map(Arc::clone) else { continue };
-                    info!(vm = %machine.name, reason = %hold.reason, "worker failed; its machine is kept");
-                    drop(self.keep(&machine, hold.clone()));
-                }
-            }
+    /// Writes down who is about to be kept, and says whether that could be done. The wishes know it before the machines do:
+    /// after a crash nobody is kept in their place.
+    pub(super) fn note_kept(&mut self, actions: &[Action]) -> bool {
+        let kept = || {
+            actions
+                .iter()
+                .filter_map(|action| if let Action::Keep(keep) = action { Some(keep) } else { None })
+        };
+        if kept().next().is_none() {
+            return true;
         }
-        for id in &plan.examine {
-            self.examine(id);
+        let mut wishes = self.state.wishes.clone();
+        for keep in kept() {
+            let wish = wishes.iter_mut().find(|wish| wish.id == keep.hold.wish);
+            wish.map(|wish| wish.taken.insert(keep.machine.clone()));
         }
+        let is_written = self.write_down(wishes).is_ok();
+        for keep in kept().filter(|_| is_written) {
+            info!(vm = %keep.name, reason = %keep.hold.reason, "worker failed; its machine is kept");
+        }
+        is_written
     }
 
-    fn examine(&mut self, id: &MachineId) {
+    pub(super) fn examine(&mut self, id: &MachineId) {
         let (now, state) = (self.state.now, &mut self.state);
         let Some(machine) = state.view.machines.get(id) else { return };
         let Some(job) = machine.mark().map(|mark| mark.job_id.clone()) else { return };

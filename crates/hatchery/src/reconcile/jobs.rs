@@ -58,7 +58,7 @@ impl Reconciler {
 
     /// Reads the jobs that a sweep wants to know of.
     pub(super) fn read_jobs_of(&mut self, plan: &Plan) {
-        for id in &plan.sweep.needs_jobs {
+        for id in &plan.missing.jobs {
             let reads = &mut self.state.job_reads;
             let Some(machine) = self.state.view.machines.get(id) else { continue };
             let Some(mark) = machine.mark() else { continue };

@@ -12,8 +12,9 @@ use tokio::time::Instant;
 use super::{Reconciler, State};
 use crate::act::Ending;
 use crate::intake::pressure::Pressure;
+use crate::plan::Action;
 use crate::plan::Why;
-use crate::plan::running::{TaskId, Work};
+use crate::plan::running::TaskId;
 use crate::settings::Settings;
 
 /// Workers whose machines are ready, and that wait to be launched, in their order.
@@ -87,7 +88,7 @@ impl State {
     /// How the start of a worker has ended: it was launched, or never will be.
     pub(super) fn note_launch(&mut self, id: TaskId, ending: &Ending) {
         let Some(action) = self.running.get_mut(id) else { return };
-        if !matches!(action.work, Work::Spawn { .. } | Work::Register { .. }) {
+        if !matches!(action.action, Action::Spawn(_) | Action::Register(_)) {
             return;
         }
         match ending {
@@ -127,11 +128,10 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use crate::names::ModelKind;
-    use rookery_fleet::flavor::Footprint;
-
     use super::*;
+    use crate::intake::model::ResolvedModel;
     use crate::plan::running::RunningAction;
+    use crate::samples::actions;
 
     /// Workers that are ready, each with how it hears that it may be launched.
     fn ready(gate: &mut Gate, workers: &[&str]) -> Vec<oneshot::Receiver<()>> {
@@ -166,19 +166,11 @@ mod tests {
     #[test]
     fn whoever_could_not_be_launched_burdens_nobody_whatever_it_was_for() {
         let job = "7".parse().expect("a job");
-        let model = || "g/m".to_owned();
-        for work in
-            [Work::Spawn { job, kind: ModelKind::V1, model: model() }, Work::Register { model: model() }]
-        {
+        let model = ResolvedModel::v1(&actions::v1_model("g/m"), String::new());
+        for action in [actions::spawn(job, model), actions::register("g/m")] {
             let mut state = State::default();
-            let (machine, address, footprint) = (None, None, Footprint::default());
-            let id = state.running.begin(RunningAction {
-                work,
-                name: "w".to_owned(),
-                machine,
-                address,
-                footprint,
-            });
+            let running = RunningAction { name: "w".to_owned(), ..RunningAction::of(action) };
+            let id = state.running.begin(running);
             state.pressure.begins("w", Instant::now());
             drop(ready(&mut state.gate, &["w", "x"]));
             assert_eq!(state.on_their_way(), 2, "who is ready will turn to CDS next");

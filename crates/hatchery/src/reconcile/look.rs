@@ -30,16 +30,12 @@ impl Reconciler {
             while let Some(message) = self.inbox.try_recv() {
                 self.apply(message);
             }
+            self.observe(&settings);
             let plan = self.plan(&settings);
             let report = Report::new(&self.state, &settings, &plan);
-            let unread: Vec<MachineId> = plan
-                .sweep
-                .needs_events
-                .iter()
-                .filter(|id| histories.insert((*id).clone()))
-                .cloned()
-                .collect();
-            let unread_jobs = plan.sweep.needs_jobs.iter().filter(|id| asked_jobs.insert((*id).clone()));
+            let unread: Vec<MachineId> =
+                plan.missing.events.iter().filter(|id| histories.insert((*id).clone())).cloned().collect();
+            let unread_jobs = plan.missing.jobs.iter().filter(|id| asked_jobs.insert((*id).clone()));
             let unread_jobs: Vec<MachineId> = unread_jobs.cloned().collect();
             if self.state.is_reading() {
                 // Each reading ends with news, even if it fails.

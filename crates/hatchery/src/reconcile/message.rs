@@ -98,8 +98,6 @@ pub enum Message {
     Settings(Arc<Settings>),
     /// A person has seen what the brake holds back, and lets it through.
     Confirm(Vec<Subject>, Reply),
-    /// A worker was disabled.
-    Disabled(String),
     /// Take no new jobs, or take them again.
     Drain(bool),
     /// Keep machines.

@@ -1,66 +1,77 @@
-//! Beginning what a pass planned, and asking for what the next one needs.
+//! Starting what a pass planned, and asking for what the next one needs.
 
 use super::{Message, Reconciler, histories};
-use crate::act::{Attempt, Deletion, Ending};
+use crate::act::Ending;
 use crate::intake::queue::QueuedJob;
-use crate::machine::Machine;
-use crate::mark::Mark;
 use crate::plan::capacity::Shortage;
-use crate::plan::running::{RunningAction, TaskId, Trace, Work};
-use crate::plan::sweep::Condemned;
-use crate::plan::{Plan, Waiting, Why};
-use crate::settings::Settings;
-use crate::standing::{Standing, standing};
-use crate::{mark, names};
-use jiff::{SignedDuration, Timestamp};
+use crate::plan::running::RunningAction;
+use crate::plan::{Action, Plan, Unclaim, Waiting, Why};
+use jiff::Timestamp;
 use rookery_cds::{JobId, ModelPath};
 use rookery_daemon::telemetry::chain;
-use rookery_fleet::flavor::Footprint;
-use rookery_fleet::{MachineId, Role, capacity};
+use rookery_fleet::{MachineId, capacity};
 use std::collections::{BTreeMap, BTreeSet};
-use std::future::Future;
-use std::sync::Arc;
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
 impl Reconciler {
-    pub(super) fn begin(&mut self, plan: &Plan, settings: &Settings) {
-        for spawn in &plan.spawns {
-            let (context, spawn) = (self.context.clone(), spawn.clone());
-            self.context.metrics.start_begun(spawn.missed);
-            self.state.pressure.begins(&spawn.name, Instant::now());
-            let id = self.track(RunningAction::of_spawn(&spawn));
-            self.fly("start of a worker", id, async move { context.spawn(id, spawn).await });
+    /// Starts what was planned, and answers those who asked for another place.
+    pub(super) fn start(&mut self, plan: &mut Plan) {
+        for (task, placed) in plan.placed.drain(..) {
+            self.answer_misplaced(task, placed);
         }
-        for job in &plan.give_up {
-            let (context, job) = (self.context.clone(), job.clone());
-            let attempts = settings.queue.attempts.unwrap_or_default();
-            self.context.metrics.giving_up();
-            let id = self.track(nameless(Work::GiveUp { job: job.clone() }));
-            self.fly("end of a hopeless job", id, async move { context.give_up(&job, attempts).await });
+        let can_keep = self.note_kept(&plan.actions);
+        for action in &plan.actions {
+            if can_keep || !matches!(action, Action::Keep(_)) {
+                self.start_action(action.clone(), None);
+            }
         }
-        for registration in &plan.registrations {
-            let (context, registration) = (self.context.in_the_background(), registration.clone());
-            self.state.pressure.begins(&registration.name, Instant::now());
-            let id = self.track(RunningAction {
-                name: registration.name.clone(),
-                address: registration.address.as_ref().map(|assigned| assigned.ip),
-                footprint: registration.footprint,
-                ..nameless(Work::Register { model: registration.model.path() })
-            });
-            self.fly("registration of a model", id, async move { context.register(id, registration).await });
+        self.tell(plan);
+    }
+
+    /// Starts an action. Whoever asked for it is told how it has ended.
+    pub(super) fn start_action(
+        &mut self,
+        action: Action,
+        asked: Option<oneshot::Sender<Result<(), String>>>,
+    ) {
+        match &action {
+            Action::Spawn(spawn) => {
+                self.context.metrics.start_begun(spawn.missed);
+                self.state.pressure.begins(&spawn.name, Instant::now());
+            }
+            Action::GiveUp { .. } => self.context.metrics.giving_up(),
+            Action::Register(one) => self.state.pressure.begins(&one.name, Instant::now()),
+            Action::Unclaim(Unclaim { name, mark, .. }) => {
+                info!(vm = %name, job = %mark.job_id, "machine that was claimed and never started goes back");
+            }
+            Action::Delete(one) => self.state.brake.deletes(&one.machine, one.weight, self.state.now),
+            Action::Adopt(one) => {
+                info!(template = %one.name, hatchery = %one.from, "template of another hatchery is adopted");
+            }
+            Action::Make(_)
+            | Action::Finish(_)
+            | Action::Keep(_)
+            | Action::Disable { .. }
+            | Action::Free(_) => {}
         }
-        for make in &plan.make {
-            let (context, make) = (self.context.in_the_background(), make.clone());
-            let flavor = make.flavor.as_ref().map(|flavor| flavor.name.clone());
-            let id = self.track(RunningAction {
-                name: make.name.clone(),
-                address: make.address.as_ref().map(|assigned| assigned.ip),
-                footprint: make.footprint,
-                ..nameless(Work::Make { kind: make.kind, model: make.model.clone(), flavor })
-            });
-            self.fly("making of a warm machine", id, async move { context.make(id, make).await });
-        }
+        let context =
+            if action.is_awaited() { self.context.clone() } else { self.context.in_the_background() };
+        let what = action.as_str();
+        let id = self.state.running.begin(RunningAction::of(action.clone()));
+        // What is half done when the process ends is recognised at the next start.
+        self.tasks.start(what, Message::Ended(id, Ending::CutOff), async move {
+            let ending = context.perform(id, action).await;
+            if let Some(asked) = asked {
+                asked.send(ending.told()).ok();
+            }
+            Message::Ended(id, ending)
+        });
+    }
+
+    /// Says in the log what a plan found, each thing once.
+    fn tell(&mut self, plan: &Plan) {
         for (model, flavor) in &plan.ignored_flavors {
             if self.state.ignored_flavors.insert(model.clone(), flavor.clone()).is_none() {
                 warn!(
@@ -76,109 +87,15 @@ impl Reconciler {
             }
             self.state.stuck.clone_from(&plan.stuck);
         }
-        self.start_holds(plan);
-        self.start_housekeeping(plan);
-    }
-
-    fn start_housekeeping(&mut self, plan: &Plan) {
-        for machine in self.machines(&plan.finish) {
-            let Some(mark) = machine.mark().cloned() else { continue };
-            let kind = names::kind_of(&machine.name).unwrap_or(names::ModelKind::V2);
-            let model = match kind {
-                names::ModelKind::V1 => mark.worker_model_path.clone(),
-                names::ModelKind::V2 => mark.vmware_model_path.clone(),
-            };
-            let flavor = Some(mark.flavor.clone()).filter(|flavor| !flavor.is_empty());
-            let action = about(&machine, Work::Finish { kind, model, flavor });
-            let (context, id) = (self.context.in_the_background(), self.track(action));
-            let address = mark.address();
-            self.fly(
-                "finishing of a warm machine",
-                id,
-                async move { context.finish(&machine, address).await },
-            );
-        }
-        for machine in self.machines(&plan.unclaim) {
-            let Some(mark) = machine.mark().cloned() else { continue };
-            info!(vm = %machine.name, job = %mark.job_id, "machine that was claimed and never started goes back");
-            let (context, id) =
-                (self.context.in_the_background(), self.track(about(&machine, Work::Unclaim(trace(&mark)))));
-            let (name, machine) = (machine.name.clone(), machine.id.clone());
-            self.fly(
-                "taking back of a machine",
-                id,
-                async move { context.unclaim(machine, name, mark).await },
-            );
-        }
-        self.state.note_deletions(plan, &self.context.owner());
-        for (id, reason) in &plan.sweep.delete {
-            self.delete(id, reason.as_str(), reason.to_string(), reason.is_by_power());
-        }
-        for (id, removal) in &plan.remove {
-            self.delete(id, removal.as_str(), removal.to_string(), true);
-        }
-        for id in &plan.retire {
-            self.delete(id, "replaced", "its model has a newer template".to_owned(), false);
-        }
-        for name in &plan.disable {
-            if let Some(machine) = self.state.references.get(name).cloned() {
-                self.disable(name, &machine);
-            }
-        }
-        for machine in self.machines(&plan.abandoned) {
-            self.free_abandoned(&machine);
-        }
         self.tell_of_orphans(plan);
         self.tell_of_apart();
-        if let Some(stop) = plan.sweep.stopped {
+        if let Some(stop) = plan.stopped {
             debug!(why = %stop, "nothing is deleted in this pass");
         }
     }
 
-    fn delete(&mut self, id: &MachineId, label: &'static str, reason: String, is_by_power: bool) {
-        let Some(machine) = self.state.view.machines.get(id).map(Arc::clone) else { return };
-        let Some(mark) = machine.mark() else { return };
-        // What goes for its power goes only if that is known.
-        if is_by_power && machine.power.is_none() {
-            return;
-        }
-        let deletion = Deletion {
-            machine: id.clone(),
-            name: machine.name.clone(),
-            reason,
-            label,
-            registers: self.unreported_registration(&machine, mark),
-            is_template: machine.role == Role::Template,
-            power: machine.power.filter(|_| is_by_power),
-            hold_shift: self.hold_shift(&machine, mark),
-        };
-        let work = Work::Delete(trace(mark));
-        let (context, action) = (self.context.in_the_background(), self.track(about(&machine, work)));
-        self.fly("deletion of a machine", action, async move { context.delete(&deletion).await });
-    }
-
-    /// How much longer a machine is kept than its mark says: vCenter's clock may have been set since it was written.
-    fn hold_shift(&self, machine: &Machine, mark: &Mark) -> SignedDuration {
-        let until = mark.hold_until.zip(self.state.reckoning.hold_until(machine));
-        until.map_or(SignedDuration::ZERO, |(said, until)| until.duration_since(said))
-    }
-
-    /// The model whose registration ends with this machine, if nobody has told CDS how.
-    fn unreported_registration(&self, machine: &Machine, mark: &Mark) -> Option<String> {
-        let registers = standing(machine, &mark::owner(&mark.hatchery_name)) == Standing::Registering;
-        let told = self.state.condemned.get(&machine.id) == Some(&Condemned::RegistrationEnded);
-        (registers && !told).then(|| mark.worker_model_path.clone())
-    }
-
-    /// Gives jobs back of whose machines it is certain what became of them.
-    pub(super) fn free_all(&mut self) {
-        for (of, machine) in self.state.take_freed() {
-            self.free(&of, machine.as_ref());
-        }
-    }
-
     /// Reads the machines of which the inventory has not shown for long what was done to them.
-    pub(super) fn read_back(&mut self) {
+    fn read_back(&mut self) {
         for machine in self.observer.overdue(self.state.now) {
             let hands = self.context.hands.clone();
             self.supervisor.spawn_until_stopped("reading of a machine", async move {
@@ -189,59 +106,10 @@ impl Reconciler {
         }
     }
 
-    /// Gives the job of a machine that was given up back to the queue. Only if nobody is at work for it: the job may have
-    /// been released and taken by us again meanwhile.
-    fn free(&mut self, of: &Trace, machine: Option<&MachineId>) {
-        let Ok(job) = of.job.parse::<JobId>() else { return };
-        if self.state.is_served(&job, machine) {
-            return;
-        }
-        let (worker, machine) = (of.worker.clone(), machine.cloned());
-        let context = self.context.in_the_background();
-        let id = self.track(nameless(Work::Free { job: job.clone() }));
-        self.fly("release of a job", id, async move {
-            let attempt = Attempt { worker: &worker, machine: machine.as_ref() };
-            context.free(&job, attempt).await
-        });
-    }
-
-    /// Gives the job of a machine that went off back at once if it still waits for it: CDS offers it to nobody until then.
-    fn free_abandoned(&mut self, machine: &Machine) {
-        let Some(mark) = machine.mark() else { return };
-        let Ok(job) = mark.job_id.parse::<JobId>() else { return };
-        if self.state.is_served(&job, Some(&machine.id)) {
-            self.state.off_duty.insert(machine.id.clone());
-            return;
-        }
-        let (context, id) =
-            (self.context.in_the_background(), self.track(about(machine, Work::Free { job: job.clone() })));
-        let (worker, machine) = (machine.name.clone(), machine.id.clone());
-        self.fly("release of an abandoned job", id, async move {
-            context.free_abandoned(&job, &worker, &machine).await
-        });
-    }
-
-    fn machines(&self, ids: &[MachineId]) -> Vec<Arc<Machine>> {
-        ids.iter().filter_map(|id| self.state.view.machines.get(id).map(Arc::clone)).collect()
-    }
-
-    pub(super) fn track(&mut self, action: RunningAction) -> TaskId {
-        self.state.running.begin(action)
-    }
-
-    /// Runs an act and reports its ending. What is half done when the process ends is recognised at the next start.
-    pub(super) fn fly(
-        &self,
-        what: &'static str,
-        id: TaskId,
-        act: impl Future<Output = Ending> + Send + 'static,
-    ) {
-        let cut_off = Message::Ended(id, Ending::CutOff);
-        self.tasks.start(what, cut_off, async move { Message::Ended(id, act.await) });
-    }
-
     /// Asks for what the next pass needs.
-    pub(super) fn wake(&mut self, plan: &Plan) {
+    pub(super) fn request(&mut self, plan: &Plan) {
+        self.forget_wishes();
+        self.read_back();
         if self.workers_are_due(plan) {
             self.wakes.workers();
         }
@@ -255,13 +123,16 @@ impl Reconciler {
             let mut owned = self.state.view.owned(&settings.identity.owner);
             owned.any(|(machine, _)| self.observer.changed_at(&machine.id) >= asked)
         };
-        if plan.wants_room || (plan.waiting.iter().any(full) && has_changed()) {
+        if plan.missing.room || (plan.waiting.iter().any(full) && has_changed()) {
             self.wakes.room();
         }
         self.read_jobs_of(plan);
-        let unread = self.state.histories.due(&plan.sweep.needs_events, Instant::now());
+        let unread = self.state.histories.due(&plan.missing.events, Instant::now());
         if !unread.is_empty() {
             self.read_histories(unread);
+        }
+        for id in &plan.missing.outcomes {
+            self.examine(id);
         }
         self.tell_waiting(plan);
     }
@@ -331,23 +202,5 @@ impl Reconciler {
     pub(super) fn created(&self, machines: Vec<MachineId>) -> BTreeMap<MachineId, Option<Timestamp>> {
         let created = |id: &MachineId| self.state.view.machines.get(id).and_then(|machine| machine.created);
         machines.into_iter().map(|id| (id.clone(), created(&id))).collect()
-    }
-}
-
-pub(super) fn trace(mark: &Mark) -> Trace {
-    Trace { job: mark.job_id.clone(), worker: mark.worker_name.clone() }
-}
-
-fn nameless(work: Work) -> RunningAction {
-    RunningAction { work, name: String::new(), machine: None, address: None, footprint: Footprint::default() }
-}
-
-pub(super) fn about(machine: &Machine, work: Work) -> RunningAction {
-    let footprint = machine.hardware.map(Footprint::from).unwrap_or_default();
-    RunningAction {
-        name: machine.name.clone(),
-        machine: Some(machine.id.clone()),
-        footprint,
-        ..nameless(work)
     }
 }

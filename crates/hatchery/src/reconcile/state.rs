@@ -11,21 +11,20 @@ use crate::intake::demand::Rules;
 use crate::intake::pressure::Pressure;
 use crate::intake::queue::{Queue, QueuedJob};
 use crate::intake::resolve::{Demand, Fetched, resolve};
-use crate::machine::{Brake, Machine, View};
-use crate::mark::Mark;
+use crate::machine::{Brake, View};
 use crate::names::ModelKind;
-use crate::plan::hold::{Told, Wish, serves_nobody};
-use crate::plan::running::{RunningActions, Trace};
+use crate::plan::hold::{Told, Wish};
+use crate::plan::running::RunningActions;
+use crate::plan::running::TaskId;
 use crate::plan::sweep::{Condemned, EventTimes};
 use crate::plan::workers::Listing;
-use crate::plan::{Observed, Plan, References, Suspects, Unusable};
+use crate::plan::{Carried, Misplaced, Observed, Plan, References, Spawn, Unusable};
 use crate::plan::{braked, sweep};
 use crate::settings::Settings;
 use crate::surface::metrics::Leak;
 use jiff::{SignedDuration, Timestamp};
 use rookery_cds::{JobId, ModelPath, V1Model, Worker};
 use rookery_fleet::capacity::PoolRoom;
-use rookery_fleet::deletion::Stop;
 use rookery_fleet::disks::Disks;
 use rookery_fleet::reckoning::Reckoning;
 use rookery_fleet::{MachineId, OwnerId};
@@ -34,6 +33,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::oneshot;
 
 /// How long a sample of the pool's room is good.
 const ROOM_AGE: Duration = Duration::from_secs(10);
@@ -56,8 +56,6 @@ pub struct State {
     pub(super) clocks: Clocks,
     /// From when the ages of machines count, if vCenter's clock was set.
     pub reckoning: Reckoning,
-    /// Why nothing may be deleted, as of the last pass.
-    pub(super) stopped: Option<Stop>,
     pub(super) job_reads: JobReads,
     /// What holds back those that are unusually many.
     pub(super) brake: Brake,
@@ -78,17 +76,21 @@ pub struct State {
     pub listing: Option<Listing>,
     /// The same, as CDS tells them.
     pub workers: Vec<Worker>,
-    pub(super) v1_workers: BTreeSet<String>,
+    pub(super) v1_workers: BTreeMap<String, Worker>,
     pub(super) registered_once: BTreeSet<String>,
-    pub(super) suspects: Suspects,
     /// Workers without a machine that somebody was told of.
     pub(super) missed: BTreeSet<String>,
     /// Machines that were told of, since they are left alone.
     pub(super) told_apart: BTreeSet<MachineId>,
     /// The V1 models that CDS knows.
     pub models: Option<Vec<V1Model>>,
-    /// Work under way.
+    /// Actions under way.
     pub running: RunningActions,
+    /// Workers among them whose first place was of no use, and how they are told of another one.
+    pub(super) misplaced: Vec<Misplaced>,
+    pub(super) another_place: BTreeMap<TaskId, oneshot::Sender<Option<Spawn>>>,
+    /// What the last pass tells the next.
+    pub(super) carried: Carried,
     pub(super) tried: BTreeMap<JobId, (u32, Timestamp)>,
     pub(super) attempts: BTreeMap<JobId, u32>,
     /// Models that failed, and until when they are left alone.
@@ -130,16 +132,12 @@ pub struct State {
     pub skew: Option<SignedDuration>,
     /// What was found that somebody had lost.
     pub(super) leaks: Vec<Leak>,
-    /// Machines that were given up, and starts that were cut off, whose jobs may go back.
-    pub(super) freed: Vec<(Trace, Option<MachineId>)>,
     /// How long a model rests after its first failure.
     pub(super) first_rest: Option<Duration>,
     /// When to look next for what can go.
     pub(super) sweep_at: Timestamp,
     /// When to look next for models to register.
     pub(super) register_at: Timestamp,
-    /// How many jobs have got a slot since a model did.
-    pub(super) turns: u32,
     /// Flavors that were asked for where none are configured, by model. Each was said once.
     pub ignored_flavors: BTreeMap<String, String>,
     /// Models that are not registered until somebody changes something. Each was said once.
@@ -157,8 +155,6 @@ pub struct State {
     /// How many workers may turn to CDS, if it bears fewer than the settings allow.
     pub allowed_by_cds: Option<u32>,
     pub(super) gate: Gate,
-    /// Machines that are off and whose jobs were given back, if they still waited for them.
-    pub(super) off_duty: BTreeSet<MachineId>,
     /// Workers that CDS has shown at work.
     pub(super) took_job: BTreeSet<String>,
 }
@@ -200,7 +196,7 @@ impl State {
             self.condemned.retain(|id, _| known.contains_key(id));
             self.events.retain(|id, _| machines.contains(id));
             self.outcomes.retain(|id, _| machines.contains(id));
-            self.off_duty.retain(|id| machines.contains(id));
+            self.carried.off_duty.retain(|id| machines.contains(id));
             self.stubborn.retain(|id, _| machines.contains(id));
             self.took_job.retain(|name| view.named(name).next().is_some());
             if self.disks.keys().any(|id| !machines.contains(id)) {
@@ -257,7 +253,7 @@ impl State {
 
     /// Whether a worker is one of a V1 job or a V1 model.
     pub fn is_of_v1(&self, worker: &str) -> bool {
-        self.v1_workers.contains(worker)
+        self.v1_workers.contains_key(worker)
     }
 
     /// Whether a worker of that name has been registered at some time.
@@ -308,9 +304,9 @@ impl State {
             demands: &self.demands,
             listing: self.listing.as_ref(),
             registered_once: &self.registered_once,
-            suspects: &self.suspects,
             models: self.models.as_deref(),
             running: &self.running,
+            misplaced: &self.misplaced,
             attempts: &self.attempts,
             setbacks: &self.setbacks,
             unusable: &self.unusable,
@@ -325,7 +321,6 @@ impl State {
             full_until: self.full_until,
             allowed_by_cds: self.allowed_by_cds,
             on_their_way: self.on_their_way(),
-            off_duty: &self.off_duty,
             took_job: &self.took_job,
             load: &self.load,
             room_is_asked: self.needs_room(),
@@ -337,46 +332,25 @@ impl State {
             outcomes: &self.outcomes,
             sweep_is_due: self.sweep_at <= self.now,
             registration_is_due: self.register_at <= self.now,
-            turns: self.turns,
+            carried: &self.carried,
         }
     }
 
-    /// Says when to look again. A look that could not tell anything does not count, nor does one that waits for the pool or
+    /// Notes what the next pass has to know of a plan, and says when to look again. A look that could not tell anything does not count, nor does one that waits for the pool or
     /// that found more than can be deleted at once: it goes on with each deletion that ends.
-    pub(super) fn set_dates(&mut self, plan: &Plan, settings: &Settings) {
+    pub(super) fn note_plan(&mut self, plan: &Plan, settings: &Settings) {
+        self.carried.clone_from(&plan.carried);
+        self.braked.clone_from(&plan.braked);
         self.first_rest = Some(settings.warm.interval);
         let later = |period: Duration| self.now.saturating_add(period).unwrap_or(Timestamp::MAX);
-        let is_over = plan.sweep.kept.iter().all(|(_, why)| *why != sweep::Why::Budget);
-        if self.sweep_at <= self.now && plan.sweep.stopped.is_none() && is_over {
+        let is_over = plan.kept.iter().all(|(_, why)| *why != sweep::Why::Budget);
+        if self.sweep_at <= self.now && plan.stopped.is_none() && is_over {
             self.sweep_at = later(settings.cleaning.interval);
         }
-        self.turns = plan.turns;
-        let waits = plan.wants_room || plan.models_wait;
+        let waits = plan.missing.room || plan.models_wait;
         if self.register_at <= self.now && !waits && self.view.complete && self.models.is_some() {
             self.register_at = later(settings.queue.register_every);
         }
-    }
-
-    /// The machines that were given up and whose jobs may go back now. On account of one that the inventory has not
-    /// confirmed nothing is released. Nor does old news give any back: they wait until it is known again who is at work.
-    pub(super) fn take_freed(&mut self) -> Vec<(Trace, Option<MachineId>)> {
-        if self.stopped.is_some() {
-            return Vec::new();
-        }
-        let view = &self.view;
-        let certain = |machine: &Option<MachineId>| !machine.as_ref().is_some_and(|id| view.is_unsettled(id));
-        self.freed.extract_if(.., |(_, machine)| certain(machine)).collect()
-    }
-
-    /// Whether somebody is at work for a job, beside that machine.
-    pub(super) fn is_served(&self, job: &JobId, beside: Option<&MachineId>) -> bool {
-        let text = job.to_string();
-        let serves = |other: &Machine| {
-            let is_for = |mark: &Mark| mark.job_id == text && !serves_nobody(other, mark);
-            other.possible_mark().is_some_and(is_for) && !self.off_duty.contains(&other.id)
-        };
-        self.view.notable().any(|other| Some(&other.id) != beside && serves(other))
-            || self.running.jobs().contains(job)
     }
 }
 

@@ -31,8 +31,8 @@ use rookery_fleet::disks::Disks;
 use rookery_vim_client::PoolCapacity;
 use serde::Serialize;
 
-use crate::plan::running::{RunningAction, Work};
-use crate::plan::{Apart, Plan, apart};
+use crate::plan::running::RunningAction;
+use crate::plan::{Action, Apart, Plan, apart};
 use crate::reconcile::State;
 use crate::settings::Settings;
 
@@ -213,9 +213,9 @@ impl Report {
             running: state
                 .running
                 .iter()
-                .map(|action| format!("{} {}", word(&action.work), action.name))
+                .map(|action| format!("{} {}", action.action.as_str(), action.name))
                 .collect(),
-            spawning: state.running.iter().filter(|action| matches!(action.work, Work::Spawn { .. })).count(),
+            spawning: state.running.iter().filter(|action| matches!(action.action, Action::Spawn(_))).count(),
             jobs_under_way: under_way(state),
             jobs_served,
             held,
@@ -223,7 +223,7 @@ impl Report {
             braked: plan.braked.clone(),
             apart: apart(&state.view, &settings.identity.owner),
             out_of_reach: state.out_of_reach(),
-            stopped: plan.sweep.stopped.map(|stop| sweep::stop_text(&stop)),
+            stopped: plan.stopped.map(|stop| sweep::stop_text(&stop)),
             draining: state.draining,
             skew_ms: state.skew.map(|skew| skew.as_millis()),
             ignored_flavors: state.ignored_flavors.clone(),
@@ -237,8 +237,8 @@ impl Report {
             networks: settings.addresses.networks.clone(),
             promised: promised(state),
             pool: state.room.pool.clone(),
-            stop_word: plan.sweep.stopped.map(|stop| stop.as_str()),
-            works: state.running.iter().map(|action| metric_word(&action.work)).collect(),
+            stop_word: plan.stopped.map(|stop| stop.as_str()),
+            works: state.running.iter().map(|action| action.action.as_str()).collect(),
             unseen_makes: unseen_makes(state),
             resting: state.setbacks.len(),
             launches: launches(state, settings),
@@ -260,47 +260,16 @@ fn under_way(state: &State) -> BTreeMap<JobId, String> {
     let told = |action: &RunningAction| {
         let held_back = state.held_back(&action.name);
         let held_back = held_back.map(|why| format!(", ready; {why}")).unwrap_or_default();
-        Some((action.job()?.clone(), format!("{} {}{held_back}", word(&action.work), action.name)))
+        Some((action.job()?.clone(), format!("{} {}{held_back}", action.action.as_str(), action.name)))
     };
     state.running.iter().filter_map(told).collect()
 }
 
-fn word(work: &Work) -> &'static str {
-    match work {
-        Work::Spawn { .. } => "spawn",
-        Work::GiveUp { .. } => "give up",
-        Work::Make { .. } => "make",
-        Work::Finish { .. } => "finish",
-        Work::Unclaim(_) => "take back",
-        Work::Register { .. } => "register",
-        Work::Adopt { .. } => "adopt",
-        Work::Keep(_) => "keep",
-        Work::Delete(_) => "delete",
-        Work::Free { .. } => "free",
-    }
-}
-
-fn metric_word(work: &Work) -> &'static str {
-    match work {
-        Work::GiveUp { .. } => "give_up",
-        Work::Unclaim(_) => "take_back",
-        Work::Spawn { .. }
-        | Work::Make { .. }
-        | Work::Finish { .. }
-        | Work::Register { .. }
-        | Work::Free { .. }
-        | Work::Adopt { .. }
-        | Work::Keep(_)
-        | Work::Delete(_) => word(work),
-    }
-}
-
 /// Own machines that were given up, are being deleted, or will be.
 fn dying(state: &State, plan: &Plan) -> BTreeSet<MachineId> {
-    let deleted = state.running.iter().filter(|action| matches!(action.work, Work::Delete(_)));
-    let deleted = deleted.filter_map(|action| action.machine.as_ref());
-    let planned = plan.sweep.delete.iter().map(|(id, _)| id).chain(plan.remove.iter().map(|(id, _)| id));
-    state.condemned.keys().chain(deleted).chain(planned).cloned().collect()
+    let running = state.running.iter().map(|running| &running.action);
+    let deleted = running.chain(&plan.actions).filter_map(Action::deletes);
+    state.condemned.keys().chain(deleted).cloned().collect()
 }
 
 fn promised(state: &State) -> Vec<Ipv4Addr> {
@@ -314,6 +283,6 @@ fn unseen_makes(state: &State) -> usize {
         known.is_some_and(|id| state.view.machines.contains(id))
             || state.view.named(&action.name).next().is_some()
     };
-    let makes = state.running.iter().filter(|action| matches!(action.work, Work::Make { .. }));
+    let makes = state.running.iter().filter(|action| matches!(action.action, Action::Make(_)));
     makes.filter(|action| !is_listed(action)).count()
 }

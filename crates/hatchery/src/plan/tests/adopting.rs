@@ -76,8 +76,8 @@ fn a_template_that_was_set_aside_goes_only_with_our_mark_a_successor_and_nothing
     let heir = || template_of(&model("buster"), OWNER.name());
     let check = |machines: Vec<Machine>, goes: bool| {
         let plan = world(machines.clone()).with(|world| world.models = Some(vec![model("buster")])).plan();
-        assert_eq!(plan.retire == [id("old")], goes, "{machines:?}");
-        assert!(goes || plan.retire.is_empty());
+        assert_eq!(plan.retired() == [id("old")], goes, "{machines:?}");
+        assert!(goes || plan.retired().is_empty());
     };
     let adopted = Machine { incarnation: Some("first".to_owned()), ..aside(OWNER.name()) };
     let on_it = marked("brave-curie", |mark| mark.template_incarnation = "first".to_owned());

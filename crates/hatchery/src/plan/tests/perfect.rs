@@ -7,16 +7,8 @@ use super::*;
 impl Plan {
     /// Whether there is nothing to do.
     fn is_idle(&self) -> bool {
-        self.spawns.is_empty()
-            && self.give_up.is_empty()
-            && self.registrations.is_empty()
-            && self.make.is_empty()
-            && self.finish.is_empty()
-            && self.unclaim.is_empty()
-            && self.remove.is_empty()
-            && self.sweep.delete.is_empty()
-            && self.sweep.needs_events.is_empty()
-            && self.disable.is_empty()
+        let does = |action: &Action| !matches!(action, Action::Free(_));
+        !self.actions.iter().any(does) && self.missing.events.is_empty()
     }
 }
 
@@ -24,14 +16,14 @@ impl World {
     /// The world after a plan, and whether that did anything.
     pub(super) fn after(&self, plan: &Plan) -> Self {
         let mut next = self.clone();
-        for spawn in &plan.spawns {
+        for spawn in &plan.spawns() {
             next.start(spawn);
         }
-        next.demands.retain(|demand| !plan.give_up.contains(&demand.job));
-        for registration in &plan.registrations {
+        next.demands.retain(|demand| !plan.given_up().contains(&demand.job));
+        for registration in &plan.registrations() {
             next.register(registration);
         }
-        for make in &plan.make {
+        for make in &plan.made() {
             let machine = marked(&make.name, |mark| {
                 mark.provisioning = true;
                 let path = match make.kind {
@@ -45,28 +37,27 @@ impl World {
             });
             next.put(Machine { hardware: make.footprint.hardware(), created: Some(self.now), ..machine });
         }
-        for id in &plan.finish {
+        for id in &plan.finished() {
             next.change(id, |machine, _| (machine.power, machine.awaits_setup) = (Some(Power::Off), false));
         }
-        for id in &plan.unclaim {
+        for id in &plan.unclaimed() {
             next.change(id, |machine, mark| {
                 (mark.provisioning, mark.worker_name) = (true, machine.name.clone());
                 (mark.job_id, mark.worker_start_time) = (String::new(), None);
             });
         }
-        let removed = plan.remove.iter().map(|(id, _)| id);
-        for id in plan.sweep.delete.iter().map(|(id, _)| id).chain(removed) {
+        for id in plan.actions.iter().filter_map(Action::deletes) {
             let gone = next.view.machines.remove(id).expect("what is deleted is there");
             next.listing.as_mut().map(|listing| listing.workers.remove(&gone.name));
             next.condemned.remove(id);
         }
-        for id in &plan.sweep.needs_events {
+        for id in &plan.missing.events {
             next.events.insert(id.clone(), Some(EventTimes::default()));
         }
-        for name in &plan.disable {
+        for name in &plan.disabled() {
             next.list(name, WorkerState::Disabled);
         }
-        next.suspects = plan.suspects.clone();
+        next.carried = plan.carried.clone();
         if let Some(listing) = &mut next.listing {
             listing.begun = listing.begun.saturating_add(SignedDuration::from_millis(1)).expect("a time");
         }

@@ -25,8 +25,8 @@ proptest! {
         let served: BTreeSet<_> = serving.map(|(_, mark)| mark.job_id.clone()).collect();
         let in_flight = world.running.jobs();
         let mut jobs = BTreeSet::new();
-        let given: Vec<_> = plan.spawns.iter().map(|spawn| &spawn.job).chain(&plan.give_up).collect();
-        for job in given.iter().copied().chain(plan.waiting.iter().map(|waiting| &waiting.job)) {
+        let given: Vec<_> = plan.spawns().into_iter().map(|spawn| spawn.job).chain(plan.given_up()).collect();
+        for job in given.iter().chain(plan.waiting.iter().map(|waiting| &waiting.job)) {
             prop_assert!(jobs.insert(job.clone()), "{job} is decided once");
             prop_assert!(!in_flight.contains(job));
         }
@@ -49,7 +49,7 @@ proptest! {
             prop_assert!(!matches!(ip.octets()[3], 0 | 1 | 255), "{ip} is the network's");
             prop_assert!(world.addresses_settled);
         }
-        let needs = plan.make.len() + plan.registrations.len() + clones(&plan).count();
+        let needs = plan.actions.iter().filter(|action| is_new(action)).count();
         prop_assert_eq!(given.len(), if world.networks.is_empty() { 0 } else { needs });
     }
 
@@ -73,7 +73,7 @@ proptest! {
         let next = world.clone().with(|world| world.track(&plan));
         prop_assert_eq!(next.ledger(), plan.ledger);
         let again = next.plan();
-        prop_assert!(again.spawns.iter().all(|spawn| plan.spawns.iter().all(|one| one.job != spawn.job)));
+        prop_assert!(again.spawns().iter().all(|spawn| plan.spawns().iter().all(|one| one.job != spawn.job)));
         let (first, second) = (addresses(&plan), addresses(&again));
         prop_assert!(second.iter().all(|ip| !first.contains(ip)), "an address in flight is not free");
         let touched = touched(&plan);
@@ -92,7 +92,8 @@ proptest! {
             prop_assert!(!matches!(standing(machine, &OWNER), Standing::Template | Standing::Unknown));
             prop_assert!(!world.running.index().has(machine), "somebody is at {id}");
         }
-        let remade = plan.registrations.iter().filter_map(|one| one.remake.as_ref());
+        let registrations = plan.registrations();
+        let remade = registrations.iter().filter_map(|one| one.remake.as_ref());
         let old = remade.flat_map(|remake| {
             let left = remake.left.as_ref().map(|(Left::Finished(id) | Left::InTheWay(id))| id);
             left.into_iter().chain(&remake.replaces)
@@ -102,18 +103,18 @@ proptest! {
             prop_assert!(template.mark_of(&OWNER).is_some_and(|mark| mark.model), "{:?}", template);
         }
         if !world.view.complete {
-            prop_assert!(once.is_empty() && plan.spawns.is_empty() && plan.make.is_empty());
+            prop_assert!(once.is_empty() && plan.spawns().is_empty() && plan.made().is_empty());
         }
     }
 
     #[test]
     fn names_are_new(world in any_world()) {
         let plan = world.plan();
-        let spawns = plan.spawns.iter().map(|spawn| &spawn.name);
-        let registrations = plan.registrations.iter().map(|one| &one.name);
         let mut names = BTreeSet::new();
-        for name in spawns.chain(registrations).chain(plan.make.iter().map(|make| &make.name)) {
-            prop_assert!(names.insert(name), "{name} is given twice");
+        let is_named = |action: &&Action| matches!(action, Action::Spawn(_) | Action::Register(_) | Action::Make(_));
+        for name in plan.actions.iter().filter(is_named).map(|action| RunningAction::of(action.clone()).name) {
+            let name = &name;
+            prop_assert!(names.insert(name.clone()), "{name} is given twice");
             prop_assert!(world.view.named(name).next().is_none());
             prop_assert!(!world.running.index().has_name(name));
         }
@@ -130,10 +131,10 @@ proptest! {
     fn the_same_world_and_seed_make_the_same_plan_and_another_seed_other_names_alone(world in any_world()) {
         prop_assert_eq!(format!("{:?}", world.plan()), format!("{:?}", world.plan()));
         let decisions = |plan: Plan| {
-            let spawns: Vec<_> = plan.spawns.into_iter().map(|one| (one.job, one.path)).collect();
-            let make: Vec<_> = plan.make.into_iter().map(|one| (one.model, one.address)).collect();
-            let registered: Vec<_> = plan.registrations.into_iter().map(|one| one.model.path()).collect();
-            (spawns, make, registered, plan.waiting, plan.sweep, plan.remove, plan.ledger)
+            let spawns: Vec<_> = plan.spawns().into_iter().map(|one| (one.job, one.path)).collect();
+            let make: Vec<_> = plan.made().into_iter().map(|one| (one.model, one.address)).collect();
+            let registered: Vec<_> = plan.registrations().into_iter().map(|one| one.model.path()).collect();
+            (spawns, make, registered, plan.waiting.clone(), plan.kept.clone(), plan.swept(), plan.removed(), plan.ledger)
         };
         let other = world.clone().with(|world| world.seed += 1);
         prop_assert_eq!(decisions(world.plan()), decisions(other.plan()));
@@ -171,66 +172,37 @@ proptest! {
 
 impl World {
     fn ledger(&self) -> Ledger {
-        self.observe(|seen, want, random| Pass::new(seen, want, random).ledger)
+        self.observe(|seen, want, random| Pass::new(seen, seen.running, want, random).ledger)
     }
 
     /// Begins what was planned, as the reconciler does.
     fn track(&mut self, plan: &Plan) {
-        for spawn in &plan.spawns {
-            self.fly(RunningAction::of_spawn(spawn));
-        }
-        for one in &plan.registrations {
-            let address = one.address.as_ref().map(|assigned| assigned.ip);
-            let work = Work::Register { model: one.model.path() };
-            self.fly(RunningAction { address, footprint: one.footprint, ..action(&one.name, work) });
-        }
-        for one in &plan.make {
-            let address = one.address.as_ref().map(|assigned| assigned.ip);
-            let flavor = one.flavor.as_ref().map(|flavor| flavor.name.clone());
-            let work = Work::Make { kind: one.kind, model: one.model.clone(), flavor };
-            self.fly(RunningAction { address, footprint: one.footprint, ..action(&one.name, work) });
-        }
-        let deleted = plan.sweep.delete.iter().map(|(id, _)| id);
-        let deleted = deleted
-            .chain(plan.remove.iter().map(|(id, _)| id))
-            .map(|id| (id, Work::Delete(crate::plan::running::Trace::default())));
-        let unclaimed =
-            plan.unclaim.iter().map(|id| (id, Work::Unclaim(crate::plan::running::Trace::default())));
-        let finish = Work::Finish { kind: ModelKind::V2, model: "debian".to_owned(), flavor: None };
-        let finished = plan.finish.iter().map(|id| (id, finish.clone()));
-        for (id, work) in deleted.chain(unclaimed).chain(finished) {
-            let machine = self.view.machines.get(id).cloned().expect("a machine");
-            let footprint = machine.hardware.map(Footprint::from).unwrap_or_default();
-            self.fly(RunningAction { machine: Some(id.clone()), footprint, ..action(&machine.name, work) });
-        }
-        for job in &plan.give_up {
-            self.fly(action("", Work::GiveUp { job: job.clone() }));
+        for action in &plan.actions {
+            self.fly(RunningAction::of(action.clone()));
         }
     }
 }
 
-fn clones(plan: &Plan) -> impl Iterator<Item = Option<&Assigned>> {
-    plan.spawns.iter().filter_map(|spawn| match &spawn.path {
-        WorkerPlacement::Clone { address, .. } => Some(address.as_ref()),
-        WorkerPlacement::Claim { .. } => None,
-    })
+/// Whether a machine is made by it.
+fn is_new(action: &Action) -> bool {
+    matches!(action, Action::Spawn(_) | Action::Register(_) | Action::Make(_))
+        && RunningAction::of(action.clone()).machine.is_none()
 }
 
+/// The addresses that a plan gives.
 fn addresses(plan: &Plan) -> Vec<Ipv4Addr> {
-    let registered = plan.registrations.iter().map(|one| one.address.as_ref());
-    let made = plan.make.iter().map(|one| one.address.as_ref());
-    clones(plan).chain(registered).chain(made).flatten().map(|assigned| assigned.ip).collect()
+    let made = plan.actions.iter().filter(|action| is_new(action));
+    made.filter_map(|action| RunningAction::of(action.clone()).address).collect()
 }
 
-/// The machines that a plan changes.
+/// The machines that a plan changes. Jobs of some are looked at besides.
 fn touched(plan: &Plan) -> Vec<MachineId> {
-    let claimed = plan.spawns.iter().filter_map(|spawn| match &spawn.path {
-        WorkerPlacement::Claim { machine, .. } => Some(machine),
-        WorkerPlacement::Clone { .. } => None,
-    });
-    let removed = plan.remove.iter().map(|(id, _)| id);
-    let deleted = plan.sweep.delete.iter().map(|(id, _)| id);
-    claimed.chain(&plan.finish).chain(&plan.unclaim).chain(removed).chain(deleted).cloned().collect()
+    let changes = |action: &&Action| !matches!(action, Action::Free(_));
+    plan.actions
+        .iter()
+        .filter(changes)
+        .filter_map(|action| RunningAction::of(action.clone()).machine)
+        .collect()
 }
 
 fn turned(world: World) -> impl Strategy<Value = World> {
@@ -332,16 +304,16 @@ fn any_actions(machines: Vec<MachineId>) -> impl Strategy<Value = Vec<RunningAct
         if machines.is_empty() { Just(None).boxed() } else { proptest::option::of(select(machines)).boxed() };
     let work = prop_oneof![
         4 => any_job().prop_map(|job| start_of(&job)),
-        1 => any_job().prop_map(|job| Work::GiveUp { job }),
-        1 => Just(Work::Make { kind: ModelKind::V2, model: "debian".to_owned(), flavor: None }),
-        1 => Just(Work::Register { model: "g/buster".to_owned() }),
-        1 => Just(Work::Delete(crate::plan::running::Trace::default())),
+        1 => any_job().prop_map(actions::give_up),
+        1 => Just(actions::make("debian")),
+        1 => Just(actions::register("g/buster")),
+        1 => Just(actions::delete()),
     ];
     let address = proptest::option::of((2..9u8).prop_map(|last| Ipv4Addr::new(10, 0, 0, last)));
     let one = (work, machine, address).prop_map(|(work, machine, address)| RunningAction {
         machine,
         address,
-        ..action("", work)
+        ..acting("", work)
     });
     vec(one, 0..4).prop_map(|running| {
         let mut machines = BTreeSet::new();

@@ -15,7 +15,7 @@ fn needed(name: &str) -> V1Model {
 #[test]
 fn a_template_is_made_where_there_is_none_or_an_old_one_of_ours() {
     let image = id("debian");
-    let made = |plan: Plan| plan.registrations.into_iter().map(|one| (one.remake, one.template)).next();
+    let made = |plan: Plan| plan.registrations().into_iter().map(|one| (one.remake, one.template)).next();
     let fresh = Some((Some(Remake { image: image.clone(), replaces: None, left: None }), None));
     assert_eq!(made(check([], model("buster"))), fresh, "without a template nobody can use the model");
     let replaced =
@@ -28,9 +28,9 @@ fn a_template_is_made_where_there_is_none_or_an_old_one_of_ours() {
 #[test]
 fn a_template_that_is_as_it_should_be_is_cloned() {
     let current = || template_of(&model("buster"), OWNER.name());
-    assert!(check([current()], model("buster")).registrations.is_empty());
+    assert!(check([current()], model("buster")).registrations().is_empty());
     let again = V1Model { check_registration: true, ..model("buster") };
-    let [registration] = &check([current()], again).registrations[..] else { panic!("one registration") };
+    let [registration] = &check([current()], again).registrations()[..] else { panic!("one registration") };
     assert_eq!((&registration.remake, &registration.template), (&None, &Some(id("buster"))));
 }
 
@@ -39,11 +39,11 @@ fn a_template_that_is_as_it_should_be_is_cloned() {
 #[test]
 fn a_template_of_another_hatchery_is_used_and_never_replaced() {
     let theirs = || template_of(&model("buster"), "theirs");
-    let [registration] = &check([theirs()], needed("buster")).registrations[..] else { panic!("one") };
+    let [registration] = &check([theirs()], needed("buster")).registrations()[..] else { panic!("one") };
     assert_eq!((&registration.remake, &registration.template), (&None, &Some(id("buster"))));
     let old = V1Model { user_last_modified: Some(at("01:00:00")), ..model("buster") };
     let plan = check([template_of(&old, "theirs")], needed("buster"));
-    assert!(plan.registrations.is_empty());
+    assert!(plan.registrations().is_empty());
     let [(of, why)] = plan.warm_waiting.as_slice() else { panic!("{plan:?}") };
     assert_eq!(of, "g/buster");
     let said = "the template \"buster\" is older than the model \"g/buster\" and was made by the hatchery \"theirs\": \
@@ -57,13 +57,13 @@ fn a_template_that_only_lacks_its_name_is_used_and_an_old_one_makes_room() {
     let left = |model: &V1Model| {
         let finished = Machine { name: "buster-tmp".to_owned(), ..template_of(model, OWNER.name()) };
         let plan = check([Machine { id: id("buster-tmp"), ..finished }], needed("buster"));
-        plan.registrations.into_iter().map(|one| one.remake.and_then(|remake| remake.left)).next()
+        plan.registrations().into_iter().map(|one| one.remake.and_then(|remake| remake.left)).next()
     };
     assert_eq!(left(&model("buster")), Some(Some(Left::Finished(id("buster-tmp")))));
     let old = V1Model { user_last_modified: Some(at("01:00:00")), ..model("buster") };
     assert_eq!(left(&old), Some(Some(Left::InTheWay(id("buster-tmp")))));
     let theirs = Machine { name: "buster-tmp".to_owned(), ..template_of(&model("buster"), "theirs") };
-    assert!(check([Machine { id: id("buster-tmp"), ..theirs }], needed("buster")).registrations.is_empty());
+    assert!(check([Machine { id: id("buster-tmp"), ..theirs }], needed("buster")).registrations().is_empty());
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn a_name_that_is_taken_is_left_alone_and_said() {
         vec![template_of(&model("buster"), OWNER.name()), twin],
     ] {
         let plan = check(machines, needed("buster"));
-        assert!(plan.registrations.is_empty(), "{plan:?}");
+        assert!(plan.registrations().is_empty(), "{plan:?}");
         assert!(plan.warm_waiting.iter().any(|(model, _)| model == "g/buster"), "{plan:?}");
     }
 }
@@ -93,7 +93,7 @@ fn whoever_has_the_temporary_name_of_a_template_is_named() {
         (unknown, None),
     ] {
         let plan = check([machine], needed("buster"));
-        assert!(plan.registrations.is_empty(), "{plan:?}");
+        assert!(plan.registrations().is_empty(), "{plan:?}");
         let why = plan.warm_waiting.first().map(|(_, why)| why.as_str());
         assert!(told.map_or(why.is_none(), |told| why.is_some_and(|why| why.contains(told))), "{why:?}");
     }
@@ -107,16 +107,16 @@ fn whoever_has_the_temporary_name_of_a_template_is_named() {
     let current = template_of(&model("buster"), OWNER.name());
     let again = V1Model { check_registration: true, ..model("buster") };
     let plan = check([current, vm("buster-tmp")], again);
-    assert_eq!(plan.registrations.len(), 1, "a template that is there needs no other name");
+    assert_eq!(plan.registrations().len(), 1, "a template that is there needs no other name");
 }
 
 #[test]
 fn what_is_not_known_yet_is_not_replaced() {
     let unknown = Machine { recognised: Notes::Unknown.into(), ..template("buster") };
-    assert!(check([unknown], needed("buster")).registrations.is_empty());
+    assert!(check([unknown], needed("buster")).registrations().is_empty());
     let blind = |change: &dyn Fn(&mut World)| {
         let world = world([]).with(|world| world.models = Some(vec![needed("buster")]));
-        world.with(change).plan().registrations.len()
+        world.with(change).plan().registrations().len()
     };
     assert_eq!(blind(&|_| {}), 1);
     assert_eq!(blind(&|world| world.view.complete = false), 0);
@@ -130,7 +130,7 @@ fn what_is_not_known_yet_is_not_replaced() {
 
 #[test]
 fn a_model_that_failed_often_is_left_alone() {
-    let failed = |nb_spawn_err| check([], V1Model { nb_spawn_err, ..needed("buster") }).registrations.len();
+    let failed = |nb_spawn_err| check([], V1Model { nb_spawn_err, ..needed("buster") }).registrations().len();
     assert_eq!((failed(5), failed(6)), (1, 0));
 }
 
@@ -138,10 +138,10 @@ fn a_model_that_failed_often_is_left_alone() {
 fn a_model_that_somebody_registers_is_not_registered_again() {
     let registering = |change: &dyn Fn(&mut World)| {
         let world = world([]).with(|world| world.models = Some(vec![needed("buster")]));
-        world.with(change).plan().registrations.len()
+        world.with(change).plan().registrations().len()
     };
-    let work = Work::Register { model: "g/buster".to_owned() };
-    assert_eq!(registering(&|world| world.fly(action("register-a", work.clone()))), 0);
+    let register = actions::register("g/buster");
+    assert_eq!(registering(&|world| world.fly(acting("register-a", register.clone()))), 0);
     let of = |path: &str| {
         marked("any-name", |mark| {
             (mark.register_only, mark.worker_model_path) = (true, path.to_owned());
@@ -164,16 +164,16 @@ fn so_many_are_registered_at_once_and_the_most_urgent_first() {
         let world = world([template_of(&model("b-check"), OWNER.name())]).with(|world| {
             (world.models, world.registering) = (Some(models()), Some(most));
         });
-        world.plan().registrations.iter().map(|one| one.model.name.clone()).collect()
+        world.plan().registrations().iter().map(|one| one.model.name.clone()).collect()
     };
     assert_eq!(order(9), ["c-both", "d-need", "b-check", "a-missing"]);
     assert_eq!(order(2), ["c-both", "d-need"]);
     let running = world([]).with(|world| {
         (world.models, world.registering) = (Some(vec![needed("buster")]), Some(1));
-        world.fly(action("register-a", Work::Register { model: "g/other".to_owned() }));
+        world.fly(acting("register-a", actions::register("g/other")));
     });
     let plan = running.plan();
-    assert!(plan.registrations.is_empty());
+    assert!(plan.registrations().is_empty());
     let full = Shortage::Registering { used: 1, max: 1 };
     assert_eq!(plan.warm_waiting, [("g/buster".to_owned(), format!("not registered: {full}"))]);
 }
@@ -183,19 +183,19 @@ fn a_model_without_an_image_to_clone_or_one_that_rests_is_said_to_wait() {
     let mut lost = needed("buster");
     lost.model_virtual_machine.image = "nowhere".to_owned();
     let plan = check([], lost);
-    assert!(plan.registrations.is_empty() && plan.warm_waiting[0].1.contains("nowhere"), "{plan:?}");
+    assert!(plan.registrations().is_empty() && plan.warm_waiting[0].1.contains("nowhere"), "{plan:?}");
     let resting = world([]).with(|world| {
         world.models = Some(vec![needed("buster")]);
         world.setbacks.insert((ModelKind::V1, "g/buster".to_owned()), at("12:10:00"));
     });
-    assert!(resting.plan().registrations.is_empty());
+    assert!(resting.plan().registrations().is_empty());
 }
 
 #[test]
 fn models_of_other_kinds_are_none_of_our_business() {
     let docker = V1Model { kind: "docker".to_owned(), ..needed("buster") };
     let plan = check([], docker);
-    assert!(plan.registrations.is_empty() && plan.warm_waiting.is_empty());
+    assert!(plan.registrations().is_empty() && plan.warm_waiting.is_empty());
 }
 
 #[test]
@@ -207,6 +207,6 @@ fn a_registration_has_an_address_of_its_own() {
         })
         .plan();
     let last = |one: &Registration| one.address.as_ref().map(|assigned| assigned.ip.octets()[3]);
-    assert_eq!(plan.registrations.iter().map(last).collect::<Vec<_>>(), [Some(2), Some(3)]);
+    assert_eq!(plan.registrations().iter().map(last).collect::<Vec<_>>(), [Some(2), Some(3)]);
     assert_eq!(plan.warm_waiting.len(), 1);
 }

@@ -23,7 +23,7 @@ fn check(change: impl FnOnce(&mut World), expected: Why) {
 #[test]
 fn an_ordinary_job_gets_a_clone() {
     let plan = waiting([]).plan();
-    let [spawn] = plan.spawns.as_slice() else { panic!("{:?}", plan.waiting) };
+    let [spawn] = &*plan.spawns() else { panic!("{:?}", plan.waiting) };
     assert_eq!(spawn.job, v2_job(1));
     let expected = WorkerPlacement::Clone { template: id("debian"), incarnation: None, address: None };
     assert_eq!(spawn.path, expected);
@@ -67,12 +67,15 @@ fn a_job_is_served_by_machines_of_ours_alone() {
 
 #[test]
 fn a_job_in_flight_is_neither_served_again_nor_said_to_wait() {
-    for work in [start_of(&v2_job(1)), Work::GiveUp { job: v2_job(1) }] {
-        let plan = waiting([]).with(|world| world.fly(action("w", work.clone()))).plan();
-        assert!(plan.spawns.is_empty() && plan.waiting.is_empty() && plan.give_up.is_empty(), "{work:?}");
+    for action in [start_of(&v2_job(1)), actions::give_up(v2_job(1))] {
+        let plan = waiting([]).with(|world| world.fly(acting("w", action.clone()))).plan();
+        assert!(
+            plan.spawns().is_empty() && plan.waiting.is_empty() && plan.given_up().is_empty(),
+            "{action:?}"
+        );
     }
-    let other = waiting([]).with(|world| world.fly(action("w", start_of(&v2_job(2)))));
-    assert_eq!(other.plan().spawns.len(), 1);
+    let other = waiting([]).with(|world| world.fly(acting("w", start_of(&v2_job(2)))));
+    assert_eq!(other.plan().spawns().len(), 1);
 }
 
 #[test]
@@ -89,12 +92,12 @@ fn a_job_that_was_tried_too_often_is_given_up_and_never_before() {
         let plan = waiting([])
             .with(|world| (world.attempts, world.tried) = (most, BTreeMap::from([(v2_job(1), tried)])))
             .plan();
-        assert_eq!((plan.give_up.len(), plan.spawns.len()), if gives_up { (1, 0) } else { (0, 1) });
+        assert_eq!((plan.given_up().len(), plan.spawns().len()), if gives_up { (1, 0) } else { (0, 1) });
     }
     // What is not known is no reason to fail somebody's job.
     let blind =
         |world: &mut World| (world.tried, world.view.complete) = (BTreeMap::from([(v2_job(1), 3)]), false);
-    assert!(waiting([]).with(blind).plan().give_up.is_empty());
+    assert!(waiting([]).with(blind).plan().given_up().is_empty());
 }
 
 #[test]
@@ -127,8 +130,8 @@ fn a_model_that_cannot_be_used_in_one_project_serves_the_others() {
         world.unusable.insert(("P".to_owned(), "debian".to_owned()), "no credentials".to_owned());
     });
     let plan = world.plan();
-    let served: Vec<_> = plan.spawns.iter().map(|spawn| (&spawn.job, spawn.project.as_str())).collect();
-    assert_eq!(served, [(&v2_job(2), "Q")]);
+    let served: Vec<_> = plan.spawns().into_iter().map(|spawn| (spawn.job, spawn.project)).collect();
+    assert_eq!(served, [(v2_job(2), "Q".to_owned())]);
     assert_eq!(plan.waiting.len(), 1);
 }
 
@@ -206,13 +209,13 @@ fn no_more_workers_start_than_a_slow_cds_bears() {
         world.allowed_by_cds = Some(4);
     });
     let plan = many.plan();
-    assert_eq!((plan.spawns.len(), plan.waiting.len()), (4, 2), "those of one pass count, too");
+    assert_eq!((plan.spawns().len(), plan.waiting.len()), (4, 2), "those of one pass count, too");
     let models = world([]).with(|world| {
         world.models = Some(["a", "b", "c"].map(needed).into());
         (world.demands, world.allowed_by_cds) = (vec![demand(1)], Some(2));
     });
     let plan = models.plan();
-    assert_eq!((plan.spawns.len(), plan.registrations.len()), (1, 1), "workers of models count as well");
+    assert_eq!((plan.spawns().len(), plan.registrations().len()), (1, 1), "workers of models count as well");
 }
 
 // With one worker allowed at once, a machine that never registered kept every job waiting for ten minutes.
@@ -220,7 +223,7 @@ fn no_more_workers_start_than_a_slow_cds_bears() {
 fn machines_whose_workers_do_not_register_for_long_do_not_hold_up_the_others() {
     let world = waiting([worker("w", &v2_job(9))]).with(|world| {
         world.allowed_by_cds = Some(1);
-        world.fly(action("boots", start_of(&v2_job(8))));
+        world.fly(acting("boots", start_of(&v2_job(8))));
     });
     assert_eq!(world.plan().ledger.starting, 3);
     assert_eq!(world.why(), None);
@@ -246,7 +249,7 @@ fn who_is_admitted_counts_for_the_next_one_in_the_same_pass() {
             world.limits.workers = Some(3);
         })
         .plan();
-    assert_eq!((plan.spawns.len(), plan.waiting.len()), (3, 2));
+    assert_eq!((plan.spawns().len(), plan.waiting.len()), (3, 2));
     let fourth = Why::Shortage(Shortage::Workers { used: 3, max: 3 });
     assert!(plan.waiting.iter().all(|waiting| waiting.why == fourth));
 }
@@ -270,8 +273,7 @@ fn a_worker_that_registered_once_is_not_starting_any_more_and_a_doomed_one_never
 #[test]
 fn a_warm_machine_is_claimed_before_anything_is_cloned() {
     let plan = waiting([pooled("provision-v2-a")]).plan();
-    let [Spawn { path: WorkerPlacement::Claim { machine, was, resize, mark }, name, .. }] =
-        plan.spawns.as_slice()
+    let [Spawn { path: WorkerPlacement::Claim { machine, was, resize, mark }, name, .. }] = &*plan.spawns()
     else {
         panic!("{plan:?}")
     };
@@ -298,7 +300,7 @@ fn a_warm_machine_is_claimed_where_a_clone_could_not_be_made() {
 fn a_warm_machine_that_somebody_is_at_is_not_claimed() {
     let clones = |change: &dyn Fn(&mut World)| {
         let plan = waiting([pooled("provision-v2-a")]).with(change).plan();
-        matches!(plan.spawns.as_slice(), [Spawn { path: WorkerPlacement::Clone { .. }, .. }])
+        matches!(plan.spawns().as_slice(), [Spawn { path: WorkerPlacement::Clone { .. }, .. }])
     };
     assert!(clones(&|world| {
         world.condemned.insert(id("provision-v2-a"), Condemned::NotWanted);
@@ -308,12 +310,10 @@ fn a_warm_machine_that_somebody_is_at_is_not_claimed() {
     }));
     assert!(clones(&|world| {
         let claim =
-            RunningAction { machine: Some(id("provision-v2-a")), ..action("new", start_of(&v2_job(9))) };
+            RunningAction { machine: Some(id("provision-v2-a")), ..acting("new", start_of(&v2_job(9))) };
         world.fly(claim);
     }));
-    assert!(clones(
-        &|world| world.fly(action("provision-v2-a", Work::Unclaim(crate::plan::running::Trace::default())))
-    ));
+    assert!(clones(&|world| world.fly(acting("provision-v2-a", actions::unclaim()))));
     let unknown = Machine { recognised: Notes::Unknown.into(), ..pooled("provision-v2-a") };
     assert!(clones(&|world| world.view = view([template("debian"), unknown.clone()])));
 }
@@ -323,8 +323,8 @@ fn two_jobs_never_get_the_same_warm_machine() {
     let plan =
         world([pooled("provision-v2-a")]).with(|world| world.demands = vec![demand(1), demand(2)]).plan();
     let claims =
-        plan.spawns.iter().filter(|spawn| matches!(spawn.path, WorkerPlacement::Claim { .. })).count();
-    assert_eq!((plan.spawns.len(), claims), (2, 1));
+        plan.spawns().iter().filter(|spawn| matches!(spawn.path, WorkerPlacement::Claim { .. })).count();
+    assert_eq!((plan.spawns().len(), claims), (2, 1));
 }
 
 #[test]
@@ -337,8 +337,7 @@ fn a_claim_takes_what_the_machine_will_have() {
         })
         .plan();
     let size = Hardware { cpus: 1, memory_mb: 1024 };
-    let [Spawn { path: WorkerPlacement::Claim { resize, .. }, footprint, .. }] = plan.spawns.as_slice()
-    else {
+    let [Spawn { path: WorkerPlacement::Claim { resize, .. }, footprint, .. }] = &*plan.spawns() else {
         panic!("{plan:?}")
     };
     assert_eq!((*resize, *footprint), (Some(size), size.into()));
@@ -349,7 +348,7 @@ fn a_clone_gets_the_first_address_that_nobody_has_and_waits_if_there_is_none() {
     let with = |change: &dyn Fn(&mut World)| {
         waiting([]).with(|world| world.networks = network("10.0.0.0/30")).with(change)
     };
-    let address = |world: World| match world.plan().spawns.as_slice() {
+    let address = |world: World| match world.plan().spawns().as_slice() {
         [Spawn { path: WorkerPlacement::Clone { address: Some(assigned), .. }, .. }] => {
             Some(assigned.ip.octets()[3])
         }
@@ -365,7 +364,7 @@ fn a_clone_gets_the_first_address_that_nobody_has_and_waits_if_there_is_none() {
     );
     let reserved = |world: &mut World| {
         let address = Some(Ipv4Addr::new(10, 0, 0, 2));
-        world.fly(RunningAction { address, ..action("w", start_of(&v2_job(9))) });
+        world.fly(RunningAction { address, ..acting("w", start_of(&v2_job(9))) });
     };
     assert_eq!(address(with(&reserved)), Some(3));
     let foreign = Machine { addresses: vec![Ipv4Addr::new(10, 0, 0, 2)], ..vm("foreign") };
@@ -384,7 +383,7 @@ fn two_clones_of_one_pass_have_two_addresses() {
         .with(|world| (world.demands, world.networks) = (vec![demand(1), demand(2)], network("10.0.0.0/30")))
         .plan();
     let addresses: BTreeSet<_> = plan
-        .spawns
+        .spawns()
         .iter()
         .filter_map(|spawn| match &spawn.path {
             WorkerPlacement::Clone { address, .. } => address.as_ref().map(|assigned| assigned.ip),
@@ -414,7 +413,7 @@ fn a_template_that_failed_rests_until_its_time() {
 fn what_is_cloned_must_be_one_machine_that_is_nobodys_worker() {
     let on = |machines: Vec<Machine>| {
         let world = waiting([]).with(|world| world.view = view(machines));
-        (world.why(), world.plan().spawns.first().map(|spawn| spawn.path.clone()))
+        (world.why(), world.plan().spawns().first().map(|spawn| spawn.path.clone()))
     };
     let named = |id: &str, machine: Machine| Machine { id: MachineId::new(id), ..machine };
     let template_name = || "debian".to_owned();
@@ -480,18 +479,27 @@ fn a_v1_job_waits_for_the_template_of_its_model() {
 fn another_place_is_found_by_the_same_rules() {
     let again = |change: &dyn Fn(&mut World)| {
         let world = waiting([pooled("provision-v2-a"), pooled("provision-v2-b")]);
-        let first = world.plan().spawns.remove(0);
-        let world = world
-            .with(|world| {
-                world.avoided.insert(id("provision-v2-a"));
-            })
-            .with(change);
-        world.observe(|seen, want, random| place_again(seen, want, random, &first)).map(|spawn| spawn.path)
+        let first = world.plan().spawns().remove(0);
+        let mut world = world.with(|world| {
+            world.avoided.insert(id("provision-v2-a"));
+        });
+        let task = world.running.begin(RunningAction::of(Action::Spawn(Box::new(first.clone()))));
+        world.misplaced = vec![Misplaced { task, spawn: Box::new(first) }];
+        let mut plan = world.with(change).plan();
+        assert_eq!((plan.spawns().len(), plan.waiting.len()), (0, 0), "its job is served once");
+        let (of, placed) = plan.placed.remove(0);
+        assert_eq!(of, task);
+        placed.map(|spawn| spawn.path)
     };
     let other = |path: &WorkerPlacement| matches!(path, WorkerPlacement::Claim { machine, .. } if *machine == id("provision-v2-b"));
     assert!(again(&|_| {}).is_ok_and(|path| other(&path)));
     // A worker that is on its way must have a place even while no new jobs are taken.
     assert!(again(&|world| world.draining = true).is_ok());
+    assert!(again(&|world| world.limits.workers = Some(1)).is_ok(), "the place that it had is free");
+    // Its job is held: what keeps jobs in the queue does not keep it waiting.
+    let gate = Gate { ceiling: 1, demand: 9, others: 0 };
+    assert!(again(&|world| world.load = Load { gates: vec![gate], median: None }).is_ok());
+    assert!(again(&|world| (world.room_is_asked, world.allowed_by_cds) = (true, Some(0))).is_ok());
     assert_eq!(again(&|world| world.view.complete = false), Err(Why::InventoryIncomplete));
     assert_eq!(again(&|world| world.listing = None), Err(Why::WorkersUnknown));
     let full = Why::Shortage(Shortage::Workers { used: 0, max: 0 });
@@ -513,7 +521,7 @@ fn a_job_waits_while_vcenter_is_busy() {
     assert_eq!(with(6).why(), Some(Why::Busy { ahead: 6 }));
     // Those of one pass count for each other.
     let plan = with(4).plan();
-    assert_eq!((plan.spawns.len(), plan.waiting.len()), (2, 1));
+    assert_eq!((plan.spawns().len(), plan.waiting.len()), (2, 1));
     assert_eq!(plan.waiting[0].why.to_string(), "vCenter is busy: 6 before this one");
     assert_eq!(plan.waiting[0].why.as_str(), "vcenter_busy");
 }

@@ -45,10 +45,10 @@ fn taken(mut world: World, slots: usize) -> String {
     let mut taken = String::new();
     for _ in 0..slots {
         let plan = world.plan();
-        assert_eq!(plan.spawns.len() + plan.registrations.len(), 1);
-        taken.push(if plan.registrations.is_empty() { 'j' } else { 'm' });
+        assert_eq!(plan.spawns().len() + plan.registrations().len(), 1);
+        taken.push(if plan.registrations().is_empty() { 'j' } else { 'm' });
         assert!(plan.models_wait, "the others are looked at again with the next slot");
-        world.turns = plan.turns;
+        world.carried.turns = plan.carried.turns;
     }
     taken
 }
@@ -75,16 +75,16 @@ fn in_one_pass_they_take_turns_too() {
         world.registering = Some(5);
     });
     let plan = world.plan();
-    assert_eq!((plan.spawns.len(), plan.registrations.len(), plan.turns), (6, 2, 0));
+    assert_eq!((plan.spawns().len(), plan.registrations().len(), plan.carried.turns), (6, 2, 0));
 }
 
 #[test]
 fn without_a_model_that_can_be_registered_jobs_take_every_slot() {
-    let serves = |world: World| world.plan().spawns.len();
-    assert_eq!(serves(backlog(0).with(|world| world.turns = 3)), 1);
-    assert_eq!(serves(backlog(10).with(|world| (world.turns, world.registering) = (3, None))), 1);
-    assert_eq!(serves(backlog(10).with(|world| (world.turns, world.registering) = (3, Some(0)))), 1);
-    assert_eq!(serves(backlog(10).with(|world| (world.turns, world.due) = (3, false))), 1);
+    let serves = |world: World| world.plan().spawns().len();
+    assert_eq!(serves(backlog(0).with(|world| world.carried.turns = 3)), 1);
+    assert_eq!(serves(backlog(10).with(|world| (world.carried.turns, world.registering) = (3, None))), 1);
+    assert_eq!(serves(backlog(10).with(|world| (world.carried.turns, world.registering) = (3, Some(0)))), 1);
+    assert_eq!(serves(backlog(10).with(|world| (world.carried.turns, world.due) = (3, false))), 1);
 }
 
 #[test]

@@ -1,12 +1,11 @@
 use super::*;
 use crate::machine::{Machine, View};
-use crate::plan::running::Trace;
+use crate::plan::hold::{Outcome, Told};
 use crate::plan::sweep::Condemned;
+use crate::samples::actions;
 use crate::samples::{Notes, OWNER, running as vm};
 use jiff::SignedDuration;
 use rookery_fleet::Power;
-use rookery_fleet::flavor::Footprint;
-use rookery_fleet::overlay::Overlaid;
 use std::net::Ipv4Addr;
 
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 7);
@@ -28,9 +27,8 @@ fn debian() -> Unusable {
     ("P".to_owned(), "debian".to_owned())
 }
 
-fn spawn() -> Work {
-    let (kind, model) = model();
-    Work::Spawn { job: job(), kind, model }
+fn spawn() -> Action {
+    actions::spawn(job(), actions::v2_model("debian"))
 }
 
 fn failed(change: impl FnOnce(&mut Failure)) -> Ending {
@@ -40,11 +38,9 @@ fn failed(change: impl FnOnce(&mut Failure)) -> Ending {
 }
 
 /// Work that begins and ends at that second, and the look that follows.
-fn end(state: &mut State, second: i64, work: Work, ending: Ending) -> bool {
-    let (name, machine) = ("w".to_owned(), Some(MachineId::new("vm-w")));
-    let address = Some(ADDRESS);
-    let id =
-        state.running.begin(RunningAction { work, name, machine, address, footprint: Footprint::default() });
+fn end(state: &mut State, second: i64, action: Action, ending: Ending) -> bool {
+    let (machine, address) = (Some(MachineId::new("vm-w")), Some(ADDRESS));
+    let id = state.running.begin(RunningAction { machine, address, ..RunningAction::of(action) });
     state.now = at(second);
     let wakes = state.apply_ending(id, ending, at(second));
     look(state, second);
@@ -72,7 +68,7 @@ fn only_a_start_that_was_really_tried_counts() {
     assert_eq!(state.attempts.get(&job()), Some(&1));
     assert!(end(&mut state, 2, spawn(), Ending::Done), "CDS is asked for its workers");
     assert_eq!(state.attempts.get(&job()), Some(&2));
-    end(&mut state, 3, Work::GiveUp { job: job() }, Ending::Lost);
+    end(&mut state, 3, actions::give_up(job()), Ending::Lost);
     assert_eq!(state.attempts.get(&job()), Some(&2));
 }
 
@@ -81,15 +77,14 @@ fn only_a_start_that_was_really_tried_counts() {
 fn after_a_panic_only_the_booking_of_a_v1_job_is_released() {
     let v2 = "00000000-0000-4000-8000-000000000001".parse::<JobId>().expect("a job");
     for (job, released) in [(job(), 1), (v2, 0)] {
-        let (kind, model) = model();
         let mut state = State::default();
-        end(&mut state, 0, Work::Spawn { job: job.clone(), kind, model }, Ending::CutOff);
-        assert_eq!(state.freed.len(), released, "{job}");
+        end(&mut state, 0, actions::spawn(job.clone(), actions::v2_model("debian")), Ending::CutOff);
+        assert_eq!(state.carried.freed.len(), released, "{job}");
         assert_eq!(state.running.iter().count(), 0);
     }
     let mut state = State::default();
-    end(&mut state, 0, Work::Free { job: job() }, Ending::CutOff);
-    assert!(state.freed.is_empty(), "nothing was booked for it");
+    end(&mut state, 0, actions::free(job()), Ending::CutOff);
+    assert!(state.carried.freed.is_empty(), "nothing was booked for it");
 }
 
 #[test]
@@ -158,10 +153,9 @@ fn a_failure_that_is_not_the_templates_makes_nothing_rest_but_housekeeping_alway
     let mut state = State::default();
     end(&mut state, 0, spawn(), failed(|_| {}));
     assert!(state.setbacks.is_empty());
-    let (kind, template) = model();
-    end(&mut state, 0, Work::Make { kind, model: template, flavor: None }, failed(|_| {}));
+    end(&mut state, 0, actions::make("debian"), failed(|_| {}));
     assert!(state.setbacks.contains_key(&model()));
-    end(&mut state, 0, Work::Register { model: "g/m".to_owned() }, failed(|_| {}));
+    end(&mut state, 0, actions::register("g/m"), failed(|_| {}));
     assert!(state.setbacks.contains_key(&(ModelKind::V1, "g/m".to_owned())));
 }
 
@@ -169,13 +163,7 @@ fn a_failure_that_is_not_the_templates_makes_nothing_rest_but_housekeeping_alway
 #[test]
 fn an_address_that_an_unseen_machine_may_have_is_held_at_once_and_for_a_quarter_of_an_hour() {
     let mut state = State::default();
-    let action = RunningAction {
-        work: spawn(),
-        name: "w".to_owned(),
-        machine: None,
-        address: Some(ADDRESS),
-        footprint: Footprint::default(),
-    };
+    let action = RunningAction { address: Some(ADDRESS), ..RunningAction::of(spawn()) };
     let id = state.running.begin(action);
     let unfinished = Unfinished {
         name: "w".to_owned(),
@@ -194,15 +182,14 @@ fn an_address_that_an_unseen_machine_may_have_is_held_at_once_and_for_a_quarter_
 // Nobody knows what an act that was cut off has ordered, so its address is not free at once.
 #[test]
 fn the_address_of_work_that_was_cut_off_before_it_had_a_machine_is_held() {
-    for (work, machine, held) in [
+    for (action, machine, held) in [
         (spawn(), None, true),
         (spawn(), Some(MachineId::new("vm-w")), false),
-        (Work::Register { model: "g/m".to_owned() }, None, true),
-        (Work::Unclaim(Trace::default()), None, false),
+        (actions::register("g/m"), None, true),
+        (actions::unclaim(), None, false),
     ] {
         let mut state = State::default();
-        let (name, address) = ("w".to_owned(), Some(ADDRESS));
-        let action = RunningAction { work, name, machine, address, footprint: Footprint::default() };
+        let action = RunningAction { machine, address: Some(ADDRESS), ..RunningAction::of(action) };
         let id = state.running.begin(action.clone());
         state.apply_ending(id, Ending::CutOff, at(0));
         assert_eq!(state.lingering.contains(&ADDRESS), held, "{action:?}");
@@ -265,11 +252,9 @@ fn why_a_model_cannot_be_used_is_logged_once_an_hour_or_when_it_changes() {
 }
 
 /// How long the machine rests after each of these failures to change it.
-fn rests(state: &mut State, work: &Work, failures: impl IntoIterator<Item = Failure>) -> Vec<i64> {
+fn rests(state: &mut State, action: &Action, failures: impl IntoIterator<Item = Failure>) -> Vec<i64> {
     let rest = |failure| {
-        let (name, machine) = ("w".to_owned(), Some(MachineId::new("vm-w")));
-        let (work, footprint) = (work.clone(), Footprint::default());
-        let id = state.running.begin(RunningAction { work, name, machine, address: None, footprint });
+        let id = state.running.begin(RunningAction::of(action.clone()));
         state.apply_ending(id, Ending::Failed(failure), at(0));
         let rests = |second: &i64| {
             let mut machines = crate::machine::Machines::default();
@@ -285,24 +270,24 @@ fn rests(state: &mut State, work: &Work, failures: impl IntoIterator<Item = Fail
 // Machines that could not be deleted were tried again every five seconds, for ever.
 #[test]
 fn the_rests_of_a_machine_that_could_not_be_changed_double_up_to_ten_minutes() {
-    for work in [Work::Delete(Trace::default()), Work::Unclaim(Trace::default())] {
+    for action in [actions::delete(), actions::unclaim()] {
         let mut state = State::default();
         let failed = || Failure::default();
         assert_eq!(
-            rests(&mut state, &work, [(); 9].map(|()| failed())),
+            rests(&mut state, &action, [(); 9].map(|()| failed())),
             [5, 10, 20, 40, 80, 160, 320, 600, 600]
         );
         assert_eq!(state.stubborn.get(&MachineId::new("vm-w")), Some(&9));
-        end(&mut state, 0, work.clone(), Ending::Done);
+        end(&mut state, 0, action.clone(), Ending::Done);
         assert_eq!(
-            rests(&mut state, &work, [failed(), failed()]),
+            rests(&mut state, &action, [failed(), failed()]),
             [5, 10],
             "what has worked once is forgotten"
         );
         look(&mut state, 0);
         assert!(state.stubborn.is_empty(), "it is gone");
         let parent = Failure { is_parent: true, ..failed() };
-        assert_eq!(rests(&mut state, &work, [parent]), [600], "others stand on it, and not for a moment");
+        assert_eq!(rests(&mut state, &action, [parent]), [600], "others stand on it, and not for a moment");
     }
 }
 
@@ -311,7 +296,7 @@ fn the_rests_of_a_machine_that_could_not_be_changed_double_up_to_ten_minutes() {
 fn a_model_that_somebody_else_registers_is_left_to_them_for_a_minute() {
     for ending in [Ending::Lost, Ending::NotHeld { error: String::new() }] {
         let mut state = State::default();
-        end(&mut state, 0, Work::Register { model: "g/m".to_owned() }, ending);
+        end(&mut state, 0, actions::register("g/m"), ending);
         assert!(state.booked_until.contains_key("g/m"));
         assert!(state.setbacks.is_empty(), "its jobs need not wait");
         look(&mut state, 60);
@@ -325,9 +310,7 @@ fn a_doomed_machine_is_remembered_until_it_is_surely_gone() {
     let machines = [condemned_machine()].into_iter().collect();
     let shown = View { machines, complete: true, ..View::default() };
     state.look(shown, &OWNER, at(0));
-    let (name, footprint) = ("w".to_owned(), Footprint::default());
-    let id =
-        state.running.begin(RunningAction { work: spawn(), name, machine: None, address: None, footprint });
+    let id = state.running.begin(RunningAction::of(spawn()));
     let condemned_for = Some((MachineId::new("vm-w"), Condemned::SpawnFailed));
     state.apply_ending(id, failed(|failure| failure.condemned = condemned_for), at(0));
     look(&mut state, 2);
@@ -366,26 +349,9 @@ fn the_job_of_a_machine_that_is_kept_goes_back_if_the_machine_is_off() {
         let mut state = State::default();
         let machines = [machine].into_iter().collect();
         state.look(View { machines, complete: true, ..View::default() }, &OWNER, at(0));
-        end(&mut state, 0, Work::Keep(Trace::default()), Ending::Done);
-        assert_eq!(state.freed.len(), freed, "{power:?}");
+        end(&mut state, 0, actions::keep(), Ending::Done);
+        assert_eq!(state.carried.freed.len(), freed, "{power:?}");
     }
-}
-
-// Its row still showed the machine: the job was released, and its worker was running.
-#[test]
-fn no_job_is_released_on_account_of_a_machine_that_the_inventory_has_not_confirmed() {
-    let mut state = State::default();
-    end(&mut state, 0, Work::Delete(Trace::default()), Ending::Done);
-    let overlaid = |is_settled| {
-        let overlaid = Overlaid { row: None, is_gone: true, is_settled };
-        let overlaid = [(MachineId::new("vm-w"), overlaid)].into();
-        View { complete: true, overlaid, ..View::default() }
-    };
-    state.look(overlaid(false), &OWNER, at(1));
-    assert_eq!(state.take_freed().len(), 0);
-    state.look(overlaid(true), &OWNER, at(2));
-    assert_eq!(state.take_freed().len(), 1);
-    assert_eq!(state.take_freed().len(), 0, "once");
 }
 
 #[test]
@@ -407,51 +373,11 @@ fn times_of_vcenter_s_clock_move_with_it_when_it_is_set() {
     let by = SignedDuration::from_hours(3);
     let mut state = State { full_until: Some(at(20)), ..State::default() };
     end(&mut state, 0, spawn(), failed(|failure| failure.blames_template = true));
-    let told = crate::plan::hold::Told { outcome: crate::plan::hold::Outcome::Open, at: at(5) };
+    let told = Told { outcome: Outcome::Open, at: at(5) };
     state.outcomes.insert(MachineId::new("vm-w"), told);
     state.clock_was_set(&OWNER, by);
     let later = |second| at(second).saturating_add(by).expect("a time");
     assert_eq!(state.setbacks[&model()], later(30));
     assert_eq!(state.full_until, Some(later(20)));
     assert_eq!(state.outcomes[&MachineId::new("vm-w")].at, later(5));
-}
-
-#[test]
-fn jobs_are_not_given_back_while_nothing_may_be_deleted() {
-    let mut state = State::default();
-    state.freed.push((Trace { job: "7".to_owned(), worker: "w".to_owned() }, None));
-    state.stopped = Some(rookery_fleet::deletion::Stop::OldEvidence {
-        of: "workers",
-        age: SignedDuration::from_secs(61),
-    });
-    assert_eq!(state.take_freed(), []);
-    state.stopped = None;
-    assert_eq!(state.take_freed().len(), 1, "they wait, and are not forgotten");
-    assert_eq!(state.take_freed(), []);
-}
-
-// The booking of a start that was cut off was ended although another worker had been started for the job.
-#[test]
-fn a_job_whose_start_was_cut_off_is_served_if_another_machine_or_work_under_way_is_for_it() {
-    let mut state = State::default();
-    end(&mut state, 0, spawn(), Ending::CutOff);
-    state.stopped = Some(rookery_fleet::deletion::Stop::NoEvidence { of: "workers" });
-    assert_eq!(state.take_freed(), [], "old news releases nothing");
-    state.stopped = None;
-    let own = MachineId::new("vm-w");
-    let [(of, Some(machine))] = &*state.take_freed() else { panic!("its booking is to be ended") };
-    assert_eq!((of.job.as_str(), machine), ("7", &own));
-    assert!(!state.is_served(&job(), Some(&own)));
-    let mark = crate::mark::Mark { job_id: "7".to_owned(), ..crate::mark::Mark::default() };
-    let mut machines = crate::machine::Machines::default();
-    machines
-        .insert(Arc::new(Machine { recognised: Notes::Mark(Box::new(mark)).into(), ..condemned_machine() }));
-    state.look(View { machines, complete: true, ..View::default() }, &OWNER, at(1));
-    assert!(!state.is_served(&job(), Some(&own)), "nobody knows how far its own machine came");
-    assert!(state.is_served(&job(), None));
-    look(&mut state, 2);
-    let (name, machine, address) = ("w2".to_owned(), None, None);
-    let footprint = Footprint::default();
-    state.running.begin(RunningAction { work: spawn(), name, machine, address, footprint });
-    assert!(state.is_served(&job(), Some(&own)));
 }

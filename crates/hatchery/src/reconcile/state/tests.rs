@@ -1,5 +1,5 @@
 use super::*;
-use crate::plan::sweep::Sweep;
+use crate::plan::Missing;
 use crate::samples::OWNER;
 use crate::settings::tests::settings;
 use rookery_fleet::deletion::Stop;
@@ -19,7 +19,7 @@ fn pass(state: &mut State, second: i64, plan: &Plan, settings: &Settings) -> (bo
     let nobody = |_: &MachineId| None;
     let observed = state.observed(&nobody);
     let due = (observed.sweep_is_due, observed.registration_is_due);
-    state.set_dates(plan, settings);
+    state.note_plan(plan, settings);
     due
 }
 
@@ -47,8 +47,9 @@ fn it_is_looked_for_what_can_go_and_for_models_as_often_as_the_settings_say() {
 #[test]
 fn a_look_that_could_not_tell_anything_is_made_up_for() {
     let settings = settings("");
-    let stopped = Sweep { stopped: Some(Stop::NoEvidence { of: "workers" }), ..Sweep::default() };
-    let blind = Plan { sweep: stopped, wants_room: true, ..Plan::default() };
+    let missing = Missing { room: true, ..Missing::default() };
+    let stopped = Some(Stop::NoEvidence { of: "workers" });
+    let blind = Plan { stopped, missing, ..Plan::default() };
     let mut state = informed();
     for second in 0..3 {
         assert_eq!(pass(&mut state, second, &blind, &settings), (true, true));
@@ -65,7 +66,7 @@ fn a_look_that_could_not_tell_anything_is_made_up_for() {
 fn a_look_that_found_more_than_can_go_at_once_goes_on_until_all_have_gone() {
     let settings = settings("");
     let kept = vec![(MachineId::new("vm-1"), sweep::Why::Budget)];
-    let more = Plan { sweep: Sweep { kept, ..Sweep::default() }, ..Plan::default() };
+    let more = Plan { kept, ..Plan::default() };
     let mut state = informed();
     for second in 0..3 {
         assert!(pass(&mut state, second, &more, &settings).0);
@@ -77,12 +78,13 @@ fn a_look_that_found_more_than_can_go_at_once_goes_on_until_all_have_gone() {
 #[test]
 fn models_that_wait_for_a_slot_are_looked_at_until_they_have_one() {
     let settings = settings("");
-    let waits = Plan { models_wait: true, turns: 2, ..Plan::default() };
+    let carried = Carried { turns: 2, ..Carried::default() };
+    let waits = Plan { models_wait: true, carried, ..Plan::default() };
     let mut state = informed();
     for second in 0..3 {
         assert!(pass(&mut state, second, &waits, &settings).1);
     }
-    assert_eq!(state.turns, 2, "whose turn it is outlives the pass");
+    assert_eq!(state.carried.turns, 2, "whose turn it is outlives the pass");
     assert!(pass(&mut state, 3, &Plan::default(), &settings).1);
     assert!(!pass(&mut state, 4, &Plan::default(), &settings).1);
 }

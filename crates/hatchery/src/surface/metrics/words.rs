@@ -112,5 +112,14 @@ pub(super) const STOPS: [&str; 8] =
 pub(super) const BRAKED: [&str; 4] = ["machine", "worker", "lost", "other"];
 
 /// What is under way.
+/// The word of an action that is under way.
+pub(super) fn work(action: &'static str) -> &'static str {
+    match action {
+        "give up" => "give_up",
+        "take back" => "take_back",
+        one => one,
+    }
+}
+
 pub(super) const WORKS: [&str; 9] =
     ["spawn", "give_up", "make", "finish", "take_back", "register", "keep", "delete", "other"];

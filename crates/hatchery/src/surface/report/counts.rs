@@ -2,8 +2,8 @@
 
 use super::held::Held;
 use crate::machine::Machine;
-use crate::plan::Plan;
-use crate::plan::running::{RunningAction, Work};
+use crate::plan::running::RunningAction;
+use crate::plan::{Action, Plan};
 use crate::reconcile::State;
 use crate::standing::Standing;
 use rookery_fleet::{MachineId, Power};
@@ -66,7 +66,7 @@ impl Counts {
 
 fn is_ready(state: &State, machine: &Machine) -> bool {
     let made = at_work(state, machine)
-        .is_some_and(|action| matches!(action.work, Work::Make { .. } | Work::Finish { .. }));
+        .is_some_and(|action| matches!(action.action, Action::Make(_) | Action::Finish(_)));
     machine.power == Some(Power::Off) && !machine.awaits_setup && !made
 }
 
@@ -83,14 +83,12 @@ mod tests {
     use super::*;
     use crate::machine::View;
     use crate::mark::Mark;
-    use crate::names::ModelKind;
     use crate::plan::capacity::{Usage, usage};
-    use crate::plan::running::Trace;
     use crate::plan::workers::{Listing, WorkerState};
     use crate::samples::Notes;
+    use crate::samples::actions;
     use crate::standing::standing;
     use jiff::Timestamp;
-    use rookery_fleet::flavor::Footprint;
     use std::sync::Arc;
 
     fn machine(name: &str, power: Power, mark: Mark) -> Machine {
@@ -108,27 +106,21 @@ mod tests {
     }
 
     /// Counts as a pass does that saw these machines, these registered workers and this work.
-    fn check(machines: &[Machine], alive: &[&str], works: &[(&str, Work)], expected: Counts) {
+    fn check(machines: &[Machine], alive: &[&str], actions: &[(&str, Action)], expected: Counts) {
         let (mut state, owner) = (State::default(), crate::mark::owner("nest"));
         let view = View { machines: machines.iter().cloned().collect(), complete: true, ..View::default() };
         let workers = alive.iter().map(|name| ((*name).to_owned(), WorkerState::Alive)).collect();
         state.view = Arc::new(view);
         state.listing = Some(Listing { begun: Timestamp::UNIX_EPOCH, workers });
-        for (name, work) in works {
-            let action = RunningAction {
-                work: work.clone(),
-                name: (*name).to_owned(),
-                machine: None,
-                address: None,
-                footprint: Footprint::default(),
-            };
-            state.running.begin(action);
+        for (name, action) in actions {
+            let action = RunningAction::of(action.clone());
+            state.running.begin(RunningAction { name: (*name).to_owned(), machine: None, ..action });
         }
         let (running, listing) = (state.running.capacity(), state.listing.clone().expect("a listing"));
         let Usage { ledger, starting } = usage(&state.view, &owner, &running, &listing, &|_| false);
         let starting = starting.into_iter().cloned().collect();
         let plan = Plan { ledger, starting, ..Plan::default() };
-        let deleted = state.running.iter().filter(|action| matches!(action.work, Work::Delete(_)));
+        let deleted = state.running.iter().filter(|action| matches!(action.action, Action::Delete(_)));
         let dying = deleted.map(|action| MachineId::new(action.name.as_str())).collect();
         let mut counts = Counts::of(&state, &plan, &[]);
         for machine in state.view.iter() {
@@ -141,10 +133,8 @@ mod tests {
     fn each_machine_counts_once_and_as_what_it_is() {
         let (on, off) = (Power::On, Power::Off);
         let none = Counts::default();
-        let (kind, model) = (ModelKind::V2, "debian".to_owned());
-        let spawn = Work::Spawn { job: "7".parse().expect("a job"), kind, model: model.clone() };
-        let make = Work::Make { kind, model, flavor: None };
-        let delete = || Work::Delete(Trace::default());
+        let spawn = actions::spawn("7".parse().expect("a job"), actions::v2_model("debian"));
+        let (make, delete) = (actions::make("debian"), actions::delete);
 
         check(&[warm("provision-v2-a", off)], &[], &[], Counts { warm: 1, ..none });
         check(&[warm("provision-v2-a", on)], &[], &[], Counts { warming: 1, ..none });

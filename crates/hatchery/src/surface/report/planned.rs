@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::shown::{Usage, Waiting, WarmWaiting, waiting, warm_waiting};
 use super::{Counts, Report};
-use crate::plan::{Plan, WorkerPlacement};
+use crate::plan::{Action, Keep, Plan, WorkerPlacement};
 use crate::reconcile::State;
 
 /// What the next pass would do.
@@ -49,7 +49,7 @@ impl Planned {
             at: report.at,
             complete: report.complete,
             counts: report.counts,
-            acts: acts(state, plan),
+            acts: plan.actions.iter().map(|action| Act::new(state, action)).collect(),
             usage: Usage::new(report),
             waiting: waiting(report),
             warm_waiting: warm_waiting(report),
@@ -58,50 +58,47 @@ impl Planned {
     }
 }
 
-fn acts(state: &State, plan: &Plan) -> Vec<Act> {
-    let name = |id: &MachineId| {
-        let machine = state.view.machines.get(id);
-        machine.map_or_else(|| id.to_string(), |machine| machine.name.clone())
-    };
-    let mut acts = Vec::new();
-    let mut add = |act, what: String, how: String| acts.push(Act { act, what, how });
-    for spawn in &plan.spawns {
-        let place = match &spawn.path {
-            WorkerPlacement::Claim { was, .. } => format!("in the warm machine {was}"),
-            WorkerPlacement::Clone { template, .. } => format!("in a clone of {}", name(template)),
+impl Act {
+    fn new(state: &State, action: &Action) -> Self {
+        let name = |id: &MachineId| {
+            let machine = state.view.machines.get(id);
+            machine.map_or_else(|| id.to_string(), |machine| machine.name.clone())
         };
-        add("serve", spawn.job.to_string(), format!("{place}, for the model {}", spawn.model.label()));
-    }
-    for job in &plan.give_up {
-        add("fail", job.to_string(), "it was tried too often".to_owned());
-    }
-    for registration in &plan.registrations {
-        let how = match &registration.remake {
-            Some(remake) => format!("its template is made from {}", name(&remake.image)),
-            None => "a worker tells CDS what it can do".to_owned(),
+        let (what, how) = match action {
+            Action::Spawn(spawn) => {
+                let place = match &spawn.path {
+                    WorkerPlacement::Claim { was, .. } => format!("in the warm machine {was}"),
+                    WorkerPlacement::Clone { template, .. } => format!("in a clone of {}", name(template)),
+                };
+                (spawn.job.to_string(), format!("{place}, for the model {}", spawn.model.label()))
+            }
+            Action::GiveUp { job, .. } => (job.to_string(), "it was tried too often".to_owned()),
+            Action::Register(one) => {
+                let how = match &one.remake {
+                    Some(remake) => format!("its template is made from {}", name(&remake.image)),
+                    None => "a worker tells CDS what it can do".to_owned(),
+                };
+                (one.model.path(), how)
+            }
+            Action::Make(make) => {
+                (make.model.clone(), format!("a warm machine, as a clone of {}", name(&make.template)))
+            }
+            Action::Finish(finish) => (finish.name.clone(), "it was left half-made".to_owned()),
+            Action::Unclaim(one) => (one.name.clone(), "it was claimed and never started".to_owned()),
+            Action::Keep(Keep { name, hold, .. }) => {
+                (name.clone(), format!("until {}: {}", hold.until, hold.reason))
+            }
+            Action::Delete(one) => (one.name.clone(), one.reason.to_string()),
+            Action::Disable { worker, .. } => (worker.name.clone(), "it has no machine".to_owned()),
+            Action::Free(free) => (free.job.to_string(), format!("worker {} serves it no more", free.worker)),
+            Action::Adopt(adoption) => (adoption.name.clone(), "somebody asked for it".to_owned()),
         };
-        add("register", registration.model.path(), how);
+        // Those who read plans know these two by other words.
+        let act = match action.as_str() {
+            "spawn" => "serve",
+            "give up" => "fail",
+            other => other,
+        };
+        Self { act, what, how }
     }
-    for make in &plan.make {
-        add("make", make.model.clone(), format!("a warm machine, as a clone of {}", name(&make.template)));
-    }
-    for machine in &plan.finish {
-        add("finish", name(machine), "it was left half-made".to_owned());
-    }
-    for machine in &plan.unclaim {
-        add("take back", name(machine), "it was claimed and never started".to_owned());
-    }
-    for (machine, removal) in &plan.remove {
-        add("delete", name(machine), removal.to_string());
-    }
-    for (machine, reason) in &plan.sweep.delete {
-        add("delete", name(machine), reason.to_string());
-    }
-    for (machine, hold) in &plan.hold {
-        add("keep", name(machine), format!("until {}: {}", hold.until, hold.reason));
-    }
-    for worker in &plan.disable {
-        add("disable", worker.clone(), "it has no machine".to_owned());
-    }
-    acts
 }

@@ -205,7 +205,7 @@ pub static OWN: &[Row] = &[
         |sight, out| out.value(sight.report.resting),
     ),
     gauge("rookery_hatchery_work_in_flight", &["work"], "Work under way.", |sight, out| {
-        out.words(numbers_of(&words::WORKS, sight.report.works.iter().copied()));
+        out.words(numbers_of(&words::WORKS, sight.report.works.iter().map(|work| words::work(work))));
     }),
     counter(
         "rookery_log_lines_lost_total",
