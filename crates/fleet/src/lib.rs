@@ -14,6 +14,7 @@ pub mod capacity;
 pub mod claim;
 pub mod deletion;
 pub mod disks;
+pub mod expiring;
 pub mod flavor;
 pub mod machine;
 pub mod machines;

@@ -18,6 +18,7 @@ mod orphans;
 mod pool;
 mod register;
 pub mod running;
+mod setback;
 mod spawn;
 pub mod sweep;
 mod templates;
@@ -30,7 +31,6 @@ use std::net::Ipv4Addr;
 
 use crate::machine::Brake;
 use crate::machine::{Machine, View};
-use crate::names::ModelKind;
 use crate::plan::capacity::{Ledger, Limits, Usage, usage};
 use crate::plan::hold::{Told, Wish};
 use crate::plan::sweep::{Condemned, EventTimes, JobRead, evidence};
@@ -43,6 +43,7 @@ use rookery_fleet::address::{Assigned, Network};
 use rookery_fleet::capacity::PoolRoom;
 use rookery_fleet::deletion::{Grounds, Stop, stop_reason};
 use rookery_fleet::disks::Disks;
+use rookery_fleet::expiring::Expiring;
 use rookery_fleet::flavor::Flavors;
 use rookery_fleet::reckoning::Reckoning;
 use rookery_fleet::{MachineId, OwnerId, Power, Role};
@@ -59,9 +60,11 @@ pub use desired::{Cleaning, ModelRef, Pool, Warm};
 pub use orphans::{References, Suspects};
 pub use register::{Left, Registration, Remake, temporary_name};
 pub use rookery_fleet::warm::{Count, Removal};
+pub(crate) use setback::rest_after;
+pub use setback::{Setback, Setbacks};
 pub use spawn::{Spawn, Unusable, WorkerPlacement};
 pub use templates::{Taken, V1Template, retired_name, v1_template};
-pub use waiting::{Waiting, Why};
+pub use waiting::{NotMade, Waiting, Why};
 pub use warm::Make;
 
 /// Everything that was seen.
@@ -99,23 +102,23 @@ pub struct Observed<'o> {
     /// Workers among them whose first place was of no use.
     pub misplaced: &'o [Misplaced],
     /// How often a start was really tried for a job.
-    pub attempts: &'o BTreeMap<JobId, u32>,
+    pub attempts: &'o Expiring<JobId, u32>,
     /// Models that failed, and until when they are left alone.
-    pub setbacks: &'o BTreeMap<(ModelKind, String), Timestamp>,
+    pub setbacks: &'o Setbacks,
     /// Models that cannot be used as they are by the jobs of a project, and why.
-    pub unusable: &'o BTreeMap<Unusable, String>,
+    pub unusable: &'o Expiring<Unusable, String>,
     /// Machines that have to go.
-    pub condemned: &'o BTreeMap<MachineId, Condemned>,
+    pub condemned: &'o Expiring<MachineId, Condemned>,
     /// V1 models whose registration is left to others for now.
-    pub booked: &'o BTreeMap<String, Timestamp>,
+    pub booked: &'o Expiring<String>,
     /// Machines that could not be claimed or changed a moment ago.
-    pub avoided: &'o BTreeSet<MachineId>,
+    pub avoided: &'o Expiring<MachineId>,
     /// How often in a row machines could not be changed.
     pub stubborn: &'o BTreeMap<MachineId, u32>,
     /// When a machine was last seen changing, by our steady time.
     pub changed_at: &'o dyn Fn(&MachineId) -> Option<Timestamp>,
     /// Addresses that may be in use by machines that nobody can see.
-    pub lingering: &'o BTreeSet<Ipv4Addr>,
+    pub lingering: BTreeSet<Ipv4Addr>,
     /// How much room the pool has; `None` if it could not be asked.
     pub room: Option<&'o PoolRoom>,
     /// When the pool was asked, by our steady time: it did not know then of what has started since.
@@ -191,12 +194,10 @@ pub struct Plan {
     pub placed: Vec<(TaskId, Result<Spawn, Why>)>,
     /// Why the other jobs wait.
     pub waiting: Vec<Waiting>,
-    /// Why the other warm machines are not made, in words.
-    pub warm_waiting: Vec<(String, String)>,
+    /// Why the other warm machines are not made, and models not registered, by model.
+    pub not_made: Vec<(String, NotMade)>,
     /// Whether a model waits for a slot: it is looked at again with the next one that is free.
     pub models_wait: bool,
-    /// Models that are not registered until somebody changes something, and what.
-    pub stuck: BTreeMap<String, String>,
     /// Flavors that jobs ask for where none are configured, by model.
     pub ignored_flavors: BTreeMap<String, String>,
     /// Workers that have no machine and are not disabled: that cannot be done, or nobody knows which machine was theirs.
@@ -217,6 +218,16 @@ pub struct Plan {
     pub starting: BTreeSet<MachineId>,
     /// What the next pass has to know of this one.
     pub carried: Carried,
+}
+
+impl Plan {
+    /// Models that are not registered until somebody changes something, and what.
+    pub fn stuck(&self) -> impl Iterator<Item = (&String, &Why)> {
+        self.not_made.iter().filter_map(|(model, not_made)| match not_made {
+            NotMade::Registration(why) if why.is_permanent() => Some((model, why)),
+            NotMade::Registration(_) | NotMade::Warm { .. } => None,
+        })
+    }
 }
 
 /// What was not known, and has to be asked.
@@ -320,7 +331,7 @@ impl<'p> Pass<'p> {
         // A worker that has registered once is not starting, and one that has to go will never register.
         let settled = |id: &MachineId| {
             let name = seen.view.machines.get(id).map(|machine| machine.name.as_str());
-            seen.condemned.contains_key(id) || name.is_some_and(|name| seen.registered_once.contains(name))
+            seen.condemned.contains(id) || name.is_some_and(|name| seen.registered_once.contains(name))
         };
         let running = placed.capacity();
         let Usage { mut ledger, starting } = usage(seen.view, want.owner, &running, listing, &settled);
@@ -361,7 +372,7 @@ impl<'p> Pass<'p> {
     fn is_busy(&self, machine: &Machine) -> bool {
         self.busy.has(machine)
             || self.given.contains(&machine.id)
-            || self.seen.condemned.contains_key(&machine.id)
+            || self.seen.condemned.contains(&machine.id)
             || self.seen.avoided.contains(&machine.id)
             || self.seen.view.is_gone(&machine.id)
     }

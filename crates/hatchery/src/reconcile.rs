@@ -10,6 +10,7 @@
 //! here must survive a crash: what counts is written into the marks of machines and into CDS.
 
 mod adopting;
+mod answers;
 mod apart;
 mod apply;
 mod brake;
@@ -138,11 +139,11 @@ impl Reconciler {
         let now = self.look_at_clocks();
         self.state.look(self.observer.view(now), &settings.identity.owner, now);
         self.let_launch(settings);
-        self.state.load = self.governor.load(&self.context.placement.workplace());
+        self.state.vsphere.load = self.governor.load(&self.context.placement.workplace());
         for missing in self.state.find_demands(&settings.rules()) {
             self.read_model(missing);
         }
-        for job in self.state.queue.to_read(READS) {
+        for job in self.state.cds.queue.to_read(READS) {
             self.read_job(job);
         }
     }
@@ -158,13 +159,13 @@ impl Reconciler {
     /// Our steady time. If somebody set our clock, what was asked for before is not known any more.
     fn look_at_clocks(&mut self) -> Timestamp {
         let (steady, wall) = (self.context.clock.steady(), self.context.clock.now());
-        self.state.wall = wall;
-        if let Some(by) = self.state.clocks.look(steady, wall) {
+        self.state.times.wall = wall;
+        if let Some(by) = self.state.times.clocks.look(steady, wall) {
             warn!(
                 seconds = by.as_secs(),
                 "the clock of this machine was set; nothing is deleted until workers and vCenter's clock are known again"
             );
-            self.state.listing = None;
+            self.state.cds.listing = None;
             self.wakes.workers();
             self.wakes.clock();
         }

@@ -45,7 +45,7 @@ async fn no_address_is_given_twice_in_a_burst_of_jobs() {
     }
     let scene = lab.hatch().await;
     reported(&scene, "some wait for an address", |report| {
-        report.waiting.values().any(|line| line.why == "none of the 12 configured addresses is free")
+        report.waiting.values().any(|why| why.to_string() == "none of the 12 configured addresses is free")
     })
     .await;
     let used = RefCell::new(BTreeSet::new());
@@ -95,7 +95,7 @@ name = "provision-v2-ip-192-0-2-4-nobodys"
     let scene = lab.hatch().await;
     eventually("three have addresses", async || given(&lab).await.len() == 3).await;
     reported(&scene, "the fourth waits for one", |report| {
-        report.waiting.values().any(|line| line.why == "none of the 5 configured addresses is free")
+        report.waiting.values().any(|why| why.to_string() == "none of the 5 configured addresses is free")
     })
     .await;
     let given: Vec<String> = given(&lab).await.into_keys().collect();
@@ -118,7 +118,7 @@ async fn an_address_is_not_given_again_while_a_clone_of_a_former_life_takes_it()
     let nonce = nonce();
     let job = lab.v2_job(Lab::ROCKY, &format!("echo {nonce}")).await;
     reported(&scene, "the job waits for the clone", |report| {
-        report.waiting.values().any(|line| line.reason == "address")
+        report.waiting.values().any(|line| line.as_str() == "address")
     })
     .await;
     assert_eq!(clones_run(&lab).await, 1, "it still runs");

@@ -44,9 +44,16 @@ async fn a_job_is_taken_only_when_its_clone_can_begin_in_time() {
     sleep(Duration::from_secs(60)).await;
     {
         let report = scene.hatchery.board.report.borrow();
-        let why = report.waiting.values().map(|line| (line.reason, line.why.as_str()));
-        let busy = why.filter(|why| *why == ("vcenter_busy", "vCenter is busy: 4 before this one"));
-        assert_eq!((report.spawning, busy.count()), (4, JOBS - 4), "{:?}", report.waiting);
+        let why = report.waiting.values().map(|why| (why.as_str(), why.to_string()));
+        let busy = why.filter(|(word, text)| {
+            (*word, &**text) == ("vcenter_busy", "vCenter is busy: 4 before this one")
+        });
+        assert_eq!(
+            (report.running.iter().filter(|one| one.is_start()).count(), busy.count()),
+            (4, JOBS - 4),
+            "{:?}",
+            report.waiting
+        );
     }
     let text = scene.hatchery.board.metrics_text();
     let sample = format!("rookery_hatchery_jobs_waiting{{reason=\"vcenter_busy\"}} {}", JOBS - 4);

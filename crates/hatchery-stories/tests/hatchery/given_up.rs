@@ -151,7 +151,7 @@ async fn outlives_the_hatchery(image: Image) {
     // Longer than a quarter of an hour: while a clone is listed, it is waited for.
     given.watch(&stage, Duration::from_mins(17)).await;
     assert_eq!((given.0.len(), clones_run(&stage.lab).await), (0, 1), "{given:?}");
-    let waits = scene.hatchery.board.report.borrow().waiting.values().any(|line| line.reason == "address");
+    let waits = scene.hatchery.board.report.borrow().waiting.values().any(|line| line.as_str() == "address");
     assert!(waits, "{:?}", scene.hatchery.board.report.borrow().waiting);
     given.watch(&stage, Duration::from_mins(5)).await;
     assert!(given.0.len() >= 2, "{given:?}");

@@ -134,7 +134,7 @@ pub(super) fn told(job: &Job) -> String {
 pub(super) fn why(scene: &Scene, id: &str) -> Option<String> {
     let report = scene.hatchery.board.report.borrow().clone();
     let waiting = report.waiting.iter().find(|(job, _)| job.to_string() == id);
-    waiting.map(|(_, line)| line.why.clone())
+    waiting.map(|(_, why)| why.to_string())
 }
 
 /// A line of the hatchery's status.

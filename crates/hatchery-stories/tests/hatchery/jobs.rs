@@ -200,7 +200,7 @@ async fn a_finished_machine_goes_after_the_grace_period_and_its_address_is_free_
     let jobs = [first.as_str(), second.as_str()].map(|nonce| format!("sleep 3\n{}", probe(nonce)));
     let jobs = [lab.v2_job(Lab::DEBIAN, &jobs[0]).await, lab.v2_job(Lab::DEBIAN, &jobs[1]).await];
     reported(&scene, "one job waits for an address", |report| {
-        report.waiting.values().any(|line| line.why == "none of the 1 configured addresses is free")
+        report.waiting.values().any(|why| why.to_string() == "none of the 1 configured addresses is free")
     })
     .await;
     for job in &jobs {
@@ -256,7 +256,10 @@ async fn a_credential_that_is_not_resolved_is_refused_by_name() {
     assert_eq!((told.status, told.attempts.len()), (Status::Waiting, 0), "{told:#?}");
     assert!(!format!("{told:?}").contains("secrets.guest"));
     let report = scene.hatchery.board.report.borrow().clone();
-    assert!(report.waiting.values().any(|line| line.permanent && line.why.contains(why)), "{report:?}");
+    assert!(
+        report.waiting.values().any(|line| line.is_permanent() && line.to_string().contains(why)),
+        "{report:?}"
+    );
     scene.stop().await;
     lab.close().await;
 }

@@ -188,7 +188,10 @@ async fn a_template_of_another_model_is_left_alone_and_the_job_is_told() {
     eventually("the job is told", async || was_told(&lab.job(&job).await, why)).await;
     assert!(was_told(&lab.job(&job).await, "team/deb"));
     reported(&scene, "it is shown that the model cannot be registered", |report| {
-        report.warm_waiting.iter().any(|(model, text)| model == "shared.infra/deb" && text.contains(why))
+        report
+            .not_made
+            .iter()
+            .any(|(model, text)| model == "shared.infra/deb" && text.to_string().contains(why))
     })
     .await;
     let told = lab.job(&job).await;

@@ -44,7 +44,7 @@ async fn fifty_jobs(capacity: Option<Capacity>, limit: u32, adapts: bool) -> Out
         sleep(Duration::from_secs(1)).await;
         let report = scene.hatchery.board.report.borrow().clone();
         fewest = fewest.min(report.launches.allowed);
-        explained |= report.waiting.values().any(|line| line.why.starts_with("CDS answers slowly: "));
+        explained |= report.waiting.values().any(|line| line.to_string().starts_with("CDS answers slowly: "));
         let jobs = stage.lab.cds.jobs().await.expect("CDS runs");
         // A fixed limit that loses a job is of no use, however it goes on.
         let is_lost = |job: &Job| job.status.is_final() && job.status != Status::Success;

@@ -164,7 +164,12 @@ async fn a_start_panics(job: NewJob) {
     assert_eq!((given_back.attempts.len(), given_back.releases), (1, 1), "{given_back:#?}");
     assert_eq!((given_back.status, given_back.booking), (Status::Waiting, None), "it is half-booked");
     let report = scene.hatchery.board.report.borrow().clone();
-    assert_eq!((report.running.len(), report.spawning), (0, 0), "{:?}", report.running);
+    assert_eq!(
+        (report.running.len(), report.running.iter().filter(|one| one.is_start()).count()),
+        (0, 0),
+        "{:?}",
+        report.running
+    );
     assert_eq!(stage.machines_of(Lab::NAME).await, [], "the clone that nobody waits for");
 
     scene.hatchery.drain(false).await;

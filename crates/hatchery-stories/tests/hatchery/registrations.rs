@@ -119,9 +119,9 @@ async fn a_foreign_machine_that_keeps_a_template_from_being_made_is_named_and_le
     let named = || {
         let report = scene.hatchery.board.report.borrow().clone();
         report
-            .warm_waiting
+            .not_made
             .iter()
-            .any(|(_, why)| why.contains("a machine that is not ours is called \"deb-tmp\""))
+            .any(|(_, why)| why.to_string().contains("a machine that is not ours is called \"deb-tmp\""))
     };
     stage.until("it is named", async || named()).await;
     for _ in 0..60 {
@@ -170,7 +170,7 @@ async fn an_old_template_of_another_hatchery_stays_until_somebody_adopts_it_and_
             why.contains("made by the hatchery \"go-hatchery\"")
                 && why.contains("`rookery hatchery adopt shared.infra/deb`")
         };
-        report.warm_waiting.iter().any(|(_, why)| is_said(why))
+        report.not_made.iter().any(|(_, why)| is_said(&why.to_string()))
     };
     stage.until("it is said whose it is, and what to do", async || waits()).await;
     tokio::time::sleep(std::time::Duration::from_hours(1)).await;

@@ -449,8 +449,8 @@ async fn clocks_that_differ_delete_nothing_and_it_is_shown() {
     let left = finished(&stage).await;
     sleep(Duration::from_mins(12)).await;
     assert_eq!(left, stage.machines_of(Lab::NAME).await);
-    let told = scene.hatchery.board.report.borrow().stopped.clone();
-    assert!(told.as_ref().is_some_and(|told| told.contains("clock")), "{told:?}");
+    let told = scene.hatchery.board.report.borrow().stopped;
+    assert!(told.as_ref().is_some_and(|told| told.to_string().contains("clock")), "{told:?}");
     scene.stop().await;
     stage.lab.close().await;
 }

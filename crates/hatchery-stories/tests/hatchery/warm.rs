@@ -168,7 +168,10 @@ async fn a_template_that_fails_rests_while_others_go_on() {
     let made = warm(&lab, &scene, 2).await;
     assert_eq!(of(&made), BTreeMap::from([("rocky9".into(), 2)]));
     reported(&scene, "it is told that debian12 rests", |report| {
-        report.warm_waiting.iter().any(|(model, why)| model == "debian12" && why.contains("1 warm machine"))
+        report
+            .not_made
+            .iter()
+            .any(|(model, why)| model == "debian12" && why.to_string().contains("1 warm machine"))
     })
     .await;
     let rules: Value = control(&lab, Control::Rules).await;

@@ -1,11 +1,11 @@
 //! From a job of CDS to a demand: which model it runs on, or why it cannot be run. Pure: what is missing is named, and
 //! read by somebody else.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use rookery_cds::{JobDetail, JobId, ModelPath, RequirementKind, V1Job, V1Model, V2Model};
+use rookery_fleet::expiring::Expiring;
 
 use super::demand::{
     Refusal, Rules, V1Choice, decide_v1, decide_v2, fetched_model_fits, first_fitting, v1_names_our_model,
@@ -30,7 +30,7 @@ pub struct Demand {
 }
 
 /// What has been read of models in repositories, or why it could not be.
-pub type Fetched = BTreeMap<ModelPath, Result<V2Model, String>>;
+pub type Fetched = Expiring<ModelPath, Result<V2Model, String>>;
 
 /// Why a job has no model.
 #[derive(Debug)]
@@ -90,7 +90,7 @@ fn v1_model(
     if let Err(Unresolved::Refused(refusal)) = &found
         && !refusal.is_of_others()
         && rules.reads_v2_models
-        && let Some(named) = v1_reference(job).filter(|named| !fetched.contains_key(named))
+        && let Some(named) = v1_reference(job).filter(|named| !fetched.contains(named))
     {
         return Err(Unresolved::Unread(named));
     }

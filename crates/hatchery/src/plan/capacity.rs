@@ -12,7 +12,7 @@ use crate::plan::workers::{Listing, WorkerState};
 use crate::standing::{Standing, by_mark, standing};
 
 /// The configured limits. `None` is unlimited.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
     /// Workers at once.
     pub workers: Option<u32>,

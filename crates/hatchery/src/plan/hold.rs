@@ -13,6 +13,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
+use rookery_fleet::expiring::Expiring;
 use rookery_fleet::{MachineId, OwnerId, Power};
 use serde::{Deserialize, Serialize};
 
@@ -150,7 +151,7 @@ pub struct Facts<'a> {
     /// What was told of the jobs of machines.
     pub told: &'a BTreeMap<MachineId, Told>,
     /// Machines that were given up.
-    pub condemned: &'a BTreeMap<MachineId, Condemned>,
+    pub condemned: &'a Expiring<MachineId, Condemned>,
     /// Whether somebody is at a machine.
     pub busy: &'a dyn Fn(&Machine) -> bool,
 }

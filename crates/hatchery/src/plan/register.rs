@@ -12,7 +12,7 @@ use rookery_fleet::flavor::{Footprint, footprint};
 use rookery_fleet::{MachineId, Role};
 
 use super::templates::{V1Template, v1_template};
-use super::{Action, Pass, Why};
+use super::{Action, NotMade, Pass, Why};
 use crate::intake::model::last_modified;
 
 /// So many jobs get a slot before a model does that waits, too.
@@ -116,10 +116,7 @@ impl<'p> Pass<'p> {
                 }
                 Err(why) => {
                     self.plan.models_wait |= matches!(why, Why::Shortage(_)) && !why.is_permanent();
-                    if why.is_permanent() {
-                        self.plan.stuck.insert(model.path(), why.to_string());
-                    }
-                    self.plan.warm_waiting.push((model.path(), format!("not registered: {why}")));
+                    self.plan.not_made.push((model.path(), NotMade::Registration(why)));
                 }
             }
         }
@@ -148,10 +145,8 @@ impl<'p> Pass<'p> {
         if model.nb_spawn_err > MOST_SPAWN_ERRORS || self.is_under_way(model) {
             return Ok(None);
         }
-        let setback =
-            self.seen.setbacks.get(&(ModelKind::V1, model.path())).filter(|until| **until > self.seen.now);
-        if let Some(until) = setback {
-            return Err(Why::BackOff { template: model.name.clone(), until: *until });
+        if let Some(until) = self.rests_until(ModelKind::V1, &model.path()) {
+            return Err(Why::BackOff { template: model.name.clone(), until });
         }
         let source = match &current {
             Some(template) => self.seen.view.machines.get(template).map(AsRef::as_ref),
@@ -184,7 +179,7 @@ impl<'p> Pass<'p> {
     fn is_under_way(&self, model: &V1Model) -> bool {
         let path = model.path();
         let temporary = temporary_name(&model.name);
-        self.seen.booked.contains_key(&path)
+        self.seen.booked.contains(&path)
             || self.seen.running.registers(&path)
             // A row shows it, though we have given it another name.
             || (self.seen.view.is_taken(&temporary) && self.seen.view.named(&temporary).next().is_none())

@@ -119,8 +119,8 @@ impl<'p> Pass<'p> {
     /// have any: a hatchery that was stopped left it. Those of V2 jobs are off duty once their jobs were read.
     fn served(&self) -> BTreeMap<String, String> {
         let over = |machine: &Machine, mark: &Mark| {
-            let given_up = self.seen.condemned.contains_key(&machine.id)
-                || self.seen.carried.off_duty.contains(&machine.id);
+            let given_up =
+                self.seen.condemned.contains(&machine.id) || self.seen.carried.off_duty.contains(&machine.id);
             let of_v1 = matches!(mark.job_id.parse(), Ok(JobId::V1(_)));
             machine.power == Some(Power::Off) && (given_up || of_v1)
         };
@@ -259,9 +259,8 @@ impl<'p> Pass<'p> {
     }
 
     fn fresh(&mut self, model: &ResolvedModel, template: &Machine) -> Result<WorkerPlacement, Why> {
-        let resting = self.seen.setbacks.get(&(model.kind(), model.path()));
-        if let Some(until) = resting.filter(|until| **until > self.seen.now) {
-            return Err(Why::BackOff { template: model.template().to_owned(), until: *until });
+        if let Some(until) = self.rests_until(model.kind(), &model.path()) {
+            return Err(Why::BackOff { template: model.template().to_owned(), until });
         }
         let address = self.address()?;
         Ok(WorkerPlacement::Clone {

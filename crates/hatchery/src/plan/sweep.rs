@@ -18,6 +18,7 @@ use jiff::{SignedDuration, Timestamp};
 use rookery_fleet::brake::{Subject, Waiting, Weight};
 use rookery_fleet::deletion;
 use rookery_fleet::deletion::{Case, Evidence, Gate, Stop};
+use rookery_fleet::expiring::Expiring;
 use rookery_fleet::reckoning::Reckoning;
 use rookery_fleet::{MachineId, OwnerId, Power};
 
@@ -68,7 +69,7 @@ pub struct Noticed<'a> {
     /// Whether somebody is at a machine.
     pub busy: &'a dyn Fn(&Machine) -> bool,
     /// Machines already given up.
-    pub condemned: &'a BTreeMap<MachineId, Condemned>,
+    pub condemned: &'a Expiring<MachineId, Condemned>,
     /// When a machine was last seen to change, by our steady time; `None`: never.
     pub changed_at: &'a dyn Fn(&MachineId) -> Option<Timestamp>,
     /// Events of machines, as far as they were read. An entry without times says that there are none; `None` that what

@@ -11,6 +11,7 @@ mod turns;
 use super::*;
 use crate::intake::model::ResolvedModel;
 use crate::mark::Mark;
+use crate::names::ModelKind;
 use crate::plan::running::RunningAction;
 use crate::plan::workers::WorkerState;
 use crate::samples::actions::{self, v2_model};
@@ -36,12 +37,12 @@ struct World {
     misplaced: Vec<Misplaced>,
     models: Option<Vec<V1Model>>,
     running: RunningActions,
-    tried: BTreeMap<JobId, u32>,
-    setbacks: BTreeMap<(ModelKind, String), Timestamp>,
-    unusable: BTreeMap<Unusable, String>,
-    condemned: BTreeMap<MachineId, Condemned>,
-    booked: BTreeMap<String, Timestamp>,
-    avoided: BTreeSet<MachineId>,
+    tried: Expiring<JobId, u32>,
+    setbacks: Setbacks,
+    unusable: Expiring<Unusable, String>,
+    condemned: Expiring<MachineId, Condemned>,
+    booked: Expiring<String>,
+    avoided: Expiring<MachineId>,
     stubborn: BTreeMap<MachineId, u32>,
     changed: BTreeMap<MachineId, Timestamp>,
     lingering: BTreeSet<Ipv4Addr>,
@@ -87,12 +88,12 @@ fn world(machines: impl IntoIterator<Item = Machine>) -> World {
         misplaced: Vec::new(),
         models: Some(Vec::new()),
         running: RunningActions::default(),
-        tried: BTreeMap::new(),
+        tried: Expiring::default(),
         setbacks: BTreeMap::new(),
-        unusable: BTreeMap::new(),
-        condemned: BTreeMap::new(),
-        booked: BTreeMap::new(),
-        avoided: BTreeSet::new(),
+        unusable: Expiring::default(),
+        condemned: Expiring::default(),
+        booked: Expiring::default(),
+        avoided: Expiring::default(),
         stubborn: BTreeMap::new(),
         changed: BTreeMap::new(),
         lingering: BTreeSet::new(),
@@ -159,7 +160,7 @@ impl World {
             avoided: &self.avoided,
             stubborn: &self.stubborn,
             changed_at: &changed_at,
-            lingering: &self.lingering,
+            lingering: self.lingering.clone(),
             room: self.room.as_ref(),
             room_is_asked: self.room_is_asked,
             addresses_settled: self.addresses_settled,
@@ -206,6 +207,14 @@ impl World {
         let plan = self.plan();
         assert_eq!(plan.spawns().len() + plan.given_up().len() + plan.waiting.len(), self.demands.len());
         plan.waiting.into_iter().next().map(|waiting| waiting.why)
+    }
+
+    fn condemn(&mut self, name: &str, condemned_for: Condemned) {
+        self.condemned.insert(id(name), condemned_for, Timestamp::MAX);
+    }
+
+    fn avoid(&mut self, name: &str) {
+        self.avoided.insert(id(name), (), Timestamp::MAX);
     }
 
     fn fly(&mut self, action: RunningAction) {
@@ -294,6 +303,10 @@ impl Plan {
         let retired = self.deleted(|why| (*why == DeleteReason::Replaced).then_some(()));
         retired.into_iter().map(|(id, ())| id).collect()
     }
+}
+
+fn rests_until(time: &str) -> Setback {
+    Setback { failures: 1, until: Some(at(time)) }
 }
 
 fn at(time: &str) -> Timestamp {

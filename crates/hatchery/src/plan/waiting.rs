@@ -18,6 +18,30 @@ pub struct Waiting {
     pub why: Why,
 }
 
+/// Why something is not made ahead of time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotMade {
+    /// Warm machines are missing.
+    Warm {
+        /// How many.
+        missing: u32,
+        /// Why.
+        why: rookery_fleet::warm::Why,
+    },
+    /// A model is not registered.
+    Registration(Why),
+}
+
+impl fmt::Display for NotMade {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Warm { missing: 1, why } => write!(f, "1 warm machine is missing: {why}"),
+            Self::Warm { missing, why } => write!(f, "{missing} warm machines are missing: {why}"),
+            Self::Registration(why) => write!(f, "not registered: {why}"),
+        }
+    }
+}
+
 /// Why a job is not served now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Why {

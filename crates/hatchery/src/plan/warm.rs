@@ -20,7 +20,7 @@ use rookery_fleet::{MachineId, OwnerId, Power};
 
 use super::pool::{WarmKind, membership};
 use super::templates::{V1Template, v1_template};
-use super::{Action, DeleteReason, Finish, Keep, ModelRef, Pass, Pool, ServedJob, Unclaim, Why};
+use super::{Action, DeleteReason, Finish, Keep, ModelRef, NotMade, Pass, Pool, ServedJob, Unclaim, Why};
 use crate::intake::model::last_modified;
 use crate::plan::running::RunningAction;
 
@@ -73,7 +73,7 @@ impl Pass<'_> {
             reckoning: self.seen.reckoning,
             making: &making,
             busy: &|machine: &Machine| self.busy.has(machine) || self.given.contains(&machine.id),
-            condemned: &|id: &MachineId| self.seen.condemned.contains_key(id),
+            condemned: &|id: &MachineId| self.seen.condemned.contains(id),
             addresses,
             ledger: self.ledger.size,
             room: self.seen.room.copied(),
@@ -95,8 +95,8 @@ impl Pass<'_> {
         let waiting = planned
             .waiting
             .iter()
-            .map(|one| (model(one.wish), format!("{}: {}", missing(one.missing), one.why)));
-        self.plan.warm_waiting.extend(waiting);
+            .map(|one| (model(one.wish), NotMade::Warm { missing: one.missing, why: one.why.clone() }));
+        self.plan.not_made.extend(waiting);
         for finish in planned.finish.iter().filter_map(|id| finish(self.seen.view, id)) {
             if !finish.is_on {
                 self.ledger.size.take(&finish.footprint);
@@ -144,8 +144,7 @@ impl Pass<'_> {
         // Where no flavors are configured, names of flavors mean nothing.
         let flavor = pool.flavor.clone().filter(|_| !self.want.flavors.is_empty());
         let key = WarmKind::new(kind, model, flavor.as_deref().unwrap_or_default()).key();
-        let setback = self.seen.setbacks.get(&(kind, model.to_owned())).copied();
-        let rests_until = setback.filter(|until| *until > self.seen.now);
+        let rests_until = self.rests_until(kind, model);
         Wish { key, flavor, number: pool.number, template, rests_until }
     }
 
@@ -309,13 +308,6 @@ fn unclaim(view: &View, id: &MachineId) -> Option<Action> {
     let machine = view.machines.get(id)?;
     let (machine, name, mark) = (id.clone(), machine.name.clone(), Box::new(machine.mark()?.clone()));
     Some(Action::Unclaim(Unclaim { machine, name, mark }))
-}
-
-fn missing(count: u32) -> String {
-    match count {
-        1 => "1 warm machine is missing".to_owned(),
-        count => format!("{count} warm machines are missing"),
-    }
 }
 
 fn ready(machine: &Machine, model: Option<&V1Model>) -> TemplateState {

@@ -16,9 +16,9 @@ impl Reconciler {
 
     fn start_adoption(&mut self, model: &str) -> Result<(String, Vec<Asked>), String> {
         let owner = self.context.owner();
-        let models = self.state.models.as_deref();
-        let adoption = adoptable(&self.state.view, &owner, models, model)?;
-        let machine = self.state.view.machines.get(&adoption.template).map(Arc::clone);
+        let models = self.state.cds.models.as_deref();
+        let adoption = adoptable(&self.state.vsphere.view, &owner, models, model)?;
+        let machine = self.state.vsphere.view.machines.get(&adoption.template).map(Arc::clone);
         let is_busy = |machine: &Arc<Machine>| self.state.running.index().has(machine);
         if machine.is_none_or(|machine| is_busy(&machine)) || self.state.running.registers(model) {
             return Err(format!("the template of {model} is being worked on; try again in a moment"));

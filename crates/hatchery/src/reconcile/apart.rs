@@ -11,18 +11,18 @@ use tracing::{info, warn};
 impl Reconciler {
     /// Tells of each machine once.
     pub(super) fn tell_of_apart(&mut self) {
-        let found = apart(&self.state.view, &self.context.owner());
-        for one in found.iter().filter(|one| !self.state.told_apart.contains(&one.machine)) {
+        let found = apart(&self.state.vsphere.view, &self.context.owner());
+        for one in found.iter().filter(|one| !self.state.said.apart.contains(&one.machine)) {
             let (why, remedy) = (one.why, one.remedy());
             warn!(vm = %one.name, moref = %one.machine, %why, %remedy, "machine is left alone");
         }
         let told: BTreeSet<MachineId> = found.into_iter().map(|one| one.machine).collect();
-        self.state.told_apart = told;
+        self.state.said.apart = told;
     }
 
     pub(super) fn adopt_copy(&mut self, which: &str, reply: Reply) {
         let owner = self.context.owner();
-        match adoptable_copy(&self.state.view, &owner, which) {
+        match adoptable_copy(&self.state.vsphere.view, &owner, which) {
             Err(why) => drop(reply.send(Err(why))),
             Ok(copy) => {
                 let hands = self.context.hands.clone();
@@ -38,7 +38,7 @@ impl Reconciler {
 
     pub(super) fn unmark(&mut self, which: &str, reply: Reply) {
         let owner = self.context.owner();
-        match copy_named(&self.state.view, &owner, which) {
+        match copy_named(&self.state.vsphere.view, &owner, which) {
             Err(why) => drop(reply.send(Err(why))),
             Ok(copy) => {
                 let hands = self.context.hands.clone();

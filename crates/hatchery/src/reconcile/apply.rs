@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use crate::machine::Machine;
 use crate::mark::Mark;
-use crate::names::ModelKind;
 use crate::plan::sweep::Condemned;
 use crate::plan::workers::{Listing, WorkerState};
 use jiff::{SignedDuration, Timestamp};
@@ -22,19 +21,24 @@ use crate::intake::feed::pool_room;
 use crate::intake::queue::{Moment, Protocol, QueuedJob};
 use crate::plan::running::{RunningAction, TaskId};
 use crate::plan::{
-    Action, Deletion, Free, Keep, Misplaced, ServedJob, Spawn, Unclaim, Unserving, Unusable, Why,
+    Action, Deletion, Free, Keep, Misplaced, ServedJob, Setback, Spawn, Unclaim, Unserving, Unusable, Why,
+    rest_after,
 };
 use crate::surface::metrics::Leak;
 
-/// How long a model rests after its first failure, until the settings have been looked at.
-const FIRST_REST: Duration = Duration::from_secs(30);
+/// How long nothing is started after vCenter had no room for the first time.
+const FULL: Duration = Duration::from_secs(30);
+/// How long a model that was read from a repository is good.
+const MODEL_AGE: Duration = Duration::from_mins(1);
+/// How long attempts are counted, from the first one on.
+const ATTEMPTS_AGE: Duration = Duration::from_hours(1);
 /// How long anything rests at most. A model rests for the interval of provisioning after its first failure; each further
 /// one doubles that.
 const LONGEST_REST: Duration = Duration::from_mins(10);
 /// How long a model counts as unusable, until it is tried again.
 const UNUSABLE: Duration = Duration::from_mins(1);
 /// How often it is logged that a model still cannot be used for the same reason.
-const COMPLAINT: SignedDuration = SignedDuration::from_hours(1);
+const COMPLAINT: Duration = Duration::from_hours(1);
 /// How long a model is left alone that somebody else registers.
 const BOOKED: Duration = Duration::from_mins(1);
 /// How long a machine is left alone that could not be deleted or taken back. Each further failure doubles that.
@@ -47,33 +51,32 @@ impl Reconciler {
         let now = self.context.clock.steady();
         let (state, metrics) = (&mut self.state, &self.context.metrics);
         match message {
-            Message::Moment(reply) => drop(reply.send(state.queue.moment())),
+            Message::Moment(reply) => drop(reply.send(state.cds.queue.moment())),
             Message::Listed(protocol, begun, jobs) => self.apply_list(protocol, begun, jobs),
             Message::Pushed(job) => {
                 metrics.job_pushed(Protocol::of(&job));
-                if !state.queue.has(&job) {
+                if !state.cds.queue.has(&job) {
                     metrics.job_found(Protocol::of(&job));
                 }
-                state.queue.pushed(job);
+                state.cds.queue.pushed(job);
             }
             Message::Read(job, known) => {
-                if state.queue.get(&job).is_none() {
+                if state.cds.queue.get(&job).is_none() {
                     metrics.job_known();
                 }
-                state.queue.read(&job, *known);
+                state.cds.queue.read(&job, *known);
             }
-            Message::Gone(job) => state.queue.gone(&job),
+            Message::Gone(job) => state.cds.queue.gone(&job),
             Message::Model(model, read) => {
-                state.fetching.remove(&model);
-                state.fetched_at.insert(model.clone(), now);
-                state.fetched.insert(model, *read);
+                state.cds.fetching.remove(&model);
+                state.cds.fetched.insert(model, *read, later(now, MODEL_AGE));
             }
             Message::Workers { begun, v1, v2 } => self.apply_lists(begun, v1, v2),
-            Message::Models(models) => state.models = Some(models),
+            Message::Models(models) => state.cds.models = Some(models),
             Message::Room { begun, pool } => {
-                state.room = Room { told: pool.as_ref().map(pool_room), pool, at: Some(begun) };
+                state.vsphere.room = Room { told: pool.as_ref().map(pool_room), pool, at: Some(begun) };
             }
-            Message::Disks(disks) => Arc::make_mut(&mut state.disks).extend(disks),
+            Message::Disks(disks) => Arc::make_mut(&mut state.vsphere.disks).extend(disks),
             Message::Clock(reading) => self.read_clock(&reading),
             Message::JobRead { machine, runs_here, begun } => {
                 self.apply_job_read(machine, runs_here, begun);
@@ -91,11 +94,11 @@ impl Reconciler {
                 state.misplaced.push(Misplaced { task: action, spawn });
                 state.another_place.insert(action, reply);
             }
-            Message::ReadyToLaunch(worker, reply) => state.gate.add(worker, reply),
+            Message::ReadyToLaunch(worker, reply) => state.cds.gate.add(worker, reply),
             Message::Ended(action, ending) => {
                 state.note_launch(action, &ending);
                 state.act_ended = Some(now);
-                if state.apply_ending(action, ending, now) {
+                if state.apply_ending(action, ending, now, self.settings.borrow().warm.interval) {
                     self.wakes.workers();
                 }
                 for leak in self.state.leaks.drain(..) {
@@ -107,7 +110,7 @@ impl Reconciler {
                 state.forget_complaints();
             }
             Message::Confirm(list, reply) => self.apply_confirmation(&list, reply),
-            Message::Drain(draining) => state.draining = draining,
+            Message::Drain(draining) => state.requests.draining = draining,
             Message::Hold(order, reply) => self.hold(&order, reply),
             Message::Adopt(model, reply) => self.adopt(&model, reply),
             Message::AdoptVm(vm, reply) => self.adopt_copy(&vm, reply),
@@ -120,14 +123,14 @@ impl Reconciler {
     fn apply_list(&mut self, protocol: Protocol, begun: Moment, jobs: Vec<(JobId, Option<QueuedJob>)>) {
         let (state, metrics) = (&mut self.state, &self.context.metrics);
         for (job, known) in &jobs {
-            if !state.queue.has(job) {
+            if !state.cds.queue.has(job) {
                 metrics.job_found(protocol);
             }
-            if known.is_some() && state.queue.get(job).is_none() {
+            if known.is_some() && state.cds.queue.get(job).is_none() {
                 metrics.job_known();
             }
         }
-        state.queue.listed(protocol, begun, jobs);
+        state.cds.queue.listed(protocol, begun, jobs);
     }
 
     /// Tells a worker whose first place was of no use where else it goes.
@@ -144,8 +147,8 @@ impl Reconciler {
         };
         let next = RunningAction::of(Action::Spawn(Box::new(spawn.clone())));
         if next.name != running.name {
-            self.state.pressure.gave_up(&running.name);
-            self.state.pressure.begins(&next.name, Instant::now());
+            self.state.cds.pressure.gave_up(&running.name);
+            self.state.cds.pressure.begins(&next.name, Instant::now());
         }
         *running = next;
         reply.send(Some(spawn)).ok();
@@ -156,27 +159,26 @@ impl Reconciler {
     /// Takes in all workers that CDS knows. What was asked before somebody set our clock is not believed.
     fn apply_lists(&mut self, begun: Timestamp, v1: Vec<Worker>, v2: Vec<Worker>) {
         let state = &mut self.state;
-        if !state.clocks.counts(begun) {
+        if !state.times.clocks.counts(begun) {
             return self.wakes.workers();
         }
         let (cds_now, limit) = (self.context.cds.now(), self.settings.borrow().limits.starting);
         for workers in [&v1, &v2] {
             state.note_registrations(workers, cds_now, limit);
         }
-        state.v1_workers = v1.iter().map(|worker| (worker.name.clone(), worker.clone())).collect();
+        state.cds.v1_workers = v1.iter().map(|worker| (worker.name.clone(), worker.clone())).collect();
         state.apply_workers(begun, v1.into_iter().chain(v2).collect());
-        let known = &state.workers;
-        state.missed.retain(|name| known.iter().any(|worker| worker.name == *name));
+        let known = &state.cds.workers;
+        state.said.orphans.retain(|name| known.iter().any(|worker| worker.name == *name));
     }
 
     /// Takes in what vCenter's clock shows.
     fn read_clock(&mut self, reading: &Reading) {
         let state = &mut self.state;
-        if !state.clocks.counts(reading.begun) {
+        if !state.times.clocks.counts(reading.begun) {
             return self.wakes.clock();
         }
-        let set = state.clocks.read(reading);
-        state.skew = state.clocks.skew(reading.begun);
+        let set = state.times.clocks.read(reading);
         let Some(by) = set else { return };
         let owner = self.settings.borrow().identity.owner.clone();
         state.clock_was_set(&owner, by);
@@ -184,7 +186,7 @@ impl Reconciler {
             seconds = by.as_secs(),
             "vCenter's clock was set; ages of machines count from now on, and holds keep what was left"
         );
-        let wishes = self.state.wishes.iter().map(|wish| wish.shifted(by)).collect();
+        let wishes = self.state.requests.wishes.iter().map(|wish| wish.shifted(by)).collect();
         // Those in the book stay as they were if it cannot be written; it is tried again with the next change.
         self.write_down(wishes).ok();
     }
@@ -194,20 +196,20 @@ impl State {
     /// Times of vCenter's clock move with it, and what was seen counts from now on.
     pub(super) fn clock_was_set(&mut self, owner: &OwnerId, by: SignedDuration) {
         let now = self.server_now();
-        self.reckoning.restart(&self.view, owner, Mark::times, now, by);
+        self.times.reckoning.restart(&self.vsphere.view, owner, Mark::times, now, by);
         let shift = |at: &mut Timestamp| *at = at.saturating_add(by).unwrap_or(*at);
-        self.setbacks.values_mut().chain(&mut self.full_until).for_each(shift);
-        self.outcomes.values_mut().map(|told| &mut told.at).for_each(shift);
+        let setbacks = self.resting.setbacks.values_mut().chain([&mut self.resting.full]);
+        setbacks.filter_map(|setback| setback.until.as_mut()).for_each(shift);
+        self.cds.outcomes.told_mut().map(|told| &mut told.at).for_each(shift);
     }
 
     pub(super) fn apply_clones(&mut self, at: Timestamp, listed: &CloneTasks) {
-        let before = self.doubts.former();
-        self.doubts.learn(at, self.skew.map(|_| self.clocks.ahead()), listed);
-        let former = self.doubts.former();
+        let before = self.vsphere.doubts.former();
+        self.vsphere.doubts.learn(at, self.skew().map(|_| self.times.clocks.ahead()), listed);
+        let former = self.vsphere.doubts.former();
         if former > before {
             info!(clones = former, "clones from before the start are waited for before addresses are given");
         }
-        self.addresses_settled = self.doubts.start_is_settled();
     }
 
     pub(super) fn apply_workers(&mut self, begun: Timestamp, workers: Vec<Worker>) {
@@ -218,14 +220,20 @@ impl State {
         let by_name: BTreeMap<String, WorkerState> =
             workers.iter().map(|worker| (worker.name.clone(), state(worker))).collect();
         // Names of machines that are gone are of no use any more.
-        self.registered_once.retain(|name| self.view.named(name).next().is_some());
-        self.registered_once.extend(by_name.keys().cloned());
-        self.listing = Some(Listing { begun, workers: by_name });
-        self.workers = workers;
+        self.cds.registered_once.retain(|name| self.vsphere.view.named(name).next().is_some());
+        self.cds.registered_once.extend(by_name.keys().cloned());
+        self.cds.listing = Some(Listing { begun, workers: by_name });
+        self.cds.workers = workers;
     }
 
     /// Takes in how a piece of work has ended, and says whether CDS has to be asked for its workers.
-    pub(super) fn apply_ending(&mut self, id: TaskId, ending: Ending, now: Timestamp) -> bool {
+    pub(super) fn apply_ending(
+        &mut self,
+        id: TaskId,
+        ending: Ending,
+        now: Timestamp,
+        first_rest: Duration,
+    ) -> bool {
         let Some(action) = self.running.end(id) else { return false };
         self.misplaced.retain(|misplaced| misplaced.task != id);
         let job = action.job().cloned();
@@ -234,14 +242,14 @@ impl State {
             Ending::Lost => {
                 self.let_be(&action, now);
                 if let Some(job) = &job {
-                    self.queue.gone(job);
+                    self.cds.queue.gone(job);
                 }
             }
             Ending::NotHeld { error } => {
                 warn!(vm = %action.name, error, "job could not be taken; it is tried again when CDS offers it");
                 self.let_be(&action, now);
                 if let Some(job) = job {
-                    self.queue.gone(&job);
+                    self.cds.queue.gone(&job);
                 }
             }
             Ending::Unprepared { model, error } => {
@@ -249,13 +257,12 @@ impl State {
                     let (project, model) = &model;
                     warn!(project, model, error, "model cannot be used; it is tried again every minute");
                 }
-                self.unusable_until.insert(model.clone(), later(now, UNUSABLE));
-                self.unusable.insert(model, error);
+                self.resting.unusable.insert(model, error, later(now, UNUSABLE));
             }
             Ending::Failed(failure) => {
                 // A machine that has to go goes with the next list of workers.
                 let condemned = failure.condemned.is_some();
-                self.apply_failure(&action, failure, now);
+                self.apply_failure(&action, failure, now, first_rest);
                 return condemned;
             }
             Ending::CutOff => {
@@ -269,7 +276,7 @@ impl State {
                 }
                 let (error, unfinished) = ("it was cut off in the middle".to_owned(), interrupted(&action));
                 let failure = Failure { error, unfinished, ..Failure::default() };
-                self.apply_failure(&action, failure, now);
+                self.apply_failure(&action, failure, now, first_rest);
             }
         }
         false
@@ -278,16 +285,16 @@ impl State {
     /// Takes in that an action was done, and says whether CDS has to be asked for its workers.
     fn apply_success(&mut self, running: &RunningAction, now: Timestamp) -> bool {
         if let Some(model) = running.action.model() {
-            self.failures.remove(&model);
+            self.resting.setbacks.entry(model).and_modify(|setback| setback.failures = 0);
         }
         if let Some(machine) = &running.machine {
-            self.stubborn.remove(machine);
+            self.resting.stubborn.remove(machine);
         }
         match &running.action {
             Action::Spawn(spawn) => {
-                self.queue.gone(&spawn.job);
+                self.cds.queue.gone(&spawn.job);
                 self.count(&spawn.job, now);
-                (self.full_until, self.full_times) = (None, 0);
+                self.resting.full = Setback::default();
             }
             Action::Delete(Deletion { machine, of, .. }) => {
                 self.condemned.remove(machine);
@@ -296,7 +303,7 @@ impl State {
             Action::Keep(Keep { machine, of, .. }) => {
                 // A job whose machine is off and stays for itself runs elsewhere. Of one that runs CDS takes care.
                 let is_off = |machine: &Arc<Machine>| machine.power == Some(Power::Off);
-                if self.view.machines.get(machine).is_some_and(is_off) {
+                if self.vsphere.view.machines.get(machine).is_some_and(is_off) {
                     self.carried.freed.push((of.clone(), Some(machine.clone())));
                 }
             }
@@ -308,7 +315,7 @@ impl State {
                 self.leaks.push(Leak::HalfClaimed);
                 self.carried.freed.push((mark.as_ref().into(), Some(machine.clone())));
             }
-            Action::Disable { worker, .. } => self.brake.did(&worker.name, now),
+            Action::Disable { worker, .. } => self.vsphere.brake.did(&worker.name, now),
             Action::GiveUp { .. }
             | Action::Register(_)
             | Action::Make(_)
@@ -321,28 +328,32 @@ impl State {
 
     /// What was complained about may be what the new settings mend.
     pub(super) fn forget_complaints(&mut self) {
-        self.unusable.clear();
-        self.unusable_until.clear();
-        self.complaints.clear();
+        self.resting.unusable.clear();
+        self.said.complaints.clear();
     }
 
     fn is_new_complaint(&mut self, model: &Unusable, error: &str, now: Timestamp) -> bool {
-        let told = self.complaints.get(model);
-        if told.is_some_and(|(told, at)| told == error && now.duration_since(*at) < COMPLAINT) {
+        self.said.complaints.forget(now);
+        if self.said.complaints.get(model).is_some_and(|told| told == error) {
             return false;
         }
-        self.complaints.insert(model.clone(), (error.to_owned(), now));
+        self.said.complaints.insert(model.clone(), error.to_owned(), later(now, COMPLAINT));
         true
     }
 
-    fn apply_failure(&mut self, action: &RunningAction, failure: Failure, now: Timestamp) {
+    fn apply_failure(
+        &mut self,
+        action: &RunningAction,
+        failure: Failure,
+        now: Timestamp,
+        first_rest: Duration,
+    ) {
         let Failure { error, condemned, unfinished, blames_template, crowded, tried, is_parent, worker: _ } =
             failure;
         let server_now = self.server_now();
         // Those that fail together fail for one reason.
-        if crowded && self.full_until.is_none_or(|until| until <= server_now) {
-            self.full_until = Some(later(server_now, rest_after(FIRST_REST, self.full_times)));
-            self.full_times += 1;
+        if crowded {
+            self.resting.full.failed(server_now, FULL, LONGEST_REST);
         }
         match &action.action {
             Action::Adopt(adoption) => warn!(model = adoption.model, error, "template could not be adopted"),
@@ -364,35 +375,29 @@ impl State {
             }
         }
         if let Some(job) = action.job() {
-            self.queue.gone(&job.clone());
+            self.cds.queue.gone(&job.clone());
         }
         if let Some(clone) = unfinished {
             self.leaks.extend(clone.address.map(|_| Leak::Address));
-            self.doubts.add(clone, now);
+            self.vsphere.doubts.add(clone, now);
         } else if let (Some((machine, _)), Some(address)) = (&condemned, action.address) {
-            self.doubts.add_made(machine.clone(), address, now);
+            self.vsphere.doubts.add_made(machine.clone(), address, now);
         }
-        self.lingering = self.doubts.addresses();
-        self.condemned_at.extend(condemned.iter().map(|(machine, _)| (machine.clone(), now)));
-        self.condemned.extend(condemned);
+        if let Some((machine, condemned_for)) = condemned {
+            self.condemn(machine, condemned_for, now);
+        }
         let housekeeping = matches!(action.action, Action::Make(_) | Action::Finish(_) | Action::Register(_));
         let blamed = action.action.model().filter(|_| blames_template || housekeeping);
-        // What began before a rest and fails during it tells nothing new: ten starts that fail together are one failure.
-        let rests =
-            |model: &(ModelKind, String)| self.setbacks.get(model).is_some_and(|until| *until > server_now);
-        let first = self.first_rest.unwrap_or(FIRST_REST);
-        if let Some(model) = blamed.filter(|model| !rests(model)) {
-            let failures = self.failures.entry(model.clone()).or_default();
-            let until = later(server_now, rest_after(first, *failures));
-            *failures += 1;
-            self.setbacks.insert(model, until);
+        if let Some(model) = blamed {
+            let setback = self.resting.setbacks.entry(model).or_default();
+            setback.failed(server_now, first_rest, LONGEST_REST);
         }
     }
 
     /// A model that somebody else registers, or that CDS would not let us register, is left alone for a while.
     fn let_be(&mut self, action: &RunningAction, now: Timestamp) {
         if let Action::Register(one) = &action.action {
-            self.booked_until.insert(one.model.path(), later(now, BOOKED));
+            self.resting.booked.insert(one.model.path(), (), later(now, BOOKED));
         }
     }
 
@@ -400,22 +405,20 @@ impl State {
     /// One that others stand on rests for long at once.
     fn rest(&mut self, machine: Option<MachineId>, now: Timestamp, is_parent: bool) {
         let Some(id) = machine.clone() else { return };
-        let failures = self.stubborn.entry(id).or_default();
-        let rest = if is_parent { LONGEST_REST } else { rest_after(UNCHANGED, *failures) };
+        let failures = self.resting.stubborn.entry(id).or_default();
+        let rest = if is_parent { LONGEST_REST } else { rest_after(UNCHANGED, *failures, LONGEST_REST) };
         *failures = failures.saturating_add(1);
         self.avoid(machine, now, rest);
     }
 
     fn avoid(&mut self, machine: Option<MachineId>, now: Timestamp, time: Duration) {
         if let Some(machine) = machine {
-            self.avoided_until.insert(machine.clone(), later(now, time));
-            self.avoided.insert(machine);
+            self.resting.avoided.insert(machine, (), later(now, time));
         }
     }
 
     fn count(&mut self, job: &JobId, now: Timestamp) {
-        let (count, _) = self.tried.entry(job.clone()).or_insert((0, now));
-        *count += 1;
+        *self.resting.attempts.or_insert(job.clone(), 0, later(now, ATTEMPTS_AGE)) += 1;
     }
 }
 
@@ -436,11 +439,6 @@ fn interrupted(action: &RunningAction) -> Option<Unfinished> {
     };
     let (name, address) = (action.name.clone(), action.address);
     action.machine.is_none().then_some(Unfinished { name, address, task: None, condemned_for })
-}
-
-/// How long something rests that has failed so often before.
-fn rest_after(first: Duration, failures: u32) -> Duration {
-    first.saturating_mul(1 << failures.min(8)).min(LONGEST_REST.max(first))
 }
 
 pub(super) fn later(now: Timestamp, by: Duration) -> Timestamp {

@@ -15,11 +15,16 @@ use crate::surface::metrics::Leak;
 impl State {
     /// Notes which machines are in sight, since when, and which machine each worker is or was in.
     pub(super) fn keep_watch(&mut self, owner: &OwnerId) {
-        self.reckoning.look(&self.view, owner, Mark::times, self.server_now());
+        self.times.reckoning.look(&self.vsphere.view, owner, Mark::times, self.server_now());
         let busy = self.running.index();
-        self.brake.look(&self.view, owner, &|machine: &Machine| busy.has(machine), self.now);
-        self.references.look(&self.view, owner, self.listing.as_ref(), self.now);
-        for vm in self.out_of_reach.look(&self.view, owner, self.now) {
+        self.vsphere.brake.look(
+            &self.vsphere.view,
+            owner,
+            &|machine: &Machine| busy.has(machine),
+            self.times.now,
+        );
+        self.vsphere.references.look(&self.vsphere.view, owner, self.cds.listing.as_ref(), self.times.now);
+        for vm in self.vsphere.out_of_reach.look(&self.vsphere.view, owner, self.times.now) {
             warn!(
                 vm,
                 "vCenter has not reached this VM for an hour; it keeps its slot and its address until somebody repairs or removes it"
@@ -32,7 +37,7 @@ impl State {
         let waiting = self.braked.iter().map(|waiting| &waiting.subject);
         let confirmed: Vec<_> = waiting.filter(|subject| list.contains(subject)).cloned().collect();
         let count = confirmed.len();
-        self.brake.confirm(confirmed.into_iter().map(Into::into), now);
+        self.vsphere.brake.confirm(confirmed.into_iter().map(Into::into), now);
         count
     }
 }
@@ -52,7 +57,7 @@ impl Reconciler {
     /// Tells of workers that have no machine and that cannot be disabled, or are not: each once.
     pub(super) fn tell_of_orphans(&mut self, plan: &Plan) {
         for name in &plan.orphans {
-            if self.state.missed.insert(name.clone()) {
+            if self.state.said.orphans.insert(name.clone()) {
                 self.context.metrics.leak_found(Leak::WorkerWithoutMachine);
                 warn!(worker = name, "worker has no machine; CDS will notice that it does not answer");
             }

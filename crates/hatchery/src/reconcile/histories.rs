@@ -53,8 +53,8 @@ impl Histories {
 impl State {
     /// Takes in what a query brought; nothing if it failed.
     pub(super) fn apply_histories(&mut self, told: Option<BTreeMap<MachineId, Option<EventTimes>>>) {
-        self.histories.ended(told.is_some(), Instant::now());
-        self.events.extend(told.unwrap_or_default());
+        self.vsphere.histories.ended(told.is_some(), Instant::now());
+        self.vsphere.events.extend(told.unwrap_or_default());
     }
 }
 

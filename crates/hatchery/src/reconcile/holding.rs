@@ -1,7 +1,6 @@
 //! Keeping machines for somebody to look at.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::machine::Machine;
 use crate::mark::Mark;
@@ -12,13 +11,9 @@ use rookery_fleet::{MachineId, Role};
 use tokio::sync::oneshot;
 use tracing::{info, warn};
 
-use super::apply::later;
 use super::{Message, Reconciler};
 use crate::plan::{Action, Keep, ServedJob};
 use crate::surface::holds::{MOST_WISHES, Order, Target};
-
-/// How long CDS is left alone after it did not say how a job has ended.
-const PAUSE: Duration = Duration::from_secs(10);
 
 /// Where it goes what is said to whoever asked.
 pub type Reply = oneshot::Sender<Result<String, String>>;
@@ -53,7 +48,7 @@ impl Reconciler {
 
     /// A second wish of the same kind takes the place of the first: whoever repeats himself does not want twice as many.
     fn wish(&mut self, wish: Wish) -> Result<String, String> {
-        let mut wishes = self.state.wishes.clone();
+        let mut wishes = self.state.requests.wishes.clone();
         wishes.retain(|other| other.of != wish.of);
         if wishes.len() >= MOST_WISHES {
             return Err(format!("there are {MOST_WISHES} such wishes already; release one first"));
@@ -70,10 +65,10 @@ impl Reconciler {
 
     fn is_known(&self, of: &Subject) -> bool {
         let Subject::Model(model) = of else { return true };
-        let registered = self.state.models.iter().flatten().any(|known| known.path() == *model);
+        let registered = self.state.cds.models.iter().flatten().any(|known| known.path() == *model);
         let of_model =
             |machine: &Machine| machine.name == *model || machine.mark().is_some_and(|mark| of.is_of(mark));
-        registered || self.state.view.iter().any(of_model)
+        registered || self.state.vsphere.view.iter().any(of_model)
     }
 
     /// Lets a machine go, or withdraws a wish and lets go whom it kept.
@@ -93,7 +88,7 @@ impl Reconciler {
             }
             Ok(subject) => subject,
         };
-        let mut wishes = self.state.wishes.clone();
+        let mut wishes = self.state.requests.wishes.clone();
         let before = wishes.len();
         wishes.retain(|wish| wish.of != subject);
         let withdrawn = before - wishes.len();
@@ -103,7 +98,7 @@ impl Reconciler {
             let is_meant = subject.is_of(mark) && self.is_kept(machine) && !busy.has(machine);
             is_meant.then(|| (machine.clone(), mark.clone()))
         };
-        let kept: Vec<_> = self.state.view.owned(&owner).filter_map(kept).collect();
+        let kept: Vec<_> = self.state.vsphere.view.owned(&owner).filter_map(kept).collect();
         if withdrawn == 0 && kept.is_empty() {
             return Err(format!("nothing is kept, nor wished for, of {subject}"));
         }
@@ -119,7 +114,7 @@ impl Reconciler {
     }
 
     fn is_kept(&self, machine: &Machine) -> bool {
-        let until = self.state.reckoning.hold_until(machine);
+        let until = self.state.times.reckoning.hold_until(machine);
         until.is_some_and(|until| until > self.context.now())
     }
 
@@ -127,12 +122,13 @@ impl Reconciler {
     fn own(&self, name: &str) -> Result<(Arc<Machine>, Mark), String> {
         let owner = self.context.owner();
         let of_ours = |machine: &&Arc<Machine>| machine.name == name && machine.role == Role::Vm;
-        let mut found = self.state.view.machines.notable().filter(of_ours).filter_map(|machine| {
+        let mut found = self.state.vsphere.view.machines.notable().filter(of_ours).filter_map(|machine| {
             let mark = machine.mark_of(&owner).filter(|mark| !mark.model)?;
             Some((Arc::clone(machine), mark.clone()))
         });
         let Some((machine, mark)) = found.next() else {
-            let unseen = if self.state.view.complete { "" } else { ", as far as vCenter has shown them yet" };
+            let unseen =
+                if self.state.vsphere.view.complete { "" } else { ", as far as vCenter has shown them yet" };
             return Err(format!("{name} is no machine of hatchery {owner}{unseen}"));
         };
         if found.next().is_some() {
@@ -193,7 +189,7 @@ impl Reconciler {
         if kept().next().is_none() {
             return true;
         }
-        let mut wishes = self.state.wishes.clone();
+        let mut wishes = self.state.requests.wishes.clone();
         for keep in kept() {
             let wish = wishes.iter_mut().find(|wish| wish.id == keep.hold.wish);
             wish.map(|wish| wish.taken.insert(keep.machine.clone()));
@@ -206,10 +202,10 @@ impl Reconciler {
     }
 
     pub(super) fn examine(&mut self, id: &MachineId) {
-        let (now, state) = (self.state.now, &mut self.state);
-        let Some(machine) = state.view.machines.get(id) else { return };
+        let state = &mut self.state;
+        let Some(machine) = state.vsphere.view.machines.get(id) else { return };
         let Some(job) = machine.mark().map(|mark| mark.job_id.clone()) else { return };
-        if state.ask_after.get(id).is_some_and(|until| *until > now) || !state.asking.insert(id.clone()) {
+        if !state.cds.outcomes.ask(id) {
             return;
         }
         let context = self.context.in_the_background();
@@ -221,22 +217,16 @@ impl Reconciler {
     }
 
     pub(super) fn apply_outcome(&mut self, id: MachineId, outcome: Option<Outcome>) {
-        let (at, state) = (self.context.now(), &mut self.state);
-        state.asking.remove(&id);
-        match outcome {
-            Some(outcome) => {
-                state.outcomes.insert(id, Told { outcome, at });
-            }
-            None => drop(state.ask_after.insert(id, later(state.now, PAUSE))),
-        }
+        let told = outcome.map(|outcome| Told { outcome, at: self.context.now() });
+        self.state.cds.outcomes.answer(id, told, self.state.times.now);
     }
 
     /// Forgets wishes of which nothing is left to do.
     pub(super) fn forget_wishes(&mut self) {
-        let (view, now) = (&self.state.view, self.state.server_now());
+        let (view, now) = (&self.state.vsphere.view, self.state.server_now());
         let is_open = |wish: &&Wish| !wish.is_spent(view, now);
-        if self.state.skew.is_some() && !self.state.wishes.iter().all(|wish| is_open(&wish)) {
-            let left = self.state.wishes.iter().filter(is_open).cloned().collect();
+        if self.state.skew().is_some() && !self.state.requests.wishes.iter().all(|wish| is_open(&wish)) {
+            let left = self.state.requests.wishes.iter().filter(is_open).cloned().collect();
             self.write_down(left).ok();
         }
     }
@@ -247,7 +237,7 @@ impl Reconciler {
             warn!(%error, "what is to be kept cannot be written down; it is tried again");
             return Err(format!("it could not be written down: {error}"));
         }
-        self.state.wishes = wishes;
+        self.state.requests.wishes = wishes;
         Ok(())
     }
 }

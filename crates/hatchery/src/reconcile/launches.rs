@@ -66,21 +66,21 @@ impl Reconciler {
         let (state, limit, now) = (&mut self.state, settings.limits.starting, Instant::now());
         if settings.queue.adapts_to_cds {
             for call in calls {
-                state.pressure.called(call.begun, call.took, limit);
+                state.cds.pressure.called(call.begun, call.took, limit);
             }
         } else {
-            state.pressure.lift();
+            state.cds.pressure.lift();
         }
-        let view = &state.view;
+        let view = &state.vsphere.view;
         let is_off = |worker: &str| {
             let mut named = view.named(worker).peekable();
             named.peek().is_some() && named.all(|machine| machine.power == Some(Power::Off))
         };
-        state.pressure.pass(now, &is_off, limit);
+        state.cds.pressure.pass(now, &is_off, limit);
         // Whoever does not wait any more has run out of time.
-        state.gate.0.retain(|ready| !ready.reply.is_closed());
-        state.allowed_by_cds = state.pressure.reduced(limit);
-        state.gate.open(&mut state.pressure, settings.queue.adapts_to_cds.then_some(limit));
+        state.cds.gate.0.retain(|ready| !ready.reply.is_closed());
+        state.cds.allowed = state.cds.pressure.reduced(limit);
+        state.cds.gate.open(&mut state.cds.pressure, settings.queue.adapts_to_cds.then_some(limit));
     }
 }
 
@@ -92,23 +92,23 @@ impl State {
             return;
         }
         match ending {
-            Ending::Done => self.pressure.launched(&action.name, Instant::now()),
+            Ending::Done => self.cds.pressure.launched(&action.name, Instant::now()),
             Ending::Lost
             | Ending::NotHeld { .. }
             | Ending::Unprepared { .. }
             | Ending::Failed(_)
-            | Ending::CutOff => self.pressure.gave_up(&action.name),
+            | Ending::CutOff => self.cds.pressure.gave_up(&action.name),
         }
     }
 
     /// How many workers turn to CDS now or soon.
     pub(super) fn on_their_way(&self) -> u32 {
-        self.pressure.on_their_way(self.gate.workers())
+        self.cds.pressure.on_their_way(self.cds.gate.workers())
     }
 
     /// Why a worker is not launched although its machine is ready.
     pub fn held_back(&self, worker: &str) -> Option<Why> {
-        let allowed = self.allowed_by_cds.filter(|_| self.gate.has(worker))?;
+        let allowed = self.cds.allowed.filter(|_| self.cds.gate.has(worker))?;
         Some(Why::SlowCds { allowed })
     }
 
@@ -118,9 +118,9 @@ impl State {
         for worker in workers {
             let heard = worker.last_beat.map(|beat| now.duration_since(beat));
             let heard = heard.and_then(|ago| Duration::try_from(ago).ok()).unwrap_or_default();
-            self.pressure.registered(&worker.name, seen, heard, limit);
+            self.cds.pressure.registered(&worker.name, seen, heard, limit);
             if worker.status == WorkerStatus::Building {
-                self.took_job.insert(worker.name.clone());
+                self.cds.took_job.insert(worker.name.clone());
             }
         }
     }
@@ -171,11 +171,11 @@ mod tests {
             let mut state = State::default();
             let running = RunningAction { name: "w".to_owned(), ..RunningAction::of(action) };
             let id = state.running.begin(running);
-            state.pressure.begins("w", Instant::now());
-            drop(ready(&mut state.gate, &["w", "x"]));
+            state.cds.pressure.begins("w", Instant::now());
+            drop(ready(&mut state.cds.gate, &["w", "x"]));
             assert_eq!(state.on_their_way(), 2, "who is ready will turn to CDS next");
-            state.pressure.launches("w");
-            state.gate = Gate::default();
+            state.cds.pressure.launches("w");
+            state.cds.gate = Gate::default();
             assert_eq!(state.on_their_way(), 1);
             state.note_launch(id, &Ending::Lost);
             assert_eq!(state.on_their_way(), 0);

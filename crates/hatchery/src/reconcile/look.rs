@@ -66,7 +66,7 @@ impl Reconciler {
 
     async fn look_back(&mut self, machines: Vec<MachineId>) {
         match histories::read(&self.context.hands, &self.created(machines)).await {
-            Ok(told) => self.state.events.extend(told),
+            Ok(told) => self.state.vsphere.events.extend(told),
             Err(error) => warn!(error = %chain(&error), "history could not be read"),
         }
     }

@@ -36,19 +36,20 @@ struct Happened {
 
 impl Reconciler {
     pub(super) fn workers_are_due(&self, plan: &Plan) -> bool {
-        let Some(need) = greatest(&plan.waiting, self.state.gate.is_waited_at()) else { return false };
+        let Some(need) = greatest(&plan.waiting, self.state.cds.gate.is_waited_at()) else { return false };
         let settings = self.context.settings();
         let off = self
             .state
+            .vsphere
             .view
             .owned(&settings.identity.owner)
             .filter(|(machine, _)| machine.power == Some(Power::Off));
         let happened = Happened {
-            listed: self.state.listing.as_ref().map(|listing| listing.begun),
+            listed: self.state.cds.listing.as_ref().map(|listing| listing.begun),
             went_off: off.filter_map(|(machine, _)| self.observer.changed_at(&machine.id)).max(),
             act_ended: self.state.act_ended,
         };
-        is_due(need, happened, self.state.now)
+        is_due(need, happened, self.state.times.now)
     }
 }
 

@@ -39,14 +39,16 @@ impl Reconciler {
         match &action {
             Action::Spawn(spawn) => {
                 self.context.metrics.start_begun(spawn.missed);
-                self.state.pressure.begins(&spawn.name, Instant::now());
+                self.state.cds.pressure.begins(&spawn.name, Instant::now());
             }
             Action::GiveUp { .. } => self.context.metrics.giving_up(),
-            Action::Register(one) => self.state.pressure.begins(&one.name, Instant::now()),
+            Action::Register(one) => self.state.cds.pressure.begins(&one.name, Instant::now()),
             Action::Unclaim(Unclaim { name, mark, .. }) => {
                 info!(vm = %name, job = %mark.job_id, "machine that was claimed and never started goes back");
             }
-            Action::Delete(one) => self.state.brake.deletes(&one.machine, one.weight, self.state.now),
+            Action::Delete(one) => {
+                self.state.vsphere.brake.deletes(&one.machine, one.weight, self.state.times.now);
+            }
             Action::Adopt(one) => {
                 info!(template = %one.name, hatchery = %one.from, "template of another hatchery is adopted");
             }
@@ -73,19 +75,18 @@ impl Reconciler {
     /// Says in the log what a plan found, each thing once.
     fn tell(&mut self, plan: &Plan) {
         for (model, flavor) in &plan.ignored_flavors {
-            if self.state.ignored_flavors.insert(model.clone(), flavor.clone()).is_none() {
+            if self.state.said.ignored_flavors.insert(model.clone(), flavor.clone()).is_none() {
                 warn!(
                     model,
                     flavor, "flavor is ignored: none are configured; workers have their template's size"
                 );
             }
         }
-        if self.state.view.complete {
-            for (model, why) in plan.stuck.iter().filter(|(model, _)| !self.state.stuck.contains_key(*model))
-            {
-                warn!(model, why, "model is not registered until somebody changes something");
+        if self.state.vsphere.view.complete {
+            for (model, why) in plan.stuck().filter(|(model, _)| !self.state.said.stuck.contains(*model)) {
+                warn!(model, %why, "model is not registered until somebody changes something");
             }
-            self.state.stuck.clone_from(&plan.stuck);
+            self.state.said.stuck = plan.stuck().map(|(model, _)| model.clone()).collect();
         }
         self.tell_of_orphans(plan);
         self.tell_of_apart();
@@ -96,7 +97,7 @@ impl Reconciler {
 
     /// Reads the machines of which the inventory has not shown for long what was done to them.
     fn read_back(&mut self) {
-        for machine in self.observer.overdue(self.state.now) {
+        for machine in self.observer.overdue(self.state.times.now) {
             let hands = self.context.hands.clone();
             self.supervisor.spawn_until_stopped("reading of a machine", async move {
                 if let Err(error) = hands.read_back(&machine).await {
@@ -118,16 +119,16 @@ impl Reconciler {
             matches!(short, capacity::Shortage::PoolMemory { .. } | capacity::Shortage::PoolCpu { .. })
         };
         let has_changed = || {
-            let asked = self.state.room.at;
+            let asked = self.state.vsphere.room.at;
             let settings = self.context.settings();
-            let mut owned = self.state.view.owned(&settings.identity.owner);
+            let mut owned = self.state.vsphere.view.owned(&settings.identity.owner);
             owned.any(|(machine, _)| self.observer.changed_at(&machine.id) >= asked)
         };
         if plan.missing.room || (plan.waiting.iter().any(full) && has_changed()) {
             self.wakes.room();
         }
         self.read_jobs_of(plan);
-        let unread = self.state.histories.due(&plan.missing.events, Instant::now());
+        let unread = self.state.vsphere.histories.due(&plan.missing.events, Instant::now());
         if !unread.is_empty() {
             self.read_histories(unread);
         }
@@ -139,9 +140,9 @@ impl Reconciler {
 
     /// Tells the users of jobs why they wait.
     fn tell_waiting(&mut self, plan: &Plan) {
-        let named = self.state.demands.iter().filter(|demand| demand.names_our_model);
+        let named = self.state.cds.demands.iter().filter(|demand| demand.names_our_model);
         let named: BTreeSet<_> = named.map(|demand| &demand.job).collect();
-        for Waiting { job, why } in self.state.news.due(&plan.waiting, &named, self.state.now) {
+        for Waiting { job, why } in self.state.said.news.due(&plan.waiting, &named, self.state.times.now) {
             let (context, job, why) = (self.context.clone(), job.clone(), why.to_string());
             info!(%job, why, "job waits");
             self.supervisor.spawn("news for a waiting job", async move {
@@ -200,7 +201,8 @@ impl Reconciler {
 
     /// When machines were made, by vCenter's clock.
     pub(super) fn created(&self, machines: Vec<MachineId>) -> BTreeMap<MachineId, Option<Timestamp>> {
-        let created = |id: &MachineId| self.state.view.machines.get(id).and_then(|machine| machine.created);
+        let created =
+            |id: &MachineId| self.state.vsphere.view.machines.get(id).and_then(|machine| machine.created);
         machines.into_iter().map(|id| (id.clone(), created(&id))).collect()
     }
 }

@@ -1,9 +1,10 @@
 //! What the reconciler knows. All of it can be found out again after a crash.
 
+use super::answers::Answers;
+use super::apply::later;
 use super::clocks::Clocks;
 use super::doubts::Doubts;
 use super::histories::Histories;
-use super::jobs::JobReads;
 use super::launches::Gate;
 use super::news::News;
 use super::out_of_reach::OutOfReach;
@@ -12,13 +13,12 @@ use crate::intake::pressure::Pressure;
 use crate::intake::queue::{Queue, QueuedJob};
 use crate::intake::resolve::{Demand, Fetched, resolve};
 use crate::machine::{Brake, View};
-use crate::names::ModelKind;
 use crate::plan::hold::{Told, Wish};
 use crate::plan::running::RunningActions;
 use crate::plan::running::TaskId;
-use crate::plan::sweep::{Condemned, EventTimes};
+use crate::plan::sweep::{Condemned, EventTimes, JobRead};
 use crate::plan::workers::Listing;
-use crate::plan::{Carried, Misplaced, Observed, Plan, References, Spawn, Unusable};
+use crate::plan::{Carried, Misplaced, Observed, Plan, References, Setback, Setbacks, Spawn, Unusable};
 use crate::plan::{braked, sweep};
 use crate::settings::Settings;
 use crate::surface::metrics::Leak;
@@ -26,6 +26,7 @@ use jiff::{SignedDuration, Timestamp};
 use rookery_cds::{JobId, ModelPath, V1Model, Worker};
 use rookery_fleet::capacity::PoolRoom;
 use rookery_fleet::disks::Disks;
+use rookery_fleet::expiring::Expiring;
 use rookery_fleet::reckoning::Reckoning;
 use rookery_fleet::{MachineId, OwnerId};
 use rookery_vim_client::{Load, PoolCapacity};
@@ -37,18 +38,48 @@ use tokio::sync::oneshot;
 
 /// How long a sample of the pool's room is good.
 const ROOM_AGE: Duration = Duration::from_secs(10);
-/// How long a model that was read from a repository is good.
-const MODEL_AGE: Duration = Duration::from_mins(1);
 /// How long a machine that has to go is waited for while the inventory does not show it.
 const UNSEEN_AGE: Duration = Duration::from_mins(15);
-/// How long attempts are counted, from the first one on.
-const ATTEMPTS_AGE: Duration = Duration::from_hours(1);
 
 /// What the reconciler knows.
 #[derive(Debug, Default)]
 pub struct State {
-    /// The machines. What is shown shares them.
-    pub view: Arc<View>,
+    /// What time it is, and was.
+    pub times: Times,
+    /// What CDS has told.
+    pub cds: FromCds,
+    /// What vSphere has told.
+    pub vsphere: FromVsphere,
+    /// What rests, and until when.
+    pub resting: Resting,
+    /// What people asked for.
+    pub requests: Requests,
+    /// What was said in the log once.
+    pub said: Said,
+    /// Actions under way.
+    pub running: RunningActions,
+    /// Workers among them whose first place was of no use, and how they are told of another one.
+    pub(super) misplaced: Vec<Misplaced>,
+    pub(super) another_place: BTreeMap<TaskId, oneshot::Sender<Option<Spawn>>>,
+    /// Machines that have to go. Each is waited for while the inventory does not show it.
+    pub condemned: Expiring<MachineId, Condemned>,
+    /// What the last pass tells the next.
+    pub(super) carried: Carried,
+    /// What the brake held back in the last pass.
+    pub braked: Vec<braked::Waiting>,
+    /// What was found that somebody had lost.
+    pub(super) leaks: Vec<Leak>,
+    /// When an act last ended.
+    pub(super) act_ended: Option<Timestamp>,
+    /// When to look next for what can go.
+    pub(super) sweep_at: Timestamp,
+    /// When to look next for models to register.
+    pub(super) register_at: Timestamp,
+}
+
+/// What time it is, and was.
+#[derive(Debug, Default)]
+pub struct Times {
     /// Our steady time at the last look.
     pub now: Timestamp,
     /// Our wall time at the last look, to be shown.
@@ -56,107 +87,111 @@ pub struct State {
     pub(super) clocks: Clocks,
     /// From when the ages of machines count, if vCenter's clock was set.
     pub reckoning: Reckoning,
-    pub(super) job_reads: JobReads,
-    /// What holds back those that are unusually many.
-    pub(super) brake: Brake,
-    /// What it held back in the last pass.
-    pub braked: Vec<braked::Waiting>,
-    /// The machines that workers are or were in, by name.
-    pub(super) references: References,
-    pub(super) out_of_reach: OutOfReach,
+}
+
+/// What CDS has told.
+#[derive(Debug, Default)]
+pub struct FromCds {
     /// The jobs that wait.
     pub queue: Queue<QueuedJob>,
     /// The jobs that wait, with their models.
     pub demands: Vec<Demand>,
-    /// Models in repositories, and when they were read.
+    /// The V1 models.
+    pub models: Option<Vec<V1Model>>,
+    /// Models in repositories.
     pub fetched: Fetched,
-    pub(super) fetched_at: BTreeMap<ModelPath, Timestamp>,
     pub(super) fetching: BTreeSet<ModelPath>,
-    /// The workers that CDS knows.
+    /// The workers.
     pub listing: Option<Listing>,
     /// The same, as CDS tells them.
     pub workers: Vec<Worker>,
     pub(super) v1_workers: BTreeMap<String, Worker>,
     pub(super) registered_once: BTreeSet<String>,
-    /// Workers without a machine that somebody was told of.
-    pub(super) missed: BTreeSet<String>,
-    /// Machines that were told of, since they are left alone.
-    pub(super) told_apart: BTreeSet<MachineId>,
-    /// The V1 models that CDS knows.
-    pub models: Option<Vec<V1Model>>,
-    /// Actions under way.
-    pub running: RunningActions,
-    /// Workers among them whose first place was of no use, and how they are told of another one.
-    pub(super) misplaced: Vec<Misplaced>,
-    pub(super) another_place: BTreeMap<TaskId, oneshot::Sender<Option<Spawn>>>,
-    /// What the last pass tells the next.
-    pub(super) carried: Carried,
-    pub(super) tried: BTreeMap<JobId, (u32, Timestamp)>,
-    pub(super) attempts: BTreeMap<JobId, u32>,
-    /// Models that failed, and until when they are left alone.
-    pub setbacks: BTreeMap<(ModelKind, String), Timestamp>,
-    pub(super) failures: BTreeMap<(ModelKind, String), u32>,
-    pub(super) unusable: BTreeMap<Unusable, String>,
-    pub(super) unusable_until: BTreeMap<Unusable, Timestamp>,
-    /// What was logged of such models, and when: each try finds the same.
-    pub(super) complaints: BTreeMap<Unusable, (String, Timestamp)>,
-    /// Machines that have to go.
-    pub condemned: BTreeMap<MachineId, Condemned>,
-    /// V1 models whose registration is left to others for now.
-    pub(super) booked_until: BTreeMap<String, Timestamp>,
-    pub(super) condemned_at: BTreeMap<MachineId, Timestamp>,
-    pub(super) avoided: BTreeSet<MachineId>,
-    pub(super) avoided_until: BTreeMap<MachineId, Timestamp>,
-    /// How often in a row machines could not be changed.
-    pub(super) stubborn: BTreeMap<MachineId, u32>,
-    /// Addresses that may be in use by machines that nobody can see.
-    pub lingering: BTreeSet<Ipv4Addr>,
+    /// Workers that CDS has shown at work.
+    pub(super) took_job: BTreeSet<String>,
+    /// Whether the jobs of machines run whose workers are not listed.
+    pub(super) job_reads: Answers<JobRead>,
+    /// How the jobs of machines have ended.
+    pub(super) outcomes: Answers<Told>,
+    /// How CDS is doing.
+    pub pressure: Pressure,
+    /// How many workers may turn to CDS, if it bears fewer than the settings allow.
+    pub allowed: Option<u32>,
+    pub(super) gate: Gate,
+}
+
+/// What vSphere has told.
+#[derive(Debug, Default)]
+pub struct FromVsphere {
+    /// The machines. What is shown shares them.
+    pub view: Arc<View>,
+    /// What holds back those that are unusually many.
+    pub(super) brake: Brake,
+    /// The machines that workers are or were in, by name.
+    pub(super) references: References,
+    pub(super) out_of_reach: OutOfReach,
+    /// Clones that may still appear.
     pub(super) doubts: Doubts,
     /// The room in the pool.
     pub room: Room,
-    /// Until when nothing new is started because vCenter had no room, and how often that was so in a row.
-    pub(super) full_until: Option<Timestamp>,
-    pub(super) full_times: u32,
     /// What vCenter is asked to do already.
     pub(super) load: Load,
     /// How large the disks of own machines are, as far as they were read.
     pub disks: Arc<Disks>,
-    pub(super) addresses_settled: bool,
+    /// What the history says of machines whose mark tells no start.
     pub(super) events: BTreeMap<MachineId, Option<EventTimes>>,
     pub(super) histories: Histories,
-    /// When an act last ended.
-    pub(super) act_ended: Option<Timestamp>,
-    /// Whether new jobs are taken.
+}
+
+/// What rests, and until when.
+#[derive(Debug, Default)]
+pub struct Resting {
+    /// How often a start was really tried for a job; counted from the first one on.
+    pub(super) attempts: Expiring<JobId, u32>,
+    /// Models that failed. Their times are vCenter's.
+    pub setbacks: Setbacks,
+    /// That vCenter had no room, by its time.
+    pub(super) full: Setback,
+    /// Models that the jobs of a project cannot use, and why.
+    pub(super) unusable: Expiring<Unusable, String>,
+    /// V1 models whose registration is left to others.
+    pub(super) booked: Expiring<String>,
+    /// Machines that could not be claimed or changed.
+    pub(super) avoided: Expiring<MachineId>,
+    /// How often in a row machines could not be changed.
+    pub(super) stubborn: BTreeMap<MachineId, u32>,
+}
+
+impl Resting {
+    /// How many models rest by then.
+    pub fn now(&self, now: Timestamp) -> usize {
+        self.setbacks.values().filter(|setback| setback.rests_until(now).is_some()).count()
+    }
+}
+
+/// What people asked for.
+#[derive(Debug, Default)]
+pub struct Requests {
+    /// Whether no new jobs are taken.
     pub draining: bool,
-    /// How far vCenter's clock is ahead of ours.
-    pub skew: Option<SignedDuration>,
-    /// What was found that somebody had lost.
-    pub(super) leaks: Vec<Leak>,
-    /// How long a model rests after its first failure.
-    pub(super) first_rest: Option<Duration>,
-    /// When to look next for what can go.
-    pub(super) sweep_at: Timestamp,
-    /// When to look next for models to register.
-    pub(super) register_at: Timestamp,
-    /// Flavors that were asked for where none are configured, by model. Each was said once.
-    pub ignored_flavors: BTreeMap<String, String>,
-    /// Models that are not registered until somebody changes something. Each was said once.
-    pub(super) stuck: BTreeMap<String, String>,
     /// Whose machines are to be kept when they fail. It stands in the book.
     pub wishes: Vec<Wish>,
-    /// How the jobs of machines have ended, where that was asked.
-    pub(super) outcomes: BTreeMap<MachineId, Told>,
-    pub(super) asking: BTreeSet<MachineId>,
-    pub(super) ask_after: BTreeMap<MachineId, Timestamp>,
-    /// What the users of jobs know.
+}
+
+/// What was said once, in the log or to the users of jobs.
+#[derive(Debug, Default)]
+pub struct Said {
+    /// Workers without a machine.
+    pub(super) orphans: BTreeSet<String>,
+    /// Machines that are left alone.
+    pub(super) apart: BTreeSet<MachineId>,
+    /// Why models cannot be used.
+    pub(super) complaints: Expiring<Unusable, String>,
+    /// Flavors that were asked for where none are configured, by model.
+    pub ignored_flavors: BTreeMap<String, String>,
+    /// Models that are not registered until somebody changes something.
+    pub(super) stuck: BTreeSet<String>,
     pub(super) news: News,
-    /// How CDS is doing.
-    pub pressure: Pressure,
-    /// How many workers may turn to CDS, if it bears fewer than the settings allow.
-    pub allowed_by_cds: Option<u32>,
-    pub(super) gate: Gate,
-    /// Workers that CDS has shown at work.
-    pub(super) took_job: BTreeSet<String>,
 }
 
 /// How much room the pool has.
@@ -180,110 +215,114 @@ impl Room {
 impl State {
     /// Nothing is known yet but what is to be kept.
     pub fn new(wishes: Vec<Wish>) -> Self {
-        Self { wishes, ..Self::default() }
+        Self { requests: Requests { wishes, draining: false }, ..Self::default() }
     }
 
     /// Takes a new look at the machines in, and forgets what is too old.
     pub(super) fn look(&mut self, view: View, owner: &OwnerId, now: Timestamp) {
-        self.now = now;
-        self.skew = self.clocks.skew(now);
-        self.job_reads.forget(&view, now);
+        self.times.now = now;
+        self.forget(&view, now);
+        for (machine, condemned_for) in self.vsphere.doubts.condemned(&view) {
+            self.condemned.or_insert(machine, condemned_for, later(now, UNSEEN_AGE));
+        }
+        self.vsphere.doubts.pass(now, &view);
+        self.vsphere.view = Arc::new(view);
+        self.keep_watch(owner);
+    }
+
+    fn forget(&mut self, view: &View, now: Timestamp) {
         let machines = &view.machines;
         if view.complete {
             // One that has to go may not be in the inventory yet: forgotten too soon, it would stay.
-            self.condemned_at.retain(|id, at| machines.contains(id) || is_within(*at, now, UNSEEN_AGE));
-            let known = &self.condemned_at;
-            self.condemned.retain(|id, _| known.contains_key(id));
-            self.events.retain(|id, _| machines.contains(id));
-            self.outcomes.retain(|id, _| machines.contains(id));
+            self.condemned.forget_unless(now, |id| machines.contains(id));
+            self.vsphere.events.retain(|id, _| machines.contains(id));
             self.carried.off_duty.retain(|id| machines.contains(id));
-            self.stubborn.retain(|id, _| machines.contains(id));
-            self.took_job.retain(|name| view.named(name).next().is_some());
-            if self.disks.keys().any(|id| !machines.contains(id)) {
-                Arc::make_mut(&mut self.disks).retain(|id, _| machines.contains(id));
+            self.resting.stubborn.retain(|id, _| machines.contains(id));
+            self.cds.took_job.retain(|name| view.named(name).next().is_some());
+            if self.vsphere.disks.keys().any(|id| !machines.contains(id)) {
+                Arc::make_mut(&mut self.vsphere.disks).retain(|id, _| machines.contains(id));
             }
         }
-        for (machine, condemned_for) in self.doubts.condemned(&view) {
-            self.condemned_at.entry(machine.clone()).or_insert(now);
-            self.condemned.entry(machine).or_insert(condemned_for);
-        }
-        self.doubts.pass(now, &view);
-        self.lingering = self.doubts.addresses();
-        self.addresses_settled = self.doubts.start_is_settled();
-        self.view = Arc::new(view);
-        self.keep_watch(owner);
+        self.cds.job_reads.forget(view, now);
+        self.cds.outcomes.forget(view, now);
+        self.cds.fetched.forget(now);
+        self.resting.attempts.forget(now);
+        self.resting.unusable.forget(now);
+        self.resting.booked.forget(now);
+        self.resting.avoided.forget(now);
         let server_now = self.server_now();
-        self.setbacks.retain(|_, until| *until > server_now);
-        self.unusable_until.retain(|_, until| *until > now);
-        let unusable = &self.unusable_until;
-        self.unusable.retain(|model, _| unusable.contains_key(model));
-        self.booked_until.retain(|_, until| *until > now);
-        self.ask_after.retain(|_, until| *until > now);
-        self.avoided_until.retain(|_, until| *until > now);
-        self.avoided = self.avoided_until.keys().cloned().collect();
-        self.tried.retain(|_, (_, first)| is_within(*first, now, ATTEMPTS_AGE));
-        self.attempts = self.tried.iter().map(|(job, (count, _))| (job.clone(), *count)).collect();
-        let stale = |at: &Timestamp| !is_within(*at, now, MODEL_AGE);
-        for old in
-            self.fetched_at.extract_if(.., |_, at| stale(at)).map(|(model, _)| model).collect::<Vec<_>>()
-        {
-            self.fetched.remove(&old);
-        }
+        let is_over = |setback: &Setback| setback.failures == 0 && setback.rests_until(server_now).is_none();
+        self.resting.setbacks.retain(|_, setback| !is_over(setback));
+    }
+
+    /// How far vCenter's clock is ahead of ours, if that is known.
+    pub fn skew(&self) -> Option<SignedDuration> {
+        self.times.clocks.skew(self.times.now)
+    }
+
+    /// Addresses that may be in use by machines that nobody can see.
+    pub fn lingering(&self) -> BTreeSet<Ipv4Addr> {
+        self.vsphere.doubts.addresses()
+    }
+
+    /// A machine has to go.
+    pub(super) fn condemn(&mut self, machine: MachineId, condemned_for: Condemned, now: Timestamp) {
+        self.condemned.insert(machine, condemned_for, later(now, UNSEEN_AGE));
     }
 
     /// vCenter's time.
     pub fn server_now(&self) -> Timestamp {
-        self.now.saturating_add(self.clocks.ahead()).unwrap_or(Timestamp::MAX)
+        self.times.now.saturating_add(self.times.clocks.ahead()).unwrap_or(Timestamp::MAX)
     }
 
     /// Finds what each job runs on, and returns the models that have to be read for it.
     pub(super) fn find_demands(&mut self, rules: &Rules) -> Vec<ModelPath> {
-        let models = self.models.as_deref().unwrap_or_default();
+        let models = self.cds.models.as_deref().unwrap_or_default();
         let (mut demands, mut missing) = (Vec::new(), BTreeSet::new());
-        for (job, known) in self.queue.known() {
-            match resolve(job, known, rules, models, &self.fetched) {
+        for (job, known) in self.cds.queue.known() {
+            match resolve(job, known, rules, models, &self.cds.fetched) {
                 Ok(demand) => demands.push(demand),
                 Err(unread) => drop(missing.insert(unread)),
             }
         }
-        self.demands = demands;
-        missing.retain(|model| self.fetching.insert(model.clone()));
+        self.cds.demands = demands;
+        missing.retain(|model| self.cds.fetching.insert(model.clone()));
         missing.into_iter().collect()
     }
 
     /// Whether a worker is one of a V1 job or a V1 model.
     pub fn is_of_v1(&self, worker: &str) -> bool {
-        self.v1_workers.contains_key(worker)
+        self.cds.v1_workers.contains_key(worker)
     }
 
     /// Whether a worker of that name has been registered at some time.
     pub fn has_registered(&self, worker: &str) -> bool {
-        self.registered_once.contains(worker)
+        self.cds.registered_once.contains(worker)
     }
 
     /// How many clones may still appear that nobody answered for, or that are from before our start.
     pub fn clones_in_doubt(&self) -> usize {
-        self.doubts.len()
+        self.vsphere.doubts.len()
     }
 
     /// Whether clones from before our start have ended: until then no address is given.
     pub fn addresses_are_settled(&self) -> bool {
-        self.addresses_settled
+        self.vsphere.doubts.start_is_settled()
     }
 
     /// The names of own machines that vCenter does not reach for long.
     pub fn out_of_reach(&self) -> Vec<String> {
-        self.out_of_reach.names(&self.view, self.now)
+        self.vsphere.out_of_reach.names(&self.vsphere.view, self.times.now)
     }
 
     /// Whether a job or a model is being read, or still has to be.
     pub(super) fn is_reading(&self) -> bool {
-        self.queue.known().count() < self.queue.len() || !self.fetching.is_empty()
+        self.cds.queue.known().count() < self.cds.queue.len() || !self.cds.fetching.is_empty()
     }
 
     /// Whether the pool has to be asked before anything new is placed.
     pub(super) fn needs_room(&self) -> bool {
-        self.room.at.is_none_or(|at| !is_within(at, self.now, ROOM_AGE))
+        self.vsphere.room.at.is_none_or(|at| !is_within(at, self.times.now, ROOM_AGE))
     }
 
     /// What a plan is made from.
@@ -292,46 +331,46 @@ impl State {
         changed_at: &'s dyn Fn(&MachineId) -> Option<Timestamp>,
     ) -> Observed<'s> {
         Observed {
-            view: &self.view,
+            view: &self.vsphere.view,
             now: self.server_now(),
-            ours: self.now,
-            skew: self.skew,
-            reckoning: &self.reckoning,
-            job_reads: &self.job_reads.told,
-            brake: &self.brake,
-            references: &self.references,
-            v1_workers: &self.v1_workers,
-            demands: &self.demands,
-            listing: self.listing.as_ref(),
-            registered_once: &self.registered_once,
-            models: self.models.as_deref(),
+            ours: self.times.now,
+            skew: self.skew(),
+            reckoning: &self.times.reckoning,
+            job_reads: self.cds.job_reads.told(),
+            brake: &self.vsphere.brake,
+            references: &self.vsphere.references,
+            v1_workers: &self.cds.v1_workers,
+            demands: &self.cds.demands,
+            listing: self.cds.listing.as_ref(),
+            registered_once: &self.cds.registered_once,
+            models: self.cds.models.as_deref(),
             running: &self.running,
             misplaced: &self.misplaced,
-            attempts: &self.attempts,
-            setbacks: &self.setbacks,
-            unusable: &self.unusable,
+            attempts: &self.resting.attempts,
+            setbacks: &self.resting.setbacks,
+            unusable: &self.resting.unusable,
             condemned: &self.condemned,
-            booked: &self.booked_until,
-            avoided: &self.avoided,
-            stubborn: &self.stubborn,
+            booked: &self.resting.booked,
+            avoided: &self.resting.avoided,
+            stubborn: &self.resting.stubborn,
             changed_at,
-            lingering: &self.lingering,
-            room: self.room.told.as_ref(),
-            room_at: self.room.at,
-            full_until: self.full_until,
-            allowed_by_cds: self.allowed_by_cds,
+            lingering: self.lingering(),
+            room: self.vsphere.room.told.as_ref(),
+            room_at: self.vsphere.room.at,
+            full_until: self.resting.full.until,
+            allowed_by_cds: self.cds.allowed,
             on_their_way: self.on_their_way(),
-            took_job: &self.took_job,
-            load: &self.load,
+            took_job: &self.cds.took_job,
+            load: &self.vsphere.load,
             room_is_asked: self.needs_room(),
-            addresses_settled: self.addresses_settled,
-            disks: &self.disks,
-            events: &self.events,
-            draining: self.draining,
-            wishes: &self.wishes,
-            outcomes: &self.outcomes,
-            sweep_is_due: self.sweep_at <= self.now,
-            registration_is_due: self.register_at <= self.now,
+            addresses_settled: self.addresses_are_settled(),
+            disks: &self.vsphere.disks,
+            events: &self.vsphere.events,
+            draining: self.requests.draining,
+            wishes: &self.requests.wishes,
+            outcomes: self.cds.outcomes.told(),
+            sweep_is_due: self.sweep_at <= self.times.now,
+            registration_is_due: self.register_at <= self.times.now,
             carried: &self.carried,
         }
     }
@@ -341,15 +380,17 @@ impl State {
     pub(super) fn note_plan(&mut self, plan: &Plan, settings: &Settings) {
         self.carried.clone_from(&plan.carried);
         self.braked.clone_from(&plan.braked);
-        self.first_rest = Some(settings.warm.interval);
-        let later = |period: Duration| self.now.saturating_add(period).unwrap_or(Timestamp::MAX);
         let is_over = plan.kept.iter().all(|(_, why)| *why != sweep::Why::Budget);
-        if self.sweep_at <= self.now && plan.stopped.is_none() && is_over {
-            self.sweep_at = later(settings.cleaning.interval);
+        if self.sweep_at <= self.times.now && plan.stopped.is_none() && is_over {
+            self.sweep_at = later(self.times.now, settings.cleaning.interval);
         }
         let waits = plan.missing.room || plan.models_wait;
-        if self.register_at <= self.now && !waits && self.view.complete && self.models.is_some() {
-            self.register_at = later(settings.queue.register_every);
+        if self.register_at <= self.times.now
+            && !waits
+            && self.vsphere.view.complete
+            && self.cds.models.is_some()
+        {
+            self.register_at = later(self.times.now, settings.queue.register_every);
         }
     }
 }

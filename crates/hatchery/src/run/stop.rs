@@ -8,7 +8,7 @@ use tokio::time::timeout;
 use tracing::warn;
 
 use super::{Running, goodbye};
-use crate::surface::report::Report;
+use crate::surface::report::{Report, UnderWay};
 
 /// How long workers that are being started get.
 const LANDING: Duration = Duration::from_secs(20);
@@ -32,7 +32,8 @@ impl Running {
 
     async fn land(&self) {
         self.drain(true).await;
-        let has_landed = |report: &Arc<Report>| report.draining && report.spawning == 0;
+        let has_landed =
+            |report: &Arc<Report>| report.draining && !report.running.iter().any(UnderWay::is_start);
         let landed = || {
             let mut report = self.board.report.clone();
             async move { report.wait_for(has_landed).await.is_ok() }

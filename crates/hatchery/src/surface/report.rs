@@ -11,6 +11,7 @@ mod status;
 mod workers;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,21 +19,20 @@ use std::time::Duration;
 use crate::machine::View;
 use crate::mark::Mark;
 use crate::plan::braked;
-use crate::plan::capacity::Ledger;
+use crate::plan::capacity::{Ledger, Limits};
 use crate::plan::hold::serves_nobody;
-use crate::plan::sweep;
 use crate::standing::{Standing, standing};
 use jiff::{SignedDuration, Timestamp};
 use rookery_cds::JobId;
 use rookery_fleet::MachineId;
 use rookery_fleet::address;
 use rookery_fleet::address::Network;
+use rookery_fleet::deletion::Stop;
 use rookery_fleet::disks::Disks;
 use rookery_vim_client::PoolCapacity;
-use serde::Serialize;
 
 use crate::plan::running::RunningAction;
-use crate::plan::{Action, Apart, Plan, apart};
+use crate::plan::{Action, Apart, NotMade, Plan, Why, apart};
 use crate::reconcile::State;
 use crate::settings::Settings;
 
@@ -62,12 +62,8 @@ pub struct Report {
     pub started: Vec<String>,
     /// What is in use.
     pub ledger: Ledger,
-    /// The limits.
-    pub max_workers: Option<u32>,
-    /// The limit of CPUs.
-    pub max_cpus: Option<u64>,
-    /// The limit of memory.
-    pub max_memory_mb: Option<u64>,
+    /// How much may be.
+    pub limits: Limits,
     /// The workers that CDS knows, by name.
     pub workers: Vec<WorkerLine>,
     /// How many machines are what.
@@ -76,15 +72,11 @@ pub struct Report {
     /// free.
     pub addresses: address::Usage,
     /// Why jobs wait.
-    pub waiting: BTreeMap<JobId, WaitingLine>,
-    /// Why warm machines are not made, or models not registered.
-    pub warm_waiting: Vec<(String, String)>,
-    /// Work under way.
-    pub running: Vec<String>,
-    /// How many workers are being started.
-    pub spawning: usize,
-    /// Jobs that are worked on, and how.
-    pub jobs_under_way: BTreeMap<JobId, String>,
+    pub waiting: BTreeMap<JobId, Why>,
+    /// Why warm machines are not made, or models not registered, by model.
+    pub not_made: Vec<(String, NotMade)>,
+    /// Actions under way.
+    pub running: Vec<UnderWay>,
     /// The machines that are there for jobs, by the job as their marks have it.
     pub jobs_served: BTreeMap<String, String>,
     /// Machines that somebody keeps.
@@ -98,16 +90,14 @@ pub struct Report {
     /// Own machines that vCenter does not reach for long, by name.
     pub out_of_reach: Vec<String>,
     /// Why nothing may be deleted.
-    pub stopped: Option<String>,
+    pub stopped: Option<Stop>,
     /// Whether new jobs are taken.
     pub draining: bool,
-    /// How far vCenter's clock is ahead of ours, in milliseconds.
-    pub skew_ms: Option<i128>,
     /// Flavors that were asked for where none are configured, by model.
     pub ignored_flavors: BTreeMap<String, String>,
     /// Whether vCenter did not say how much room there is: then only the settings limit anything.
     pub room_unknown: bool,
-    /// The same, in full.
+    /// How far vCenter's clock is ahead of ours.
     pub skew: Option<SignedDuration>,
     /// How many clones may still appear that nobody answered for, or that are from before our start.
     pub clones_in_doubt: usize,
@@ -125,10 +115,6 @@ pub struct Report {
     pub promised: Vec<Ipv4Addr>,
     /// The room in the pool, if vCenter told it.
     pub pool: Option<PoolCapacity>,
-    /// Why nothing may be deleted, as a word.
-    pub stop_word: Option<&'static str>,
-    /// Work under way, as words.
-    pub works: Vec<&'static str>,
     /// Warm machines that are being cloned and that vCenter does not list yet.
     pub unseen_makes: usize,
     /// Models that failed and are left alone for a while.
@@ -150,26 +136,47 @@ pub struct Launches {
     pub median_call: Option<Duration>,
 }
 
-/// Why a job waits.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct WaitingLine {
-    /// A word.
-    pub reason: &'static str,
-    /// A sentence.
-    pub why: String,
-    /// Whether waiting alone will not help.
-    pub permanent: bool,
+/// An action under way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnderWay {
+    /// A word: see [`Action::as_str`].
+    pub action: &'static str,
+    /// The machine that it is about, by name; empty: none.
+    pub name: String,
+    /// The job that it is for.
+    pub job: Option<JobId>,
+    /// Why its worker is not launched although its machine is ready.
+    pub held_back: Option<Why>,
+}
+
+impl UnderWay {
+    /// Whether a worker is started for a job.
+    pub fn is_start(&self) -> bool {
+        self.action == "spawn"
+    }
+}
+
+impl fmt::Display for UnderWay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.action, self.name)?;
+        self.held_back.as_ref().map_or(Ok(()), |why| write!(f, ", ready; {why}"))
+    }
 }
 
 impl Report {
     /// What a pass saw and planned.
     pub fn new(state: &State, settings: &Settings, plan: &Plan) -> Self {
-        let held = held::held(&state.view, &settings.identity.owner, state.server_now(), &state.reckoning);
+        let held = held::held(
+            &state.vsphere.view,
+            &settings.identity.owner,
+            state.server_now(),
+            &state.times.reckoning,
+        );
         let dying = dying(state, plan);
         let mut counts = Counts::of(state, plan, &held);
         let mut started = Vec::new();
         let mut jobs_served = BTreeMap::new();
-        for machine in state.view.notable() {
+        for machine in state.vsphere.view.notable() {
             let standing = standing(machine, &settings.identity.owner);
             counts.add(machine, standing, state, plan, &held, &dying);
             match standing {
@@ -187,67 +194,52 @@ impl Report {
                 | Standing::Unknown => {}
             }
         }
-        let waiting = plan.waiting.iter().map(|one| {
-            let (reason, permanent) = (one.why.as_str(), one.why.is_permanent());
-            (one.job.clone(), WaitingLine { reason, why: one.why.to_string(), permanent })
-        });
         Self {
-            at: state.wall,
-            steady: state.now,
-            complete: state.view.complete,
-            machines: state.view.machines.len(),
-            workers: worker_lines(&state.workers, |name| state.is_of_v1(name), &started, &held),
+            at: state.times.wall,
+            steady: state.times.now,
+            complete: state.vsphere.view.complete,
+            machines: state.vsphere.view.machines.len(),
+            workers: worker_lines(&state.cds.workers, |name| state.is_of_v1(name), &started, &held),
             started,
             ledger: plan.ledger,
-            max_workers: settings.limits.workers,
-            max_cpus: settings.limits.size.cpus,
-            max_memory_mb: settings.limits.size.memory_mb,
+            limits: settings.limits,
             counts,
             addresses: address::usage(
                 &settings.addresses.networks,
-                &state.view,
+                &state.vsphere.view,
                 state.running.iter().filter_map(|action| action.address),
             ),
-            waiting: waiting.collect(),
-            warm_waiting: plan.warm_waiting.clone(),
-            running: state
-                .running
-                .iter()
-                .map(|action| format!("{} {}", action.action.as_str(), action.name))
-                .collect(),
-            spawning: state.running.iter().filter(|action| matches!(action.action, Action::Spawn(_))).count(),
-            jobs_under_way: under_way(state),
+            waiting: plan.waiting.iter().map(|one| (one.job.clone(), one.why.clone())).collect(),
+            not_made: plan.not_made.clone(),
+            running: state.running.iter().map(|running| under_way(state, running)).collect(),
             jobs_served,
             held,
-            wishes: state.wishes.iter().map(Wished::from).collect(),
+            wishes: state.requests.wishes.iter().map(Wished::from).collect(),
             braked: plan.braked.clone(),
-            apart: apart(&state.view, &settings.identity.owner),
+            apart: apart(&state.vsphere.view, &settings.identity.owner),
             out_of_reach: state.out_of_reach(),
-            stopped: plan.stopped.map(|stop| sweep::stop_text(&stop)),
-            draining: state.draining,
-            skew_ms: state.skew.map(|skew| skew.as_millis()),
-            ignored_flavors: state.ignored_flavors.clone(),
-            room_unknown: state.room.failed(),
-            skew: state.skew,
+            stopped: plan.stopped,
+            draining: state.requests.draining,
+            ignored_flavors: state.said.ignored_flavors.clone(),
+            room_unknown: state.vsphere.room.failed(),
+            skew: state.skew(),
             clones_in_doubt: state.clones_in_doubt(),
             addresses_settled: state.addresses_are_settled(),
-            view: Arc::clone(&state.view),
-            disks: Arc::clone(&state.disks),
+            view: Arc::clone(&state.vsphere.view),
+            disks: Arc::clone(&state.vsphere.disks),
             dying,
             networks: settings.addresses.networks.clone(),
             promised: promised(state),
-            pool: state.room.pool.clone(),
-            stop_word: plan.stopped.map(|stop| stop.as_str()),
-            works: state.running.iter().map(|action| action.action.as_str()).collect(),
+            pool: state.vsphere.room.pool.clone(),
             unseen_makes: unseen_makes(state),
-            resting: state.setbacks.len(),
+            resting: state.resting.now(state.server_now()),
             launches: launches(state, settings),
         }
     }
 }
 
 fn launches(state: &State, settings: &Settings) -> Launches {
-    let (pressure, limit) = (&state.pressure, settings.limits.starting);
+    let (pressure, limit) = (&state.cds.pressure, settings.limits.starting);
     Launches {
         under_way: pressure.launching(),
         allowed: pressure.allowed(limit),
@@ -256,13 +248,13 @@ fn launches(state: &State, settings: &Settings) -> Launches {
     }
 }
 
-fn under_way(state: &State) -> BTreeMap<JobId, String> {
-    let told = |action: &RunningAction| {
-        let held_back = state.held_back(&action.name);
-        let held_back = held_back.map(|why| format!(", ready; {why}")).unwrap_or_default();
-        Some((action.job()?.clone(), format!("{} {}{held_back}", action.action.as_str(), action.name)))
-    };
-    state.running.iter().filter_map(told).collect()
+fn under_way(state: &State, running: &RunningAction) -> UnderWay {
+    UnderWay {
+        action: running.action.as_str(),
+        name: running.name.clone(),
+        job: running.job().cloned(),
+        held_back: state.held_back(&running.name),
+    }
 }
 
 /// Own machines that were given up, are being deleted, or will be.
@@ -274,14 +266,14 @@ fn dying(state: &State, plan: &Plan) -> BTreeSet<MachineId> {
 
 fn promised(state: &State) -> Vec<Ipv4Addr> {
     let in_flight = state.running.iter().filter_map(|action| action.address);
-    in_flight.chain(state.lingering.iter().copied()).collect()
+    in_flight.chain(state.lingering().iter().copied()).collect()
 }
 
 fn unseen_makes(state: &State) -> usize {
     let is_listed = |action: &&RunningAction| {
         let known = action.machine.as_ref();
-        known.is_some_and(|id| state.view.machines.contains(id))
-            || state.view.named(&action.name).next().is_some()
+        known.is_some_and(|id| state.vsphere.view.machines.contains(id))
+            || state.vsphere.view.named(&action.name).next().is_some()
     };
     let makes = state.running.iter().filter(|action| matches!(action.action, Action::Make(_)));
     makes.filter(|action| !is_listed(action)).count()

@@ -51,7 +51,7 @@ fn with_mark(machine: Machine, change: impl FnOnce(&mut Mark)) -> Machine {
 struct World {
     wishes: Vec<Wish>,
     told: BTreeMap<MachineId, Told>,
-    condemned: BTreeMap<MachineId, Condemned>,
+    condemned: Expiring<MachineId, Condemned>,
     busy: Vec<MachineId>,
     sweep: Sweep,
 }
@@ -157,12 +157,12 @@ fn whoever_names_a_job_gets_its_machine_even_if_nobody_can_say_how_it_ended() {
 fn a_machine_whose_worker_could_not_be_started_is_kept_without_a_question() {
     let mut world =
         World::wishing([wish(of_model("deb"), 1)]).going("w", Reason::Doomed(Condemned::SpawnFailed));
-    world.condemned.insert(id("w"), Condemned::SpawnFailed);
+    world.condemned.insert(id("w"), Condemned::SpawnFailed, Timestamp::MAX);
     assert_eq!(world.fate(off(deb("w"))), "kept");
     for condemned_for in
         [Condemned::Asked, Condemned::NotWanted, Condemned::ProvisionFailed, Condemned::RegistrationEnded]
     {
-        world.condemned.insert(id("w"), condemned_for);
+        world.condemned.insert(id("w"), condemned_for, Timestamp::MAX);
         assert_eq!(world.fate(off(deb("w"))), "goes", "{condemned_for:?}");
     }
 }

@@ -15,7 +15,7 @@ struct World {
     skew: Option<SignedDuration>,
     budget: usize,
     busy: Vec<MachineId>,
-    condemned: BTreeMap<MachineId, Condemned>,
+    condemned: Expiring<MachineId, Condemned>,
     changed: BTreeMap<MachineId, Timestamp>,
     events: BTreeMap<MachineId, Option<EventTimes>>,
     reckoning: Reckoning,
@@ -31,7 +31,7 @@ fn world() -> World {
         skew: Some(SignedDuration::ZERO),
         budget: 100,
         busy: Vec::new(),
-        condemned: BTreeMap::new(),
+        condemned: Expiring::default(),
         changed: BTreeMap::new(),
         events: BTreeMap::new(),
         reckoning: Reckoning::default(),
@@ -128,7 +128,7 @@ fn power_and_listing_decide_how_long_a_worker_lives() {
 fn a_machine_that_the_inventory_has_not_confirmed_is_kept_whatever_the_reason() {
     let mut world = world().listing(&[("c", WorkerState::Disabled)]);
     let machines = view(["a", "b", "c"].map(|name| off(worker(name, "01:00:00"))));
-    world.condemned.insert(id("b"), Condemned::SpawnFailed);
+    world.condemned.insert(id("b"), Condemned::SpawnFailed, Timestamp::MAX);
     assert_eq!(world.sweep(&machines).delete.len(), 3);
     let changed = unsettled(&machines, &["a", "b", "c"]);
     let sweep = world.sweep(&changed);
@@ -167,7 +167,7 @@ fn what_is_not_ours_is_never_judged() {
         marked("w", |mark| mark.hatchery_name = String::new()),
         Machine { recognised: Notes::Unknown.into(), ..vm("w") },
     ] {
-        world.condemned.insert(machine.id.clone(), Condemned::Asked);
+        world.condemned.insert(machine.id.clone(), Condemned::Asked, Timestamp::MAX);
         assert_eq!(world.verdict(machine.clone()), "not ours", "{machine:?}");
     }
 }
@@ -175,7 +175,7 @@ fn what_is_not_ours_is_never_judged() {
 #[test]
 fn a_doomed_machine_goes_at_once_unless_something_stronger_keeps_it() {
     let mut world = world();
-    world.condemned.insert(id("w"), Condemned::SpawnFailed);
+    world.condemned.insert(id("w"), Condemned::SpawnFailed, Timestamp::MAX);
     let held = |until| move |mark: &mut Mark| mark.hold_until = Some(at(until));
     let pooled = Machine { name: "provision-v2-x".to_owned(), ..warm("w", "deb", "") };
     for (machine, expected) in [
@@ -277,8 +277,8 @@ fn an_unfinished_template_goes_when_nobody_makes_it_any_more() {
 #[test]
 fn a_listing_older_than_the_last_change_deletes_nobody_but_whom_it_does_not_concern() {
     let mut world = world();
-    world.condemned.insert(id("d"), Condemned::Asked);
-    world.condemned.insert(id("f"), Condemned::SpawnFailed);
+    world.condemned.insert(id("d"), Condemned::Asked, Timestamp::MAX);
+    world.condemned.insert(id("f"), Condemned::SpawnFailed, Timestamp::MAX);
     let machines = view([worker("w", "01:00:00"), worker("d", "01:00:00"), worker("f", "01:00:00")]);
     for (changed, deleted) in [("11:59:49", 3), ("11:59:50", 1), ("11:59:51", 1)] {
         world.changed = [id("w"), id("d"), id("f")].into_iter().map(|id| (id, at(changed))).collect();
@@ -315,7 +315,7 @@ fn an_old_list_of_workers_deletes_nobody() {
     for (begun, stopped) in [("11:59:00", None), ("11:58:59", old), ("11:00:00", old)] {
         let listing = Some(Listing { begun: at(begun), workers: BTreeMap::new() });
         let mut world = World { listing, ..world() };
-        world.condemned.insert(id("o"), Condemned::SpawnFailed);
+        world.condemned.insert(id("o"), Condemned::SpawnFailed, Timestamp::MAX);
         let sweep = world.sweep(&machines);
         assert_eq!(sweep.stopped.map(|stop| stop.as_str()), stopped, "{begun}");
         assert_eq!(sweep.delete.len(), if stopped.is_some() { 0 } else { 2 }, "{begun}");
@@ -350,7 +350,7 @@ fn a_machine_that_seems_never_to_have_registered_stays_until_its_job_was_read_an
 #[test]
 fn a_machine_on_a_host_that_cannot_be_reached_is_not_judged() {
     let mut world = world().listing(&[("w", WorkerState::Disabled)]);
-    world.condemned.insert(id("w"), Condemned::SpawnFailed);
+    world.condemned.insert(id("w"), Condemned::SpawnFailed, Timestamp::MAX);
     for machine in [worker("w", "01:00:00"), off(worker("w", "01:00:00")), warm("w", "deb", "")] {
         assert_ne!(world.verdict(machine.clone()), "unreachable");
         let lost = Machine { reachable: false, ..machine };
@@ -413,7 +413,7 @@ fn unusually_many_running_machines_wait_before_any_budget_and_the_others_go_on()
     let machines =
         view(running.into_iter().chain([off(worker("over", "09:00:00")), worker("failed", "11:59:00")]));
     let mut world = World { budget: 1, ..world().listing(&alive) };
-    world.condemned.insert(id("failed"), Condemned::SpawnFailed);
+    world.condemned.insert(id("failed"), Condemned::SpawnFailed, Timestamp::MAX);
     let sweep = world.sweep(&machines);
     let braked: Vec<_> = sweep.braked.iter().map(|waiting| waiting.name.as_str()).collect();
     assert_eq!(braked, ["w0", "w1", "w2", "w3"]);
@@ -462,7 +462,7 @@ fn a_view_that_has_lost_unusually_many_deletes_nobody() {
 #[test]
 fn a_pass_deletes_the_most_certain_and_the_oldest_first_and_only_so_many() {
     let mut world = World { budget: 3, ..world().listing(&[("disabled", WorkerState::Disabled)]) };
-    world.condemned.insert(id("doomed"), Condemned::ProvisionFailed);
+    world.condemned.insert(id("doomed"), Condemned::ProvisionFailed, Timestamp::MAX);
     let sweep = world.sweep(&view([
         worker("lost", "01:00:00"),
         worker("doomed", "11:59:00"),

@@ -53,7 +53,7 @@ fn a_warm_machine_of_a_v1_model_is_made_when_its_template_is_there() {
             world.warm = warm([(ModelRef::V1("g/buster".to_owned()), 1)]);
         });
         let plan = world.plan();
-        plan.made().first().map(|make| make.template.clone()).ok_or_else(|| plan.warm_waiting[0].1.clone())
+        plan.made().first().map(|make| make.template.clone()).ok_or_else(|| plan.not_made[0].1.to_string())
     };
     let current = || vec![template_of(&model("buster"), OWNER.name())];
     assert_eq!(of(current(), Some(vec![model("buster")])), Ok(id("buster")));
@@ -77,7 +77,7 @@ fn a_warm_machine_of_a_v1_model_is_made_when_its_template_is_there() {
 fn a_warm_machine_whose_template_is_not_there_waits() {
     let plan = world([]).with(|world| world.warm = warm([(ModelRef::V2("suse".to_owned()), 1)])).plan();
     assert!(plan.made().is_empty());
-    assert_eq!(plan.warm_waiting.len(), 1);
+    assert_eq!(plan.not_made.len(), 1);
 }
 
 #[test]
@@ -254,7 +254,7 @@ fn between_two_looks_only_what_was_given_up_goes() {
     let world = world([old, worker("failed", &v2_job(2))]).with(|world| {
         let off = EventTimes { powered_off: Some(at("08:00:00")), ..Default::default() };
         world.events.insert(id("old"), Some(off));
-        world.condemned.insert(id("failed"), Condemned::SpawnFailed);
+        world.condemn("failed", Condemned::SpawnFailed);
         world.list("old", WorkerState::Disabled);
     });
     let gone =
@@ -279,12 +279,15 @@ fn a_machine_that_could_not_be_changed_is_left_alone_for_a_while() {
     let half = Machine { power: Some(Power::Off), ..worker("h", &v2_job(2)) };
     let half = Machine { name: "provision-v2-h".to_owned(), ..half };
     let world = world([worker("w", &v2_job(1)), pooled("provision-v2-a"), half]).with(|world| {
-        world.condemned.insert(id("w"), Condemned::SpawnFailed);
+        world.condemn("w", Condemned::SpawnFailed);
     });
     let deeds = |plan: Plan| (plan.swept().len(), plan.removed().len(), plan.unclaimed().len());
     assert_eq!(deeds(world.plan()), (1, 1, 1));
     let all = ["w", "provision-v2-a", "h"].map(id);
-    assert_eq!(deeds(world.with(|world| world.avoided = all.into()).plan()), (0, 0, 0));
+    assert_eq!(
+        deeds(world.with(|world| world.avoided = all.into_iter().map(|id| (id, ())).collect()).plan()),
+        (0, 0, 0)
+    );
 }
 
 // A machine that runs under a name of the pool and was kept until now was found by both, and two deletions began.
@@ -403,7 +406,7 @@ fn a_failed_worker_that_somebody_wished_for_is_kept_and_not_swept() {
     assert_eq!(plan.held(), [(id("b"), hold)]);
     let draining = world.clone().with(|world| world.draining = true).plan();
     assert_eq!(draining.held().len(), 1, "a hatchery that is drained keeps its promises");
-    let busy = world.with(|world| world.avoided = [id("b")].into()).plan();
+    let busy = world.with(|world| world.avoid("b")).plan();
     assert!(busy.held().is_empty() && busy.swept().len() == 1);
 }
 
@@ -440,7 +443,7 @@ fn the_job_of_a_worker_that_went_off_before_it_was_seen_at_work_is_looked_at_onc
         [],
         "it was looked at"
     );
-    let condemned = |world: &mut World| world.condemned = BTreeMap::from([(id("w"), Condemned::SpawnFailed)]);
+    let condemned = |world: &mut World| world.condemn("w", Condemned::SpawnFailed);
     assert_eq!(found(off("w"), &condemned), []);
     assert_eq!(found(off("w"), &|world| world.view.complete = false), []);
     assert_eq!(found(off("w"), &|world| world.listing = None), [], "old news release nothing");

@@ -19,7 +19,7 @@ proptest! {
         let over = |machine: &Machine, mark: &Mark| {
             let of_v1 = matches!(mark.job_id.parse(), Ok(JobId::V1(_)));
             let is_off = machine.power == Some(Power::Off);
-            (is_off && (of_v1 || world.condemned.contains_key(&machine.id))) || serves_nobody(machine, mark)
+            (is_off && (of_v1 || world.condemned.contains(&machine.id))) || serves_nobody(machine, mark)
         };
         let serving = world.view.owned(&OWNER).filter(|(machine, mark)| !over(machine, mark));
         let served: BTreeSet<_> = serving.map(|(_, mark)| mark.job_id.clone()).collect();

@@ -44,11 +44,11 @@ fn a_template_of_another_hatchery_is_used_and_never_replaced() {
     let old = V1Model { user_last_modified: Some(at("01:00:00")), ..model("buster") };
     let plan = check([template_of(&old, "theirs")], needed("buster"));
     assert!(plan.registrations().is_empty());
-    let [(of, why)] = plan.warm_waiting.as_slice() else { panic!("{plan:?}") };
+    let [(of, why)] = plan.not_made.as_slice() else { panic!("{plan:?}") };
     assert_eq!(of, "g/buster");
     let said = "the template \"buster\" is older than the model \"g/buster\" and was made by the hatchery \"theirs\": \
                 `rookery hatchery adopt g/buster` sets it aside, and a new one is made";
-    assert_eq!(why, &format!("not registered: {said}"));
+    assert_eq!(why.to_string(), format!("not registered: {said}"));
 }
 
 // After a crash between the making of a template and its renaming the model was never registered again.
@@ -78,7 +78,7 @@ fn a_name_that_is_taken_is_left_alone_and_said() {
     ] {
         let plan = check(machines, needed("buster"));
         assert!(plan.registrations().is_empty(), "{plan:?}");
-        assert!(plan.warm_waiting.iter().any(|(model, _)| model == "g/buster"), "{plan:?}");
+        assert!(plan.not_made.iter().any(|(model, _)| model == "g/buster"), "{plan:?}");
     }
 }
 
@@ -94,16 +94,19 @@ fn whoever_has_the_temporary_name_of_a_template_is_named() {
     ] {
         let plan = check([machine], needed("buster"));
         assert!(plan.registrations().is_empty(), "{plan:?}");
-        let why = plan.warm_waiting.first().map(|(_, why)| why.as_str());
-        assert!(told.map_or(why.is_none(), |told| why.is_some_and(|why| why.contains(told))), "{why:?}");
+        let why = plan.not_made.first().map(|(_, why)| why.to_string());
+        assert!(
+            told.map_or(why.is_none(), |told| why.as_ref().is_some_and(|why| why.contains(told))),
+            "{why:?}"
+        );
     }
     let mut resting = world([vm("buster-tmp")]).with(|world| world.models = Some(vec![needed("buster")]));
     resting.due = false;
-    assert_eq!(resting.plan().stuck.len(), 1, "it is told between two looks, too");
+    assert_eq!(resting.plan().stuck().count(), 1, "it is told between two looks, too");
     let asking = world([vm("buster-tmp")]).with(|world| {
         (world.models, world.room_is_asked) = (Some(vec![needed("a"), needed("buster")]), true);
     });
-    assert_eq!(asking.plan().stuck.len(), 1, "and while another one waits for room");
+    assert_eq!(asking.plan().stuck().count(), 1, "and while another one waits for room");
     let current = template_of(&model("buster"), OWNER.name());
     let again = V1Model { check_registration: true, ..model("buster") };
     let plan = check([current, vm("buster-tmp")], again);
@@ -151,7 +154,7 @@ fn a_model_that_somebody_registers_is_not_registered_again() {
     assert_eq!(registering(&|world| beside(of("g/buster"))(world)), 0, "marks tell, not names");
     assert_eq!(registering(&|world| beside(of("h/buster"))(world)), 1);
     assert_eq!(registering(&|world| beside(vm("buster-tmp"))(world)), 0);
-    let booked = |world: &mut World| world.booked = [("g/buster".to_owned(), at("12:01:00"))].into();
+    let booked = |world: &mut World| world.booked.insert("g/buster".to_owned(), (), at("12:01:00"));
     assert_eq!(registering(&booked), 0, "another hatchery was faster");
 }
 
@@ -175,7 +178,7 @@ fn so_many_are_registered_at_once_and_the_most_urgent_first() {
     let plan = running.plan();
     assert!(plan.registrations().is_empty());
     let full = Shortage::Registering { used: 1, max: 1 };
-    assert_eq!(plan.warm_waiting, [("g/buster".to_owned(), format!("not registered: {full}"))]);
+    assert_eq!(plan.not_made, [("g/buster".to_owned(), NotMade::Registration(Why::Shortage(full)))]);
 }
 
 #[test]
@@ -183,10 +186,13 @@ fn a_model_without_an_image_to_clone_or_one_that_rests_is_said_to_wait() {
     let mut lost = needed("buster");
     lost.model_virtual_machine.image = "nowhere".to_owned();
     let plan = check([], lost);
-    assert!(plan.registrations().is_empty() && plan.warm_waiting[0].1.contains("nowhere"), "{plan:?}");
+    assert!(
+        plan.registrations().is_empty() && plan.not_made[0].1.to_string().contains("nowhere"),
+        "{plan:?}"
+    );
     let resting = world([]).with(|world| {
         world.models = Some(vec![needed("buster")]);
-        world.setbacks.insert((ModelKind::V1, "g/buster".to_owned()), at("12:10:00"));
+        world.setbacks.insert((ModelKind::V1, "g/buster".to_owned()), rests_until("12:10:00"));
     });
     assert!(resting.plan().registrations().is_empty());
 }
@@ -195,7 +201,7 @@ fn a_model_without_an_image_to_clone_or_one_that_rests_is_said_to_wait() {
 fn models_of_other_kinds_are_none_of_our_business() {
     let docker = V1Model { kind: "docker".to_owned(), ..needed("buster") };
     let plan = check([], docker);
-    assert!(plan.registrations().is_empty() && plan.warm_waiting.is_empty());
+    assert!(plan.registrations().is_empty() && plan.not_made.is_empty());
 }
 
 #[test]
@@ -208,5 +214,5 @@ fn a_registration_has_an_address_of_its_own() {
         .plan();
     let last = |one: &Registration| one.address.as_ref().map(|assigned| assigned.ip.octets()[3]);
     assert_eq!(plan.registrations().iter().map(last).collect::<Vec<_>>(), [Some(2), Some(3)]);
-    assert_eq!(plan.warm_waiting.len(), 1);
+    assert_eq!(plan.not_made.len(), 1);
 }

@@ -90,13 +90,14 @@ fn nothing_is_begun_before_everything_is_known() {
 fn a_job_that_was_tried_too_often_is_given_up_and_never_before() {
     for (tried, most, gives_up) in [(2, Some(3), false), (3, Some(3), true), (9, None, false)] {
         let plan = waiting([])
-            .with(|world| (world.attempts, world.tried) = (most, BTreeMap::from([(v2_job(1), tried)])))
+            .with(|world| (world.attempts, world.tried) = (most, Expiring::from_iter([(v2_job(1), tried)])))
             .plan();
         assert_eq!((plan.given_up().len(), plan.spawns().len()), if gives_up { (1, 0) } else { (0, 1) });
     }
     // What is not known is no reason to fail somebody's job.
-    let blind =
-        |world: &mut World| (world.tried, world.view.complete) = (BTreeMap::from([(v2_job(1), 3)]), false);
+    let blind = |world: &mut World| {
+        (world.tried, world.view.complete) = (Expiring::from_iter([(v2_job(1), 3)]), false);
+    };
     assert!(waiting([]).with(blind).plan().given_up().is_empty());
 }
 
@@ -115,7 +116,7 @@ fn what_cannot_run_here_waits_with_its_reason() {
     let reason = "no credentials".to_owned();
     check(
         |world| {
-            world.unusable.insert(("P".to_owned(), "debian".to_owned()), reason.clone());
+            world.unusable.insert(("P".to_owned(), "debian".to_owned()), reason.clone(), Timestamp::MAX);
         },
         Why::Unusable { model: "debian".to_owned(), reason: reason.clone() },
     );
@@ -127,7 +128,11 @@ fn a_model_that_cannot_be_used_in_one_project_serves_the_others() {
     let world = waiting([]).with(|world| {
         let other = Demand { project: "Q".to_owned(), ..demand(2) };
         world.demands.push(other);
-        world.unusable.insert(("P".to_owned(), "debian".to_owned()), "no credentials".to_owned());
+        world.unusable.insert(
+            ("P".to_owned(), "debian".to_owned()),
+            "no credentials".to_owned(),
+            Timestamp::MAX,
+        );
     });
     let plan = world.plan();
     let served: Vec<_> = plan.spawns().into_iter().map(|spawn| (spawn.job, spawn.project)).collect();
@@ -265,7 +270,7 @@ fn a_worker_that_registered_once_is_not_starting_any_more_and_a_doomed_one_never
     };
     assert_eq!(world.clone().with(once).why(), None);
     let condemned = |world: &mut World| {
-        world.condemned.insert(id("w"), Condemned::SpawnFailed);
+        world.condemn("w", Condemned::SpawnFailed);
     };
     assert_eq!(world.with(condemned).why(), None);
 }
@@ -285,7 +290,7 @@ fn a_warm_machine_is_claimed_before_anything_is_cloned() {
 #[test]
 fn a_warm_machine_is_claimed_where_a_clone_could_not_be_made() {
     let change = |world: &mut World| {
-        world.setbacks.insert((ModelKind::V2, "debian".to_owned()), at("12:10:00"));
+        world.setbacks.insert((ModelKind::V2, "debian".to_owned()), rests_until("12:10:00"));
         world.networks = network("10.0.0.2/32");
         world.lingering.insert(Ipv4Addr::new(10, 0, 0, 2));
     };
@@ -303,10 +308,10 @@ fn a_warm_machine_that_somebody_is_at_is_not_claimed() {
         matches!(plan.spawns().as_slice(), [Spawn { path: WorkerPlacement::Clone { .. }, .. }])
     };
     assert!(clones(&|world| {
-        world.condemned.insert(id("provision-v2-a"), Condemned::NotWanted);
+        world.condemn("provision-v2-a", Condemned::NotWanted);
     }));
     assert!(clones(&|world| {
-        world.avoided.insert(id("provision-v2-a"));
+        world.avoid("provision-v2-a");
     }));
     assert!(clones(&|world| {
         let claim =
@@ -397,14 +402,14 @@ fn two_clones_of_one_pass_have_two_addresses() {
 fn a_template_that_failed_rests_until_its_time() {
     let rests = |until: &str| {
         waiting([]).with(|world| {
-            world.setbacks.insert((ModelKind::V2, "debian".to_owned()), at(until));
+            world.setbacks.insert((ModelKind::V2, "debian".to_owned()), rests_until(until));
         })
     };
     let until = at("12:00:01");
     assert_eq!(rests("12:00:01").why(), Some(Why::BackOff { template: "debian".to_owned(), until }));
     assert_eq!(rests("12:00:00").why(), None);
     let of_v1 = waiting([]).with(|world| {
-        world.setbacks.insert((ModelKind::V1, "debian".to_owned()), at("13:00:00"));
+        world.setbacks.insert((ModelKind::V1, "debian".to_owned()), rests_until("13:00:00"));
     });
     assert_eq!(of_v1.why(), None, "another kind of model, another template");
 }
@@ -481,7 +486,7 @@ fn another_place_is_found_by_the_same_rules() {
         let world = waiting([pooled("provision-v2-a"), pooled("provision-v2-b")]);
         let first = world.plan().spawns().remove(0);
         let mut world = world.with(|world| {
-            world.avoided.insert(id("provision-v2-a"));
+            world.avoid("provision-v2-a");
         });
         let task = world.running.begin(RunningAction::of(Action::Spawn(Box::new(first.clone()))));
         world.misplaced = vec![Misplaced { task, spawn: Box::new(first) }];

@@ -1,5 +1,6 @@
 use super::*;
 use crate::machine::{Machine, View};
+use crate::names::ModelKind;
 use crate::plan::hold::{Outcome, Told};
 use crate::plan::sweep::Condemned;
 use crate::samples::actions;
@@ -8,6 +9,8 @@ use jiff::SignedDuration;
 use rookery_fleet::Power;
 use std::net::Ipv4Addr;
 
+/// How long a model rests after its first failure.
+const FIRST_REST: Duration = Duration::from_secs(30);
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 7);
 
 fn at(second: i64) -> Timestamp {
@@ -41,8 +44,8 @@ fn failed(change: impl FnOnce(&mut Failure)) -> Ending {
 fn end(state: &mut State, second: i64, action: Action, ending: Ending) -> bool {
     let (machine, address) = (Some(MachineId::new("vm-w")), Some(ADDRESS));
     let id = state.running.begin(RunningAction { machine, address, ..RunningAction::of(action) });
-    state.now = at(second);
-    let wakes = state.apply_ending(id, ending, at(second));
+    state.times.now = at(second);
+    let wakes = state.apply_ending(id, ending, at(second), FIRST_REST);
     look(state, second);
     wakes
 }
@@ -63,13 +66,13 @@ fn only_a_start_that_was_really_tried_counts() {
     ] {
         end(&mut state, 0, spawn(), ending);
     }
-    assert_eq!(state.attempts.get(&job()), None);
+    assert_eq!(state.resting.attempts.get(&job()), None);
     end(&mut state, 1, spawn(), failed(|failure| failure.tried = true));
-    assert_eq!(state.attempts.get(&job()), Some(&1));
+    assert_eq!(state.resting.attempts.get(&job()), Some(&1));
     assert!(end(&mut state, 2, spawn(), Ending::Done), "CDS is asked for its workers");
-    assert_eq!(state.attempts.get(&job()), Some(&2));
+    assert_eq!(state.resting.attempts.get(&job()), Some(&2));
     end(&mut state, 3, actions::give_up(job()), Ending::Lost);
-    assert_eq!(state.attempts.get(&job()), Some(&2));
+    assert_eq!(state.resting.attempts.get(&job()), Some(&2));
 }
 
 // A V2 job that was released after each panic was out of its five attempts, and CDS queues it again by itself.
@@ -92,10 +95,10 @@ fn attempts_are_forgotten_an_hour_after_the_first() {
     let mut state = State::default();
     end(&mut state, 0, spawn(), failed(|failure| failure.tried = true));
     end(&mut state, 3000, spawn(), failed(|failure| failure.tried = true));
+    look(&mut state, 3599);
+    assert_eq!(state.resting.attempts.get(&job()), Some(&2));
     look(&mut state, 3600);
-    assert_eq!(state.attempts.get(&job()), Some(&2));
-    look(&mut state, 3601);
-    assert_eq!(state.attempts.get(&job()), None);
+    assert_eq!(state.resting.attempts.get(&job()), None);
 }
 
 #[test]
@@ -104,9 +107,9 @@ fn a_job_leaves_the_queue_however_its_start_ends() {
         [|| Ending::Done, || Ending::Lost, || Ending::NotHeld { error: String::new() }, || failed(|_| {})];
     for ending in endings {
         let mut state = State::default();
-        state.queue.pushed(job());
+        state.cds.queue.pushed(job());
         end(&mut state, 0, spawn(), ending());
-        assert_eq!(state.queue.len(), 0, "{:?}: it stays out until CDS offers it again", ending());
+        assert_eq!(state.cds.queue.len(), 0, "{:?}: it stays out until CDS offers it again", ending());
     }
 }
 
@@ -117,16 +120,17 @@ fn the_rests_of_a_template_double_up_to_ten_minutes_and_end_with_a_success() {
     let mut rests = Vec::new();
     for _ in 0..7 {
         end(&mut state, second, spawn(), failed(|failure| failure.blames_template = true));
-        let rest = state.setbacks[&model()].duration_since(at(second)).as_secs();
+        let rest =
+            state.resting.setbacks[&model()].until.expect("it rests").duration_since(at(second)).as_secs();
         rests.push(rest);
         second += rest;
         look(&mut state, second);
-        assert!(state.setbacks.is_empty(), "a rest ends");
+        assert_eq!(state.resting.now(at(second)), 0, "a rest ends");
     }
     assert_eq!(rests, [30, 60, 120, 240, 480, 600, 600]);
     end(&mut state, second, spawn(), Ending::Done);
     end(&mut state, second, spawn(), failed(|failure| failure.blames_template = true));
-    assert_eq!(state.setbacks[&model()], at(second + 30));
+    assert_eq!(state.resting.setbacks[&model()].until, Some(at(second + 30)));
 }
 
 // Ten clones that failed for one full datastore made the template rest for ten minutes.
@@ -136,27 +140,27 @@ fn starts_that_fail_together_are_one_failure() {
     for second in 0..10 {
         end(&mut state, second, spawn(), failed(|failure| failure.blames_template = true));
     }
-    assert_eq!(state.setbacks[&model()], at(30));
+    assert_eq!(state.resting.setbacks[&model()].until, Some(at(30)));
 }
 
 #[test]
 fn rests_are_counted_by_the_clock_of_the_machines() {
     let mut state = State::default();
     let theirs = at(50);
-    state.clocks.read(&Reading { begun: at(0), wall: at(0), took: SignedDuration::ZERO, theirs });
+    state.times.clocks.read(&Reading { begun: at(0), wall: at(0), took: SignedDuration::ZERO, theirs });
     end(&mut state, 0, spawn(), failed(|failure| failure.blames_template = true));
-    assert_eq!(state.setbacks[&model()], at(80));
+    assert_eq!(state.resting.setbacks[&model()].until, Some(at(80)));
 }
 
 #[test]
 fn a_failure_that_is_not_the_templates_makes_nothing_rest_but_housekeeping_always_does() {
     let mut state = State::default();
     end(&mut state, 0, spawn(), failed(|_| {}));
-    assert!(state.setbacks.is_empty());
+    assert!(state.resting.setbacks.is_empty());
     end(&mut state, 0, actions::make("debian"), failed(|_| {}));
-    assert!(state.setbacks.contains_key(&model()));
+    assert!(state.resting.setbacks.contains_key(&model()));
     end(&mut state, 0, actions::register("g/m"), failed(|_| {}));
-    assert!(state.setbacks.contains_key(&(ModelKind::V1, "g/m".to_owned())));
+    assert!(state.resting.setbacks.contains_key(&(ModelKind::V1, "g/m".to_owned())));
 }
 
 // Another worker was placed before the next look, and got the address that had just been set aside.
@@ -171,12 +175,12 @@ fn an_address_that_an_unseen_machine_may_have_is_held_at_once_and_for_a_quarter_
         task: None,
         condemned_for: Some(Condemned::SpawnFailed),
     };
-    state.apply_ending(id, failed(|failure| failure.unfinished = Some(unfinished)), at(0));
-    assert!(state.lingering.contains(&ADDRESS));
+    state.apply_ending(id, failed(|failure| failure.unfinished = Some(unfinished)), at(0), FIRST_REST);
+    assert!(state.lingering().contains(&ADDRESS));
     look(&mut state, 899);
-    assert!(state.lingering.contains(&ADDRESS));
+    assert!(state.lingering().contains(&ADDRESS));
     look(&mut state, 900);
-    assert!(state.lingering.is_empty());
+    assert!(state.lingering().is_empty());
 }
 
 // Nobody knows what an act that was cut off has ordered, so its address is not free at once.
@@ -191,8 +195,8 @@ fn the_address_of_work_that_was_cut_off_before_it_had_a_machine_is_held() {
         let mut state = State::default();
         let action = RunningAction { machine, address: Some(ADDRESS), ..RunningAction::of(action) };
         let id = state.running.begin(action.clone());
-        state.apply_ending(id, Ending::CutOff, at(0));
-        assert_eq!(state.lingering.contains(&ADDRESS), held, "{action:?}");
+        state.apply_ending(id, Ending::CutOff, at(0), FIRST_REST);
+        assert_eq!(state.lingering().contains(&ADDRESS), held, "{action:?}");
     }
 }
 
@@ -202,11 +206,11 @@ fn the_address_of_a_machine_that_has_to_go_is_held_until_the_machine_is_shown() 
     let mut state = State::default();
     let left = MachineId::new("vm-w");
     end(&mut state, 0, spawn(), failed(|failure| failure.condemned = Some((left, Condemned::SpawnFailed))));
-    assert!(state.lingering.contains(&ADDRESS));
+    assert!(state.lingering().contains(&ADDRESS));
     let mut machines = crate::machine::Machines::default();
     machines.insert(Arc::new(condemned_machine()));
     state.look(View { machines, complete: true, ..View::default() }, &OWNER, at(5));
-    assert!(state.lingering.is_empty());
+    assert!(state.lingering().is_empty());
 }
 
 fn condemned_machine() -> Machine {
@@ -217,11 +221,11 @@ fn condemned_machine() -> Machine {
 fn a_model_that_cannot_be_used_is_tried_again_after_a_minute() {
     let mut state = State::default();
     end(&mut state, 0, spawn(), Ending::Unprepared { model: debian(), error: "no credentials".to_owned() });
-    assert_eq!(state.unusable.get(&debian()).map(String::as_str), Some("no credentials"));
+    assert_eq!(state.resting.unusable.get(&debian()).map(String::as_str), Some("no credentials"));
     look(&mut state, 59);
-    assert!(!state.unusable.is_empty());
+    assert!(!state.resting.unusable.is_empty());
     look(&mut state, 60);
-    assert!(state.unusable.is_empty());
+    assert!(state.resting.unusable.is_empty());
 }
 
 // Whoever wrote the missing credentials and sent SIGHUP was told for a minute that they were missing.
@@ -231,11 +235,11 @@ fn a_model_that_cannot_be_used_is_tried_again_at_once_with_new_settings() {
     let refused = || Ending::Unprepared { model: debian(), error: "no credentials".to_owned() };
     end(&mut state, 0, spawn(), refused());
     state.forget_complaints();
-    assert!(state.unusable.is_empty());
+    assert!(state.resting.unusable.is_empty());
     end(&mut state, 1, spawn(), refused());
-    assert!(!state.unusable.is_empty(), "it is still no use");
+    assert!(!state.resting.unusable.is_empty(), "it is still no use");
     look(&mut state, 60);
-    assert!(!state.unusable.is_empty(), "and rests for a minute from now");
+    assert!(!state.resting.unusable.is_empty(), "and rests for a minute from now");
 }
 
 #[test]
@@ -255,12 +259,12 @@ fn why_a_model_cannot_be_used_is_logged_once_an_hour_or_when_it_changes() {
 fn rests(state: &mut State, action: &Action, failures: impl IntoIterator<Item = Failure>) -> Vec<i64> {
     let rest = |failure| {
         let id = state.running.begin(RunningAction::of(action.clone()));
-        state.apply_ending(id, Ending::Failed(failure), at(0));
+        state.apply_ending(id, Ending::Failed(failure), at(0), FIRST_REST);
         let rests = |second: &i64| {
             let mut machines = crate::machine::Machines::default();
             machines.insert(Arc::new(condemned_machine()));
             state.look(View { machines, complete: true, ..View::default() }, &OWNER, at(*second));
-            state.avoided.is_empty()
+            state.resting.avoided.is_empty()
         };
         (0..=3600).find(rests).expect("it is tried again")
     };
@@ -277,7 +281,7 @@ fn the_rests_of_a_machine_that_could_not_be_changed_double_up_to_ten_minutes() {
             rests(&mut state, &action, [(); 9].map(|()| failed())),
             [5, 10, 20, 40, 80, 160, 320, 600, 600]
         );
-        assert_eq!(state.stubborn.get(&MachineId::new("vm-w")), Some(&9));
+        assert_eq!(state.resting.stubborn.get(&MachineId::new("vm-w")), Some(&9));
         end(&mut state, 0, action.clone(), Ending::Done);
         assert_eq!(
             rests(&mut state, &action, [failed(), failed()]),
@@ -285,7 +289,7 @@ fn the_rests_of_a_machine_that_could_not_be_changed_double_up_to_ten_minutes() {
             "what has worked once is forgotten"
         );
         look(&mut state, 0);
-        assert!(state.stubborn.is_empty(), "it is gone");
+        assert!(state.resting.stubborn.is_empty(), "it is gone");
         let parent = Failure { is_parent: true, ..failed() };
         assert_eq!(rests(&mut state, &action, [parent]), [600], "others stand on it, and not for a moment");
     }
@@ -297,10 +301,10 @@ fn a_model_that_somebody_else_registers_is_left_to_them_for_a_minute() {
     for ending in [Ending::Lost, Ending::NotHeld { error: String::new() }] {
         let mut state = State::default();
         end(&mut state, 0, actions::register("g/m"), ending);
-        assert!(state.booked_until.contains_key("g/m"));
-        assert!(state.setbacks.is_empty(), "its jobs need not wait");
+        assert!(state.resting.booked.contains("g/m"));
+        assert!(state.resting.setbacks.is_empty(), "its jobs need not wait");
         look(&mut state, 60);
-        assert!(state.booked_until.is_empty());
+        assert!(state.resting.booked.is_empty());
     }
 }
 
@@ -312,7 +316,7 @@ fn a_doomed_machine_is_remembered_until_it_is_surely_gone() {
     state.look(shown, &OWNER, at(0));
     let id = state.running.begin(RunningAction::of(spawn()));
     let condemned_for = Some((MachineId::new("vm-w"), Condemned::SpawnFailed));
-    state.apply_ending(id, failed(|failure| failure.condemned = condemned_for), at(0));
+    state.apply_ending(id, failed(|failure| failure.condemned = condemned_for), at(0), FIRST_REST);
     look(&mut state, 2);
     assert_eq!(state.condemned.len(), 1, "the inventory may not show it yet");
     state.look(View::default(), &OWNER, at(3600));
@@ -334,12 +338,12 @@ fn a_worker_that_was_listed_once_stays_registered_while_its_machine_is_there() {
     };
     let mut state = State::default();
     state.apply_workers(at(0), vec![worker("a", WorkerStatus::Waiting), worker("b", WorkerStatus::Disabled)]);
-    assert_eq!(state.registered_once.len(), 2);
-    let listing = state.listing.as_ref().expect("a listing");
+    assert_eq!(state.cds.registered_once.len(), 2);
+    let listing = state.cds.listing.as_ref().expect("a listing");
     assert_eq!(listing.workers["a"], WorkerState::Alive);
     assert_eq!(listing.workers["b"], WorkerState::Disabled);
     state.apply_workers(at(1), vec![]);
-    assert!(state.registered_once.is_empty(), "neither has a machine");
+    assert!(state.cds.registered_once.is_empty(), "neither has a machine");
 }
 
 #[test]
@@ -358,9 +362,12 @@ fn the_job_of_a_machine_that_is_kept_goes_back_if_the_machine_is_off() {
 fn the_pool_is_asked_before_anything_is_placed_and_again_after_ten_seconds_and_a_failed_question_counts() {
     let mut state = State::default();
     look(&mut state, 0);
-    assert!(state.needs_room() && !state.room.failed(), "nobody has asked: that is no failed question");
-    state.room = Room { told: None, pool: None, at: Some(at(0)) };
-    assert!(state.room.failed() && !state.needs_room(), "it keeps nobody out");
+    assert!(
+        state.needs_room() && !state.vsphere.room.failed(),
+        "nobody has asked: that is no failed question"
+    );
+    state.vsphere.room = Room { told: None, pool: None, at: Some(at(0)) };
+    assert!(state.vsphere.room.failed() && !state.needs_room(), "it keeps nobody out");
     look(&mut state, 10);
     assert!(!state.needs_room());
     look(&mut state, 11);
@@ -371,13 +378,14 @@ fn the_pool_is_asked_before_anything_is_placed_and_again_after_ten_seconds_and_a
 #[test]
 fn times_of_vcenter_s_clock_move_with_it_when_it_is_set() {
     let by = SignedDuration::from_hours(3);
-    let mut state = State { full_until: Some(at(20)), ..State::default() };
+    let mut state = State::default();
+    state.resting.full = Setback { failures: 1, until: Some(at(20)) };
     end(&mut state, 0, spawn(), failed(|failure| failure.blames_template = true));
     let told = Told { outcome: Outcome::Open, at: at(5) };
-    state.outcomes.insert(MachineId::new("vm-w"), told);
+    state.cds.outcomes.answer(MachineId::new("vm-w"), Some(told), at(5));
     state.clock_was_set(&OWNER, by);
     let later = |second| at(second).saturating_add(by).expect("a time");
-    assert_eq!(state.setbacks[&model()], later(30));
-    assert_eq!(state.full_until, Some(later(20)));
-    assert_eq!(state.outcomes[&MachineId::new("vm-w")].at, later(5));
+    assert_eq!(state.resting.setbacks[&model()].until, Some(later(30)));
+    assert_eq!(state.resting.full.until, Some(later(20)));
+    assert_eq!(state.cds.outcomes.told()[&MachineId::new("vm-w")].at, later(5));
 }

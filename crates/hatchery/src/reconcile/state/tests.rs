@@ -10,7 +10,7 @@ fn at(second: i64) -> Timestamp {
 
 /// A reconciler that knows everything.
 fn informed() -> State {
-    State { models: Some(Vec::new()), ..State::default() }
+    State { cds: FromCds { models: Some(Vec::new()), ..FromCds::default() }, ..State::default() }
 }
 
 /// Makes a pass with this plan at that second, and says what was due in it: the sweep, registrations.
@@ -89,15 +89,6 @@ fn models_that_wait_for_a_slot_are_looked_at_until_they_have_one() {
     assert!(!pass(&mut state, 4, &Plan::default(), &settings).1);
 }
 
-#[test]
-fn the_first_rest_of_a_model_is_the_interval_of_provisioning() {
-    for (fragment, expected) in [("", 120), ("workerProvisioningInterval = 15", 15)] {
-        let mut state = informed();
-        pass(&mut state, 0, &Plan::default(), &settings(fragment));
-        assert_eq!(state.first_rest, Some(Duration::from_secs(expected)));
-    }
-}
-
 // Another place for a worker was looked for in a new view without asking what that had lost: it could be the address of a
 // machine that had vanished.
 #[test]
@@ -115,6 +106,6 @@ fn each_look_notes_which_machines_have_vanished() {
     let mut state = State::default();
     state.look(seen(2..6), &OWNER, at(0));
     state.look(seen(5..6), &OWNER, at(1));
-    let missed: Vec<_> = state.brake.missed_addresses().collect();
+    let missed: Vec<_> = state.vsphere.brake.missed_addresses().collect();
     assert_eq!(missed, [2, 3, 4].map(|number| Ipv4Addr::new(10, 0, 0, number)));
 }

@@ -151,8 +151,8 @@ impl Desk {
         let cds = self.cds_says(job).await;
         let report = self.board.report.borrow();
         let (state, why, permanent) = if let Some(waiting) = report.waiting.get(job) {
-            ("waiting", waiting.why.clone(), waiting.permanent)
-        } else if let Some(work) = report.jobs_under_way.get(job) {
+            ("waiting", waiting.to_string(), waiting.is_permanent())
+        } else if let Some(work) = report.running.iter().find(|one| one.job.as_ref() == Some(job)) {
             ("starting", format!("it is being worked on: {work}"), false)
         } else if let Some(machine) = report.jobs_served.get(&job.to_string()) {
             ("served", format!("the machine {machine:?} is there for it"), false)

@@ -7,10 +7,11 @@ use super::*;
 use crate::machine::{Machine, View as Machines};
 use crate::mark::Mark;
 use crate::plan::Why;
+use crate::plan::capacity::Limits;
 use crate::plan::sweep::{Condemned, Reason};
 use crate::run::expiry::Subject;
 use crate::samples::Notes;
-use crate::surface::report::{Counts, Host, Launches, Report, WaitingLine, WorkerLine};
+use crate::surface::report::{Counts, Host, Launches, Report, UnderWay, WorkerLine};
 use rookery_daemon::metrics::Memory;
 use rookery_fleet::address::Network;
 use rookery_fleet::claim::Miss;
@@ -105,16 +106,19 @@ fn share<U>(max: U, usage: U, unreserved: U) -> Share<U> {
 }
 
 fn report() -> Report {
-    let waiting = |why: &Why| {
-        let reason = why.as_str();
-        WaitingLine { reason, why: String::new(), permanent: false }
-    };
+    let under_way = |action| UnderWay { action, name: "w".to_owned(), job: None, held_back: None };
     let [first, second] = ["1", "2"].map(|id| id.parse().unwrap());
     Report {
         at: at("10:00:58"),
         steady: at("10:00:58"),
         complete: true,
-        max_cpus: Some(64),
+        limits: Limits {
+            size: rookery_fleet::capacity::Limits {
+                cpus: Some(64),
+                ..rookery_fleet::capacity::Limits::default()
+            },
+            ..Limits::default()
+        },
         workers: [("worker-v2", "Building"), ("worker-v1", "Pending")]
             .map(|(name, status)| WorkerLine {
                 name: name.to_owned(),
@@ -129,10 +133,7 @@ fn report() -> Report {
             reduced: Some(4),
             median_call: Some(Duration::from_millis(1500)),
         },
-        waiting: BTreeMap::from([
-            (first, waiting(&Why::Draining)),
-            (second, waiting(&Why::NoAddress { total: 4 })),
-        ]),
+        waiting: BTreeMap::from([(first, Why::Draining), (second, Why::NoAddress { total: 4 })]),
         skew: Some(jiff::SignedDuration::from_millis(-1500)),
         view: view(machines()),
         disks: Arc::new(Disks::from([(
@@ -152,8 +153,8 @@ fn report() -> Report {
             memory: share(Bytes(8 << 30), Bytes(1 << 30), Bytes(7 << 30)),
             owner: None,
         }),
-        stop_word: Some("skew_unknown"),
-        works: vec!["make", "delete", "make"],
+        stopped: Some(rookery_fleet::deletion::Stop::SkewUnknown),
+        running: ["make", "delete", "make"].map(under_way).into(),
         unseen_makes: 1,
         resting: 1,
         ..Report::default()

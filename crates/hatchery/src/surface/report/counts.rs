@@ -34,7 +34,7 @@ impl Counts {
     /// What is known before machines are looked at: jobs, and workers on their way.
     pub(super) fn of(state: &State, plan: &Plan, held: &[Held]) -> Self {
         let starting = plan.ledger.starting as usize;
-        Self { queued: state.queue.len(), starting, held: held.len(), ..Self::default() }
+        Self { queued: state.cds.queue.len(), starting, held: held.len(), ..Self::default() }
     }
 
     /// Counts one more machine, unless that has happened already.
@@ -110,20 +110,20 @@ mod tests {
         let (mut state, owner) = (State::default(), crate::mark::owner("nest"));
         let view = View { machines: machines.iter().cloned().collect(), complete: true, ..View::default() };
         let workers = alive.iter().map(|name| ((*name).to_owned(), WorkerState::Alive)).collect();
-        state.view = Arc::new(view);
-        state.listing = Some(Listing { begun: Timestamp::UNIX_EPOCH, workers });
+        state.vsphere.view = Arc::new(view);
+        state.cds.listing = Some(Listing { begun: Timestamp::UNIX_EPOCH, workers });
         for (name, action) in actions {
             let action = RunningAction::of(action.clone());
             state.running.begin(RunningAction { name: (*name).to_owned(), machine: None, ..action });
         }
-        let (running, listing) = (state.running.capacity(), state.listing.clone().expect("a listing"));
-        let Usage { ledger, starting } = usage(&state.view, &owner, &running, &listing, &|_| false);
+        let (running, listing) = (state.running.capacity(), state.cds.listing.clone().expect("a listing"));
+        let Usage { ledger, starting } = usage(&state.vsphere.view, &owner, &running, &listing, &|_| false);
         let starting = starting.into_iter().cloned().collect();
         let plan = Plan { ledger, starting, ..Plan::default() };
         let deleted = state.running.iter().filter(|action| matches!(action.action, Action::Delete(_)));
         let dying = deleted.map(|action| MachineId::new(action.name.as_str())).collect();
         let mut counts = Counts::of(&state, &plan, &[]);
-        for machine in state.view.iter() {
+        for machine in state.vsphere.view.iter() {
             counts.add(machine, standing(machine, &owner), &state, &plan, &[], &dying);
         }
         assert_eq!(counts, expected);

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::shown::{Usage, Waiting, WarmWaiting, waiting, warm_waiting};
 use super::{Counts, Report};
+use crate::plan::sweep::stop_text;
 use crate::plan::{Action, Keep, Plan, WorkerPlacement};
 use crate::reconcile::State;
 
@@ -53,7 +54,7 @@ impl Planned {
             usage: Usage::new(report),
             waiting: waiting(report),
             warm_waiting: warm_waiting(report),
-            stopped: report.stopped.clone(),
+            stopped: report.stopped.map(|stop| stop_text(&stop)),
         }
     }
 }
@@ -61,7 +62,7 @@ impl Planned {
 impl Act {
     fn new(state: &State, action: &Action) -> Self {
         let name = |id: &MachineId| {
-            let machine = state.view.machines.get(id);
+            let machine = state.vsphere.view.machines.get(id);
             machine.map_or_else(|| id.to_string(), |machine| machine.name.clone())
         };
         let (what, how) = match action {

@@ -1,9 +1,11 @@
 //! The report as people and programs ask for it.
 
 use super::{Counts, Held, Host, Report, Wished};
-use crate::plan::Apart;
 use crate::plan::braked::Waiting as Braked;
+use crate::plan::sweep::stop_text;
+use crate::plan::{Apart, NotMade, Why};
 use jiff::Timestamp;
+use rookery_cds::JobId;
 use rookery_daemon::trouble::Trouble;
 use serde::{Deserialize, Serialize};
 
@@ -122,12 +124,12 @@ impl Status {
             warm_waiting: warm_waiting(report),
             held: report.held.clone(),
             wishes: report.wishes.clone(),
-            under_way: report.running.clone(),
+            under_way: report.running.iter().map(|one| format!("{} {}", one.action, one.name)).collect(),
             allowed_by_cds: report.launches.reduced,
             braked: report.braked.clone(),
             apart: report.apart.clone(),
-            stopped: report.stopped.clone(),
-            skew_ms: report.skew_ms.map(|skew| i64::try_from(skew).unwrap_or(i64::MAX)),
+            stopped: report.stopped.map(|stop| stop_text(&stop)),
+            skew_ms: report.skew.map(|skew| i64::try_from(skew.as_millis()).unwrap_or(i64::MAX)),
             troubles,
         }
     }
@@ -142,24 +144,24 @@ impl Usage {
             registering: ledger.registering,
             cpus: ledger.size.cpus,
             memory_mb: ledger.size.memory_mb,
-            max_workers: report.max_workers,
-            max_cpus: report.max_cpus,
-            max_memory_mb: report.max_memory_mb,
+            max_workers: report.limits.workers,
+            max_cpus: report.limits.size.cpus,
+            max_memory_mb: report.limits.size.memory_mb,
         }
     }
 }
 
 pub(super) fn waiting(report: &Report) -> Vec<Waiting> {
-    let line = |(job, line): (&rookery_cds::JobId, &super::WaitingLine)| Waiting {
+    let line = |(job, why): (&JobId, &Why)| Waiting {
         job: job.to_string(),
-        reason: line.reason.to_owned(),
-        why: line.why.clone(),
-        permanent: line.permanent,
+        reason: why.as_str().to_owned(),
+        why: why.to_string(),
+        permanent: why.is_permanent(),
     };
     report.waiting.iter().map(line).collect()
 }
 
 pub(super) fn warm_waiting(report: &Report) -> Vec<WarmWaiting> {
-    let line = |(model, why): &(String, String)| WarmWaiting { model: model.clone(), why: why.clone() };
-    report.warm_waiting.iter().map(line).collect()
+    let line = |(model, why): &(String, NotMade)| WarmWaiting { model: model.clone(), why: why.to_string() };
+    report.not_made.iter().map(line).collect()
 }

@@ -7,6 +7,7 @@ use rookery_cds::{Line, LineStatus, MonitoringStatus};
 use rookery_daemon::trouble::Trouble;
 
 use super::Report;
+use crate::plan::sweep::stop_text;
 
 /// What does not change while the hatchery runs.
 #[derive(Debug, Clone)]
@@ -53,9 +54,9 @@ pub fn monitoring(
         }
     }));
     let started = report.started.len() as u64;
-    lines.push(ok("Workers", of_limit(started, report.max_workers.map(u64::from))));
-    lines.push(ok("CPUs", of_limit(report.ledger.size.cpus, report.max_cpus)));
-    lines.push(ok("MemoryMB", of_limit(report.ledger.size.memory_mb, report.max_memory_mb)));
+    lines.push(ok("Workers", of_limit(started, report.limits.workers.map(u64::from))));
+    lines.push(ok("CPUs", of_limit(report.ledger.size.cpus, report.limits.size.cpus)));
+    lines.push(ok("MemoryMB", of_limit(report.ledger.size.memory_mb, report.limits.size.memory_mb)));
     lines.push(if report.complete {
         ok("VirtualMachines", report.machines.to_string())
     } else {
@@ -85,7 +86,7 @@ pub fn monitoring(
         lines.push(line(LineStatus::Warn, "SetApart", value));
     }
     if let Some(stop) = &report.stopped {
-        lines.push(line(LineStatus::Warn, "Cleaning", stop.clone()));
+        lines.push(line(LineStatus::Warn, "Cleaning", stop_text(stop)));
     }
     if let Some(first) = troubles.first() {
         let sources: Vec<_> = troubles.iter().map(|trouble| trouble.source.as_str()).collect();
@@ -118,6 +119,7 @@ fn go_duration(duration: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::capacity::Limits;
 
     fn lines(report: &Report, routines: &[(&'static str, bool)]) -> Vec<(String, String, LineStatus)> {
         lines_in_trouble(report, routines, &[])
@@ -146,7 +148,7 @@ mod tests {
             complete: true,
             machines: 7,
             started: vec!["a".to_owned(), "b".to_owned()],
-            max_workers: Some(20),
+            limits: Limits { workers: Some(20), ..Limits::default() },
             ..Report::default()
         };
         let expected = [
@@ -202,7 +204,7 @@ mod tests {
 
     #[test]
     fn without_a_limit_it_is_unlimited_and_without_an_inventory_an_alarm() {
-        let report = Report { complete: false, max_workers: None, ..Report::default() };
+        let report = Report { complete: false, ..Report::default() };
         let lines = lines(&report, &[]);
         assert!(lines.contains(&("Workers".to_owned(), "0/unlimited".to_owned(), LineStatus::Ok)));
         let alarm = ("VirtualMachines".to_owned(), "Error listing".to_owned(), LineStatus::Alarm);

@@ -89,9 +89,9 @@ fn capacity(report: &Report) -> String {
     let ledger = &report.ledger;
     format!(
         "{} workers, {} CPUs, {} MB",
-        of_limit(ledger.workers.into(), report.max_workers.map(u64::from)),
-        of_limit(ledger.size.cpus, report.max_cpus),
-        of_limit(ledger.size.memory_mb, report.max_memory_mb)
+        of_limit(ledger.workers.into(), report.limits.workers.map(u64::from)),
+        of_limit(ledger.size.cpus, report.limits.size.cpus),
+        of_limit(ledger.size.memory_mb, report.limits.size.memory_mb)
     )
 }
 
@@ -110,17 +110,18 @@ fn held(report: &Report) -> Vec<String> {
 
 /// The reasons that keep jobs and models waiting, the most common first.
 pub(super) fn waiting(report: &Report) -> Vec<String> {
-    let mut jobs = BTreeMap::<&str, usize>::new();
-    for line in report.waiting.values() {
-        *jobs.entry(&line.why).or_default() += 1;
+    let mut jobs = BTreeMap::<String, usize>::new();
+    for why in report.waiting.values() {
+        *jobs.entry(why.to_string()).or_default() += 1;
     }
     let mut reasons: Vec<_> = jobs.into_iter().collect();
-    reasons.sort_by_key(|(why, count)| (std::cmp::Reverse(*count), *why));
+    reasons.sort_by_key(|(why, count)| (std::cmp::Reverse(*count), why.clone()));
     let jobs = reasons.into_iter().map(|(why, count)| {
         let who = if count == 1 { "1 job".to_owned() } else { format!("{count} jobs") };
-        format!("{who}: {}", printable(why))
+        format!("{who}: {}", printable(&why))
     });
-    let models = report.warm_waiting.iter().map(|(model, why)| format!("{model}: {}", printable(why)));
+    let models =
+        report.not_made.iter().map(|(model, why)| format!("{model}: {}", printable(&why.to_string())));
     jobs.chain(models).take(REASONS).collect()
 }
 
@@ -205,7 +206,8 @@ mod tests {
     use crate::up::page::Page;
     use crate::up::vcenter::Guests;
     use rookery_fleet::address::Usage;
-    use rookery_hatchery::plan::capacity::Ledger;
+    use rookery_hatchery::plan::NotMade;
+    use rookery_hatchery::plan::capacity::{Ledger, Limits};
     use rookery_hatchery::plan::hold::Subject;
     use rookery_hatchery::surface::report::{Counts, Held, Wished};
 
@@ -215,8 +217,14 @@ mod tests {
         let report = Report {
             counts: Counts { queued: 1, warm: 4, warming: 1, starting: 2, running: 3, finished: 1, held: 1 },
             ledger: Ledger { workers: 5, size, ..Ledger::default() },
-            max_workers: Some(16),
-            max_cpus: Some(64),
+            limits: Limits {
+                workers: Some(16),
+                starting: 0,
+                size: rookery_fleet::capacity::Limits {
+                    cpus: Some(64),
+                    ..rookery_fleet::capacity::Limits::default()
+                },
+            },
             held: vec![Held {
                 machine: "brave-curie".to_owned(),
                 power: "off".to_owned(),
@@ -236,7 +244,10 @@ mod tests {
                 reason: "curious".to_owned(),
             }],
             addresses: Usage { total: 61, used: 9, reserved: 2, free: 50 },
-            warm_waiting: vec![("shared.infra/builder".to_owned(), "1 warm machine is missing".to_owned())],
+            not_made: vec![(
+                "shared.infra/builder".to_owned(),
+                NotMade::Warm { missing: 1, why: rookery_fleet::warm::Why::NoAddress },
+            )],
             ..Report::default()
         };
         let file = Path::new("/home/me/.config/rookery/rookery.toml");
@@ -265,7 +276,7 @@ mod tests {
         trouble      on purpose, on both sides
         kept         brave-curie (off) until 16:00:00 UTC: curious
         to be kept   1 of 2 failed workers of model debian-12: curious
-        waiting      shared.infra/builder: 1 warm machine is missing
+        waiting      shared.infra/builder: 1 warm machine is missing: no address is free
 
         try it       in another terminal; both simulators go when this ends:
                        export GOVC_URL=http://me:simulated@127.0.0.1:1/sdk

@@ -26,7 +26,7 @@ use rookery_hatchery::mark;
 use rookery_hatchery::run::{Running, site_names};
 use rookery_hatchery::settings::Settings;
 use rookery_hatchery::standing::{Standing, standing};
-use rookery_hatchery::surface::report::Report;
+use rookery_hatchery::surface::report::{Report, UnderWay};
 use rookery_vim_client::{Snapshot, Trust};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
@@ -95,7 +95,8 @@ pub(super) async fn from_vcenter(
 pub(super) async fn from_cds(hatchery: Running) {
     let cut_off = drain(&hatchery, |report| {
         let jobs = at_work(report).into_iter().map(|(job, machine)| format!("job {job} on {machine}"));
-        jobs.chain(report.running.iter().filter(|_| report.spawning > 0).cloned()).collect()
+        let starts = report.running.iter().any(UnderWay::is_start);
+        jobs.chain(report.running.iter().filter(|_| starts).map(ToString::to_string)).collect()
     })
     .await;
     for job in cut_off {
@@ -108,8 +109,8 @@ pub(super) async fn from_cds(hatchery: Running) {
 /// their machines already, and those go.
 fn still_to_come(report: &Report) -> Vec<String> {
     let runs = |name: &str| report.view.named(name).any(|machine| machine.power == Some(Power::On));
-    let to_come = report.running.iter().filter(|work| !work.strip_prefix("spawn ").is_some_and(runs));
-    to_come.cloned().collect()
+    let to_come = report.running.iter().filter(|one| !(one.is_start() && runs(&one.name)));
+    to_come.map(ToString::to_string).collect()
 }
 
 /// Takes no new jobs and waits until nothing is under way; what still is when patience ends.

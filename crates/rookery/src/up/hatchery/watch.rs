@@ -34,8 +34,8 @@ pub(super) fn at_work(report: &Report) -> BTreeMap<&str, &str> {
 
 /// What happened between two reports: to jobs that wait, and to those that are served.
 fn news(before: &Report, after: &Report) -> Vec<String> {
-    let waits = after.waiting.iter().filter(|(job, line)| before.waiting.get(*job) != Some(*line));
-    let waits = waits.map(|(job, line)| format!("job {job}  waits: {}", line.why));
+    let waits = after.waiting.iter().filter(|(job, why)| before.waiting.get(*job) != Some(*why));
+    let waits = waits.map(|(job, why)| format!("job {job}  waits: {why}"));
     let (was, is) = (at_work(before), at_work(after));
     let served = is.iter().filter(|(job, _)| !was.contains_key(*job));
     let served = served.map(|(job, machine)| format!("job {job}  is served by {machine}"));
@@ -49,21 +49,15 @@ fn news(before: &Report, after: &Report) -> Vec<String> {
 mod tests {
     use rookery_fleet::Role;
     use rookery_hatchery::machine::{Machine, View};
-    use rookery_hatchery::surface::report::WaitingLine;
+    use rookery_hatchery::plan::Why;
 
     use super::super::teardown::tests::machine;
     use super::*;
 
     #[test]
     fn what_happens_to_a_job_is_told_once() {
-        let waiting = |why: &str| Report {
-            waiting: [(
-                "7".parse().expect("a job"),
-                WaitingLine { reason: "x", why: why.to_owned(), permanent: false },
-            )]
-            .into(),
-            ..Report::default()
-        };
+        let waiting =
+            |why: Why| Report { waiting: [("7".parse().expect("a job"), why)].into(), ..Report::default() };
         let served = |power| {
             let machine = Machine { power: Some(power), ..machine("vm-1", "worker-a", Role::Vm, None) };
             let machines = std::iter::once(machine).collect();
@@ -79,10 +73,11 @@ mod tests {
         let check = |before: &Report, after: &Report, expected: &[&str]| {
             assert_eq!(news(before, after), expected);
         };
-        check(&none, &waiting("full"), &["job 7  waits: full"]);
-        check(&waiting("full"), &waiting("full"), &[]);
-        check(&waiting("full"), &waiting("no template"), &["job 7  waits: no template"]);
-        check(&waiting("full"), &on, &["job 7  is served by worker-a"]);
+        let (full, busy) = (|| waiting(Why::NoAddress { total: 1 }), || waiting(Why::Busy { ahead: 6 }));
+        check(&none, &full(), &["job 7  waits: none of the 1 configured addresses is free"]);
+        check(&full(), &full(), &[]);
+        check(&full(), &busy(), &["job 7  waits: vCenter is busy: 6 before this one"]);
+        check(&full(), &on, &["job 7  is served by worker-a"]);
         check(&on, &on, &[]);
         check(&on, &off, &["job 7  was served by worker-a, which has ended"]);
         check(&off, &none, &[]);

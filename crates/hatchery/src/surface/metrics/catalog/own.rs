@@ -4,9 +4,11 @@ use std::sync::atomic::Ordering;
 
 use rookery_daemon::expiry::Expires as _;
 use rookery_daemon::metrics::{Value, numbers_of};
+use rookery_fleet::deletion::Stop;
 
 use super::super::words;
 use super::{Row, counter, gauge, histogram};
+use crate::plan::Why;
 
 /// The metrics that only this hatchery has.
 pub static OWN: &[Row] = &[
@@ -81,7 +83,7 @@ pub static OWN: &[Row] = &[
         "rookery_hatchery_deletions_stopped",
         &["reason"],
         "1 for the reason why nothing may be deleted.",
-        |sight, out| out.words(numbers_of(&words::STOPS, sight.report.stop_word.into_iter())),
+        |sight, out| out.words(numbers_of(&words::STOPS, sight.report.stopped.iter().map(Stop::as_str))),
     ),
     gauge("rookery_hatchery_draining", &[], "1 while no new jobs are taken.", |sight, out| {
         out.value(sight.report.draining);
@@ -149,7 +151,7 @@ pub static OWN: &[Row] = &[
         &["reason"],
         "Jobs that get no worker now, by why.",
         |sight, out| {
-            let reasons = sight.report.waiting.values().map(|line| line.reason);
+            let reasons = sight.report.waiting.values().map(Why::as_str);
             out.words(numbers_of(&words::WAITING, reasons));
         },
     ),
@@ -205,7 +207,7 @@ pub static OWN: &[Row] = &[
         |sight, out| out.value(sight.report.resting),
     ),
     gauge("rookery_hatchery_work_in_flight", &["work"], "Work under way.", |sight, out| {
-        out.words(numbers_of(&words::WORKS, sight.report.works.iter().map(|work| words::work(work))));
+        out.words(numbers_of(&words::WORKS, sight.report.running.iter().map(|one| words::work(one.action))));
     }),
     counter(
         "rookery_log_lines_lost_total",

@@ -152,10 +152,10 @@ pub static UPSTREAM: &[Row] = &[
         "cds_hatchery_vsphere_max_memory_mb",
         SERVICE,
         "The limit maxMemoryMB; 0 is unlimited.",
-        |sight, out| out.value(sight.report.max_memory_mb.unwrap_or_default()),
+        |sight, out| out.value(sight.report.limits.size.memory_mb.unwrap_or_default()),
     ),
     gauge("cds_hatchery_vsphere_max_vcpus", SERVICE, "The limit maxCpus; 0 is unlimited.", |sight, out| {
-        out.value(sight.report.max_cpus.unwrap_or_default());
+        out.value(sight.report.limits.size.cpus.unwrap_or_default());
     }),
     gauge(
         "cds_hatchery_vsphere_pool_total_memory_mb",

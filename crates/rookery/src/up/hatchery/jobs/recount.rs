@@ -62,7 +62,8 @@ pub(super) fn leaks(dump: &str, owner: &str, report: &Report) -> anyhow::Result<
         wrong.push(format!("the hatchery counts {known} addresses in use, and machines hold {shown}"));
     }
     if !report.running.is_empty() {
-        wrong.push(format!("still at work: {}", report.running.join(", ")));
+        let running: Vec<_> = report.running.iter().map(ToString::to_string).collect();
+        wrong.push(format!("still at work: {}", running.join(", ")));
     }
     Ok(wrong)
 }
