@@ -210,7 +210,8 @@ fn text_of(report: &Report) -> String {
 
 #[test]
 fn a_fixed_state_is_written_like_this() {
-    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/metrics/tests/exposition.txt");
+    let file =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/surface/metrics/tests/exposition.txt");
     let made = text_of(&report());
     if std::env::var_os("UPDATE_DOCS").is_some() {
         std::fs::write(&file, &made).unwrap();
