@@ -24,6 +24,7 @@ mod message;
 mod news;
 mod out_of_reach;
 mod politeness;
+mod reserving;
 mod start;
 mod state;
 
@@ -39,6 +40,7 @@ pub use holding::Reply;
 use jiff::Timestamp;
 pub use message::Message;
 use rand::rngs::StdRng;
+pub use reserving::Reserving;
 use rookery_daemon::Supervisor;
 use rookery_daemon::routines::Routines;
 use rookery_daemon::tracked::{Inbox, TrackedTasks};
@@ -72,6 +74,8 @@ pub struct Reconciler {
     pub context: ActionContext,
     /// How much vCenter is asked to do at once.
     pub governor: Governor,
+    /// What new machines take, and what those of other fronts do.
+    pub reserving: Reserving,
     /// The settings that act now.
     pub settings: watch::Sender<Arc<Settings>>,
     /// News.
@@ -124,7 +128,8 @@ impl Reconciler {
     fn pass(&mut self) {
         let begun = Instant::now();
         let settings = Arc::clone(&self.settings.borrow());
-        let plan = self.plan(&settings);
+        let mut plan = self.plan(&settings);
+        self.reserve(&mut plan, &settings);
         self.forget_wishes();
         debug!(
             spawns = plan.spawns.len(),
@@ -145,6 +150,7 @@ impl Reconciler {
         let now = self.look_at_clocks();
         self.state.look(self.observer.view(now), &settings.identity.owner, now);
         self.let_launch(settings);
+        self.state.reserved = self.reserving.look(&self.state);
         self.state.load = self.governor.load(&self.context.placement.workplace());
         for missing in self.state.find_demands(&settings.rules()) {
             self.read_model(missing);

@@ -65,7 +65,10 @@ impl Pass<'_> {
         let observed = warm::Observed {
             view: self.seen.view,
             membership: &|machine| membership(machine, self.want.owner),
-            name: &|key, address, random, taken| names::pooled(Kind::of(key).kind, address, random, taken),
+            name: &|key, address, random, taken| {
+                let taken = |name: &str| taken(name) || self.seen.reserved.names.contains(name);
+                names::pooled(Kind::of(key).kind, address, random, &taken)
+            },
             now: self.seen.now,
             stop: self.stop,
             reckoning: self.seen.reckoning,

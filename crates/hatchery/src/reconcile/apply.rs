@@ -90,6 +90,8 @@ impl Reconciler {
             Message::ReadyToLaunch(worker, reply) => state.gate.add(worker, reply),
             Message::Ended(action, ending) => {
                 state.note_launch(action, &ending);
+                self.note_left(action, &ending, now);
+                let state = &mut self.state;
                 state.act_ended = Some(now);
                 if state.apply_ending(action, ending, now) {
                     self.wakes.workers();
@@ -143,16 +145,18 @@ impl Reconciler {
             Observed { room_is_asked: false, allowed_by_cds: None, ..self.state.observed(&changed_at) };
         let seen = Observed { load: &load, ..seen };
         let placed = place_again(&seen, &settings.desired(), &mut self.random, spawn);
-        let next = match &placed {
-            Ok(placed) => RunningAction::of_spawn(placed),
-            Err(_) => action.clone(),
-        };
+        let placed =
+            placed.map_err(|why| info!(job = %spawn.job, %why, "no other place for the worker")).ok();
+        let placed = placed
+            .map(|placed| (RunningAction::of_spawn(&placed), placed))
+            .filter(|(next, _)| self.reserve_anew(&action.name, next));
+        let (next, placed) = placed.map_or((action.clone(), None), |(next, placed)| (next, Some(placed)));
         if next.name != action.name {
             self.state.pressure.gave_up(&action.name);
             self.state.pressure.begins(&next.name, Instant::now());
         }
         self.state.running.put_back(id, next);
-        placed.map_err(|why| info!(job = %spawn.job, %why, "no other place for the worker")).ok()
+        placed
     }
 }
 

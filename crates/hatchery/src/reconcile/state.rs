@@ -28,6 +28,7 @@ use rookery_fleet::capacity::PoolRoom;
 use rookery_fleet::deletion::Stop;
 use rookery_fleet::disks::Disks;
 use rookery_fleet::reckoning::Reckoning;
+use rookery_fleet::reservations::InFlight;
 use rookery_fleet::{MachineId, OwnerId};
 use rookery_vim_client::{Load, PoolCapacity};
 use std::collections::{BTreeMap, BTreeSet};
@@ -110,6 +111,8 @@ pub struct State {
     /// Addresses that may be in use by machines that nobody can see.
     pub lingering: BTreeSet<Ipv4Addr>,
     pub(super) doubts: Doubts,
+    /// What fronts of the process have reserved on vCenter.
+    pub reserved: InFlight,
     /// The room in the pool.
     pub room: Room,
     /// Until when nothing new is started because vCenter had no room, and how often that was so in a row.
@@ -320,6 +323,7 @@ impl State {
             stubborn: &self.stubborn,
             changed_at,
             lingering: &self.lingering,
+            reserved: &self.reserved,
             room: self.room.told.as_ref(),
             room_at: self.room.at,
             full_until: self.full_until,

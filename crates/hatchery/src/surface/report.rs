@@ -305,7 +305,7 @@ fn dying(state: &State, plan: &Plan) -> BTreeSet<MachineId> {
 
 fn promised(state: &State) -> Vec<Ipv4Addr> {
     let in_flight = state.running.iter().filter_map(|action| action.address);
-    in_flight.chain(state.lingering.iter().copied()).collect()
+    in_flight.chain(state.lingering.iter().copied()).chain(state.reserved.addresses.iter().copied()).collect()
 }
 
 fn unseen_makes(state: &State) -> usize {

@@ -3,20 +3,20 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use rookery_daemon::Clock;
 use rookery_daemon::telemetry::chain;
-use rookery_daemon::{Clock, Supervisor};
 use rookery_fleet::OwnerId;
 use rookery_fleet::address;
 use rookery_fleet::address::Network;
 use rookery_fleet_vsphere::sessions::{self, Nameless};
-use rookery_fleet_vsphere::{Candidate, Site};
+use rookery_fleet_vsphere::{Candidate, Site, Vcenter};
 use rookery_hatchery::machine::Observer;
 use rookery_hatchery::machine::View;
 use rookery_hatchery::mark;
 use rookery_hatchery::run::{PRODUCT, site_names};
 use rookery_hatchery::settings::Settings;
 use rookery_hatchery::standing::{Standing, standing};
-use rookery_vim_client::{Client, Inventory, Snapshot};
+use rookery_vim_client::{Client, Snapshot};
 use tokio::time::timeout;
 
 use crate::doctor::{Check, Finding, Group};
@@ -26,13 +26,14 @@ const LOAD: Duration = Duration::from_mins(2);
 /// How many machines are named.
 const NAMED: usize = 5;
 
-pub(super) async fn checks(client: &Client, settings: &Settings, tasks: &Supervisor) -> Vec<Check> {
+pub(super) async fn checks(vcenter: &Vcenter, settings: &Settings) -> Vec<Check> {
     let check = |name, finding| Check::new(Group::Places, name, None, finding);
     let mut checks = Vec::new();
+    let client = vcenter.client();
     match Site::find(client, &site_names(settings)).await {
         Ok(site) => {
             checks.push(check("site", Finding::ok("where machines go is clear")));
-            checks.push(check("addresses", addresses(client, &site, settings, tasks).await));
+            checks.push(check("addresses", addresses(vcenter, &site, settings).await));
         }
         Err(error) => {
             checks.push(check("site", Finding::problem(chain(&error), "correct the names in the file")));
@@ -45,12 +46,12 @@ pub(super) async fn checks(client: &Client, settings: &Settings, tasks: &Supervi
     checks
 }
 
-async fn addresses(client: &Client, site: &Site, settings: &Settings, tasks: &Supervisor) -> Finding {
+async fn addresses(vcenter: &Vcenter, site: &Site, settings: &Settings) -> Finding {
     let networks = &settings.addresses.networks;
     if networks.is_empty() {
         return Finding::ok("from DHCP");
     }
-    let inventory = Inventory::start(client.clone(), site.datacenter.clone(), tasks);
+    let inventory = vcenter.inventory(&site.datacenter, &BTreeSet::new());
     if !matches!(timeout(LOAD, inventory.until(Snapshot::is_complete)).await, Ok(Ok(_))) {
         let seen = "the machines cannot be listed: which addresses are free is not known";
         return Finding::problem(seen, "the user needs at least the role \"Read-only\" on the datacenter");

@@ -1,0 +1,103 @@
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use rookery_fleet::overlay::Overlaid;
+
+use super::*;
+use crate::act::{Failure, Unfinished};
+use crate::plan::running::Work;
+use crate::samples::{Notes, OWNER, id, vm};
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(1_800_000_000 + second).expect("a time")
+}
+
+fn action(name: &str, machine: Option<&str>) -> RunningAction {
+    RunningAction {
+        work: Work::Register { model: "g/m".to_owned() },
+        name: name.to_owned(),
+        machine: machine.map(id),
+        address: Some(Ipv4Addr::new(10, 0, 0, 7)),
+        footprint: rookery_fleet::flavor::Footprint::default(),
+    }
+}
+
+fn taken(left: Option<(&str, i64)>) -> Taken {
+    let left = left.map(|(machine, second)| (id(machine), at(second)));
+    Taken { names: ["w".to_owned()].into(), left, ..Taken::default() }
+}
+
+/// What is known at that second, with these machines.
+fn state(second: i64, machines: Vec<Machine>) -> State {
+    let mut state = State::default();
+    let view = View { machines: machines.into_iter().collect(), complete: true, ..View::default() };
+    state.look(view, &OWNER, at(second));
+    state
+}
+
+#[test]
+fn it_lasts_while_its_action_does() {
+    let mut state = state(0, vec![vm("w")]);
+    let id = state.running.begin(action("w", Some("w")));
+    assert!(taken(None).lasts("w", &state), "whatever the inventory shows");
+    state.running.end(id);
+    assert!(!taken(None).lasts("w", &state), "nothing came of it");
+}
+
+#[test]
+fn it_lasts_until_the_inventory_shows_the_machine_that_is_left() {
+    let left = |second| taken(Some(("w", second)));
+    assert!(left(0).lasts("w", &state(59, vec![])));
+    assert!(!left(0).lasts("w", &state(60, vec![])), "it was made and is gone");
+    assert!(!left(0).lasts("w", &state(1, vec![vm("w")])));
+    let renamed = Machine { name: "other".to_owned(), ..vm("w") };
+    assert!(left(0).lasts("w", &state(1, vec![renamed])), "its new name is not shown yet");
+    let untold = Machine { recognised: Notes::Unknown.on("w"), ..vm("w") };
+    assert!(left(0).lasts("w", &state(1, vec![untold])), "its address is not shown yet");
+    let mut blind = state(99, vec![]);
+    Arc::make_mut(&mut blind.view).complete = false;
+    assert!(left(0).lasts("w", &blind));
+}
+
+#[test]
+fn others_do_not_see_what_only_our_own_acts_were_told() {
+    let mut state = state(1, vec![vm("w")]);
+    let told = Overlaid { row: None, is_gone: false, is_settled: false };
+    Arc::make_mut(&mut state.view).overlaid.insert(id("w"), told);
+    assert!(taken(Some(("w", 0))).lasts("w", &state));
+    assert!(!runs(&state.view, &action("w", Some("w"))));
+}
+
+#[test]
+fn a_clone_in_doubt_keeps_it_for_as_long_as_the_doubt_lasts() {
+    let mut state = state(0, vec![]);
+    let unfinished = Unfinished { name: "w".to_owned(), address: None, task: None, condemned_for: None };
+    state.doubts.add(unfinished, at(0));
+    assert!(taken(None).lasts("w", &state));
+    state.look(View { complete: true, ..View::default() }, &OWNER, at(899));
+    assert!(taken(None).lasts("w", &state));
+    state.look(View { complete: true, ..View::default() }, &OWNER, at(900));
+    assert!(!taken(None).lasts("w", &state));
+}
+
+#[test]
+fn an_action_leaves_the_machine_that_it_made_or_condemned() {
+    let left = |machine, ending: Ending| left(&action("w", machine), &ending).map(|id| id.to_string());
+    let failed = |condemned: Option<&str>| {
+        let condemned = condemned.map(|name| (id(name), crate::plan::sweep::Condemned::SpawnFailed));
+        Ending::Failed(Failure { condemned, ..Failure::default() })
+    };
+    assert_eq!(left(Some("a"), Ending::Done).as_deref(), Some("vm-a"));
+    assert_eq!(left(Some("a"), Ending::CutOff).as_deref(), Some("vm-a"));
+    assert_eq!(left(None, failed(Some("b"))).as_deref(), Some("vm-b"));
+    assert_eq!(left(Some("a"), failed(None)).as_deref(), Some("vm-a"));
+    assert_eq!(left(Some("a"), Ending::Lost), None, "it was not touched");
+}
+
+#[test]
+fn what_is_there_already_holds_its_address_itself() {
+    let wanted = |machine| Wanted::of(&action("w", machine)).reservation;
+    assert_eq!(wanted(None).addresses, [Ipv4Addr::new(10, 0, 0, 7)].into());
+    assert_eq!(wanted(Some("a")).addresses, [].into());
+    assert_eq!(wanted(Some("a")).names, ["w".to_owned()].into());
+}
