@@ -11,7 +11,7 @@ use rookery_fleet::address::Network;
 use rookery_fleet_vsphere::sessions::{self, Nameless};
 use rookery_fleet_vsphere::{Candidate, Site, Vcenter};
 use rookery_hatchery::machine::Observer;
-use rookery_hatchery::machine::View;
+use rookery_hatchery::machine::{Machine, View};
 use rookery_hatchery::mark;
 use rookery_hatchery::run::{PRODUCT, site_names};
 use rookery_hatchery::settings::Settings;
@@ -64,25 +64,34 @@ fn judge(view: &View, networks: &[Network], owner: &OwnerId) -> Finding {
     let none = BTreeSet::new();
     let ours: BTreeSet<_> = address::free(networks, &none).map(|assigned| assigned.ip).collect();
     let used = address::seen(view).intersection(&ours).count();
-    let foreign: Vec<&str> = view
+    let foreign: Vec<&Machine> = view
         .iter()
         .filter(|machine| standing(machine, owner) == Standing::Foreign)
         .filter(|machine| address::of_machine(machine).any(|ip| ours.contains(&ip)))
-        .map(|machine| machine.name.as_str())
         .collect();
     let seen = format!("{used} of {} are in use", ours.len());
     if !foreign.is_empty() {
-        let named = foreign.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+        let named = foreign.iter().take(NAMED).map(|machine| whose(machine)).collect::<Vec<_>>().join(", ");
         let more = if foreign.len() > NAMED { ", …" } else { "" };
-        return Finding::warning(
-            format!("{seen}, some by machines of others: {named}{more}"),
-            "take those addresses out of the range; they are not given away while the machines are there",
-        );
+        let has_owner = |machine: &&Machine| machine.recognised.ownership.marked_by().is_some();
+        let advice = if foreign.iter().any(has_owner) {
+            "the ranges overlap: give each hatchery its own; one sees what another gives away only once its machine shows it"
+        } else {
+            "take those addresses out of the range; they are not given away while the machines are there"
+        };
+        return Finding::warning(format!("{seen}, some by machines of others: {named}{more}"), advice);
     }
     if used == ours.len() {
         return Finding::warning(seen, "no machine can be made until one goes");
     }
     Finding::ok(seen)
+}
+
+fn whose(machine: &Machine) -> String {
+    match machine.recognised.ownership.marked_by() {
+        Some(owner) => format!("{} ({} {owner})", machine.name, owner.front()),
+        None => machine.name.clone(),
+    }
 }
 
 /// Other hatcheries of that name, and Go hatcheries, which do not tell their names.
@@ -129,11 +138,9 @@ fn go_hatcheries(sessions: &[Nameless]) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use rookery_fleet::Recognised;
-    use rookery_hatchery::machine::Machine;
-
     use super::*;
     use crate::doctor::State;
+    use rookery_fleet::{Ownership, Recognised};
 
     #[test]
     fn an_address_of_somebody_else_in_the_range_is_warned_about() {
@@ -159,5 +166,20 @@ mod tests {
             (warned.state, warned.seen.as_str()),
             (State::Warning, "1 of 4 are in use, some by machines of others: web")
         );
+        let owned = |owner: &str| {
+            let recognised = Recognised {
+                ownership: Ownership::By(mark::owner(owner)),
+                addresses: vec!["10.0.0.10".parse().unwrap()],
+                ..Recognised::nobody()
+            };
+            Machine { recognised, ..machine("w1", "10.9.9.9") }
+        };
+        let warned = found(&view(vec![owned("h2")]));
+        assert_eq!(
+            (warned.state, warned.seen.as_str()),
+            (State::Warning, "1 of 4 are in use, some by machines of others: w1 (hatchery h2)")
+        );
+        assert!(warned.advice.is_some_and(|advice| advice.starts_with("the ranges overlap")));
+        assert_eq!(found(&view(vec![owned("h")])).state, State::Ok);
     }
 }
