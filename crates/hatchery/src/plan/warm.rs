@@ -1,6 +1,7 @@
 //! Warm machines: how the pool moves on, and the sweep of all others.
 
 use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
 
 use crate::machine::Machine;
 use crate::names::{self, ModelKind};
@@ -10,17 +11,18 @@ use crate::plan::hold;
 use crate::plan::sweep;
 use crate::plan::sweep::{Facts, Noticed, Reason};
 use crate::standing::{Standing, standing};
+use rand::rngs::StdRng;
 use rookery_cds::V1Model;
 use rookery_fleet::address::Assigned;
 use rookery_fleet::flavor::{Flavor, Footprint};
 use rookery_fleet::origin::Origin;
 use rookery_fleet::warm;
-use rookery_fleet::warm::{Addresses, Making, TemplateState, Wish};
+use rookery_fleet::warm::{Addresses, Making, PoolKey, TemplateState, Wish};
 use rookery_fleet::{MachineId, OwnerId, Power};
 
 use super::pool::{Kind, membership};
 use super::templates::{V1Template, v1_template};
-use super::{ModelRef, Pass, Pool, Why};
+use super::{ModelRef, Observed, Pass, Pool, Why};
 use crate::intake::model::last_modified;
 use crate::plan::running::{RunningAction, Work};
 
@@ -65,10 +67,7 @@ impl Pass<'_> {
         let observed = warm::Observed {
             view: self.seen.view,
             membership: &|machine| membership(machine, self.want.owner),
-            name: &|key, address, random, taken| {
-                let taken = |name: &str| taken(name) || self.seen.reserved.names.contains(name);
-                names::pooled(Kind::of(key).kind, address, random, &taken)
-            },
+            name: &|key, ip, random, taken| pooled_name(self.seen, key, ip, random, taken),
             now: self.seen.now,
             stop: self.stop,
             reckoning: self.seen.reckoning,
@@ -290,6 +289,18 @@ fn ready(machine: &Machine, model: Option<&V1Model>) -> TemplateState {
 fn missed(machine: &Machine, owner: &OwnerId) -> Option<Making> {
     let mark = machine.mark_of(owner).filter(|_| standing(machine, owner) == Standing::Pooled)?;
     Some(Making { key: Kind::of_machine(machine, mark)?.key(), name: machine.name.clone(), machine: None })
+}
+
+/// A name that no other front has reserved, either.
+fn pooled_name(
+    seen: &Observed<'_>,
+    key: &PoolKey,
+    address: Option<Ipv4Addr>,
+    random: &mut StdRng,
+    taken: &dyn Fn(&str) -> bool,
+) -> String {
+    let taken = |name: &str| taken(name) || seen.reserved.names.contains(name);
+    names::pooled(Kind::of(key).kind, address, random, &taken)
 }
 
 fn making(action: &RunningAction) -> Option<Making> {

@@ -109,7 +109,7 @@ async fn start(
     loaded: &Loaded,
     process: &Process,
 ) -> anyhow::Result<Vec<Box<dyn Part>>> {
-    let started = list(order, identity, args, loaded, process).await;
+    let started = Box::pin(list(order, identity, args, loaded, process)).await;
     if started.is_err() {
         process.supervisor.shutdown(LINGER).await.ok();
     }

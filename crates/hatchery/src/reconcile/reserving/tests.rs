@@ -1,11 +1,17 @@
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
+use rookery_cds::{JobId, V1Model};
+use rookery_fleet::address::Assigned;
+use rookery_fleet::flavor::Footprint;
 use rookery_fleet::overlay::Overlaid;
 
 use super::*;
 use crate::act::{Failure, Unfinished};
+use crate::intake::model::ResolvedModel;
+use crate::names::ModelKind;
 use crate::plan::running::Work;
+use crate::plan::{Make, Registration, Remake, Spawn, WorkerPlacement};
 use crate::samples::{Notes, OWNER, id, vm};
 
 fn at(second: i64) -> Timestamp {
@@ -18,7 +24,7 @@ fn action(name: &str, machine: Option<&str>) -> RunningAction {
         name: name.to_owned(),
         machine: machine.map(id),
         address: Some(Ipv4Addr::new(10, 0, 0, 7)),
-        footprint: rookery_fleet::flavor::Footprint::default(),
+        footprint: Footprint::default(),
     }
 }
 
@@ -100,4 +106,68 @@ fn what_is_there_already_holds_its_address_itself() {
     assert_eq!(wanted(None).addresses, [Ipv4Addr::new(10, 0, 0, 7)].into());
     assert_eq!(wanted(Some("a")).addresses, [].into());
     assert_eq!(wanted(Some("a")).names, ["w".to_owned()].into());
+}
+
+#[test]
+fn what_another_front_was_faster_to_take_waits_and_the_rest_is_begun() {
+    let assigned = |last: u8| {
+        let (ip, mask) = (Ipv4Addr::new(10, 0, 0, last), Ipv4Addr::new(255, 255, 255, 0));
+        Some(Assigned { ip, mask, gateway: None, dns: Vec::new() })
+    };
+    let model = V1Model { name: "deb".to_owned(), ..V1Model::default() };
+    let job = |number: &str| number.parse::<JobId>().expect("a job");
+    let spawn = |number, last| Spawn {
+        job: job(number),
+        project: "P".to_owned(),
+        model: Arc::new(ResolvedModel::v1(&model, String::new())),
+        name: format!("worker-{last}"),
+        path: WorkerPlacement::Clone { template: id("deb"), incarnation: None, address: assigned(last) },
+        flavor: None,
+        footprint: Footprint::default(),
+        queued: None,
+        missed: None,
+    };
+    let registration = Registration {
+        model: model.clone(),
+        remake: Some(Remake { image: id("image"), replaces: None, left: None }),
+        template: None,
+        name: "register-1".to_owned(),
+        address: assigned(3),
+        footprint: Footprint::default(),
+    };
+    let make = |last| Make {
+        kind: ModelKind::V2,
+        model: "deb".to_owned(),
+        name: format!("provision-{last}"),
+        template: id("deb"),
+        incarnation: None,
+        last_modified: String::new(),
+        address: assigned(last),
+        flavor: None,
+        footprint: Footprint::default(),
+    };
+    let mut plan = Plan {
+        spawns: vec![spawn("1", 1), spawn("2", 2)],
+        registrations: vec![registration],
+        make: vec![make(4), make(5)],
+        ..Plan::default()
+    };
+    let mut taken = BTreeSet::new();
+    // The others have the even addresses, and the name that a template has while it is made.
+    let refused = keep_reserved(&mut plan, |Wanted { reservation, .. }| {
+        let is_theirs = reservation.addresses.iter().any(|ip| ip.octets()[3].is_multiple_of(2))
+            || reservation.names.contains("deb-tmp");
+        if is_theirs {
+            return Err(Conflict::default());
+        }
+        taken.extend(reservation.names);
+        Ok(())
+    });
+    assert_eq!(taken, ["worker-1", "provision-5"].map(str::to_owned).into());
+    assert_eq!((plan.spawns.len(), plan.registrations.len(), plan.make.len()), (1, 0, 1));
+    let why = Why::TakenMeanwhile;
+    assert_eq!(plan.waiting, [Waiting { job: job("2"), why: why.clone() }]);
+    assert_eq!((why.as_str(), why.is_permanent()), ("reserved", false));
+    assert_eq!(plan.warm_waiting.len(), 2, "the model and the machine: {:?}", plan.warm_waiting);
+    assert_eq!(refused, Refused { models: true }, "models are looked at again with the next pass");
 }
