@@ -315,8 +315,8 @@ impl<'p> Pass<'p> {
         let Usage { mut ledger, starting } = usage(seen.view, want.owner, &running, listing, &settled);
         let starting = starting.into_iter().cloned().collect();
         let unseen = &mut ledger.size.unseen_memory_mb;
-        *unseen =
-            unseen.saturating_add(started_since(seen, want.owner)).saturating_add(seen.reserved.memory_mb);
+        *unseen = unseen.saturating_add(started_since(seen, want.owner));
+        *unseen = unseen.saturating_add(seen.reserved.memory_mb);
         let reserved = seen.running.iter().filter_map(|action| action.address);
         let held = if want.networks.is_empty() {
             BTreeSet::new()
