@@ -240,6 +240,11 @@ impl Vcenter {
         self.client().change_login(user, password).await
     }
 
+    /// Waits until a task of the session has failed that nobody can do without, and names it.
+    pub async fn broken(&self) -> &'static str {
+        self.0.supervisor.essential_ended().await
+    }
+
     /// Gives it up. The last one who does waits until the session has ended; a drop leaves that to the background.
     pub async fn close(self) {
         if let Some(session) = Arc::into_inner(self.0) {

@@ -102,6 +102,13 @@ impl Reservations {
         }
     }
 
+    /// Gives the room back, and keeps the rest: the supplier counts the machine by now.
+    pub fn release_room(&mut self, id: ReservationId) {
+        if let Some((_, held)) = self.held.get_mut(&id) {
+            held.footprint = Footprint { cpus: Some(0), memory_mb: Some(0) };
+        }
+    }
+
     /// Gives it back. That it was given back before does no harm.
     pub fn release(&mut self, id: ReservationId) {
         self.held.remove(&id);
@@ -177,7 +184,7 @@ mod tests {
     #[test]
     fn room_is_shared_with_whatever_is_in_flight_in_the_same_pool() {
         let (mut all, a, b) = (Reservations::default(), front("a"), front("b"));
-        all.take(&a, machine("one", 1, 3000), Some(4096)).expect("it fits");
+        let first = all.take(&a, machine("one", 1, 3000), Some(4096)).expect("it fits");
         let conflict = all.take(&b, machine("two", 2, 3000), Some(4096)).expect_err("both do not");
         assert_eq!(conflict, Conflict { memory_left_mb: Some(1096), ..Conflict::default() });
         let elsewhere = Reservation { pool: "pool-2".to_owned(), ..machine("two", 2, 3000) };
@@ -185,6 +192,9 @@ mod tests {
         all.take(&b, machine("three", 3, 1096), Some(4096)).expect("what is left can be taken");
         let unknown = Reservation { footprint: Footprint::default(), ..machine("four", 4, 0) };
         all.take(&b, unknown, Some(4096)).expect_err("whatever it is, it takes something");
+        all.release_room(first);
+        all.take(&b, machine("four", 4, 3000), Some(4096)).expect("the supplier counts the first one now");
+        all.take(&b, machine("one", 5, 0), None).expect_err("its name is still taken");
     }
 
     #[test]

@@ -12,6 +12,7 @@ use rookery_cds_sim::{
 };
 use rookery_daemon::settings::Origin;
 use rookery_daemon::{Clock, Supervisor};
+use rookery_fleet_vsphere::Vcenters;
 use rookery_hatchery::run::{Parts, Policy, Running, StartError, start};
 use rookery_hatchery::settings::{self, Settings};
 use rookery_kit::{Finding, Govc, Guest, Life, Vcsim, Wire, World, WorldOptions, eventually};
@@ -295,6 +296,16 @@ password = "guest-secret"
         self.hatch_with(settings, ways.0, ways.1, None).await
     }
 
+    /// Starts a hatchery over pipes, with other parts where the story wants them, under that supervisor.
+    pub async fn hatch_from(&self, supervisor: &Supervisor, change: impl FnOnce(&mut Parts)) -> Scene {
+        let (vcenter, cds, wire) = (self.world.vcenter.clone(), self.cds.clone(), Wire::default());
+        let ways = (wire.to(move || vcenter.pipe()), wire.to(move || cds.pipe()));
+        let mut parts = self.parts(self.settings(), ways.0, ways.1, supervisor);
+        change(&mut parts);
+        let hatchery = Box::pin(start(parts, supervisor)).await.expect("the hatchery starts");
+        Scene { hatchery, url: String::new(), supervisor: supervisor.clone() }
+    }
+
     async fn hatch_with(
         &self,
         settings: Settings,
@@ -303,18 +314,26 @@ password = "guest-secret"
         pages: Option<(TcpListener, String)>,
     ) -> Result<Scene, StartError> {
         let (listener, url) = pages.unzip();
-        let mut parts = self.parts(settings, vcenter, cds);
-        parts.listener = listener;
         let supervisor = Supervisor::new();
+        let mut parts = self.parts(settings, vcenter, cds, &supervisor);
+        parts.listener = listener;
         let hatchery = Box::pin(start(parts, &supervisor)).await?;
         Ok(Scene { hatchery, url: url.unwrap_or_default(), supervisor })
     }
 
-    fn parts(&self, settings: Settings, vcenter: Arc<dyn Dial>, cds: Arc<dyn Dial>) -> Parts {
+    fn parts(
+        &self,
+        settings: Settings,
+        vcenter: Arc<dyn Dial>,
+        cds: Arc<dyn Dial>,
+        supervisor: &Supervisor,
+    ) -> Parts {
         // Two hatcheries would draw the same names for their workers otherwise, and CDS lets each be used once.
         let seed = if settings.identity.name == Self::NAME { 7 } else { 8 };
         Parts {
             settings,
+            vcenters: Vcenters::new(supervisor),
+            beside: Vec::new(),
             vcenter,
             cds,
             clock: self.world.clock.clone(),
@@ -337,10 +356,10 @@ password = "guest-secret"
         vcenter: Arc<dyn Dial>,
         cds: Arc<dyn Dial>,
     ) -> Standby {
-        let mut parts = self.parts(self.settings(), vcenter, cds);
+        let supervisor = Supervisor::new();
+        let mut parts = self.parts(self.settings(), vcenter, cds, &supervisor);
         parts.random = StdRng::seed_from_u64(100 + machine);
         (parts.instance, parts.policy, parts.folder) = (format!("machine-{machine}"), policy, None);
-        let supervisor = Supervisor::new();
         let (sender, started) = oneshot::channel();
         self.world.supervisor.spawn("hatchery on another machine", async move {
             let started = Box::pin(start(parts, &supervisor)).await;

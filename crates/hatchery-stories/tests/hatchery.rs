@@ -20,6 +20,7 @@ mod hatchery {
     mod credentials;
     mod election;
     mod flavors;
+    mod fronts;
     mod given_up;
     mod giving_back;
     mod history;

@@ -46,6 +46,7 @@ use rookery_fleet::disks::Disks;
 use rookery_fleet::expiring::Expiring;
 use rookery_fleet::flavor::Flavors;
 use rookery_fleet::reckoning::Reckoning;
+use rookery_fleet::reservations::InFlight;
 use rookery_fleet::{MachineId, OwnerId, Power, Role};
 use rookery_vim_client::Load;
 
@@ -119,6 +120,8 @@ pub struct Observed<'o> {
     pub changed_at: &'o dyn Fn(&MachineId) -> Option<Timestamp>,
     /// Addresses that may be in use by machines that nobody can see.
     pub lingering: BTreeSet<Ipv4Addr>,
+    /// What fronts of the process have reserved: names and addresses of all, room of the others.
+    pub reserved: &'o InFlight,
     /// How much room the pool has; `None` if it could not be asked.
     pub room: Option<&'o PoolRoom>,
     /// When the pool was asked, by our steady time: it did not know then of what has started since.
@@ -295,6 +298,12 @@ fn started_since(seen: &Observed<'_>, owner: &OwnerId) -> u64 {
     running.filter_map(|(machine, _)| Some(machine.hardware?.memory_mb)).sum()
 }
 
+/// The memory that the pool has left for machines in flight, if it tells.
+pub fn pool_left_mb(seen: &Observed<'_>, owner: &OwnerId) -> Option<u64> {
+    let left = seen.room?.memory_unreserved_bytes? >> 20;
+    Some(u64::try_from(left).unwrap_or_default().saturating_sub(started_since(seen, owner)))
+}
+
 /// A pass in the making: what is still free.
 struct Pass<'p> {
     seen: &'p Observed<'p>,
@@ -338,11 +347,13 @@ impl<'p> Pass<'p> {
         let starting = starting.into_iter().cloned().collect();
         let unseen = &mut ledger.size.unseen_memory_mb;
         *unseen = unseen.saturating_add(started_since(seen, want.owner));
+        *unseen = unseen.saturating_add(seen.reserved.memory_mb);
         let reserved = placed.iter().filter_map(|action| action.address);
         let held = if want.networks.is_empty() {
             BTreeSet::new()
         } else {
             let hidden = seen.lingering.iter().copied().chain(seen.brake.missed_addresses());
+            let hidden = hidden.chain(seen.reserved.addresses.iter().copied());
             address::held(want.networks, seen.view, reserved.chain(hidden))
         };
         Self {
@@ -415,8 +426,9 @@ impl<'p> Pass<'p> {
             self.seen.registered_once.contains(name)
                 || listing.is_some_and(|listing| listing.workers.contains_key(name))
         };
-        let taken =
-            |name: &str| named.contains(name) || busy.has_name(name) || view.is_taken(name) || listed(name);
+        let reserved = &self.seen.reserved.names;
+        let held = |name: &str| named.contains(name) || busy.has_name(name) || reserved.contains(name);
+        let taken = |name: &str| held(name) || view.is_taken(name) || listed(name);
         let name = make(self.random, &taken);
         self.named.insert(name.clone());
         name

@@ -25,6 +25,7 @@ mod message;
 mod news;
 mod out_of_reach;
 mod politeness;
+mod reserving;
 mod start;
 mod state;
 
@@ -40,6 +41,7 @@ pub use holding::Reply;
 use jiff::Timestamp;
 pub use message::Message;
 use rand::rngs::StdRng;
+pub use reserving::Reserving;
 use rookery_daemon::Supervisor;
 use rookery_daemon::routines::Routines;
 use rookery_daemon::tracked::{Inbox, TrackedTasks};
@@ -73,6 +75,8 @@ pub struct Reconciler {
     pub context: ActionContext,
     /// How much vCenter is asked to do at once.
     pub governor: Governor,
+    /// What new machines take, and what those of other fronts do.
+    pub reserving: Reserving,
     /// The settings that act now.
     pub settings: watch::Sender<Arc<Settings>>,
     /// News.
@@ -128,6 +132,7 @@ impl Reconciler {
         self.observe(&settings);
         let mut plan = self.plan(&settings);
         debug!(actions = plan.actions.len(), waiting = plan.waiting.len(), "pass planned");
+        self.reserve(&mut plan, &settings);
         self.start(&mut plan);
         self.request(&plan);
         self.report.send_replace(Arc::new(Report::new(&self.state, &settings, &plan)));
@@ -139,6 +144,7 @@ impl Reconciler {
         let now = self.look_at_clocks();
         self.state.look(self.observer.view(now), &settings.identity.owner, now);
         self.let_launch(settings);
+        self.state.vsphere.reserved = self.reserving.look(&self.state);
         self.state.vsphere.load = self.governor.load(&self.context.placement.workplace());
         for missing in self.state.find_demands(&settings.rules()) {
             self.read_model(missing);

@@ -1,5 +1,6 @@
 //! A hatchery from its parts: sessions, inventory, reconciler, sources, heartbeat, pages; and its end.
 
+mod assembly;
 mod election;
 pub mod expiry;
 pub mod heartbeat;
@@ -7,52 +8,41 @@ mod instance;
 mod reload;
 mod stop;
 
-use crate::act::{ActionContext, Halt};
+use crate::act::Halt;
 use crate::intake::feed;
-use crate::intake::feed::{Feeds, Wakes};
-use crate::machine::{Hands, Journal, Observer};
-use crate::mark;
-use crate::reconcile::{Message, Reconciler, State};
+use crate::intake::feed::Wakes;
+use crate::reconcile::Message;
 use crate::run::expiry::Expiries;
-use crate::run::heartbeat::Beats;
 use crate::settings::{Settings, reported};
 use crate::surface::control::{Desk, Socket};
 use crate::surface::holds::Book;
-use crate::surface::metrics::Metrics;
 use crate::surface::report;
-use crate::surface::report::{Beside, Board, Host, Planned, Report};
+use crate::surface::report::{Board, Planned};
+use assembly::{Assembly, Leading, Together};
 use election::{Election, Lost, Won};
 pub use election::{LeadershipLost, PRODUCT};
 pub use instance::{InstanceError, Lock};
-use jiff::SignedDuration;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use rookery_cds::{ApiAddress, Cds, CdsError, HatcheryKey, Identity, InvalidApiAddress, InvalidKey};
 pub use rookery_daemon::lock::Policy;
 use rookery_daemon::probes::Probes;
-use rookery_daemon::routines::Routines;
 use rookery_daemon::telemetry::chain;
-use rookery_daemon::tracked::TrackedTasks;
-use rookery_daemon::trouble::Troubles;
 use rookery_daemon::{Clock, Lease, Supervisor, pages, shutdown};
-use rookery_fleet_vsphere::readiness::TimeOuts;
+use rookery_fleet::ownership::OtherFront;
 use rookery_fleet_vsphere::sessions::user_agent;
-use rookery_fleet_vsphere::{Site, SiteError, SiteNames};
+use rookery_fleet_vsphere::{Login, Sharing, SiteError, SiteNames, Vcenter, Vcenters};
 use rookery_vim::Limits;
-use rookery_vim_client::{
-    CallError, Client, Deadlines, Dial, Governor, Inventory, Machines, Options, Snapshot, Tasks,
-};
+use rookery_vim_client::{CallError, Deadlines, Dial, Options, Snapshot};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-/// How many news may wait for the reconciler; then whoever has some waits, too.
-const INBOX: usize = 4096;
 /// How often the first sign-in is tried, and for how long.
 const SIGN_IN_PAUSE: Duration = Duration::from_secs(10);
 const SIGN_IN_PATIENCE: Duration = Duration::from_mins(5);
@@ -68,6 +58,10 @@ const GOODBYE: Duration = Duration::from_secs(5);
 pub struct Parts {
     /// What it is told.
     pub settings: Settings,
+    /// The vCenters of the process.
+    pub vcenters: Vcenters,
+    /// The other fronts of the process.
+    pub beside: Vec<OtherFront>,
     /// The way to vCenter.
     pub vcenter: Arc<dyn Dial>,
     /// The way to CDS.
@@ -102,7 +96,7 @@ pub struct Running {
     reconciler: mpsc::Sender<Message>,
     wakes: Wakes,
     cds: Cds,
-    client: Client,
+    vcenter: Vcenter,
     supervisor: Supervisor,
     halt: Halt,
 }
@@ -157,7 +151,9 @@ pub enum StartError {
 pub async fn start(parts: Parts, supervisor: &Supervisor) -> Result<Running, StartError> {
     let Parts {
         settings,
-        vcenter,
+        vcenters,
+        beside,
+        vcenter: dial,
         cds,
         clock,
         mut random,
@@ -183,9 +179,10 @@ pub async fn start(parts: Parts, supervisor: &Supervisor) -> Result<Running, Sta
     }
     let expiries = Expiries::default();
     expiry::set_tokens(&expiries, &settings);
-    let client = Client::connect(options, Arc::clone(&vcenter)).await.map_err(StartError::VCenter)?;
+    let vcenter = log_in(&vcenters, options, Arc::clone(&dial), &settings).await?;
     // CDS is told of this one only once it is the only one of its name.
-    let mut election = Election::new(client.clone(), lease.clone(), clock.clone(), &name, &instance);
+    let mut election =
+        Election::new(vcenter.client().clone(), lease.clone(), clock.clone(), &name, &instance);
     let (over, lost) = (CancellationToken::new(), Lost::default());
     let welcome = async {
         let won = election.win(policy, &stop).await?;
@@ -202,20 +199,43 @@ pub async fn start(parts: Parts, supervisor: &Supervisor) -> Result<Running, Sta
     };
     let running = match welcome.await {
         Ok(won) => {
-            let (cds, client) = (cds.clone(), client.clone());
+            let (cds, vcenter) = (cds.clone(), vcenter.clone());
             let book = Book::new(folder.as_deref(), &name);
-            expiry::watch(&expiries, vcenter, clock.clone(), supervisor);
+            expiry::watch(&expiries, dial, clock.clone(), supervisor);
             let leading = Leading { won, lease, over, lost };
-            let started =
-                Assembly { settings, cds, client, key, clock, random, hostname, version, book, expiries };
+            let started = Assembly {
+                settings,
+                cds,
+                vcenter,
+                beside,
+                key,
+                clock,
+                random,
+                hostname,
+                version,
+                book,
+                expiries,
+            };
             Box::pin(started.assemble(leading, &probes, supervisor)).await
         }
         Err(error) => Err(error),
     };
     if running.is_err() {
-        timeout(GOODBYE, farewell(&cds, &client)).await.ok();
+        timeout(GOODBYE, farewell(&cds, vcenter)).await.ok();
     }
     running
+}
+
+/// In a session of its own: it is elected by it.
+async fn log_in(
+    vcenters: &Vcenters,
+    options: Options,
+    dial: Arc<dyn Dial>,
+    settings: &Settings,
+) -> Result<Vcenter, StartError> {
+    let (trust, ceilings) = (settings.vcenter.trust.clone(), settings.vcenter.ceilings);
+    let login = Login { options, dial, trust, sharing: Sharing::Own, ceilings };
+    vcenters.connect(login).await.map_err(StartError::VCenter)
 }
 
 fn options(settings: &Settings, user_agent: String, lease: &Lease, random: StdRng) -> Options {
@@ -269,7 +289,8 @@ pub fn sign_up(
 
 /// What the next pass would do, from one look. Nothing is changed, but signing in makes CDS know this hatchery.
 pub async fn look(parts: Parts, supervisor: &Supervisor) -> Result<Planned, StartError> {
-    let Parts { settings, vcenter, cds, clock, mut random, instance, hostname, version, folder, .. } = parts;
+    let Parts { settings, vcenters, beside, vcenter, cds, clock, mut random, .. } = parts;
+    let Parts { instance, hostname, version, folder, .. } = parts;
     let key = HatcheryKey::from_pem(&settings.identity.private_key)?;
     // It only looks: there is nothing that it may change.
     let lease = Lease::new(clock.clone());
@@ -278,14 +299,15 @@ pub async fn look(parts: Parts, supervisor: &Supervisor) -> Result<Planned, Star
     // Not as a hatchery: another one of this name would take this for one that works.
     let user_agent = format!("rookery/{version} (hatchery plan; {instance})");
     let options = options(&settings, user_agent, &lease, StdRng::seed_from_u64(random.random()));
-    let client = Client::connect(options, vcenter).await.map_err(StartError::VCenter)?;
+    let vcenter = log_in(&vcenters, options, vcenter, &settings).await?;
     let looked = async {
         sign_in_once(&cds, &settings).await.map_err(StartError::SignIn)?;
-        let (cds, client) = (cds.clone(), client.clone());
+        let (cds, vcenter) = (cds.clone(), vcenter.clone());
         let mut assembly = Assembly {
             settings: settings.clone(),
             cds,
-            client,
+            vcenter,
+            beside,
             key,
             clock,
             random,
@@ -309,7 +331,7 @@ pub async fn look(parts: Parts, supervisor: &Supervisor) -> Result<Planned, Star
         () = stop.cancelled() => Err(StartError::Stopped),
         looked = Box::pin(looked) => looked,
     };
-    goodbye(supervisor, &cds, &client).await;
+    goodbye(supervisor, &cds, vcenter).await;
     looked
 }
 
@@ -369,168 +391,6 @@ async fn cdn(cds: &Cds, settings: &Settings) -> Option<rookery_cds::Cdn> {
     }
 }
 
-/// By which right a hatchery acts, and how it hears that it has lost it.
-struct Leading {
-    won: Won,
-    lease: Lease,
-    over: CancellationToken,
-    lost: Lost,
-}
-
-/// What is put together once both servers have let us in.
-struct Assembly {
-    settings: Settings,
-    cds: Cds,
-    client: Client,
-    key: HatcheryKey,
-    clock: Clock,
-    random: StdRng,
-    hostname: String,
-    version: String,
-    book: Book,
-    expiries: Expiries,
-}
-
-impl Assembly {
-    async fn assemble(
-        mut self,
-        leading: Leading,
-        probes: &Probes<Board>,
-        supervisor: &Supervisor,
-    ) -> Result<Running, StartError> {
-        let stop = supervisor.token();
-        let settings = &self.settings;
-        let cdn = tokio::select! {
-            biased;
-            () = stop.cancelled() => return Err(StartError::Stopped),
-            cdn = cdn(&self.cds, settings) => cdn,
-        };
-        let Together { reconciler, board, ahead } = self.put_together(cdn.as_ref(), supervisor).await?;
-        let (context, routines, wakes) =
-            (reconciler.context.clone(), reconciler.routines.clone(), reconciler.wakes.clone());
-        let (news, shown) = (context.reconciler.clone(), board.report.clone());
-        let halt = context.halt.clone();
-        supervisor.spawn_essential("keeper", reconciler.run());
-        let settings = &self.settings;
-        Feeds { context, report: shown, wakes: wakes.clone(), routines, ahead }.start(settings, supervisor);
-        let Leading { won, lease, over, lost } = leading;
-        board.metrics.election(won == Won::Elected);
-        probes.started(board.clone());
-        heartbeat::start(&self.cds, &board, settings.api.max_heartbeat_failures, &over, supervisor);
-        Ok(Running {
-            board,
-            over,
-            lost,
-            lease,
-            reconciler: news,
-            wakes,
-            cds: self.cds,
-            client: self.client,
-            supervisor: supervisor.clone(),
-            halt,
-        })
-    }
-
-    /// Everything but what sets it to work.
-    async fn put_together(
-        &mut self,
-        cdn: Option<&rookery_cds::Cdn>,
-        supervisor: &Supervisor,
-    ) -> Result<Together, StartError> {
-        let settings = &self.settings;
-        let site = Site::find(&self.client, &site_names(settings)).await?;
-        let inventory = Inventory::start(self.client.clone(), site.datacenter.clone(), supervisor);
-        let tasks = Tasks::start(self.client.clone(), supervisor);
-        let governor = Governor::new(settings.vcenter.ceilings);
-        let machines = Machines::new(self.client.clone(), tasks, governor.clone());
-        let journal = Journal::default();
-        let Site { datacenter, placement, bounds } = site;
-        let hands = Hands::new(
-            self.client.clone(),
-            machines,
-            inventory.clone(),
-            (datacenter, bounds.clone()),
-            mark::recogniser(),
-            TimeOuts::default(),
-        )
-        .with_journal(journal.clone());
-
-        let (tasks, inbox) = TrackedTasks::new(supervisor, INBOX);
-        let (reloaded, current) = watch::channel(Arc::new(settings.clone()));
-        let (_, worker_addresses) = watch::channel(settings.worker_addresses(cdn));
-        let (ahead, acting) = watch::channel(SignedDuration::ZERO);
-        let (report, shown) = watch::channel(Arc::new(Report::default()));
-        let (routines, wakes, metrics) = (Routines::default(), Wakes::default(), Metrics::default());
-        let troubles = Troubles::default();
-        let context = ActionContext {
-            cds: self.cds.clone(),
-            hands,
-            placement,
-            key: self.key.clone(),
-            addresses: worker_addresses,
-            settings: current,
-            clock: self.clock.clone(),
-            ahead: acting,
-            random: Arc::new(Mutex::new(StdRng::seed_from_u64(self.random.random()))),
-            reconciler: tasks.owner().clone(),
-            metrics: metrics.clone(),
-            troubles: troubles.clone(),
-            halt: Halt::default(),
-        };
-        let host = Host {
-            service: settings.identity.name.clone(),
-            hostname: self.hostname.clone(),
-            version: self.version.clone(),
-            started: self.clock.now(),
-        };
-        let board = Board {
-            host,
-            report: shown,
-            routines: routines.clone(),
-            beats: Beats::default(),
-            troubles,
-            clock: self.clock.clone(),
-            metrics,
-            beside: self.beside(&inventory, governor.clone(), supervisor),
-        };
-        let reconciler = Reconciler {
-            state: State::new(self.book.read()),
-            random: StdRng::seed_from_u64(self.random.random()),
-            inventory: inventory.clone(),
-            observer: Observer::beside(inventory, mark::recogniser(), bounds, journal),
-            context,
-            governor,
-            settings: reloaded,
-            inbox,
-            wakes,
-            report,
-            routines,
-            supervisor: supervisor.clone(),
-            tasks,
-            book: self.book.clone(),
-        };
-        Ok(Together { reconciler, board, ahead })
-    }
-
-    fn beside(&self, inventory: &Inventory, governor: Governor, supervisor: &Supervisor) -> Beside {
-        Beside {
-            inventory: inventory.clone(),
-            governor,
-            vcenter: self.client.requests().clone(),
-            cds: self.cds.requests().clone(),
-            supervisor: supervisor.clone(),
-            expiries: self.expiries.clone(),
-        }
-    }
-}
-
-/// What a hatchery is before it works.
-struct Together {
-    reconciler: Reconciler,
-    board: Board,
-    ahead: watch::Sender<SignedDuration>,
-}
-
 /// Where machines go, by name.
 pub fn site_names(settings: &Settings) -> SiteNames {
     let vcenter = &settings.vcenter;
@@ -548,10 +408,19 @@ impl Running {
     pub async fn ended(&self) -> Ended {
         tokio::select! {
             biased;
-            task = self.supervisor.essential_ended() => Ended::Broken { task },
+            task = self.broken() => Ended::Broken { task },
             () = self.over.cancelled() => {
                 self.lost.get().cloned().map_or(Ended::Unwanted, Ended::Leadership)
             }
+        }
+    }
+
+    /// Waits until a task has ended that it cannot do without.
+    async fn broken(&self) -> &'static str {
+        tokio::select! {
+            biased;
+            task = self.supervisor.essential_ended() => task,
+            task = self.vcenter.broken() => task,
         }
     }
 
@@ -583,18 +452,16 @@ impl Running {
 }
 
 /// Stops all tasks, signs out and logs out.
-async fn goodbye(supervisor: &Supervisor, cds: &Cds, client: &Client) {
-    shutdown::end(supervisor, farewell(cds, client), GOODBYE).await;
+async fn goodbye(supervisor: &Supervisor, cds: &Cds, vcenter: Vcenter) {
+    shutdown::end(supervisor, farewell(cds, vcenter), GOODBYE).await;
 }
 
 /// Signs out and logs out, where that was in.
-async fn farewell(cds: &Cds, client: &Client) {
+async fn farewell(cds: &Cds, vcenter: Vcenter) {
     if let Some(v1) = cds.v1()
         && let Err(error) = v1.sign_out().await
     {
         warn!(error = %chain(&error), "CDS did not take the sign-out");
     }
-    if let Err(error) = client.close().await {
-        warn!(error = %chain(&error), "vCenter did not take the logout");
-    }
+    vcenter.close().await;
 }

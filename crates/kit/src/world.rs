@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -102,12 +103,14 @@ impl World {
 
     /// A vCenter on real time, for which the caller [serves](Self::serve) a listener of that address.
     pub fn real(options: WorldOptions, clock: &Clock, url: String) -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(1);
         let supervisor = Supervisor::new();
         let files = TempDir::new().expect("a folder for files");
         let model: Model = toml::from_str(&options.model).expect("a model");
         let theirs = rookery_vim_sim::Clock::wall(clock.apart());
         let made = theirs.now().checked_sub(options.age).expect("a time");
-        let world = model.build(options.settings, made).expect("a vCenter");
+        let settings = Settings { instance: LAST.fetch_add(1, Ordering::Relaxed), ..options.settings };
+        let world = model.build(settings, made).expect("a vCenter");
         let blobs = Blobs::in_folder(files.path()).expect("a folder for files");
         let vcenter = Running::start(world, theirs, blobs, &supervisor);
         let (findings, listener) = Default::default();

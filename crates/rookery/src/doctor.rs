@@ -17,13 +17,13 @@ mod report;
 mod scope;
 
 use console::Term;
-use rookery_daemon::{Clock, Supervisor};
-use rookery_vim_client::Client;
+use rookery_daemon::Clock;
+use rookery_fleet_vsphere::Vcenter as LoggedIn;
 
 use crate::Ending;
 use crate::cli::Connect;
 use crate::output::{Format, Out};
-use crate::session::with_client;
+use crate::session::with_vcenter;
 use crate::settings::Loaded;
 use crate::vcenter::Vcenter;
 
@@ -87,9 +87,8 @@ pub async fn examine(
     format: Format,
     out: &mut Out,
 ) -> anyhow::Result<Ending> {
-    let (clock, tasks) = (Clock::system(), Supervisor::new());
-    let ended = with_client(vcenter, "doctor", &tasks, async |connected| {
-        let checks = look_at(vcenter, connected, scope, &clock).await;
+    let ended = with_vcenter(vcenter, "doctor", async |connected| {
+        let checks = look_at(vcenter, connected, scope, &Clock::system()).await;
         tell(&checks, format, out).await
     });
     Ok(ended.await?.unwrap_or(Ending::Interrupted))
@@ -98,7 +97,7 @@ pub async fn examine(
 /// All that is to be said of a vCenter, whether there is a session or not.
 pub(crate) async fn look_at(
     vcenter: &Vcenter,
-    connected: anyhow::Result<Client>,
+    connected: anyhow::Result<LoggedIn>,
     scope: &Scope,
     clock: &Clock,
 ) -> Vec<Check> {

@@ -2,7 +2,7 @@
 //!
 //! Everything here is a thin shell over the other crates: it reads settings, connects, shows, and maps outcomes to
 //! exit codes. It never decides what should happen to a VM that nobody named, it never writes to standard output but
-//! through [`output`], and it never leaves a session behind on vCenter: all work happens inside [`session::with_client`].
+//! through [`output`], and it never leaves a session behind on vCenter: all work happens inside [`session::with_vcenter`].
 //!
 //! Start with [`main`], then [`cli`] (what can be said), [`settings`] (where answers to "which vCenter" come from) and
 //! one command, such as `vm/ls.rs`.

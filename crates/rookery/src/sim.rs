@@ -4,7 +4,10 @@ mod cds;
 mod embedded;
 mod vcenter;
 
+use anyhow::Context as _;
 use clap::Subcommand;
+use rand::TryRng as _;
+use rand::rngs::SysRng;
 use tokio::io::AsyncReadExt as _;
 
 use crate::Ending;
@@ -30,6 +33,11 @@ pub(crate) async fn run(command: Command, out: &mut Out) -> anyhow::Result<Endin
         Command::Vcenter(args) => vcenter::run(&args, out).await,
         Command::Cds(args) => cds::run(&args, out).await,
     }
+}
+
+/// What tells a simulated vCenter from all others.
+pub(crate) fn instance() -> anyhow::Result<u64> {
+    SysRng.try_next_u64().context("the system gives no random numbers")
 }
 
 /// Waits until whoever started this has gone.

@@ -27,6 +27,7 @@ use crate::id::{Id, Kind};
 use crate::machine::Work;
 use crate::privileges;
 use crate::refusal::Refusal;
+use crate::settings::Settings;
 use crate::soap::{Call, Handled};
 use crate::task::{self, Title};
 use crate::world::{World, uuid_text};
@@ -112,7 +113,7 @@ pub(crate) fn content(world: &World) -> ServiceContent {
             product_line_id: Some("vpx".to_owned()),
             api_type: "VirtualCenter".to_owned(),
             api_version: "7.0.3.0".to_owned(),
-            instance_uuid: Some(uuid_text(u128::from(world.settings.seed) | (0x4 << 76) | (0x2 << 62))),
+            instance_uuid: Some(uuid_text(instance_uuid(&world.settings))),
         },
         session_manager: single(Kind::SessionManager),
         authorization_manager: single(Kind::AuthorizationManager),
@@ -125,6 +126,13 @@ pub(crate) fn content(world: &World) -> ServiceContent {
         storage_resource_manager: single(Kind::StorageResourceManager),
         guest_operations_manager: single(Kind::GuestOperationsManager),
     }
+}
+
+/// Random in all but its origin, as version 4 has it.
+fn instance_uuid(settings: &Settings) -> u128 {
+    const MARKED: u128 = (0xf << 76) | (0x3 << 62);
+    let whole = (u128::from(settings.instance) << 64) | u128::from(settings.seed);
+    (whole & !MARKED) | (0x4 << 76) | (0x2 << 62)
 }
 
 /// A reference to an object of one of some classes, which must be there.

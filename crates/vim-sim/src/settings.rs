@@ -16,6 +16,8 @@ use crate::span::Span;
 pub struct Settings {
     /// Where all that is random begins.
     pub seed: u64,
+    /// What tells it from other vCenters that begin alike: it is in the `instanceUuid` of what it says about itself.
+    pub instance: u64,
     /// The only user and password that are accepted; anybody if none is named.
     pub login: Option<(String, String)>,
     /// Users, roles and permissions.
@@ -52,6 +54,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             seed: 1,
+            instance: 0,
             login: None,
             access: Access::default(),
             guest_login: None,

@@ -49,6 +49,13 @@ impl FrontReservations {
     }
 }
 
+impl Reserved {
+    /// Gives the room back and keeps names and addresses: the pool counts the machine by now.
+    pub fn release_room(&self) {
+        self.server.reservations.lock().release_room(self.id);
+    }
+}
+
 impl Drop for Reserved {
     fn drop(&mut self) {
         self.server.reservations.lock().release(self.id);

@@ -45,7 +45,7 @@ pub(super) struct Session {
     /// As what it may be shared. Its user is the first one; who logs in by now is known to the client.
     key: Option<SessionKey>,
     inventories: Mutex<BTreeMap<MoRef, WeakInventory>>,
-    supervisor: Supervisor,
+    pub(super) supervisor: Supervisor,
     /// Where the logout runs if nobody waits for it.
     above: Supervisor,
     has_ended: bool,

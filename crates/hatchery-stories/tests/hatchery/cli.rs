@@ -305,6 +305,28 @@ async fn check_asks_both_servers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn check_warns_of_ranges_that_overlap() {
+    let options = LabOptions::default();
+    // In no process of ours: what it gives away is known by what its VMs show.
+    let theirs = r#"
+[[datacenter.vm]]
+name = "their-worker"
+annotation = '{"hatchery_name":"theirs","ip_address":"10.9.0.3"}'
+"#;
+    let options = LabOptions {
+        settings: "iprange = \"10.9.0.0/28\"\ngateway = \"10.9.0.14\"\n".to_owned(),
+        model: format!("{}{theirs}", options.model),
+        ..options
+    };
+    let lab = Lab::start(options).await;
+    let outcome = Desk::of(&lab).program(&["hatchery", "check"]).run().await;
+    let line = "are in use, some by machines of others: their-worker (hatchery theirs)";
+    assert!(outcome.stdout.contains(line), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("the ranges overlap"), "{}", outcome.stdout);
+    lab.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_plan_changes_nothing() {
     let ghost = "PRJ/github/org/app/ghost";
     let mut options = LabOptions { tables: pooled(2), ..LabOptions::default() };

@@ -141,6 +141,8 @@ pub enum Why {
         /// How many orders are before it.
         ahead: usize,
     },
+    /// Another front of the process took the name, the address or the room between the plan and the start.
+    TakenMeanwhile,
     /// vCenter is being asked how much room there is.
     RoomIsAsked,
     /// A machine of this job is there already.
@@ -174,6 +176,7 @@ impl Why {
             | Self::InTheWay { .. } => "template",
             Self::BackOff { .. } => "back-off",
             Self::Busy { .. } => "vcenter_busy",
+            Self::TakenMeanwhile => "reserved",
             Self::Served { .. } => "served",
             Self::Unusable { .. } => "model",
             Self::InventoryIncomplete | Self::WorkersUnknown | Self::RoomIsAsked => "unknown",
@@ -202,6 +205,7 @@ impl Why {
             | Self::InTheWay { owner: Some(_), .. }
             | Self::BackOff { .. }
             | Self::Busy { .. }
+            | Self::TakenMeanwhile
             | Self::RoomIsAsked
             | Self::Served { .. }
             | Self::InventoryIncomplete
@@ -265,6 +269,9 @@ impl fmt::Display for Why {
             }
             Self::Unusable { model, reason } => write!(f, "the model {model:?} cannot be used: {reason}"),
             Self::Busy { ahead } => write!(f, "vCenter is busy: {ahead} before this one"),
+            Self::TakenMeanwhile => f.write_str(
+                "another front of this process took its name, address or room first; it is planned again",
+            ),
             Self::RoomIsAsked => f.write_str("vCenter is being asked how much room there is"),
             Self::Served { machine } => write!(f, "the machine {machine:?} is there for it already"),
             Self::InventoryIncomplete => f.write_str("vCenter has not shown all its machines yet"),

@@ -1,6 +1,7 @@
 //! Warm machines: how the pool moves on, and the sweep of all others.
 
 use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
 
 use crate::machine::{Machine, View};
 use crate::names::{self, ModelKind};
@@ -10,17 +11,20 @@ use crate::plan::hold;
 use crate::plan::sweep;
 use crate::plan::sweep::{Facts, Noticed, Reason, Sweep};
 use crate::standing::{Standing, standing};
+use rand::rngs::StdRng;
 use rookery_cds::V1Model;
 use rookery_fleet::address::Assigned;
 use rookery_fleet::flavor::{Flavor, Footprint};
 use rookery_fleet::origin::Origin;
 use rookery_fleet::warm;
-use rookery_fleet::warm::{Addresses, Making, TemplateState, Wish};
+use rookery_fleet::warm::{Addresses, Making, PoolKey, TemplateState, Wish};
 use rookery_fleet::{MachineId, OwnerId, Power};
 
 use super::pool::{WarmKind, membership};
 use super::templates::{V1Template, v1_template};
-use super::{Action, DeleteReason, Finish, Keep, ModelRef, NotMade, Pass, Pool, ServedJob, Unclaim, Why};
+use super::{
+    Action, DeleteReason, Finish, Keep, ModelRef, NotMade, Observed, Pass, Pool, ServedJob, Unclaim, Why,
+};
 use crate::intake::model::last_modified;
 use crate::plan::running::RunningAction;
 
@@ -65,9 +69,7 @@ impl Pass<'_> {
         let observed = warm::Observed {
             view: self.seen.view,
             membership: &|machine| membership(machine, self.want.owner),
-            name: &|key, address, random, taken| {
-                names::pooled(WarmKind::of(key).kind, address, random, taken)
-            },
+            name: &|key, ip, random, taken| pooled_name(self.seen, key, ip, random, taken),
             now: self.seen.now,
             stop: self.stop,
             reckoning: self.seen.reckoning,
@@ -329,6 +331,18 @@ fn missed(machine: &Machine, owner: &OwnerId) -> Option<Making> {
         name: machine.name.clone(),
         machine: None,
     })
+}
+
+/// A name that no other front has reserved, either.
+fn pooled_name(
+    seen: &Observed<'_>,
+    key: &PoolKey,
+    address: Option<Ipv4Addr>,
+    random: &mut StdRng,
+    taken: &dyn Fn(&str) -> bool,
+) -> String {
+    let taken = |name: &str| taken(name) || seen.reserved.names.contains(name);
+    names::pooled(WarmKind::of(key).kind, address, random, &taken)
 }
 
 fn making(running: &RunningAction) -> Option<Making> {

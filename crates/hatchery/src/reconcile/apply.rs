@@ -97,6 +97,8 @@ impl Reconciler {
             Message::ReadyToLaunch(worker, reply) => state.cds.gate.add(worker, reply),
             Message::Ended(action, ending) => {
                 state.note_launch(action, &ending);
+                self.note_left(action, &ending, now);
+                let state = &mut self.state;
                 state.act_ended = Some(now);
                 if state.apply_ending(action, ending, now, self.settings.borrow().warm.interval) {
                     self.wakes.workers();
@@ -146,6 +148,9 @@ impl Reconciler {
             }
         };
         let next = RunningAction::of(Action::Spawn(Box::new(spawn.clone())));
+        if !self.reserving.take_anew(&running.name, &next) {
+            return drop(reply.send(None));
+        }
         if next.name != running.name {
             self.state.cds.pressure.gave_up(&running.name);
             self.state.cds.pressure.begins(&next.name, Instant::now());

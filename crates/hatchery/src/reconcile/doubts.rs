@@ -45,6 +45,8 @@ pub(super) struct Doubts {
 
 #[derive(Debug)]
 struct Doubt {
+    /// What its machine will be called, if that is known.
+    name: Option<String>,
     reserved: Reserved,
     /// Which task it is, if vCenter has told.
     task: Option<String>,
@@ -85,7 +87,8 @@ impl Doubts {
             reserved: Reserved::Address(address),
             task,
             since,
-            condemned: condemned_for.map(|condemned_for| (name, condemned_for)),
+            condemned: condemned_for.map(|condemned_for| (name.clone(), condemned_for)),
+            name: Some(name),
             sight: Sight::Untold,
             seen: since,
         });
@@ -94,7 +97,15 @@ impl Doubts {
     /// A machine was made that has this address, and may not be seen yet.
     pub(super) fn add_made(&mut self, machine: MachineId, address: Ipv4Addr, at: Timestamp) {
         let (reserved, sight) = (Reserved::Address(Some(address)), Sight::Over(at, Some(machine)));
-        self.all.push(Doubt { reserved, task: None, since: at, condemned: None, sight, seen: at });
+        self.all.push(Doubt {
+            name: None,
+            reserved,
+            task: None,
+            since: at,
+            condemned: None,
+            sight,
+            seen: at,
+        });
     }
 
     /// Learns which clones were listed at a time, by a vCenter whose clock is so far ahead.
@@ -140,6 +151,11 @@ impl Doubts {
         self.all.len()
     }
 
+    /// Whether a clone of that name may still appear.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.all.iter().any(|doubt| doubt.name.as_deref() == Some(name))
+    }
+
     /// The addresses that they may have.
     pub(super) fn addresses(&self) -> BTreeSet<Ipv4Addr> {
         let address = |doubt: &Doubt| match doubt.reserved {
@@ -176,7 +192,7 @@ impl Doubt {
             (true, true) => return None,
         };
         let task = Some(clone.task.clone());
-        Some(Self { reserved: Reserved::All, task, since: at, condemned: None, sight, seen: at })
+        Some(Self { name: None, reserved: Reserved::All, task, since: at, condemned: None, sight, seen: at })
     }
 
     fn learn(&mut self, at: Timestamp, skew: Option<SignedDuration>, listed: &CloneTasks) {

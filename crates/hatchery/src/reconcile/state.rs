@@ -28,6 +28,7 @@ use rookery_fleet::capacity::PoolRoom;
 use rookery_fleet::disks::Disks;
 use rookery_fleet::expiring::Expiring;
 use rookery_fleet::reckoning::Reckoning;
+use rookery_fleet::reservations::InFlight;
 use rookery_fleet::{MachineId, OwnerId};
 use rookery_vim_client::{Load, PoolCapacity};
 use std::collections::{BTreeMap, BTreeSet};
@@ -132,6 +133,8 @@ pub struct FromVsphere {
     pub(super) out_of_reach: OutOfReach,
     /// Clones that may still appear.
     pub(super) doubts: Doubts,
+    /// What fronts of the process have reserved on vCenter.
+    pub reserved: InFlight,
     /// The room in the pool.
     pub room: Room,
     /// What vCenter is asked to do already.
@@ -355,6 +358,7 @@ impl State {
             stubborn: &self.resting.stubborn,
             changed_at,
             lingering: self.lingering(),
+            reserved: &self.vsphere.reserved,
             room: self.vsphere.room.told.as_ref(),
             room_at: self.vsphere.room.at,
             full_until: self.resting.full.until,

@@ -45,7 +45,7 @@ impl Running {
         if old.user == new.user && is_same(&old.password, &new.password) {
             return true;
         }
-        let changed = self.client.change_login(new.user.clone(), new.password.clone()).await;
+        let changed = self.vcenter.change_login(new.user.clone(), new.password.clone()).await;
         let shown = match &changed {
             Ok(()) => Shown::Taken,
             Err(error) if error.is_transient() => Shown::NotYet,

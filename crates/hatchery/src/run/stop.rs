@@ -23,11 +23,11 @@ impl Running {
         if !self.lease.is_revoked() {
             tokio::select! {
                 biased;
-                _ = self.supervisor.essential_ended() => self.break_off().await,
+                _ = self.broken() => self.break_off().await,
                 () = self.land() => {}
             }
         }
-        goodbye(&self.supervisor, &self.cds, &self.client).await;
+        goodbye(&self.supervisor, &self.cds, self.vcenter).await;
     }
 
     async fn land(&self) {

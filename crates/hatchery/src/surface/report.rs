@@ -266,7 +266,8 @@ fn dying(state: &State, plan: &Plan) -> BTreeSet<MachineId> {
 
 fn promised(state: &State) -> Vec<Ipv4Addr> {
     let in_flight = state.running.iter().filter_map(|action| action.address);
-    in_flight.chain(state.lingering().iter().copied()).collect()
+    let reserved = state.vsphere.reserved.addresses.iter().copied();
+    in_flight.chain(state.lingering()).chain(reserved).collect()
 }
 
 fn unseen_makes(state: &State) -> usize {

@@ -5,6 +5,7 @@ mod privileges;
 mod things;
 
 use rookery_daemon::Clock;
+use rookery_fleet_vsphere::Vcenter as LoggedIn;
 use rookery_vim::MoRef;
 use rookery_vim::envelope::service_instance;
 use rookery_vim::methods::CurrentTime;
@@ -26,12 +27,12 @@ const SIMILAR: usize = 5;
 /// Everything, whether there is a session or not.
 pub(super) async fn observe(
     vcenter: &Vcenter,
-    connected: anyhow::Result<Client>,
+    connected: anyhow::Result<LoggedIn>,
     scope: &Scope,
     clock: &Clock,
 ) -> Observed {
     let session = match connected {
-        Ok(client) => Ok(session(&client, scope, clock).await),
+        Ok(logged_in) => Ok(session(logged_in.client(), scope, clock).await),
         Err(error) => Err(refusal(error)),
     };
     // Whoever cannot be reached need not be tried a second time.

@@ -5,15 +5,15 @@ mod machines;
 
 use std::time::Duration;
 
+use rookery_daemon::Clock;
 use rookery_daemon::settings::Problems;
-use rookery_daemon::{Clock, Supervisor};
 use rookery_hatchery::settings::{self, Loaded, ModelRef, Settings};
 
 use super::File;
 use crate::Ending;
 use crate::doctor::{self, Check, Finding, Group, Scope, Source};
 use crate::output::{Format, Out};
-use crate::session::with_client;
+use crate::session::with_vcenter;
 use crate::vcenter::Vcenter;
 pub(crate) use cds::sign_in;
 
@@ -40,12 +40,12 @@ pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
         return doctor::tell(&checks, args.output, out).await;
     }
     let settings = &loaded.settings;
-    let (vcenter, scope, tasks) = (vcenter_of(settings), scope(settings), Supervisor::new());
-    let ended = with_client(&vcenter, "hatchery check", &tasks, async |connected| {
-        let client = connected.as_ref().ok().cloned();
+    let (vcenter, scope) = (vcenter_of(settings), scope(settings));
+    let ended = with_vcenter(&vcenter, "hatchery check", async |connected| {
+        let logged_in = connected.as_ref().ok().cloned();
         checks.extend(doctor::look_at(&vcenter, connected, &scope, &Clock::system()).await);
-        if let Some(client) = &client {
-            checks.extend(machines::checks(client, settings, &tasks).await);
+        if let Some(logged_in) = &logged_in {
+            checks.extend(machines::checks(logged_in, settings).await);
         }
         checks.extend(cds::checks(settings).await?);
         doctor::tell(&checks, args.output, out).await

@@ -7,6 +7,7 @@ use rand::SeedableRng as _;
 use rand::rngs::{StdRng, SysRng};
 use rookery_cds::ApiAddress;
 use rookery_daemon::Clock;
+use rookery_fleet_vsphere::Vcenters;
 use rookery_hatchery::run::{Parts, Policy};
 use rookery_hatchery::settings::Settings;
 use rookery_vim_client::{Dial, TcpDial};
@@ -17,6 +18,7 @@ use crate::{VERSION, proxies};
 /// All that a hatchery is made of, without pages.
 pub(crate) fn parts(
     settings: Settings,
+    vcenters: &Vcenters,
     instance: String,
     hostname: String,
     policy: Policy,
@@ -26,6 +28,9 @@ pub(crate) fn parts(
     let cds = cds_dial(&settings)?;
     Ok(Parts {
         settings,
+        vcenters: vcenters.clone(),
+        // It is the only kind of front that there is.
+        beside: Vec::new(),
         vcenter: Arc::new(vcenter),
         cds,
         clock: Clock::system(),

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use rookery_daemon::Supervisor;
+use rookery_fleet_vsphere::Vcenters;
 use rookery_hatchery::run::{self, Policy};
 use rookery_hatchery::settings;
 use rookery_hatchery::surface::report::Planned;
@@ -25,8 +26,9 @@ pub struct Args {
 
 pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     let settings = settings::load_file(&args.file.config)?.settings;
-    let parts = parts(settings, format!("plan-{}", std::process::id()), hostname(), Policy::Refuse)?;
     let (listeners, supervisor) = (Supervisor::new(), Supervisor::new());
+    let (vcenters, instance) = (Vcenters::new(&supervisor), format!("plan-{}", std::process::id()));
+    let parts = parts(settings, &vcenters, instance, hostname(), Policy::Refuse)?;
     let stop = signals::listen(&listeners).await;
     let mut looking = Box::pin(run::look(parts, &supervisor));
     let planned = tokio::select! {

@@ -15,6 +15,7 @@ use anyhow::{Context as _, anyhow};
 use rookery_daemon::Supervisor;
 use rookery_daemon::lock::LockError;
 use rookery_daemon::telemetry::{Filter, chain};
+use rookery_fleet_vsphere::Vcenters;
 use rookery_hatchery::run::{InstanceError, Lock, Parts, Policy, Running, StartError, start};
 use rookery_hatchery::settings::{self, Listen, Loaded, Settings};
 use rookery_hatchery::surface::control::Socket;
@@ -111,9 +112,9 @@ async fn serve(
     let pages = listener.local_addr().context("the listener has no address")?;
     let hostname = hostname();
     let instance = args.instance.clone().unwrap_or_else(|| format!("{hostname}:{}", folder.display()));
-    let mut parts = parts(settings.clone(), instance, hostname, policy)?;
-    parts.listener = Some(listener);
     let supervisor = Supervisor::new();
+    let mut parts = parts(settings.clone(), &Vcenters::new(&supervisor), instance, hostname, policy)?;
+    parts.listener = Some(listener);
     let socket = Socket::open(&folder, &name)
         .with_context(|| format!("the control socket cannot be made in {}", folder.display()))?;
     let control = socket.path().display().to_string();

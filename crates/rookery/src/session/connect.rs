@@ -7,8 +7,9 @@ use anyhow::Context as _;
 use rand::SeedableRng as _;
 use rand::rngs::{StdRng, SysRng};
 use rookery_daemon::Lease;
+use rookery_fleet_vsphere::{Login, Sharing, Vcenter as LoggedIn, Vcenters};
 use rookery_vim::Limits;
-use rookery_vim_client::{Client, Deadlines, Options, TcpDial};
+use rookery_vim_client::{Ceilings, Deadlines, Options, TcpDial};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -20,12 +21,19 @@ const LOGIN_GRACE: Duration = Duration::from_secs(5);
 
 /// Logs in. After a signal there is a session only if the login was already on its way: the caller ends it.
 pub(super) async fn connect(
+    vcenters: &Vcenters,
     vcenter: &Vcenter,
     purpose: &str,
     stop: &CancellationToken,
-) -> anyhow::Result<Option<Client>> {
+) -> anyhow::Result<Option<LoggedIn>> {
     let dial = TcpDial::new(vcenter.endpoint.clone(), &vcenter.trust)?.through(proxies::of_this_process());
-    let connecting = Client::connect(options(vcenter, purpose)?, Arc::new(dial));
+    let connecting = vcenters.connect(Login {
+        options: options(vcenter, purpose)?,
+        dial: Arc::new(dial),
+        trust: vcenter.trust.clone(),
+        sharing: Sharing::Shared,
+        ceilings: Ceilings::default(),
+    });
     tokio::pin!(connecting);
     tokio::select! {
         biased;

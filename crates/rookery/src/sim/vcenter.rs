@@ -16,7 +16,7 @@ use rookery_vim_client::Thumbprint;
 use rookery_vim_sim::server::{Identity, exec};
 use rookery_vim_sim::{Change, Clock, Counts, Durations, GuestTimes, Login, Model, Settings, Span};
 
-use super::{Embedded, REACH_OF_LOCAL_GUESTS, stdin_closes};
+use super::{Embedded, REACH_OF_LOCAL_GUESTS, instance, stdin_closes};
 use crate::Ending;
 use crate::output::{Out, remark};
 use crate::session::signals;
@@ -271,7 +271,7 @@ pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
         exec::check().await?;
         remark(&format!("programs of guests run on this machine. {REACH_OF_LOCAL_GUESTS}"));
     }
-    let mut settings = args.settings();
+    let mut settings = Settings { instance: instance()?, ..args.settings() };
     let identity = args.identity()?;
     let thumbprint = identity.as_ref().map(|identity| Thumbprint::of(identity.certificate()).to_string());
     let token = token()?;

@@ -29,7 +29,8 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use futures_util::future::LocalBoxFuture;
-use rookery_daemon::Supervisor;
+#[cfg(feature = "sim")]
+use rookery_fleet_vsphere::Vcenters;
 use rookery_hatchery::run::{self, Lock, Policy, Running};
 #[cfg(feature = "sim")]
 use rookery_hatchery::settings::Settings;
@@ -40,7 +41,7 @@ use tokio_util::sync::CancellationToken;
 use super::Args;
 use super::endpoint_kind::{Endpoint, EndpointKind};
 use super::part::{News, Part, Removal, Shown};
-use super::stack::listen;
+use super::stack::{Process, listen};
 use crate::Ending;
 use crate::hatchery::{hostname, parts, runtime, sign_in};
 use crate::output::Out;
@@ -51,6 +52,8 @@ use page::{Endpoints, Setting};
 pub(super) struct Hatchery {
     #[cfg(feature = "sim")]
     pub(super) settings: Settings,
+    #[cfg(feature = "sim")]
+    vcenters: Vcenters,
     running: Running,
     setting: Setting,
     control: Control,
@@ -86,7 +89,7 @@ impl Hatchery {
         guests: &'static str,
         args: &Args,
         default_file: Option<&Path>,
-        supervisor: &Supervisor,
+        process: &Process,
     ) -> anyhow::Result<Self> {
         let (listener, pages) = listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;
         let settings = order.settings(&vcenter, &cds, &pages)?;
@@ -95,7 +98,7 @@ impl Hatchery {
             sign_in(&settings).await?;
         }
         let Identity { instance, lock } = identity;
-        let mut parts = parts(settings.clone(), instance, hostname(), Policy::Refuse)?;
+        let mut parts = parts(settings.clone(), &process.vcenters, instance, hostname(), Policy::Refuse)?;
         parts.listener = Some(listener);
         #[cfg(feature = "sim")]
         {
@@ -105,7 +108,8 @@ impl Hatchery {
             // What is to be kept there goes with it.
             parts.folder = None;
         }
-        let running = run::start(parts, &supervisor.child()).await.context("the hatchery does not start")?;
+        let supervisor = process.supervisor.child();
+        let running = run::start(parts, &supervisor).await.context("the hatchery does not start")?;
         let control = Control::open(&running, &settings.identity.name, lock).await;
         let endpoints = Endpoints {
             vcenter: Endpoint { kind: order.vcenter.kind(), url: vcenter },
@@ -118,6 +122,8 @@ impl Hatchery {
             setting: Setting { endpoints, guests, faults: args.faults(), hints },
             #[cfg(feature = "sim")]
             settings,
+            #[cfg(feature = "sim")]
+            vcenters: process.vcenters.clone(),
             running,
             control,
             #[cfg(feature = "sim")]
@@ -200,7 +206,7 @@ impl Part for Hatchery {
                 _ if removal == Removal::Nothing => self.running.stop().await,
                 #[cfg(feature = "sim")]
                 (EndpointKind::Real, EndpointKind::Simulated) => {
-                    let teardown = teardown::Teardown::new(self.settings, self.file);
+                    let teardown = teardown::Teardown::new(self.vcenters, self.settings, self.file);
                     return teardown::from_vcenter(self.running, &teardown, out).await;
                 }
                 #[cfg(feature = "sim")]

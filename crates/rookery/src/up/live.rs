@@ -60,11 +60,11 @@ async fn print(session: &Session, out: &mut Out) -> anyhow::Result<Ending> {
 }
 
 fn page(session: &Session, snapshot: &Snapshot, recent: &VecDeque<String>) -> Vec<String> {
-    let about = &session.client.content().about;
+    let about = &session.client().content().about;
     summary::lines(&summary::View {
-        endpoint: session.client.endpoint().to_string(),
+        endpoint: session.client().endpoint().to_string(),
         product: about.full_name.clone(),
-        api: session.client.api_version().to_owned(),
+        api: session.client().api_version().to_owned(),
         completeness: snapshot.completeness().clone(),
         age: snapshot.age(),
         vms: snapshot.vms().map(Arc::as_ref).collect(),

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use rookery_daemon::Supervisor;
+use rookery_fleet_vsphere::Vcenters;
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -32,6 +33,19 @@ const SIGNALS_END: Duration = Duration::from_secs(1);
 /// How long a start that a signal interrupts may go on: the session that it may have made must be ended.
 const START_GRACE: Duration = Duration::from_secs(5);
 
+/// What all parts share.
+pub(super) struct Process {
+    pub(super) supervisor: Supervisor,
+    pub(super) vcenters: Vcenters,
+}
+
+impl Process {
+    fn new() -> Self {
+        let supervisor = Supervisor::new();
+        Self { vcenters: Vcenters::new(&supervisor), supervisor }
+    }
+}
+
 /// Runs all parts until a signal comes, or until what `--exit` waits for is done.
 pub(super) async fn run(args: &Args, loaded: &Loaded, out: &mut Out) -> anyhow::Result<Ending> {
     let listeners = Supervisor::new();
@@ -52,19 +66,20 @@ async fn run_until(
         // Now, and not after all jobs.
         std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     }
+    let process = Process::new();
     // Not dropped at a signal: it may be logged in somewhere.
-    let Some(order) = Box::pin(Order::of(args, loaded, stop)).await? else { return Ok(Ending::Interrupted) };
+    let ordered = Box::pin(Order::of(args, loaded, &process.vcenters, stop)).await?;
+    let Some(order) = ordered else { return Ok(Ending::Interrupted) };
     order.warn();
     let identity = Identity::of(&order, stop).await?;
-    let supervisor = Supervisor::new();
-    let mut starting = Box::pin(start(&order, identity, args, loaded, &supervisor));
+    let mut starting = Box::pin(start(&order, identity, args, loaded, &process));
     let started = tokio::select! {
         biased;
         () = stop.cancelled() => None,
         started = &mut starting => Some(started?),
     };
     let Some(parts) = started else {
-        supervisor.token().cancel();
+        process.supervisor.token().cancel();
         // It may have logged in somewhere, and has made nothing yet.
         if let Ok(Ok(parts)) = timeout(START_GRACE, starting).await {
             end(parts, Removal::Nothing, out).await?;
@@ -92,11 +107,11 @@ async fn start(
     identity: Identity,
     args: &Args,
     loaded: &Loaded,
-    supervisor: &Supervisor,
+    process: &Process,
 ) -> anyhow::Result<Vec<Box<dyn Part>>> {
-    let started = list(order, identity, args, loaded, supervisor).await;
+    let started = Box::pin(list(order, identity, args, loaded, process)).await;
     if started.is_err() {
-        supervisor.shutdown(LINGER).await.ok();
+        process.supervisor.shutdown(LINGER).await.ok();
     }
     started
 }
@@ -107,7 +122,7 @@ async fn list(
     identity: Identity,
     args: &Args,
     loaded: &Loaded,
-    supervisor: &Supervisor,
+    process: &Process,
 ) -> anyhow::Result<Vec<Box<dyn Part>>> {
     let mut parts: Vec<Box<dyn Part>> = Vec::new();
     #[cfg(feature = "sim")]
@@ -118,7 +133,7 @@ async fn list(
     let (vcenter, guests) = match &order.vcenter {
         #[cfg(feature = "sim")]
         Vcenter::Simulated(simulation) => {
-            let part = vcenter::Vcenter::start(simulation, seed, faults, supervisor.child()).await?;
+            let part = vcenter::Vcenter::start(simulation, seed, faults, process.supervisor.child()).await?;
             let url = part.url.clone();
             simulated.0 = Some(part.running.clone());
             parts.push(Box::new(part));
@@ -129,7 +144,7 @@ async fn list(
     let cds = match &order.cds {
         #[cfg(feature = "sim")]
         Cds::Simulated(simulation) => {
-            let part = cds::Cds::start(simulation, seed, faults, supervisor.child()).await?;
+            let part = cds::Cds::start(simulation, seed, faults, process.supervisor.child()).await?;
             let url = part.url.clone();
             simulated.1 = Some((part.running.clone(), simulation));
             parts.push(Box::new(part));
@@ -139,7 +154,7 @@ async fn list(
     };
     let default_file = loaded.default_file.as_deref();
     let hatchery =
-        Hatchery::start(order, identity, (vcenter, cds), guests, args, default_file, supervisor).await?;
+        Hatchery::start(order, identity, (vcenter, cds), guests, args, default_file, process).await?;
     #[cfg(feature = "sim")]
     let jobs = match simulated {
         (vcenter, Some((cds, simulation))) => {

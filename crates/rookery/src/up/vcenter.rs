@@ -22,6 +22,7 @@ use super::part::{Calm, News, Part, Removal};
 use super::stack::listen;
 use crate::Ending;
 use crate::output::Out;
+use crate::sim::instance;
 pub(super) use guests::{GuestMode, Guests, real_programs};
 
 /// The inventory, unless the hatchery's file names other templates.
@@ -164,6 +165,7 @@ async fn serve(supervisor: &Supervisor, wanted: &Simulation, seed: u64) -> anyho
     let played = ProgramRule { arguments: "*worker*".to_owned(), announced: true, ..ProgramRule::default() };
     let settings = rookery_vim_sim::Settings {
         seed,
+        instance: instance()?,
         login: Some((LOGIN.0.to_owned(), LOGIN.1.to_owned())),
         guest_login: wanted.guest_login.clone(),
         allow_local_exec: wanted.guests == Guests::Real,

@@ -171,7 +171,7 @@ pub(super) async fn run(session: &Session, wanted: CloneRequest, out: &mut Out) 
     let order = Box::pin(order(session, source, &wanted)).await?;
     let what = format!("cloning {}", printable(&order.name));
     let cloned = showing_progress(&what, async |progress| {
-        Box::pin(session.machines.clone_vm(&order, wanted.wait, Some(progress))).await
+        Box::pin(session.machines().clone_vm(&order, wanted.wait, Some(progress))).await
     });
     let vm = cloned.await?;
     out.line(&format!("{}: cloned as {}", printable(&order.name), vm.id())).await?;
@@ -179,7 +179,7 @@ pub(super) async fn run(session: &Session, wanted: CloneRequest, out: &mut Out) 
 }
 
 async fn order(session: &Session, source: &Vm, wanted: &CloneRequest) -> anyhow::Result<CloneOrder> {
-    let places = Places::load(&session.client).await.context("what there is could not be read")?;
+    let places = Places::load(session.client()).await.context("what there is could not be read")?;
     let mut finder = Finder::new(&places, session.scope.clone());
     if let Some(folder) = &source.parent {
         finder.stay_beside(folder);
@@ -225,7 +225,7 @@ fn unmarked(source: &str, notes: Option<&str>) -> Option<String> {
 
 /// What a card must be told to be in a network.
 pub(super) async fn backing(session: &Session, network: &MoRef) -> anyhow::Result<NetworkBacking> {
-    let read = network_backing(&session.client, network).await;
+    let read = network_backing(session.client(), network).await;
     read.with_context(|| format!("the network {} could not be read", network.id()))
 }
 

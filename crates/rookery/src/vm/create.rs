@@ -220,11 +220,11 @@ pub(super) async fn run(session: &Session, wanted: CreateRequest, out: &mut Out)
     let name = printable(&order.name);
     let what = format!("making {name}");
     let made = showing_progress(&what, async |progress| {
-        Box::pin(session.machines.create_vm(&order, wait, Some(progress))).await
+        Box::pin(session.machines().create_vm(&order, wait, Some(progress))).await
     });
     let vm = made.await?;
     if on {
-        let started = session.machines.power(&vm, PowerChange::On, wait).await;
+        let started = session.machines().power(&vm, PowerChange::On, wait).await;
         started.with_context(|| format!("{:?} was made as {}, but did not start", order.name, vm.id()))?;
     }
     out.line(&format!("{name}: made as {}", vm.id())).await?;
@@ -232,7 +232,7 @@ pub(super) async fn run(session: &Session, wanted: CreateRequest, out: &mut Out)
 }
 
 async fn order(session: &Session, wanted: CreateRequest) -> anyhow::Result<CreateOrder> {
-    let places = Places::load(&session.client).await.context("what there is could not be read")?;
+    let places = Places::load(session.client()).await.context("what there is could not be read")?;
     let mut finder = Finder::new(&places, session.scope.clone());
     let folder = finder.folder(&wanted.site);
     // The folder says which datacenter is meant.

@@ -89,7 +89,7 @@ async fn confirmed(chosen: &[Arc<Vm>]) -> anyhow::Result<bool> {
 
 async fn destroy(session: &Session, vm: &Vm, wait: Duration) -> anyhow::Result<()> {
     let deadline = Instant::now() + wait;
-    session.machines.destroy(&vm.id, wait).await?;
+    session.machines().destroy(&vm.id, wait).await?;
     let left = deadline.saturating_duration_since(Instant::now());
     match session.inventory.wait_for(&vm.id, left, |_| None::<()>).await {
         Err(WaitError::Gone { .. }) | Ok(()) => Ok(()),

@@ -44,7 +44,7 @@ pub(super) async fn run(
     let local = args.local.display();
     let unwritable = || format!("{local} cannot be written");
     let (part, file) = Part::create(&args.local).await.with_context(unwritable)?;
-    let guests = Guests::new(session.client.clone());
+    let guests = Guests::new(session.client().clone());
     let (mut content, passed) = Counted::new(file);
     let download = Box::pin(guests.download(&vm.id, &user, &args.remote, &mut content));
     let size = shown(&args.remote, None, &passed, download).await.with_context(|| vm.name.clone())?;

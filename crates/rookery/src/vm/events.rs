@@ -42,13 +42,13 @@ pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow
     let since = match args.since {
         // vCenter's clock stamps the events; ours may be another.
         Some(while_ago) => {
-            let now = session.client.call(&CurrentTime { this: service_instance() }).await?;
+            let now = session.client().call(&CurrentTime { this: service_instance() }).await?;
             Some(now.checked_sub(while_ago).context("that is before all time")?)
         }
         None => None,
     };
     let filter = EventFilter { about: vm.id.clone(), kinds: args.kind.clone(), since };
-    let found = events(&session.client, &filter).await?;
+    let found = events(session.client(), &filter).await?;
     let rows: Vec<_> = found.iter().map(Row::of).collect();
     out.line(&args.output.render(&rows, || as_table(&rows))?).await?;
     Ok(Ending::Done)

@@ -109,7 +109,7 @@ pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow
 async fn change(session: &Session, vm: &Vm, args: &Args) -> anyhow::Result<()> {
     let Args { action, wait, .. } = *args;
     let deadline = Instant::now() + wait;
-    let ordered = session.machines.power(&vm.id, action.change(), wait).await;
+    let ordered = session.machines().power(&vm.id, action.change(), wait).await;
     let outcome = match (ordered, action.goal()) {
         (Ok(()), None) => Ok(()),
         (Ok(()), Some(goal)) => arrival(session, vm, goal, deadline).await,

@@ -53,7 +53,7 @@ pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow
         return Err(RenameError::Taken { old, new, by: Some(by) }.into());
     }
     let deadline = Instant::now() + args.wait;
-    let ordered = session.machines.rename(&vm.id, &new, args.wait).await;
+    let ordered = session.machines().rename(&vm.id, &new, args.wait).await;
     if let Err(error) = &ordered
         && !is_open(error)
     {

@@ -68,7 +68,7 @@ pub(super) async fn run(
 ) -> anyhow::Result<Ending> {
     let vm = pick(session.first.vms(), &args.vm)?;
     has_guest(vm)?;
-    let guest = Guest { guests: Guests::new(session.client.clone()), vm: vm.id.clone(), user };
+    let guest = Guest { guests: Guests::new(session.client().clone()), vm: vm.id.clone(), user };
     let name = || vm.name.clone();
     if args.detach {
         let pid = guest.start(program(args, None)).await.with_context(name)?;

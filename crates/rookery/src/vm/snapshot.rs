@@ -30,7 +30,7 @@ pub struct Args {
 
 pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     let vm = pick(session.first.vms(), &args.vm)?;
-    let taken = session.machines.snapshot(&vm.id, &args.name, args.wait).await;
+    let taken = session.machines().snapshot(&vm.id, &args.name, args.wait).await;
     let snapshot = taken.with_context(|| format!("no snapshot of {:?} was seen", vm.name))?;
     out.line(&format!("{}: snapshot {} is {}", printable(&vm.name), printable(&args.name), snapshot.id()))
         .await?;

@@ -56,7 +56,7 @@ pub(super) async fn run(
     if !told.is_file() {
         bail!("{local} is not a file");
     }
-    let (size, guests) = (told.len(), Guests::new(session.client.clone()));
+    let (size, guests) = (told.len(), Guests::new(session.client().clone()));
     let (content, passed) = Counted::new(file);
     let upload = Box::pin(guests.upload(&vm.id, &user, &args.remote, args.mode, size, content));
     shown(&local.to_string(), Some(size), &passed, upload).await.with_context(|| vm.name.clone())?;

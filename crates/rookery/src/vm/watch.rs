@@ -36,7 +36,7 @@ pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow
     let mut reachability = Reachability::default();
     let mut seen = Arc::clone(&session.first);
     let watched = seen.vms().filter(|vm| fits(vm)).count();
-    remark(&format!("watching {watched} VMs of {}; Ctrl-C ends", session.client.endpoint()));
+    remark(&format!("watching {watched} VMs of {}; Ctrl-C ends", session.client().endpoint()));
     loop {
         let latest = session.inventory.until(|s| s.revision() > seen.revision()).await?;
         if let Some(news) = reachability.note(latest.completeness(), Instant::now()) {

@@ -48,6 +48,7 @@ const DIRECTIONS: &[(&str, May)] = &[
         May::Use(&[
             "rookery-cds-sim",
             "rookery-daemon",
+            "rookery-fleet-vsphere",
             "rookery-hatchery",
             "rookery-kit",
             "rookery-vim-client",

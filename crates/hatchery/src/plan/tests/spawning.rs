@@ -185,6 +185,30 @@ fn what_was_started_after_the_pool_was_asked_is_taken_off_what_it_said() {
 }
 
 #[test]
+fn what_other_fronts_have_in_flight_is_taken_off_what_the_pool_said() {
+    let room = PoolRoom { memory_unreserved_bytes: Some(8192 << 20), ..PoolRoom::default() };
+    let beside = |memory_mb: u64| {
+        let world = waiting([]).with(|world| {
+            (world.room, world.room_at) = (Some(room), Some(at("11:59:00")));
+            world.reserved.memory_mb = memory_mb;
+        });
+        let left = world.observe(|seen, _, _| pool_left_mb(seen, &OWNER));
+        assert_eq!(left, Some(8192), "reservations come on top of what the pool says");
+        world.why()
+    };
+    let left = Why::Shortage(Short::PoolMemory { left_mb: 4095, next: 4096 }.into());
+    assert_eq!((beside(4096), beside(4097)), (None, Some(left)));
+}
+
+#[test]
+fn a_name_that_another_front_has_reserved_is_not_given() {
+    let named = |world: World| world.plan().spawns().into_iter().map(|spawn| spawn.name).next();
+    let first = named(waiting([])).expect("it starts");
+    let other = named(waiting([]).with(|world| world.reserved.names = [first.clone()].into()));
+    assert!(other.is_some_and(|other| other != first));
+}
+
+#[test]
 fn a_vcenter_that_refused_for_want_of_room_is_left_alone_for_a_while() {
     let until = at("12:00:01");
     check(|world| world.full_until = Some(until), Why::Full { until });
@@ -372,6 +396,10 @@ fn a_clone_gets_the_first_address_that_nobody_has_and_waits_if_there_is_none() {
         world.fly(RunningAction { address, ..acting("w", start_of(&v2_job(9))) });
     };
     assert_eq!(address(with(&reserved)), Some(3));
+    let by_another_front = |world: &mut World| {
+        world.reserved.addresses.insert(Ipv4Addr::new(10, 0, 0, 2));
+    };
+    assert_eq!(address(with(&by_another_front)), Some(3));
     let foreign = Machine { addresses: vec![Ipv4Addr::new(10, 0, 0, 2)], ..vm("foreign") };
     assert_eq!(address(with(&|world| world.view = view([template("debian"), foreign.clone()]))), Some(3));
     let full = |world: &mut World| {

@@ -67,13 +67,14 @@ pub(super) const LEAKS: [&str; 7] = [
 ];
 
 /// Why a job waits.
-pub(super) const WAITING: [&str; 34] = [
+pub(super) const WAITING: [&str; 35] = [
     "capacity",
     "slow_cds",
     "address",
     "template",
     "back-off",
     "vcenter_busy",
+    "reserved",
     "served",
     "model",
     "unknown",

@@ -3,20 +3,20 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use rookery_daemon::Clock;
 use rookery_daemon::telemetry::chain;
-use rookery_daemon::{Clock, Supervisor};
 use rookery_fleet::OwnerId;
 use rookery_fleet::address;
 use rookery_fleet::address::Network;
 use rookery_fleet_vsphere::sessions::{self, Nameless};
-use rookery_fleet_vsphere::{Candidate, Site};
+use rookery_fleet_vsphere::{Candidate, Site, Vcenter};
 use rookery_hatchery::machine::Observer;
-use rookery_hatchery::machine::View;
+use rookery_hatchery::machine::{Machine, View};
 use rookery_hatchery::mark;
 use rookery_hatchery::run::{PRODUCT, site_names};
 use rookery_hatchery::settings::Settings;
 use rookery_hatchery::standing::{Standing, standing};
-use rookery_vim_client::{Client, Inventory, Snapshot};
+use rookery_vim_client::{Client, Snapshot};
 use tokio::time::timeout;
 
 use crate::doctor::{Check, Finding, Group};
@@ -26,13 +26,14 @@ const LOAD: Duration = Duration::from_mins(2);
 /// How many machines are named.
 const NAMED: usize = 5;
 
-pub(super) async fn checks(client: &Client, settings: &Settings, tasks: &Supervisor) -> Vec<Check> {
+pub(super) async fn checks(vcenter: &Vcenter, settings: &Settings) -> Vec<Check> {
     let check = |name, finding| Check::new(Group::Places, name, None, finding);
     let mut checks = Vec::new();
+    let client = vcenter.client();
     match Site::find(client, &site_names(settings)).await {
         Ok(site) => {
             checks.push(check("site", Finding::ok("where machines go is clear")));
-            checks.push(check("addresses", addresses(client, &site, settings, tasks).await));
+            checks.push(check("addresses", addresses(vcenter, &site, settings).await));
         }
         Err(error) => {
             checks.push(check("site", Finding::problem(chain(&error), "correct the names in the file")));
@@ -45,12 +46,12 @@ pub(super) async fn checks(client: &Client, settings: &Settings, tasks: &Supervi
     checks
 }
 
-async fn addresses(client: &Client, site: &Site, settings: &Settings, tasks: &Supervisor) -> Finding {
+async fn addresses(vcenter: &Vcenter, site: &Site, settings: &Settings) -> Finding {
     let networks = &settings.addresses.networks;
     if networks.is_empty() {
         return Finding::ok("from DHCP");
     }
-    let inventory = Inventory::start(client.clone(), site.datacenter.clone(), tasks);
+    let inventory = vcenter.inventory(&site.datacenter, &BTreeSet::new());
     if !matches!(timeout(LOAD, inventory.until(Snapshot::is_complete)).await, Ok(Ok(_))) {
         let seen = "the machines cannot be listed: which addresses are free is not known";
         return Finding::problem(seen, "the user needs at least the role \"Read-only\" on the datacenter");
@@ -63,25 +64,34 @@ fn judge(view: &View, networks: &[Network], owner: &OwnerId) -> Finding {
     let none = BTreeSet::new();
     let ours: BTreeSet<_> = address::free(networks, &none).map(|assigned| assigned.ip).collect();
     let used = address::seen(view).intersection(&ours).count();
-    let foreign: Vec<&str> = view
+    let foreign: Vec<&Machine> = view
         .iter()
         .filter(|machine| standing(machine, owner) == Standing::Foreign)
         .filter(|machine| address::of_machine(machine).any(|ip| ours.contains(&ip)))
-        .map(|machine| machine.name.as_str())
         .collect();
     let seen = format!("{used} of {} are in use", ours.len());
     if !foreign.is_empty() {
-        let named = foreign.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+        let named = foreign.iter().take(NAMED).map(|machine| whose(machine)).collect::<Vec<_>>().join(", ");
         let more = if foreign.len() > NAMED { ", …" } else { "" };
-        return Finding::warning(
-            format!("{seen}, some by machines of others: {named}{more}"),
-            "take those addresses out of the range; they are not given away while the machines are there",
-        );
+        let has_owner = |machine: &&Machine| machine.recognised.ownership.marked_by().is_some();
+        let advice = if foreign.iter().any(has_owner) {
+            "the ranges overlap: give each hatchery its own; one sees what another gives away only once its machine shows it"
+        } else {
+            "take those addresses out of the range; they are not given away while the machines are there"
+        };
+        return Finding::warning(format!("{seen}, some by machines of others: {named}{more}"), advice);
     }
     if used == ours.len() {
         return Finding::warning(seen, "no machine can be made until one goes");
     }
     Finding::ok(seen)
+}
+
+fn whose(machine: &Machine) -> String {
+    match machine.recognised.ownership.marked_by() {
+        Some(owner) => format!("{} ({} {owner})", machine.name, owner.front()),
+        None => machine.name.clone(),
+    }
 }
 
 /// Other hatcheries of that name, and Go hatcheries, which do not tell their names.
@@ -128,11 +138,9 @@ fn go_hatcheries(sessions: &[Nameless]) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use rookery_fleet::Recognised;
-    use rookery_hatchery::machine::Machine;
-
     use super::*;
     use crate::doctor::State;
+    use rookery_fleet::{Ownership, Recognised};
 
     #[test]
     fn an_address_of_somebody_else_in_the_range_is_warned_about() {
@@ -158,5 +166,20 @@ mod tests {
             (warned.state, warned.seen.as_str()),
             (State::Warning, "1 of 4 are in use, some by machines of others: web")
         );
+        let owned = |owner: &str| {
+            let recognised = Recognised {
+                ownership: Ownership::By(mark::owner(owner)),
+                addresses: vec!["10.0.0.10".parse().unwrap()],
+                ..Recognised::nobody()
+            };
+            Machine { recognised, ..machine("w1", "10.9.9.9") }
+        };
+        let warned = found(&view(vec![owned("h2")]));
+        assert_eq!(
+            (warned.state, warned.seen.as_str()),
+            (State::Warning, "1 of 4 are in use, some by machines of others: w1 (hatchery h2)")
+        );
+        assert!(warned.advice.is_some_and(|advice| advice.starts_with("the ranges overlap")));
+        assert_eq!(found(&view(vec![owned("h")])).state, State::Ok);
     }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use rookery_daemon::settings::{Origin, Problems, read_secret};
+use rookery_fleet_vsphere::Vcenters;
 use rookery_hatchery::settings::{self, Settings};
 use rookery_vim_client::{Endpoint, Trust};
 use tokio_util::sync::CancellationToken;
@@ -71,6 +72,7 @@ impl Order {
     pub(in crate::up) async fn of(
         args: &Args,
         loaded: &Loaded,
+        vcenters: &Vcenters,
         stop: &CancellationToken,
     ) -> anyhow::Result<Option<Self>> {
         let real = &args.real;
@@ -81,7 +83,7 @@ impl Order {
             #[cfg(feature = "sim")]
             (None, Some(url)) => Self::on_cds(args, url).await.map(Some),
             #[cfg(feature = "sim")]
-            (Some(_), None) => Self::on_vcenter(args, loaded, stop).await,
+            (Some(_), None) => Self::on_vcenter(args, loaded, vcenters, stop).await,
             #[cfg(not(feature = "sim"))]
             (None, _) | (_, None) => {
                 bail!("this build simulates nothing: --vcenter and --cds name both servers")

@@ -1,7 +1,7 @@
 //! Looks at a real vCenter before anything is started on it, in a session of its own.
 
 use rookery_daemon::Clock;
-use rookery_fleet_vsphere::{Site, SiteError, SiteNames};
+use rookery_fleet_vsphere::{Site, SiteError, SiteNames, Vcenters};
 use rookery_hatchery::machine::Observer;
 use rookery_hatchery::machine::View;
 use rookery_hatchery::mark;
@@ -14,19 +14,20 @@ use crate::vcenter::Vcenter;
 
 /// `None` if a signal came first.
 pub(super) async fn survey(
+    vcenters: &Vcenters,
     vcenter: &Vcenter,
     places: &SiteNames,
     name: &str,
     stop: &CancellationToken,
 ) -> anyhow::Result<Option<Found>> {
-    let looked = with_session_until(stop, vcenter, "up", async |session| {
-        let unclear = match Site::find(&session.client, places).await {
+    let looked = with_session_until(stop, vcenters, vcenter, "up", async |session| {
+        let unclear = match Site::find(session.client(), places).await {
             Ok(_) => vec![],
             Err(SiteError::Unclear(problems)) => problems,
             Err(error @ SiteError::Call(_)) => return Err(error.into()),
         };
-        let places = Places::load(&session.client).await?;
-        let datacenters = match places.find(Kind::Datacenter, None, &session.client.content().root_folder) {
+        let places = Places::load(session.client()).await?;
+        let datacenters = match places.find(Kind::Datacenter, None, &session.client().content().root_folder) {
             Ok(only) => vec![places.path(&only.id)],
             Err(FindError::NoDefault { candidates, .. }) => candidates,
             Err(error @ (FindError::Missing { .. } | FindError::Ambiguous { .. })) => {

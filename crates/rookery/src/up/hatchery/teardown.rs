@@ -17,9 +17,9 @@ use rookery_daemon::Clock;
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::OwnerId;
 use rookery_fleet::{MachineId, Power};
-use rookery_fleet_vsphere::Site;
 use rookery_fleet_vsphere::hands::Proof;
 use rookery_fleet_vsphere::readiness::TimeOuts;
+use rookery_fleet_vsphere::{Site, Vcenters};
 use rookery_hatchery::machine::Hands;
 use rookery_hatchery::machine::{Machine, View};
 use rookery_hatchery::mark;
@@ -49,6 +49,7 @@ const LISTED: Duration = Duration::from_mins(1);
 /// What was made on a real vCenter.
 #[derive(Debug)]
 pub(super) struct Teardown {
+    vcenters: Vcenters,
     vcenter: Vcenter,
     settings: Settings,
     /// The file that asks for warm machines, if any does.
@@ -141,17 +142,16 @@ async fn drain(hatchery: &Running, under_way: impl Fn(&Report) -> Vec<String>) -
 
 impl Teardown {
     /// What a hatchery with these settings may have made.
-    pub(super) fn new(settings: Settings, file: Option<PathBuf>) -> Self {
-        Self { vcenter: vcenter_of(&settings), settings, file }
+    pub(super) fn new(vcenters: Vcenters, settings: Settings, file: Option<PathBuf>) -> Self {
+        Self { vcenters, vcenter: vcenter_of(&settings), settings, file }
     }
 
     /// Removes what is left and lists again; what to tell, and whether all is as it should be. None after a signal.
     async fn clear(&self) -> anyhow::Result<Option<(Vec<String>, bool)>> {
         // A first signal may be why we are here; a second one ends the program.
         let stop = CancellationToken::new();
-        let removed =
-            with_session_until(&stop, &self.vcenter, "up", async |session| self.remove(session).await)
-                .await?;
+        let remove = async |session: &Session| self.remove(session).await;
+        let removed = with_session_until(&stop, &self.vcenters, &self.vcenter, "up", remove).await?;
         match removed {
             Some(failures) => self.recount(&failures).await,
             None => Ok(None),
@@ -162,10 +162,10 @@ impl Teardown {
     async fn remove(&self, session: &Session) -> anyhow::Result<Vec<String>> {
         let view = view(session);
         let doomed = self.left(&view).remove;
-        let site = Site::find(&session.client, &site_names(&self.settings)).await?;
+        let site = Site::find(session.client(), &site_names(&self.settings)).await?;
         let ground = (site.datacenter, site.bounds);
         let (client, machines, inventory) =
-            (session.client.clone(), session.machines.clone(), session.inventory.clone());
+            (session.client().clone(), session.machines().clone(), session.inventory.clone());
         let hands = &Hands::new(client, machines, inventory, ground, mark::recogniser(), TimeOuts::default());
         let delete = async |machine: &Machine| {
             let (owner, name) = (self.settings.identity.owner.clone(), machine.name.clone());
@@ -187,7 +187,8 @@ impl Teardown {
     /// Lists once more, in a session that knows nothing of before.
     async fn recount(&self, failures: &[String]) -> anyhow::Result<Option<(Vec<String>, bool)>> {
         let stop = CancellationToken::new();
-        let view = with_session_until(&stop, &self.vcenter, "up", async |session| Ok(view(session))).await?;
+        let look = async |session: &Session| Ok(view(session));
+        let view = with_session_until(&stop, &self.vcenters, &self.vcenter, "up", look).await?;
         Ok(view.map(|view| {
             let left = self.left(&view);
             (self.lines(&left, failures), left.remove.is_empty())

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context as _, bail};
 use rookery_daemon::settings::Problems;
-use rookery_fleet_vsphere::SiteNames;
+use rookery_fleet_vsphere::{SiteNames, Vcenters};
 use rookery_hatchery::run::site_names;
 use rookery_hatchery::settings::{ModelRef, Settings};
 use rookery_vim_client::GuestUser;
@@ -123,6 +123,7 @@ impl Order {
     pub(super) async fn on_vcenter(
         args: &Args,
         loaded: &Loaded,
+        vcenters: &Vcenters,
         stop: &CancellationToken,
     ) -> anyhow::Result<Option<Self>> {
         let real = &args.real;
@@ -148,7 +149,9 @@ impl Order {
         let target = crate::vcenter::Vcenter { datacenter: datacenter.clone(), ..vcenter_of(&settings) };
         let places =
             SiteNames { datacenter: datacenter.clone().unwrap_or_default(), ..site_names(&settings) };
-        let Some(seen) = survey::survey(&target, &places, &name, stop).await? else { return Ok(None) };
+        let Some(seen) = survey::survey(vcenters, &target, &places, &name, stop).await? else {
+            return Ok(None);
+        };
         let guest = loaded.guest_user().ok();
         let said = Requested {
             file: real.hatchery.is_some().then(|| templates(&settings)),
