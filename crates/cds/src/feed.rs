@@ -42,14 +42,14 @@ const RECONNECT: Backoff =
     Backoff { first: Duration::from_secs(1), cap: Duration::from_secs(60), attempts: None };
 /// News that nobody has asked for yet. Beyond this it is dropped: the queue still has the jobs.
 const UNREAD: usize = 256;
-/// News is small.
+/// A message names one job; anything larger is an error.
 const MAX_MESSAGE: usize = 1 << 20;
 
 /// What one of the two protocols tells about jobs.
 pub(crate) trait Feed: Protocol {
     /// What names a job.
     type Job: Send + 'static;
-    /// The route.
+    /// The path of the websocket.
     const ROUTE: &'static str;
     /// What is sent first on each connection.
     fn filters() -> Option<String>;
@@ -60,9 +60,7 @@ pub(crate) trait Feed: Protocol {
 /// What a message says.
 #[derive(Debug)]
 pub(crate) enum Heard<J> {
-    /// A job waits.
     Job(J),
-    /// Something else.
     Other,
     /// The server did not understand our filters.
     Complaint(String),

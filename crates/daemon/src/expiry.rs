@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_hours(1);
 
 /// What ends: one of the few subjects of a front.
 pub trait Expires: Debug + Copy + Ord + Send + 'static {
-    /// As a label.
+    /// Its label in metrics and logs.
     fn as_str(self) -> &'static str;
 
     /// What a person can do about it.
@@ -54,7 +54,6 @@ impl<S: Expires> Expiries<S> {
         }
     }
 
-    /// When what ends.
     pub fn all(&self) -> Vec<(S, Timestamp)> {
         self.ends().iter().map(|(subject, end)| (*subject, end.at)).collect()
     }

@@ -32,14 +32,11 @@ const READING: Duration = Duration::from_secs(30);
 /// Monitoring opens a few; beyond this callers wait for one to end.
 const CONNECTIONS: usize = 256;
 
-/// One page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// The HTTP status.
     pub status: u16,
     /// What the body is.
     pub kind: &'static str,
-    /// The body.
     pub body: String,
 }
 

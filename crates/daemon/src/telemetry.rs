@@ -50,14 +50,10 @@ pub struct Telemetry {
 pub enum TelemetryError {
     /// The format is not one of ours.
     #[error("log format {given:?} is neither \"human\" nor \"json\"")]
-    Format {
-        /// What was given.
-        given: String,
-    },
+    Format { given: String },
     /// The filter cannot be parsed.
     #[error("log filter {filter:?} is not valid")]
     Filter {
-        /// What was given.
         filter: String,
         /// What is wrong with it.
         source: ParseError,

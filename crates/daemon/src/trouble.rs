@@ -24,7 +24,6 @@ pub struct Troubles(Arc<Mutex<BTreeMap<&'static str, Lasting>>>);
 pub struct Trouble {
     /// What cannot be asked for.
     pub source: String,
-    /// Since when.
     pub since: Timestamp,
     /// Why, as of the last try.
     pub error: String,

@@ -32,7 +32,6 @@ pub type Dialing = Pin<Box<dyn Future<Output = Result<Box<dyn Stream>, DialError
 
 /// Opens streams to one server.
 pub trait Dial: Debug + Send + Sync {
-    /// Opens one stream.
     fn dial(&self) -> Dialing;
 
     /// The certificate that the server showed last, if it has one.

@@ -25,7 +25,6 @@ pub struct SiteNames {
 /// The same places on vCenter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Site {
-    /// The datacenter.
     pub datacenter: MoRef,
     /// Where new VMs go.
     pub placement: Placement,
@@ -86,7 +85,6 @@ pub enum SiteError {
 /// A setting that does not lead to one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SiteProblem {
-    /// The setting.
     pub setting: &'static str,
     /// What is wrong with it.
     pub problem: FindError,

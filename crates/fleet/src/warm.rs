@@ -39,11 +39,9 @@ pub struct PoolKey {
 /// So many warm machines of one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wish {
-    /// Their kind.
     pub key: PoolKey,
     /// Their size by name; `None`: the template's.
     pub flavor: Option<String>,
-    /// How many.
     pub number: u32,
     /// What they are cloned from.
     pub template: TemplateState,
@@ -80,17 +78,13 @@ pub struct Member {
 /// Whether a template can be cloned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TemplateState {
-    /// There is none.
     Missing,
     /// Not now, for that reason.
     NotNow(String),
-    /// It can.
     Ready {
-        /// The template.
         id: MachineId,
         /// The state that clones are made from.
         origin: Origin,
-        /// Its size.
         hardware: Option<Hardware>,
     },
 }
@@ -98,9 +92,7 @@ pub enum TemplateState {
 /// A warm machine in flight: being cloned, or being finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Making {
-    /// Its kind.
     pub key: PoolKey,
-    /// Its name.
     pub name: String,
     /// Which machine it is, once that is known.
     pub machine: Option<MachineId>,
@@ -113,9 +105,7 @@ pub enum Addresses<'a> {
     Dhcp,
     /// From us, but not yet: clones of an earlier life are still running, and what they hold is not seen.
     NotYet,
-    /// From us.
     From {
-        /// The networks.
         networks: &'a [Network],
         /// What must not be given away.
         held: &'a BTreeSet<Ipv4Addr>,
@@ -125,9 +115,7 @@ pub enum Addresses<'a> {
 /// Names a new machine, other than those taken.
 pub type NewName<'a> = dyn Fn(&PoolKey, Option<Ipv4Addr>, &mut StdRng, &dyn Fn(&str) -> bool) -> String + 'a;
 
-/// What was seen.
 pub struct Observed<'a, M> {
-    /// All machines.
     pub view: &'a View<M>,
     /// What a machine is to the pool.
     pub membership: &'a dyn Fn(&Machine<M>) -> Membership,
@@ -172,13 +160,10 @@ pub struct Desired<'a> {
     pub refresh_budget: usize,
     /// How old a warm machine may get; `None`: any age.
     pub max_age: Option<SignedDuration>,
-    /// The limits.
     pub limits: &'a Limits,
-    /// The flavors.
     pub flavors: &'a Flavors,
 }
 
-/// What to do.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
     /// Machines to make, in this order.
@@ -187,7 +172,6 @@ pub struct Plan {
     pub finish: Vec<MachineId>,
     /// Half-claimed machines to mark as pooled again.
     pub give_back: Vec<MachineId>,
-    /// Machines to delete.
     pub remove: Vec<(MachineId, Removal)>,
     /// Which wishes stay unfulfilled, and why.
     pub waiting: Vec<Waiting>,
@@ -202,11 +186,9 @@ pub struct Plan {
 pub struct Make {
     /// Which wish it is for.
     pub wish: usize,
-    /// Its name.
     pub name: String,
     /// Its address; `None`: by DHCP.
     pub address: Option<Assigned>,
-    /// Its flavor.
     pub flavor: Option<Flavor>,
     /// What it will take while it runs.
     pub footprint: Footprint,
@@ -215,11 +197,9 @@ pub struct Make {
 /// A wish that stays unfulfilled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
-    /// Which.
     pub wish: usize,
     /// How many machines it lacks.
     pub missing: u32,
-    /// Why.
     pub why: Why,
 }
 

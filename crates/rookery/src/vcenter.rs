@@ -14,11 +14,8 @@ use secrecy::SecretString;
 /// A vCenter that can be connected to.
 #[derive(Debug, Clone)]
 pub struct Vcenter {
-    /// Where it is.
     pub endpoint: Endpoint,
-    /// Who logs in.
     pub user: String,
-    /// The password.
     pub password: SecretString,
     /// The datacenter that is looked at; all of them if not given.
     pub datacenter: Option<String>,

@@ -60,13 +60,12 @@ pub enum DiskMove {
 /// How a guest is set up when it first starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GuestSetup {
-    /// Not at all.
+    /// It keeps the settings of its source.
     AsIs,
     /// As Linux, named after the VM.
     Linux {
         /// The address of the first card; DHCP if none is given. All other cards use DHCP.
         address: Option<FixedAddress>,
-        /// Name servers.
         dns: Vec<String>,
         /// The domain; may be empty.
         domain: String,
@@ -76,11 +75,9 @@ pub enum GuestSetup {
 /// An address that is given out, not asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FixedAddress {
-    /// The address.
     pub ip: String,
     /// The mask of its network, such as `255.255.255.0`.
     pub mask: String,
-    /// The way out.
     pub gateway: Option<String>,
 }
 

@@ -20,7 +20,6 @@ use crate::session::{Credentials, LoginAs};
 const SESSION: &str = "/rest/com/vmware/cis/session";
 const SESSION_ID: HeaderName = HeaderName::from_static("vmware-api-session-id");
 
-/// One request.
 #[derive(Debug)]
 pub(crate) struct Request {
     /// For errors and the log.

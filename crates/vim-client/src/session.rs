@@ -14,7 +14,6 @@ use crate::client::Wire;
 use crate::error::CallError;
 use crate::renewal::{Current, Renewal};
 
-/// Who logs in.
 #[derive(Debug)]
 pub(crate) struct Credentials {
     pub(crate) user: String,

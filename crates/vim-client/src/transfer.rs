@@ -82,7 +82,6 @@ pub enum TransferEnd {
     Source,
     /// Where received bytes go.
     Sink,
-    /// The server.
     Server,
 }
 
@@ -262,7 +261,6 @@ pub(crate) const AS_IT_IS: [(HeaderName, &str); 1] = [(ACCEPT_ENCODING, "identit
 /// Whether a server must say beforehand how many bytes it sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Length {
-    /// It must.
     Told,
     /// It need not: the caller knows what to expect.
     Open,

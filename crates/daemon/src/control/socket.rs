@@ -44,7 +44,6 @@ impl Socket {
         Ok(Self { listener, path, owner })
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }

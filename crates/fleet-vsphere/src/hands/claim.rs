@@ -23,13 +23,11 @@ use crate::observe::vm;
 /// Which VM is claimed, and what becomes of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimWish<M> {
-    /// The VM.
     pub machine: MachineId,
     /// Its name in the pool.
     pub was: String,
     /// The mark that it was chosen by.
     pub chosen_by: M,
-    /// Whose it is.
     pub owner: OwnerId,
     /// The mark that it gets.
     pub mark: M,
@@ -45,7 +43,6 @@ pub enum ClaimError {
     /// It is not what it was chosen by any more. Nothing was changed.
     #[error("did not claim {machine}: {why}")]
     Changed { machine: MachineId, why: Refusal },
-    /// It is gone.
     #[error("cannot claim {machine}: it is gone")]
     Gone { machine: MachineId },
     /// It could not be read. Nothing was changed.
@@ -62,7 +59,6 @@ pub enum ClaimError {
 /// How far a claim came that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Half {
-    /// Nothing was changed.
     Pooled,
     /// It may carry the new mark or not.
     MayBeMarked,

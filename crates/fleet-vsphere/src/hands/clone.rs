@@ -20,9 +20,7 @@ pub struct CloneWish<M> {
     pub template: MachineId,
     /// Its name; nobody else may have it.
     pub name: String,
-    /// Where it goes.
     pub placement: Placement,
-    /// Its mark.
     pub mark: M,
     /// Its size, where it differs from the template's.
     pub resize: Option<Resize>,
@@ -63,9 +61,7 @@ impl<M> CloneWish<M> {
 /// Another size; what is `None` stays as it is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Resize {
-    /// Virtual CPUs.
     pub cpus: Option<u32>,
-    /// Memory.
     pub memory_mb: Option<u64>,
     /// The least size of the first disk of a clone. Disks of machines that are there do not change.
     pub first_disk_kb: Option<u64>,
@@ -97,13 +93,10 @@ impl Resize {
 /// An address that is given to a VM.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fixed {
-    /// The address.
     pub ip: Ipv4Addr,
     /// The mask of its network.
     pub mask: Ipv4Addr,
-    /// The way out.
     pub gateway: Option<Ipv4Addr>,
-    /// Name servers.
     pub dns: Vec<Ipv4Addr>,
 }
 
@@ -115,7 +108,6 @@ pub struct CloneFailure {
     pub template: MachineId,
     /// The name that it was to have.
     pub name: String,
-    /// What went wrong.
     #[source]
     pub reason: Box<CloneError>,
     /// The VM that is there all the same, without something that was wanted of it.

@@ -90,7 +90,6 @@ pub enum Refusal {
     /// Its mark says that it is to be kept.
     #[error("its notes say that it is to be kept")]
     Protected,
-    /// Somebody keeps it.
     #[error("its notes say that it is kept until {until}")]
     Held { until: Timestamp },
     /// It has another name than was thought.
@@ -99,7 +98,6 @@ pub enum Refusal {
     /// Its notes were changed.
     #[error("its notes are not those that it was chosen by")]
     Edited,
-    /// It runs.
     #[error("it is not off")]
     NotOff,
     /// It was to go for its power, which is another one now.

@@ -36,7 +36,6 @@ pub struct RunningClone {
 /// Whether disks of other VMs stand on those of a template.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Hanging {
-    /// None does.
     #[error("no disk stands on it")]
     Nothing,
     /// Those of this VM do.

@@ -78,9 +78,7 @@ impl ReadinessError {
 /// Where waiting ended. Shows itself as the VM's name and reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct At {
-    /// The stage.
     pub stage: Stage,
-    /// The VM.
     pub vm: MoRef,
     /// What the inventory last showed of it, if it showed it.
     pub seen: Option<Seen>,
@@ -91,18 +89,14 @@ pub struct At {
 pub enum Stage {
     /// Guest operations become ready.
     Operations,
-    /// The address comes.
     Address,
-    /// A command runs.
     Command,
 }
 
 /// What the inventory showed of a VM.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
-    /// Its name.
     pub name: String,
-    /// Whether it ran.
     pub power: Option<PowerState>,
     /// Whether VMware Tools ran.
     pub tools: Option<ToolsRunning>,

@@ -17,7 +17,6 @@ pub(super) struct Life {
     pub(super) cloned: Option<Timestamp>,
     /// It was powered off for the last time.
     pub(super) off: Option<Timestamp>,
-    /// It was removed.
     pub(super) removed: Option<Timestamp>,
 }
 

@@ -28,7 +28,6 @@ pub enum Holding {
     Holds(Query),
 }
 
-/// Which machines.
 #[derive(Debug, Clone, clap::Args)]
 #[group(required = true, multiple = false)]
 pub(super) struct What {

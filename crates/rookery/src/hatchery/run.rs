@@ -41,7 +41,6 @@ const START_GRACE: Duration = Duration::from_secs(5);
 /// The arguments of `hatchery run`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The settings.
     #[command(flatten)]
     pub(super) file: File,
     /// If a hatchery of this name runs already, wait until it has ended or is silent, and take over

@@ -88,7 +88,6 @@ fn change(text: &str) -> Result<Change, String> {
     serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
-/// What there is.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Inventory")]
 struct Inventory {

@@ -32,7 +32,6 @@ pub(super) const DATACENTER: &str = "Rook";
 /// How long tasks get to end.
 const LINGER: Duration = Duration::from_secs(2);
 
-/// What to simulate.
 pub(super) struct Simulation {
     pub(super) guests: Guests,
     pub(super) model: Model,
@@ -139,7 +138,6 @@ pub(super) fn guest_login() -> Login {
     Login { user: GUEST.0.to_owned(), password: GUEST.1.to_owned() }
 }
 
-/// The built-in inventory.
 pub(super) fn model() -> anyhow::Result<Model> {
     toml::from_str(MODEL).context("the built-in model cannot be read")
 }

@@ -45,7 +45,6 @@ pub struct Args {
     /// Do not wait for its end: print its process id, and leave its output alone
     #[arg(long)]
     detach: bool,
-    /// Who runs it.
     #[command(flatten)]
     pub(super) login: GuestLogin,
     /// How to reach vCenter.

@@ -28,7 +28,6 @@ pub struct Args {
     /// Who may do what with it there, in octal, such as 0644 [default: what the guest gives a new file]
     #[arg(long, value_name = "MODE", value_parser = mode)]
     mode: Option<u32>,
-    /// Who writes it.
     #[command(flatten)]
     pub(super) login: GuestLogin,
     /// How to reach vCenter.

@@ -74,7 +74,6 @@ enum Order {
     Start(Box<Start>),
     Stop(u64),
     File(Box<FileJob>),
-    /// Ends all programs.
     End,
     /// And its files go.
     Erase,

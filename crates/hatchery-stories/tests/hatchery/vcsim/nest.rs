@@ -29,7 +29,6 @@ const TOLD: [&str; 8] = [
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Shown(BTreeMap<String, Value>);
 
-/// All of it.
 pub(super) struct Nest {
     pub(super) lab: Lab,
     pub(super) vcsim: Vcsim,
@@ -143,7 +142,6 @@ impl Nest {
         fs::write(folder.join("go"), "").expect("the guest has files");
     }
 
-    /// A V2 job.
     pub(super) async fn v2_job(&self, script: &str, flavor: Option<&str>) -> String {
         let job = NewJob::v2(script, Lab::DEBIAN, "default");
         self.lab.enqueue(NewJob { flavor: flavor.map(str::to_owned), ..job }).await
