@@ -1,4 +1,4 @@
-//! Wishes, and the calls that stand for them.
+//! Operations at random, and the calls that ask for them.
 
 use proptest::prelude::*;
 
