@@ -4,7 +4,7 @@
 //! is too much, unwanted, too old or made from a template that has changed goes, the latter two a few at a time.
 
 mod census;
-mod why;
+mod reason;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -25,7 +25,7 @@ use crate::reckoning::Reckoning;
 use census::Census;
 
 pub use census::Count;
-pub use why::{Removal, Why};
+pub use reason::{Removal, WaitReason};
 
 /// What tells warm machines of one kind from others.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -200,14 +200,17 @@ pub struct Waiting {
     pub wish: usize,
     /// How many machines it lacks.
     pub missing: u32,
-    pub why: Why,
+    pub why: WaitReason,
 }
 
 /// How the pool moves on.
 pub fn plan<M>(observed: &Observed<'_, M>, desired: &Desired<'_>, random: &mut StdRng) -> Plan {
     if !observed.view.complete {
-        let wait =
-            |(wish, wished): (usize, &Wish)| Waiting { wish, missing: wished.number, why: Why::Incomplete };
+        let wait = |(wish, wished): (usize, &Wish)| Waiting {
+            wish,
+            missing: wished.number,
+            why: WaitReason::Incomplete,
+        };
         let waiting = desired.wishes.iter().enumerate().map(wait).collect();
         return Plan { waiting, stopped: Some(Stop::Incomplete), ..Plan::default() };
     }
@@ -313,39 +316,39 @@ impl<'a, M> Refill<'a, M> {
         free: &mut dyn Iterator<Item = Assigned>,
         used: &mut BTreeSet<String>,
         random: &mut StdRng,
-    ) -> Result<Make, Why> {
-        let wished = self.desired.wishes.get(wish).ok_or(Why::Template)?;
+    ) -> Result<Make, WaitReason> {
+        let wished = self.desired.wishes.get(wish).ok_or(WaitReason::Template)?;
         let flavor = match wished.flavor.as_deref().filter(|name| !name.is_empty()) {
             None => None,
             Some(name) => {
                 let found = self.desired.flavors.get(name).cloned();
-                Some(found.ok_or_else(|| Why::Flavor(name.to_lowercase()))?)
+                Some(found.ok_or_else(|| WaitReason::Flavor(name.to_lowercase()))?)
             }
         };
         let hardware = match &wished.template {
-            TemplateState::Missing => return Err(Why::Template),
-            TemplateState::NotNow(reason) => return Err(Why::NotNow(reason.clone())),
+            TemplateState::Missing => return Err(WaitReason::Template),
+            TemplateState::NotNow(reason) => return Err(WaitReason::NotNow(reason.clone())),
             TemplateState::Ready { hardware, .. } => *hardware,
         };
         if let Some(until) = wished.rests_until {
-            return Err(Why::Resting { until });
+            return Err(WaitReason::Resting { until });
         }
         let unknown = self.unknown.get(wished.key.family).copied().unwrap_or_default();
         if unknown >= self.missing_of(wished.key.family) {
-            return Err(Why::Unknown { machines: unknown });
+            return Err(WaitReason::Unknown { machines: unknown });
         }
         if let Some(size) = self.desired.pool_size.filter(|_| self.room == 0) {
-            return Err(Why::PoolSize { size });
+            return Err(WaitReason::PoolSize { size });
         }
         let footprint = footprint(flavor.as_ref(), hardware);
         let Desired { limits, flavors, .. } = *self.desired;
         let room = self.observed.room.as_ref();
         capacity::admit(&self.ledger, limits, room, &footprint, flavor.as_ref(), flavors)
-            .map_err(Why::Capacity)?;
+            .map_err(WaitReason::Capacity)?;
         let address = match self.observed.addresses {
             Addresses::Dhcp => None,
-            Addresses::NotYet => return Err(Why::AddressesNotYet),
-            Addresses::From { .. } => Some(free.next().ok_or(Why::NoAddress)?),
+            Addresses::NotYet => return Err(WaitReason::AddressesNotYet),
+            Addresses::From { .. } => Some(free.next().ok_or(WaitReason::NoAddress)?),
         };
         let at = address.as_ref().map(|address| address.ip);
         let view = self.observed.view;

@@ -66,14 +66,14 @@ pub enum Command {
     ///
     /// Whoever copies a VM copies its notes, and with them whose it is. A hatchery leaves copies alone, and `status` lists
     /// them. One whose original is gone, such as a VM that was restored from a backup, can take its place.
-    AdoptVm(Copied),
+    AdoptVm(CopyArgs),
     /// Make a copy of a VM of the hatchery nobody's: it keeps neither a name nor an address from others any more
-    Unmark(Copied),
+    Unmark(CopyArgs),
 }
 
 /// The arguments of `hatchery adopt-vm` and `hatchery unmark`.
 #[derive(Debug, clap::Args)]
-pub struct Copied {
+pub struct CopyArgs {
     /// The copy, by its name or its id such as vm-63
     #[arg(value_name = "VM")]
     vm: String,
@@ -145,8 +145,8 @@ pub(crate) async fn run(command: Command, filter: Option<Filter>, out: &mut Out)
         Command::Adopt(args) => {
             ask::tell(&args.target, &Request::Adopt { model: args.model.clone() }, out).await
         }
-        Command::AdoptVm(Copied { vm, target }) => ask::tell(&target, &Request::AdoptVm { vm }, out).await,
-        Command::Unmark(Copied { vm, target }) => ask::tell(&target, &Request::Unmark { vm }, out).await,
+        Command::AdoptVm(CopyArgs { vm, target }) => ask::tell(&target, &Request::AdoptVm { vm }, out).await,
+        Command::Unmark(CopyArgs { vm, target }) => ask::tell(&target, &Request::Unmark { vm }, out).await,
     }
 }
 

@@ -122,7 +122,7 @@ impl DatastoreFiles {
     ) -> Result<u64, DatastoreError> {
         let watch = Watch { progress, stall: self.patience.stall };
         let response = self.fetch(file).await?;
-        let got = transfer::download("GET", response, Length::Told, sink, watch).await;
+        let got = transfer::download("GET", response, Length::Required, sink, watch).await;
         got.map_err(|source| DatastoreError::Transfer { doing: self.doing("downloading", file), source })
     }
 

@@ -133,7 +133,7 @@ where
     let mut source = Source { reader, size, left: size };
     let first = source.next(watch).await?;
     let (feed, chunks) = mpsc::channel(1);
-    let mut answer = pin!(send(Fed { chunks, left: size }.boxed_unsync()));
+    let mut answer = pin!(send(ChannelBody { chunks, left: size }.boxed_unsync()));
     let mut moved = 0;
     let pumped = tokio::select! {
         biased;
@@ -222,12 +222,12 @@ impl<R: AsyncRead + Unpin> Source<R> {
 }
 
 /// The body of a request, fed from outside.
-struct Fed {
+struct ChannelBody {
     chunks: mpsc::Receiver<Bytes>,
     left: u64,
 }
 
-impl HttpBody for Fed {
+impl HttpBody for ChannelBody {
     type Data = Bytes;
     type Error = io::Error;
 
@@ -261,9 +261,9 @@ pub(crate) const AS_IT_IS: [(HeaderName, &str); 1] = [(ACCEPT_ENCODING, "identit
 /// Whether a server must say beforehand how many bytes it sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Length {
-    Told,
+    Required,
     /// It need not: the caller knows what to expect.
-    Open,
+    Optional,
 }
 
 /// Writes the body of an answer to `sink`; how many bytes that were.
@@ -281,7 +281,7 @@ pub(crate) async fn download<W: AsyncWrite + Unpin>(
     }
     let mut body = response.into_body();
     // With a length, hyper takes a stream that ends before it for broken.
-    if length == Length::Told && body.size_hint().exact().is_none() {
+    if length == Length::Required && body.size_hint().exact().is_none() {
         return Err(TransferError::NoLength);
     }
     let mut moved = 0;

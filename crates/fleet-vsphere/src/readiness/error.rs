@@ -6,7 +6,7 @@ use rookery_vim::objects::{PowerState, ToolsRunning};
 use rookery_vim_client::{GuestError, Vm};
 
 use super::command::COMMAND;
-use super::plan::WantedAddress;
+use super::plan::ExpectedAddress;
 
 /// Why a VM did not get ready.
 #[derive(Debug, thiserror::Error)]
@@ -24,7 +24,7 @@ pub enum ReadinessError {
          something answers DHCP there",
         after.as_secs_f64(), at.seen()
     )]
-    NoAddress { at: Box<At>, wanted: WantedAddress, after: Duration },
+    NoAddress { at: Box<At>, wanted: ExpectedAddress, after: Duration },
     /// The last stage timed out; the source is why the last try failed, if one did.
     #[error(
         "{at} did not run {COMMAND} to its end within {} s; last seen: {}; check the guest's user and password, the \

@@ -8,7 +8,7 @@ use crate::capacity::Shortage;
 
 /// Why a wish stays unfulfilled.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Why {
+pub enum WaitReason {
     /// Not all machines are known.
     Incomplete,
     /// Machines not told yet may be the missing ones.
@@ -34,7 +34,7 @@ pub enum Why {
     NoAddress,
 }
 
-impl Why {
+impl WaitReason {
     /// Its label in metrics and JSON.
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -52,7 +52,7 @@ impl Why {
     }
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for WaitReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Incomplete => f.write_str("the inventory is not complete"),

@@ -30,7 +30,7 @@ pub enum Holding {
 
 #[derive(Debug, Clone, clap::Args)]
 #[group(required = true, multiple = false)]
-pub(super) struct What {
+pub(super) struct HoldTarget {
     /// The name of a VM of the hatchery
     #[arg(value_name = "VM", value_parser = NonEmptyStringValueParser::new())]
     vm: Option<String>,
@@ -46,7 +46,7 @@ pub(super) struct What {
 #[derive(Debug, clap::Args)]
 pub struct HoldArgs {
     #[command(flatten)]
-    what: What,
+    machines: HoldTarget,
     /// How many VMs of failed workers
     #[arg(long, value_name = "NUMBER", default_value_t = 1, conflicts_with = "vm")]
     count: u32,
@@ -67,12 +67,12 @@ pub struct HoldArgs {
 #[derive(Debug, clap::Args)]
 pub struct ReleaseArgs {
     #[command(flatten)]
-    what: What,
+    machines: HoldTarget,
     #[command(flatten)]
     target: Target,
 }
 
-impl What {
+impl HoldTarget {
     fn target(&self) -> holds::Target {
         match (&self.vm, &self.model, &self.job) {
             (_, Some(model), _) => holds::Target::Model(model.clone()),
@@ -86,7 +86,7 @@ pub(crate) async fn holding(command: &Holding, out: &mut Out) -> anyhow::Result<
     match command {
         Holding::Hold(args) => {
             let order = Order {
-                of: args.what.target(),
+                of: args.machines.target(),
                 count: args.count,
                 seconds: args.keep.as_secs(),
                 within: args.within.as_secs(),
@@ -96,7 +96,7 @@ pub(crate) async fn holding(command: &Holding, out: &mut Out) -> anyhow::Result<
             ask::tell(&args.target, &Request::Hold(order), out).await
         }
         Holding::Release(args) => {
-            ask::tell(&args.target, &Request::Release { of: args.what.target() }, out).await
+            ask::tell(&args.target, &Request::Release { of: args.machines.target() }, out).await
         }
         Holding::Holds(args) => {
             let Answer::Status(status) = args.target.ask(&Request::Status).await? else {

@@ -72,7 +72,7 @@ pub(super) async fn send(
     size: u64,
     content: impl AsyncRead + Unpin,
 ) -> Result<(), GuestFileError> {
-    let way = Way::to(client, vm, url).await?;
+    let way = FileHost::to(client, vm, url).await?;
     let length = size.to_string();
     let headers = [(CONTENT_LENGTH, length.as_str()), (CONTENT_TYPE, "application/octet-stream")];
     let put = |body| way.request("PUT", Method::PUT, &headers, body);
@@ -90,7 +90,7 @@ pub(super) async fn fetch(
     url: &Hidden,
     into: &mut (impl AsyncWrite + Unpin),
 ) -> Result<u64, GuestFileError> {
-    let way = Way::to(client, vm, url).await?;
+    let way = FileHost::to(client, vm, url).await?;
     let lost = |_| CallError::Lost { method: "GET", source: HttpError::TimedOut(STALL) };
     let asked = timeout(STALL, way.request("GET", Method::GET, &AS_IT_IS, whole("")));
     let answer = asked.await.map_err(lost)??;
@@ -98,18 +98,18 @@ pub(super) async fn fetch(
         return Err(GuestFileError::Status(answer.status()));
     }
     let watch = Watch { progress: &watch::Sender::new(0), stall: STALL };
-    Ok(transfer::download("GET", answer, Length::Open, into, watch).await?)
+    Ok(transfer::download("GET", answer, Length::Optional, into, watch).await?)
 }
 
 /// The way to an address.
-enum Way<'a> {
+enum FileHost<'a> {
     /// Through the server that was asked.
     Asked { client: &'a Client, path: String },
     /// Straight to the host of the VM.
     Host { http: Box<Http>, host: Endpoint, path: String },
 }
 
-impl<'a> Way<'a> {
+impl<'a> FileHost<'a> {
     async fn to(client: &'a Client, vm: &MoRef, url: &Hidden) -> Result<Self, GuestFileError> {
         Ok(match route(&url.0, client.endpoint())? {
             Route::Asked { path } => Self::Asked { client, path },

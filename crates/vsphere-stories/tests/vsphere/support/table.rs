@@ -341,7 +341,7 @@ pub(super) const TABLE: &[Row] = &[
             "hands::template::make_template",
             "hands::adopt::adopt_template",
             "hands::delete::delete_template",
-            "hands::template::hangs_on",
+            "hands::template::linked_clones",
             "hands::template::running_clones",
         ],
         shown: In(&[
