@@ -25,7 +25,7 @@ pub enum CdsError {
     /// The job is over, or is not for this hatchery: CDS tells these apart only sometimes.
     #[error("job {job} is gone, or not for this hatchery")]
     Gone { job: JobId, source: Box<Refusal> },
-    /// No connection came about. Nothing was done.
+    /// The connection failed. Nothing was done.
     #[error("cannot {what}: CDS cannot be reached")]
     Unreachable { what: String, source: DialError },
     /// The request was sent and no complete answer came: it may have been carried out.

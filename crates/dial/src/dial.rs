@@ -1,4 +1,4 @@
-//! How a byte stream to the server comes about. The only seam between a real server and a simulated one: everything
+//! How a byte stream to the server is opened. The only seam between a real server and a simulated one: everything
 //! above speaks HTTP over whatever stream it is handed.
 
 use std::fmt::Debug;
@@ -45,7 +45,7 @@ pub trait Dial: Debug + Send + Sync {
     }
 }
 
-/// Why no stream came about. Nothing was sent in any of these cases.
+/// Why no stream could be opened. Nothing was sent in any of these cases.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DialError {
     #[error("the name {host} cannot be resolved: {reason}")]

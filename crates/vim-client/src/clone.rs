@@ -29,7 +29,7 @@ pub struct CloneOrder {
     pub host: Option<MoRef>,
     /// Where its disks go, a datastore or a cluster of them; with the source's if none is named.
     pub datastore: Option<MoRef>,
-    /// How its disks come about.
+    /// How its disks are made.
     pub disks: DiskMove,
     /// What its first card is connected to; as the source's if none is named.
     pub network: Option<NetworkBacking>,
@@ -46,7 +46,7 @@ pub struct CloneOrder {
     pub power_on: bool,
 }
 
-/// How the disks of a clone come about.
+/// How the disks of a clone are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DiskMove {
     /// As children of the source's snapshot where there is one within reach, which takes seconds; else as

@@ -1,4 +1,4 @@
-//! Making a VM from nothing: what is wanted, whether it can be, and the one call that follows.
+//! Creating a VM without a source: its specification, whether that is consistent, and the one call that follows.
 
 mod run;
 mod spec;
@@ -133,19 +133,16 @@ impl fmt::Display for BootDevice {
     }
 }
 
-/// Why no VM can be like that.
+/// Why a specification is inconsistent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Contradiction {
-    /// Disks hang in the air.
     #[error("its disks need a SCSI controller")]
     NoController,
     /// There is one controller.
     #[error("its SCSI controller takes {} disks, not {disks}", spec::MOST_DISKS)]
     TooManyDisks { disks: usize },
-    /// Sockets would be filled in part.
     #[error("{cpus} CPUs do not fill sockets of {cores} cores")]
     Sockets { cpus: i32, cores: i32 },
-    /// It has no such thing.
     #[error("it cannot start from {device}, which it does not have")]
     BootDevice { device: BootDevice },
 }

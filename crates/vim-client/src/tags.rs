@@ -125,14 +125,14 @@ pub enum TagError {
     Hidden { name: String },
 }
 
-/// What kind of no it was.
+/// Why vCenter refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
     /// There is one of that name.
     AlreadyExists,
     /// There is no such thing.
     NotFound,
-    /// The role of the user is too small.
+    /// The user's role lacks a privilege.
     Permission,
     /// In vCenter's words.
     Other(String),

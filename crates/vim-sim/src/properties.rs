@@ -38,7 +38,7 @@ pub(crate) enum Found {
     Written,
 }
 
-/// What is asked of an object.
+/// Which properties of an object are written, and how.
 #[derive(Clone, Copy)]
 enum Selection<'p> {
     /// All members, each in its place.

@@ -56,7 +56,7 @@ pub enum ClaimError {
     Failed { machine: MachineId, progress: ClaimProgress, source: OperationError },
 }
 
-/// How far a claim came that failed.
+/// How far a failed claim got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClaimProgress {
     Pooled,

@@ -1,4 +1,4 @@
-//! Templates: how one is made, who clones it now, and whose disks stand on it.
+//! Templates: making one, who clones it now, and its linked clones.
 
 use std::collections::BTreeSet;
 

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::capacity::Shortage;
 
-/// Why a wish stays unfulfilled.
+/// Why warm machines are missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WaitReason {
     /// Not all machines are known.

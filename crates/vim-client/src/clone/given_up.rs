@@ -1,4 +1,4 @@
-//! Giving a clone up: its task is cancelled, and it is told what is left of it.
+//! Gives a clone up: cancels its task, and reports what is left of it.
 //!
 //! ```text
 //!   error, or no time left ──► was it ordered? ──no──► nothing is left
