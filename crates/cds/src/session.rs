@@ -144,7 +144,7 @@ impl<P: Protocol> Session<P> {
             }
             // It was to be renewed early: there is time to try again.
             (Err(error), Some(grant)) if error.is_transient() => {
-                warn!(protocol = P::NAME, error = %chain(&error), "session of CDS not renewed yet");
+                warn!(protocol = P::NAME, error = %chain(&error), "could not renew the CDS session yet");
                 Ok(grant)
             }
             (Err(error), _) => Err(error.before(for_what)),

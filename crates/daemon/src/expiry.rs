@@ -67,7 +67,7 @@ impl<S: Expires> Expiries<S> {
                 let now = clock.now();
                 for (subject, end) in expiries.news(now) {
                     let days = end.duration_since(now).as_hours() / 24;
-                    warn!(what = subject.as_str(), %end, days, remedy = subject.remedy(), "a token or certificate ends soon");
+                    warn!(what = subject.as_str(), %end, days, remedy = subject.remedy(), "a token or certificate expires soon");
                 }
                 sleep(LOOK).await;
             }

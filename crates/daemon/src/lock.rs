@@ -34,7 +34,7 @@ pub enum LockError {
         path: PathBuf,
     },
     /// The file cannot be locked.
-    #[error("whether {process} runs already cannot be said: {} cannot be locked", path.display())]
+    #[error("cannot tell whether {process} runs already: {} cannot be locked", path.display())]
     Unusable {
         process: ProcessName,
         /// The file that should be locked.

@@ -98,7 +98,7 @@ pub async fn serve(listener: TcpListener, pages: Arc<dyn Pages>, forwarded: Stri
         let (stream, peer) = match accepted {
             Ok((stream, peer)) => (stream, peer.ip()),
             Err(error) => {
-                warn!(%error, "the monitoring pages cannot be reached for a moment");
+                warn!(%error, "cannot accept a connection to the monitoring pages; retrying");
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
             }

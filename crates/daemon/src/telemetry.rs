@@ -65,7 +65,7 @@ pub enum TelemetryError {
     #[error("the thread that writes the log cannot be started")]
     Thread(#[source] io::Error),
     /// Nothing is logged any more.
-    #[error("what is logged cannot be changed")]
+    #[error("the log filter cannot be changed")]
     Unchangeable(#[source] reload::Error),
 }
 

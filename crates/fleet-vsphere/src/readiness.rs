@@ -262,10 +262,11 @@ impl ProbeExitCodes {
         if first {
             warn!(
                 vm = vm.id(),
-                exit_code, "probe of guest operations ended with an exit code; it is not judged by it"
+                exit_code,
+                "the probe of guest operations exited with an error; the guest counts as ready all the same"
             );
         } else {
-            debug!(vm = vm.id(), exit_code, "probe of guest operations ended with an exit code");
+            debug!(vm = vm.id(), exit_code, "the probe of guest operations exited with an error");
         }
         first
     }

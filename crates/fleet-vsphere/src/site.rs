@@ -75,10 +75,10 @@ impl Bounds {
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum SiteError {
     /// The places could not be read.
-    #[error("the places of vCenter could not be read")]
+    #[error("vCenter's folders, pools, datastores and networks could not be read")]
     Call(#[from] CallError),
     /// What the settings say does not lead to one place each.
-    #[error("it is not clear where VMs go: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    #[error("it cannot be decided where VMs go: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Unclear(Vec<SiteProblem>),
 }
 

@@ -35,7 +35,7 @@ pub const KEYS: &[Key] = &[
         env: &["GOVC_URL"],
         ..key("vcenter.endpoint", Kind::Text, "vCenter's address: host, host:port or https://host/sdk")
     },
-    Key { env: &["GOVC_USERNAME"], ..key("vcenter.user", Kind::Text, "who logs in") },
+    Key { env: &["GOVC_USERNAME"], ..key("vcenter.user", Kind::Text, "the user to log in as") },
     Key { env: &["GOVC_PASSWORD"], ..key("vcenter.password", Kind::Secret, "the password") },
     Key {
         env: &["GOVC_DATACENTER"],

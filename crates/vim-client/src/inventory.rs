@@ -61,7 +61,7 @@ pub enum WaitError {
     /// A complete inventory shows that it is not there.
     #[error("the VM {id} is gone")]
     Gone { id: MoRef },
-    #[error("the VM {id} did not get there within {} s", after.as_secs())]
+    #[error("the VM {id} did not reach the expected state within {} s", after.as_secs())]
     TimedOut { id: MoRef, after: Duration, last: Option<Arc<Vm>> },
     /// The inventory was stopped.
     #[error("the inventory was stopped")]

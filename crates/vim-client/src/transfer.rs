@@ -36,7 +36,7 @@ pub enum TransferError {
     #[error("the source goes on after the announced {announced} bytes")]
     SourceLong { announced: u64 },
     /// What was received could not be written.
-    #[error("what was received could not be written")]
+    #[error("the received bytes could not be written")]
     Sink(#[source] io::Error),
     /// Nothing moved for too long.
     #[error("{end} moved no byte for {} s, after {moved} bytes", after.as_secs())]

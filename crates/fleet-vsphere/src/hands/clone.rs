@@ -28,7 +28,7 @@ pub struct CloneWish<M> {
     pub address: Option<Fixed>,
     /// Whether it starts at once.
     pub power_on: bool,
-    /// How its disks come about.
+    /// How its disks are made.
     pub disk_move: DiskMove,
     /// Another class for its first card, such as `VirtualVmxnet3`.
     pub card_class: Option<String>,
@@ -128,9 +128,9 @@ impl CloneFailure {
     pub fn is_fault_of_template(&self) -> bool {
         match &*self.reason {
             CloneError::Source { source, .. } => source.fault().is_some() && !source.is_transient(),
-            CloneError::Unspeakable { .. } | CloneError::NoCard { .. } | CloneError::CardsDisagree { .. } => {
-                true
-            }
+            CloneError::NotEncodable { .. }
+            | CloneError::NoCard { .. }
+            | CloneError::CardsDisagree { .. } => true,
             CloneError::NoPlace { .. } | CloneError::NameTaken { .. } | CloneError::OutOfTime { .. } => false,
             CloneError::Failed { source, .. } | CloneError::LeftBehind { source, .. } => {
                 source.fault().is_some_and(blames_template)
@@ -146,7 +146,7 @@ impl CloneFailure {
             }
             CloneError::NoPlace { .. } => true,
             CloneError::Source { .. }
-            | CloneError::Unspeakable { .. }
+            | CloneError::NotEncodable { .. }
             | CloneError::NoCard { .. }
             | CloneError::NameTaken { .. }
             | CloneError::OutOfTime { .. }
@@ -160,7 +160,7 @@ impl CloneFailure {
             CloneError::Source { source, .. } => source.is_transient(),
             CloneError::NoPlace { .. } | CloneError::OutOfTime { .. } => true,
             CloneError::Failed { source, .. } | CloneError::LeftBehind { source, .. } => may_pass(source),
-            CloneError::Unspeakable { .. }
+            CloneError::NotEncodable { .. }
             | CloneError::NoCard { .. }
             | CloneError::NameTaken { .. }
             | CloneError::CardsDisagree { .. } => false,

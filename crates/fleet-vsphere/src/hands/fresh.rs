@@ -96,12 +96,12 @@ pub enum Refusal {
     #[error("its name is {found:?}, not {expected:?}")]
     Name { expected: String, found: String },
     /// Its notes were changed.
-    #[error("its notes are not those that it was chosen by")]
+    #[error("its notes have changed since it was chosen")]
     Edited,
     #[error("it is not off")]
     NotOff,
     /// It was to go for its power, which is another one now.
-    #[error("it is not on, or off, as it was when that was decided")]
+    #[error("its power state has changed since that was decided")]
     Power,
 }
 

@@ -278,7 +278,7 @@ async fn check_asks_both_servers() {
         "ok       clock: ",
         "ok       datacenter",
         "ok       template debian12: ",
-        "ok       site: where machines go is clear",
+        "ok       site: folder, pool, datastore and network are there",
         "ok       addresses: 0 of ",
         "ok       other hatcheries: none of the name \"hatchery-lab\" has a session",
         "ok       Go hatchery: no Go program has used vCenter as our user in the last 3 minutes",
@@ -488,8 +488,8 @@ async fn what_cds_does_not_answer_is_shown_and_logged_once() {
     daemon.signal("TERM");
     let outcome = daemon.end().await;
     let lines = |text: &str| outcome.stderr.lines().filter(|line| line.contains(text)).count();
-    assert_eq!(lines("workers could not be asked for; "), 1, "{}", outcome.stderr);
-    assert_eq!(lines("workers could be asked for again"), 1, "{}", outcome.stderr);
+    assert_eq!(lines("workers could not be read; "), 1, "{}", outcome.stderr);
+    assert_eq!(lines("workers can be read again"), 1, "{}", outcome.stderr);
     lab.close().await;
 }
 

@@ -88,7 +88,7 @@ async fn a_hangup_brings_other_credentials_for_both_servers_and_those_that_are_r
     home.write(&tokens(&old, "wrong").replace(&ours, &login(Vcsim::USER, "wrong")));
     daemon.signal("HUP");
     remarks(&mut daemon, "new credentials are refused; the old ones stay", 3).await;
-    remarks(&mut daemon, "everything acts as before", 1).await;
+    remarks(&mut daemon, "everything stays as it was", 1).await;
     jobs_succeed(&lab).await;
 
     let cds = async |control: Cds| lab.cds.control(control).await.expect("the CDS runs");
@@ -112,7 +112,7 @@ async fn a_hangup_brings_other_credentials_for_both_servers_and_those_that_are_r
     daemon.signal("HUP");
     let told = remarks(&mut daemon, "settings read again", 1).await.concat();
     for key in ["user", "password", "commonConfiguration.api.token,", "commonConfiguration.api.tokenV2"] {
-        assert!(told.contains(key) && !told.contains("waits for a restart"), "{key}: {told}");
+        assert!(told.contains(key) && !told.contains("after a restart"), "{key}: {told}");
     }
     is_served_as(&govc, OTHER_USER).await;
     // The old tokens would not sign in any more.
@@ -206,7 +206,7 @@ async fn vcenter_and_cds_are_trusted_by_what_the_settings_say_and_by_nothing_els
     for vcenter in [&ca, &format!("thumbprint = \"{pin}\""), "insecure = true"] {
         let told = serves(&text(vcenter, &cds_ca)).await.stderr;
         // The certificate is valid for a few days.
-        assert!(told.contains("a token or certificate ends soon what=\"vcenter_certificate\""), "{told}");
+        assert!(told.contains("a token or certificate expires soon what=\"vcenter_certificate\""), "{told}");
     }
     serves(&text(&ca, "insecure = true")).await;
 

@@ -61,7 +61,7 @@ async fn command(address: &str, method: &str, path: &str, body: &str) -> Option<
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_simulated_cds_is_got_into_trouble_from_outside() {
+async fn faults_are_injected_into_a_simulated_cds_over_its_control_api() {
     let lab = Lab::start(LabOptions::default()).await;
     let folder = TempDir::new().expect("a folder");
     let (model, token) = (folder.path().join("cds.toml"), folder.path().join("token"));

@@ -345,7 +345,7 @@ async fn what_cannot_be_guessed_on_a_real_vcenter_is_one_clear_error() {
     };
     let refused = "refused the user name or password of user";
     check(up(&["--password-file", &password]), 1, &[refused]).await;
-    let guest = ["who enters the guests is not known", "--guest-user", "modelVMWare = \"debian12\""];
+    let guest = ["no guest credentials", "--guest-user", "modelVMWare = \"debian12\""];
     let no_guest = theirs.up(&[]).without("GOVC_GUEST_LOGIN");
     check(no_guest, 2, &guest).await;
     check(theirs.up(&["--template", "nope"]), 2, &["no template \"nope\"; it has debian12"]).await;

@@ -17,14 +17,14 @@ use crate::output::{Out, printable, table};
 /// What to do about machines that are kept.
 #[derive(Debug, Subcommand)]
 pub enum Holding {
-    /// Let a hatchery keep a worker's VM for somebody to look at: one that is there, or those of the next that fail
+    /// Keep a worker's VM for somebody to look at: an existing one, or those of the next workers that fail
     ///
-    /// Such a VM is not deleted before its time is over or it is released; it stays on or off as it is. It is written
-    /// into its notes, and the hatchery that does it must run on this machine.
+    /// Such a VM is not deleted before its time is over or it is released; it stays on or off as it is. The hold
+    /// is written into its notes, by the hatchery, which must run on this machine.
     Hold(HoldArgs),
-    /// Let a VM go that a hatchery keeps, or all that it keeps of a model or job, together with the wish for more
+    /// Stop keeping a VM, or those of a model or job: they are deleted as usual, and no further ones are kept
     Release(ReleaseArgs),
-    /// Show which VMs a hatchery keeps, and what it waits for
+    /// List the VMs that a hatchery keeps, and the failures that it waits for
     Holds(Query),
 }
 

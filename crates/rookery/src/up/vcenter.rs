@@ -99,7 +99,7 @@ pub(super) async fn dump(vcenter: &Running) -> anyhow::Result<String> {
     match vcenter.control(Control::Dump).await.context("the simulated vCenter has ended")?.body {
         Body::Text(text) => Ok(text),
         Body::Bytes(_) | Body::Head(_) | Body::Blob(_) | Body::Cut | Body::Slow(..) => {
-            bail!("the simulated vCenter gives no dump")
+            bail!("the simulated vCenter did not dump its state")
         }
     }
 }
@@ -184,7 +184,8 @@ async fn serve(supervisor: &Supervisor, wanted: &Simulation, seed: u64) -> anyho
         ..rookery_vim_sim::Settings::default()
     };
     let clock = rookery_vim_sim::Clock::wall(Clock::system());
-    let world = wanted.model.build(settings, clock.now()).context("the model makes no vCenter")?;
+    let world =
+        wanted.model.build(settings, clock.now()).context("no vCenter can be built from the model")?;
     let (listener, url) = listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;
     let blobs = Blobs::temporary().context("no temporary folder can be made")?;
     let running = Running::start(world, clock, blobs, supervisor);

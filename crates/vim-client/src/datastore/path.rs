@@ -14,7 +14,7 @@ pub struct FilePath(String);
 
 /// A path that no file can have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{given:?} is no path on a datastore: {why}")]
+#[error("{given:?} is not a datastore path: {why}")]
 pub struct InvalidFilePath {
     given: String,
     why: &'static str,

@@ -1,4 +1,4 @@
-//! The content of a guest's file on its way: where it goes, whom it is trusted to, and what became of it.
+//! Transfers of a guest's files over HTTP: to which server, how that is verified, and how they ended.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,9 +29,7 @@ pub enum GuestFileError {
     Route(#[from] RouteError),
     #[error(transparent)]
     Call(#[from] CallError),
-    #[error(
-        "vCenter does not show the certificate of the host that the VM is on, so that it cannot be told from another"
-    )]
+    #[error("vCenter does not show the certificate of the VM's host, so the host cannot be verified")]
     NoCertificate,
     #[error("TLS could not be set up")]
     Trust(#[from] TrustError),
@@ -101,7 +99,7 @@ pub(super) async fn fetch(
     Ok(transfer::download("GET", answer, Length::Optional, into, watch).await?)
 }
 
-/// The way to an address.
+/// The server that a file is transferred to or from.
 enum FileHost<'a> {
     /// Through the server that was asked.
     Asked { client: &'a Client, path: String },

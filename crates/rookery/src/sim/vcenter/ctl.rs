@@ -30,7 +30,7 @@ pub(super) struct Args {
 /// What to do with it. JSON is explained in docs/simulator-control.md.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Show its time, what there is, who is logged in, and what was asked how often
+    /// Show its time, inventory counts, sessions, and calls by method
     Inspect,
     /// List the rules
     Rules,
