@@ -61,7 +61,6 @@ pub enum Control {
     SetCapacity(Option<Capacity>),
     /// Removes all faults; how many calls met one: `{"met": …}`.
     ClearFaults,
-    /// Advances the time.
     Advance(SignedDuration),
     /// All sessions end, those of workers included.
     ExpireSessions,
@@ -79,7 +78,6 @@ pub enum Control {
     FreezeSockets(bool),
     /// What is wrong with the world: `{"findings": […]}`, empty as long as the simulator works.
     Check,
-    /// The whole world.
     Dump,
     /// This world from now on. Connections end.
     Load(Value),

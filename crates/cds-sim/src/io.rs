@@ -58,7 +58,6 @@ pub enum Effect {
     CutConnections,
     /// Set the clock forward: the control API advanced the time.
     Advance(Timestamp),
-    /// Publish a notice.
     Notice(Notice),
 }
 

@@ -41,7 +41,6 @@ pub enum ModelType {
     Host,
     /// An `OpenStack`.
     Openstack,
-    /// A vSphere.
     #[default]
     Vsphere,
 }

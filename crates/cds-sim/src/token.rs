@@ -29,7 +29,7 @@ impl fmt::Debug for SigningKey {
 
 /// No key could be made or read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("no RSA key to sign sessions with could be made of what there is")]
+#[error("no RSA key for signing sessions could be made")]
 pub struct NoKey;
 
 /// Why a token counts for nothing.
@@ -39,7 +39,7 @@ pub(crate) enum BadToken {
     Shape,
     #[error("the token is signed with {0}, not with RS256, RS384 or RS512")]
     Algorithm(String),
-    #[error("the signature is not made with the key that is known")]
+    #[error("the signature does not match the known key")]
     Signature,
     #[error("the token is expired")]
     Expired,

@@ -35,7 +35,6 @@ impl ApiAddress {
         Ok(Self { endpoint, base: path.trim_end_matches('/').to_owned() })
     }
 
-    /// The server.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }

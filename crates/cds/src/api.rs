@@ -46,7 +46,6 @@ pub(crate) struct Api {
     pub(crate) ahead: AtomicI64,
 }
 
-/// One request.
 #[derive(Clone)]
 pub(crate) struct Call {
     /// What it tries to do, as it follows "refused to".
@@ -77,7 +76,6 @@ pub(crate) enum Repeat {
     Never,
 }
 
-/// A successful answer.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) what: String,
@@ -86,12 +84,10 @@ pub(crate) struct Answer {
 }
 
 impl Call {
-    /// Reads something.
     pub(crate) fn get(what: impl Into<String>, path: impl Into<String>) -> Self {
         Self::new(what, Method::GET, path, Repeat::Harmless)
     }
 
-    /// Does something.
     pub(crate) fn new(
         what: impl Into<String>,
         method: Method,
@@ -101,7 +97,6 @@ impl Call {
         Self { what: what.into(), method, path: path.into(), body: Bytes::new(), repeat }
     }
 
-    /// With a body.
     pub(crate) fn with(self, body: &impl Serialize) -> Result<Self, CdsError> {
         let body = serde_json::to_vec(body);
         let unsent = |reason: serde_json::Error| CdsError::NotUnderstood {

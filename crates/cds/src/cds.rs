@@ -21,7 +21,6 @@ use crate::v2::V2;
 /// What a hatchery needs to speak with CDS.
 #[derive(Debug)]
 pub struct Options {
-    /// Where CDS is.
     pub api: ApiAddress,
     /// The way to it.
     pub dial: Arc<dyn Dial>,
@@ -35,7 +34,6 @@ pub struct Options {
     pub request_timeout: Duration,
     /// What it calls itself.
     pub user_agent: String,
-    /// The wall time.
     pub clock: Clock,
     /// What requests that change jobs, workers or models need.
     pub lease: Lease,

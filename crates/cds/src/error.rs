@@ -25,7 +25,7 @@ pub enum CdsError {
     /// The job is over, or is not for this hatchery: CDS tells these apart only sometimes.
     #[error("job {job} is gone, or not for this hatchery")]
     Gone { job: JobId, source: Box<Refusal> },
-    /// No connection came about. Nothing was done.
+    /// The connection failed. Nothing was done.
     #[error("cannot {what}: CDS cannot be reached")]
     Unreachable { what: String, source: DialError },
     /// The request was sent and no complete answer came: it may have been carried out.
@@ -51,11 +51,9 @@ pub enum CdsError {
 /// An error in CDS's own terms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// The HTTP status.
     pub status: u16,
     /// Which error it is.
     pub id: ErrorId,
-    /// What CDS says.
     pub message: String,
     /// What names the request in the logs of CDS.
     pub request_id: Option<String>,
@@ -70,11 +68,10 @@ pub enum ErrorId {
     Unknown,
     /// The session is unknown or has ended.
     Unauthorized,
-    /// Not allowed.
     Forbidden,
     /// There is no such thing; a V2 job was taken by somebody else.
     NotFound,
-    /// Maintenance.
+    /// CDS is in maintenance.
     ServiceUnavailable,
     /// The request makes no sense.
     WrongRequest,
@@ -94,7 +91,6 @@ pub enum ErrorId {
     InvalidData,
     /// The object is locked.
     ResourceLocked,
-    /// Another one.
     Other(i64),
 }
 

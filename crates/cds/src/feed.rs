@@ -42,14 +42,14 @@ const RECONNECT: Backoff =
     Backoff { first: Duration::from_secs(1), cap: Duration::from_secs(60), attempts: None };
 /// News that nobody has asked for yet. Beyond this it is dropped: the queue still has the jobs.
 const UNREAD: usize = 256;
-/// News is small.
+/// A message names one job; anything larger is an error.
 const MAX_MESSAGE: usize = 1 << 20;
 
 /// What one of the two protocols tells about jobs.
 pub(crate) trait Feed: Protocol {
     /// What names a job.
     type Job: Send + 'static;
-    /// The route.
+    /// The path of the websocket.
     const ROUTE: &'static str;
     /// What is sent first on each connection.
     fn filters() -> Option<String>;
@@ -60,20 +60,18 @@ pub(crate) trait Feed: Protocol {
 /// What a message says.
 #[derive(Debug)]
 pub(crate) enum Heard<J> {
-    /// A job waits.
     Job(J),
-    /// Something else.
     Other,
     /// The server did not understand our filters.
     Complaint(String),
 }
 
-/// Why a connection ended or never came about.
+/// Why a connection ended or could not be opened.
 #[derive(Debug, thiserror::Error)]
 enum Ended {
     #[error(transparent)]
     SignIn(#[from] CdsError),
-    #[error("no connection came about")]
+    #[error("could not connect")]
     Dial(#[from] DialError),
     #[error("the websocket broke")]
     Broken(#[from] tungstenite::Error),
@@ -116,7 +114,7 @@ async fn listen<P: Feed>(
             connected = connect(session) => match connected {
                 Ok(mut socket) => {
                     if std::mem::replace(&mut told, false) {
-                        info!(protocol = P::NAME, "news of jobs come again");
+                        info!(protocol = P::NAME, "CDS pushes jobs again");
                     }
                     let begun = Instant::now();
                     let ended = hear_all::<P>(&mut socket, sender, stop).await;
@@ -130,9 +128,9 @@ async fn listen<P: Feed>(
         };
         let Err(ended) = ended else { return };
         if std::mem::replace(&mut told, true) {
-            debug!(protocol = P::NAME, error = %chain(&ended), "no news of jobs yet; they are still polled");
+            debug!(protocol = P::NAME, error = %chain(&ended), "CDS does not push jobs yet; they are polled");
         } else {
-            warn!(protocol = P::NAME, error = %chain(&ended), "news of jobs interrupted; they are still polled");
+            warn!(protocol = P::NAME, error = %chain(&ended), "CDS stopped pushing jobs; they are polled");
         }
         tokio::select! {
             biased;
@@ -219,11 +217,11 @@ fn pass_on<P: Feed>(text: &[u8], sender: &mpsc::Sender<P::Job>) {
         Ok(Heard::Job(job)) => match sender.try_send(job) {
             Ok(()) | Err(TrySendError::Closed(_)) => {}
             Err(TrySendError::Full(_)) => {
-                debug!(protocol = P::NAME, "news of a job dropped: too many unread");
+                debug!(protocol = P::NAME, "dropped a pushed job: too many are unread");
             }
         },
         Ok(Heard::Other) => {}
-        Ok(Heard::Complaint(error)) => warn!(protocol = P::NAME, error, "CDS does not send news of jobs"),
-        Err(error) => debug!(protocol = P::NAME, %error, "news not understood"),
+        Ok(Heard::Complaint(error)) => warn!(protocol = P::NAME, error, "CDS refuses to push jobs"),
+        Err(error) => debug!(protocol = P::NAME, %error, "pushed message not understood"),
     }
 }

@@ -24,6 +24,5 @@ pub struct Identity {
     pub os_arch: Vec<String>,
     /// What signs the tokens of its workers.
     pub key: HatcheryKey,
-    /// Its version.
     pub version: String,
 }

@@ -35,7 +35,6 @@ pub struct InvalidJobId {
 const GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
 
 impl V1JobId {
-    /// The number.
     pub fn number(self) -> i64 {
         self.0
     }
@@ -61,7 +60,6 @@ impl fmt::Display for V1JobId {
 }
 
 impl V2JobId {
-    /// The UUID.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -13,7 +13,6 @@ pub(crate) const ZERO_TIME: &str = "0001-01-01T00:00:00Z";
 /// The zero time, and what a time zone can make of it.
 const FIRST_TIME: i64 = -62_135_596_800 + 86_400;
 
-/// Reads an object.
 pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, serde_json::Error> {
     let mut value: Value = serde_json::from_slice(body)?;
     drop_nulls(&mut value);

@@ -33,7 +33,6 @@ pub struct Line {
 /// How well a component is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum LineStatus {
-    /// Well.
     #[serde(rename = "OK")]
     Ok,
     /// Somebody should look some time.

@@ -33,11 +33,10 @@ const AFTER_FAILURE: Duration = Duration::from_secs(1);
 pub(crate) trait Protocol: Send + Sync + 'static {
     /// What CDS says about the hatchery.
     type Registered: fmt::Debug + Send + Sync;
-    /// The protocol's name.
     const NAME: &'static str;
-    /// The route.
+    /// The path of the sign-in request.
     const SIGN_IN: &'static str;
-    /// The request.
+    /// The body of the sign-in request.
     fn introduction(identity: &Identity, token: &SecretString) -> Value;
     /// The session's token, and what CDS says about the hatchery.
     fn registered(answer: &Answer) -> Result<(SecretString, Self::Registered), CdsError>;
@@ -70,7 +69,6 @@ struct Life {
 struct Gate {
     closed: bool,
     failed: Option<(Instant, CdsError)>,
-    /// What signs in.
     token: SecretString,
 }
 
@@ -146,7 +144,7 @@ impl<P: Protocol> Session<P> {
             }
             // It was to be renewed early: there is time to try again.
             (Err(error), Some(grant)) if error.is_transient() => {
-                warn!(protocol = P::NAME, error = %chain(&error), "session of CDS not renewed yet");
+                warn!(protocol = P::NAME, error = %chain(&error), "could not renew the CDS session yet");
                 Ok(grant)
             }
             (Err(error), _) => Err(error.before(for_what)),

@@ -37,7 +37,6 @@ pub enum Assignment {
 /// A V1 worker model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ModelRef {
-    /// Its number.
     pub id: i64,
     /// Its name, without its group.
     pub name: String,

@@ -8,7 +8,6 @@ use rand::{Rng, RngExt};
 /// How long to wait between attempts: doubling steps up to a cap, each with jitter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backoff {
-    /// The first step.
     pub first: Duration,
     /// No step is longer than this.
     pub cap: Duration,

@@ -27,7 +27,6 @@ enum Wall {
 }
 
 impl Clock {
-    /// The machine's clock.
     pub fn system() -> Self {
         Self { start: system_now(), since: Instant::now(), wall: Wall::System }
     }
@@ -37,7 +36,6 @@ impl Clock {
         Self { start, since: Instant::now(), wall: Wall::Simulated(Arc::default()) }
     }
 
-    /// The wall time.
     pub fn now(&self) -> Timestamp {
         match &self.wall {
             Wall::System => system_now(),

@@ -20,7 +20,6 @@ use crate::ProcessName;
 
 pub use socket::Socket;
 
-/// Questions are short.
 const LONGEST_QUESTION: u64 = 64 << 10;
 /// A whole status may be long.
 const LONGEST_ANSWER: u64 = 64 << 20;
@@ -30,30 +29,14 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
-    /// Nobody listens.
     #[error("no {process} runs here under this user: nobody listens on {}", path.display())]
-    Nobody {
-        /// Who was asked.
-        process: ProcessName,
-        /// The socket.
-        path: PathBuf,
-    },
+    Nobody { process: ProcessName, path: PathBuf },
     /// The socket is somebody else's.
     #[error("the control socket {} belongs to another user", path.display())]
-    Forbidden {
-        /// The socket.
-        path: PathBuf,
-    },
+    Forbidden { path: PathBuf },
     /// It listens and does not answer.
     #[error("{process} does not answer on {}", path.display())]
-    Broken {
-        /// Who was asked.
-        process: ProcessName,
-        /// The socket.
-        path: PathBuf,
-        /// What went wrong.
-        source: io::Error,
-    },
+    Broken { process: ProcessName, path: PathBuf, source: io::Error },
 }
 
 /// Asks a process whose socket is in this folder.

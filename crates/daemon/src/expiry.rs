@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_hours(1);
 
 /// What ends: one of the few subjects of a front.
 pub trait Expires: Debug + Copy + Ord + Send + 'static {
-    /// As a label.
+    /// Its label in metrics and logs.
     fn as_str(self) -> &'static str;
 
     /// What a person can do about it.
@@ -54,7 +54,6 @@ impl<S: Expires> Expiries<S> {
         }
     }
 
-    /// When what ends.
     pub fn all(&self) -> Vec<(S, Timestamp)> {
         self.ends().iter().map(|(subject, end)| (*subject, end.at)).collect()
     }
@@ -68,7 +67,7 @@ impl<S: Expires> Expiries<S> {
                 let now = clock.now();
                 for (subject, end) in expiries.news(now) {
                     let days = end.duration_since(now).as_hours() / 24;
-                    warn!(what = subject.as_str(), %end, days, remedy = subject.remedy(), "a token or certificate ends soon");
+                    warn!(what = subject.as_str(), %end, days, remedy = subject.remedy(), "a token or certificate expires soon");
                 }
                 sleep(LOOK).await;
             }

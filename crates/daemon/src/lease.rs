@@ -26,11 +26,13 @@ struct Shared {
 enum Grant {
     /// Nobody has to ask.
     Unlimited,
-    /// Not now.
     None,
     /// For one login, until a time since boot.
-    Until { login: u64, end: Duration },
-    /// Never again.
+    Until {
+        login: u64,
+        end: Duration,
+    },
+    /// It is never granted again.
     Revoked,
 }
 

@@ -17,7 +17,7 @@ const STANDBY: Duration = Duration::from_secs(1);
 /// What to do if another process of the same name runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
-    /// Do not start.
+    /// Fail.
     Refuse,
     /// Wait until it is gone.
     Standby,
@@ -29,15 +29,13 @@ pub enum LockError {
     /// Another process of this name holds it.
     #[error("{process} runs already on this machine (it holds {}); stop it", path.display())]
     Held {
-        /// The process.
         process: ProcessName,
         /// The file that is locked.
         path: PathBuf,
     },
     /// The file cannot be locked.
-    #[error("whether {process} runs already cannot be said: {} cannot be locked", path.display())]
+    #[error("cannot tell whether {process} runs already: {} cannot be locked", path.display())]
     Unusable {
-        /// The process.
         process: ProcessName,
         /// The file that should be locked.
         path: PathBuf,

@@ -38,7 +38,6 @@ impl Kind {
 pub struct Metric {
     /// The name of its samples; those of a histogram have an ending.
     pub name: &'static str,
-    /// What it is.
     pub kind: Kind,
     /// The names of its labels, in the order in which they are written.
     pub labels: &'static [&'static str],

@@ -32,14 +32,11 @@ const READING: Duration = Duration::from_secs(30);
 /// Monitoring opens a few; beyond this callers wait for one to end.
 const CONNECTIONS: usize = 256;
 
-/// One page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// The HTTP status.
     pub status: u16,
     /// What the body is.
     pub kind: &'static str,
-    /// The body.
     pub body: String,
 }
 
@@ -101,7 +98,7 @@ pub async fn serve(listener: TcpListener, pages: Arc<dyn Pages>, forwarded: Stri
         let (stream, peer) = match accepted {
             Ok((stream, peer)) => (stream, peer.ip()),
             Err(error) => {
-                warn!(%error, "the monitoring pages cannot be reached for a moment");
+                warn!(%error, "cannot accept a connection to the monitoring pages; retrying");
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
             }

@@ -1,4 +1,4 @@
-//! The end of a process in its order: it takes nothing new, lets what is under way finish, stops its tasks and takes leave
+//! The end of a process in its order: it takes nothing new, lets what is under way finish, stops its tasks and logs out
 //! of its servers. Each step has a deadline. Whoever started the process reads from its exit code what to do next.
 
 use std::time::Duration;
@@ -33,10 +33,10 @@ pub async fn wind_down<F: Future>(
     if timeout(grace, finished()).await.is_ok() { Remaining::GivenUp } else { Remaining::UnderWay }
 }
 
-/// Stops all tasks and then takes leave, each within the deadline.
+/// Stops all tasks and then logs out, each within the deadline.
 pub async fn end(supervisor: &Supervisor, leave: impl Future<Output = ()>, deadline: Duration) {
     if let Err(unfinished) = supervisor.shutdown(deadline).await {
-        warn!(tasks = ?unfinished.names, "some work was cut off; it is taken up at the next start");
+        warn!(tasks = ?unfinished.names, "some tasks did not end in time; the next start resumes their work");
     }
     timeout(deadline, leave).await.ok();
 }

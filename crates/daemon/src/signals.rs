@@ -1,4 +1,4 @@
-//! How a person or an init system asks the process to stop: SIGINT or SIGTERM, and once more in earnest; or by closing
+//! How a person or an init system asks the process to stop: SIGINT or SIGTERM, twice to end at once; or by closing
 //! the terminal that it runs in (SIGHUP).
 
 use std::future::pending;

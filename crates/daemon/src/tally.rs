@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Tally(Arc<Mutex<BTreeMap<(&'static str, &'static str), u64>>>);
 
 impl Tally {
-    /// Counts one more.
     pub fn count(&self, what: &'static str, how: &'static str) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner).entry((what, how)).or_default() += 1;
     }

@@ -50,14 +50,10 @@ pub struct Telemetry {
 pub enum TelemetryError {
     /// The format is not one of ours.
     #[error("log format {given:?} is neither \"human\" nor \"json\"")]
-    Format {
-        /// What was given.
-        given: String,
-    },
+    Format { given: String },
     /// The filter cannot be parsed.
     #[error("log filter {filter:?} is not valid")]
     Filter {
-        /// What was given.
         filter: String,
         /// What is wrong with it.
         source: ParseError,
@@ -69,7 +65,7 @@ pub enum TelemetryError {
     #[error("the thread that writes the log cannot be started")]
     Thread(#[source] io::Error),
     /// Nothing is logged any more.
-    #[error("what is logged cannot be changed")]
+    #[error("the log filter cannot be changed")]
     Unchangeable(#[source] reload::Error),
 }
 

@@ -1,4 +1,4 @@
-//! What could not be asked for lately. Sources ask every few seconds and an outage may last for hours: each trouble is
+//! Sources that could not be read lately. Each is read every few seconds and an outage may last for hours: each trouble is
 //! told when it begins, now and then while it lasts, and when it is over.
 
 use std::collections::BTreeMap;
@@ -22,9 +22,8 @@ pub struct Troubles(Arc<Mutex<BTreeMap<&'static str, Lasting>>>);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Trouble {
-    /// What cannot be asked for.
+    /// What cannot be read.
     pub source: String,
-    /// Since when.
     pub since: Timestamp,
     /// Why, as of the last try.
     pub error: String,
@@ -49,16 +48,16 @@ impl Troubles {
         let error = match outcome {
             Ok(_) => {
                 if let Some(lasted) = self.is_over(source, now) {
-                    info!(lasted_s = lasted.as_secs(), "{source} could be asked for again");
+                    info!(lasted_s = lasted.as_secs(), "{source} can be read again");
                 }
                 return;
             }
             Err(error) => chain(error),
         };
         if self.is_to_be_told(source, now, &error) {
-            warn!(error, "{source} could not be asked for; {meanwhile}");
+            warn!(error, "{source} could not be read; {meanwhile}");
         } else {
-            debug!(error, "{source} could still not be asked for");
+            debug!(error, "{source} still cannot be read");
         }
     }
 

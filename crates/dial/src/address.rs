@@ -8,7 +8,6 @@ use percent_encoding::percent_decode_str;
 /// All that an address says. What its path may be is the business of whoever speaks to the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
-    /// The server.
     pub endpoint: Endpoint,
     /// The credentials before an `@`.
     pub user_info: Option<UserInfo>,
@@ -16,7 +15,6 @@ pub struct Address {
     pub path: String,
 }
 
-/// A server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
     host: String,
@@ -47,7 +45,6 @@ pub enum InvalidAddress {
 }
 
 impl Address {
-    /// Reads an address.
     pub fn parse(given: &str) -> Result<Self, InvalidAddress> {
         let given = given.trim();
         let (tls, rest) = match given.split_once("://") {
@@ -86,7 +83,6 @@ impl Endpoint {
         &self.host
     }
 
-    /// Port.
     pub fn port(&self) -> u16 {
         self.port
     }

@@ -21,7 +21,6 @@ const ALTERNATIVE_NAMES: &[u8] = &[0x55, 0x1d, 0x11];
 /// A certificate, as far as a person wants to know it. What cannot be read is left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Certificate {
-    /// What pins it.
     pub thumbprint: Thumbprint,
     /// The host names and addresses that it was issued for.
     pub names: Vec<String>,

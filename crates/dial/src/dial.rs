@@ -1,4 +1,4 @@
-//! How a byte stream to the server comes about. The only seam between a real server and a simulated one: everything
+//! How a byte stream to the server is opened. The only seam between a real server and a simulated one: everything
 //! above speaks HTTP over whatever stream it is handed.
 
 use std::fmt::Debug;
@@ -32,7 +32,6 @@ pub type Dialing = Pin<Box<dyn Future<Output = Result<Box<dyn Stream>, DialError
 
 /// Opens streams to one server.
 pub trait Dial: Debug + Send + Sync {
-    /// Opens one stream.
     fn dial(&self) -> Dialing;
 
     /// The certificate that the server showed last, if it has one.
@@ -46,7 +45,7 @@ pub trait Dial: Debug + Send + Sync {
     }
 }
 
-/// Why no stream came about. Nothing was sent in any of these cases.
+/// Why no stream could be opened. Nothing was sent in any of these cases.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DialError {
     #[error("the name {host} cannot be resolved: {reason}")]

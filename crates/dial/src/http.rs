@@ -36,7 +36,7 @@ pub enum HttpError {
     #[error(transparent)]
     Dial(DialError),
     /// The request was never sent: by the time that there was a connection, it must not be any more.
-    #[error("it was too late to send the request once the connection stood")]
+    #[error("connecting took all the time that the request had; it was not sent")]
     Withheld,
     /// The request may have been carried out.
     #[error("no answer within {} s", .0.as_secs())]

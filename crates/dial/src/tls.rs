@@ -19,7 +19,6 @@ pub enum Trust {
     SystemRoots,
     /// The certificate authorities in a PEM file; a server inside a company usually has one of its own.
     CaFile(PathBuf),
-    /// Exactly this certificate.
     Thumbprint(Thumbprint),
     /// Anybody. Must be asked for in so many words.
     Insecure,

@@ -51,7 +51,6 @@ pub struct Candidate {
     pub last_active: Option<Timestamp>,
 }
 
-/// Who asks.
 #[derive(Debug, Clone, Copy)]
 pub struct Me<'a> {
     /// What tells this process from others of the same name.
@@ -67,7 +66,6 @@ pub struct Me<'a> {
 /// What a list of sessions says, and what is to be done about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Elected {
-    /// Who leads.
     pub verdict: Verdict,
     /// Sessions that no process uses any more, to be ended by us whoever leads: our own from before the current one, and
     /// those of our instance from before this process was started.
@@ -76,7 +74,6 @@ pub struct Elected {
     pub silent: Vec<Candidate>,
 }
 
-/// Who leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// This process is the first.
@@ -86,12 +83,9 @@ pub enum Verdict {
     },
     /// It would be, but for a session that may not be over.
     Waits {
-        /// Whose that is.
         ahead: Box<Candidate>,
     },
-    /// Somebody else is.
     Follows {
-        /// Who that is.
         leader: Box<Candidate>,
     },
 }
@@ -191,7 +185,6 @@ pub struct Look {
 /// What a look means to the process that looked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// It may act.
     Leads,
     /// It is the first, but may not act yet.
     Waits,

@@ -44,13 +44,13 @@ use crate::observe::vm;
 use crate::readiness::{Readiness, TimeOuts};
 use crate::site::Bounds;
 
-pub use claim::{ClaimError, ClaimWish, Half};
+pub use claim::{ClaimError, ClaimProgress, ClaimWish};
 pub use clone::{CloneFailure, CloneWish, Fixed, Resize, Unfinished};
 pub use clone_tasks::{CloneTask, CloneTasks};
 pub use delete::{Proof, TemplateProof};
 pub use fresh::Refusal;
 pub use history::History;
-pub use template::{Hanging, RunningClone};
+pub use template::{LinkedClones, RunningClone};
 
 /// A clone that copies its disks takes its time.
 const CLONE: Duration = Duration::from_mins(10);
@@ -106,8 +106,8 @@ pub enum ActError {
     #[error("did not {action} {machine}: {why}")]
     Refused { action: &'static str, machine: MachineId, why: Refusal },
     /// Disks of other VMs stand on its disks.
-    #[error("did not {action} {machine}: {why}; it can go when no disk of another VM stands on its own")]
-    StillParent { action: &'static str, machine: MachineId, why: Hanging },
+    #[error("did not {action} {machine}: {why}; it can be deleted once it has no linked clones")]
+    StillParent { action: &'static str, machine: MachineId, why: LinkedClones },
     /// vCenter did not do it, as far as can be seen.
     #[error("cannot {action} {machine}")]
     Failed { action: &'static str, machine: MachineId, source: OperationError },
@@ -121,7 +121,7 @@ impl ActError {
 
     /// Whether it is known that disks of other VMs stand on its disks.
     pub fn is_of_a_parent(&self) -> bool {
-        matches!(self, Self::StillParent { why: Hanging::By(_) | Hanging::BySome, .. })
+        matches!(self, Self::StillParent { why: LinkedClones::Vm(_) | LinkedClones::Unnamed, .. })
     }
 
     /// Whether the same may succeed later.

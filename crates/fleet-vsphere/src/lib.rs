@@ -17,8 +17,8 @@ pub mod vcenter;
 
 pub use election::Candidate;
 pub use hands::{
-    ActError, ClaimError, ClaimWish, CloneFailure, CloneTask, CloneTasks, CloneWish, Fixed, Hands, Hanging,
-    History, Proof, Refusal, Resize, RunningClone,
+    ActError, ClaimError, ClaimWish, CloneFailure, CloneTask, CloneTasks, CloneWish, Fixed, Hands, History,
+    LinkedClones, Proof, Refusal, Resize, RunningClone,
 };
 pub use journal::Journal;
 pub use observe::Observer;

@@ -24,7 +24,7 @@ pub struct Observer<M> {
     inventory: Inventory,
     /// The snapshot that was read last.
     last: Option<Arc<Snapshot>>,
-    book: Book<M>,
+    read: ReadMachines<M>,
     journal: Journal<M>,
     overlay: Overlay<M>,
     /// Machines that were once one of several with the same mark.
@@ -45,21 +45,21 @@ impl<M: Clone + PartialEq + 'static> Observer<M> {
         bounds: Bounds,
         journal: Journal<M>,
     ) -> Self {
-        let book = Book::new(recogniser, bounds);
-        inventory.show_extra_config(&extra_keys(&book.recogniser));
+        let read = ReadMachines::new(recogniser, bounds);
+        inventory.show_extra_config(&extra_keys(&read.recogniser));
         let (overlay, disputed) = Default::default();
-        Self { inventory, last: None, book, journal, overlay, disputed }
+        Self { inventory, last: None, read, journal, overlay, disputed }
     }
 
     /// All machines as the inventory shows them, and as our acts have left them where it does not show that
     /// yet. The moment, by our steady time, is noted for those that changed.
     pub fn view(&mut self, now: Timestamp) -> View<M> {
         let snapshot = self.inventory.snapshot();
-        self.book.read(snapshot.changes_since(self.last.as_deref()), now);
+        self.read.read(snapshot.changes_since(self.last.as_deref()), now);
         for (id, news) in self.journal.take() {
-            self.book.hear(&mut self.overlay, id, news, now);
+            self.read.hear(&mut self.overlay, id, news, now);
         }
-        let (machines, overlaid) = self.overlay.over(&self.book.machines);
+        let (machines, overlaid) = self.overlay.over(&self.read.machines);
         let machines = machines.with_disputed(&mut self.disputed);
         let view = View { machines, complete: snapshot.is_complete(), age: snapshot.age(), overlaid };
         self.last = Some(snapshot);
@@ -73,13 +73,13 @@ impl<M: Clone + PartialEq + 'static> Observer<M> {
 
     /// When the machine last changed: the moment of the first view that showed it as it is.
     pub fn changed_at(&self, machine: &MachineId) -> Option<Timestamp> {
-        self.book.changed.get(machine).copied()
+        self.read.changed.get(machine).copied()
     }
 }
 
 /// What was read so far.
 #[derive(Debug)]
-struct Book<M> {
+struct ReadMachines<M> {
     recogniser: Recogniser<M>,
     bounds: Bounds,
     machines: Machines<M>,
@@ -87,7 +87,7 @@ struct Book<M> {
     changed: BTreeMap<MachineId, Timestamp>,
 }
 
-impl<M: Clone + PartialEq + 'static> Book<M> {
+impl<M: Clone + PartialEq + 'static> ReadMachines<M> {
     fn new(recogniser: Recogniser<M>, bounds: Bounds) -> Self {
         Self { recogniser, bounds, machines: Machines::default(), changed: BTreeMap::new() }
     }

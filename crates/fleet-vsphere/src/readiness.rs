@@ -28,11 +28,11 @@ use rookery_vim_client::{Client, GuestError, GuestUser, Guests, Inventory, Vm, W
 use tokio::time::{Instant, timeout_at};
 use tracing::{debug, warn};
 
-use command::{ExitCode, Fruitless};
+use command::{ExitCode, GiveUpReason};
 use plan::{Halt, Verdict};
 
 pub use error::{At, ReadinessError, Seen, Stage};
-pub use plan::WantedAddress;
+pub use plan::ExpectedAddress;
 
 /// How long each stage may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,13 +62,13 @@ pub struct Readiness {
     guests: Guests,
     inventory: Inventory,
     time_outs: TimeOuts,
-    odd_exits: OddExits,
+    exit_codes: ProbeExitCodes,
 }
 
 /// Exit codes of the probe other than 0. They say nothing about guest operations, and templates that cause one cause
 /// many: the first is a warning.
 #[derive(Debug, Clone, Default)]
-struct OddExits(Arc<AtomicBool>);
+struct ProbeExitCodes(Arc<AtomicBool>);
 
 /// Why watching a VM ended early.
 #[derive(Debug)]
@@ -82,14 +82,14 @@ enum Interrupted {
 impl Readiness {
     /// Waits through this inventory; only the last stage calls the server.
     pub fn new(client: Client, guests: Guests, inventory: Inventory, time_outs: TimeOuts) -> Self {
-        Self { client, guests, inventory, time_outs, odd_exits: OddExits::default() }
+        Self { client, guests, inventory, time_outs, exit_codes: ProbeExitCodes::default() }
     }
 
     /// All stages, one after the other; the address by which the VM can be reached.
     pub async fn wait(
         &self,
         vm: &MoRef,
-        address: WantedAddress,
+        address: ExpectedAddress,
         user: &GuestUser,
     ) -> Result<IpAddr, ReadinessError> {
         self.operations(vm).await?;
@@ -109,7 +109,7 @@ impl Readiness {
     }
 
     /// The second stage: the VM has the address.
-    pub async fn address(&self, vm: &MoRef, wanted: WantedAddress) -> Result<IpAddr, ReadinessError> {
+    pub async fn address(&self, vm: &MoRef, wanted: ExpectedAddress) -> Result<IpAddr, ReadinessError> {
         let (after, mut seen) = (self.time_outs.address, None);
         let found = self.watch(vm, after, &mut seen, |row| plan::address(row, wanted)).await;
         found.map_err(|why| {
@@ -125,7 +125,7 @@ impl Readiness {
             biased;
             ran = self.run(vm, user, &mut last) => {
                 let exit_code = ran.or_else(|source| self.give_up(vm, source, seen, after))?;
-                self.odd_exits.note(vm, exit_code);
+                self.exit_codes.note(vm, exit_code);
                 return Ok(());
             }
             watched = self.watch(vm, after, &mut seen, plan::still_running) => match watched {
@@ -163,9 +163,11 @@ impl Readiness {
     ) -> Result<ExitCode, ReadinessError> {
         let (at, why) = (self.at(vm, Stage::Command, seen), command::fruitless(&source, vm));
         Err(match why {
-            Some(Fruitless::Gone) => ReadinessError::Gone { at },
-            Some(Fruitless::Stopped) => ReadinessError::Stopped { at },
-            Some(Fruitless::Impossible) => ReadinessError::CommandImpossible { at, source: Box::new(source) },
+            Some(GiveUpReason::Gone) => ReadinessError::Gone { at },
+            Some(GiveUpReason::Stopped) => ReadinessError::Stopped { at },
+            Some(GiveUpReason::Impossible) => {
+                ReadinessError::CommandImpossible { at, source: Box::new(source) }
+            }
             None => ReadinessError::NoCommand { at, after, source: Some(Box::new(source)) },
         })
     }
@@ -250,7 +252,7 @@ fn failure(
     }
 }
 
-impl OddExits {
+impl ProbeExitCodes {
     /// Whether it was the first, which is a warning.
     fn note(&self, vm: &MoRef, exit_code: ExitCode) -> bool {
         if exit_code == 0 {
@@ -260,10 +262,11 @@ impl OddExits {
         if first {
             warn!(
                 vm = vm.id(),
-                exit_code, "probe of guest operations ended with an exit code; it is not judged by it"
+                exit_code,
+                "the probe of guest operations exited with an error; the guest counts as ready all the same"
             );
         } else {
-            debug!(vm = vm.id(), exit_code, "probe of guest operations ended with an exit code");
+            debug!(vm = vm.id(), exit_code, "the probe of guest operations exited with an error");
         }
         first
     }
@@ -285,10 +288,14 @@ mod tests {
 
     #[test]
     fn an_exit_code_other_than_zero_is_a_warning_once() {
-        let (odd_exits, vm) = (OddExits::default(), MoRef::new("VirtualMachine", "vm-7"));
-        let shared = odd_exits.clone();
-        let noted =
-            [odd_exits.note(&vm, 0), odd_exits.note(&vm, -1), shared.note(&vm, -1), odd_exits.note(&vm, 3)];
+        let (exit_codes, vm) = (ProbeExitCodes::default(), MoRef::new("VirtualMachine", "vm-7"));
+        let shared = exit_codes.clone();
+        let noted = [
+            exit_codes.note(&vm, 0),
+            exit_codes.note(&vm, -1),
+            shared.note(&vm, -1),
+            exit_codes.note(&vm, 3),
+        ];
         assert_eq!(noted, [false, true, false, false]);
     }
 }

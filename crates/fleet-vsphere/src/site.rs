@@ -25,7 +25,6 @@ pub struct SiteNames {
 /// The same places on vCenter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Site {
-    /// The datacenter.
     pub datacenter: MoRef,
     /// Where new VMs go.
     pub placement: Placement,
@@ -76,17 +75,16 @@ impl Bounds {
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum SiteError {
     /// The places could not be read.
-    #[error("the places of vCenter could not be read")]
+    #[error("vCenter's folders, pools, datastores and networks could not be read")]
     Call(#[from] CallError),
     /// What the settings say does not lead to one place each.
-    #[error("it is not clear where VMs go: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    #[error("it cannot be decided where VMs go: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Unclear(Vec<SiteProblem>),
 }
 
 /// A setting that does not lead to one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SiteProblem {
-    /// The setting.
     pub setting: &'static str,
     /// What is wrong with it.
     pub problem: FindError,

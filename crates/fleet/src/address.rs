@@ -17,22 +17,17 @@ pub struct Network {
     pub ranges: Vec<Ipv4Net>,
     /// How many leading bits of the mask are set.
     pub prefix: u8,
-    /// The way out.
     pub gateway: Option<Ipv4Addr>,
-    /// The name servers.
     pub dns: Vec<Ipv4Addr>,
 }
 
 /// What a machine is told about its place in a network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assigned {
-    /// Its address.
     pub ip: Ipv4Addr,
     /// The mask of its subnet.
     pub mask: Ipv4Addr,
-    /// The way out.
     pub gateway: Option<Ipv4Addr>,
-    /// The name servers.
     pub dns: Vec<Ipv4Addr>,
 }
 
@@ -45,7 +40,6 @@ pub struct Usage {
     pub used: u64,
     /// Those promised to something in flight that no machine shows yet.
     pub reserved: u64,
-    /// The others.
     pub free: u64,
 }
 

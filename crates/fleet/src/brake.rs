@@ -38,9 +38,7 @@ pub enum Subject {
 /// Something that waits for a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
-    /// What.
     pub subject: Subject,
-    /// Its name.
     pub name: String,
     /// What would be done, and why.
     pub why: String,
@@ -51,7 +49,7 @@ pub struct Waiting {
 pub struct Loss {
     /// How many are not in sight any more.
     pub lost: usize,
-    /// Of how many.
+    /// How many there are in all.
     pub of: usize,
 }
 
@@ -73,7 +71,7 @@ pub enum Weight {
     None,
     /// With all that would go at the same time, and not remembered: one at a time it happens all day long.
     AtOnce,
-    /// For ten minutes.
+    /// It is remembered and counted for ten minutes.
     Lasting,
 }
 

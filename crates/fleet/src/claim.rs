@@ -10,7 +10,6 @@ use crate::machine::{Hardware, Machine, Power, View};
 
 pub use misses::{Miss, Misses};
 
-/// What is needed.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
     /// Its size, after the default; `None`: whatever there is.
@@ -63,7 +62,7 @@ impl Default for Resizing {
 /// What has to be done to a machine before it is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fit {
-    /// Nothing.
+    /// It starts with the size it has.
     AsIs,
     /// It gets this size.
     Resize(Hardware),

@@ -20,7 +20,6 @@ pub use stop::{Evidence, Grounds, MAX_EVIDENCE_AGE, MAX_SKEW, MAX_VIEW_AGE, Stop
 
 /// What the gate goes by.
 pub struct Gate<'a, M> {
-    /// All machines.
     pub view: &'a View<M>,
     /// Whose machines may be deleted.
     pub owner: &'a OwnerId,
@@ -66,10 +65,7 @@ pub enum Kept {
     /// The inventory does not show yet what we did to it.
     Unconfirmed,
     /// It is kept for somebody to look at.
-    Held {
-        /// Until then.
-        until: Timestamp,
-    },
+    Held { until: Timestamp },
     /// It changed after the front asked for its evidence.
     ChangedSince,
     /// Unusually many that run would go: a person has to confirm it.
@@ -81,7 +77,6 @@ pub enum Kept {
 /// A machine that its front would delete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Case<R> {
-    /// Why.
     pub reason: R,
     /// The most certain ones, with the smallest number, come first when not all can be deleted.
     pub urgency: u8,

@@ -51,7 +51,6 @@ pub struct SameName {
 }
 
 impl Flavors {
-    /// The given flavors.
     pub fn new(flavors: impl IntoIterator<Item = Flavor>) -> Result<Self, SameName> {
         let mut by_key = BTreeMap::<_, Flavor>::new();
         for flavor in flavors {
@@ -93,9 +92,7 @@ impl Flavors {
 /// What a machine will take; `None` is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Footprint {
-    /// Virtual CPUs.
     pub cpus: Option<u32>,
-    /// Memory.
     pub memory_mb: Option<u64>,
 }
 

@@ -58,7 +58,6 @@ impl fmt::Display for MachineId {
 /// Whether a machine runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Power {
-    /// It runs.
     On,
     /// It does not run.
     Off,
@@ -71,27 +70,22 @@ pub enum Power {
 pub enum Role {
     /// Not told yet: it may still be in the making.
     Unknown,
-    /// Something to clone.
+    /// It is cloned, never started.
     Template,
-    /// Something to run.
     Vm,
 }
 
 /// The size of a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Hardware {
-    /// Virtual CPUs.
     pub cpus: u32,
-    /// Memory.
     pub memory_mb: u64,
 }
 
 /// A machine, with what its front's marks say of it (`M`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Machine<M> {
-    /// Its reference.
     pub id: MachineId,
-    /// Its name.
     pub name: String,
     /// What it is for.
     pub role: Role,
@@ -99,7 +93,6 @@ pub struct Machine<M> {
     pub power: Option<Power>,
     /// Whose it is, and what that says.
     pub recognised: Recognised<M>,
-    /// Its size.
     pub hardware: Option<Hardware>,
     /// The addresses that its guest reports on its network cards.
     pub addresses: Vec<Ipv4Addr>,
@@ -203,7 +196,6 @@ impl<M> Machine<M> {
 /// All machines at one moment.
 #[derive(Debug, Clone)]
 pub struct View<M> {
-    /// The machines.
     pub machines: Machines<M>,
     /// Whether the absence of a machine means that there is none.
     pub complete: bool,

@@ -140,7 +140,6 @@ impl<M> Machines<M> {
         }
     }
 
-    /// One machine.
     pub fn get(&self, id: &MachineId) -> Option<&Arc<Machine<M>>> {
         self.all.get(id)
     }

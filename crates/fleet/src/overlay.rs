@@ -42,22 +42,18 @@ pub enum Fact<M> {
     Hardware(Hardware),
     /// Its guest has been set up.
     SetUp,
-    /// It is gone.
     Gone,
 }
 
 /// A machine as a read shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading<M> {
-    /// Its name.
     pub name: String,
     /// What it is for.
     pub role: Role,
     /// Whether it runs; `None` is not told.
     pub power: Option<Power>,
-    /// Whose it is.
     pub recognised: Recognised<M>,
-    /// Its size.
     pub hardware: Option<Hardware>,
 }
 

@@ -43,10 +43,8 @@ impl fmt::Display for OwnerId {
 pub enum Ownership {
     /// Not told yet, or claimed by two fronts: nobody touches it, and it holds its name, slot and addresses.
     Unknown,
-    /// No front's.
     #[default]
     Nobody,
-    /// This owner's.
     By(OwnerId),
     /// It carries this owner's mark, which may have been written for another machine: it counts as the owner's and is not
     /// touched.
@@ -95,7 +93,6 @@ pub struct Labels<'a> {
 /// The labels that come with a machine's configuration.
 #[derive(Debug, Clone, Copy)]
 pub struct LabelConfig<'a> {
-    /// Its notes.
     pub notes: &'a str,
     /// The extra configuration, of the keys that somebody asked for.
     pub extra: &'a BTreeMap<Arc<str>, String>,
@@ -104,7 +101,6 @@ pub struct LabelConfig<'a> {
 /// What a front recognises in the labels of a machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recognised<M> {
-    /// Whose it is.
     pub ownership: Ownership,
     /// The front's own facts: its mark, whoever of that front wrote it and for whichever machine.
     pub mark: Option<Box<M>>,
@@ -205,7 +201,6 @@ impl<M> Copy for Marking<M> {}
 pub struct Written {
     /// The notes; `None`: they stay as they are.
     pub notes: Option<String>,
-    /// The extra configuration.
     pub extra: Vec<(&'static str, String)>,
 }
 

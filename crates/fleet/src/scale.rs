@@ -44,9 +44,9 @@ fn networks() -> [Network; 1] {
 }
 
 /// Counts how often it is asked.
-struct Asked(Cell<usize>);
+struct CallCounter(Cell<usize>);
 
-impl Asked {
+impl CallCounter {
     fn none() -> Self {
         Self(Cell::new(0))
     }
@@ -62,7 +62,7 @@ impl Asked {
 #[test]
 fn a_claim_looks_at_each_machine_once() {
     let view = crowd();
-    let asked = Asked::none();
+    let asked = CallCounter::none();
     let wanted = Wanted { flavor: None, template: None, disks: &Disks::new() };
     let times = Cell::new(0);
     let candidacy = |machine| {
@@ -79,7 +79,7 @@ fn a_claim_looks_at_each_machine_once() {
 #[test]
 fn the_gate_before_deletions_looks_at_each_machine_once() {
     let view = crowd();
-    let (asked, times) = (Asked::none(), Cell::new(0));
+    let (asked, times) = (CallCounter::none(), Cell::new(0));
     // Otherwise all of them would wait.
     let mut brake = Brake::default();
     brake.confirm(view.iter().map(|machine| Subject::Machine(machine.id.clone())), at("12:00:00"));
@@ -108,7 +108,7 @@ fn the_gate_before_deletions_looks_at_each_machine_once() {
 #[test]
 fn a_plan_for_thousands_gives_each_its_address_and_looks_at_each_machine_once() {
     let view = crowd();
-    let asked = Asked::none();
+    let asked = CallCounter::none();
     let held = address::held(&networks(), &view, std::iter::empty());
     let template = TemplateState::Ready {
         id: id("deb"),

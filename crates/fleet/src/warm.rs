@@ -4,7 +4,7 @@
 //! is too much, unwanted, too old or made from a template that has changed goes, the latter two a few at a time.
 
 mod census;
-mod why;
+mod reason;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -25,7 +25,7 @@ use crate::reckoning::Reckoning;
 use census::Census;
 
 pub use census::Count;
-pub use why::{Removal, Why};
+pub use reason::{Removal, WaitReason};
 
 /// What tells warm machines of one kind from others.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,11 +39,9 @@ pub struct PoolKey {
 /// So many warm machines of one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wish {
-    /// Their kind.
     pub key: PoolKey,
     /// Their size by name; `None`: the template's.
     pub flavor: Option<String>,
-    /// How many.
     pub number: u32,
     /// What they are cloned from.
     pub template: TemplateState,
@@ -80,17 +78,13 @@ pub struct Member {
 /// Whether a template can be cloned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TemplateState {
-    /// There is none.
     Missing,
     /// Not now, for that reason.
     NotNow(String),
-    /// It can.
     Ready {
-        /// The template.
         id: MachineId,
         /// The state that clones are made from.
         origin: Origin,
-        /// Its size.
         hardware: Option<Hardware>,
     },
 }
@@ -98,9 +92,7 @@ pub enum TemplateState {
 /// A warm machine in flight: being cloned, or being finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Making {
-    /// Its kind.
     pub key: PoolKey,
-    /// Its name.
     pub name: String,
     /// Which machine it is, once that is known.
     pub machine: Option<MachineId>,
@@ -113,9 +105,7 @@ pub enum Addresses<'a> {
     Dhcp,
     /// From us, but not yet: clones of an earlier life are still running, and what they hold is not seen.
     NotYet,
-    /// From us.
     From {
-        /// The networks.
         networks: &'a [Network],
         /// What must not be given away.
         held: &'a BTreeSet<Ipv4Addr>,
@@ -125,9 +115,7 @@ pub enum Addresses<'a> {
 /// Names a new machine, other than those taken.
 pub type NewName<'a> = dyn Fn(&PoolKey, Option<Ipv4Addr>, &mut StdRng, &dyn Fn(&str) -> bool) -> String + 'a;
 
-/// What was seen.
 pub struct Observed<'a, M> {
-    /// All machines.
     pub view: &'a View<M>,
     /// What a machine is to the pool.
     pub membership: &'a dyn Fn(&Machine<M>) -> Membership,
@@ -172,13 +160,10 @@ pub struct Desired<'a> {
     pub refresh_budget: usize,
     /// How old a warm machine may get; `None`: any age.
     pub max_age: Option<SignedDuration>,
-    /// The limits.
     pub limits: &'a Limits,
-    /// The flavors.
     pub flavors: &'a Flavors,
 }
 
-/// What to do.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
     /// Machines to make, in this order.
@@ -187,7 +172,6 @@ pub struct Plan {
     pub finish: Vec<MachineId>,
     /// Half-claimed machines to mark as pooled again.
     pub give_back: Vec<MachineId>,
-    /// Machines to delete.
     pub remove: Vec<(MachineId, Removal)>,
     /// Which wishes stay unfulfilled, and why.
     pub waiting: Vec<Waiting>,
@@ -202,11 +186,9 @@ pub struct Plan {
 pub struct Make {
     /// Which wish it is for.
     pub wish: usize,
-    /// Its name.
     pub name: String,
     /// Its address; `None`: by DHCP.
     pub address: Option<Assigned>,
-    /// Its flavor.
     pub flavor: Option<Flavor>,
     /// What it will take while it runs.
     pub footprint: Footprint,
@@ -215,19 +197,20 @@ pub struct Make {
 /// A wish that stays unfulfilled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
-    /// Which.
     pub wish: usize,
     /// How many machines it lacks.
     pub missing: u32,
-    /// Why.
-    pub why: Why,
+    pub why: WaitReason,
 }
 
 /// How the pool moves on.
 pub fn plan<M>(observed: &Observed<'_, M>, desired: &Desired<'_>, random: &mut StdRng) -> Plan {
     if !observed.view.complete {
-        let wait =
-            |(wish, wished): (usize, &Wish)| Waiting { wish, missing: wished.number, why: Why::Incomplete };
+        let wait = |(wish, wished): (usize, &Wish)| Waiting {
+            wish,
+            missing: wished.number,
+            why: WaitReason::Incomplete,
+        };
         let waiting = desired.wishes.iter().enumerate().map(wait).collect();
         return Plan { waiting, stopped: Some(Stop::Incomplete), ..Plan::default() };
     }
@@ -333,39 +316,39 @@ impl<'a, M> Refill<'a, M> {
         free: &mut dyn Iterator<Item = Assigned>,
         used: &mut BTreeSet<String>,
         random: &mut StdRng,
-    ) -> Result<Make, Why> {
-        let wished = self.desired.wishes.get(wish).ok_or(Why::Template)?;
+    ) -> Result<Make, WaitReason> {
+        let wished = self.desired.wishes.get(wish).ok_or(WaitReason::Template)?;
         let flavor = match wished.flavor.as_deref().filter(|name| !name.is_empty()) {
             None => None,
             Some(name) => {
                 let found = self.desired.flavors.get(name).cloned();
-                Some(found.ok_or_else(|| Why::Flavor(name.to_lowercase()))?)
+                Some(found.ok_or_else(|| WaitReason::Flavor(name.to_lowercase()))?)
             }
         };
         let hardware = match &wished.template {
-            TemplateState::Missing => return Err(Why::Template),
-            TemplateState::NotNow(reason) => return Err(Why::NotNow(reason.clone())),
+            TemplateState::Missing => return Err(WaitReason::Template),
+            TemplateState::NotNow(reason) => return Err(WaitReason::NotNow(reason.clone())),
             TemplateState::Ready { hardware, .. } => *hardware,
         };
         if let Some(until) = wished.rests_until {
-            return Err(Why::Resting { until });
+            return Err(WaitReason::Resting { until });
         }
         let unknown = self.unknown.get(wished.key.family).copied().unwrap_or_default();
         if unknown >= self.missing_of(wished.key.family) {
-            return Err(Why::Unknown { machines: unknown });
+            return Err(WaitReason::Unknown { machines: unknown });
         }
         if let Some(size) = self.desired.pool_size.filter(|_| self.room == 0) {
-            return Err(Why::PoolSize { size });
+            return Err(WaitReason::PoolSize { size });
         }
         let footprint = footprint(flavor.as_ref(), hardware);
         let Desired { limits, flavors, .. } = *self.desired;
         let room = self.observed.room.as_ref();
         capacity::admit(&self.ledger, limits, room, &footprint, flavor.as_ref(), flavors)
-            .map_err(Why::Capacity)?;
+            .map_err(WaitReason::Capacity)?;
         let address = match self.observed.addresses {
             Addresses::Dhcp => None,
-            Addresses::NotYet => return Err(Why::AddressesNotYet),
-            Addresses::From { .. } => Some(free.next().ok_or(Why::NoAddress)?),
+            Addresses::NotYet => return Err(WaitReason::AddressesNotYet),
+            Addresses::From { .. } => Some(free.next().ok_or(WaitReason::NoAddress)?),
         };
         let at = address.as_ref().map(|address| address.ip);
         let view = self.observed.view;

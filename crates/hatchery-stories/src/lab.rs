@@ -27,9 +27,7 @@ use tokio::time::sleep;
 pub struct Lab {
     /// The vCenter and its guests.
     pub world: World,
-    /// The CDS.
     pub cds: rookery_cds_sim::Running,
-    /// Where it is.
     pub cds_url: String,
     options: LabOptions,
     /// Whether both are reached by pipes alone.
@@ -61,7 +59,6 @@ pub struct LabOptions {
 /// A hatchery at work in a lab.
 #[derive(Debug)]
 pub struct Scene {
-    /// The hatchery.
     pub hatchery: Running,
     /// Where its pages are.
     pub url: String,
@@ -257,7 +254,6 @@ password = "guest-secret"
         )
     }
 
-    /// The hatchery's settings.
     pub fn settings(&self) -> Settings {
         Self::read_settings(&self.settings_text())
     }
@@ -382,7 +378,6 @@ password = "guest-secret"
         .await
     }
 
-    /// A new job.
     pub async fn enqueue(&self, job: NewJob) -> String {
         self.cds.enqueue(job).await.expect("the CDS runs")
     }

@@ -18,14 +18,12 @@ use crate::{Lab, LabOptions, Scene, Standby};
 /// A lab on paused time where everything takes as long as it may really take: operations of the vCenter, boots, and work.
 #[derive(Debug)]
 pub struct Stage {
-    /// The lab.
     pub lab: Lab,
 }
 
 /// Both worlds in one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Sight {
-    /// When.
     pub at: Instant,
     /// Two numbers that stay the same for as long as nothing changes.
     pub worlds: (u64, u64),

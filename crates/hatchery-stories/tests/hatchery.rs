@@ -14,7 +14,7 @@ mod hatchery {
     mod capacity;
     mod cleaning;
     mod cli;
-    mod company;
+
     mod copies;
     mod crash;
     mod credentials;
@@ -45,6 +45,7 @@ mod hatchery {
     mod simulated;
     mod stop;
     mod takeover;
+    mod two_hatcheries;
     mod up;
     mod up_real;
     mod vcsim;

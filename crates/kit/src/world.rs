@@ -70,7 +70,6 @@ pub enum Finding {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Vm {
     pub name: String,
-    /// Its notes.
     pub notes: String,
     pub on: bool,
     /// Whether it is a template.

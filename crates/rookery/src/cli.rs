@@ -46,7 +46,7 @@ pub enum Command {
         #[command(subcommand)]
         command: vm::Command,
     },
-    /// Look for everything that stands in the way of making VMs, and tell what to do about it
+    /// Check everything that making VMs needs, and say how to fix what is missing
     Doctor(doctor::Args),
     #[cfg(feature = "hatchery")]
     /// Serve the jobs of a CDS server with workers in VMs
@@ -56,7 +56,7 @@ pub enum Command {
         command: hatchery::Command,
     },
     #[cfg(feature = "hatchery")]
-    /// Tell what a hatchery that runs on this machine makes of a job
+    /// Explain why a job waits, or which VM serves it
     Explain(hatchery::Explain),
     #[cfg(feature = "sim")]
     /// Simulate a system that Rookery talks to
@@ -138,7 +138,7 @@ pub struct Connect {
     /// vCenter's address.
     #[arg(long, value_name = "ADDRESS", help = "vCenter's address: host, host:port or https://host/sdk")]
     pub endpoint: Option<String>,
-    /// Who logs in
+    /// The user to log in as
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
     /// File with the password; there is no --password, since everybody on this machine could read it

@@ -100,7 +100,7 @@ fn unreachable_hint(error: &DialError, source: Source) -> Option<String> {
     let hint = match error {
         DialError::Resolve { .. } | DialError::Connect { .. } | DialError::TimedOut { .. } => {
             return Some(format!(
-                "{}; is it right, and does a firewall or proxy stand in between?",
+                "{}; is it right, and is there a firewall or proxy in between?",
                 source.address()
             ));
         }
@@ -189,7 +189,7 @@ mod tests {
         let error = CallError::Unreachable { endpoint: "https://vc:443".to_owned(), source };
         insta::assert_snapshot!(told(&anyhow::Error::new(error).context("while looking")), @r"
         error: while looking: https://vc:443 cannot be reached: vc:443 does not accept connections: refused
-        hint: `rookery settings` shows the address in use; is it right, and does a firewall or proxy stand in between?
+        hint: `rookery settings` shows the address in use; is it right, and is there a firewall or proxy in between?
         ");
         let error = CallError::Credentials { endpoint: "https://vc:443".to_owned(), user: "me".to_owned() };
         insta::assert_snapshot!(told(&error.into()), @r"

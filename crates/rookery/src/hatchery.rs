@@ -43,37 +43,38 @@ pub enum Command {
     /// hatchery, which makes CDS know it. What a hatchery that runs has begun, or has seen fail, is not known here:
     /// `status` asks it.
     Plan(plan::Args),
-    /// Show how a hatchery that runs on this machine is
+    /// Show the state of a hatchery that runs on this machine
     Status(Query),
-    /// Let a hatchery that runs on this machine take no new jobs; workers that run go on
+    /// Stop a hatchery that runs on this machine from taking new jobs; running workers go on
     Drain(Target),
     /// Let it take jobs again
     Resume(Target),
-    /// Let it look at the queues of CDS now
+    /// Make it read the queues of CDS now
     Look(Target),
-    /// Show what it holds back because it is unusually much, and let exactly that through
+    /// Show the unusually many deletions that it holds back, and let exactly those through
     ///
     /// A hatchery that would delete or disable more than a fifth of what runs within ten minutes, or that sees so many of
     /// its VMs vanish, has most likely been told something wrong. It waits until a person has looked. What is confirmed
     /// may be done for ten minutes; what has come since waits on.
     Confirm(confirm::Args),
-    /// Set a template of another hatchery aside that keeps a V1 model from being registered
+    /// Take over a template of another hatchery that keeps a V1 model from being registered
     ///
     /// Such a template is older than its model, and no hatchery replaces what another one made. It becomes this
-    /// hatchery's and gets another name; a new one is made in its place. The old one is deleted when nothing hangs on it.
+    /// hatchery's and gets another name; a new one is made in its place. The old one is deleted once it has no linked
+    /// clones.
     Adopt(Adopt),
-    /// Make a copy of a VM of the hatchery the hatchery's
+    /// Let a copy of one of the hatchery's VMs take the place of its original
     ///
     /// Whoever copies a VM copies its notes, and with them whose it is. A hatchery leaves copies alone, and `status` lists
     /// them. One whose original is gone, such as a VM that was restored from a backup, can take its place.
-    AdoptVm(Copied),
-    /// Make a copy of a VM of the hatchery nobody's: it keeps neither a name nor an address from others any more
-    Unmark(Copied),
+    AdoptVm(CopyArgs),
+    /// Remove the hatchery's mark from a copy of one of its VMs, which then holds no name and no address any more
+    Unmark(CopyArgs),
 }
 
 /// The arguments of `hatchery adopt-vm` and `hatchery unmark`.
 #[derive(Debug, clap::Args)]
-pub struct Copied {
+pub struct CopyArgs {
     /// The copy, by its name or its id such as vm-63
     #[arg(value_name = "VM")]
     vm: String,
@@ -145,8 +146,8 @@ pub(crate) async fn run(command: Command, filter: Option<Filter>, out: &mut Out)
         Command::Adopt(args) => {
             ask::tell(&args.target, &Request::Adopt { model: args.model.clone() }, out).await
         }
-        Command::AdoptVm(Copied { vm, target }) => ask::tell(&target, &Request::AdoptVm { vm }, out).await,
-        Command::Unmark(Copied { vm, target }) => ask::tell(&target, &Request::Unmark { vm }, out).await,
+        Command::AdoptVm(CopyArgs { vm, target }) => ask::tell(&target, &Request::AdoptVm { vm }, out).await,
+        Command::Unmark(CopyArgs { vm, target }) => ask::tell(&target, &Request::Unmark { vm }, out).await,
     }
 }
 

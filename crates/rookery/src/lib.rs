@@ -45,7 +45,6 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 /// How a command ended, if not with an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// All is done.
     Done,
     /// Something failed, and the user has been told.
     Failed,

@@ -73,11 +73,9 @@ impl Format {
     }
 }
 
-/// Where results go.
 pub struct Out(Arc<Mutex<dyn Write + Send>>);
 
 impl Out {
-    /// Standard output.
     pub fn stdout() -> Self {
         Self(Arc::new(Mutex::new(io::stdout())))
     }

@@ -24,11 +24,9 @@ pub(crate) static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| [vcenter::KEYS, gu
 pub struct Sources {
     /// The settings file that was asked for.
     pub config: Option<PathBuf>,
-    /// The connection flags.
     pub flags: Connect,
     /// The flags about guests.
     pub guest: GuestLogin,
-    /// The environment.
     pub vars: BTreeMap<String, String>,
 }
 

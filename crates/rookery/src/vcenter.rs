@@ -14,11 +14,8 @@ use secrecy::SecretString;
 /// A vCenter that can be connected to.
 #[derive(Debug, Clone)]
 pub struct Vcenter {
-    /// Where it is.
     pub endpoint: Endpoint,
-    /// Who logs in.
     pub user: String,
-    /// The password.
     pub password: SecretString,
     /// The datacenter that is looked at; all of them if not given.
     pub datacenter: Option<String>,
@@ -38,7 +35,7 @@ pub const KEYS: &[Key] = &[
         env: &["GOVC_URL"],
         ..key("vcenter.endpoint", Kind::Text, "vCenter's address: host, host:port or https://host/sdk")
     },
-    Key { env: &["GOVC_USERNAME"], ..key("vcenter.user", Kind::Text, "who logs in") },
+    Key { env: &["GOVC_USERNAME"], ..key("vcenter.user", Kind::Text, "the user to log in as") },
     Key { env: &["GOVC_PASSWORD"], ..key("vcenter.password", Kind::Secret, "the password") },
     Key {
         env: &["GOVC_DATACENTER"],

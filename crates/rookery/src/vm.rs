@@ -51,7 +51,7 @@ pub enum Command {
     Info(info::Args),
     /// Print changes as they happen, until Ctrl-C
     Watch(watch::Args),
-    /// Change the power of VMs, and wait until it is done
+    /// Change the power state of VMs, and wait until it is done
     Power(power::Args),
     /// Rename a VM, and wait until it is done
     Rename(rename::Args),
@@ -59,7 +59,7 @@ pub enum Command {
     Events(events::Args),
     /// Clone a VM or template, and wait until it is done
     Clone(Box<clone::Args>),
-    /// Make a VM from nothing, and wait until it is done
+    /// Create a VM without a template, and wait until it is done
     Create(Box<create::Args>),
     /// Take a snapshot of a VM's disks, as a base for linked clones
     Snapshot(snapshot::Args),

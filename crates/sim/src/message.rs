@@ -14,7 +14,6 @@ use crate::url;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub u64);
 
-/// An HTTP request.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
     /// `GET`, `POST`, …
@@ -25,7 +24,6 @@ pub struct Request {
     pub query: String,
     /// Names in lower case.
     pub headers: Vec<(String, String)>,
-    /// The whole body.
     pub body: Bytes,
     /// The address of the client.
     pub peer: Option<SocketAddr>,
@@ -78,11 +76,9 @@ impl Request {
 /// An HTTP reply; `B` is what a server can send as a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply<B> {
-    /// The status code.
     pub status: u16,
     /// Names in lower case.
     pub headers: Vec<(&'static str, String)>,
-    /// What is sent.
     pub body: B,
 }
 

@@ -28,11 +28,9 @@ pub struct Capacity {
     pub datastores: BTreeMap<MoRef, DatastoreCapacity>,
 }
 
-/// CPU.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mhz(pub u64);
 
-/// Memory or disk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Bytes(pub u64);
 
@@ -42,7 +40,6 @@ impl Bytes {
     }
 }
 
-/// A resource pool.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PoolCapacity {
     /// The cluster or host that it divides.
@@ -77,7 +74,6 @@ pub struct Share<U> {
 /// What something gets at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit<U> {
-    /// Whatever there is.
     Unlimited,
     /// No more than this.
     AtMost(U),
@@ -94,7 +90,6 @@ pub struct ClusterCapacity {
     pub total_memory: Option<Bytes>,
     /// Memory that VMs can have.
     pub effective_memory: Option<Bytes>,
-    /// Hosts.
     pub hosts: Option<u64>,
     /// Hosts that are in service.
     pub effective_hosts: Option<u64>,
@@ -119,22 +114,16 @@ pub struct ClusterDemand {
     pub vms_off: Option<u64>,
 }
 
-/// A host.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostCapacity {
     /// CPU of all its cores.
     pub cpu: Option<Mhz>,
     /// CPU of one core: no virtual CPU is faster.
     pub core_cpu: Option<Mhz>,
-    /// Cores.
     pub cores: Option<u64>,
-    /// Hardware threads.
     pub threads: Option<u64>,
-    /// Memory.
     pub memory: Option<Bytes>,
-    /// CPU in use.
     pub cpu_used: Option<Mhz>,
-    /// Memory in use.
     pub memory_used: Option<Bytes>,
     /// Whether vCenter hears it.
     pub connection: Option<HostConnection>,
@@ -158,7 +147,6 @@ pub enum HostConnection {
 /// A datastore, or a cluster of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DatastoreCapacity {
-    /// Its size.
     pub capacity: Option<Bytes>,
     /// What is free now.
     pub free: Option<Bytes>,

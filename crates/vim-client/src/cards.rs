@@ -21,22 +21,11 @@ const CLASSES: [&str; 7] = [
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NetworkBacking {
     /// A network of the hosts' own switches.
-    Standard {
-        /// Its name.
-        name: String,
-        /// Its reference.
-        network: MoRef,
-    },
+    Standard { name: String, network: MoRef },
     /// A port group of a distributed switch.
-    Distributed {
-        /// The switch.
-        switch_uuid: String,
-        /// The port group.
-        portgroup_key: String,
-    },
+    Distributed { switch_uuid: String, portgroup_key: String },
     /// A network that something beside vCenter manages.
     Opaque {
-        /// Its id there.
         id: String,
         /// What it is there, such as `nsx.LogicalSwitch`.
         kind: String,

@@ -51,11 +51,8 @@ const REST: &str = "REST";
 /// What a client needs to know.
 #[derive(Debug)]
 pub struct Options {
-    /// The server.
     pub endpoint: Endpoint,
-    /// Who logs in.
     pub user: String,
-    /// The password.
     pub password: SecretString,
     /// What an administrator sees in vCenter's session list.
     pub user_agent: String,
@@ -75,7 +72,6 @@ pub struct Options {
 /// How long to wait for answers.
 #[derive(Debug, Clone, Copy)]
 pub struct Deadlines {
-    /// An ordinary call.
     pub call: Duration,
     /// A login: it may take the way over a directory service.
     pub login: Duration,
@@ -140,7 +136,6 @@ impl Client {
         &self.0.content
     }
 
-    /// The server's address.
     pub fn endpoint(&self) -> &Endpoint {
         &self.0.wire.endpoint
     }
@@ -155,7 +150,6 @@ impl Client {
         self.0.wire.deadlines
     }
 
-    /// Who logs in.
     pub fn user(&self) -> String {
         self.0.login.current().user.clone()
     }

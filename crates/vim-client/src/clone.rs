@@ -29,7 +29,7 @@ pub struct CloneOrder {
     pub host: Option<MoRef>,
     /// Where its disks go, a datastore or a cluster of them; with the source's if none is named.
     pub datastore: Option<MoRef>,
-    /// How its disks come about.
+    /// How its disks are made.
     pub disks: DiskMove,
     /// What its first card is connected to; as the source's if none is named.
     pub network: Option<NetworkBacking>,
@@ -46,7 +46,7 @@ pub struct CloneOrder {
     pub power_on: bool,
 }
 
-/// How the disks of a clone come about.
+/// How the disks of a clone are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DiskMove {
     /// As children of the source's snapshot where there is one within reach, which takes seconds; else as
@@ -60,13 +60,12 @@ pub enum DiskMove {
 /// How a guest is set up when it first starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GuestSetup {
-    /// Not at all.
+    /// It keeps the settings of its source.
     AsIs,
     /// As Linux, named after the VM.
     Linux {
         /// The address of the first card; DHCP if none is given. All other cards use DHCP.
         address: Option<FixedAddress>,
-        /// Name servers.
         dns: Vec<String>,
         /// The domain; may be empty.
         domain: String,
@@ -76,11 +75,9 @@ pub enum GuestSetup {
 /// An address that is given out, not asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FixedAddress {
-    /// The address.
     pub ip: String,
     /// The mask of its network, such as `255.255.255.0`.
     pub mask: String,
-    /// The way out.
     pub gateway: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Making a VM from nothing: what is wanted, whether it can be, and the one call that follows.
+//! Creating a VM without a source: its specification, whether that is consistent, and the one call that follows.
 
 mod run;
 mod spec;
@@ -29,13 +29,10 @@ pub struct CreateOrder {
     pub guest_id: String,
     /// What starts its guest.
     pub firmware: Firmware,
-    /// Virtual CPUs.
     pub cpus: i32,
     /// How many of them share a socket; vCenter chooses if none is given.
     pub cores_per_socket: Option<i32>,
-    /// Memory.
     pub memory_mb: i64,
-    /// Its notes.
     pub annotation: Option<String>,
     /// Settings by name, such as `guestinfo.…`.
     pub extra_config: Vec<(String, String)>,
@@ -46,11 +43,8 @@ pub struct CreateOrder {
     pub instance_uuid: Option<Uuid>,
     /// What its disks are plugged into.
     pub scsi: Option<ScsiController>,
-    /// Its disks.
     pub disks: Vec<NewDisk>,
-    /// Its network cards.
     pub cards: Vec<NewCard>,
-    /// Its CD drive.
     pub cdrom: Option<Cdrom>,
     /// What it tries to start from, in this order; as the firmware pleases if empty.
     pub boot: Vec<BootDevice>,
@@ -59,10 +53,8 @@ pub struct CreateOrder {
 /// What starts a guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Firmware {
-    /// The old way.
     #[default]
     Bios,
-    /// The new way.
     Efi {
         /// Whether only signed guests start.
         secure_boot: bool,
@@ -116,17 +108,14 @@ pub struct Cdrom {
 /// What a CD drive is plugged into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CdromBus {
-    /// An IDE controller.
     #[default]
     Ide,
-    /// A SATA controller.
     Sata,
 }
 
 /// Something to start from. Disks and cards count from 0 in the order in which they are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BootDevice {
-    /// The CD drive.
     Cdrom,
     /// A disk.
     Disk(usize),
@@ -144,19 +133,16 @@ impl fmt::Display for BootDevice {
     }
 }
 
-/// Why no VM can be like that.
+/// Why a specification is inconsistent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Contradiction {
-    /// Disks hang in the air.
     #[error("its disks need a SCSI controller")]
     NoController,
     /// There is one controller.
     #[error("its SCSI controller takes {} disks, not {disks}", spec::MOST_DISKS)]
     TooManyDisks { disks: usize },
-    /// Sockets would be filled in part.
     #[error("{cpus} CPUs do not fill sockets of {cores} cores")]
     Sockets { cpus: i32, cores: i32 },
-    /// It has no such thing.
     #[error("it cannot start from {device}, which it does not have")]
     BootDevice { device: BootDevice },
 }

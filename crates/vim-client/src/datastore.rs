@@ -66,7 +66,6 @@ impl Default for TransferPatience {
 /// What a file is like.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileInfo {
-    /// Its bytes.
     pub size: u64,
     /// When it was last changed, as far as vCenter says.
     pub modified: Option<Timestamp>,
@@ -77,7 +76,6 @@ pub struct FileInfo {
 pub struct FileEntry {
     /// Its name, without the folder.
     pub name: String,
-    /// What it is.
     pub kind: FileKind,
     /// Its bytes, as far as vCenter says.
     pub size: Option<u64>,
@@ -90,7 +88,6 @@ pub struct FileEntry {
 pub enum FileKind {
     /// A file of any sort.
     File,
-    /// Another folder.
     Folder,
 }
 
@@ -125,7 +122,7 @@ impl DatastoreFiles {
     ) -> Result<u64, DatastoreError> {
         let watch = Watch { progress, stall: self.patience.stall };
         let response = self.fetch(file).await?;
-        let got = transfer::download("GET", response, Length::Told, sink, watch).await;
+        let got = transfer::download("GET", response, Length::Required, sink, watch).await;
         got.map_err(|source| DatastoreError::Transfer { doing: self.doing("downloading", file), source })
     }
 

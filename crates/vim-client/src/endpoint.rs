@@ -5,7 +5,6 @@ use std::ops::Deref;
 
 use rookery_dial::{Address, InvalidAddress, UserInfo};
 
-/// A vCenter's address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint(rookery_dial::Endpoint);
 

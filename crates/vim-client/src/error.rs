@@ -14,7 +14,7 @@ pub enum CallError {
     /// The credentials are wrong (or locked).
     #[error("{endpoint} refused the user name or password of {user}")]
     Credentials { endpoint: String, user: String },
-    /// No connection came about. Nothing was done.
+    /// The connection failed. Nothing was done.
     #[error("{endpoint} cannot be reached")]
     Unreachable { endpoint: String, source: DialError },
     /// The request was sent and no complete answer came: it may have been carried out.

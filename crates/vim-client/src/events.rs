@@ -25,16 +25,14 @@ pub struct EventFilter {
     pub since: Option<Timestamp>,
 }
 
-/// Something that happened.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
     /// Its number; grows with time, also where times are equal.
     pub key: i32,
-    /// Its class.
+    /// Its class, such as `VmPoweredOnEvent`.
     pub kind: String,
     /// When, on vCenter's clock.
     pub at: Option<Timestamp>,
-    /// Who did it.
     pub user: Option<String>,
     /// The VM that it happened to.
     pub vm: Option<MoRef>,

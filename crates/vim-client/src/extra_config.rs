@@ -20,7 +20,6 @@ pub struct InvalidExtraConfigKey {
 }
 
 impl ExtraConfigKey {
-    /// Its text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -73,7 +72,6 @@ pub enum ExtraValue<'v> {
     Unknown,
     /// The VM has no such entry.
     Unset,
-    /// Its value.
     Set(&'v str),
 }
 

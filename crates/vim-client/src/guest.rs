@@ -52,9 +52,7 @@ pub struct Guests {
 /// A user of the guest itself; vCenter's users mean nothing there.
 #[derive(Debug, Clone)]
 pub struct GuestUser {
-    /// The user's name.
     pub name: String,
-    /// The password.
     pub password: SecretString,
 }
 
@@ -158,7 +156,6 @@ impl Guests {
         Err(last)
     }
 
-    /// Ends a program.
     pub async fn terminate(&self, vm: &MoRef, user: &GuestUser, pid: i64) -> Result<(), GuestError> {
         let action = format!("end process {pid}");
         let auth = user.authentication()?;
@@ -229,7 +226,6 @@ impl Guests {
         }
     }
 
-    /// Removes a file.
     pub async fn delete_file(&self, vm: &MoRef, user: &GuestUser, path: &str) -> Result<(), GuestError> {
         let action = format!("remove {path}");
         let (auth, file_path) = (user.authentication()?, writable("the path", path)?);

@@ -8,7 +8,6 @@ use hyper::{Method, StatusCode};
 use rookery_dial::{Http, HttpError, read_whole, whole};
 use tokio::time::timeout;
 
-/// One exchange.
 #[derive(Debug)]
 pub(crate) struct Exchange<'a> {
     pub(crate) path: &'a str,

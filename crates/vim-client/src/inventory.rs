@@ -61,8 +61,7 @@ pub enum WaitError {
     /// A complete inventory shows that it is not there.
     #[error("the VM {id} is gone")]
     Gone { id: MoRef },
-    /// The deadline passed.
-    #[error("the VM {id} did not get there within {} s", after.as_secs())]
+    #[error("the VM {id} did not reach the expected state within {} s", after.as_secs())]
     TimedOut { id: MoRef, after: Duration, last: Option<Arc<Vm>> },
     /// The inventory was stopped.
     #[error("the inventory was stopped")]
@@ -110,7 +109,6 @@ impl Inventory {
         });
     }
 
-    /// The newest snapshot.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         Arc::clone(&self.snapshots.borrow())
     }

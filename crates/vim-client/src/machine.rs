@@ -40,13 +40,11 @@ pub struct Machines {
 /// What to do with a VM's power.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PowerChange {
-    /// Start it.
     On,
     /// Stop it at once.
     Off,
     /// Restart it at once.
     Reset,
-    /// Suspend it.
     Suspend,
     /// Ask its guest to shut down; the call does not wait for it.
     ShutdownGuest,
@@ -294,7 +292,6 @@ impl Machines {
 pub struct Change {
     /// Its name as people write it.
     pub name: Option<String>,
-    /// Its notes.
     pub annotation: Option<String>,
     /// UUID of a new VM; vCenter gives another one if it is taken. Notes that name it are corrected then.
     pub instance_uuid: Option<Uuid>,

@@ -33,9 +33,7 @@ pub enum PlacementError {
 /// A datastore of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
-    /// Its reference.
     pub id: MoRef,
-    /// Its name.
     pub name: String,
     /// Whether hosts reach it; nothing if vCenter does not say.
     pub accessible: Option<bool>,

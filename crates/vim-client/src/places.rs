@@ -17,13 +17,11 @@ use crate::properties::{container_view, members_of, retrieve};
 /// What kind of place is meant. Each covers the classes that can stand for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A datacenter.
     Datacenter,
     /// A folder, of whatever.
     Folder,
     /// A cluster, or a host that stands alone.
     Compute,
-    /// A host.
     Host,
     /// A resource pool or vApp.
     Pool,
@@ -59,10 +57,8 @@ impl Kind {
     }
 }
 
-/// A place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// Its reference.
     pub id: MoRef,
     /// Its name as people write it.
     pub name: String,
@@ -93,7 +89,6 @@ fn listed(paths: &[String]) -> String {
 }
 
 impl Places {
-    /// Reads all places.
     pub async fn load(client: &Client) -> Result<Self, CallError> {
         let classes: Vec<&str> = ALL.iter().flat_map(|kind| kind.classes()).copied().collect();
         let root = client.content().root_folder.clone();
@@ -111,7 +106,6 @@ impl Places {
         Self(places.into_iter().map(|place| (place.id.clone(), place)).collect())
     }
 
-    /// One place.
     pub fn get(&self, id: &MoRef) -> Option<&Place> {
         self.0.get(id)
     }

@@ -78,7 +78,6 @@ impl Bucket {
         self.next_due(now).saturating_duration_since(now)
     }
 
-    /// Somebody calls now.
     fn take(&mut self, now: Instant) {
         self.due = self.next_due(now);
     }

@@ -20,7 +20,6 @@ use crate::session::{Credentials, LoginAs};
 const SESSION: &str = "/rest/com/vmware/cis/session";
 const SESSION_ID: HeaderName = HeaderName::from_static("vmware-api-session-id");
 
-/// One request.
 #[derive(Debug)]
 pub(crate) struct Request {
     /// For errors and the log.
@@ -68,7 +67,7 @@ impl RestSession {
     /// Ends the session, if there is one. The next request logs in again.
     pub(crate) async fn forget(&self, wire: &Wire) {
         if let Err(error) = log_out(wire, self.0.forget().await).await {
-            warn!(error = %chain(&error), "the REST session before lasts until vCenter ends it");
+            warn!(error = %chain(&error), "could not end the previous REST session; vCenter ends it when it has been idle");
         }
     }
 }

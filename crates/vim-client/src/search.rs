@@ -24,7 +24,6 @@ pub enum SearchError {
     /// vCenter could not be asked.
     #[error("searching for {wanted} failed")]
     Call { wanted: String, source: CallError },
-    /// There is none.
     #[error("there is no VM {wanted}")]
     Missing { wanted: String },
     /// There are several; none is better than the others.

@@ -14,7 +14,6 @@ use crate::client::Wire;
 use crate::error::CallError;
 use crate::renewal::{Current, Renewal};
 
-/// Who logs in.
 #[derive(Debug)]
 pub(crate) struct Credentials {
     pub(crate) user: String,
@@ -127,7 +126,7 @@ impl Session {
         };
         let before = self.login.replace(Login::NAME, changed).await?;
         if let Err(error) = self.log_out(wire, before).await {
-            warn!(error = %chain(&error), "the session before lasts until vCenter ends it");
+            warn!(error = %chain(&error), "could not end the previous session; vCenter ends it when it has been idle");
         }
         Ok(())
     }

@@ -65,12 +65,9 @@ pub enum Cardinality {
     Multiple,
 }
 
-/// A category.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Category {
-    /// What identifies it.
     pub id: CategoryId,
-    /// Its name.
     pub name: String,
     /// What it is for.
     #[serde(default)]
@@ -85,7 +82,6 @@ pub struct Category {
 /// A category to be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NewCategory {
-    /// Its name.
     pub name: String,
     /// What it is for.
     pub description: String,
@@ -95,17 +91,14 @@ pub struct NewCategory {
     pub associable_types: Vec<String>,
 }
 
-/// A tag.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Tag {
-    /// What identifies it.
     pub id: TagId,
     /// Its name, which is its own only within its category.
     pub name: String,
     /// What it means.
     #[serde(default)]
     pub description: String,
-    /// Its category.
     #[serde(rename = "category_id")]
     pub category: CategoryId,
 }
@@ -113,7 +106,6 @@ pub struct Tag {
 /// Why something about tags was not seen to succeed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum TagError {
-    /// No answer.
     #[error(transparent)]
     Call(#[from] CallError),
     /// vCenter understood and refused.
@@ -133,14 +125,14 @@ pub enum TagError {
     Hidden { name: String },
 }
 
-/// What kind of no it was.
+/// Why vCenter refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
     /// There is one of that name.
     AlreadyExists,
     /// There is no such thing.
     NotFound,
-    /// The role of the user is too small.
+    /// The user's role lacks a privilege.
     Permission,
     /// In vCenter's words.
     Other(String),

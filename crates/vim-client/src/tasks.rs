@@ -34,7 +34,6 @@ pub struct Tasks {
 /// Why a task was not seen to succeed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum TaskError {
-    /// It failed.
     #[error("the task failed")]
     Failed(#[source] Fault),
     /// Nobody can say how it ended: look for its effect.
@@ -56,7 +55,6 @@ struct Request {
 }
 
 impl Tasks {
-    /// Starts the waiter.
     pub fn start(client: Client, supervisor: &Supervisor) -> Self {
         let (requests, receiver) = mpsc::channel(QUEUE);
         let waiter =

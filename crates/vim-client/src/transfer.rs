@@ -36,7 +36,7 @@ pub enum TransferError {
     #[error("the source goes on after the announced {announced} bytes")]
     SourceLong { announced: u64 },
     /// What was received could not be written.
-    #[error("what was received could not be written")]
+    #[error("the received bytes could not be written")]
     Sink(#[source] io::Error),
     /// Nothing moved for too long.
     #[error("{end} moved no byte for {} s, after {moved} bytes", after.as_secs())]
@@ -82,7 +82,6 @@ pub enum TransferEnd {
     Source,
     /// Where received bytes go.
     Sink,
-    /// The server.
     Server,
 }
 
@@ -134,7 +133,7 @@ where
     let mut source = Source { reader, size, left: size };
     let first = source.next(watch).await?;
     let (feed, chunks) = mpsc::channel(1);
-    let mut answer = pin!(send(Fed { chunks, left: size }.boxed_unsync()));
+    let mut answer = pin!(send(ChannelBody { chunks, left: size }.boxed_unsync()));
     let mut moved = 0;
     let pumped = tokio::select! {
         biased;
@@ -223,12 +222,12 @@ impl<R: AsyncRead + Unpin> Source<R> {
 }
 
 /// The body of a request, fed from outside.
-struct Fed {
+struct ChannelBody {
     chunks: mpsc::Receiver<Bytes>,
     left: u64,
 }
 
-impl HttpBody for Fed {
+impl HttpBody for ChannelBody {
     type Data = Bytes;
     type Error = io::Error;
 
@@ -262,10 +261,9 @@ pub(crate) const AS_IT_IS: [(HeaderName, &str); 1] = [(ACCEPT_ENCODING, "identit
 /// Whether a server must say beforehand how many bytes it sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Length {
-    /// It must.
-    Told,
+    Required,
     /// It need not: the caller knows what to expect.
-    Open,
+    Optional,
 }
 
 /// Writes the body of an answer to `sink`; how many bytes that were.
@@ -283,7 +281,7 @@ pub(crate) async fn download<W: AsyncWrite + Unpin>(
     }
     let mut body = response.into_body();
     // With a length, hyper takes a stream that ends before it for broken.
-    if length == Length::Told && body.size_hint().exact().is_none() {
+    if length == Length::Required && body.size_hint().exact().is_none() {
         return Err(TransferError::NoLength);
     }
     let mut moved = 0;

@@ -36,19 +36,14 @@ pub(crate) use http::{is_for, serve};
 pub enum Control {
     /// Counts, sessions, tasks, rules and requests.
     Inspect,
-    /// All rules.
     Rules,
     /// Adds a rule: `{"id": …}`.
     AddRule(Rule),
-    /// Removes one rule.
     RemoveRule(u64),
-    /// Removes all rules.
     ClearRules,
     /// An incident, at once.
     Do(Incident),
-    /// Advances the time.
     Advance(SignedDuration),
-    /// Changes settings.
     Set(Box<Change>),
     /// A program that was announced ends. Not over HTTP: who plays programs runs in the same process.
     EndProgram {

@@ -28,7 +28,6 @@ pub enum Incident {
         #[serde(default)]
         down: Span,
     },
-    /// Hosts fail.
     HostDown {
         host: String,
         /// Whether its running VMs are started on other hosts of the cluster. Those that are not, or do not fit,
@@ -36,7 +35,6 @@ pub enum Incident {
         #[serde(default)]
         restart_vms: bool,
     },
-    /// Hosts are back.
     HostUp {
         host: String,
     },

@@ -86,7 +86,6 @@ pub enum Body {
 /// What the world asks of the shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// Delete a blob.
     Discard(u64),
     /// Start a program for a guest.
     Start(Box<Start>),
@@ -107,7 +106,6 @@ pub enum Effect {
     Erase(crate::Id),
     /// Perform an operation on the files of a guest, and report its result.
     File(Box<FileJob>),
-    /// Publish a notice.
     Notice(Notice),
 }
 

@@ -96,7 +96,6 @@ fn order<M: Method>(world: &mut World, call: &Call, entity: Id, work: Work) -> M
     task::start(world, title, entity, &call.user, duration, work).reference()
 }
 
-/// The well-known objects.
 pub(crate) fn content(world: &World) -> ServiceContent {
     let single = |kind: Kind| Some(Id::single(kind).reference());
     ServiceContent {

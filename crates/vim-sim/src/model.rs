@@ -166,7 +166,6 @@ pub struct VmModel {
     /// The class of its cards.
     #[serde(default = "text::card")]
     pub card: String,
-    /// Its notes.
     #[serde(default)]
     pub annotation: String,
     /// Whether nothing is told of what it is but its name, as of one that has lost its files.

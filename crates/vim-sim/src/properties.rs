@@ -38,9 +38,9 @@ pub(crate) enum Found {
     Written,
 }
 
-/// What is asked of an object.
+/// Which properties of an object are written, and how.
 #[derive(Clone, Copy)]
-enum Wanted<'p> {
+enum Selection<'p> {
     /// All members, each in its place.
     Whole,
     /// Only what this path leads to, under the given element name.
@@ -79,7 +79,7 @@ impl Frame {
 /// The members of one object as they are being described.
 pub(crate) struct Members<'o, 'p> {
     out: &'o mut Writer,
-    wanted: Wanted<'p>,
+    wanted: Selection<'p>,
     found: Found,
 }
 
@@ -94,17 +94,17 @@ struct Place<'p> {
 impl<'o, 'p> Members<'o, 'p> {
     /// Looks for one property, to be written as an element of that name.
     pub(crate) fn one(out: &'o mut Writer, element: &'p str, path: &'p [&'p str]) -> Self {
-        Self { out, wanted: Wanted::Path(element, path), found: Found::Invalid }
+        Self { out, wanted: Selection::Path(element, path), found: Found::Invalid }
     }
 
     /// All properties that are set.
     pub(crate) fn all(out: &'o mut Writer, frame: Frame) -> Self {
-        Self { out, wanted: Wanted::Properties(frame), found: Found::Invalid }
+        Self { out, wanted: Selection::Properties(frame), found: Found::Invalid }
     }
 
     /// Members of an object that is open already.
     pub(crate) fn whole(out: &'o mut Writer) -> Self {
-        Self { out, wanted: Wanted::Whole, found: Found::Invalid }
+        Self { out, wanted: Selection::Whole, found: Found::Invalid }
     }
 
     pub(crate) fn found(&self) -> Found {
@@ -114,23 +114,23 @@ impl<'o, 'p> Members<'o, 'p> {
     /// Whether the member is asked for, and how.
     fn place<'n: 'p>(&self, name: &'n str) -> Option<Place<'p>> {
         match self.wanted {
-            Wanted::Whole => Some(Place { element: name, rest: &[], typed: false }),
-            Wanted::Path(element, path) => {
+            Selection::Whole => Some(Place { element: name, rest: &[], typed: false }),
+            Selection::Path(element, path) => {
                 let (first, rest) = path.split_first()?;
                 (*first == name).then_some(Place { element, rest, typed: true })
             }
-            Wanted::Properties(_) => Some(Place { element: "val", rest: &[], typed: true }),
+            Selection::Properties(_) => Some(Place { element: "val", rest: &[], typed: true }),
         }
     }
 
     fn open_property(&mut self, name: &str) {
-        if let Wanted::Properties(frame) = self.wanted {
+        if let Selection::Properties(frame) = self.wanted {
             frame.open(self.out, name);
         }
     }
 
     fn close_property(&mut self) {
-        if let Wanted::Properties(frame) = self.wanted {
+        if let Selection::Properties(frame) = self.wanted {
             self.out.close(frame.element());
         }
     }
@@ -149,7 +149,7 @@ impl<'o, 'p> Members<'o, 'p> {
 
     /// A member that this class has and this object has not.
     pub(crate) fn unset(&mut self, name: &'static str) {
-        if matches!(self.wanted, Wanted::Path(..)) && self.place(name).is_some() {
+        if matches!(self.wanted, Selection::Path(..)) && self.place(name).is_some() {
             self.found = Found::Unset;
         }
     }
@@ -279,7 +279,7 @@ impl<'o, 'p> Members<'o, 'p> {
         if !place.rest.is_empty() {
             let mut below = Members {
                 out: self.out,
-                wanted: Wanted::Path(place.element, place.rest),
+                wanted: Selection::Path(place.element, place.rest),
                 found: Found::Invalid,
             };
             describe(&mut below);
@@ -305,8 +305,8 @@ impl<'o, 'p> Members<'o, 'p> {
 
     fn dynamic(&mut self, node: &Node) {
         match self.wanted {
-            Wanted::Whole => node.write(self.out, &node.name, false),
-            Wanted::Path(element, path) => {
+            Selection::Whole => node.write(self.out, &node.name, false),
+            Selection::Path(element, path) => {
                 let Some((first, rest)) = path.split_first() else { return };
                 let found = rest.iter().try_fold(node, |node, step| node.child(step));
                 if **first == *node.name
@@ -316,7 +316,7 @@ impl<'o, 'p> Members<'o, 'p> {
                     self.found = Found::Written;
                 }
             }
-            Wanted::Properties(_) => {}
+            Selection::Properties(_) => {}
         }
     }
 

@@ -121,7 +121,7 @@ impl Running {
                     None => running.serve_connection(stream, peer).await,
                     Some(tls) => match tls.accept(stream).await {
                         Ok(stream) => running.serve_connection(stream, peer).await,
-                        Err(error) => debug!(%error, %peer, "no TLS came about"),
+                        Err(error) => debug!(%error, %peer, "TLS handshake failed"),
                     },
                 }
             });

@@ -14,7 +14,6 @@ struct Sim {
     last: u64,
 }
 
-/// Somebody's session.
 #[derive(Clone)]
 struct Session {
     cookie: String,

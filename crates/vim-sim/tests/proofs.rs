@@ -11,9 +11,9 @@ mod proofs {
     mod asking;
     mod history;
     mod lab;
+    mod operations;
     mod random;
     mod strictness;
     mod uploads;
     mod watcher;
-    mod wishes;
 }

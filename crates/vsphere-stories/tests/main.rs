@@ -15,7 +15,6 @@ mod matrix {
     mod clients;
     mod clones;
     mod collector;
-    mod desk;
     mod documented;
     mod events;
     mod features;
@@ -24,6 +23,7 @@ mod matrix {
     mod life;
     mod places;
     mod power;
+    mod raw_client;
     mod sessions;
     mod subject;
     mod table;

@@ -27,7 +27,7 @@ pub(super) async fn carry(
     let upgraded = match upgrade.await {
         Ok(upgraded) => TokioIo::new(upgraded),
         Err(error) => {
-            debug!(%error, "no websocket came about");
+            debug!(%error, "websocket handshake failed");
             return;
         }
     };

@@ -183,7 +183,6 @@ impl Lab {
         header(&reply, "x-cds-jwt").expect("a session")
     }
 
-    /// Opens a websocket.
     pub(super) fn socket(&mut self, session: &str, uri: &str) -> SocketId {
         let mut request = request(session, "GET", uri, &Value::Null);
         request.headers.push(("sec-websocket-key".to_owned(), "x".to_owned()));

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::kit::{Lab, PATH, claims_v2, form, header, mint, sign_in_v1, sign_in_v2};
 
 /// One thing that somebody does: which, by whom, to which job, with which worker.
-type Deed = (u8, usize, usize, usize);
+type Step = (u8, usize, usize, usize);
 
 struct Story {
     lab: Lab,
@@ -26,7 +26,7 @@ impl Story {
         Self { lab, hatcheries, jobs: Vec::new(), workers: Vec::new(), names: 0 }
     }
 
-    fn deed(&mut self, (what, who, job, worker): Deed) {
+    fn step(&mut self, (what, who, job, worker): Step) {
         let (v1, v2) = self.hatcheries[who % 2].clone();
         let (protocol, id) = match self.jobs.get(job % self.jobs.len().max(1)) {
             Some((protocol, id)) => (*protocol, id.clone()),
@@ -92,20 +92,20 @@ fn check(lab: &mut Lab) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    fn the_world_stays_sound(deeds in prop::collection::vec((0u8..20, 0usize..2, 0usize..40, 0usize..8), 1..80)) {
+    fn the_world_stays_sound(steps in prop::collection::vec((0u8..20, 0usize..2, 0usize..40, 0usize..8), 1..80)) {
         let mut story = Story::new();
-        for deed in deeds {
-            story.deed(deed);
+        for step in steps {
+            story.step(step);
             check(&mut story.lab);
         }
     }
 
     #[test]
-    fn the_same_deeds_make_the_same_world(deeds in prop::collection::vec((0u8..20, 0usize..2, 0usize..40, 0usize..8), 1..40)) {
+    fn the_same_steps_make_the_same_world(steps in prop::collection::vec((0u8..20, 0usize..2, 0usize..40, 0usize..8), 1..40)) {
         let tell = || {
             let mut story = Story::new();
-            for deed in &deeds {
-                story.deed(*deed);
+            for step in &steps {
+                story.step(*step);
             }
             (story.lab.control(Control::Dump), story.lab.control(Control::Requests), story.workers)
         };

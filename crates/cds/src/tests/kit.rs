@@ -38,7 +38,7 @@ pub(super) type ServerSocket = WebSocketStream<TokioIo<hyper::upgrade::Upgraded>
 
 /// A request as it arrived.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
+pub(super) struct ReceivedRequest {
     pub(super) method: String,
     pub(super) uri: String,
     pub(super) headers: BTreeMap<String, String>,
@@ -72,11 +72,11 @@ pub(super) fn empty() -> Reply {
     Reply::Answer(204, String::new())
 }
 
-type Script = Box<dyn FnMut(&Asked) -> Option<Reply> + Send>;
+type Script = Box<dyn FnMut(&ReceivedRequest) -> Option<Reply> + Send>;
 
 struct State {
     script: Script,
-    asked: Vec<Asked>,
+    asked: Vec<ReceivedRequest>,
     sessions: BTreeSet<String>,
     granted: usize,
     lifetime: i64,
@@ -106,7 +106,7 @@ pub(super) struct Kit {
 
 impl Kit {
     /// The script has the first word on each request with a valid session, and on each sign-in.
-    pub(super) fn new(script: impl FnMut(&Asked) -> Option<Reply> + Send + 'static) -> Self {
+    pub(super) fn new(script: impl FnMut(&ReceivedRequest) -> Option<Reply> + Send + 'static) -> Self {
         Self::with(identity(), Some("token-1"), Some("token-2"), NOW, script)
     }
 
@@ -115,7 +115,7 @@ impl Kit {
         v1: Option<&str>,
         v2: Option<&str>,
         now: &str,
-        script: impl FnMut(&Asked) -> Option<Reply> + Send + 'static,
+        script: impl FnMut(&ReceivedRequest) -> Option<Reply> + Send + 'static,
     ) -> Self {
         let (sender, sockets) = mpsc::unbounded_channel();
         let state = State {
@@ -173,7 +173,7 @@ impl Server {
         self.asked().iter().map(|asked| format!("{} {}", asked.method, asked.uri)).collect()
     }
 
-    pub(super) fn asked(&self) -> Vec<Asked> {
+    pub(super) fn asked(&self) -> Vec<ReceivedRequest> {
         self.state.lock().unwrap().asked.clone()
     }
 
@@ -194,7 +194,7 @@ impl Server {
     }
 
     /// What to do with a request.
-    fn judge(&self, asked: &Asked) -> Reply {
+    fn judge(&self, asked: &ReceivedRequest) -> Reply {
         let mut state = self.state.lock().unwrap();
         state.asked.push(asked.clone());
         let signs_in = asked.uri == BUILTIN || asked.uri == HATCHERY;
@@ -226,7 +226,7 @@ impl Server {
         let text = |value: &hyper::header::HeaderValue| value.to_str().unwrap().to_owned();
         let headers: BTreeMap<_, _> =
             parts.headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect();
-        let asked = Asked {
+        let asked = ReceivedRequest {
             method: parts.method.to_string(),
             uri: parts.uri.to_string(),
             body: serde_json::from_slice(&body).unwrap_or_default(),

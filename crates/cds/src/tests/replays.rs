@@ -33,7 +33,6 @@ const ANSWERS: &str = include_str!("../../tests/captures/answers.jsonl");
 const LATE: Duration = Duration::from_secs(9);
 const V2_JOB: &str = "bef0c96e-a923-4025-b7f8-98e7a32988b3";
 
-/// One recorded answer.
 #[derive(Debug, Clone)]
 struct Recorded {
     method: String,

@@ -7,7 +7,7 @@ use tokio::time::advance;
 use super::kit::{API_TIME, BUILTIN, HATCHERY, Kit, NOW, Reply, answer, empty, identity, refusal};
 use crate::{CdsError, V1JobId};
 
-fn workers(asked: &super::kit::Asked) -> Option<Reply> {
+fn workers(asked: &super::kit::ReceivedRequest) -> Option<Reply> {
     matches!(asked.uri.as_str(), "/api/worker" | "/api/v2/worker").then(|| answer(200, &json!(null)))
 }
 

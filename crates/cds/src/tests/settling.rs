@@ -8,7 +8,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::kit::{Asked, Kit, Reply, answer, empty, refusal};
+use super::kit::{Kit, ReceivedRequest, Reply, answer, empty, refusal};
 use crate::{CdsError, JobStatus, V1JobId, V2JobId};
 
 const UUID: &str = "6ec08f8c-2b9f-4e0a-81ab-5e980012400a";
@@ -34,7 +34,7 @@ enum Fate {
 #[derive(Debug)]
 struct World {
     fates: VecDeque<Fate>,
-    late: Option<Asked>,
+    late: Option<ReceivedRequest>,
     /// Answers reads with a page of a proxy.
     blind: bool,
     holder: Option<&'static str>,
@@ -59,7 +59,7 @@ impl World {
         }))
     }
 
-    fn answer(&mut self, asked: &Asked) -> Option<Reply> {
+    fn answer(&mut self, asked: &ReceivedRequest) -> Option<Reply> {
         if asked.uri.contains("signin") {
             return None;
         }
@@ -95,7 +95,7 @@ impl World {
         })
     }
 
-    fn show(&self, asked: &Asked) -> Reply {
+    fn show(&self, asked: &ReceivedRequest) -> Reply {
         let holder = self.holder.unwrap_or_default();
         if asked.uri.contains("/v2/") {
             return answer(200, &json!({"runjob": self.run_job(), "model": {"name": "", "spec": null}}));
@@ -115,7 +115,7 @@ impl World {
         json!({"id": UUID, "status": self.status, "hatchery_name": self.holder.unwrap_or_default()})
     }
 
-    fn carry_out(&mut self, asked: &Asked) -> Reply {
+    fn carry_out(&mut self, asked: &ReceivedRequest) -> Reply {
         let v2 = asked.uri.contains("/v2/");
         let route = asked.uri.rsplit('/').next().unwrap_or_default();
         match (asked.method.as_str(), route) {

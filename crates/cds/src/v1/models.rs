@@ -25,11 +25,9 @@ const SHARED: &str = "shared.infra";
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct V1Model {
-    /// Its number.
     pub id: i64,
     /// Its name within its group.
     pub name: String,
-    /// Its group.
     pub group: Group,
     /// The kind of hatchery that serves it.
     #[serde(rename = "type")]
@@ -59,7 +57,6 @@ pub struct V1Model {
     pub registered_capabilities: Arc<[Requirement]>,
     /// How often its workers could not be started since it was registered.
     pub nb_spawn_err: i64,
-    /// The machine.
     pub model_virtual_machine: VirtualMachine,
 }
 
@@ -77,7 +74,6 @@ pub struct VirtualMachine {
     pub cmd: String,
     /// What is run last.
     pub post_cmd: String,
-    /// Who logs in.
     pub user: String,
     /// Their password, or a reference to one of the model's secrets.
     #[serde(deserialize_with = "json::secret")]
@@ -113,7 +109,6 @@ impl V1 {
         self.session.call(&Call::get("list the worker models", "/worker/model/enabled")).await?.list()
     }
 
-    /// One model.
     pub async fn model(&self, group: &str, name: &str) -> Result<V1Model, CdsError> {
         let call = Call::get(format!("read worker model {group}/{name}"), route(group, name, ""));
         self.session.call(&call).await?.object()

@@ -32,7 +32,6 @@ pub struct V1Job {
     /// Since when it waits.
     #[serde(default, deserialize_with = "json::time")]
     pub queued: Option<Timestamp>,
-    /// The project.
     #[serde(default)]
     pub project_id: i64,
     /// The run of the pipeline that it is part of.
@@ -93,9 +92,7 @@ pub struct BookedBy {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Group {
-    /// Its number.
     pub id: i64,
-    /// Its name.
     pub name: String,
 }
 
@@ -103,16 +100,13 @@ pub struct Group {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Requirement {
-    /// Its name.
     pub name: String,
     /// Of which kind it is.
     #[serde(rename = "type")]
     pub kind: RequirementKind,
-    /// What is required.
     pub value: String,
 }
 
-/// Kinds of requirements.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RequirementKind {

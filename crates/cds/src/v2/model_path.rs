@@ -17,7 +17,6 @@ pub struct ModelPath {
     pub vcs: String,
     /// Such as `org/app`.
     pub repository: String,
-    /// The model's name.
     pub name: String,
     /// Without `refs/heads/`. Any other reference (`refs/tags/…`) is whole.
     pub branch: String,
@@ -27,7 +26,6 @@ pub struct ModelPath {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{given:?} is no worker model: PROJECT/vcs/organisation/repository/model[@branch] is expected")]
 pub struct InvalidModelPath {
-    /// The text.
     pub given: String,
 }
 

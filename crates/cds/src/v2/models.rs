@@ -13,7 +13,6 @@ use crate::path::{query, segment};
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct V2Model {
-    /// Its name.
     pub name: String,
     /// The system it runs, such as `linux/amd64`.
     pub osarch: String,
@@ -32,7 +31,6 @@ pub struct V2ModelSpec {
     pub image: String,
     /// How large its machines are.
     pub flavor: Option<String>,
-    /// Who logs in.
     pub username: Option<String>,
     /// Their password, or a reference that CDS has not resolved.
     #[serde(deserialize_with = "json::secret")]

@@ -48,10 +48,8 @@ pub struct RunJob {
     /// The system of its model.
     #[serde(default)]
     pub model_osarch: String,
-    /// The project.
     #[serde(default)]
     pub project_key: String,
-    /// The workflow.
     #[serde(default)]
     pub workflow_name: String,
     /// The run of the workflow.
@@ -137,7 +135,6 @@ impl<'de> Deserialize<'de> for RunsOn {
 /// A V2 job with its model.
 #[derive(Debug, Clone)]
 pub struct JobDetail {
-    /// The job.
     pub job: RunJob,
     /// Its model, if it has one.
     pub model: Option<V2Model>,

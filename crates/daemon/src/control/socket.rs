@@ -44,7 +44,6 @@ impl Socket {
         Ok(Self { listener, path, owner })
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -76,9 +75,9 @@ impl Socket {
                         });
                     supervisor.spawn_until_stopped("control conversation", conversation);
                 }
-                Ok(_) => warn!("somebody else's attempt to control this process was refused"),
+                Ok(_) => warn!("refused a control connection of another user"),
                 Err(error) => {
-                    warn!(%error, "the control socket cannot be reached for a moment");
+                    warn!(%error, "cannot accept a control connection; retrying");
                     tokio::time::sleep(Duration::from_millis(100)).await;
                 }
             }
@@ -92,7 +91,7 @@ impl Socket {
                 Ok((stream, _)) if self.may_ask(&stream) => {
                     converse(stream, async |_| refused(why)).await;
                 }
-                Ok(_) => warn!("somebody else's attempt to control this process was refused"),
+                Ok(_) => warn!("refused a control connection of another user"),
                 Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
             }
         }

@@ -11,7 +11,6 @@ use super::text::Value;
 pub struct Counter(AtomicU64);
 
 impl Counter {
-    /// Counts one more.
     pub fn count(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
@@ -30,7 +29,6 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// None yet.
     pub fn new(words: &'static [&'static str]) -> Self {
         Self { words, counts: words.iter().map(|_| Counter::default()).collect() }
     }
@@ -127,7 +125,6 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// Nothing measured yet.
     pub fn new(scale: &'static Scale) -> Self {
         let counts = (0..=scale.bounds.len()).map(|_| Counter::default()).collect();
         Self { scale, counts, sum: AtomicU64::new(0) }
@@ -173,7 +170,6 @@ impl Histogram {
 pub struct Histograms(Vec<(&'static str, Histogram)>);
 
 impl Histograms {
-    /// Nothing measured yet.
     pub fn new(words: &'static [&'static str], scale: &'static Scale) -> Self {
         Self(words.iter().map(|word| (*word, Histogram::new(scale))).collect())
     }

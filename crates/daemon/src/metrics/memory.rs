@@ -7,7 +7,6 @@ pub struct Memory {
     pub resident: u64,
     /// The most that was resident.
     pub peak: u64,
-    /// What is mapped.
     pub mapped: u64,
 }
 

@@ -8,9 +8,7 @@ use super::{Histogram, Kind, Metric};
 /// A number as it is written.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value {
-    /// A whole number.
     Whole(u64),
-    /// Any number.
     Real(f64),
 }
 

@@ -25,7 +25,6 @@ pub struct Settings {
 /// One effective value for people to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explained {
-    /// The key.
     pub path: String,
     /// The value as it was written; a secret is shown as `***`.
     pub value: String,

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// One setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key {
     /// Its place in the file, in `kebab-case`: `vcenter.endpoint`.
@@ -21,7 +20,6 @@ pub struct Key {
 /// What the value of a key must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Any text.
     Text,
     /// `true` or `false`.
     Flag,

@@ -15,30 +15,15 @@ const LONGEST: u64 = 64 * 1024;
 pub enum SecretFileError {
     /// It is missing, or may not be read.
     #[error("cannot read the secret from {}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
+    Unreadable { path: PathBuf, source: io::Error },
     /// Nobody has a secret of that length.
     #[error("{} is longer than {LONGEST} bytes", path.display())]
-    TooLong {
-        /// The file.
-        path: PathBuf,
-    },
+    TooLong { path: PathBuf },
     /// It holds something else than text.
     #[error("{} is not UTF-8 text", path.display())]
-    NotText {
-        /// The file.
-        path: PathBuf,
-    },
-    /// It holds nothing.
+    NotText { path: PathBuf },
     #[error("{} is empty", path.display())]
-    Empty {
-        /// The file.
-        path: PathBuf,
-    },
+    Empty { path: PathBuf },
 }
 
 /// The secret in a file, without the line break that editors leave at its end.

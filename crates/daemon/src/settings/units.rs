@@ -17,16 +17,10 @@ pub enum UnitError {
     #[error(
         "expected a duration with its unit, such as \"90s\", \"5m\", \"2h\" or \"250ms\", found {given:?}"
     )]
-    NotADuration {
-        /// What was given.
-        given: String,
-    },
+    NotADuration { given: String },
     /// Not a whole number followed by a binary unit.
     #[error("expected a size with its unit, such as \"10KiB\", \"512MiB\" or \"4GiB\", found {given:?}")]
-    NotASize {
-        /// What was given.
-        given: String,
-    },
+    NotASize { given: String },
 }
 
 /// Reads a duration such as `90s`.

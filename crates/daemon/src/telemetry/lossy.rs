@@ -34,7 +34,6 @@ struct Backlog {
 }
 
 impl Lossy {
-    /// Starts the thread.
     pub(super) fn start(sink: impl Write + Send + 'static) -> io::Result<Self> {
         let shared = Arc::<Shared>::default();
         let written = Arc::clone(&shared);

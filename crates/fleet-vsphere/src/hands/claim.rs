@@ -23,13 +23,11 @@ use crate::observe::vm;
 /// Which VM is claimed, and what becomes of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimWish<M> {
-    /// The VM.
     pub machine: MachineId,
     /// Its name in the pool.
     pub was: String,
     /// The mark that it was chosen by.
     pub chosen_by: M,
-    /// Whose it is.
     pub owner: OwnerId,
     /// The mark that it gets.
     pub mark: M,
@@ -45,7 +43,6 @@ pub enum ClaimError {
     /// It is not what it was chosen by any more. Nothing was changed.
     #[error("did not claim {machine}: {why}")]
     Changed { machine: MachineId, why: Refusal },
-    /// It is gone.
     #[error("cannot claim {machine}: it is gone")]
     Gone { machine: MachineId },
     /// It could not be read. Nothing was changed.
@@ -56,13 +53,12 @@ pub enum ClaimError {
     NameTaken { machine: MachineId, name: String, source: OperationError },
     /// vCenter did not do it, as far as can be seen.
     #[error("cannot claim {machine}")]
-    Failed { machine: MachineId, half: Half, source: OperationError },
+    Failed { machine: MachineId, progress: ClaimProgress, source: OperationError },
 }
 
-/// How far a claim came that failed.
+/// How far a failed claim got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Half {
-    /// Nothing was changed.
+pub enum ClaimProgress {
     Pooled,
     /// It may carry the new mark or not.
     MayBeMarked,
@@ -83,11 +79,11 @@ impl ClaimError {
     }
 
     /// How far it came.
-    pub fn half(&self) -> Half {
+    pub fn progress(&self) -> ClaimProgress {
         match self {
-            Self::Changed { .. } | Self::Gone { .. } | Self::Unread { .. } => Half::Pooled,
-            Self::NameTaken { .. } => Half::Marked,
-            Self::Failed { half, .. } => *half,
+            Self::Changed { .. } | Self::Gone { .. } | Self::Unread { .. } => ClaimProgress::Pooled,
+            Self::NameTaken { .. } => ClaimProgress::Marked,
+            Self::Failed { progress, .. } => *progress,
         }
     }
 }
@@ -150,7 +146,7 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
                 Some(FaultKind::DuplicateName) => {
                     ClaimError::NameTaken { machine, name: wish.name.clone(), source }
                 }
-                Some(_) | None => ClaimError::Failed { machine, half: Half::Marked, source },
+                Some(_) | None => ClaimError::Failed { machine, progress: ClaimProgress::Marked, source },
             }
         })
     }
@@ -171,8 +167,9 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
         let ordered = self.machines.reconfigure(&vm(machine), change, LIGHT).await;
         let done = |fresh: Option<&Fresh<M>>| fresh.is_some_and(|fresh| fresh.is_marked(&recognised));
         self.outcome(machine, ordered, done).await.map_err(|source| {
-            let half = if source.may_have_happened() { Half::MayBeMarked } else { Half::Pooled };
-            ClaimError::Failed { machine: machine.clone(), half, source }
+            let progress =
+                if source.may_have_happened() { ClaimProgress::MayBeMarked } else { ClaimProgress::Pooled };
+            ClaimError::Failed { machine: machine.clone(), progress, source }
         })?;
         self.told(machine, Fact::Marked(Box::new(recognised)));
         if let Some(size) = wish.resize {

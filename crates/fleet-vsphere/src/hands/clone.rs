@@ -20,9 +20,7 @@ pub struct CloneWish<M> {
     pub template: MachineId,
     /// Its name; nobody else may have it.
     pub name: String,
-    /// Where it goes.
     pub placement: Placement,
-    /// Its mark.
     pub mark: M,
     /// Its size, where it differs from the template's.
     pub resize: Option<Resize>,
@@ -30,7 +28,7 @@ pub struct CloneWish<M> {
     pub address: Option<Fixed>,
     /// Whether it starts at once.
     pub power_on: bool,
-    /// How its disks come about.
+    /// How its disks are made.
     pub disk_move: DiskMove,
     /// Another class for its first card, such as `VirtualVmxnet3`.
     pub card_class: Option<String>,
@@ -63,9 +61,7 @@ impl<M> CloneWish<M> {
 /// Another size; what is `None` stays as it is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Resize {
-    /// Virtual CPUs.
     pub cpus: Option<u32>,
-    /// Memory.
     pub memory_mb: Option<u64>,
     /// The least size of the first disk of a clone. Disks of machines that are there do not change.
     pub first_disk_kb: Option<u64>,
@@ -97,13 +93,10 @@ impl Resize {
 /// An address that is given to a VM.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fixed {
-    /// The address.
     pub ip: Ipv4Addr,
     /// The mask of its network.
     pub mask: Ipv4Addr,
-    /// The way out.
     pub gateway: Option<Ipv4Addr>,
-    /// Name servers.
     pub dns: Vec<Ipv4Addr>,
 }
 
@@ -115,7 +108,6 @@ pub struct CloneFailure {
     pub template: MachineId,
     /// The name that it was to have.
     pub name: String,
-    /// What went wrong.
     #[source]
     pub reason: Box<CloneError>,
     /// The VM that is there all the same, without something that was wanted of it.
@@ -136,9 +128,9 @@ impl CloneFailure {
     pub fn is_fault_of_template(&self) -> bool {
         match &*self.reason {
             CloneError::Source { source, .. } => source.fault().is_some() && !source.is_transient(),
-            CloneError::Unspeakable { .. } | CloneError::NoCard { .. } | CloneError::CardsDisagree { .. } => {
-                true
-            }
+            CloneError::NotEncodable { .. }
+            | CloneError::NoCard { .. }
+            | CloneError::CardsDisagree { .. } => true,
             CloneError::NoPlace { .. } | CloneError::NameTaken { .. } | CloneError::OutOfTime { .. } => false,
             CloneError::Failed { source, .. } | CloneError::LeftBehind { source, .. } => {
                 source.fault().is_some_and(blames_template)
@@ -154,7 +146,7 @@ impl CloneFailure {
             }
             CloneError::NoPlace { .. } => true,
             CloneError::Source { .. }
-            | CloneError::Unspeakable { .. }
+            | CloneError::NotEncodable { .. }
             | CloneError::NoCard { .. }
             | CloneError::NameTaken { .. }
             | CloneError::OutOfTime { .. }
@@ -168,7 +160,7 @@ impl CloneFailure {
             CloneError::Source { source, .. } => source.is_transient(),
             CloneError::NoPlace { .. } | CloneError::OutOfTime { .. } => true,
             CloneError::Failed { source, .. } | CloneError::LeftBehind { source, .. } => may_pass(source),
-            CloneError::Unspeakable { .. }
+            CloneError::NotEncodable { .. }
             | CloneError::NoCard { .. }
             | CloneError::NameTaken { .. }
             | CloneError::CardsDisagree { .. } => false,

@@ -16,14 +16,12 @@ use super::Hands;
 pub struct CloneTasks {
     /// Since when our session lasts, by vCenter's clock. It ends with vCenter's service, and so does the list.
     pub session_since: Option<Timestamp>,
-    /// The clones.
     pub clones: Vec<CloneTask>,
 }
 
 /// A task that clones, or that may.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CloneTask {
-    /// Which.
     pub task: String,
     /// Whether our user ordered it. One of which nobody tells who did may be ours.
     pub ours: bool,

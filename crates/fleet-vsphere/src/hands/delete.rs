@@ -6,7 +6,7 @@ use rookery_fleet::{MachineId, OwnerId, Power, Role};
 use rookery_vim::FaultKind;
 
 use super::fresh::Fresh;
-use super::template::Hanging;
+use super::template::LinkedClones;
 use super::{ActError, HEAVY, Hands, Refusal};
 use crate::observe::vm;
 
@@ -102,9 +102,9 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
         if hands.proven(action, machine, |fresh| proof.of(fresh).map(drop)).await?.is_none() {
             return Ok(());
         }
-        match hands.hangs_on(machine).await {
-            Hanging::Nothing => {}
-            why @ (Hanging::By(_) | Hanging::BySome | Hanging::Unknown(_)) => {
+        match hands.linked_clones(machine).await {
+            LinkedClones::None => {}
+            why @ (LinkedClones::Vm(_) | LinkedClones::Unnamed | LinkedClones::Unknown(_)) => {
                 return Err(ActError::StillParent { action, machine: machine.clone(), why });
             }
         }
@@ -138,7 +138,7 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
         self.outcome(machine, ordered, |fresh| fresh.is_none()).await.map_err(|source| {
             match source.fault().map(rookery_vim::Fault::kind) {
                 Some(FaultKind::ResourceInUse) => {
-                    ActError::StillParent { action, machine: machine.clone(), why: Hanging::BySome }
+                    ActError::StillParent { action, machine: machine.clone(), why: LinkedClones::Unnamed }
                 }
                 Some(_) | None => ActError::failed(action, machine, source),
             }

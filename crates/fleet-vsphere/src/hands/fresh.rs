@@ -90,20 +90,18 @@ pub enum Refusal {
     /// Its mark says that it is to be kept.
     #[error("its notes say that it is to be kept")]
     Protected,
-    /// Somebody keeps it.
     #[error("its notes say that it is kept until {until}")]
     Held { until: Timestamp },
     /// It has another name than was thought.
     #[error("its name is {found:?}, not {expected:?}")]
     Name { expected: String, found: String },
     /// Its notes were changed.
-    #[error("its notes are not those that it was chosen by")]
+    #[error("its notes have changed since it was chosen")]
     Edited,
-    /// It runs.
     #[error("it is not off")]
     NotOff,
     /// It was to go for its power, which is another one now.
-    #[error("it is not on, or off, as it was when that was decided")]
+    #[error("its power state has changed since that was decided")]
     Power,
 }
 

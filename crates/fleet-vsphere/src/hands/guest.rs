@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use super::Hands;
 use crate::observe::vm;
-use crate::readiness::{ReadinessError, WantedAddress};
+use crate::readiness::{ExpectedAddress, ReadinessError};
 
 /// The first looks for the end of a program come soon after each other, later ones at leisure.
 const FIRST_LOOKS: usize = 10;
@@ -25,7 +25,7 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
         address: Option<Ipv4Addr>,
         user: &GuestUser,
     ) -> Result<IpAddr, ReadinessError> {
-        let wanted = address.map_or(WantedAddress::AnyIpv4, |ip| WantedAddress::Exactly(ip.into()));
+        let wanted = address.map_or(ExpectedAddress::AnyIpv4, |ip| ExpectedAddress::Exactly(ip.into()));
         self.readiness.wait(&vm(machine), wanted, user).await
     }
 
@@ -35,7 +35,7 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
         machine: &MachineId,
         address: Option<Ipv4Addr>,
     ) -> Result<IpAddr, ReadinessError> {
-        let wanted = address.map_or(WantedAddress::AnyIpv4, |ip| WantedAddress::Exactly(ip.into()));
+        let wanted = address.map_or(ExpectedAddress::AnyIpv4, |ip| ExpectedAddress::Exactly(ip.into()));
         self.readiness.operations(&vm(machine)).await?;
         let found = self.readiness.address(&vm(machine), wanted).await?;
         self.told(machine, Fact::SetUp);

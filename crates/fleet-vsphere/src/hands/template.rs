@@ -1,4 +1,4 @@
-//! Templates: how one is made, who clones it now, and whose disks stand on it.
+//! Templates: making one, who clones it now, and its linked clones.
 
 use std::collections::BTreeSet;
 
@@ -33,20 +33,18 @@ pub struct RunningClone {
     pub started: Option<Timestamp>,
 }
 
-/// Whether disks of other VMs stand on those of a template.
+/// Whether a template has linked clones: VMs with disks whose parents are its own.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Hanging {
-    /// None does.
-    #[error("no disk stands on it")]
-    Nothing,
-    /// Those of this VM do.
-    #[error("disks of {0} stand on it")]
-    By(MachineId),
-    /// vCenter says so, and not whose.
-    #[error("vCenter says that it is in use")]
-    BySome,
-    /// It cannot be told, for this reason; that is to be taken for a yes.
-    #[error("whether disks stand on it cannot be told ({0})")]
+pub enum LinkedClones {
+    #[error("it has no linked clones")]
+    None,
+    #[error("{0} is a linked clone of it")]
+    Vm(MachineId),
+    /// vCenter says that its disks are in use, and not by whom.
+    #[error("vCenter says that its disks are in use")]
+    Unnamed,
+    /// For this reason; callers act as if there were some.
+    #[error("whether it has linked clones is unknown ({0})")]
     Unknown(String),
 }
 
@@ -96,24 +94,24 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
     }
 
     /// Whether disks of other VMs of the datacenter stand on this template's: all of their disks are looked at, now.
-    pub async fn hangs_on(&self, template: &MachineId) -> Hanging {
+    pub async fn linked_clones(&self, template: &MachineId) -> LinkedClones {
         match self.look_at_disks(template).await {
-            Ok(hanging) => hanging,
-            Err(error) => Hanging::Unknown(rookery_daemon::telemetry::chain(&error)),
+            Ok(clones) => clones,
+            Err(error) => LinkedClones::Unknown(rookery_daemon::telemetry::chain(&error)),
         }
     }
 
-    async fn look_at_disks(&self, template: &MachineId) -> Result<Hanging, OperationError> {
+    async fn look_at_disks(&self, template: &MachineId) -> Result<LinkedClones, OperationError> {
         // First: what ends after this is in the list.
         if !self.running_clones(std::slice::from_ref(template)).await?.is_empty() {
-            return Ok(Hanging::Unknown("a clone of it is under way".to_owned()));
+            return Ok(LinkedClones::Unknown("a clone of it is under way".to_owned()));
         }
         let own = properties_of(&self.client, &vm(template), &[DEVICES, HOME]).await?;
         let of = |path: &str| own.iter().find(|(name, _)| name == path).map(|(_, value)| value);
         let home = of(HOME).map(|file| folder(&file.text));
         let own: BTreeSet<String> = of(DEVICES).map(|devices| own_files(devices, home)).unwrap_or_default();
         if own.is_empty() {
-            return Ok(Hanging::Unknown("vCenter shows no disk of it".to_owned()));
+            return Ok(LinkedClones::Unknown("vCenter shows no disk of it".to_owned()));
         }
         let all = vm_names(&self.client, &self.grounds.datacenter).await?;
         let others = all.iter().map(|(id, _)| MachineId::new(id.id())).filter(|id| id != template);
@@ -124,15 +122,16 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
                 let id = MachineId::new(other.obj.id());
                 match other.prop_set.iter().find(|property| property.name == DEVICES) {
                     Some(devices) if disk_files(&devices.val).any(|file| own.contains(&file)) => {
-                        return Ok(Hanging::By(id));
+                        return Ok(LinkedClones::Vm(id));
                     }
                     Some(_) => {}
                     None => hidden = Some(id),
                 }
             }
         }
-        let hidden = hidden.map(|id| Hanging::Unknown(format!("vCenter does not show the disks of {id}")));
-        Ok(hidden.unwrap_or(Hanging::Nothing))
+        let hidden =
+            hidden.map(|id| LinkedClones::Unknown(format!("vCenter does not show the disks of {id}")));
+        Ok(hidden.unwrap_or(LinkedClones::None))
     }
 }
 

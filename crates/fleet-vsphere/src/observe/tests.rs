@@ -40,8 +40,8 @@ fn seen(row: &Vm) -> Machine<Mark> {
     machine(row, &recogniser(), &Bounds::default())
 }
 
-fn book() -> Book<Mark> {
-    Book::new(recogniser(), Bounds::default())
+fn read() -> ReadMachines<Mark> {
+    ReadMachines::new(recogniser(), Bounds::default())
 }
 
 fn at(second: i64) -> Timestamp {
@@ -52,22 +52,22 @@ fn at(second: i64) -> Timestamp {
 fn the_book_tells_when_a_machine_was_first_seen_as_it_is() {
     let rows: Vec<_> = (0..3).map(row).collect();
     let id = |number: usize| MachineId::new(format!("vm-{number}"));
-    let mut book = book();
-    book.read(rows.iter().map(VmChange::Is), at(1));
-    let before = book.machines.clone();
+    let mut read = read();
+    read.read(rows.iter().map(VmChange::Is), at(1));
+    let before = read.machines.clone();
 
     let running = changed(&rows[1], |vm| vm.power = Some(PowerState::On));
-    book.read([VmChange::Is(&running), VmChange::Gone(&rows[2].id)].into_iter(), at(2));
-    assert_eq!([0, 1].map(|number| book.changed[&id(number)]), [at(1), at(2)]);
-    assert_eq!(book.machines.get(&id(1)).map(|machine| machine.power), Some(Some(Power::On)));
-    assert!(!book.machines.contains(&id(2)) && !book.changed.contains_key(&id(2)));
+    read.read([VmChange::Is(&running), VmChange::Gone(&rows[2].id)].into_iter(), at(2));
+    assert_eq!([0, 1].map(|number| read.changed[&id(number)]), [at(1), at(2)]);
+    assert_eq!(read.machines.get(&id(1)).map(|machine| machine.power), Some(Some(Power::On)));
+    assert!(!read.machines.contains(&id(2)) && !read.changed.contains_key(&id(2)));
     let is_the_same = |machine: &&Arc<Machine<Mark>>| {
-        book.machines.get(&machine.id).is_some_and(|other| Arc::ptr_eq(machine, other))
+        read.machines.get(&machine.id).is_some_and(|other| Arc::ptr_eq(machine, other))
     };
     assert_eq!(before.iter().filter(is_the_same).count(), 1, "the others are not parsed again");
 
-    book.read(std::iter::once(VmChange::Is(&rows[2])), at(3));
-    assert_eq!(book.changed[&id(2)], at(3), "what comes back is new");
+    read.read(std::iter::once(VmChange::Is(&rows[2])), at(3));
+    assert_eq!(read.changed[&id(2)], at(3), "what comes back is new");
 }
 
 // Evidence that is older than the change would have condemned it.
@@ -75,18 +75,18 @@ fn the_book_tells_when_a_machine_was_first_seen_as_it_is() {
 fn when_a_new_machine_changed_is_known_until_it_is_gone_however_many_readings_come() {
     let made = seen(&row(0));
     let id = || made.id.clone();
-    let (mut book, mut overlay) = (book(), Overlay::default());
-    book.hear(&mut overlay, id(), News::Told(Fact::Made(Box::new(made.clone()))), at(1));
+    let (mut read, mut overlay) = (read(), Overlay::default());
+    read.hear(&mut overlay, id(), News::Told(Fact::Made(Box::new(made.clone()))), at(1));
     // Two readings are under way.
     assert_eq!((overlay.overdue(at(31)).len(), overlay.overdue(at(61)).len()), (1, 1));
     let Machine { name, role, power, recognised, hardware, .. } = made.clone();
     let reading = Reading { name, role, power, recognised, hardware };
-    book.hear(&mut overlay, id(), News::Read(Some(reading.clone())), at(62));
-    book.hear(&mut overlay, id(), News::Read(Some(reading)), at(63));
-    assert_eq!(book.changed.get(&id()), Some(&at(62)));
+    read.hear(&mut overlay, id(), News::Read(Some(reading.clone())), at(62));
+    read.hear(&mut overlay, id(), News::Read(Some(reading)), at(63));
+    assert_eq!(read.changed.get(&id()), Some(&at(62)));
     overlay.overdue(at(92));
-    book.hear(&mut overlay, id(), News::Read(None), at(93));
-    assert!(book.changed.is_empty(), "it never came");
+    read.hear(&mut overlay, id(), News::Read(None), at(93));
+    assert!(read.changed.is_empty(), "it never came");
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub(super) type ExitCode = i32;
 
 /// Why a failure ends the tries before their time is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fruitless {
+pub(super) enum GiveUpReason {
     /// The VM is gone.
     Gone,
     /// The client has logged out, which says nothing about the VM.
@@ -94,13 +94,13 @@ fn pause_after(error: &GuestError, refused_logins: &mut usize) -> Duration {
 }
 
 /// Why there is no use in another try. That a VM does not run is left to the inventory, which may know better by now.
-pub(super) fn fruitless(error: &GuestError, vm: &MoRef) -> Option<Fruitless> {
+pub(super) fn fruitless(error: &GuestError, vm: &MoRef) -> Option<GiveUpReason> {
     match error {
         GuestError::Unsupported { .. } | GuestError::Unwritable { .. } | GuestError::Variable { .. } => {
-            Some(Fruitless::Impossible)
+            Some(GiveUpReason::Impossible)
         }
         GuestError::Refused { source, .. } if matches!(**source, CallError::Closed { .. }) => {
-            Some(Fruitless::Stopped)
+            Some(GiveUpReason::Stopped)
         }
         GuestError::Refused { .. }
         | GuestError::MayHaveStarted { .. }
@@ -110,7 +110,7 @@ pub(super) fn fruitless(error: &GuestError, vm: &MoRef) -> Option<Fruitless> {
             let fault = error.fault()?;
             let gone =
                 fault.kind() == FaultKind::ManagedObjectNotFound && fault.field("obj") == Some(vm.id());
-            gone.then_some(Fruitless::Gone)
+            gone.then_some(GiveUpReason::Gone)
         }
     }
 }

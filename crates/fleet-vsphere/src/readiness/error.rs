@@ -6,7 +6,7 @@ use rookery_vim::objects::{PowerState, ToolsRunning};
 use rookery_vim_client::{GuestError, Vm};
 
 use super::command::COMMAND;
-use super::plan::WantedAddress;
+use super::plan::ExpectedAddress;
 
 /// Why a VM did not get ready.
 #[derive(Debug, thiserror::Error)]
@@ -24,7 +24,7 @@ pub enum ReadinessError {
          something answers DHCP there",
         after.as_secs_f64(), at.seen()
     )]
-    NoAddress { at: Box<At>, wanted: WantedAddress, after: Duration },
+    NoAddress { at: Box<At>, wanted: ExpectedAddress, after: Duration },
     /// The last stage timed out; the source is why the last try failed, if one did.
     #[error(
         "{at} did not run {COMMAND} to its end within {} s; last seen: {}; check the guest's user and password, the \
@@ -78,9 +78,7 @@ impl ReadinessError {
 /// Where waiting ended. Shows itself as the VM's name and reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct At {
-    /// The stage.
     pub stage: Stage,
-    /// The VM.
     pub vm: MoRef,
     /// What the inventory last showed of it, if it showed it.
     pub seen: Option<Seen>,
@@ -91,18 +89,14 @@ pub struct At {
 pub enum Stage {
     /// Guest operations become ready.
     Operations,
-    /// The address comes.
     Address,
-    /// A command runs.
     Command,
 }
 
 /// What the inventory showed of a VM.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
-    /// Its name.
     pub name: String,
-    /// Whether it ran.
     pub power: Option<PowerState>,
     /// Whether VMware Tools ran.
     pub tools: Option<ToolsRunning>,

@@ -9,7 +9,7 @@ use rookery_vim_client::{Nic, Vm};
 
 /// The address that a VM has to have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WantedAddress {
+pub enum ExpectedAddress {
     /// Exactly this one. Before it is set up, a guest may show another.
     Exactly(IpAddr),
     /// Any IPv4 address that others can reach, as DHCP gives it.
@@ -42,7 +42,7 @@ pub(super) fn operations(vm: &Vm) -> Verdict<()> {
 }
 
 /// Whether the address is there. The guest's primary address does not count: it may be the one from before.
-pub(super) fn address(vm: &Vm, wanted: WantedAddress) -> Verdict<IpAddr> {
+pub(super) fn address(vm: &Vm, wanted: ExpectedAddress) -> Verdict<IpAddr> {
     unless_halted(vm, || reachable(&vm.guest.nics).find(|found| wanted.is_met_by(*found)))
 }
 
@@ -81,7 +81,7 @@ fn reachable(nics: &[Nic]) -> impl Iterator<Item = IpAddr> {
     cards.flat_map(|nic| &nic.ips).filter_map(|ip| ip.parse().ok())
 }
 
-impl WantedAddress {
+impl ExpectedAddress {
     fn is_met_by(self, found: IpAddr) -> bool {
         match (self, found) {
             (Self::Exactly(wanted), found) => wanted == found,
@@ -93,7 +93,7 @@ impl WantedAddress {
     }
 }
 
-impl fmt::Display for WantedAddress {
+impl fmt::Display for ExpectedAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exactly(address) => write!(f, "the address {address}"),

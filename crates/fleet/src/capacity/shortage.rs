@@ -14,41 +14,20 @@ pub enum Shortage {
     PoolMemory {
         /// What is left after all that is in flight.
         left_mb: i64,
-        /// What is needed.
         next: u64,
     },
-    /// Too many CPUs.
     #[error("{used} of {max} CPUs are in use, {next} more are needed")]
-    Cpus {
-        /// Those in use.
-        used: u64,
-        /// Those needed.
-        next: u64,
-        /// The limit.
-        max: u64,
-    },
+    Cpus { used: u64, next: u64, max: u64 },
     /// CPUs are kept for smaller flavors.
     #[error(
         "{used} of {max} CPUs are in use, {next} more are needed and {kept} are kept for smaller flavors"
     )]
-    CpusKept {
-        /// Those in use.
-        used: u64,
-        /// Those needed.
-        next: u64,
-        /// Those kept.
-        kept: u64,
-        /// The limit.
-        max: u64,
-    },
-    /// Too much memory.
+    CpusKept { used: u64, next: u64, kept: u64, max: u64 },
     #[error("{used} of {max} MB of memory are in use, {next} more are needed")]
     Memory {
         /// What is in use.
         used: u64,
-        /// What is needed.
         next: u64,
-        /// The limit.
         max: u64,
     },
     /// Memory is kept for smaller flavors.
@@ -58,11 +37,8 @@ pub enum Shortage {
     MemoryKept {
         /// What is in use.
         used: u64,
-        /// What is needed.
         next: u64,
-        /// What is kept.
         kept: u64,
-        /// The limit.
         max: u64,
     },
 }
@@ -79,7 +55,7 @@ impl Shortage {
         }
     }
 
-    /// Its label.
+    /// Its label in metrics and JSON.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::PoolCpu { .. } => "pool_cpu",

@@ -23,7 +23,7 @@ pub enum Miss {
 }
 
 impl Miss {
-    /// Its label.
+    /// Its label in metrics and JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Busy => "busy",

@@ -29,7 +29,6 @@ pub struct Evidence {
 /// What everything is judged by that cannot be undone.
 #[derive(Debug)]
 pub struct Grounds<'a, M> {
-    /// The machines.
     pub view: &'a View<M>,
     /// The supplier's time less ours; `None` is not known.
     pub skew: Option<SignedDuration>,
@@ -47,11 +46,7 @@ pub enum Stop {
     /// Not all machines are known.
     Incomplete,
     /// The view is old.
-    Outdated {
-        /// How old.
-        age: Duration,
-    },
-    /// The clocks differ.
+    Outdated { age: Duration },
     Skew {
         /// The supplier's time less ours.
         skew: SignedDuration,
@@ -65,7 +60,6 @@ pub enum Stop {
     },
     /// It could not be had of late.
     OldEvidence {
-        /// What is listed.
         of: &'static str,
         /// How old the last list is.
         age: SignedDuration,
@@ -98,7 +92,7 @@ fn stale(Evidence { of, begun }: Evidence, ours: Timestamp) -> Option<Stop> {
 }
 
 impl Stop {
-    /// Its label.
+    /// Its label in metrics and JSON.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Incomplete => "incomplete",

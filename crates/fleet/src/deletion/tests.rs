@@ -39,18 +39,18 @@ fn world(machines: impl IntoIterator<Item = Machine<Mark>>) -> World {
 
 /// Why the test front keeps a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Why {
+enum KeepReason {
     Needed,
     Gate(Kept),
 }
 
-impl From<Kept> for Why {
+impl From<Kept> for KeepReason {
     fn from(kept: Kept) -> Self {
         Self::Gate(kept)
     }
 }
 
-type Judged = Result<Case<&'static str>, Why>;
+type Judged = Result<Case<&'static str>, KeepReason>;
 
 /// A machine that nobody would miss.
 fn case(reason: &'static str) -> Case<&'static str> {
@@ -58,7 +58,7 @@ fn case(reason: &'static str) -> Case<&'static str> {
 }
 
 impl World {
-    fn decide(&self, judge: &dyn Fn(&Machine<Mark>, &Mark) -> Judged) -> Verdicts<&'static str, Why> {
+    fn decide(&self, judge: &dyn Fn(&Machine<Mark>, &Mark) -> Judged) -> Verdicts<&'static str, KeepReason> {
         let gate = Gate {
             view: &self.view,
             owner: &OWNER,
@@ -81,7 +81,7 @@ impl World {
         delete.into_iter().map(|(id, _)| id.as_str().trim_start_matches("vm-").to_owned()).collect()
     }
 
-    fn kept(&self) -> Vec<(String, Why)> {
+    fn kept(&self) -> Vec<(String, KeepReason)> {
         let kept = self.decide(&|_, _| Ok(case("over"))).kept;
         kept.into_iter().map(|(id, why)| (id.as_str().trim_start_matches("vm-").to_owned(), why)).collect()
     }
@@ -116,14 +116,15 @@ fn whatever_its_front_says_a_machine_is_kept_for_each_of_these() {
         (Machine { reachable: false, is_outside: true, ..held("12:00:01") }, Some(Kept::Outside)),
     ] {
         let world = world([machine.clone()]);
-        let expected: Vec<_> = kept.map(|kept| ("x".to_owned(), Why::Gate(kept))).into_iter().collect();
+        let expected: Vec<_> =
+            kept.map(|kept| ("x".to_owned(), KeepReason::Gate(kept))).into_iter().collect();
         assert_eq!(world.kept(), expected, "{machine:?}");
         assert_eq!(world.deletes().len(), usize::from(kept.is_none()), "{machine:?}");
     }
 
     let mut busy = world([ours()]);
     busy.busy.insert(id("x"));
-    assert_eq!(busy.kept(), [("x".to_owned(), Why::Gate(Kept::Busy))]);
+    assert_eq!(busy.kept(), [("x".to_owned(), KeepReason::Gate(Kept::Busy))]);
     assert!(busy.deletes().is_empty());
 }
 
@@ -153,7 +154,7 @@ fn a_machine_that_the_inventory_has_not_confirmed_is_kept_whatever_the_reason() 
     let mut world = world(names.map(|name| marked(name, |_| {})));
     assert_eq!(world.deletes(), names);
     world.view = unsettled(&world.view, names.map(id));
-    assert_eq!(world.kept(), names.map(|name| (name.to_owned(), Why::Gate(Kept::Unconfirmed))));
+    assert_eq!(world.kept(), names.map(|name| (name.to_owned(), KeepReason::Gate(Kept::Unconfirmed))));
     assert!(world.deletes().is_empty());
     world.view.overlaid.values_mut().for_each(|overlaid| overlaid.is_settled = true);
     assert_eq!(world.deletes(), names, "a read is as good as a row");
@@ -171,8 +172,10 @@ fn evidence_older_than_the_last_change_deletes_nobody_but_whom_it_does_not_conce
         world.changed = world.view.iter().map(|machine| (machine.id.clone(), at(changed))).collect();
         let verdicts = world.decide(&judge);
         assert_eq!(verdicts.delete.len(), deleted, "{changed}");
-        let kept: Vec<_> =
-            (deleted < 2).then_some((id("by-evidence"), Why::Gate(Kept::ChangedSince))).into_iter().collect();
+        let kept: Vec<_> = (deleted < 2)
+            .then_some((id("by-evidence"), KeepReason::Gate(Kept::ChangedSince)))
+            .into_iter()
+            .collect();
         assert_eq!(verdicts.kept, kept, "{changed}");
     }
 }
@@ -181,11 +184,11 @@ fn evidence_older_than_the_last_change_deletes_nobody_but_whom_it_does_not_conce
 fn what_its_front_needs_is_kept_for_its_reason() {
     let world = world(["a", "b"].map(|name| marked(name, |_| {})));
     let judge = |machine: &Machine<Mark>, _: &Mark| {
-        if machine.name == "a" { Err(Why::Needed) } else { Ok(case("over")) }
+        if machine.name == "a" { Err(KeepReason::Needed) } else { Ok(case("over")) }
     };
     let verdicts = world.decide(&judge);
     assert_eq!(verdicts.delete, [(id("b"), "over")]);
-    assert_eq!(verdicts.kept, [(id("a"), Why::Needed)]);
+    assert_eq!(verdicts.kept, [(id("a"), KeepReason::Needed)]);
 }
 
 #[test]
@@ -208,7 +211,7 @@ fn a_pass_deletes_the_most_certain_and_the_oldest_first_and_only_so_many() {
     world.budget = 3;
     assert_eq!(order(&world), "bda");
     let kept = world.decide(&judge).kept;
-    assert_eq!(kept, ["c", "e"].map(|name| (id(name), Why::Gate(Kept::Budget))));
+    assert_eq!(kept, ["c", "e"].map(|name| (id(name), KeepReason::Gate(Kept::Budget))));
     world.budget = 0;
     assert_eq!(order(&world), "");
 }
@@ -249,7 +252,10 @@ fn unusually_many_running_machines_wait_before_any_budget_and_the_others_go_on()
     assert_eq!(verdicts.braked[0].why, "it has run for too long");
     assert_eq!(verdicts.delete, [(id("failed"), "it has run for too long")]);
     let why = |name: &str| verdicts.kept.iter().find(|(other, _)| *other == id(name)).map(|(_, why)| *why);
-    assert_eq!([why("w0"), why("over")], [Some(Why::Gate(Kept::Braked)), Some(Why::Gate(Kept::Budget))]);
+    assert_eq!(
+        [why("w0"), why("over")],
+        [Some(KeepReason::Gate(Kept::Braked)), Some(KeepReason::Gate(Kept::Budget))]
+    );
 
     // A person has looked at them.
     world.brake.confirm(verdicts.braked.into_iter().map(|waiting| waiting.subject), at(NOW));
@@ -294,7 +300,7 @@ fn a_hold_lasts_as_long_as_was_left_when_the_supplier_s_clock_was_set() {
     assert_eq!(world.deletes(), ["x"]);
     let seen = world.view.clone();
     world.reckoning.restart(&seen, &OWNER, times, at("11:59:00"), SignedDuration::from_hours(3));
-    assert_eq!(world.kept(), [("x".to_owned(), Why::Gate(Kept::Held { until: at("14:30:00") }))]);
+    assert_eq!(world.kept(), [("x".to_owned(), KeepReason::Gate(Kept::Held { until: at("14:30:00") }))]);
 }
 
 proptest! {
@@ -320,7 +326,7 @@ proptest! {
             let (goes, by_evidence, urgency, hours) = judged[number % judged.len()];
             let weight = [Weight::None, Weight::AtOnce, Weight::Lasting][weights[number % weights.len()]];
             let age = SignedDuration::from_hours(hours);
-            if goes { Ok(Case { urgency, age, weight, by_evidence, ..case("over") }) } else { Err(Why::Needed) }
+            if goes { Ok(Case { urgency, age, weight, by_evidence, ..case("over") }) } else { Err(KeepReason::Needed) }
         };
         let verdicts = world.decide(&judge);
         prop_assert_eq!(&verdicts, &world.decide(&judge));

@@ -19,7 +19,6 @@ fn quick() -> LabOptions {
     LabOptions { settings: QUICK.to_owned(), ..LabOptions::default() }
 }
 
-/// So long ago.
 fn ago(lab: &Lab, seconds: i64) -> Timestamp {
     lab.world.clock.now().saturating_sub(SignedDuration::from_secs(seconds)).expect("a time")
 }

@@ -14,12 +14,12 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use super::history;
 
 /// A folder with a settings file, and with all that the program keeps while it runs.
-pub(super) struct Desk {
+pub(super) struct Home {
     folder: TempDir,
     file: PathBuf,
 }
 
-impl Desk {
+impl Home {
     pub(super) fn of(lab: &Lab) -> Self {
         Self::with(&lab.settings_text())
     }
@@ -27,9 +27,9 @@ impl Desk {
     pub(super) fn with(text: &str) -> Self {
         let folder = TempDir::new().expect("a folder");
         let file = folder.path().join("hatchery.toml");
-        let desk = Self { folder, file };
-        desk.write(text);
-        desk
+        let home = Self { folder, file };
+        home.write(text);
+        home
     }
 
     pub(super) fn write(&self, text: &str) {
@@ -67,8 +67,8 @@ async fn asked(lab: &Lab) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_program_serves_a_job_and_signs_out_at_a_signal() {
     let lab = Lab::start(LabOptions::default()).await;
-    let desk = Desk::of(&lab);
-    let daemon = desk.started().await;
+    let home = Home::of(&lab);
+    let daemon = home.started().await;
     let job = lab.v2_job(Lab::DEBIAN, "echo nonce-8f31").await;
     let ended = lab.ended(&job).await;
     assert_eq!(ended.status, Status::Success, "{ended:#?}");
@@ -103,11 +103,11 @@ async fn has_warm(lab: &Lab, number: usize) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hangup_raises_the_number_of_warm_machines() {
     let lab = Lab::start(LabOptions { tables: pooled(1), ..LabOptions::default() }).await;
-    let desk = Desk::of(&lab);
-    let daemon = desk.started().await;
+    let home = Home::of(&lab);
+    let daemon = home.started().await;
     has_warm(&lab, 1).await;
     let text = lab.settings_text().replace(&pooled(1), &pooled(3));
-    desk.write(&text.replace("datacenterString", "folder = \"workers\"\ndatacenterString"));
+    home.write(&text.replace("datacenterString", "folder = \"workers\"\ndatacenterString"));
     daemon.signal("HUP");
     has_warm(&lab, 3).await;
     daemon.signal("TERM");
@@ -141,8 +141,8 @@ async fn a_hangup_changes_limits_sizes_credentials_and_what_is_logged_and_names_
     let wrong = format!("{ROCKY}\"wrong\"");
     let right = lab.settings_text().replace("port = 0", "port = 0\nheaderXForwardedFor = \"X-Real-IP\"");
     assert!(right.contains(ROCKY) && right.contains(TIGHT), "{right}");
-    let desk = Desk::with(&right.replace(&format!("{ROCKY}\"guest-secret\""), &wrong));
-    let mut daemon = desk.started().await;
+    let home = Home::with(&right.replace(&format!("{ROCKY}\"guest-secret\""), &wrong));
+    let mut daemon = home.started().await;
     let pages = daemon.line().await;
     let url = pages.strip_prefix("pages    http://").and_then(|rest| rest.strip_suffix("/mon/status"));
     let url = url.unwrap_or_else(|| panic!("{pages}"));
@@ -150,13 +150,13 @@ async fn a_hangup_changes_limits_sizes_credentials_and_what_is_logged_and_names_
     eventually("the only worker runs", async || lab.job(&long).await.status == Status::Building).await;
     let next = lab.v2_job(Lab::DEBIAN, "true").await;
     eventually("the next job waits for its place", async || {
-        let explained = desk.program(&["explain", &next]).run().await;
+        let explained = home.program(&["explain", &next]).run().await;
         explained.stdout.contains("is waiting: 1 of 1 workers")
     })
     .await;
     ask_for(url, "192.0.2.7").await;
 
-    desk.write(&right.replace(TIGHT, WIDE));
+    home.write(&right.replace(TIGHT, WIDE));
     daemon.signal("HUP");
     assert_eq!(lab.ended(&next).await.status, Status::Success, "there is room for it now");
     let job = NewJob { flavor: Some("large".to_owned()), ..NewJob::v2("true", Lab::ROCKY, "default") };
@@ -186,10 +186,10 @@ async fn a_hangup_changes_limits_sizes_credentials_and_what_is_logged_and_names_
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_cannot_be_read_again_changes_nothing() {
     let lab = Lab::start(LabOptions { tables: pooled(1), ..LabOptions::default() }).await;
-    let desk = Desk::of(&lab);
-    let mut daemon = desk.started().await;
+    let home = Home::of(&lab);
+    let mut daemon = home.started().await;
     has_warm(&lab, 1).await;
-    desk.write("user = 1");
+    home.write("user = 1");
     daemon.signal("HUP");
     while !daemon.remark().await.contains("the old ones stay") {}
     has_warm(&lab, 1).await;
@@ -202,8 +202,8 @@ async fn a_file_that_cannot_be_read_again_changes_nothing() {
 async fn the_log_is_text_json_or_nothing() {
     let lab = Lab::start(LabOptions::default()).await;
     let said = async |log: &str| {
-        let desk = Desk::with(&format!("{}\n{log}", lab.settings_text()));
-        let daemon = desk.started().await;
+        let home = Home::with(&format!("{}\n{log}", lab.settings_text()));
+        let daemon = home.started().await;
         daemon.signal("TERM");
         let outcome = daemon.end().await;
         assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
@@ -225,7 +225,7 @@ async fn the_log_is_text_json_or_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn check_tells_every_problem_of_a_file_at_once() {
-    let desk = Desk::with(
+    let home = Home::with(
         r#"user = "me"
 endpoint = "ftp://vc"
 datacenterString = ""
@@ -238,7 +238,7 @@ rsaPrivateKey = "none"
 url = "nowhere"
 "#,
     );
-    let outcome = desk.program(&["hatchery", "check", "--offline"]).run().await;
+    let outcome = home.program(&["hatchery", "check", "--offline"]).run().await;
     assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
     for key in [
         "endpoint",
@@ -254,7 +254,7 @@ url = "nowhere"
     ] {
         assert!(outcome.stdout.contains(&format!("PROBLEM  {key}")), "{key}\n{}", outcome.stdout);
     }
-    let run = desk.run().run().await;
+    let run = home.run().run().await;
     assert_eq!(run.code, Some(2), "{}", run.stderr);
 }
 
@@ -269,8 +269,8 @@ async fn check_asks_both_servers() {
         ..LabOptions::default()
     };
     let lab = Lab::start(options).await;
-    let desk = Desk::of(&lab);
-    let outcome = desk.program(&["hatchery", "check"]).run().await;
+    let home = Home::of(&lab);
+    let outcome = home.program(&["hatchery", "check"]).run().await;
     assert_eq!(outcome.code, Some(1), "{}{}", outcome.stdout, outcome.stderr);
     for line in [
         "ok       settings: the file can be used",
@@ -278,7 +278,7 @@ async fn check_asks_both_servers() {
         "ok       clock: ",
         "ok       datacenter",
         "ok       template debian12: ",
-        "ok       site: where machines go is clear",
+        "ok       site: folder, pool, datastore and network are there",
         "ok       addresses: 0 of ",
         "ok       other hatcheries: none of the name \"hatchery-lab\" has a session",
         "ok       Go hatchery: no Go program has used vCenter as our user in the last 3 minutes",
@@ -291,8 +291,8 @@ async fn check_asks_both_servers() {
         assert!(outcome.stdout.contains(line), "{line}\n{}", outcome.stdout);
     }
     // CDS keeps the region of the first sign-in.
-    desk.write(&lab.settings_text().replace("\"elsewhere\"", "\"default\"").replace("v2-token", "wrong"));
-    let outcome = desk.program(&["hatchery", "check", "-o", "json"]).run().await;
+    home.write(&lab.settings_text().replace("\"elsewhere\"", "\"default\"").replace("v2-token", "wrong"));
+    let outcome = home.program(&["hatchery", "check", "-o", "json"]).run().await;
     let checks: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
     let state = |name: &str| {
         let found = checks.as_array().expect("a list").iter().find(|check| check["check"] == name);
@@ -319,7 +319,7 @@ annotation = '{"hatchery_name":"theirs","ip_address":"10.9.0.3"}'
         ..options
     };
     let lab = Lab::start(options).await;
-    let outcome = Desk::of(&lab).program(&["hatchery", "check"]).run().await;
+    let outcome = Home::of(&lab).program(&["hatchery", "check"]).run().await;
     let line = "are in use, some by machines of others: their-worker (hatchery theirs)";
     assert!(outcome.stdout.contains(line), "{}", outcome.stdout);
     assert!(outcome.stdout.contains("the ranges overlap"), "{}", outcome.stdout);
@@ -332,11 +332,11 @@ async fn a_plan_changes_nothing() {
     let mut options = LabOptions { tables: pooled(2), ..LabOptions::default() };
     options.cds.code_models.push(CodeModel::vsphere(ghost, "ghost"));
     let lab = Lab::start(options).await;
-    let desk = Desk::of(&lab);
+    let home = Home::of(&lab);
     let job = lab.v2_job(Lab::DEBIAN, "true").await;
     let hopeless = lab.v2_job(ghost, "true").await;
     let before = machines(&lab).await;
-    let outcome = desk.program(&["hatchery", "plan", "-o", "json"]).run().await;
+    let outcome = home.program(&["hatchery", "plan", "-o", "json"]).run().await;
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     let plan: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
     let acts: Vec<(&str, &str)> = plan["acts"]
@@ -349,7 +349,7 @@ async fn a_plan_changes_nothing() {
     assert_eq!(plan["waiting"][0]["job"], hopeless.as_str(), "{plan:#}");
     assert_eq!(plan["waiting"][0]["reason"], "template", "{plan:#}");
     assert_eq!(plan["warmWaiting"][0]["model"], "debian12", "{plan:#}");
-    let table = desk.program(&["hatchery", "plan"]).run().await.stdout;
+    let table = home.program(&["hatchery", "plan"]).run().await.stdout;
     assert!(table.contains("in a clone of debian12, for the model"), "{table}");
 
     assert_eq!(machines(&lab).await, before);
@@ -367,42 +367,42 @@ async fn a_plan_changes_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hatchery_that_runs_is_asked_drained_and_resumed() {
     let lab = Lab::start(LabOptions::default()).await;
-    let desk = Desk::of(&lab);
-    let daemon = desk.started().await;
+    let home = Home::of(&lab);
+    let daemon = home.started().await;
     let told = |outcome: rookery_kit::Outcome| {
         assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
         outcome.stdout
     };
-    let drained = told(desk.program(&["hatchery", "drain"]).run().await);
+    let drained = told(home.program(&["hatchery", "drain"]).run().await);
     assert!(drained.starts_with("no new jobs are taken"), "{drained}");
     let job = lab.v2_job(Lab::DEBIAN, "true").await;
     eventually("the job is known to wait", async || {
-        let explained = told(desk.program(&["explain", &job]).run().await);
+        let explained = told(home.program(&["explain", &job]).run().await);
         explained.contains("is waiting: the hatchery takes no new jobs: it is being drained")
             && explained.contains("CDS: its status is Waiting")
     })
     .await;
-    let status = told(desk.program(&["hatchery", "status", "-o", "json"]).run().await);
+    let status = told(home.program(&["hatchery", "status", "-o", "json"]).run().await);
     let status: Value = serde_json::from_str(&status).expect("JSON");
     assert_eq!(status["draining"], true, "{status:#}");
     assert_eq!(status["waiting"][0]["reason"], "draining", "{status:#}");
     assert!(
-        told(desk.program(&["hatchery", "status"]).run().await).contains("1 jobs; no new jobs are taken")
+        told(home.program(&["hatchery", "status"]).run().await).contains("1 jobs; no new jobs are taken")
     );
     assert_eq!(lab.job(&job).await.status, Status::Waiting);
 
-    told(desk.program(&["hatchery", "resume"]).run().await);
+    told(home.program(&["hatchery", "resume"]).run().await);
     assert_eq!(lab.ended(&job).await.status, Status::Success);
-    told(desk.program(&["hatchery", "look"]).run().await);
-    let wrong = desk.program(&["explain", "no-job"]).run().await;
+    told(home.program(&["hatchery", "look"]).run().await);
+    let wrong = home.program(&["explain", "no-job"]).run().await;
     assert_eq!(wrong.code, Some(1), "{}", wrong.stdout);
 
-    let socket = desk.folder.path().join("rookery-hatchery-hatchery-lab.sock");
+    let socket = home.folder.path().join("rookery-hatchery-hatchery-lab.sock");
     let mode = fs::metadata(&socket).expect("a socket").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     daemon.signal("TERM");
     assert_eq!(daemon.end().await.code, Some(0));
-    let nobody = desk.program(&["hatchery", "status"]).run().await;
+    let nobody = home.program(&["hatchery", "status"]).run().await;
     assert_eq!(nobody.code, Some(1));
     assert!(nobody.stderr.contains("no hatchery \"hatchery-lab\" runs here"), "{}", nobody.stderr);
     lab.close().await;
@@ -411,15 +411,15 @@ async fn a_hatchery_that_runs_is_asked_drained_and_resumed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_second_daemon_of_the_name_is_refused_or_stands_by() {
     let lab = Lab::start(LabOptions::default()).await;
-    let desk = Desk::of(&lab);
-    let first = desk.started().await;
-    let second = desk.run().run().await;
+    let home = Home::of(&lab);
+    let first = home.started().await;
+    let second = home.run().run().await;
     assert_eq!(second.code, Some(4));
     assert!(second.stderr.contains("\"hatchery-lab\" runs already on this machine"), "{}", second.stderr);
     assert!(second.stderr.contains("stop it, or start this one with --standby"), "{}", second.stderr);
 
     // As if it were on another machine: vCenter shows the session of the first.
-    let elsewhere = Desk::of(&lab);
+    let elsewhere = Home::of(&lab);
     let signed_in = asked(&lab).await.len();
     let third = elsewhere.run().and(&["--instance", "elsewhere"]).run().await;
     assert_eq!(third.code, Some(4));
@@ -432,7 +432,7 @@ async fn a_second_daemon_of_the_name_is_refused_or_stands_by() {
         "the one that is refused signs in: {later:#?}"
     );
 
-    let mut waiting = desk.run().and(&["--standby"]).start();
+    let mut waiting = home.run().and(&["--standby"]).start();
     while !waiting.remark().await.contains("standing by") {}
     first.signal("TERM");
     assert_eq!(first.end().await.code, Some(0));
@@ -454,10 +454,10 @@ async fn silence(lab: &Lab) {
 async fn whoever_asks_a_hatchery_that_is_still_starting_is_told_so() {
     let lab = Lab::start(LabOptions::default()).await;
     silence(&lab).await;
-    let desk = Desk::of(&lab);
-    let mut daemon = desk.run().start();
+    let home = Home::of(&lab);
+    let mut daemon = home.run().start();
     while !daemon.remark().await.contains("CDS could not be signed in to; trying again") {}
-    let status = desk.program(&["hatchery", "status"]).run().await;
+    let status = home.program(&["hatchery", "status"]).run().await;
     assert_eq!(status.code, Some(1), "{}", status.stdout);
     assert!(status.stderr.contains("it is still starting"), "{}", status.stderr);
     daemon.signal("TERM");
@@ -469,8 +469,8 @@ async fn whoever_asks_a_hatchery_that_is_still_starting_is_told_so() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_that_cds_refuses_ends_the_start_at_once() {
     let lab = Lab::start(LabOptions::default()).await;
-    let desk = Desk::with(&lab.settings_text().replace("v2-token", "wrong-token"));
-    let outcome = desk.run().run().await;
+    let home = Home::with(&lab.settings_text().replace("v2-token", "wrong-token"));
+    let outcome = home.run().run().await;
     assert_eq!(outcome.code, Some(3), "{}", outcome.stderr);
     for told in ["CDS refused the V2 sign-in of hatchery hatchery-lab", "commonConfiguration.api.tokenV2"] {
         assert!(outcome.stderr.contains(told), "{told}\n{}", outcome.stderr);
@@ -485,10 +485,10 @@ async fn a_token_that_cds_refuses_ends_the_start_at_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cds_does_not_answer_is_shown_and_logged_once() {
     let lab = Lab::start(LabOptions::default()).await;
-    let desk = Desk::of(&lab);
-    let daemon = desk.started().await;
+    let home = Home::of(&lab);
+    let daemon = home.started().await;
     let troubles = async || {
-        let status = desk.program(&["hatchery", "status", "-o", "json"]).run().await;
+        let status = home.program(&["hatchery", "status", "-o", "json"]).run().await;
         let status: Value = serde_json::from_str(&status.stdout).expect("JSON");
         let troubles = status["troubles"].as_array().cloned().unwrap_or_default();
         troubles.iter().map(|one| one["source"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
@@ -510,20 +510,20 @@ async fn what_cds_does_not_answer_is_shown_and_logged_once() {
     daemon.signal("TERM");
     let outcome = daemon.end().await;
     let lines = |text: &str| outcome.stderr.lines().filter(|line| line.contains(text)).count();
-    assert_eq!(lines("workers could not be asked for; "), 1, "{}", outcome.stderr);
-    assert_eq!(lines("workers could be asked for again"), 1, "{}", outcome.stderr);
+    assert_eq!(lines("workers could not be read; "), 1, "{}", outcome.stderr);
+    assert_eq!(lines("workers can be read again"), 1, "{}", outcome.stderr);
     lab.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_daemon_that_was_killed_starts_again() {
     let lab = Lab::start(LabOptions::default()).await;
-    let desk = Desk::of(&lab);
-    let killed = desk.started().await;
+    let home = Home::of(&lab);
+    let killed = home.started().await;
     killed.signal("KILL");
     assert_eq!(killed.end().await.code, None);
-    let again = desk.started().await;
-    assert!(desk.program(&["hatchery", "status"]).run().await.stdout.contains("hatchery-lab"));
+    let again = home.started().await;
+    assert!(home.program(&["hatchery", "status"]).run().await.stdout.contains("hatchery-lab"));
     again.signal("TERM");
     assert_eq!(again.end().await.code, Some(0));
     lab.close().await;
@@ -533,13 +533,13 @@ async fn a_daemon_that_was_killed_starts_again() {
 async fn a_failed_worker_is_kept_over_a_kill_as_people_ask_for_it() {
     let settings = "finishedWorkerGracePeriod = 1\n".to_owned();
     let lab = Lab::start(LabOptions { settings, ..LabOptions::default() }).await;
-    let desk = Desk::of(&lab);
+    let home = Home::of(&lab);
     let told = async |arguments: &[&str]| {
-        let outcome = desk.program(arguments).run().await;
+        let outcome = home.program(arguments).run().await;
         assert_eq!(outcome.code, Some(0), "{arguments:?}: {}", outcome.stderr);
         outcome.stdout
     };
-    let killed = desk.started().await;
+    let killed = home.started().await;
     let hold = ["vm", "hold", "--model", "debian12", "--for", "4h", "--reason", "it fails at night"];
     assert!(told(&hold).await.starts_with("of the next workers of model debian12 that fail until "));
     let wishes = told(&["vm", "holds"]).await;
@@ -547,7 +547,7 @@ async fn a_failed_worker_is_kept_over_a_kill_as_people_ask_for_it() {
     killed.signal("KILL");
     killed.end().await;
 
-    let daemon = desk.started().await;
+    let daemon = home.started().await;
     let job = lab.v2_job(Lab::DEBIAN, "exit 1").await;
     let worker = lab.ended(&job).await.worker_name;
     eventually("its machine is kept", async || {
@@ -567,7 +567,7 @@ async fn a_failed_worker_is_kept_over_a_kill_as_people_ask_for_it() {
         (["vm", "hold", &worker, "--for", "169h", "--reason", "x"], "between one second and seven days"),
         (["vm", "hold", &worker, "--for", "1h", "--reason", " "], "a reason of 1 to 200 characters"),
     ] {
-        let outcome = desk.program(&wrong).run().await;
+        let outcome = home.program(&wrong).run().await;
         assert_ne!(outcome.code, Some(0));
         assert!(outcome.stderr.contains(why), "{}", outcome.stderr);
     }

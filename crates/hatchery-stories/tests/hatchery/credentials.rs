@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 
-use super::cli::Desk;
+use super::cli::Home;
 use super::models::model;
 use super::witness::{administrators, control, rule};
 
@@ -75,8 +75,8 @@ async fn a_hangup_brings_other_credentials_for_both_servers_and_those_that_are_r
     let lab = Lab::start(two_users()).await;
     let govc = lab.govc();
     let old = lab.settings_text();
-    let desk = Desk::with(&old);
-    let mut daemon = desk.started().await;
+    let home = Home::with(&old);
+    let mut daemon = home.started().await;
     is_served_as(&govc, Vcsim::USER).await;
 
     let tokens = |text: &str, word: &str| {
@@ -85,10 +85,10 @@ async fn a_hangup_brings_other_credentials_for_both_servers_and_those_that_are_r
     let login = |user: &str, password: &str| format!("user = \"{user}\"\npassword = \"{password}\"\n");
     let ours = login(Vcsim::USER, Vcsim::PASSWORD);
     assert!(old.starts_with(&ours), "{old}");
-    desk.write(&tokens(&old, "wrong").replace(&ours, &login(Vcsim::USER, "wrong")));
+    home.write(&tokens(&old, "wrong").replace(&ours, &login(Vcsim::USER, "wrong")));
     daemon.signal("HUP");
     remarks(&mut daemon, "new credentials are refused; the old ones stay", 3).await;
-    remarks(&mut daemon, "everything acts as before", 1).await;
+    remarks(&mut daemon, "everything stays as it was", 1).await;
     jobs_succeed(&lab).await;
 
     let cds = async |control: Cds| lab.cds.control(control).await.expect("the CDS runs");
@@ -105,14 +105,14 @@ async fn a_hangup_brings_other_credentials_for_both_servers_and_those_that_are_r
     }))
     .await;
     let new = tokens(&old, "new").replace(&ours, &login(OTHER_USER, OTHER_PASSWORD));
-    desk.write(&new);
+    home.write(&new);
     // Its session before is still listed when it looks who leads.
     let lost = Rule::new(Action::Status { code: 503 });
     rule(&lab, Rule { method: "Logout".to_owned(), count: Some(1), ..lost }).await;
     daemon.signal("HUP");
     let told = remarks(&mut daemon, "settings read again", 1).await.concat();
     for key in ["user", "password", "commonConfiguration.api.token,", "commonConfiguration.api.tokenV2"] {
-        assert!(told.contains(key) && !told.contains("waits for a restart"), "{key}: {told}");
+        assert!(told.contains(key) && !told.contains("after a restart"), "{key}: {told}");
     }
     is_served_as(&govc, OTHER_USER).await;
     // The old tokens would not sign in any more.
@@ -120,7 +120,7 @@ async fn a_hangup_brings_other_credentials_for_both_servers_and_those_that_are_r
     jobs_succeed(&lab).await;
 
     rule(&lab, Rule { method: "Login".to_owned(), ..Rule::new(Action::Status { code: 503 }) }).await;
-    desk.write(&tokens(&old, "new"));
+    home.write(&tokens(&old, "new"));
     daemon.signal("HUP");
     remarks(&mut daemon, "new credentials could not be tried; the next login shows them", 1).await;
     control(&lab, Control::ClearRules).await;
@@ -164,8 +164,8 @@ async fn tls_before(lab: &Lab, folder: &TempDir, tasks: &Supervisor) -> (String,
 
 /// Starts the daemon, which serves; then ends it.
 async fn serves(text: &str) -> Outcome {
-    let desk = Desk::with(text);
-    let mut daemon = desk.run().start();
+    let home = Home::with(text);
+    let mut daemon = home.run().start();
     let line = daemon.line().await;
     assert!(line.contains(" serves https://127.0.0.1:"), "{line}");
     daemon.signal("TERM");
@@ -175,7 +175,7 @@ async fn serves(text: &str) -> Outcome {
 }
 
 async fn refused(text: &str) -> Outcome {
-    let outcome = Desk::with(text).run().run().await;
+    let outcome = Home::with(text).run().run().await;
     assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(5), ""), "{}", outcome.stderr);
     outcome
 }
@@ -206,7 +206,7 @@ async fn vcenter_and_cds_are_trusted_by_what_the_settings_say_and_by_nothing_els
     for vcenter in [&ca, &format!("thumbprint = \"{pin}\""), "insecure = true"] {
         let told = serves(&text(vcenter, &cds_ca)).await.stderr;
         // The certificate is valid for a few days.
-        assert!(told.contains("a token or certificate ends soon what=\"vcenter_certificate\""), "{told}");
+        assert!(told.contains("a token or certificate expires soon what=\"vcenter_certificate\""), "{told}");
     }
     serves(&text(&ca, "insecure = true")).await;
 

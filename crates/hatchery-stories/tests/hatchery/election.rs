@@ -21,7 +21,7 @@ use rookery_vim_sim::{Action, Body, Control, FaultSpec, Rule};
 use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::cli::Desk;
+use super::cli::Home;
 
 const TAKEOVER: Duration = Duration::from_mins(4);
 
@@ -403,16 +403,16 @@ async fn a_call_is_not_repeated_after_a_new_login_without_a_new_lease() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_go_program_of_our_user_is_warned_about() {
     let lab = Lab::start(LabOptions::default()).await;
-    let desk = Desk::with(&lab.settings_text());
-    let checked = desk.program(&["hatchery", "check"]).run().await;
+    let home = Home::with(&lab.settings_text());
+    let checked = home.program(&["hatchery", "check"]).run().await;
     assert!(checked.stdout.contains("no Go program has used vCenter as our user"), "{}", checked.stdout);
     let options = Options { user_agent: "Go-http-client/1.1".to_owned(), ..options(&lab.world.url) };
     let dial: Arc<dyn Dial> =
         Arc::new(TcpDial::new(options.endpoint.clone(), &Trust::Insecure).expect("no TLS"));
     let go = connect_over(options, dial).await.expect("a session");
-    let checked = desk.program(&["hatchery", "check"]).run().await;
+    let checked = home.program(&["hatchery", "check"]).run().await;
     assert!(checked.stdout.contains("a Go program uses vCenter as our user"), "{}", checked.stdout);
-    let mut daemon = desk.run().start();
+    let mut daemon = home.run().start();
     while !daemon.remark().await.contains("a Go program uses vCenter as our user") {}
     daemon.signal("TERM");
     assert_eq!(daemon.end().await.code, Some(0));
@@ -432,8 +432,8 @@ async fn a_leader_that_was_paused_wakes_up_without_any_right_to_act() {
     let (vcenter, cds) = (behind(&lab.world.url).await, behind(&lab.cds_url).await);
     let text = lab.settings_text();
     let first = text.replace(&lab.world.url, vcenter.address()).replace(&lab.cds_url, cds.address());
-    let first = Desk::with(&first).started().await;
-    let second = Desk::with(&text);
+    let first = Home::with(&first).started().await;
+    let second = Home::with(&text);
     let mut second = second.run().and(&["--standby", "--instance", "elsewhere"]).start();
     while !second.remark().await.contains("standing by") {}
 

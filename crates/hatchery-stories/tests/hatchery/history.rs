@@ -17,7 +17,6 @@ pub(super) struct Life {
     pub(super) cloned: Option<Timestamp>,
     /// It was powered off for the last time.
     pub(super) off: Option<Timestamp>,
-    /// It was removed.
     pub(super) removed: Option<Timestamp>,
 }
 
@@ -108,12 +107,12 @@ pub(super) async fn asked(lab: &Lab, method: &str, path: &str) -> usize {
     all.iter().filter(|entry| entry.method == method && entry.path.ends_with(path)).count()
 }
 
-/// Calls of CDS get into trouble from now on.
+/// Injects a fault into calls of CDS from now on.
 pub(super) async fn trouble(lab: &Lab, fault: Fault) {
     lab.cds.control(Control::AddFault(fault)).await.expect("the CDS runs");
 }
 
-/// No call of CDS gets into trouble any more.
+/// Removes all faults of CDS.
 pub(super) async fn peace(lab: &Lab) {
     lab.cds.control(Control::ClearFaults).await.expect("the CDS runs");
 }

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use rookery_cds_sim::{CodeModel, Config, NewJob, Requirement, Status, Times};
+use rookery_cds_sim::{CodeModel, Config, NewJob, Requirement, Status};
 use rookery_hatchery_stories::{Lab, LabOptions, Stage};
 use rookery_kit::{Wire, eventually};
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::witness::{machines, named, nonce, pool, probe, ran, reported, warm, was_told, with_cards};
+use super::witness::{machines, nonce, pool, probe, ran, reported, warm, was_told, with_cards};
 
 /// The keys that the Go hatchery writes, in its order, and ours behind them.
 const KEYS: [&str; 9] = [
@@ -216,23 +216,6 @@ async fn a_finished_machine_goes_after_the_grace_period_and_its_address_is_free_
     assert_eq!((one.releases, other.releases), (0, 0), "jobs that are over are not released");
     scene.stop().await;
     lab.close().await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn the_machine_of_a_disabled_worker_goes() {
-    // The worker beats every half minute, which is too rare here: CDS disables it, and forgets it much later.
-    let times = Times { silent_worker: 2, deletion: 600, ..Times::default() };
-    let cds = Config { times, ..Config::default() };
-    let lab = Lab::paused(LabOptions { cds, ..LabOptions::default() });
-    let scene = lab.hatch().await;
-    let job = lab.v2_job(Lab::DEBIAN, "sleep 300").await;
-    eventually("the job runs", async || lab.job(&job).await.status == Status::Building).await;
-    let worker = lab.job(&job).await.worker_name;
-    assert!(named(&lab, &worker).await.is_some_and(|machine| machine.is_on));
-    eventually("its machine is gone", async || named(&lab, &worker).await.is_none()).await;
-    assert!(named(&lab, "jumphost").await.is_some());
-    scene.stop().await;
-    lab.close_with_cut_down(&[&worker]).await;
 }
 
 #[tokio::test(start_paused = true)]

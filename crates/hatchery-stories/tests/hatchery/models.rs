@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use rookery_cds_sim::{Config, Control, Model, NewJob, Status, Token};
-use rookery_hatchery_stories::{Lab, LabOptions, Scene, Stage};
+use rookery_hatchery_stories::{Lab, LabOptions, Stage};
 use rookery_kit::{Wire, eventually};
 use serde_json::Value;
 use tokio::time::sleep;
@@ -225,34 +225,6 @@ async fn an_orphaned_template_in_the_making_goes_after_a_quarter_of_an_hour() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_more_models_are_registered_at_once_than_is_allowed() {
-    for (limit, most) in [(1, 1), (2, 2)] {
-        let (lab, scene) = registering(limit).await;
-        eventually("all are registered", async || {
-            let mut left = 0;
-            for name in ["one", "two", "three"] {
-                left += usize::from(in_cds(&lab, name).await["model"]["need-registration"] == true);
-            }
-            left == 0
-        })
-        .await;
-        // From the clone of what becomes the template until the worker that tells about it is off.
-        let (mut now, mut peak) = (0_i32, 0);
-        for step in history(&lab).await {
-            if step.starts_with("Deploying") && step.ends_with("-tmp") {
-                now += 1;
-            } else if step.starts_with("register-") && step.ends_with("powered off") {
-                now -= 1;
-            }
-            peak = peak.max(now);
-        }
-        assert_eq!(peak, most, "{:#?}", history(&lab).await);
-        scene.stop().await;
-        lab.close().await;
-    }
-}
-
-#[tokio::test(start_paused = true)]
 async fn no_model_is_registered_where_that_is_off() {
     let options = LabOptions {
         cds: Config { models: vec![model("one")], ..Config::default() },
@@ -270,14 +242,6 @@ async fn no_model_is_registered_where_that_is_off() {
     let (clones, booked) = (stage.witness(lives_by).await, asked(&stage.lab, "PUT", "/book").await);
     assert_eq!((clones.len(), booked), (0, 0), "{clones:?}");
     stage.lab.close().await;
-}
-
-async fn registering(limit: i32) -> (Lab, Scene) {
-    let tables = format!("[commonConfiguration.provision]\nmaxConcurrentRegistering = {limit}\n");
-    let models = ["one", "two", "three"].map(model).to_vec();
-    let lab = lab_with(models, LabOptions { tables, ..LabOptions::default() });
-    let scene = lab.hatch().await;
-    (lab, scene)
 }
 
 #[tokio::test(start_paused = true)]

@@ -13,7 +13,7 @@ use rookery_hatchery_stories::{Lab, LabOptions, Scene, Stage};
 use rookery_kit::{Program, Tripwire, Wire, eventually, read_page, workspace};
 use tokio::time::{sleep, timeout};
 
-use super::cli::Desk;
+use super::cli::Home;
 
 /// As much as a pipe of Linux holds.
 const PIPE: usize = 64 << 10;
@@ -57,16 +57,16 @@ async fn sample(address: &str, metric: &str) -> Option<u64> {
 /// A job runs, status and pages answer, and the process ends when it is told to.
 async fn works_whatever_becomes_of_its_log(sink: Sink) {
     let lab = Lab::start(LabOptions::default()).await;
-    let desk = Desk::of(&lab);
+    let home = Home::of(&lab);
     let free = TcpListener::bind("127.0.0.1:0").expect("a free port").local_addr().expect("an address");
     let address = free.to_string();
     let (stdout, stderr, reader) = sink.open();
     // Every call is logged.
-    let run = desk.program(&["hatchery", "run", "-vv", "--listen", &address]);
+    let run = home.program(&["hatchery", "run", "-vv", "--listen", &address]);
     let mut daemon = run.start_writing_to(stdout, stderr);
     let job = lab.v2_job(Lab::DEBIAN, "echo nonce-51f0").await;
     assert_eq!(lab.ended(&job).await.status, Status::Success);
-    let status = desk.program(&["hatchery", "status"]).run().await;
+    let status = home.program(&["hatchery", "status"]).run().await;
     assert_eq!(status.code, Some(0), "{}", status.stderr);
     if reader.is_none() {
         eventually("lost lines are counted", async || {
@@ -98,9 +98,9 @@ async fn a_log_that_nobody_reads_stops_no_work() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_error_that_nobody_reads_keeps_no_process_from_its_end() {
-    let desk = Desk::with("not = \"a hatchery\"\n");
+    let home = Home::with("not = \"a hatchery\"\n");
     let (stdout, stderr, _unread) = Sink::Unread.open();
-    let mut daemon = desk.run().start_writing_to(stdout, stderr);
+    let mut daemon = home.run().start_writing_to(stdout, stderr);
     assert!(daemon.ends_within(Duration::from_secs(60)).await);
     assert_eq!(daemon.end().await.code, Some(2));
 }
@@ -220,9 +220,9 @@ async fn while_it_waits_for_cds_the_process_is_alive_and_not_ready() {
     let lab = Lab::start(LabOptions::default()).await;
     // Nobody listens there.
     let nobody = TcpListener::bind("127.0.0.1:0").expect("a free port").local_addr().expect("an address");
-    let desk = Desk::with(&lab.settings_text().replace(&lab.cds_url, &format!("http://{nobody}")));
+    let home = Home::with(&lab.settings_text().replace(&lab.cds_url, &format!("http://{nobody}")));
     let free = TcpListener::bind("127.0.0.1:0").expect("a free port").local_addr().expect("an address");
-    let daemon = desk.program(&["hatchery", "run", "--listen", &free.to_string()]).start();
+    let daemon = home.program(&["hatchery", "run", "--listen", &free.to_string()]).start();
     let status = async |path: &str| read_page(&format!("http://{free}{path}")).await.ok().map(|page| page.0);
     eventually("the process is alive", async || status("/healthz").await == Some(200)).await;
     assert_eq!((status("/readyz").await, status("/mon/status").await), (Some(503), Some(503)));

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use super::cli::Desk;
+use super::cli::Home;
 
 /// A model file of a simulated CDS that knows the hatchery of the lab and one of its models.
 pub(super) const MODEL: &str = r#"
@@ -36,8 +36,8 @@ async fn a_simulated_cds_serves_alone() {
     let mut cds = Program::new(&arguments).start();
     let line = cds.line().await;
     let url = line.strip_prefix("serving ").expect("where it serves");
-    let desk = Desk::with(&lab.settings_text().replace(&lab.cds_url, url));
-    let check = desk.program(&["hatchery", "check"]).run().await;
+    let home = Home::with(&lab.settings_text().replace(&lab.cds_url, url));
+    let check = home.program(&["hatchery", "check"]).run().await;
     assert!(check.stdout.contains("V1 sign-in: signed in"), "{}{}", check.stdout, check.stderr);
     cds.signal("TERM");
     assert_eq!(cds.end().await.code, Some(0));
@@ -61,7 +61,7 @@ async fn command(address: &str, method: &str, path: &str, body: &str) -> Option<
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_simulated_cds_is_got_into_trouble_from_outside() {
+async fn faults_are_injected_into_a_simulated_cds_over_its_control_api() {
     let lab = Lab::start(LabOptions::default()).await;
     let folder = TempDir::new().expect("a folder");
     let (model, token) = (folder.path().join("cds.toml"), folder.path().join("token"));
@@ -98,8 +98,8 @@ async fn a_simulated_cds_is_got_into_trouble_from_outside() {
     }
 
     // A hatchery lives through what happens to sessions and connections.
-    let desk = Desk::with(&lab.settings_text().replace(&lab.cds_url, &url));
-    let daemon = desk.started().await;
+    let home = Home::with(&lab.settings_text().replace(&lab.cds_url, &url));
+    let daemon = home.started().await;
     let seen = async |path: &str, status: u16| {
         let requests = ok("GET", "/control/requests", "").await;
         let of = |entry: &&Value| entry["path"] == path && entry["status"] == status;

@@ -80,9 +80,9 @@ const TOLD: [&str; 7] = [
 type Vms = BTreeMap<String, BTreeMap<String, Value>>;
 
 /// A folder for files, and for what the program keeps while it runs.
-struct Desk(TempDir);
+struct WorkFolder(TempDir);
 
-impl Desk {
+impl WorkFolder {
     fn new() -> Self {
         Self(TempDir::new().expect("a folder"))
     }
@@ -106,16 +106,16 @@ impl Desk {
 /// Somebody's vCenter: a process that speaks TLS, wants a password, and runs programs in guests.
 struct Theirs {
     sim: Sim,
-    desk: Desk,
+    folder: WorkFolder,
 }
 
 impl Theirs {
     async fn start(flags: &[&str]) -> Self {
-        let desk = Desk::new();
-        let model = desk.file("model.toml", MODEL);
+        let folder = WorkFolder::new();
+        let model = folder.file("model.toml", MODEL);
         let guests = ["--allow-local-exec", "--guest-user", "debian", "--guest-password", "guest-secret"];
         let sim = Sim::start_with_tls(&[&["--model", &model], guests.as_slice(), flags].concat()).await;
-        Self { sim, desk }
+        Self { sim, folder }
     }
 
     /// Its address with the user and the password in it.
@@ -130,7 +130,7 @@ impl Theirs {
 
     /// `up` there, without a file.
     fn up(&self, arguments: &[&str]) -> Program {
-        self.desk
+        self.folder
             .up(&["--vcenter", &self.url(), "--insecure"])
             .and(arguments)
             .with("GOVC_GUEST_LOGIN", "debian:guest-secret")
@@ -183,7 +183,7 @@ async fn sample_jobs_succeed_on_a_real_vcenter_and_nothing_is_left_there() {
     let theirs = Theirs::start(&[]).await;
     let before = theirs.vms().await;
     assert_eq!(before.len(), 3);
-    let folder = theirs.desk.0.path().join("dump");
+    let folder = theirs.folder.0.path().join("dump");
     let arguments = ["--jobs", "6", "--exit", "--dump", folder.to_str().expect("text")];
     let outcome = ended(theirs.up(&arguments).start()).await;
     assert_said(
@@ -287,9 +287,9 @@ async fn a_signal_during_the_start_removes_nothing_from_a_real_vcenter() {
 async fn warm_machines_that_a_file_asks_for_stay_and_are_named() {
     let theirs = Theirs::start(&[]).await;
     let before = theirs.vms().await;
-    let file = theirs.desk.file("hatchery.toml", FILE);
+    let file = theirs.folder.file("hatchery.toml", FILE);
     let with_file =
-        |more: &[&str]| theirs.desk.up(&["--vcenter", theirs.sim.address(), "-c", &file]).and(more);
+        |more: &[&str]| theirs.folder.up(&["--vcenter", theirs.sim.address(), "-c", &file]).and(more);
     // Until it is there, since a hatchery that is told to end makes no more.
     let mut up = with_file(&["--every", "600"]).start();
     while !up.line().await.contains(" succeeded after ") {}
@@ -331,9 +331,9 @@ async fn what_cannot_be_guessed_on_a_real_vcenter_is_one_clear_error() {
     let theirs = Theirs::start(&[]).await;
     let before = theirs.vms().await;
     let there = ["--vcenter", theirs.sim.address(), "--insecure", "--user", "user"];
-    let file = |text: &str| theirs.desk.file("wrong.toml", text);
-    let password = theirs.desk.file("password", "wrong");
-    let up = |more: &[&str]| theirs.desk.up(&there).and(more);
+    let file = |text: &str| theirs.folder.file("wrong.toml", text);
+    let password = theirs.folder.file("password", "wrong");
+    let up = |more: &[&str]| theirs.folder.up(&there).and(more);
     let check = async |program: Program, code: i32, words: &[&str]| {
         let outcome = program.run().await;
         assert_said(&outcome, code, words);
@@ -345,17 +345,17 @@ async fn what_cannot_be_guessed_on_a_real_vcenter_is_one_clear_error() {
     };
     let refused = "refused the user name or password of user";
     check(up(&["--password-file", &password]), 1, &[refused]).await;
-    let guest = ["who enters the guests is not known", "--guest-user", "modelVMWare = \"debian12\""];
+    let guest = ["no guest credentials", "--guest-user", "modelVMWare = \"debian12\""];
     let no_guest = theirs.up(&[]).without("GOVC_GUEST_LOGIN");
     check(no_guest, 2, &guest).await;
     check(theirs.up(&["--template", "nope"]), 2, &["no template \"nope\"; it has debian12"]).await;
-    let missing = theirs.desk.0.path().join("missing.toml");
+    let missing = theirs.folder.0.path().join("missing.toml");
     check(theirs.up(&["-c", missing.to_str().expect("text")]), 2, &["missing.toml: cannot be read"]).await;
     let other = file(&FILE.replace("modelVMWare = \"debian12\"", "modelVMWare = \"centos\""));
     check(theirs.up(&["-c", &other]), 2, &["no template \"centos\"; it has debian12"]).await;
     let other = file(&FILE.replace("insecure", "unsafe").replace("number = 1", "number = \"x\""));
     check(theirs.up(&["-c", &other]), 2, &["workerProvisioning[0].number", "unsafe: unknown key"]).await;
-    check(theirs.desk.up(&["--vcenter", "user:pass"]), 2, &["user"]).await;
+    check(theirs.folder.up(&["--vcenter", "user:pass"]), 2, &["user"]).await;
     assert_eq!(theirs.vms().await, before);
 }
 
@@ -369,14 +369,14 @@ async fn sample_jobs_succeed_on_vmwares_own_simulator() {
     govc.run(&["snapshot.create", "-vm", "debian12", "base"]).await;
     govc.run(&["vm.markastemplate", "debian12"]).await;
     let before = govc.vms(&TOLD).await;
-    let (desk, gateway) = (Desk::new(), vcsim.gateway(&supervisor).await);
+    let (folder, gateway) = (WorkFolder::new(), vcsim.gateway(&supervisor).await);
     // One by one: vcsim locks a VM and a filter in one order when a clone comes, in the other when a filter looks at all
     // VMs anew, and hangs if both happen at once.
     let one_by_one = "[commonConfiguration.provision]\nmaxConcurrentProvisioning = 1\n";
     let text = FILE.replace("Paris", "DC0").replace("number = 1", "number = 0");
-    let file = desk.file("hatchery.toml", &format!("networkString = \"VM Network\"\n{text}{one_by_one}"));
+    let file = folder.file("hatchery.toml", &format!("networkString = \"VM Network\"\n{text}{one_by_one}"));
     let arguments = ["--vcenter", gateway.address(), "-c", &file, "--jobs", "2", "--exit"];
-    let outcome = ended(desk.up(&arguments).start()).await;
+    let outcome = ended(folder.up(&arguments).start()).await;
     assert_said(
         &outcome,
         0,
@@ -396,9 +396,9 @@ struct TheirCds {
 }
 
 impl TheirCds {
-    async fn start(desk: &Desk) -> Self {
+    async fn start(folder: &WorkFolder) -> Self {
         let (model, token) =
-            (desk.file("cds.toml", simulated::MODEL), desk.file("control", "control-secret"));
+            (folder.file("cds.toml", simulated::MODEL), folder.file("control", "control-secret"));
         let arguments =
             ["sim", "cds", "--listen", "127.0.0.1:0", "--model", &model, "--control-token-file", &token];
         let mut program = Program::new(&arguments).start();
@@ -430,8 +430,8 @@ impl TheirCds {
 
 #[tokio::test]
 async fn the_jobs_of_a_real_cds_run_in_a_simulated_vcenter() {
-    let desk = Desk::new();
-    let cds = TheirCds::start(&desk).await;
+    let folder = WorkFolder::new();
+    let cds = TheirCds::start(&folder).await;
     // A file as people have it: it names another vCenter, whose places are not simulated, and another CDS.
     let lab = Lab::start(LabOptions {
         settings: "resourcePool = \"small\"\nfolder = \"ci\"\niprange = \"192.0.2.0/28\"\ngateway = \"192.0.2.14\"\n"
@@ -441,8 +441,8 @@ async fn the_jobs_of_a_real_cds_run_in_a_simulated_vcenter() {
     .await;
     let text = lab.settings_text().replace(&lab.cds_url, "https://cds.example.org");
     lab.close().await;
-    let file = desk.file("hatchery.toml", &text);
-    let mut up = desk.up(&["--cds", &cds.url, "-c", &file, "--guests", "real"]).start();
+    let file = folder.file("hatchery.toml", &text);
+    let mut up = folder.up(&["--cds", &cds.url, "-c", &file, "--guests", "real"]).start();
     let mut said = String::new();
     while !said.contains("/mon/version") {
         said = format!("{said}{}\n", up.line().await);
@@ -482,15 +482,15 @@ async fn the_jobs_of_a_real_cds_run_in_a_simulated_vcenter() {
 
 #[tokio::test]
 async fn between_two_real_ends_nothing_is_simulated_and_warm_machines_stay() {
-    let (theirs, desk) = (Theirs::start(&[]).await, Desk::new());
-    let cds = TheirCds::start(&desk).await;
+    let (theirs, folder) = (Theirs::start(&[]).await, WorkFolder::new());
+    let cds = TheirCds::start(&folder).await;
     let before = theirs.vms().await;
     let warm = "[[workerProvisioning]]\nmodelVMWare = \"debian12\"\nnumber = 1\n".to_owned();
     let lab = Lab::start(LabOptions { tables: warm, ..LabOptions::default() }).await;
-    let file = desk.file("hatchery.toml", &lab.settings_text().replace("DC0", "Paris"));
+    let file = folder.file("hatchery.toml", &lab.settings_text().replace("DC0", "Paris"));
     lab.close().await;
     let ends = ["--vcenter", theirs.sim.address(), "--insecure", "--cds", &cds.url, "-c", &file];
-    let mut up = desk.up(&ends).start();
+    let mut up = folder.up(&ends).start();
     let line = up.line().await;
     let expected = format!("between the vCenter at {} and the CDS at {}", theirs.sim.address(), cds.url);
     assert!(line.ends_with(&expected), "{line}");
@@ -510,14 +510,14 @@ async fn between_two_real_ends_nothing_is_simulated_and_warm_machines_stay() {
 
 #[tokio::test]
 async fn what_is_wrong_with_a_real_cds_is_one_clear_error() {
-    let desk = Desk::new();
-    let cds = TheirCds::start(&desk).await;
+    let folder = WorkFolder::new();
+    let cds = TheirCds::start(&folder).await;
     let lab = Lab::start(LabOptions::default()).await;
     let text = lab.settings_text();
     lab.close().await;
-    let right = desk.file("right.toml", &text);
+    let right = folder.file("right.toml", &text);
     let up =
-        |file: &str, more: &[&str]| desk.up(&["--cds", &cds.url, "-c", file, "--guests", "real"]).and(more);
+        |file: &str, more: &[&str]| folder.up(&["--cds", &cds.url, "-c", file, "--guests", "real"]).and(more);
     let check = async |program: Program, code: i32, words: &[&str]| {
         let outcome = program.run().await;
         assert_said(&outcome, code, words);
@@ -528,24 +528,28 @@ async fn what_is_wrong_with_a_real_cds_is_one_clear_error() {
         );
     };
     check(up(&right, &["--jobs", "3"]), 2, &["--jobs: a real CDS has jobs of its own"]).await;
-    check(desk.up(&["--cds", &cds.url]), 2, &["--hatchery"]).await;
+    check(folder.up(&["--cds", &cds.url]), 2, &["--hatchery"]).await;
     let secret = ["--cds", "http://me:pass@cds", "-c", &right, "--guests", "real"];
-    check(desk.up(&secret), 2, &["--cds: holds a user or password"]).await;
+    check(folder.up(&secret), 2, &["--cds: holds a user or password"]).await;
     // It took the jobs of a real CDS and ran them on whatever machine it was tried on.
     let unasked = ["--cds", &cds.url, "-c", &right];
     let why =
         ["--guests: the jobs of a real CDS would run on this machine", "--guests real", "throw-away machine"];
-    check(desk.up(&unasked), 2, &why).await;
+    check(folder.up(&unasked), 2, &why).await;
     check(
-        up(&desk.file("token.toml", &text.replace("v2-token", "other")), &[]),
+        up(&folder.file("token.toml", &text.replace("v2-token", "other")), &[]),
         1,
         &[&format!("CDS at {} cannot be signed in to with commonConfiguration.api.tokenV2", cds.url)],
     )
     .await;
     let nothing = text.replace("[[guestCredentials]]\nmodelVMWare", "[[guestCredentials]]\nmodelPath");
     let nothing = nothing.replace("\"debian12\"", "\"a/b\"").replace("\"rocky9\"", "\"a/c\"");
-    check(up(&desk.file("nothing.toml", &nothing), &[]), 2, &["template: the file names none", "--template"])
-        .await;
+    check(
+        up(&folder.file("nothing.toml", &nothing), &[]),
+        2,
+        &["template: the file names none", "--template"],
+    )
+    .await;
 }
 
 #[tokio::test]

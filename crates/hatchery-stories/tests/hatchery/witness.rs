@@ -42,7 +42,6 @@ impl Seen {
     }
 }
 
-/// All machines.
 pub(super) async fn machines(lab: &Lab) -> Vec<Seen> {
     let seen = lab.world.vms().await.into_iter().map(|(id, vm)| {
         let Vm { name, notes, on: is_on, template: is_template, address, .. } = vm;

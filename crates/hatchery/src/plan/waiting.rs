@@ -26,7 +26,7 @@ pub enum NotMade {
         /// How many.
         missing: u32,
         /// Why.
-        why: rookery_fleet::warm::Why,
+        why: rookery_fleet::warm::WaitReason,
     },
     /// A model is not registered.
     Registration(Why),

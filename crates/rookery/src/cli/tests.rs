@@ -28,9 +28,9 @@ fn help_of_the_program() {
       up        See a hatchery at work between a vCenter and a CDS, simulated or real; or the live fleet
                 of a vCenter
       vm        List, inspect, watch and change virtual machines
-      doctor    Look for everything that stands in the way of making VMs, and tell what to do about it
+      doctor    Check everything that making VMs needs, and say how to fix what is missing
       hatchery  Serve the jobs of a CDS server with workers in VMs
-      explain   Tell what a hatchery that runs on this machine makes of a job
+      explain   Explain why a job waits, or which VM serves it
       sim       Simulate a system that Rookery talks to
       settings  Show the effective settings and where each comes from
 
@@ -58,22 +58,22 @@ fn help_of_vm() {
       ls        List VMs by name
       info      Show all that is known of one VM
       watch     Print changes as they happen, until Ctrl-C
-      power     Change the power of VMs, and wait until it is done
+      power     Change the power state of VMs, and wait until it is done
       rename    Rename a VM, and wait until it is done
       events    Show what happened to a VM, newest first
       clone     Clone a VM or template, and wait until it is done
-      create    Make a VM from nothing, and wait until it is done
+      create    Create a VM without a template, and wait until it is done
       snapshot  Take a snapshot of a VM's disks, as a base for linked clones
       destroy   Remove VMs that are off, with all their files
       ip        Print the address under which a VM's guest can be reached, as soon as it has one
       run       Run a program inside a VM's guest
       upload    Copy a file into a VM's guest
       download  Copy a file out of a VM's guest
-      hold      Let a hatchery keep a worker's VM for somebody to look at: one that is there, or those
-                of the next that fail
-      release   Let a VM go that a hatchery keeps, or all that it keeps of a model or job, together with
-                the wish for more
-      holds     Show which VMs a hatchery keeps, and what it waits for
+      hold      Keep a worker's VM for somebody to look at: an existing one, or those of the next
+                workers that fail
+      release   Stop keeping a VM, or those of a model or job: they are deleted as usual, and no further
+                ones are kept
+      holds     List the VMs that a hatchery keeps, and the failures that it waits for
 
     Options:
       -h, --help  Print help
@@ -90,7 +90,7 @@ fn help_of_vm() {
 #[test]
 fn help_of_a_command_that_connects() {
     insta::assert_snapshot!(help(&["vm", "power"]), @r#"
-    Change the power of VMs, and wait until it is done
+    Change the power state of VMs, and wait until it is done
 
     Usage: rookery vm power [OPTIONS] <ACTION> <VM>...
 
@@ -104,7 +104,7 @@ fn help_of_a_command_that_connects() {
 
     Connection (see also `rookery settings`):
           --endpoint <ADDRESS>    vCenter's address: host, host:port or https://host/sdk
-          --user <NAME>           Who logs in
+          --user <NAME>           The user to log in as
           --password-file <FILE>  File with the password; there is no --password, since everybody on
                                   this machine could read it
           --datacenter <NAME>     Only the VMs of this datacenter [default: all]
@@ -125,8 +125,7 @@ fn help_of_a_command_that_connects() {
 #[test]
 fn help_of_a_command_that_asks_a_hatchery() {
     insta::assert_snapshot!(help(&["vm", "hold"]), @r#"
-    Let a hatchery keep a worker's VM for somebody to look at: one that is there, or those of the next
-    that fail
+    Keep a worker's VM for somebody to look at: an existing one, or those of the next workers that fail
 
     Usage: rookery vm hold [OPTIONS] --for <DURATION> --reason <TEXT> <VM|--model <MODEL>|--job <JOB>> <--config <FILE>|--name <NAME>>
 

@@ -20,11 +20,9 @@ pub enum Group {
     Cds,
 }
 
-/// How it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// Fine.
     Ok,
     /// It works, or may work, but somebody should look at it.
     Warning,
@@ -37,7 +35,6 @@ pub enum State {
 /// What was found out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Finding {
-    /// How it stands.
     pub state: State,
     /// What was seen; for what was skipped, why.
     pub seen: String,
@@ -72,7 +69,6 @@ pub struct Check {
     pub check: &'static str,
     /// Which one of several: the name of a datastore, a template or an object.
     pub about: Option<String>,
-    /// How it stands.
     pub state: State,
     /// What was seen; for what was skipped, why.
     pub seen: String,
@@ -86,7 +82,6 @@ impl Check {
         Self { group, check, about: about.map(str::to_owned), state, seen, advice }
     }
 
-    /// Its headline.
     pub fn title(&self) -> String {
         match (&self.about, self.group) {
             (None, _) => self.check.to_owned(),

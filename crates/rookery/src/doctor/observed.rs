@@ -19,9 +19,7 @@ pub struct Observed {
     pub endpoint: Endpoint,
     /// Why it would be believed to be the right one.
     pub trust: Trust,
-    /// Who logs in.
     pub user: String,
-    /// The local time.
     pub now: Timestamp,
     /// What it shows of itself; `None` without TLS.
     pub certificate: Result<Option<Certificate>, DialError>,
@@ -67,21 +65,15 @@ pub struct ClockReading {
 pub struct Inventory {
     /// Where everything else was looked for.
     pub datacenter: Datacenter,
-    /// The datastore.
     pub datastore: Option<Sought<Datastore>>,
-    /// The networks.
     pub networks: Vec<Sought<Network>>,
-    /// The pool.
     pub pool: Option<Sought<Pool>>,
-    /// The folder.
     pub folder: Option<Sought<Folder>>,
-    /// The templates.
     pub templates: Vec<Sought<Template>>,
     /// What the user may do.
     pub privileges: Vec<ObjectPrivileges>,
 }
 
-/// Which datacenter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Datacenter {
     /// This one, by its path.
@@ -97,7 +89,6 @@ pub enum Datacenter {
 pub struct Sought<T> {
     /// What was asked for.
     pub name: String,
-    /// What it is.
     pub found: Result<T, Miss>,
 }
 
@@ -122,9 +113,7 @@ pub enum Miss {
 /// A datastore, or a cluster of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Datastore {
-    /// Its reference.
     pub id: MoRef,
-    /// Where it is.
     pub path: String,
     /// Whether any host reaches it.
     pub accessible: Option<bool>,
@@ -138,23 +127,17 @@ pub struct Datastore {
     pub members: Option<Vec<MoRef>>,
 }
 
-/// A network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Network {
-    /// Its reference.
     pub id: MoRef,
-    /// Where it is.
     pub path: String,
     /// The hosts that have it, if the server says so.
     pub hosts: Vec<MoRef>,
 }
 
-/// A resource pool.
 #[derive(Debug)]
 pub struct Pool {
-    /// Its reference.
     pub id: MoRef,
-    /// Where it is.
     pub path: String,
     /// `green`, `yellow`, `red`, or `gray` for unknown.
     pub status: Option<String>,
@@ -169,7 +152,6 @@ pub struct Pool {
 /// How much of a pool is in use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PoolUsage {
-    /// In use.
     pub used: Option<i64>,
     /// The most that can be.
     pub most: Option<i64>,
@@ -178,7 +160,6 @@ pub struct PoolUsage {
 /// What the hosts of a pool reach.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reach {
-    /// All hosts.
     pub hosts: Option<Vec<MoRef>>,
     /// How many of them can run VMs now.
     pub usable_hosts: Option<i64>,
@@ -188,12 +169,9 @@ pub struct Reach {
     pub datastores: Option<Vec<MoRef>>,
 }
 
-/// A folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folder {
-    /// Its reference.
     pub id: MoRef,
-    /// Where it is.
     pub path: String,
     /// Classes of what may be in it.
     pub holds: Option<Vec<String>>,
@@ -202,9 +180,7 @@ pub struct Folder {
 /// A template, or a VM that is cloned like one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
-    /// Its reference.
     pub id: MoRef,
-    /// Where it is.
     pub path: String,
     /// Whether it is marked as one.
     pub marked: Option<bool>,
@@ -240,7 +216,6 @@ pub struct ObjectPrivileges {
     pub on: Vec<On>,
     /// Its path, or the name that did not lead to it.
     pub object: String,
-    /// The answer.
     pub answer: Answer,
 }
 
@@ -253,6 +228,5 @@ pub enum Answer {
     NoObject,
     /// The server has nobody to ask.
     Unsupported,
-    /// The question failed.
     Failed(CallError),
 }

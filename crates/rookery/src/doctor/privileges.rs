@@ -3,17 +3,13 @@
 /// What an object stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum On {
-    /// vCenter's root folder.
     Root,
     /// The datacenter, or all of vCenter.
     Datacenter,
     /// The folder of the VMs, and with it the VMs that are made there.
     Folder,
-    /// The resource pool.
     Pool,
-    /// The datastore.
     Datastore,
-    /// A network.
     Network,
     /// A template that is cloned.
     Template,
@@ -47,13 +43,10 @@ pub enum Weight {
 /// A privilege and who needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Need {
-    /// vSphere's identifier.
     pub privilege: &'static str,
-    /// On what.
     pub on: On,
     /// How much it matters.
     pub weight: Weight,
-    /// What needs it.
     pub purpose: &'static str,
 }
 

@@ -7,7 +7,6 @@ pub struct Scope {
     pub datacenter: Option<String>,
     /// The datastore, or cluster of them.
     pub datastore: Option<String>,
-    /// The networks.
     pub networks: Vec<String>,
     /// The resource pool or vApp.
     pub pool: Option<String>,

@@ -49,7 +49,7 @@ impl Target {
         let name = match (&self.name, &self.config) {
             (Some(name), _) => name.clone(),
             (None, Some(file)) => settings::load_file(file)?.settings.identity.name,
-            (None, None) => return Err(anyhow!("neither a name nor a file is given")),
+            (None, None) => return Err(anyhow!("name the hatchery with --name, or its file with --config")),
         };
         match control::ask(&folder::runtime()?, &name, request).await? {
             Answer::Refused(why) => Err(anyhow!("the hatchery refuses: {why}")),
@@ -59,7 +59,7 @@ impl Target {
 }
 
 pub(super) fn unexpected_answer() -> anyhow::Error {
-    anyhow!("the hatchery answers something else: is it of another version?")
+    anyhow!("the hatchery's answer was not understood: is it of another version?")
 }
 
 pub(super) async fn tell(target: &Target, request: &Request, out: &mut Out) -> anyhow::Result<Ending> {

@@ -13,7 +13,7 @@ use crate::output::{Out, printable, remark, table};
 /// The arguments of `hatchery confirm`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
     #[command(flatten)]
@@ -51,7 +51,7 @@ fn lines(waiting: &[Waiting]) -> String {
 
 async fn confirmed(count: usize) -> anyhow::Result<bool> {
     if !io::stdin().is_terminal() {
-        bail!("nothing was confirmed: there is nobody to ask; say --yes if you mean it");
+        bail!("nothing was confirmed: standard input is not a terminal; use --yes to confirm");
     }
     let question = format!("let these {count} through? [y/N] ");
     let ask = move || {

@@ -18,7 +18,7 @@ pub(crate) fn runtime() -> anyhow::Result<PathBuf> {
     if let Some(folder) = given(VARIABLE).or_else(|| given("XDG_RUNTIME_DIR").filter(|path| path.is_dir())) {
         return Ok(folder);
     }
-    let own = metadata("/proc/self").context("who runs this process cannot be told")?.uid();
+    let own = metadata("/proc/self").context("the user of this process could not be read")?.uid();
     let run = PathBuf::from("/run");
     if metadata(&run).is_ok_and(|run| run.uid() == own) {
         return Ok(run);

@@ -17,21 +17,20 @@ use crate::output::{Out, printable, table};
 /// What to do about machines that are kept.
 #[derive(Debug, Subcommand)]
 pub enum Holding {
-    /// Let a hatchery keep a worker's VM for somebody to look at: one that is there, or those of the next that fail
+    /// Keep a worker's VM for somebody to look at: an existing one, or those of the next workers that fail
     ///
-    /// Such a VM is not deleted before its time is over or it is released; it stays on or off as it is. It is written
-    /// into its notes, and the hatchery that does it must run on this machine.
+    /// Such a VM is not deleted before its time is over or it is released; it stays on or off as it is. The hold
+    /// is written into its notes, by the hatchery, which must run on this machine.
     Hold(HoldArgs),
-    /// Let a VM go that a hatchery keeps, or all that it keeps of a model or job, together with the wish for more
+    /// Stop keeping a VM, or those of a model or job: they are deleted as usual, and no further ones are kept
     Release(ReleaseArgs),
-    /// Show which VMs a hatchery keeps, and what it waits for
+    /// List the VMs that a hatchery keeps, and the failures that it waits for
     Holds(Query),
 }
 
-/// Which machines.
 #[derive(Debug, Clone, clap::Args)]
 #[group(required = true, multiple = false)]
-pub(super) struct What {
+pub(super) struct HoldTarget {
     /// The name of a VM of the hatchery
     #[arg(value_name = "VM", value_parser = NonEmptyStringValueParser::new())]
     vm: Option<String>,
@@ -47,7 +46,7 @@ pub(super) struct What {
 #[derive(Debug, clap::Args)]
 pub struct HoldArgs {
     #[command(flatten)]
-    what: What,
+    machines: HoldTarget,
     /// How many VMs of failed workers
     #[arg(long, value_name = "NUMBER", default_value_t = 1, conflicts_with = "vm")]
     count: u32,
@@ -68,12 +67,12 @@ pub struct HoldArgs {
 #[derive(Debug, clap::Args)]
 pub struct ReleaseArgs {
     #[command(flatten)]
-    what: What,
+    machines: HoldTarget,
     #[command(flatten)]
     target: Target,
 }
 
-impl What {
+impl HoldTarget {
     fn target(&self) -> holds::Target {
         match (&self.vm, &self.model, &self.job) {
             (_, Some(model), _) => holds::Target::Model(model.clone()),
@@ -87,7 +86,7 @@ pub(crate) async fn holding(command: &Holding, out: &mut Out) -> anyhow::Result<
     match command {
         Holding::Hold(args) => {
             let order = Order {
-                of: args.what.target(),
+                of: args.machines.target(),
                 count: args.count,
                 seconds: args.keep.as_secs(),
                 within: args.within.as_secs(),
@@ -97,7 +96,7 @@ pub(crate) async fn holding(command: &Holding, out: &mut Out) -> anyhow::Result<
             ask::tell(&args.target, &Request::Hold(order), out).await
         }
         Holding::Release(args) => {
-            ask::tell(&args.target, &Request::Release { of: args.what.target() }, out).await
+            ask::tell(&args.target, &Request::Release { of: args.machines.target() }, out).await
         }
         Holding::Holds(args) => {
             let Answer::Status(status) = args.target.ask(&Request::Status).await? else {

@@ -42,7 +42,6 @@ const START_GRACE: Duration = Duration::from_secs(5);
 /// The arguments of `hatchery run`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The settings.
     #[command(flatten)]
     pub(super) file: File,
     /// If a hatchery of this name runs already, wait until it has ended or is silent, and take over
@@ -218,17 +217,17 @@ async fn reload(
     if let Some(filter) = filter.filter(|_| acting.log.level != old.log.level)
         && let Err(error) = filter.change(filter_of(acting.log.level))
     {
-        warn!(%error, "what is logged stays as it was");
+        warn!(%error, "the log filter stays as it was");
     }
     let changed = settings::differences(old, &acting).join(", ");
     // What was refused has been told; it waits for a better file, not for a restart.
     let waiting =
         settings::differences(&settings::reload(old, &loaded.settings), &loaded.settings).join(", ");
     match (changed.as_str(), waiting.as_str()) {
-        ("", "") => info!("settings read again: everything acts as before"),
+        ("", "") => info!("settings read again: everything stays as it was"),
         (_, "") => info!(changed, "settings read again"),
-        ("", _) => warn!(waiting, "settings read again: what has changed waits for a restart"),
-        (_, _) => warn!(changed, waiting, "settings read again: some of it waits for a restart"),
+        ("", _) => warn!(waiting, "settings read again: the changes take effect after a restart"),
+        (_, _) => warn!(changed, waiting, "settings read again: some changes take effect after a restart"),
     }
     Some(acting)
 }

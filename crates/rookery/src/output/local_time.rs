@@ -17,7 +17,6 @@ impl LocalTime {
         Self { clock: Clock::system(), zone: TimeZone::system() }
     }
 
-    /// The wall time.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }

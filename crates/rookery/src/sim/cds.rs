@@ -28,7 +28,7 @@ pub struct Args {
     /// Who may sign in, which models there are, and how long things last: TOML or JSON
     #[arg(long, value_name = "FILE")]
     model: Option<PathBuf>,
-    /// File with the token that opens /control/, through which jobs are made, looked at and got into trouble
+    /// File with the token that opens /control/, through which jobs are made and inspected, and faults injected
     #[arg(long, value_name = "FILE")]
     control_token_file: Option<PathBuf>,
     /// End when standard input closes
@@ -67,7 +67,7 @@ pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
         bail!("--listen {} must be a loopback address: a simulator guards nothing", args.listen);
     }
     let config = args.config()?;
-    let key = SigningKey::generate().context("no key can be made for sessions")?;
+    let key = SigningKey::generate().context("no key for signing sessions could be made")?;
     let listener =
         TcpListener::bind(args.listen).await.with_context(|| format!("cannot listen on {}", args.listen))?;
     let clock = Clock::wall(rookery_daemon::Clock::system());

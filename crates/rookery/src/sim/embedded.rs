@@ -30,7 +30,7 @@ impl Embedded {
         clock: Clock,
     ) -> anyhow::Result<Self> {
         settings.host_certificate = identity.as_ref().map(Identity::pem);
-        let world = model.build(settings, clock.now()).context("the model makes no vCenter")?;
+        let world = model.build(settings, clock.now()).context("no vCenter can be built from the model")?;
         let listener =
             TcpListener::bind(listen).await.with_context(|| format!("cannot listen on {listen}"))?;
         let address = listener.local_addr().context("the listener has no address")?;

@@ -62,13 +62,13 @@ pub struct Args {
     /// End when standard input closes
     #[arg(long)]
     until_stdin_closes: bool,
-    /// Write a file by which `rookery sim vcenter ctl` can look into it and change its ways
+    /// Write a file by which `rookery sim vcenter ctl` can inspect and change it
     #[arg(long, value_name = "FILE")]
     control_file: Option<PathBuf>,
     /// Durations, limits and guests as JSON, see docs/simulator-control.md
     #[arg(long, value_name = "JSON", value_parser = change)]
     set: Option<Change>,
-    /// Where all that is random begins
+    /// The seed of all that is random
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
@@ -80,7 +80,7 @@ pub struct Args {
 /// What to do with one that runs.
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Look into a simulated vCenter that runs, and change its ways
+    /// Inspect a running simulated vCenter, and change how it behaves
     Ctl(ctl::Args),
 }
 
@@ -88,7 +88,6 @@ fn change(text: &str) -> Result<Change, String> {
     serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
-/// What there is.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Inventory")]
 struct Inventory {

@@ -90,7 +90,7 @@ pub(super) struct Awaited {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Calm {
     pub(super) news: Option<String>,
-    /// Which calls got into trouble on purpose.
+    /// Which calls a fault was injected into.
     pub(super) trouble: Option<String>,
 }
 

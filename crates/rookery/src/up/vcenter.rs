@@ -33,7 +33,6 @@ pub(super) const DATACENTER: &str = "Rook";
 /// How long tasks get to end.
 const LINGER: Duration = Duration::from_secs(2);
 
-/// What to simulate.
 pub(super) struct Simulation {
     pub(super) guests: Guests,
     pub(super) model: Model,
@@ -101,7 +100,7 @@ pub(super) async fn dump(vcenter: &Running) -> anyhow::Result<String> {
     match vcenter.control(Control::Dump).await.context("the simulated vCenter has ended")?.body {
         Body::Text(text) => Ok(text),
         Body::Bytes(_) | Body::Head(_) | Body::Blob(_) | Body::Cut | Body::Slow(..) => {
-            bail!("the simulated vCenter gives no dump")
+            bail!("the simulated vCenter did not dump its state")
         }
     }
 }
@@ -140,7 +139,6 @@ pub(super) fn guest_login() -> Login {
     Login { user: GUEST.0.to_owned(), password: GUEST.1.to_owned() }
 }
 
-/// The built-in inventory.
 pub(super) fn model() -> anyhow::Result<Model> {
     toml::from_str(MODEL).context("the built-in model cannot be read")
 }
@@ -188,7 +186,8 @@ async fn serve(supervisor: &Supervisor, wanted: &Simulation, seed: u64) -> anyho
         ..rookery_vim_sim::Settings::default()
     };
     let clock = rookery_vim_sim::Clock::wall(Clock::system());
-    let world = wanted.model.build(settings, clock.now()).context("the model makes no vCenter")?;
+    let world =
+        wanted.model.build(settings, clock.now()).context("no vCenter can be built from the model")?;
     let (listener, url) = listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;
     let blobs = Blobs::temporary().context("no temporary folder can be made")?;
     let running = Running::start(world, clock, blobs, supervisor);

@@ -20,12 +20,7 @@ pub enum Event {
     /// It was not there before.
     Appeared(Arc<Vm>),
     /// It is not what it was.
-    Changed {
-        /// What it was.
-        old: Arc<Vm>,
-        /// What it is.
-        new: Arc<Vm>,
-    },
+    Changed { old: Arc<Vm>, new: Arc<Vm> },
     /// It is no longer there.
     Gone(Arc<Vm>),
 }

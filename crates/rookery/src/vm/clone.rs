@@ -29,7 +29,7 @@ pub struct Args {
     /// The clone's name
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     name: String,
-    /// How its disks come about
+    /// How its disks are made
     #[arg(long, value_enum, default_value = "auto")]
     disks: Disks,
     /// The network of its first card [default: the source's]
@@ -69,26 +69,26 @@ struct GuestArgs {
     /// The address of its first card, with the prefix length: 192.0.2.17/24
     #[arg(long, value_name = "CIDR")]
     ip: Option<String>,
-    /// Ask for an address
+    /// Get its address by DHCP
     #[arg(long)]
     dhcp: bool,
-    /// The way out
+    /// The default gateway
     #[arg(long, value_name = "ADDRESS")]
     gateway: Option<String>,
     /// Name servers
     #[arg(long, value_name = "ADDRESS", value_delimiter = ',')]
     dns: Vec<String>,
-    /// Its domain
+    /// The guest's DNS domain
     #[arg(long, value_name = "NAME")]
     domain: Option<String>,
 }
 
-/// How disks come about.
+/// How disks are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Disks {
-    /// As children of the source's snapshot if there is one within reach, else as copies
+    /// Linked to the source's snapshot if there is one within reach, else full copies
     Auto,
-    /// As copies
+    /// Full copies
     Copy,
 }
 
@@ -179,7 +179,7 @@ pub(super) async fn run(session: &Session, wanted: CloneRequest, out: &mut Out) 
 }
 
 async fn order(session: &Session, source: &Vm, wanted: &CloneRequest) -> anyhow::Result<CloneOrder> {
-    let places = Places::load(session.client()).await.context("what there is could not be read")?;
+    let places = Places::load(session.client()).await.context("vCenter's inventory could not be read")?;
     let mut finder = Finder::new(&places, session.scope.clone());
     if let Some(folder) = &source.parent {
         finder.stay_beside(folder);

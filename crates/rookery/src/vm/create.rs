@@ -25,10 +25,10 @@ pub struct Args {
     /// The VM's name
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     name: String,
-    /// What its guest will be, in vSphere's words
+    /// The guest operating system, as vSphere calls it
     #[arg(long, value_name = "ID", default_value = "otherLinux64Guest")]
     guest_id: String,
-    /// What starts its guest
+    /// The firmware
     #[arg(long, value_enum, default_value = "bios")]
     firmware: FirmwareArg,
     /// Virtual CPUs
@@ -40,10 +40,10 @@ pub struct Args {
     /// A disk of this size, such as 40GiB; may be given several times
     #[arg(long, value_name = "SIZE")]
     disk: Vec<String>,
-    /// Give disks all their space at once
+    /// Allocate all space of the disks at once
     #[arg(long)]
     thick: bool,
-    /// What disks are plugged into
+    /// The controller of the disks
     #[arg(long, value_enum, default_value = "pvscsi")]
     scsi: ScsiArg,
     /// A network card in this network; may be given several times
@@ -52,10 +52,10 @@ pub struct Args {
     /// A CD drive with this image, such as "[datastore] iso/x.iso"
     #[arg(long, value_name = "PATH")]
     iso: Option<String>,
-    /// A CD drive, and what it is plugged into [default: ide, if there is an image]
+    /// A CD drive, and its controller [default: ide, if there is an image]
     #[arg(long, value_enum)]
     cdrom: Option<CdromArg>,
-    /// What it tries to start from: cdrom, disk, disk2, network, network2 and so on
+    /// The boot order, of cdrom, disk, disk2, network, network2 and so on
     #[arg(long, value_name = "DEVICES", value_delimiter = ',')]
     boot: Vec<String>,
     /// The UUID that its guest sees; with the same one the command may be repeated [default: a new one]
@@ -83,29 +83,29 @@ pub struct Args {
 /// What starts a guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum FirmwareArg {
-    /// The old way
+    /// Legacy BIOS
     Bios,
-    /// The new way
+    /// UEFI
     Efi,
-    /// The new way, for signed guests only
+    /// UEFI with secure boot
     EfiSecure,
 }
 
-/// What disks are plugged into.
+/// The controller of the disks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ScsiArg {
-    /// VMware's own controller
+    /// VMware Paravirtual
     Pvscsi,
-    /// An older one
+    /// LSI Logic Parallel
     Lsilogic,
 }
 
 /// What a CD drive is plugged into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum CdromArg {
-    /// An IDE controller
+    /// IDE
     Ide,
-    /// A SATA controller
+    /// SATA
     Sata,
 }
 
@@ -225,14 +225,14 @@ pub(super) async fn run(session: &Session, wanted: CreateRequest, out: &mut Out)
     let vm = made.await?;
     if on {
         let started = session.machines().power(&vm, PowerChange::On, wait).await;
-        started.with_context(|| format!("{:?} was made as {}, but did not start", order.name, vm.id()))?;
+        started.with_context(|| format!("{:?} was created as {}, but did not start", order.name, vm.id()))?;
     }
-    out.line(&format!("{name}: made as {}", vm.id())).await?;
+    out.line(&format!("{name}: created as {}", vm.id())).await?;
     Ok(Ending::Done)
 }
 
 async fn order(session: &Session, wanted: CreateRequest) -> anyhow::Result<CreateOrder> {
-    let places = Places::load(session.client()).await.context("what there is could not be read")?;
+    let places = Places::load(session.client()).await.context("vCenter's inventory could not be read")?;
     let mut finder = Finder::new(&places, session.scope.clone());
     let folder = finder.folder(&wanted.site);
     // The folder says which datacenter is meant.

@@ -25,7 +25,7 @@ pub struct Args {
     /// Their names or ids; none is destroyed if one of them is unclear, or not off
     #[arg(required = true, value_name = "VM", value_parser = NonEmptyStringValueParser::new())]
     vms: Vec<String>,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
     /// How long to wait for each
@@ -72,7 +72,7 @@ fn check_off(chosen: &[Arc<Vm>]) -> anyhow::Result<()> {
 
 async fn confirmed(chosen: &[Arc<Vm>]) -> anyhow::Result<bool> {
     if !io::stdin().is_terminal() {
-        bail!("nothing was destroyed: there is nobody to ask; say --yes if you mean it");
+        bail!("nothing was destroyed: standard input is not a terminal; use --yes to confirm");
     }
     let names: Vec<_> = chosen.iter().map(|vm| format!("{} ({})", printable(&vm.name), vm.id.id())).collect();
     let question = format!("destroy {} with all files? [y/N] ", names.join(", "));
@@ -93,7 +93,7 @@ async fn destroy(session: &Session, vm: &Vm, wait: Duration) -> anyhow::Result<(
     let left = deadline.saturating_duration_since(Instant::now());
     match session.inventory.wait_for(&vm.id, left, |_| None::<()>).await {
         Err(WaitError::Gone { .. }) | Ok(()) => Ok(()),
-        Err(error) => Err(error).context("vCenter was asked, but the VM is still listed"),
+        Err(error) => Err(error).context("vCenter accepted the request, but the VM is still listed"),
     }
 }
 

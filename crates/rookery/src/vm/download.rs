@@ -25,7 +25,6 @@ pub struct Args {
     remote: String,
     /// The file here; one that is there is replaced, once all has arrived
     local: PathBuf,
-    /// Who reads it.
     #[command(flatten)]
     pub(super) login: GuestLogin,
     /// How to reach vCenter.

@@ -26,7 +26,7 @@ pub struct Args {
     /// Which classes of events.
     #[arg(long, value_name = "CLASS", help = KIND_HELP)]
     kind: Vec<String>,
-    /// Only events of the last while, such as 2h
+    /// Only events of this last time, such as 2h
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     since: Option<Duration>,
     /// How to show them
@@ -43,7 +43,7 @@ pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow
         // vCenter's clock stamps the events; ours may be another.
         Some(while_ago) => {
             let now = session.client().call(&CurrentTime { this: service_instance() }).await?;
-            Some(now.checked_sub(while_ago).context("that is before all time")?)
+            Some(now.checked_sub(while_ago).context("--since reaches back too far")?)
         }
         None => None,
     };

@@ -6,7 +6,7 @@ use rookery_vim_client::Vm;
 /// Why it makes no sense to ask.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NoGuest {
-    #[error("{vm:?} is not on, so that nothing can be done inside it")]
+    #[error("{vm:?} is not on: nothing can be done inside it")]
     NotOn { vm: String },
     #[error("VMware Tools do not run in the guest of {vm:?}, or not yet: nothing can be done inside it")]
     NoTools { vm: String },

@@ -12,18 +12,14 @@ const SUGGESTIONS: usize = 3;
 /// Why it is not clear which VM is meant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PickError {
-    /// There is none.
     #[error("there is no VM {given:?}{}", suggestion(similar))]
     Unknown {
-        /// What was given.
         given: String,
         /// Names that may have been meant, the nearest first.
         similar: Vec<String>,
     },
-    /// There are several.
     #[error("several VMs are meant by {given:?}, give the id of one: {}", candidates.join(", "))]
     Ambiguous {
-        /// What was given.
         given: String,
         /// The VMs that it may mean.
         candidates: Vec<String>,

@@ -129,7 +129,9 @@ async fn arrival(session: &Session, vm: &Vm, goal: PowerState, deadline: Instant
     let left = deadline.saturating_duration_since(Instant::now());
     let arrived = |vm: &Vm| (vm.power.as_ref() == Some(&goal)).then_some(());
     let seen = session.inventory.wait_for(&vm.id, left, arrived).await;
-    seen.with_context(|| format!("vCenter was asked, but the VM was not seen {}", power_word(&goal)))
+    seen.with_context(|| {
+        format!("vCenter accepted the request, but the VM was not seen {}", power_word(&goal))
+    })
 }
 
 /// A VM that asks something hangs until a person answers: the usual reason why nothing moves.

@@ -64,7 +64,7 @@ pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow
     if let (Err(_), Err(source)) = (&seen, ordered) {
         return Err(RenameError::Refused { old, new, source }.into());
     }
-    seen.context("vCenter was asked, but the new name was not seen")?;
+    seen.context("vCenter accepted the request, but the new name was not seen")?;
     out.line(&format!("{}: renamed to {}", printable(&old), printable(&new))).await?;
     Ok(Ending::Done)
 }

@@ -39,13 +39,12 @@ pub struct Args {
     /// A variable of the program; if there are any, it gets no others, not even PATH
     #[arg(long = "env", value_name = "NAME=VALUE", value_parser = variable)]
     environment: Vec<(String, String)>,
-    /// Where it starts
+    /// The program's working directory
     #[arg(long = "dir", value_name = "PATH", value_parser = NonEmptyStringValueParser::new())]
     directory: Option<String>,
     /// Do not wait for its end: print its process id, and leave its output alone
     #[arg(long)]
     detach: bool,
-    /// Who runs it.
     #[command(flatten)]
     pub(super) login: GuestLogin,
     /// How to reach vCenter.

@@ -59,7 +59,6 @@ impl<'p> Finder<'p> {
         self.keep(found)
     }
 
-    /// A network.
     pub(super) fn network(&mut self, name: &str) -> Option<MoRef> {
         self.find(Kind::Network, Some(name))
     }

@@ -20,15 +20,14 @@ use crate::session::Session;
 pub struct Args {
     /// Its name, or its id such as vm-63
     vm: String,
-    /// The file here
+    /// The local file
     local: PathBuf,
     /// Its path in the guest; a file that is there is replaced
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     remote: String,
-    /// Who may do what with it there, in octal, such as 0644 [default: what the guest gives a new file]
+    /// Its permissions there, in octal, such as 0644 [default: what the guest gives a new file]
     #[arg(long, value_name = "MODE", value_parser = mode)]
     mode: Option<u32>,
-    /// Who writes it.
     #[command(flatten)]
     pub(super) login: GuestLogin,
     /// How to reach vCenter.

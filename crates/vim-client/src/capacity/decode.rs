@@ -1,4 +1,4 @@
-//! What the server's words mean, in MHz and bytes. Pure.
+//! Reads the server's properties as MHz and bytes. Pure.
 
 use rookery_vim::objects::{DynamicProperty, ObjectContent};
 use rookery_vim::{MoRef, Node, Wire as _};

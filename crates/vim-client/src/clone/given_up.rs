@@ -1,4 +1,4 @@
-//! Giving a clone up: its task is cancelled, and it is told what is left of it.
+//! Gives a clone up: cancels its task, and reports what is left of it.
 //!
 //! ```text
 //!   error, or no time left ──► was it ordered? ──no──► nothing is left
@@ -40,7 +40,6 @@ const GIVING_UP: Duration = Duration::from_secs(20);
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("the clone was given up")]
 pub struct GivenUp {
-    /// Why.
     #[source]
     pub reason: CloneError,
     /// The VM that is there all the same.
@@ -86,7 +85,6 @@ impl Ordered {
 /// What has the name of a clone that was given up.
 #[derive(Debug)]
 enum Child {
-    /// The clone.
     Ours(MoRef),
     /// Nothing, or something else.
     None,

@@ -1,4 +1,4 @@
-//! Cloning, with the world as it is: answers get lost, and servers drop what they were told.
+//! Carries a clone out: answers get lost, and servers drop some of what they were sent.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -26,16 +26,16 @@ const STILL_MADE: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CloneError {
     /// The source could not be read.
-    #[error("what {source_vm} is like could not be read")]
+    #[error("the configuration of {source_vm} could not be read")]
     Source { source_vm: MoRef, source: CallError },
-    /// The source has something that cannot be said again.
-    #[error("what {source_vm} is like cannot be passed on")]
-    Unspeakable { source_vm: MoRef, source: ParseError },
+    /// The source has a setting that cannot be encoded.
+    #[error("the configuration of {source_vm} cannot be written into the clone's specification")]
+    NotEncodable { source_vm: MoRef, source: ParseError },
     /// There is a fixed address, and no card that could have it.
     #[error("{source_vm} has no network card for the address {address}")]
     NoCard { source_vm: MoRef, address: String },
     /// There is no datastore for it.
-    #[error("{name:?} was not cloned: there is no place for its disks")]
+    #[error("{name:?} was not cloned: no datastore can take its disks")]
     NoPlace { name: String, source: PlacementError },
     /// Another VM has the name.
     #[error("the name {name:?} is taken")]
@@ -46,8 +46,8 @@ pub enum CloneError {
     /// It was not made in the time that there was for it.
     #[error("{name:?} was not cloned in time")]
     OutOfTime { name: String },
-    /// There is a clone, and something that was wanted of it did not happen.
-    #[error("{vm} was cloned, but not finished")]
+    /// There is a clone, but one of the steps after cloning failed.
+    #[error("{vm} was cloned, but a later step failed")]
     LeftBehind { vm: MoRef, source: OperationError },
     /// There is a clone whose guest is not set up: it seems to change its cards all the time.
     #[error("{vm} was cloned, but its guest is not set up: settings were sent for {sent} network cards, and vCenter counts {}", counted.as_deref().unwrap_or("others"))]
@@ -60,7 +60,7 @@ impl CloneError {
         match self {
             Self::LeftBehind { vm, .. } | Self::CardsDisagree { vm, .. } => Some(vm),
             Self::Source { .. }
-            | Self::Unspeakable { .. }
+            | Self::NotEncodable { .. }
             | Self::NoCard { .. }
             | Self::NoPlace { .. }
             | Self::NameTaken { .. }
@@ -250,7 +250,7 @@ fn is_in_the_making(error: &OperationError) -> bool {
 }
 
 fn unspeakable(order: &CloneOrder) -> impl FnOnce(ParseError) -> CloneError {
-    |source| CloneError::Unspeakable { source_vm: order.source.clone(), source }
+    |source| CloneError::NotEncodable { source_vm: order.source.clone(), source }
 }
 
 async fn read_source(client: &Client, vm: &MoRef) -> Result<Source, CallError> {

@@ -1,4 +1,4 @@
-//! Making a VM, with the world as it is: answers get lost, names are taken, and servers keep keys that hold no more.
+//! Carries the creation of a VM out: answers get lost, names are taken, and servers keep keys that are not valid any more.
 
 use std::time::Duration;
 
@@ -22,25 +22,25 @@ use crate::uuid::Uuid;
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CreateError {
     /// No VM can be like that. Nothing was asked of vCenter.
-    #[error("{name:?} cannot be made: {}", listed(contradictions))]
+    #[error("{name:?} cannot be created: {}", listed(contradictions))]
     Impossible { name: String, contradictions: Vec<Contradiction> },
     /// The order cannot be written down.
-    #[error("{name:?} was not made: its order cannot be written")]
-    Unspeakable { name: String, source: ParseError },
+    #[error("{name:?} was not created: its specification cannot be encoded")]
+    NotEncodable { name: String, source: ParseError },
     /// What is needed for the order could not be read.
-    #[error("{name:?} was not made: what is there already could not be read")]
+    #[error("{name:?} was not created: the folder's VMs could not be read")]
     Unreadable { name: String, source: CallError },
     /// There is no datastore for it.
-    #[error("{name:?} was not made: there is no place for its files")]
+    #[error("{name:?} was not created: no datastore can take its files")]
     NoPlace { name: String, source: PlacementError },
     /// Something else has the name.
-    #[error("{name:?} was not made: {by} has that name in the folder")]
+    #[error("{name:?} was not created: {by} has that name in the folder")]
     NameTaken { name: String, by: MoRef },
     /// There is no such VM, as far as can be seen.
-    #[error("{name:?} was not made")]
+    #[error("{name:?} was not created")]
     Failed { name: String, source: OperationError },
     /// There is a VM, and something that was wanted of it did not happen.
-    #[error("{vm} was made, but not finished")]
+    #[error("{vm} was created, but a later step failed")]
     LeftBehind { vm: MoRef, source: OperationError },
 }
 
@@ -98,7 +98,7 @@ impl Machines {
 
     async fn placed(&self, order: &CreateOrder, uuid: Uuid) -> Result<(CreateVmTask, MoRef), CreateError> {
         let name = || order.name.clone();
-        let unspeakable = |source| CreateError::Unspeakable { name: name(), source };
+        let unspeakable = |source| CreateError::NotEncodable { name: name(), source };
         let homeless = spec::config(order, uuid, None).map_err(unspeakable)?;
         let what = || spec::placement(order, homeless);
         let datastore = placement::datastore(&self.client, &order.datastore, None, what)

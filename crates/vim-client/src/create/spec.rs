@@ -1,4 +1,4 @@
-//! From what is wanted to what is sent. Pure.
+//! Builds the specification that is sent. Pure.
 
 use rookery_vim::devices::{
     DeviceBacking, ParaVirtualSCSIController, VirtualAHCIController, VirtualCdrom,

@@ -14,7 +14,7 @@ pub struct FilePath(String);
 
 /// A path that no file can have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{given:?} is no path on a datastore: {why}")]
+#[error("{given:?} is not a datastore path: {why}")]
 pub struct InvalidFilePath {
     given: String,
     why: &'static str,
@@ -65,11 +65,9 @@ fn objection(name: &str) -> Option<&'static str> {
 /// A datastore, and the datacenter through which its files are reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatastorePlace {
-    /// The datacenter.
     pub datacenter: MoRef,
     /// Its inventory path with all folders, spelled as vCenter stores it: `/folder/DC0`.
     pub datacenter_path: String,
-    /// The datastore.
     pub datastore: MoRef,
     /// Its name, spelled as vCenter stores it.
     pub name: String,

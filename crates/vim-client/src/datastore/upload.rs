@@ -25,7 +25,6 @@ use crate::transfer::{self, TransferEnd, TransferError, Watch};
 /// What to send where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Upload {
-    /// Where it goes.
     pub target: FilePath,
     /// Exactly how many bytes it has.
     pub size: u64,
@@ -49,14 +48,13 @@ pub enum Reuse {
 pub enum Existing {
     /// It stays, and is an error.
     Refuse,
-    /// It goes.
+    /// It is overwritten.
     Replace,
 }
 
 /// How a file came to be there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Uploaded {
-    /// It was sent.
     Sent,
     /// It was there already.
     Reused,

@@ -16,11 +16,8 @@ const MEASURED: usize = 20;
 /// How much may run at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ceilings {
-    /// In all.
     pub total: usize,
-    /// On one host.
     pub per_host: usize,
-    /// On one datastore.
     pub per_datastore: usize,
 }
 
@@ -49,7 +46,6 @@ pub enum Priority {
     Demand,
     /// Preparation for demand to come.
     Stock,
-    /// Tidying up.
     Housekeeping,
 }
 
@@ -87,11 +83,8 @@ pub struct Order {
 /// An order that waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
-    /// The order.
     pub order: Order,
-    /// For how long.
     pub waited: Duration,
-    /// For what.
     pub blocked: Blocked,
 }
 

@@ -1,4 +1,4 @@
-//! The content of a guest's file on its way: where it goes, whom it is trusted to, and what became of it.
+//! Transfers of a guest's files over HTTP: to which server, how that is verified, and how they ended.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,9 +29,7 @@ pub enum GuestFileError {
     Route(#[from] RouteError),
     #[error(transparent)]
     Call(#[from] CallError),
-    #[error(
-        "vCenter does not show the certificate of the host that the VM is on, so that it cannot be told from another"
-    )]
+    #[error("vCenter does not show the certificate of the VM's host, so the host cannot be verified")]
     NoCertificate,
     #[error("TLS could not be set up")]
     Trust(#[from] TrustError),
@@ -72,7 +70,7 @@ pub(super) async fn send(
     size: u64,
     content: impl AsyncRead + Unpin,
 ) -> Result<(), GuestFileError> {
-    let way = Way::to(client, vm, url).await?;
+    let way = FileHost::to(client, vm, url).await?;
     let length = size.to_string();
     let headers = [(CONTENT_LENGTH, length.as_str()), (CONTENT_TYPE, "application/octet-stream")];
     let put = |body| way.request("PUT", Method::PUT, &headers, body);
@@ -90,7 +88,7 @@ pub(super) async fn fetch(
     url: &Hidden,
     into: &mut (impl AsyncWrite + Unpin),
 ) -> Result<u64, GuestFileError> {
-    let way = Way::to(client, vm, url).await?;
+    let way = FileHost::to(client, vm, url).await?;
     let lost = |_| CallError::Lost { method: "GET", source: HttpError::TimedOut(STALL) };
     let asked = timeout(STALL, way.request("GET", Method::GET, &AS_IT_IS, whole("")));
     let answer = asked.await.map_err(lost)??;
@@ -98,18 +96,18 @@ pub(super) async fn fetch(
         return Err(GuestFileError::Status(answer.status()));
     }
     let watch = Watch { progress: &watch::Sender::new(0), stall: STALL };
-    Ok(transfer::download("GET", answer, Length::Open, into, watch).await?)
+    Ok(transfer::download("GET", answer, Length::Optional, into, watch).await?)
 }
 
-/// The way to an address.
-enum Way<'a> {
+/// The server that a file is transferred to or from.
+enum FileHost<'a> {
     /// Through the server that was asked.
     Asked { client: &'a Client, path: String },
     /// Straight to the host of the VM.
     Host { http: Box<Http>, host: Endpoint, path: String },
 }
 
-impl<'a> Way<'a> {
+impl<'a> FileHost<'a> {
     async fn to(client: &'a Client, vm: &MoRef, url: &Hidden) -> Result<Self, GuestFileError> {
         Ok(match route(&url.0, client.endpoint())? {
             Route::Asked { path } => Self::Asked { client, path },

@@ -53,15 +53,14 @@ impl Progress {
         self.advanced && !self.stood_still
     }
 
-    /// Applies one page.
-    pub(super) fn absorb(&mut self, rows: &mut Rows, set: UpdateSet) -> Next {
+    pub(super) fn apply_page(&mut self, rows: &mut Rows, set: UpdateSet) -> Next {
         self.version = set.version;
         for update in set.filter_set.into_iter().flat_map(|filter| filter.object_set) {
             if update.kind == ObjectUpdateKind::Enter {
                 self.known_again += usize::from(rows.contains_key(&update.obj));
                 self.entered.insert(update.obj.clone());
             }
-            self.apply(rows, update);
+            self.apply_object(rows, update);
         }
         if set.truncated == Some(true) {
             return Next::More;
@@ -86,7 +85,7 @@ impl Progress {
         if known_again >= left_out.len() { left_out } else { Vec::new() }
     }
 
-    fn apply(&self, rows: &mut Rows, update: ObjectUpdate) {
+    fn apply_object(&self, rows: &mut Rows, update: ObjectUpdate) {
         let id = update.obj.clone();
         match update.kind {
             // Also for VMs that are known: it replaces all that is known of them.
@@ -144,7 +143,7 @@ mod tests {
 
     fn loaded(numbers: impl IntoIterator<Item = u8>) -> (Progress, Rows) {
         let (mut progress, mut rows) = (Progress::default(), Rows::new());
-        progress.absorb(&mut rows, page("1", false, numbers.into_iter().map(enter).collect()));
+        progress.apply_page(&mut rows, page("1", false, numbers.into_iter().map(enter).collect()));
         (progress, rows)
     }
 
@@ -153,33 +152,33 @@ mod tests {
         let (mut progress, mut rows) = loaded([1, 2]);
         let modify = update(ObjectUpdateKind::Modify, 1, Some("renamed"));
         assert_eq!(
-            progress.absorb(&mut rows, page("2", false, vec![modify, leave(2)])),
+            progress.apply_page(&mut rows, page("2", false, vec![modify, leave(2)])),
             Next::Verify(vec![])
         );
         assert_eq!(rows.keys().collect::<Vec<_>>(), [&vm(1)]);
         assert_eq!(rows[&vm(1)].name, "renamed");
         let unset = update(ObjectUpdateKind::Enter, 1, None);
-        progress.absorb(&mut rows, page("3", false, vec![unset]));
+        progress.apply_page(&mut rows, page("3", false, vec![unset]));
         assert_eq!(rows[&vm(1)].name, "", "nothing of the old row is left");
     }
 
     #[test]
     fn everything_sent_anew_over_several_pages_leaves_the_unmentioned_to_be_verified() {
         let (mut progress, mut rows) = loaded(1..=5);
-        assert_eq!(progress.absorb(&mut rows, page("2", true, vec![enter(1), enter(2)])), Next::More);
+        assert_eq!(progress.apply_page(&mut rows, page("2", true, vec![enter(1), enter(2)])), Next::More);
         assert_eq!(
-            progress.absorb(&mut rows, page("3", false, vec![enter(4), enter(6)])),
+            progress.apply_page(&mut rows, page("3", false, vec![enter(4), enter(6)])),
             Next::Verify(vec![vm(3), vm(5)])
         );
         assert_eq!(rows.len(), 6, "nothing goes without proof");
-        assert_eq!(progress.absorb(&mut rows, page("4", false, vec![])), Next::Verify(vec![]));
+        assert_eq!(progress.apply_page(&mut rows, page("4", false, vec![])), Next::Verify(vec![]));
     }
 
     #[test]
     fn one_vm_that_enters_again_casts_no_doubt_on_the_others() {
         let (mut progress, mut rows) = loaded(1..=5);
-        assert_eq!(progress.absorb(&mut rows, page("2", false, vec![enter(1)])), Next::Verify(vec![]));
-        assert_eq!(progress.absorb(&mut rows, page("3", false, vec![enter(9)])), Next::Verify(vec![]));
+        assert_eq!(progress.apply_page(&mut rows, page("2", false, vec![enter(1)])), Next::Verify(vec![]));
+        assert_eq!(progress.apply_page(&mut rows, page("3", false, vec![enter(9)])), Next::Verify(vec![]));
     }
 
     #[test]
@@ -187,7 +186,7 @@ mod tests {
         let check = |versions: &[(&str, bool)], expected: bool| {
             let (mut progress, mut rows) = (Progress::default(), Rows::new());
             for (version, truncated) in versions {
-                progress.absorb(&mut rows, page(version, *truncated, vec![]));
+                progress.apply_page(&mut rows, page(version, *truncated, vec![]));
             }
             assert_eq!(progress.replays(), expected, "{versions:?}");
         };
@@ -219,7 +218,7 @@ mod tests {
             Some(option)
         };
         let mut check = |set, expected| {
-            progress.absorb(&mut rows, set);
+            progress.apply_page(&mut rows, set);
             assert_eq!(rows[&vm(1)].config.extra(&nest), expected);
             assert_eq!(rows[&vm(1)].config.extra(&never), ExtraValue::Unknown, "nobody asked");
         };
@@ -253,11 +252,11 @@ mod tests {
         ) {
             let events: Vec<_> = events.into_iter().map(|(n, enters)| if enters { enter(n) } else { leave(n) }).collect();
             let (mut whole, mut rows) = loaded([1, 2, 3]);
-            let expected = whole.absorb(&mut rows, page("2", false, events.clone()));
+            let expected = whole.apply_page(&mut rows, page("2", false, events.clone()));
             let (mut cut_up, mut rows_cut) = loaded([1, 2, 3]);
             let (first, second) = events.split_at(cut.min(events.len()));
-            prop_assert_eq!(cut_up.absorb(&mut rows_cut, page("2", true, first.to_vec())), Next::More);
-            prop_assert_eq!(cut_up.absorb(&mut rows_cut, page("3", false, second.to_vec())), expected);
+            prop_assert_eq!(cut_up.apply_page(&mut rows_cut, page("2", true, first.to_vec())), Next::More);
+            prop_assert_eq!(cut_up.apply_page(&mut rows_cut, page("3", false, second.to_vec())), expected);
             prop_assert_eq!(rows, rows_cut);
         }
     }

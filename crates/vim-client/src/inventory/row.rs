@@ -53,7 +53,6 @@ pub struct Vm {
     pub parent: Option<MoRef>,
     /// The resource pool that it is in; templates have none.
     pub resource_pool: Option<MoRef>,
-    /// Whether it runs.
     pub power: Option<PowerState>,
     /// The host that it is on.
     pub host: Option<MoRef>,
@@ -63,7 +62,6 @@ pub struct Vm {
     pub boot_time: Option<Timestamp>,
     /// A question that it waits for a person to answer; until then it hangs.
     pub question: Option<String>,
-    /// Its configuration.
     pub config: Config,
     /// What its guest reports.
     pub guest: Guest,
@@ -82,9 +80,7 @@ pub struct Config {
     pub uuid: Option<String>,
     /// UUID that is unique in this vCenter.
     pub instance_uuid: Option<String>,
-    /// Virtual CPUs.
     pub cpus: Option<i32>,
-    /// Memory.
     pub memory_mb: Option<i32>,
     /// When it was made (vSphere 6.7 and later).
     pub created: Option<Timestamp>,
@@ -110,9 +106,7 @@ pub struct Guest {
     pub operations_ready: Option<bool>,
     /// Its primary address.
     pub ip: Option<String>,
-    /// Its network cards.
     pub nics: Vec<Nic>,
-    /// Its host name.
     pub host_name: Option<String>,
     /// `running`, `shuttingDown`, …
     pub state: Option<String>,
@@ -123,9 +117,7 @@ pub struct Guest {
 pub struct Nic {
     /// The network that it is connected to.
     pub network: Option<String>,
-    /// Its MAC address.
     pub mac: Option<String>,
-    /// Its addresses.
     pub ips: Vec<String>,
     /// The virtual device behind it; -1 for what only the guest has, such as the bridge of its containers.
     pub device: Option<i32>,

@@ -74,7 +74,6 @@ impl Snapshot {
         differences.into_iter().flatten().map(change).chain(all.into_iter().flatten().map(VmChange::Is))
     }
 
-    /// One VM.
     pub fn get(&self, id: &MoRef) -> Option<&Arc<Vm>> {
         self.vms.get(id)
     }

@@ -182,7 +182,7 @@ impl Watcher {
             self.confirm(rows, &watch.keys);
             return Ok(());
         };
-        match watch.progress.absorb(&mut rows, set) {
+        match watch.progress.apply_page(&mut rows, set) {
             Next::More if loading => watch.loading = Some(rows),
             Next::More => self.confirm(rows, &watch.keys),
             Next::Verify(suspects) => {

@@ -1,4 +1,4 @@
-//! How the tagging service speaks: paths, bodies, and its ways to say no. Pure.
+//! Paths, bodies and refusals of the tagging service. Pure.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rookery_vim::MoRef;

@@ -218,7 +218,7 @@ async fn get(answer: &'static [u8]) -> (Result<u64, TransferError>, Vec<u8>, u64
     let mut sink = Vec::new();
     let response = server.http().send(Method::GET, "/file", &[], whole("")).await.unwrap();
     let watch = Watch { progress: &progress, stall: STALL };
-    let outcome = download("GET", response, Length::Told, &mut sink, watch).await;
+    let outcome = download("GET", response, Length::Required, &mut sink, watch).await;
     (outcome, sink, *seen.borrow())
 }
 
@@ -258,7 +258,7 @@ async fn a_receiver_that_fails_is_named() {
     let (progress, _) = watch::channel(0);
     let mut narrow = [0; 3];
     let watch = Watch { progress: &progress, stall: STALL };
-    let error = download("GET", response, Length::Told, &mut io::Cursor::new(&mut narrow[..]), watch)
+    let error = download("GET", response, Length::Required, &mut io::Cursor::new(&mut narrow[..]), watch)
         .await
         .unwrap_err();
     assert!(matches!(error, TransferError::Sink(_)), "{error:?}");

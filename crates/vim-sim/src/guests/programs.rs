@@ -26,7 +26,6 @@ pub struct Start {
     pub path: String,
     /// Its arguments, as one text.
     pub arguments: String,
-    /// Where it starts.
     pub directory: String,
     /// Its whole environment.
     pub environment: Vec<String>,

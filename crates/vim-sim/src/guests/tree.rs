@@ -94,7 +94,6 @@ impl Tree {
         (result, unused)
     }
 
-    /// Releases everything.
     pub(crate) fn clear(mut self) -> UnusedBlobs {
         let mut unused = Vec::new();
         for (_, entry) in std::mem::take(&mut self.entries) {

@@ -1,4 +1,4 @@
-//! VMs from nothing.
+//! Creating VMs.
 
 use std::collections::BTreeMap;
 

@@ -5,7 +5,6 @@
 pub(super) enum On {
     /// What the call is made on: an entity, the entity of a task, or the VM of a snapshot.
     This,
-    /// The root folder.
     Root,
     /// What a parameter refers to; each of them if it is a list.
     Parameter(&'static str),

@@ -74,7 +74,6 @@ enum Order {
     Start(Box<Start>),
     Stop(u64),
     File(Box<FileJob>),
-    /// Ends all programs.
     End,
     /// And its files go.
     Erase,
@@ -246,7 +245,7 @@ async fn next_power(namespace: &mut Option<Namespace>) -> GuestPower {
 
 /// What was ordered cannot be done.
 fn refuse(inputs: &UnboundedSender<Input>, order: Order, why: &str) {
-    warn!(error = why, "a guest cannot run anything");
+    warn!(error = why, "cannot run a program of a guest");
     let input = match order {
         Order::Start(start) => Input::Exited { process: start.process, code: NOT_STARTED },
         Order::File(job) => {

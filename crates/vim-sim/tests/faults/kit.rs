@@ -141,7 +141,6 @@ impl Sim {
         answer.child("returnval").cloned()
     }
 
-    /// Orders a task.
     pub(super) fn order(&mut self, method: &str, on: &Object, parameters: &str) -> Object {
         let answer = self.call(method, on, parameters).unwrap_or_else(|why| panic!("{method}: {why}"));
         object(answer.child("returnval").unwrap())

@@ -5,7 +5,7 @@ use rookery_vim::Node;
 use rookery_vim_sim::BlobRef;
 
 use super::lab::{Lab, envelope, reference};
-use super::wishes::{Call, Change, Choice, Make, Place, change, make, place};
+use super::operations::{Call, Change, Choice, Make, Place, change, make, place};
 
 /// One thing to do. Numbers choose among what there is at that time.
 #[derive(Debug, Clone)]

@@ -8,7 +8,6 @@ use super::asking::{Ask, Client, ask};
 use super::lab::Lab;
 use super::watcher::Watcher;
 
-/// What happens next.
 #[derive(Debug, Clone)]
 enum Step {
     Ask(Ask),

@@ -2,7 +2,7 @@
 
 use anyhow::ensure;
 
-use super::desk::Desk;
+use super::raw_client::RawClient;
 use super::subject::Subject;
 
 pub(super) async fn govc_collects_an_object(subject: Subject) -> anyhow::Result<()> {
@@ -13,11 +13,11 @@ pub(super) async fn govc_collects_an_object(subject: Subject) -> anyhow::Result<
 }
 
 pub(super) async fn govc_shows_all_of_a_vm(subject: Subject) -> anyhow::Result<()> {
-    let desk = Desk::at(&subject).await?;
-    let vm = desk.find("DC0/vm/DC0_H0_VM0").await?;
+    let client = RawClient::at(&subject).await?;
+    let vm = client.find("DC0/vm/DC0_H0_VM0").await?;
     let info = subject.json("vm.info", &["DC0_H0_VM0"]).await?;
     let shown = &info["virtualMachines"][0];
-    let uuid = desk.property(&vm, "config.uuid").await?;
+    let uuid = client.property(&vm, "config.uuid").await?;
     ensure!(shown["config"]["uuid"] == uuid.as_str(), "{}", shown["config"]["uuid"]);
     ensure!(shown["summary"]["runtime"]["powerState"] == "poweredOn", "{}", shown["summary"]);
     Ok(())

@@ -166,7 +166,7 @@ features! {
         "move and delete" => a_file_is_moved_and_deleted,
     }
     "Places": places {
-        "`DisconnectHost_Task`: VMs run on out of reach; `ReconnectHost_Task`" => a_host_is_let_go_and_taken_back,
+        "`DisconnectHost_Task`: VMs run on out of reach; `ReconnectHost_Task`" => a_host_is_disconnected_and_reconnected,
         "`FindByUuid`, of BIOS and instance" => a_vm_is_found_by_its_uuid,
         "`FindByIp`, `FindByDnsName`" => a_vm_is_found_by_its_address,
         "what is not found is no fault" => nothing_is_found_in_peace,

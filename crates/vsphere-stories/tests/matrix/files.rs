@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, ensure};
 
-use super::desk::{Desk, is, named, reference, tag};
+use super::raw_client::{RawClient, is, named, reference, tag};
 use super::subject::Subject;
 
 const QUERY: &str = "?dcPath=%2FDC0&dsName=LocalDS_0";
@@ -37,26 +37,26 @@ pub(super) async fn an_upload_needs_its_folder(subject: Subject) -> anyhow::Resu
 }
 
 pub(super) async fn a_folder_is_made_once(subject: Subject) -> anyhow::Result<()> {
-    let desk = Desk::at(&subject).await?;
-    let this = desk.content.file_manager.clone().context("a file manager")?;
-    let datacenter = tag("datacenter", &desk.find("DC0").await?);
+    let client = RawClient::at(&subject).await?;
+    let this = client.content.file_manager.clone().context("a file manager")?;
+    let datacenter = tag("datacenter", &client.find("DC0").await?);
     let make = |path: &str, parents: bool| {
         format!(
             "<name>[LocalDS_0] {path}</name>{datacenter}<createParentDirectories>{parents}</createParentDirectories>"
         )
     };
-    is(&desk.refusal("MakeDirectory", &this, &make("a/b", false)).await?, "FileNotFound")?;
-    desk.ask("MakeDirectory", &this, &make("a/b", true)).await?;
-    is(&desk.refusal("MakeDirectory", &this, &make("a/b", true)).await?, "FileAlreadyExists")
+    is(&client.refusal("MakeDirectory", &this, &make("a/b", false)).await?, "FileNotFound")?;
+    client.ask("MakeDirectory", &this, &make("a/b", true)).await?;
+    is(&client.refusal("MakeDirectory", &this, &make("a/b", true)).await?, "FileAlreadyExists")
 }
 
 pub(super) async fn files_are_searched(subject: Subject) -> anyhow::Result<()> {
     subject.govc(&["datastore.mkdir", "nest"]).await?;
-    let desk = Desk::at(&subject).await?;
-    desk.http("PUT", &format!("/folder/nest/egg.iso{QUERY}"), true, b"four").await?;
-    desk.http("PUT", &format!("/folder/nest/note.txt{QUERY}"), true, b"x").await?;
-    let datastore = desk.find("DC0/datastore/LocalDS_0").await?;
-    let browser = desk.value(&datastore, "browser").await?.as_ref().map(reference).context("a browser")?;
+    let client = RawClient::at(&subject).await?;
+    client.http("PUT", &format!("/folder/nest/egg.iso{QUERY}"), true, b"four").await?;
+    client.http("PUT", &format!("/folder/nest/note.txt{QUERY}"), true, b"x").await?;
+    let datastore = client.find("DC0/datastore/LocalDS_0").await?;
+    let browser = client.value(&datastore, "browser").await?.as_ref().map(reference).context("a browser")?;
     let search = |folder: &str, pattern: &str| {
         format!(
             "<datastorePath>[LocalDS_0] {folder}</datastorePath><searchSpec><details><fileType>true</fileType>\
@@ -64,25 +64,25 @@ pub(super) async fn files_are_searched(subject: Subject) -> anyhow::Result<()> {
              <matchPattern>{pattern}</matchPattern></searchSpec>"
         )
     };
-    let info = desk.finish("SearchDatastore_Task", &browser, &search("nest", "*.iso")).await?;
+    let info = client.finish("SearchDatastore_Task", &browser, &search("nest", "*.iso")).await?;
     let result = info.child("result").context("a result")?;
     let files: Vec<_> =
         named(result, "file").map(|file| (file.child_text("path"), file.child_text("fileSize"))).collect();
     ensure!(files == [(Some("egg.iso"), Some("4"))], "{files:?}");
-    let nothing = desk.finish("SearchDatastore_Task", &browser, &search("nest", "none")).await?;
+    let nothing = client.finish("SearchDatastore_Task", &browser, &search("nest", "none")).await?;
     ensure!(nothing.child("result").is_none_or(|result| result.child("file").is_none()), "{nothing:?}");
-    is(&desk.refusal("SearchDatastore_Task", &browser, &search("no-nest", "*")).await?, "FileNotFound")
+    is(&client.refusal("SearchDatastore_Task", &browser, &search("no-nest", "*")).await?, "FileNotFound")
 }
 
 pub(super) async fn a_file_is_moved_and_deleted(subject: Subject) -> anyhow::Result<()> {
     subject.govc(&["datastore.mkdir", "nest"]).await?;
-    let desk = Desk::at(&subject).await?;
-    desk.http("PUT", &format!("/folder/nest/egg.iso{QUERY}"), true, b"yolk").await?;
+    let client = RawClient::at(&subject).await?;
+    client.http("PUT", &format!("/folder/nest/egg.iso{QUERY}"), true, b"yolk").await?;
     subject.govc(&["datastore.mv", "nest/egg.iso", "nest/chick.iso"]).await?;
     let status = |name: &str| {
         let path = format!("/folder/nest/{name}{QUERY}");
-        let desk = &desk;
-        async move { anyhow::Ok(desk.http("GET", &path, true, b"").await?.0) }
+        let client = &client;
+        async move { anyhow::Ok(client.http("GET", &path, true, b"").await?.0) }
     };
     let moved = (status("egg.iso").await?, status("chick.iso").await?);
     ensure!(moved == (404, 200), "{moved:?} after the move");

@@ -5,28 +5,28 @@ use std::time::Duration;
 use anyhow::{Context as _, bail, ensure};
 use rookery_vim::{MoRef, Node};
 
-use super::desk::{Desk, is, tag};
+use super::raw_client::{RawClient, is, tag};
 use super::subject::Subject;
 
 const VM: &str = "DC0/vm/DC0_H0_VM0";
 
 /// Powers a VM off and on again.
-async fn restarted(desk: &Desk) -> anyhow::Result<MoRef> {
-    let vm = desk.find(VM).await?;
-    desk.off(&vm).await?;
-    desk.finish("PowerOnVM_Task", &vm, "").await?;
+async fn restarted(client: &RawClient) -> anyhow::Result<MoRef> {
+    let vm = client.find(VM).await?;
+    client.off(&vm).await?;
+    client.finish("PowerOnVM_Task", &vm, "").await?;
     Ok(vm)
 }
 
 pub(super) async fn a_guest_comes_up_step_by_step(subject: Subject) -> anyhow::Result<()> {
-    let desk = Desk::at(&subject).await?;
-    let vm = restarted(&desk).await?;
-    let tools = desk.property(&vm, "guest.toolsRunningStatus").await?;
+    let client = RawClient::at(&subject).await?;
+    let vm = restarted(&client).await?;
+    let tools = client.property(&vm, "guest.toolsRunningStatus").await?;
     ensure!(tools == "guestToolsNotRunning", "the tools are {tools:?} at once");
-    ensure!(desk.property(&vm, "guest.ipAddress").await?.is_empty(), "it has an address at once");
-    desk.until(&vm, "guest.toolsRunningStatus", "guestToolsRunning").await?;
+    ensure!(client.property(&vm, "guest.ipAddress").await?.is_empty(), "it has an address at once");
+    client.until(&vm, "guest.toolsRunningStatus", "guestToolsRunning").await?;
     for _ in 0..50 {
-        if !desk.property(&vm, "guest.ipAddress").await?.is_empty() {
+        if !client.property(&vm, "guest.ipAddress").await?.is_empty() {
             return Ok(());
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -35,29 +35,29 @@ pub(super) async fn a_guest_comes_up_step_by_step(subject: Subject) -> anyhow::R
 }
 
 pub(super) async fn a_guest_is_ready_by_itself(subject: Subject) -> anyhow::Result<()> {
-    let desk = Desk::at(&subject).await?;
-    let vm = restarted(&desk).await?;
-    desk.until(&vm, "guest.guestOperationsReady", "true").await
+    let client = RawClient::at(&subject).await?;
+    let vm = restarted(&client).await?;
+    client.until(&vm, "guest.guestOperationsReady", "true").await
 }
 
 pub(super) async fn a_guest_that_is_off_tells_no_address(subject: Subject) -> anyhow::Result<()> {
-    let desk = Desk::at(&subject).await?;
-    let vm = restarted(&desk).await?;
-    desk.until(&vm, "guest.toolsRunningStatus", "guestToolsRunning").await?;
-    desk.off(&vm).await?;
-    desk.until(&vm, "guest.toolsRunningStatus", "guestToolsNotRunning").await?;
-    let address = desk.property(&vm, "guest.ipAddress").await?;
+    let client = RawClient::at(&subject).await?;
+    let vm = restarted(&client).await?;
+    client.until(&vm, "guest.toolsRunningStatus", "guestToolsRunning").await?;
+    client.off(&vm).await?;
+    client.until(&vm, "guest.toolsRunningStatus", "guestToolsNotRunning").await?;
+    let address = client.property(&vm, "guest.ipAddress").await?;
     ensure!(address.is_empty(), "it still has {address}");
     Ok(())
 }
 
-async fn processes(desk: &Desk) -> anyhow::Result<MoRef> {
+async fn processes(client: &RawClient) -> anyhow::Result<MoRef> {
     let this = MoRef::new("ServiceInstance", "ServiceInstance");
-    let content = desk.ask("RetrieveServiceContent", &this, "").await?;
+    let content = client.ask("RetrieveServiceContent", &this, "").await?;
     let guests = content.child("returnval").and_then(|content| content.child("guestOperationsManager"));
-    let guests = guests.map(super::desk::reference).context("guest operations")?;
-    let manager = desk.value(&guests, "processManager").await?.context("programs")?;
-    Ok(super::desk::reference(&manager))
+    let guests = guests.map(super::raw_client::reference).context("guest operations")?;
+    let manager = client.value(&guests, "processManager").await?.context("programs")?;
+    Ok(super::raw_client::reference(&manager))
 }
 
 fn login(vm: &MoRef, password: &str) -> String {
@@ -69,18 +69,18 @@ fn login(vm: &MoRef, password: &str) -> String {
 }
 
 /// Runs a program to its end; what is told of it then.
-async fn run(desk: &Desk, vm: &MoRef, path: &str, arguments: &str) -> anyhow::Result<Node> {
-    let processes = processes(desk).await?;
+async fn run(client: &RawClient, vm: &MoRef, path: &str, arguments: &str) -> anyhow::Result<Node> {
+    let processes = processes(client).await?;
     let login = login(vm, "secret");
     let given = format!(
         "{login}<spec xsi:type=\"GuestProgramSpec\"><programPath>{path}</programPath>\
          <arguments>{arguments}</arguments></spec>"
     );
-    let started = desk.ask("StartProgramInGuest", &processes, &given).await?;
+    let started = client.ask("StartProgramInGuest", &processes, &given).await?;
     let pid = started.child_text("returnval").context("a process")?;
     for _ in 0..100 {
         let listed =
-            desk.ask("ListProcessesInGuest", &processes, &format!("{login}<pids>{pid}</pids>")).await?;
+            client.ask("ListProcessesInGuest", &processes, &format!("{login}<pids>{pid}</pids>")).await?;
         let process = listed.child("returnval").context("the process is listed")?;
         if process.child("endTime").is_some() {
             return Ok(process.clone());
@@ -91,10 +91,10 @@ async fn run(desk: &Desk, vm: &MoRef, path: &str, arguments: &str) -> anyhow::Re
 }
 
 pub(super) async fn a_program_ends_with_its_code(subject: Subject) -> anyhow::Result<()> {
-    let desk = Desk::at(&subject).await?;
-    let vm = desk.find(VM).await?;
+    let client = RawClient::at(&subject).await?;
+    let vm = client.find(VM).await?;
     for (arguments, code) in [("-c 'exit 0'", "0"), ("-c 'exit 7'", "7")] {
-        let process = run(&desk, &vm, "/bin/sh", arguments).await?;
+        let process = run(&client, &vm, "/bin/sh", arguments).await?;
         let seen = process.child_text("exitCode");
         ensure!(seen == Some(code), "{arguments} ended with {seen:?}");
     }
@@ -102,24 +102,24 @@ pub(super) async fn a_program_ends_with_its_code(subject: Subject) -> anyhow::Re
 }
 
 pub(super) async fn a_wrong_guest_password_is_refused(subject: Subject) -> anyhow::Result<()> {
-    let desk = Desk::at(&subject).await?;
-    let vm = desk.find(VM).await?;
+    let client = RawClient::at(&subject).await?;
+    let vm = client.find(VM).await?;
     let given = format!(
         "{}<spec xsi:type=\"GuestProgramSpec\"><programPath>/bin/sh</programPath><arguments/></spec>",
         login(&vm, "guessed")
     );
-    is(&desk.refusal("StartProgramInGuest", &processes(&desk).await?, &given).await?, "InvalidGuestLogin")
+    is(&client.refusal("StartProgramInGuest", &processes(&client).await?, &given).await?, "InvalidGuestLogin")
 }
 
 pub(super) async fn a_guest_that_is_off_runs_nothing(subject: Subject) -> anyhow::Result<()> {
-    let desk = Desk::at(&subject).await?;
-    let vm = desk.find(VM).await?;
-    desk.off(&vm).await?;
+    let client = RawClient::at(&subject).await?;
+    let vm = client.find(VM).await?;
+    client.off(&vm).await?;
     let given = format!(
         "{}<spec xsi:type=\"GuestProgramSpec\"><programPath>/bin/sh</programPath><arguments/></spec>",
         login(&vm, "secret")
     );
-    let refused = desk.refusal("StartProgramInGuest", &processes(&desk).await?, &given).await?;
+    let refused = client.refusal("StartProgramInGuest", &processes(&client).await?, &given).await?;
     ensure!(
         ["InvalidPowerState", "GuestOperationsUnavailable"].contains(&refused.fault.as_str()),
         "{refused}"

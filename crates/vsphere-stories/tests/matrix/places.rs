@@ -3,44 +3,44 @@
 use anyhow::{Context as _, ensure};
 use rookery_vim::MoRef;
 
-use super::desk::{Desk, is, tag};
+use super::raw_client::{RawClient, is, tag};
 use super::subject::Subject;
 
 const VM: &str = "DC0/vm/DC0_H0_VM0";
 
-async fn found(desk: &Desk, method: &str, given: &str) -> anyhow::Result<Option<String>> {
-    let this = desk.content.search_index.clone().context("a search index")?;
-    let answer = desk.ask(method, &this, given).await?;
+async fn found(client: &RawClient, method: &str, given: &str) -> anyhow::Result<Option<String>> {
+    let this = client.content.search_index.clone().context("a search index")?;
+    let answer = client.ask(method, &this, given).await?;
     Ok(answer.child_text("returnval").map(str::to_owned))
 }
 
-pub(super) async fn a_host_is_let_go_and_taken_back(subject: Subject) -> anyhow::Result<()> {
-    let desk = Desk::at(&subject).await?;
-    let (vm, host) = (desk.find(VM).await?, desk.find("DC0/host/DC0_H0/DC0_H0").await?);
+pub(super) async fn a_host_is_disconnected_and_reconnected(subject: Subject) -> anyhow::Result<()> {
+    let client = RawClient::at(&subject).await?;
+    let (vm, host) = (client.find(VM).await?, client.find("DC0/host/DC0_H0/DC0_H0").await?);
     let connection = async |wanted: &str| {
         for of in [&host, &vm] {
-            let state = desk.property(of, "runtime.connectionState").await?;
+            let state = client.property(of, "runtime.connectionState").await?;
             ensure!(state == wanted, "{of:?} is {state}");
         }
         Ok(())
     };
-    desk.finish("DisconnectHost_Task", &host, "").await?;
+    client.finish("DisconnectHost_Task", &host, "").await?;
     connection("disconnected").await?;
-    ensure!(desk.property(&vm, "runtime.powerState").await? == "poweredOn", "it went off");
-    is(&desk.refusal("PowerOffVM_Task", &vm, "").await?, "HostNotConnected")?;
-    desk.finish("ReconnectHost_Task", &host, "").await?;
+    ensure!(client.property(&vm, "runtime.powerState").await? == "poweredOn", "it went off");
+    is(&client.refusal("PowerOffVM_Task", &vm, "").await?, "HostNotConnected")?;
+    client.finish("ReconnectHost_Task", &host, "").await?;
     connection("connected").await?;
-    desk.off(&vm).await
+    client.off(&vm).await
 }
 
 pub(super) async fn a_vm_is_found_by_its_uuid(subject: Subject) -> anyhow::Result<()> {
-    let desk = Desk::at(&subject).await?;
-    let vm = desk.find(VM).await?;
+    let client = RawClient::at(&subject).await?;
+    let vm = client.find(VM).await?;
     for (path, instance) in [("config.uuid", false), ("config.instanceUuid", true)] {
-        let uuid = desk.property(&vm, path).await?;
+        let uuid = client.property(&vm, path).await?;
         let given =
             format!("<uuid>{uuid}</uuid><vmSearch>true</vmSearch><instanceUuid>{instance}</instanceUuid>");
-        let seen = found(&desk, "FindByUuid", &given).await?;
+        let seen = found(&client, "FindByUuid", &given).await?;
         ensure!(seen.as_deref() == Some(vm.id()), "by {path}: {seen:?}");
     }
     Ok(())
@@ -53,43 +53,43 @@ pub(super) async fn a_vm_is_found_by_its_address(subject: Subject) -> anyhow::Re
     subject.govc(&["vm.power", "-off", "DC0_H0_VM0"]).await?;
     subject.govc(&words).await?;
     subject.govc(&["vm.power", "-on", "DC0_H0_VM0"]).await?;
-    let desk = Desk::at(&subject).await?;
-    let vm = desk.find(VM).await?;
-    desk.until(&vm, "guest.ipAddress", "192.0.2.17").await?;
-    let by_ip = found(&desk, "FindByIp", "<ip>192.0.2.17</ip><vmSearch>true</vmSearch>").await?;
+    let client = RawClient::at(&subject).await?;
+    let vm = client.find(VM).await?;
+    client.until(&vm, "guest.ipAddress", "192.0.2.17").await?;
+    let by_ip = found(&client, "FindByIp", "<ip>192.0.2.17</ip><vmSearch>true</vmSearch>").await?;
     ensure!(by_ip.as_deref() == Some(vm.id()), "by its IP: {by_ip:?}");
-    let name = desk.property(&vm, "guest.hostName").await?;
+    let name = client.property(&vm, "guest.hostName").await?;
     let given = format!("<dnsName>{name}</dnsName><vmSearch>true</vmSearch>");
-    let by_name = found(&desk, "FindByDnsName", &given).await?;
+    let by_name = found(&client, "FindByDnsName", &given).await?;
     ensure!(by_name.as_deref() == Some(vm.id()), "by {name:?}: {by_name:?}");
     Ok(())
 }
 
 pub(super) async fn nothing_is_found_in_peace(subject: Subject) -> anyhow::Result<()> {
-    let desk = Desk::at(&subject).await?;
-    let nowhere = found(&desk, "FindByInventoryPath", "<inventoryPath>DC0/vm/none</inventoryPath>").await?;
-    let nobody = found(&desk, "FindByIp", "<ip>192.0.2.99</ip><vmSearch>true</vmSearch>").await?;
+    let client = RawClient::at(&subject).await?;
+    let nowhere = found(&client, "FindByInventoryPath", "<inventoryPath>DC0/vm/none</inventoryPath>").await?;
+    let nobody = found(&client, "FindByIp", "<ip>192.0.2.99</ip><vmSearch>true</vmSearch>").await?;
     ensure!(nowhere.is_none() && nobody.is_none(), "{nowhere:?}, {nobody:?}");
     Ok(())
 }
 
 pub(super) async fn folders_hold_folders_and_vms(subject: Subject) -> anyhow::Result<()> {
     subject.govc(&["folder.create", "/DC0/vm/ci"]).await?;
-    let desk = Desk::at(&subject).await?;
-    let folder = desk.find("DC0/vm/ci").await?;
+    let client = RawClient::at(&subject).await?;
+    let folder = client.find("DC0/vm/ci").await?;
     let spec = "<spec><location/><template>false</template><powerOn>false</powerOn></spec>";
     let given = format!("{}<name>inside</name>{spec}", tag("folder", &folder));
-    desk.finish("CloneVM_Task", &desk.find(VM).await?, &given).await?;
-    desk.find("DC0/vm/ci/inside").await.map(drop)
+    client.finish("CloneVM_Task", &client.find(VM).await?, &given).await?;
+    client.find("DC0/vm/ci/inside").await.map(drop)
 }
 
 pub(super) async fn a_card_is_on_a_distributed_port(subject: Subject) -> anyhow::Result<()> {
     let words = ["vm.network.change", "-vm", "DC0_H0_VM0", "-net", "DC0_DVPG0", "ethernet-0"];
     subject.govc(&words).await?;
-    let desk = Desk::at(&subject).await?;
-    let (vm, group) = (desk.find(VM).await?, desk.find("DC0/network/DC0_DVPG0").await?);
-    let key = desk.property(&group, "key").await?;
-    let all = desk.value(&vm, "config.hardware.device").await?.context("devices")?;
+    let client = RawClient::at(&subject).await?;
+    let (vm, group) = (client.find(VM).await?, client.find("DC0/network/DC0_DVPG0").await?);
+    let key = client.property(&group, "key").await?;
+    let all = client.value(&vm, "config.hardware.device").await?.context("devices")?;
     let ports: Vec<_> =
         all.children.iter().filter_map(|device| device.child("backing")?.child("port")).collect();
     let groups: Vec<_> = ports.iter().filter_map(|port| port.child_text("portgroupKey")).collect();
@@ -98,18 +98,18 @@ pub(super) async fn a_card_is_on_a_distributed_port(subject: Subject) -> anyhow:
 }
 
 pub(super) async fn a_datastore_cluster_says_where(subject: Subject) -> anyhow::Result<()> {
-    let desk = Desk::at(&subject).await?;
-    let pod = desk.find("DC0/datastore/DC0_POD0").await?;
-    let members = desk.references(&pod, "childEntity").await?;
+    let client = RawClient::at(&subject).await?;
+    let pod = client.find("DC0/datastore/DC0_POD0").await?;
+    let members = client.references(&pod, "childEntity").await?;
     if members.is_empty() {
         subject.govc(&["object.mv", "/DC0/datastore/LocalDS_0", "/DC0/datastore/DC0_POD0"]).await?;
     }
     let words = "vm.create -on=false -disk 1GB -datastore-cluster DC0_POD0 -net DC0_DVPG0 \
         -pool /DC0/host/DC0_H0/Resources egg";
     subject.govc(&words.split_whitespace().collect::<Vec<_>>()).await?;
-    let vm = desk.find("DC0/vm/egg").await?;
-    let datastores = desk.references(&vm, "datastore").await?;
-    let members = desk.references(&pod, "childEntity").await?;
+    let vm = client.find("DC0/vm/egg").await?;
+    let datastores = client.references(&vm, "datastore").await?;
+    let members = client.references(&pod, "childEntity").await?;
     ensure!(
         !datastores.is_empty() && datastores.iter().all(|one| members.contains(one)),
         "it is on {datastores:?}, and the cluster has {members:?}"
@@ -121,8 +121,8 @@ pub(super) async fn tags_are_attached(subject: Subject) -> anyhow::Result<()> {
     subject.govc(&["tags.category.create", "-m", "role"]).await?;
     subject.govc(&["tags.create", "-c", "role", "worker"]).await?;
     subject.govc(&["tags.attach", "worker", "/DC0/vm/DC0_H0_VM0"]).await?;
-    let desk = Desk::at(&subject).await?;
-    let vm = desk.find(VM).await?;
+    let client = RawClient::at(&subject).await?;
+    let vm = client.find(VM).await?;
     let attached = subject.govc(&["tags.attached.ls", "worker"]).await?;
     ensure!(attached.contains(vm.id()), "{attached:?}");
     subject.govc(&["tags.detach", "worker", "/DC0/vm/DC0_H0_VM0"]).await?;
@@ -132,23 +132,23 @@ pub(super) async fn tags_are_attached(subject: Subject) -> anyhow::Result<()> {
 }
 
 pub(super) async fn a_role_that_may_not_does_not(subject: Subject) -> anyhow::Result<()> {
-    let desk = Desk::at(&subject).await?;
-    let (vm, other) = (desk.find(VM).await?, desk.find("DC0/vm/DC0_H0_VM1").await?);
+    let client = RawClient::at(&subject).await?;
+    let (vm, other) = (client.find(VM).await?, client.find("DC0/vm/DC0_H0_VM1").await?);
     let this = MoRef::new("ServiceInstance", "ServiceInstance");
-    let content = desk.ask("RetrieveServiceContent", &this, "").await?;
+    let content = client.ask("RetrieveServiceContent", &this, "").await?;
     let manager = content.child("returnval").and_then(|content| content.child("authorizationManager"));
-    let manager = manager.map(super::desk::reference).context("an authorization manager")?;
+    let manager = manager.map(super::raw_client::reference).context("an authorization manager")?;
     // Who may only look, at this one VM.
     let given = format!(
         "{}<permission><principal>user</principal><group>false</group><roleId>-2</roleId>\
          <propagate>true</propagate></permission>",
         tag("entity", &vm)
     );
-    desk.ask("SetEntityPermissions", &manager, &given).await?;
-    desk.property(&vm, "name").await?;
-    let refused = desk.refusal("PowerOffVM_Task", &vm, "").await?;
+    client.ask("SetEntityPermissions", &manager, &given).await?;
+    client.property(&vm, "name").await?;
+    let refused = client.refusal("PowerOffVM_Task", &vm, "").await?;
     is(&refused, "NoPermission")?;
     let privilege = refused.detail.as_ref().and_then(|detail| detail.child_text("privilegeId"));
     ensure!(privilege == Some("VirtualMachine.Interact.PowerOff"), "it lacks {privilege:?}");
-    desk.off(&other).await
+    client.off(&other).await
 }

@@ -4,7 +4,7 @@ use anyhow::{Context as _, bail, ensure};
 use rookery_kit::Raw;
 use rookery_vim::MoRef;
 
-use super::desk::{Desk, is, named};
+use super::raw_client::{RawClient, is, named};
 use super::subject::Subject;
 
 pub(super) async fn a_wrong_password_is_refused(subject: Subject) -> anyhow::Result<()> {
@@ -15,25 +15,25 @@ pub(super) async fn a_wrong_password_is_refused(subject: Subject) -> anyhow::Res
 }
 
 pub(super) async fn nobody_logs_in_twice(subject: Subject) -> anyhow::Result<()> {
-    let desk = Desk::at(&subject).await?;
+    let client = RawClient::at(&subject).await?;
     let given = "<userName>user</userName><password>pass</password>";
-    is(&desk.refusal("Login", &manager(&desk)?, given).await?, "InvalidLogin")
+    is(&client.refusal("Login", &manager(&client)?, given).await?, "InvalidLogin")
 }
 
 pub(super) async fn nothing_is_done_without_a_login(subject: Subject) -> anyhow::Result<()> {
-    let desk = Desk::at(&subject).await?;
-    let vm = desk.find("DC0/vm/DC0_H0_VM0").await?;
-    desk.ask("Logout", &manager(&desk)?, "").await?;
-    is(&desk.refusal("PowerOffVM_Task", &vm, "").await?, "NotAuthenticated")
+    let client = RawClient::at(&subject).await?;
+    let vm = client.find("DC0/vm/DC0_H0_VM0").await?;
+    client.ask("Logout", &manager(&client)?, "").await?;
+    is(&client.refusal("PowerOffVM_Task", &vm, "").await?, "NotAuthenticated")
 }
 
 pub(super) async fn sessions_are_listed(subject: Subject) -> anyhow::Result<()> {
-    let (one, other) = (Desk::at(&subject).await?, Desk::at(&subject).await?);
+    let (one, other) = (RawClient::at(&subject).await?, RawClient::at(&subject).await?);
     let manager = manager(&one)?;
     let list = one.value(&manager, "sessionList").await?.context("a list of sessions")?;
     let keys: Vec<_> = named(&list, "UserSession").filter_map(|session| session.child_text("key")).collect();
-    for desk in [&one, &other] {
-        let own = desk.value(&manager, "currentSession").await?.context("a session of one's own")?;
+    for client in [&one, &other] {
+        let own = client.value(&manager, "currentSession").await?.context("a session of one's own")?;
         let key = own.child_text("key").context("a key")?;
         ensure!(keys.contains(&key), "{key} is not among {keys:?}");
     }
@@ -41,7 +41,7 @@ pub(super) async fn sessions_are_listed(subject: Subject) -> anyhow::Result<()> 
 }
 
 pub(super) async fn a_terminated_session_is_over(subject: Subject) -> anyhow::Result<()> {
-    let (one, other) = (Desk::at(&subject).await?, Desk::at(&subject).await?);
+    let (one, other) = (RawClient::at(&subject).await?, RawClient::at(&subject).await?);
     let own = other.value(&manager(&other)?, "currentSession").await?.context("a session")?;
     let key = own.child_text("key").context("a key")?;
     one.ask("TerminateSession", &manager(&one)?, &format!("<sessionId>{key}</sessionId>")).await?;
@@ -58,6 +58,6 @@ pub(super) async fn versions_are_told_to_anybody(subject: Subject) -> anyhow::Re
     Ok(())
 }
 
-fn manager(desk: &Desk) -> anyhow::Result<MoRef> {
-    desk.content.session_manager.clone().context("a session manager")
+fn manager(client: &RawClient) -> anyhow::Result<MoRef> {
+    client.content.session_manager.clone().context("a session manager")
 }

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use rookery_daemon::Supervisor;
-use rookery_fleet_vsphere::readiness::{Readiness, ReadinessError, Stage, TimeOuts, WantedAddress};
+use rookery_fleet_vsphere::readiness::{ExpectedAddress, Readiness, ReadinessError, Stage, TimeOuts};
 use rookery_kit::{Connected, Exchange, Govc, Proxy, Vcsim, VcsimOptions, connect, eventually};
 use rookery_vim::methods::ReconfigVmTask;
 use rookery_vim::objects::PowerState;
@@ -83,7 +83,7 @@ async fn the_stages_are_waited_for_on_the_inventory_without_a_call() {
     operations.await.expect("it is ready");
 
     let wanted = "192.0.2.17".parse().expect("an address");
-    let (fixed, dhcp) = (WantedAddress::Exactly(wanted), WantedAddress::AnyIpv4);
+    let (fixed, dhcp) = (ExpectedAddress::Exactly(wanted), ExpectedAddress::AnyIpv4);
     let addresses = async { tokio::join!(waiting.address(&vm, fixed), waiting.address(&vm, dhcp)) };
     tokio::pin!(addresses);
     set_cards(&other, &vm, &[(-1, &["172.17.0.1", "192.0.2.17"]), (4000, &["169.254.9.9"])]).await;
@@ -113,7 +113,7 @@ async fn the_address_of_a_customization_is_found() {
     govc.run(&["vm.power", "-on", NAME]).await;
     let wanted = "192.0.2.17".parse().expect("an address");
     let waiting = readiness(&ours, PATIENCE);
-    let found = waiting.address(&vm, WantedAddress::Exactly(wanted)).await.expect("it has the address");
+    let found = waiting.address(&vm, ExpectedAddress::Exactly(wanted)).await.expect("it has the address");
     assert_eq!(found, wanted);
     assert_eq!(govc.run(&["vm.ip", NAME]).await.trim(), found.to_string());
     ours.close().await;
@@ -136,7 +136,7 @@ async fn each_stage_that_takes_too_long_says_what_was_seen() {
     set_operations_ready(&ours, &vm, true).await;
     set_cards(&ours, &vm, &[(4000, &["192.0.2.18"])]).await;
     shown(&ours, &vm, |row| row.guest.nics.iter().any(|nic| !nic.ips.is_empty())).await;
-    let wanted = WantedAddress::Exactly("192.0.2.17".parse().expect("an address"));
+    let wanted = ExpectedAddress::Exactly("192.0.2.17".parse().expect("an address"));
     let error = hasty.address(&vm, wanted).await.expect_err("it has another");
     assert!(matches!(error, ReadinessError::NoAddress { .. }), "{error:?}");
     let text = error.to_string();
@@ -155,7 +155,7 @@ async fn a_vm_that_goes_off_or_asks_a_question_fails_the_wait_at_once() {
 
     let (off, _) = tokio::join!(waiting.operations(&vm), govc.run(&["vm.power", "-off", NAME]));
     assert!(matches!(off, Err(ReadinessError::NotRunning { power: PowerState::Off, .. })), "{off:?}");
-    let off = waiting.address(&vm, WantedAddress::AnyIpv4).await;
+    let off = waiting.address(&vm, ExpectedAddress::AnyIpv4).await;
     assert!(matches!(off, Err(ReadinessError::NotRunning { power: PowerState::Off, .. })), "{off:?}");
 
     govc.run(&["vm.power", "-on", NAME]).await;
@@ -326,7 +326,7 @@ async fn a_vm_is_ready_after_all_stages_and_not_before() {
     let vm = first_vm(&ours).await;
     let waiting = readiness(&ours, PATIENCE);
     let wanted = "192.0.2.17".parse().expect("an address");
-    let ready = waiting.wait(&vm, WantedAddress::Exactly(wanted), &user);
+    let ready = waiting.wait(&vm, ExpectedAddress::Exactly(wanted), &user);
     tokio::pin!(ready);
 
     set_operations_ready(&other, &vm, true).await;

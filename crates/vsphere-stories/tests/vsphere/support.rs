@@ -19,13 +19,11 @@ struct Row {
 
 /// Where an operation is shown.
 enum Shown {
-    /// In these stories.
     In(&'static [&'static str]),
     /// Nowhere, for the reason in this row of `docs/vcsim.md`.
     CannotBe(&'static str),
 }
 
-/// What there is.
 struct Reality {
     stories: BTreeSet<String>,
     ignored: BTreeSet<String>,

@@ -179,12 +179,12 @@ fn only_a_vm_that_is_gone_and_what_cannot_be_sent_is_not_tried_again() {
     let check = |error: GuestError, expected| {
         assert_eq!(fruitless(&error, &vm()), expected, "{error:?}");
     };
-    check(refused(with("ManagedObjectNotFound", "obj", "vm-7")), Some(Fruitless::Gone));
+    check(refused(with("ManagedObjectNotFound", "obj", "vm-7")), Some(GiveUpReason::Gone));
     // Another object, such as the process manager, says nothing about the VM.
     check(refused(with("ManagedObjectNotFound", "obj", "guestOperationsProcessManager")), None);
     check(refused(with("InvalidPowerState", "existingState", "poweredOff")), None);
     check(refused(fault("InvalidGuestLogin")), None);
-    check(refused(CallError::Closed { method: "StartProgramInGuest" }), Some(Fruitless::Stopped));
+    check(refused(CallError::Closed { method: "StartProgramInGuest" }), Some(GiveUpReason::Stopped));
     let (action, manager) = ("start it".to_owned(), "GuestProcessManager".to_owned());
-    check(GuestError::Unsupported { action, manager }, Some(Fruitless::Impossible));
+    check(GuestError::Unsupported { action, manager }, Some(GiveUpReason::Impossible));
 }

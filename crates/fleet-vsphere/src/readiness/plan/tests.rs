@@ -57,7 +57,7 @@ fn a_vm_that_does_not_run_or_asks_is_never_ready_whatever_its_guest_said_before(
             expected.as_ref().map_or(Verdict::Ready(()), |halt| Verdict::Halted(halt.clone()))
         );
         assert_eq!(
-            address(&vm, WantedAddress::AnyIpv4),
+            address(&vm, ExpectedAddress::AnyIpv4),
             expected.as_ref().map_or(Verdict::Ready("192.0.2.7".parse().expect("an address")), |halt| {
                 Verdict::Halted(halt.clone())
             }),
@@ -78,7 +78,7 @@ fn a_vm_that_does_not_run_or_asks_is_never_ready_whatever_its_guest_said_before(
 fn the_wanted_address_is_looked_for_on_all_cards_of_the_vm() {
     let check = |wanted: Option<&str>, nics: &[(Option<i32>, &[&str])], expected: Option<&str>| {
         let parse = |ip: &str| -> IpAddr { ip.parse().expect("an address") };
-        let wanted = wanted.map_or(WantedAddress::AnyIpv4, |ip| WantedAddress::Exactly(parse(ip)));
+        let wanted = wanted.map_or(ExpectedAddress::AnyIpv4, |ip| ExpectedAddress::Exactly(parse(ip)));
         let nics = nics.iter().map(|(device, ips)| card(*device, ips)).collect();
         // What came before the customization must not count.
         let guest = Guest { ip: Some("192.0.2.7".to_owned()), nics, ..Guest::default() };

@@ -9,7 +9,7 @@ use rookery_vim_sim::{Access, Action, Control, FaultSpec, Permission, Role, Rule
 use tokio::time::{Instant, sleep};
 
 use super::{Hatchery, all_is_well, runs_a_job, sessions_of, stage};
-use crate::hatchery::cli::Desk;
+use crate::hatchery::cli::Home;
 use crate::hatchery::witness::{control, rule};
 
 /// What a hatchery needs, but for the sessions.
@@ -85,8 +85,8 @@ async fn without_the_list_a_hatchery_runs_and_none_stands_by() {
 async fn a_missing_privilege_is_shown_by_the_metrics_and_by_the_checks() {
     for (options, elected) in [(LabOptions::default(), 1), (without_sessions(), 0)] {
         let lab = Lab::start(options).await;
-        let desk = Desk::with(&lab.settings_text());
-        let checked = desk.program(&["hatchery", "check"]).run().await;
+        let home = Home::with(&lab.settings_text());
+        let checked = home.program(&["hatchery", "check"]).run().await;
         let missing = "Sessions.TerminateSession on /: missing; only needed for one hatchery of a name";
         assert_eq!(checked.stdout.contains(missing), elected == 0, "{}", checked.stdout);
         let scene = lab.hatch().await;

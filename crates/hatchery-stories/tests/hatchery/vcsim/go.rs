@@ -5,7 +5,7 @@ use rookery_hatchery_stories::Lab;
 use rookery_kit::eventually;
 use serde_json::Value;
 
-use super::nest::{Nest, Shown, held};
+use super::setup::{Shown, VcsimSetup, held};
 use super::{ADDRESSES, WARM};
 
 /// What was captured: the same worker twice, once while it ran and once when it had ended.
@@ -31,65 +31,65 @@ fn notes(vm: &Value) -> String {
 }
 
 /// Puts a VM of the capture into the vCenter; its name.
-async fn load(nest: &Nest, vm: &Value) -> String {
+async fn load(setup: &VcsimSetup, vm: &Value) -> String {
     let name = vm["name"].as_str().expect("a name").to_owned();
     let notes = notes(vm);
-    let govc = &nest.govc;
+    let govc = &setup.govc;
     govc.run(&["vm.clone", "-vm", "debian12", "-on=false", &name]).await;
     let settings = ["-e", "RUN.container=box", "-e", "RUN.mountdmi=false"];
     govc.run(&[&["vm.change", "-vm", &name, "-annotation", &notes], &settings[..]].concat()).await;
-    nest.make_ready(&name).await;
+    setup.make_ready(&name).await;
     if vm["power"] == "poweredOn" {
         govc.run(&["vm.power", "-on", &name]).await;
     }
     name
 }
 
-async fn named(nest: &Nest, name: &str) -> Option<Shown> {
-    nest.vms().await.into_values().find(|vm| vm.name() == name)
+async fn named(setup: &VcsimSetup, name: &str) -> Option<Shown> {
+    setup.vms().await.into_values().find(|vm| vm.name() == name)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_warm_machine_of_the_go_hatchery_is_claimed_with_its_address() {
     let addresses = ADDRESSES.replace("192.0.2.16/29", "10.99.0.0/29").replace("192.0.2.", "10.99.0.");
-    let nest = Nest::start(&addresses, WARM).await;
-    let warm = load(&nest, &captured("provision-v2-", "poweredOff")).await;
-    let before = named(&nest, &warm).await.expect("it is loaded");
+    let setup = VcsimSetup::start(&addresses, WARM).await;
+    let warm = load(&setup, &captured("provision-v2-", "poweredOff")).await;
+    let before = named(&setup, &warm).await.expect("it is loaded");
     // It was set up when it first started.
     let address = ["-ip", "10.99.0.1", "-netmask", "255.255.255.0"];
-    nest.govc.run(&[&["vm.customize", "-vm", &warm, "-type", "Linux"], &address[..]].concat()).await;
-    nest.govc.run(&["vm.power", "-on", &warm]).await;
-    nest.govc.run(&["vm.power", "-off", &warm]).await;
-    assert_eq!(named(&nest, &warm).await.map(|vm| vm.mark()), Some(before.mark()), "its notes are kept");
-    let scene = nest.lab.hatch().await;
-    let job = nest.v2_job(&held("taken-over"), None).await;
-    let vm = nest.at_work(&job).await;
+    setup.govc.run(&[&["vm.customize", "-vm", &warm, "-type", "Linux"], &address[..]].concat()).await;
+    setup.govc.run(&["vm.power", "-on", &warm]).await;
+    setup.govc.run(&["vm.power", "-off", &warm]).await;
+    assert_eq!(named(&setup, &warm).await.map(|vm| vm.mark()), Some(before.mark()), "its notes are kept");
+    let scene = setup.lab.hatch().await;
+    let job = setup.v2_job(&held("taken-over"), None).await;
+    let vm = setup.at_work(&job).await;
     assert_eq!(vm.text("config.uuid"), before.text("config.uuid"), "it was taken, not cloned");
     let (mark, was) = (vm.mark(), before.mark());
     assert_eq!((&mark["ip_address"], &mark["created"]), (&was["ip_address"], &was["created"]), "{mark}");
-    nest.let_go(&vm);
-    let ended = nest.lab.ended(&job).await;
+    setup.let_job_end(&vm);
+    let ended = setup.lab.ended(&job).await;
     assert_eq!(ended.status, Status::Success, "{ended:#?}");
     assert_eq!(ended.logs.lines().collect::<Vec<_>>(), ["taken-over", vm.text("config.uuid")]);
-    nest.swept(1).await;
+    setup.swept(1).await;
     scene.stop().await;
-    nest.close().await;
+    setup.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_ended_worker_of_the_go_hatchery_is_removed_and_its_template_stays() {
-    let nest = Nest::start("", "").await;
-    let before = nest.vms().await;
-    let ended = load(&nest, &captured("mystifying", "poweredOff")).await;
+    let setup = VcsimSetup::start("", "").await;
+    let before = setup.vms().await;
+    let ended = load(&setup, &captured("mystifying", "poweredOff")).await;
     let notes = captured("debian12", "poweredOff")["annotation"].as_str().expect("notes").to_owned();
-    nest.govc.run(&["vm.change", "-vm", "rocky9", "-annotation", &notes]).await;
-    let template = named(&nest, "rocky9").await.expect("it is there");
-    let scene = nest.lab.hatch().await;
-    eventually("the ended worker is gone", async || named(&nest, &ended).await.is_none()).await;
-    assert_eq!(named(&nest, "rocky9").await, Some(template));
-    let mut after = nest.vms().await;
+    setup.govc.run(&["vm.change", "-vm", "rocky9", "-annotation", &notes]).await;
+    let template = named(&setup, "rocky9").await.expect("it is there");
+    let scene = setup.lab.hatch().await;
+    eventually("the ended worker is gone", async || named(&setup, &ended).await.is_none()).await;
+    assert_eq!(named(&setup, "rocky9").await, Some(template));
+    let mut after = setup.vms().await;
     after.retain(|_, vm| vm.name() != "rocky9");
     assert!(after.iter().all(|(id, vm)| before.get(id) == Some(vm)), "{after:#?}");
     scene.stop().await;
-    nest.close().await;
+    setup.close().await;
 }

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use tokio::process::{Child, Command};
 use tokio::time::{sleep, timeout};
 
-use super::nest::Nest;
+use super::setup::VcsimSetup;
 use super::{ADDRESSES, FLAVORS};
 
 /// Each one costs half a minute: whoever was killed leads again after two looks at the sessions.
@@ -46,8 +46,8 @@ async fn serves(folder: &TempDir) {
 }
 
 /// Addresses in the marks of the hatchery's VMs; none is there twice.
-async fn addresses(nest: &Nest) -> BTreeSet<String> {
-    let ours = nest.ours().await;
+async fn addresses(setup: &VcsimSetup) -> BTreeSet<String> {
+    let ours = setup.ours().await;
     let held: Vec<_> =
         ours.iter().filter_map(|vm| Some(vm.mark()["ip_address"].as_str()?.to_owned())).collect();
     let distinct: BTreeSet<_> = held.iter().cloned().collect();
@@ -57,8 +57,8 @@ async fn addresses(nest: &Nest) -> BTreeSet<String> {
 
 /// Until vcsim does not tell of its VMs any more. It locks itself up now and then where clones, changes and somebody who
 /// listens meet; that is no fault of the hatchery, and nothing can be shown on it from then on.
-async fn locks_up(nest: &Nest) {
-    while timeout(Duration::from_secs(45), nest.vms()).await.is_ok() {
+async fn locks_up(setup: &VcsimSetup) {
+    while timeout(Duration::from_secs(45), setup.vms()).await.is_ok() {
         sleep(Duration::from_secs(5)).await;
     }
 }
@@ -75,13 +75,13 @@ async fn killed_at_random_moments_it_loses_no_job_and_leaks_no_machine() {
     // Whether a worker was started that nobody waited for is not known before it should have registered.
     let settings = format!("{}\nworkerRegistrationTTL = 1", ADDRESSES.replace("/29", "/28"));
     for _ in 0..3 {
-        let nest = Nest::start(&settings, &tables).await;
+        let setup = VcsimSetup::start(&settings, &tables).await;
         let is_shown = tokio::select! {
             biased;
-            () = Box::pin(killed_again_and_again(&nest, seed)) => true,
-            () = locks_up(&nest) => false,
+            () = Box::pin(killed_again_and_again(&setup, seed)) => true,
+            () = locks_up(&setup) => false,
         };
-        nest.close().await;
+        setup.close().await;
         if is_shown {
             return;
         }
@@ -90,12 +90,12 @@ async fn killed_at_random_moments_it_loses_no_job_and_leaks_no_machine() {
     panic!("vcsim locked itself up three times in a row");
 }
 
-async fn killed_again_and_again(nest: &Nest, seed: u64) {
+async fn killed_again_and_again(setup: &VcsimSetup, seed: u64) {
     let mut random = StdRng::seed_from_u64(seed);
-    let before = nest.vms().await;
+    let before = setup.vms().await;
     let folder = TempDir::new().expect("a folder");
     let file = folder.path().join("hatchery.toml");
-    fs::write(&file, nest.lab.settings_text()).expect("a file");
+    fs::write(&file, setup.lab.settings_text()).expect("a file");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("it is ours");
 
     let mut jobs = Vec::new();
@@ -104,13 +104,13 @@ async fn killed_again_and_again(nest: &Nest, seed: u64) {
         let mut hatchery = start(&folder);
         // One at a time: with five clones at once vcsim locked itself up at each kill.
         let script = format!("sleep 1; echo nonce-{number}");
-        jobs.push((number, nest.v2_job(&script, None).await));
+        jobs.push((number, setup.v2_job(&script, None).await));
         serves(&folder).await;
         sleep(Duration::from_millis(random.random_range(300..4000))).await;
         hatchery.kill().await.expect("it can be killed");
-        let ours = nest.ours().await;
+        let ours = setup.ours().await;
         reached.push((ours.len(), ours.iter().filter(|vm| vm.is_on()).count()));
-        addresses(nest).await;
+        addresses(setup).await;
     }
     println!("VMs and running VMs at each kill: {reached:?}");
 
@@ -118,16 +118,16 @@ async fn killed_again_and_again(nest: &Nest, seed: u64) {
     let log = || fs::read_to_string(folder.path().join("log")).unwrap_or_default();
     for (number, job) in &jobs {
         // A kill between the take and the order of a machine leaves a job that CDS itself queues again.
-        let ended = nest.lab.ended(job).await;
+        let ended = setup.lab.ended(job).await;
         assert_eq!(ended.status, Status::Success, "{ended:#?}\n{}", log());
         assert_eq!(ended.logs.trim_end(), format!("nonce-{number}"), "{ended:#?}");
         let successes = ended.history.iter().filter(|(_, status)| *status == Status::Success).count();
         assert_eq!((successes, ended.workers.len()), (1, 1), "{ended:#?}\n{}", log());
-        addresses(nest).await;
+        addresses(setup).await;
     }
-    nest.swept(1).await;
-    assert_eq!(addresses(nest).await.len(), 1);
-    let mut after = nest.vms().await;
+    setup.swept(1).await;
+    assert_eq!(addresses(setup).await.len(), 1);
+    let mut after = setup.vms().await;
     after.retain(|id, _| before.contains_key(id));
     assert_eq!(after, before, "all that is not the hatchery's is as it was");
     hatchery.kill().await.expect("it can be killed");

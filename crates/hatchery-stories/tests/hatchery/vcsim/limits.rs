@@ -7,7 +7,7 @@ use rookery_cds_sim::{Job, Status};
 use rookery_kit::Govc;
 use serde_json::{Deserializer, Value};
 
-use super::nest::Nest;
+use super::setup::VcsimSetup;
 
 /// When something was written down of each VM, by its name, which stands between two texts of the message.
 async fn times(govc: &Govc, before: &str, after: &str) -> BTreeMap<String, Timestamp> {
@@ -34,22 +34,22 @@ fn end(job: &Job) -> Timestamp {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_burst_of_jobs_passes_no_limit() {
     let limits = "[commonConfiguration.provision]\nmaxWorker = 2\nmaxConcurrentProvisioning = 1\n";
-    let nest = Nest::start("", limits).await;
-    let scene = nest.lab.hatch().await;
+    let setup = VcsimSetup::start("", limits).await;
+    let scene = setup.lab.hatch().await;
     let mut jobs = Vec::new();
     for number in 0..12 {
-        jobs.push(nest.v2_job(&format!("sleep 1; echo burst-{number}"), None).await);
+        jobs.push(setup.v2_job(&format!("sleep 1; echo burst-{number}"), None).await);
     }
     let mut ends = BTreeMap::new();
     for (number, job) in jobs.iter().enumerate() {
-        let ended = nest.lab.ended(job).await;
+        let ended = setup.lab.ended(job).await;
         assert_eq!((ended.status, ended.workers.len()), (Status::Success, 1), "{ended:#?}");
         assert_eq!(ended.logs.trim_end(), format!("burst-{number}"));
         ends.insert(ended.worker_name.clone(), end(&ended));
     }
-    nest.swept(0).await;
-    let cloned = times(&nest.govc, " in DC0 to ", " on host").await;
-    let running = times(&nest.govc, "", " on DC0_H0 in DC0 is powered on").await;
+    setup.swept(0).await;
+    let cloned = times(&setup.govc, " in DC0 to ", " on host").await;
+    let running = times(&setup.govc, "", " on DC0_H0 in DC0 is powered on").await;
     assert_eq!(
         cloned.keys().collect::<Vec<_>>(),
         ends.keys().collect::<Vec<_>>(),
@@ -63,5 +63,5 @@ async fn a_burst_of_jobs_passes_no_limit() {
     println!("at most {making} in the making and {working} at work at once");
     assert_eq!((making, working), (1, 2), "{cloned:#?} {running:#?} {ends:#?}");
     scene.stop().await;
-    nest.close().await;
+    setup.close().await;
 }

@@ -53,7 +53,7 @@ fn address(observed: &Observed, refusal: Option<&Refusal>, source: Source) -> Fi
             error @ (DialError::Resolve { .. } | DialError::Connect { .. } | DialError::TimedOut { .. }),
         ) => Finding::problem(
             error.to_string(),
-            format!("{}; is it right, and does a firewall or proxy stand in between?", source.address()),
+            format!("{}; is it right, and is there a firewall or proxy in between?", source.address()),
         ),
         Some(error @ (DialError::Proxy { .. } | DialError::InvalidProxy(_))) => Finding::problem(
             error.to_string(),
@@ -114,7 +114,7 @@ fn tls(observed: &Observed, refusal: Option<&Refusal>, source: Source) -> Findin
     }
 }
 
-/// A connection came about: how it is protected.
+/// How an open connection is protected.
 fn trusted(observed: &Observed, source: Source) -> Finding {
     if !observed.endpoint.is_tls() {
         return Finding::warning(

@@ -32,12 +32,15 @@ pub(super) async fn checks(vcenter: &Vcenter, settings: &Settings) -> Vec<Check>
     let client = vcenter.client();
     match Site::find(client, &site_names(settings)).await {
         Ok(site) => {
-            checks.push(check("site", Finding::ok("where machines go is clear")));
+            checks.push(check("site", Finding::ok("folder, pool, datastore and network are there")));
             checks.push(check("addresses", addresses(vcenter, &site, settings).await));
         }
         Err(error) => {
             checks.push(check("site", Finding::problem(chain(&error), "correct the names in the file")));
-            checks.push(check("addresses", Finding::skipped("not checked, because there is no site")));
+            checks.push(check(
+                "addresses",
+                Finding::skipped("not checked, because it is not known where VMs go"),
+            ));
         }
     }
     let [others, go] = hatcheries(client, &settings.identity.name).await;

@@ -30,7 +30,7 @@ pub(super) struct Args {
 /// What to do with it. JSON is explained in docs/simulator-control.md.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Show its time, what there is, who is logged in, and what was asked how often
+    /// Show its time, inventory counts, sessions, and calls by method
     Inspect,
     /// List the rules
     Rules,
@@ -48,9 +48,9 @@ enum Command {
     },
     /// Make something happen, such as '{"host-down": {"host": "esx-1"}}'
     Do {
-        /// What
+        /// The incident
         #[arg(value_name = "JSON", value_parser = json)]
-        deed: Value,
+        incident: Value,
     },
     /// Let time pass, such as 5m
     Advance {
@@ -91,7 +91,7 @@ fn asked(command: &Command) -> anyhow::Result<(Method, String, String)> {
         Command::RemoveRule { id: Some(id) } => {
             ask(Method::DELETE, &format!("/rookery/rules/{id}"), String::new())
         }
-        Command::Do { deed } => ask(Method::POST, "/rookery/deeds", deed.to_string()),
+        Command::Do { incident } => ask(Method::POST, "/rookery/deeds", incident.to_string()),
         Command::Advance { by } => ask(Method::POST, "/rookery/time", json!({ "advance": by }).to_string()),
         Command::Set { change } => ask(Method::PATCH, "/rookery/settings", change.to_string()),
         Command::Dump { .. } => ask(Method::GET, "/rookery/world", String::new()),

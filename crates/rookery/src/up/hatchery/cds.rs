@@ -28,7 +28,7 @@ use crate::up::part::{Calm, News, Part, Removal};
 use crate::up::stack::listen;
 use crate::up::vcenter::GUEST;
 
-/// The hatchery's name.
+/// Of the hatchery that `up` runs.
 const NAME: &str = "nest";
 /// The region of V2 jobs.
 const REGION: &str = "here";
@@ -46,7 +46,6 @@ worker={{.API}}/download/worker/linux/amd64
 if command -v curl >/dev/null; then curl -s -f --retry 10 -o /tmp/worker \"$worker\"; else wget -q -t 10 -O /tmp/worker \"$worker\"; fi
 chmod +x /tmp/worker";
 
-/// What to simulate.
 pub(in crate::up) struct Simulation {
     pub(in crate::up) listen: SocketAddr,
     pub(in crate::up) name: String,

@@ -137,7 +137,7 @@ fn who_enters(said: &Requested, templates: &[String]) -> String {
     let some = ["TEMPLATE".to_owned()];
     let entries = entries(if templates.is_empty() { &some } else { templates });
     format!(
-        "who enters the guests is not known; give --guest-user and --guest-password-file (or GOVC_GUEST_LOGIN), or \
+        "no guest credentials; give --guest-user and --guest-password-file (or GOVC_GUEST_LOGIN), or \
          write {place}:{entries}"
     )
 }
@@ -231,7 +231,7 @@ mod tests {
         insta::assert_snapshot!(refused(&Requested::default(), &seen(&["DC0", "DC1"], &["deb"])), @r#"
         2 problems in the settings:
           datacenter: there are several: DC0, DC1; name one with --datacenter
-          guest: who enters the guests is not known; give --guest-user and --guest-password-file (or GOVC_GUEST_LOGIN), or write into a file for -c:
+          guest: no guest credentials; give --guest-user and --guest-password-file (or GOVC_GUEST_LOGIN), or write into a file for -c:
             [[guestCredentials]]
             modelVMWare = "deb"
             username = "…"
@@ -241,7 +241,7 @@ mod tests {
         3 problems in the settings:
           datacenter: the vCenter shows none
           template: the vCenter has no template, and clones need one
-          guest: who enters the guests is not known; give --guest-user and --guest-password-file (or GOVC_GUEST_LOGIN), or write into a file for -c:
+          guest: no guest credentials; give --guest-user and --guest-password-file (or GOVC_GUEST_LOGIN), or write into a file for -c:
             [[guestCredentials]]
             modelVMWare = "TEMPLATE"
             username = "…"
@@ -256,7 +256,7 @@ mod tests {
         insta::assert_snapshot!(refused(&file, &seen(&["DC0"], &["b", "c"])), @r#"
         2 problems in the settings:
           template: the vCenter has no template "a"; it has b, c
-          guest: who enters the guests is not known; give --guest-user and --guest-password-file (or GOVC_GUEST_LOGIN), or write into the file of -c:
+          guest: no guest credentials; give --guest-user and --guest-password-file (or GOVC_GUEST_LOGIN), or write into the file of -c:
             [[guestCredentials]]
             modelVMWare = "b"
             username = "…"

@@ -43,28 +43,28 @@ pub(in crate::up) struct Simulated {
     /// Make each K-th job fail
     #[arg(long, value_name = "K", value_parser = positive)]
     pub(in crate::up) fail_every: Option<NonZeroU64>,
-    /// Let what is simulated get into trouble: lost answers, errors, slow and failing tasks, ended sessions
+    /// Inject faults into what is simulated: lost answers, errors, slow and failing tasks, ended sessions
     #[arg(long)]
     pub(in crate::up) faults: bool,
-    /// What the sample jobs, the simulators and their trouble are drawn from
+    /// The seed of all that is random in sample jobs, simulators and their faults
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(in crate::up) seed: u64,
     /// What runs in the simulated guests
     #[arg(long, value_name = "HOW", default_value = "auto")]
     pub(in crate::up) guests: GuestMode,
-    /// Write what the simulators hold in the end into this folder
+    /// Write the final state of the simulators into this folder
     #[arg(long, value_name = "DIR")]
     pub(in crate::up) dump: Option<PathBuf>,
 }
 
 /// What is not simulated.
 #[derive(Debug, Default, clap::Args)]
-#[command(next_help_heading = "The real thing in place of a simulator")]
+#[command(next_help_heading = "Real servers in place of simulated ones")]
 pub(in crate::up) struct Real {
     /// Work on this vCenter; its address may hold a user and a password, as in `GOVC_URL`
     #[arg(long, value_name = "URL", conflicts_with = "endpoint")]
     pub(in crate::up) vcenter: Option<String>,
-    /// Serve this CDS; tokens, key and name stand in the file of -c. Without --vcenter its jobs run on this machine, which
+    /// Serve this CDS; tokens, key and name are in the file of -c. Without --vcenter its jobs run on this machine, which
     /// has to be asked for with --guests real
     #[arg(long, value_name = "URL", requires = "hatchery")]
     pub(in crate::up) cds: Option<String>,
@@ -131,7 +131,7 @@ impl Args {
         Options { exit: self.exit, once: self.exit, patience: LONG_PATIENCE, dump: None }
     }
 
-    /// Whether simulators get into trouble on purpose.
+    /// Whether faults are injected into the simulators.
     pub(in crate::up) fn faults(&self) -> bool {
         #[cfg(feature = "sim")]
         return self.simulated.faults;
@@ -181,7 +181,7 @@ fn refuse(args: &Args, problems: &mut Problems) {
     refuse(
         simulated.faults && vcenter && cds,
         "--faults",
-        "nothing is simulated that could get into trouble",
+        "nothing is simulated that faults could be injected into",
     );
     refuse(
         simulated.dump.is_some() && vcenter && cds,

@@ -227,7 +227,6 @@ impl RealVcenter {
     }
 }
 
-/// The hatchery's file.
 fn read(path: Option<&Path>) -> anyhow::Result<Table> {
     let Some(path) = path else { bail!("-c names no file") };
     match std::fs::read_to_string(path).ok().and_then(|text| text.parse().ok()) {

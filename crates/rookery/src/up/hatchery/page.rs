@@ -246,7 +246,7 @@ mod tests {
             addresses: Usage { total: 61, used: 9, reserved: 2, free: 50 },
             not_made: vec![(
                 "shared.infra/builder".to_owned(),
-                NotMade::Warm { missing: 1, why: rookery_fleet::warm::Why::NoAddress },
+                NotMade::Warm { missing: 1, why: rookery_fleet::warm::WaitReason::NoAddress },
             )],
             ..Report::default()
         };

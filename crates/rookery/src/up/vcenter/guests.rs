@@ -28,7 +28,6 @@ pub(in crate::up) enum GuestMode {
 /// How programs run in guests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::up) enum Guests {
-    /// For real.
     Real,
     /// Workers are played; other programs do what their command lines plainly say.
     Scripted,

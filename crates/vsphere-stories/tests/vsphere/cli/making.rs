@@ -178,7 +178,7 @@ async fn a_new_vm_is_as_it_was_said() {
     ];
     let full = printed(rookery(&vcsim, &arguments).await);
     let id = id_of(&govc, "full").await;
-    assert_eq!(full, format!("full: made as {id}\n"));
+    assert_eq!(full, format!("full: created as {id}\n"));
     let expected = [
         ("runtime.powerState", "poweredOn"),
         ("config.uuid", UUID),
@@ -201,7 +201,7 @@ async fn a_new_vm_is_as_it_was_said() {
 
     // With its UUID the command may be repeated; without, the name is taken.
     assert_eq!(printed(rookery(&vcsim, &arguments).await), full);
-    refused(rookery(&vcsim, &["vm", "create", "full"]).await, 1, &["\"full\" was not made", &id]);
+    refused(rookery(&vcsim, &["vm", "create", "full"]).await, 1, &["\"full\" was not created", &id]);
     assert_eq!(number_of_vms(&govc).await, 3);
     assert_eq!(govc.sessions().await, Vec::<String>::new());
 }

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use rookery_fleet::MachineId;
-use rookery_fleet_vsphere::hands::Half;
+use rookery_fleet_vsphere::hands::ClaimProgress;
 use rookery_fleet_vsphere::{ActError, ClaimError, Fixed, Proof, Refusal, Resize};
 use rookery_hatchery::machine::{ClaimWish, CloneWish};
 use rookery_hatchery::mark::Mark;
@@ -107,7 +107,7 @@ async fn a_claim_whose_name_is_taken_says_that_the_vm_is_marked() {
     let taken = ClaimWish { name: "DC0_H0_VM1".to_owned(), ..world.claim(&vm).await };
     let error = world.hands.claim(&taken).await.expect_err("another has the name");
     // vcsim says in other words that the name is taken.
-    assert_eq!(error.half(), Half::Marked, "{error:?}");
+    assert_eq!(error.progress(), ClaimProgress::Marked, "{error:?}");
     assert_eq!(world.property(&vm, "name").await, POOLED);
     assert_eq!(world.mark(&vm).await.job_id, "4711");
     world.hands.unclaim(&vm, &OWNER, POOLED, &pooled()).await.expect("taken back");

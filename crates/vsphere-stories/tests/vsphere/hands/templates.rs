@@ -1,6 +1,6 @@
 use rookery_fleet::MachineId;
 use rookery_fleet_vsphere::hands::TemplateProof;
-use rookery_fleet_vsphere::{ActError, Hanging};
+use rookery_fleet_vsphere::{ActError, LinkedClones};
 use rookery_hatchery::mark::{self, Mark};
 use rookery_kit::{VcsimOptions, eventually, on_our_simulator};
 
@@ -36,28 +36,29 @@ async fn a_template_is_made_once_and_goes_when_nothing_stands_on_its_disks() {
         assert!(notes.contains(to), "{notes}");
     }
 
-    assert_eq!(world.hands.hangs_on(&template).await, Hanging::Nothing);
+    assert_eq!(world.hands.linked_clones(&template).await, LinkedClones::None);
     let proof = proof("h1");
     let child = world.hands.clone_vm(&world.wish(template.clone(), POOLED, pooled())).await.expect("cloned");
     let disks = world.govc.json(&["device.info", "-vm", POOLED, "disk-*"]).await;
     let linked = disks["devices"][0]["backing"]["parent"].is_object();
     assert_eq!(linked, on_our_simulator(), "vcsim gives clones a disk of their own, and ours does not");
     if linked {
-        assert_eq!(world.hands.hangs_on(&template).await, Hanging::By(child.clone()));
+        assert_eq!(world.hands.linked_clones(&template).await, LinkedClones::Vm(child.clone()));
         let before = world.everything().await;
         let kept = world.hands.delete_template(&template, &proof).await;
-        let parent = matches!(&kept, Err(ActError::StillParent { why: Hanging::By(by), .. }) if *by == child);
+        let parent =
+            matches!(&kept, Err(ActError::StillParent { why: LinkedClones::Vm(by), .. }) if *by == child);
         assert!(parent, "{kept:?}");
         assert_eq!(before, world.everything().await);
     }
     world.govc.run(&["vm.destroy", POOLED]).await;
-    assert_eq!(world.hands.hangs_on(&template).await, Hanging::Nothing);
+    assert_eq!(world.hands.linked_clones(&template).await, LinkedClones::None);
     world.proxy.lose("Destroy_Task");
     world.hands.delete_template(&template, &proof).await.expect("deleted");
     world.hands.delete_template(&template, &proof).await.expect("gone already");
     assert_eq!(world.govc.run(&["find", "/", "-type", "m"]).await, "");
-    let unknown = world.hands.hangs_on(&template).await;
-    assert!(matches!(unknown, Hanging::Unknown(_)), "{unknown:?}");
+    let unknown = world.hands.linked_clones(&template).await;
+    assert!(matches!(unknown, LinkedClones::Unknown(_)), "{unknown:?}");
     world.ours.close().await;
 }
 
@@ -73,8 +74,8 @@ async fn a_clone_that_has_not_ended_is_seen_on_its_template() {
         eventually("the clone is seen", async || !running().await.is_empty()).await;
         let seen = running().await;
         assert_eq!(seen.iter().map(|clone| clone.template.as_ref()).collect::<Vec<_>>(), [Some(&template)]);
-        let hanging = world.hands.hangs_on(&template).await;
-        assert!(matches!(hanging, Hanging::Unknown(_)), "{hanging:?}");
+        let clones = world.hands.linked_clones(&template).await;
+        assert!(matches!(clones, LinkedClones::Unknown(_)), "{clones:?}");
     };
     let (cloned, ()) = tokio::join!(world.hands.clone_vm(&wish), watching);
     cloned.expect("cloned");

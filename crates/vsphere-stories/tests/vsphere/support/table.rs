@@ -336,12 +336,12 @@ pub(super) const TABLE: &[Row] = &[
         shown: In(&["hands::copies::a_copy_that_somebody_makes_of_our_vm_is_nobodys_and_the_vm_stays_ours"]),
     },
     Row {
-        operation: "make and remove templates, see who clones them and whose disks stand on them",
+        operation: "make and remove templates, see who clones them and which linked clones they have",
         calls: &[
             "hands::template::make_template",
             "hands::adopt::adopt_template",
             "hands::delete::delete_template",
-            "hands::template::hangs_on",
+            "hands::template::linked_clones",
             "hands::template::running_clones",
         ],
         shown: In(&[

@@ -22,7 +22,6 @@ pub(super) struct Samples {
     kinds: Vec<(Protocol, String)>,
     /// The sizes that there are.
     flavors: Vec<String>,
-    /// Where they run.
     region: String,
 }
 
@@ -42,7 +41,6 @@ impl Samples {
         self.made
     }
 
-    /// The next one.
     pub(super) fn next(&mut self) -> NewJob {
         self.made += 1;
         let turn = usize::try_from(self.made - 1).unwrap_or_default() % self.kinds.len().max(1);

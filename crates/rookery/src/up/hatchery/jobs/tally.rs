@@ -7,11 +7,9 @@ use rookery_cds_sim::{Job, Protocol, Status};
 
 use crate::output::table;
 
-/// All jobs.
 #[derive(Debug, Default)]
 pub(in crate::up::hatchery) struct Tally(BTreeMap<String, Line>);
 
-/// One job.
 #[derive(Debug, Clone)]
 struct Line {
     model: String,

@@ -16,16 +16,16 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 /// A session, and what is often asked for.
 #[derive(Debug, Clone)]
-pub(super) struct Desk(Raw);
+pub(super) struct RawClient(Raw);
 
-impl Deref for Desk {
+impl Deref for RawClient {
     type Target = Raw;
     fn deref(&self) -> &Raw {
         &self.0
     }
 }
 
-impl Desk {
+impl RawClient {
     pub(super) async fn at(subject: &Subject) -> anyhow::Result<Self> {
         subject.raw().await.map(Self)
     }

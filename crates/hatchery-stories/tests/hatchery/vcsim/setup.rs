@@ -29,8 +29,7 @@ const TOLD: [&str; 8] = [
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Shown(BTreeMap<String, Value>);
 
-/// All of it.
-pub(super) struct Nest {
+pub(super) struct VcsimSetup {
     pub(super) lab: Lab,
     pub(super) vcsim: Vcsim,
     pub(super) govc: Govc,
@@ -65,7 +64,7 @@ impl Shown {
     }
 }
 
-impl Nest {
+impl VcsimSetup {
     /// With these settings of the hatchery: those at the top of the file, and those in tables of their own. All that
     /// takes minutes by default takes seconds here.
     pub(super) async fn start(settings: &str, tables: &str) -> Self {
@@ -81,9 +80,9 @@ impl Nest {
         let vcsim = Vcsim::start(VcsimOptions::plain(4).with("-autostart=false").with_boxes()).await;
         let (govc, supervisor) = (Govc::new(&vcsim), Supervisor::new());
         let proxy = vcsim.gateway(&supervisor).await;
-        let nest = Self { lab: lab.with_vcenter_at(proxy.address()), vcsim, govc, supervisor };
-        nest.furnish().await;
-        nest
+        let setup = Self { lab: lab.with_vcenter_at(proxy.address()), vcsim, govc, supervisor };
+        setup.furnish().await;
+        setup
     }
 
     async fn furnish(&self) {
@@ -138,12 +137,11 @@ impl Nest {
     }
 
     /// Lets the job of a VM go on that has the script of [`held`].
-    pub(super) fn let_go(&self, vm: &Shown) {
+    pub(super) fn let_job_end(&self, vm: &Shown) {
         let folder = self.vcsim.box_folder(vm.text("config.uuid")).expect("it has a guest");
         fs::write(folder.join("go"), "").expect("the guest has files");
     }
 
-    /// A V2 job.
     pub(super) async fn v2_job(&self, script: &str, flavor: Option<&str>) -> String {
         let job = NewJob::v2(script, Lab::DEBIAN, "default");
         self.lab.enqueue(NewJob { flavor: flavor.map(str::to_owned), ..job }).await

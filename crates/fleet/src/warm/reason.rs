@@ -6,16 +6,13 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::capacity::Shortage;
 
-/// Why a wish stays unfulfilled.
+/// Why warm machines are missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Why {
+pub enum WaitReason {
     /// Not all machines are known.
     Incomplete,
     /// Machines not told yet may be the missing ones.
-    Unknown {
-        /// How many.
-        machines: u32,
-    },
+    Unknown { machines: u32 },
     /// There is no template.
     Template,
     /// The template cannot be cloned now.
@@ -23,10 +20,7 @@ pub enum Why {
     /// Its flavor is not configured.
     Flavor(String),
     /// It failed of late.
-    Resting {
-        /// Until then.
-        until: Timestamp,
-    },
+    Resting { until: Timestamp },
     /// Enough are in flight.
     PoolSize {
         /// How many may be.
@@ -40,8 +34,8 @@ pub enum Why {
     NoAddress,
 }
 
-impl Why {
-    /// Its label.
+impl WaitReason {
+    /// Its label in metrics and JSON.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Incomplete => "incomplete",
@@ -58,7 +52,7 @@ impl Why {
     }
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for WaitReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Incomplete => f.write_str("the inventory is not complete"),
@@ -92,18 +86,13 @@ pub enum Removal {
     /// Its flavor was given a larger disk since it was made.
     SmallDisk,
     /// It is too old.
-    TooOld {
-        /// How old.
-        age: SignedDuration,
-        /// What is allowed.
-        limit: SignedDuration,
-    },
+    TooOld { age: SignedDuration, limit: SignedDuration },
     /// It was kept for somebody to look at, and that has ended.
     HoldEnded,
 }
 
 impl Removal {
-    /// Its label.
+    /// Its label in metrics and JSON.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::NotWanted => "not_wanted",

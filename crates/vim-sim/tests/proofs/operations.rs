@@ -1,4 +1,4 @@
-//! Wishes, and the calls that stand for them.
+//! Operations at random, and the calls that ask for them.
 
 use proptest::prelude::*;
 
@@ -11,7 +11,6 @@ pub(super) enum Make {
     Clone { source: u8, name: u8, folder: u8, pool: u8, how: u8, size: u8 },
 }
 
-/// VMs change.
 #[derive(Debug, Clone)]
 pub(super) enum Change {
     Reconfigure { vm: u8, how: u8, number: u8 },
