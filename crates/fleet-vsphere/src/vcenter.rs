@@ -241,8 +241,8 @@ impl Vcenter {
     }
 
     /// Waits until a task of the session has failed that nobody can do without, and names it.
-    pub async fn broken(&self) -> &'static str {
-        self.0.supervisor.essential_ended().await
+    pub fn broken(&self) -> impl Future<Output = &'static str> {
+        self.0.supervisor.essential_ended()
     }
 
     /// Gives it up. The last one who does waits until the session has ended; a drop leaves that to the background.

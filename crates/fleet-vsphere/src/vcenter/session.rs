@@ -101,6 +101,8 @@ impl Drop for Session {
     fn drop(&mut self) {
         // Without a runtime the process is ending, and vCenter ends the session after its idle time.
         if !self.has_ended && Handle::try_current().is_ok() {
+            // At once: that tasks end because they have lost their users is no failure.
+            self.supervisor.token().cancel();
             self.above.spawn("vCenter logout", farewell(self.supervisor.clone(), self.client.clone()));
         }
     }
