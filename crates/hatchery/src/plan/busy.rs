@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rookery_vim_client::Load;
 
-use super::{Action, Pass, Why};
+use super::{Action, Pass, Spawn, Why, WorkerPlacement};
 use crate::plan::running::RunningAction;
 
 /// How long a start may take in all. CDS gives a V2 job to somebody else after ten minutes.
@@ -48,7 +48,9 @@ impl Pass<'_> {
             |action: &&RunningAction| matches!(action.action, Action::Spawn(_)) && action.machine.is_none();
         let coming = self.seen.running.iter().filter(is_coming).count();
         let planned = self.plan.actions.iter().filter(|action| matches!(action, Action::Spawn(_))).count();
-        let ahead = too_many_ahead(self.seen.load, coming, planned);
+        let is_clone = |placed: &Spawn| matches!(placed.path, WorkerPlacement::Clone { .. });
+        let placed = self.plan.placed.iter().filter(|(_, placed)| placed.as_ref().is_ok_and(is_clone)).count();
+        let ahead = too_many_ahead(self.seen.load, coming, planned + placed);
         ahead.map_or(Ok(()), |ahead| Err(Why::Busy { ahead }))
     }
 }

@@ -79,7 +79,7 @@ impl Pass<'_> {
         let text = job.to_string();
         let serves = |other: &Machine| {
             let is_for = |mark: &Mark| mark.job_id == text && !serves_nobody(other, mark);
-            other.possible_mark().is_some_and(is_for) && !self.seen.carried.off_duty.contains(&other.id)
+            other.possible_mark().is_some_and(is_for) && !self.plan.carried.off_duty.contains(&other.id)
         };
         let planned = || self.plan.actions.iter().filter_map(Action::job);
         self.seen.view.notable().any(|other| Some(&other.id) != beside && serves(other))

@@ -94,7 +94,7 @@ impl Pass<'_> {
             let subject = Subject::Worker(worker.name.clone());
             if self.plan.braked.iter().any(|one| one.subject == subject) {
                 self.plan.carried.suspects.braked.insert(worker.name.clone());
-            } else {
+            } else if !self.seen.running.disables(&worker.name) {
                 self.plan.actions.push(Action::Disable { worker: Box::new(worker.clone()), machine });
             }
         }

@@ -181,6 +181,7 @@ impl<'p> Pass<'p> {
         let temporary = temporary_name(&model.name);
         self.seen.booked.contains(&path)
             || self.seen.running.registers(&path)
+            || self.seen.reserved.names.contains(&temporary)
             // A row shows it, though we have given it another name.
             || (self.seen.view.is_taken(&temporary) && self.seen.view.named(&temporary).next().is_none())
             || self.seen.view.named(&temporary).any(|machine| {

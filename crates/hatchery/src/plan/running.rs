@@ -50,10 +50,18 @@ impl DerefMut for RunningActions {
 impl RunningActions {
     /// What is at work, by machine and by name, to look many machines up.
     pub fn index(&self) -> Busy<'_> {
+        // A worker that is disabled has no machine.
+        let has_machine =
+            |one: &&RunningAction| !one.name.is_empty() && !matches!(one.action, Action::Disable { .. });
         Busy {
             machines: self.iter().filter_map(|action| action.machine.as_ref()).collect(),
-            names: self.iter().map(|action| action.name.as_str()).filter(|name| !name.is_empty()).collect(),
+            names: self.iter().filter(has_machine).map(|action| action.name.as_str()).collect(),
         }
+    }
+
+    /// Whether a worker is being disabled.
+    pub fn disables(&self, name: &str) -> bool {
+        self.iter().any(|one| matches!(&one.action, Action::Disable { worker, .. } if worker.name == name))
     }
 
     /// As the ledger counts them.

@@ -99,7 +99,11 @@ impl Reconciler {
                 state.note_launch(action, &ending);
                 self.note_left(action, &ending, now);
                 let state = &mut self.state;
-                state.act_ended = Some(now);
+                // Nobody registers or goes because a worker was disabled.
+                let disables = |running: &mut RunningAction| matches!(running.action, Action::Disable { .. });
+                if !state.running.get_mut(action).is_some_and(disables) {
+                    state.act_ended = Some(now);
+                }
                 if state.apply_ending(action, ending, now, self.settings.borrow().warm.interval) {
                     self.wakes.workers();
                 }
@@ -241,6 +245,7 @@ impl State {
     ) -> bool {
         let Some(action) = self.running.end(id) else { return false };
         self.misplaced.retain(|misplaced| misplaced.task != id);
+        self.another_place.remove(&id);
         let job = action.job().cloned();
         match ending {
             Ending::Done => return self.apply_success(&action, now),

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::future::Future;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::MachineId;
 use tracing::warn;
@@ -31,6 +32,8 @@ impl Reconciler {
                 self.apply(message);
             }
             self.observe(&settings);
+            // What one round found is not put off by the next.
+            (self.state.sweep_at, self.state.register_at) = (Timestamp::MIN, Timestamp::MIN);
             let plan = self.plan(&settings);
             let report = Report::new(&self.state, &settings, &plan);
             let unread: Vec<MachineId> =

@@ -65,7 +65,7 @@ impl News {
 /// What is somebody else's business, or passes in a moment, is no news.
 fn concerns(why: &Why) -> bool {
     let of_others = matches!(why, Why::Refused(refusal) if refusal.is_of_others());
-    !of_others && !matches!(why, Why::Served { .. } | Why::RoomIsAsked)
+    !of_others && !matches!(why, Why::Served { .. } | Why::RoomIsAsked | Why::TakenMeanwhile)
 }
 
 #[cfg(test)]

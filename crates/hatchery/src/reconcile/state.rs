@@ -379,8 +379,9 @@ impl State {
         }
     }
 
-    /// Notes what the next pass has to know of a plan, and says when to look again. A look that could not tell anything does not count, nor does one that waits for the pool or
-    /// that found more than can be deleted at once: it goes on with each deletion that ends.
+    /// Notes what the next pass has to know of a plan, and says when to look again. A look that could not tell anything does
+    /// not count, nor does one that waits for the pool or that found more than can be deleted at once: it goes on with each
+    /// deletion that ends.
     pub(super) fn note_plan(&mut self, plan: &Plan, settings: &Settings) {
         self.carried.clone_from(&plan.carried);
         self.braked.clone_from(&plan.braked);

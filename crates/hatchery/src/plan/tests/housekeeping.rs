@@ -459,6 +459,8 @@ fn the_job_of_a_worker_that_went_off_before_it_was_seen_at_work_is_looked_at_onc
         |number| Machine { power: Some(Power::Off), ..worker(&format!("w{number}"), &v2_job(number)) };
     let many: Vec<_> = (0..12).map(of_own).collect();
     assert_eq!(world(many).plan().abandoned().len(), 10, "so many at once");
+    let twice = world([off("w1"), off("w2")]).plan();
+    assert_eq!(twice.freed(), [v2_job(1)], "of two machines of one job one gives it back");
 }
 
 #[test]

@@ -112,7 +112,6 @@ pub(super) const STOPS: [&str; 8] =
 /// What waits for a person.
 pub(super) const BRAKED: [&str; 4] = ["machine", "worker", "lost", "other"];
 
-/// What is under way.
 /// The word of an action that is under way.
 pub(super) fn work(action: &'static str) -> &'static str {
     match action {

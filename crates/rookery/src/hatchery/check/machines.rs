@@ -173,6 +173,7 @@ mod tests {
             let recognised = Recognised {
                 ownership: Ownership::By(mark::owner(owner)),
                 addresses: vec!["10.0.0.10".parse().unwrap()],
+                mark: Some(Mark { hatchery_name: owner.to_owned(), ..Mark::default() }),
                 ..Recognised::nobody()
             };
             Machine { recognised, ..machine("w1", "10.9.9.9") }
