@@ -59,7 +59,7 @@ pub async fn ask<A: DeserializeOwned>(
     })?;
     let asking = async {
         let (reader, mut writer) = stream.into_split();
-        writer.write_all(&kind_of(request)?).await?;
+        writer.write_all(&line_of(request)?).await?;
         let line = read_line(BufReader::new(reader), LONGEST_ANSWER).await?;
         serde_json::from_str(&line).map_err(io::Error::other)
     };
@@ -71,7 +71,7 @@ fn path(folder: &Path, process: &ProcessName) -> PathBuf {
     process.file(folder, "sock")
 }
 
-fn kind_of(value: &impl Serialize) -> io::Result<Vec<u8>> {
+fn line_of(value: &impl Serialize) -> io::Result<Vec<u8>> {
     let mut line = serde_json::to_vec(value).map_err(io::Error::other)?;
     line.push(b'\n');
     Ok(line)

@@ -43,7 +43,6 @@ pub struct Candidate {
     pub key: Hidden,
     /// As whom it is logged in.
     pub user: String,
-    /// Where it comes from.
     pub address: Option<String>,
     /// Since when it is logged in, by vCenter's clock.
     pub login: Option<Timestamp>,
@@ -52,7 +51,7 @@ pub struct Candidate {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct Me<'a> {
+pub struct OwnSession<'a> {
     /// What tells this process from others of the same name.
     pub instance: &'a str,
     /// The key of its session.
@@ -106,7 +105,12 @@ enum Relation {
 /// Who leads: of the live sessions the first to log in, then the one with the smaller key. Nothing if our own session is
 /// not listed: such a list is not one of all sessions. `quiet` are the sessions that nobody heard of by our own clock
 /// either ([`Sightings`]).
-pub fn elect(listed: &[Candidate], me: Me<'_>, now: Timestamp, quiet: &BTreeSet<Hidden>) -> Option<Elected> {
+pub fn elect(
+    listed: &[Candidate],
+    me: OwnSession<'_>,
+    now: Timestamp,
+    quiet: &BTreeSet<Hidden>,
+) -> Option<Elected> {
     let own = listed.iter().find(|session| session.key.0 == me.key)?;
     let first_login = me.first_login.or(own.login);
     let mut left_behind = Vec::new();
@@ -136,7 +140,7 @@ pub fn elect(listed: &[Candidate], me: Me<'_>, now: Timestamp, quiet: &BTreeSet<
     Some(Elected { verdict, left_behind, silent })
 }
 
-fn relation(session: &Candidate, me: Me<'_>, first_login: Option<Timestamp>) -> Relation {
+fn relation(session: &Candidate, me: OwnSession<'_>, first_login: Option<Timestamp>) -> Relation {
     if me.held.contains(&session.key.0) {
         return Relation::Former;
     }
@@ -188,7 +192,6 @@ pub enum Standing {
     Leads,
     /// It is the first, but may not act yet.
     Waits,
-    /// It may not act.
     Follows,
 }
 

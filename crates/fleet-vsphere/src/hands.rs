@@ -44,8 +44,8 @@ use crate::observe::vm;
 use crate::readiness::{Readiness, TimeOuts};
 use crate::site::Bounds;
 
-pub use claim::{ClaimError, ClaimProgress, ClaimWish};
-pub use clone::{CloneFailure, CloneWish, Fixed, Resize, Unfinished};
+pub use claim::{ClaimError, ClaimProgress, ClaimSpec};
+pub use clone::{CloneFailure, CloneSpec, Fixed, Unfinished};
 pub use clone_tasks::{CloneTask, CloneTasks};
 pub use delete::{Proof, TemplateProof};
 pub use fresh::Refusal;
@@ -71,7 +71,6 @@ pub struct Hands<M> {
     journal: Option<Journal<M>>,
 }
 
-/// What hands go by.
 #[derive(Debug)]
 struct Grounds<M> {
     datacenter: MoRef,

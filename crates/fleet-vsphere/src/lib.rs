@@ -17,8 +17,8 @@ pub mod vcenter;
 
 pub use election::Candidate;
 pub use hands::{
-    ActError, ClaimError, ClaimWish, CloneFailure, CloneTask, CloneTasks, CloneWish, Fixed, Hands, History,
-    LinkedClones, Proof, Refusal, Resize, RunningClone,
+    ActError, ClaimError, ClaimSpec, CloneFailure, CloneSpec, CloneTask, CloneTasks, Fixed, Hands, History,
+    LinkedClones, Proof, Refusal, RunningClone,
 };
 pub use journal::Journal;
 pub use observe::Observer;

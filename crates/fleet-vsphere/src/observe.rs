@@ -222,8 +222,11 @@ pub(crate) fn is_reachable(connection: Option<&ConnectionState>) -> bool {
     connection.is_none_or(|state| *state == ConnectionState::Connected)
 }
 
-pub(crate) fn hardware(cpus: Option<i32>, memory_mb: Option<i32>) -> Option<Hardware> {
-    Some(Hardware { cpus: cpus?.try_into().ok()?, memory_mb: memory_mb?.try_into().ok()? })
+pub(crate) fn hardware(cpus: Option<i32>, memory_mb: Option<i32>) -> Hardware {
+    Hardware {
+        cpus: cpus.and_then(|cpus| cpus.try_into().ok()),
+        memory_mb: memory_mb.and_then(|memory| memory.try_into().ok()),
+    }
 }
 
 fn ipv4(address: &IpAddr) -> Option<Ipv4Addr> {

@@ -39,22 +39,19 @@ pub struct Listing {
     /// All sessions of the product under that name, our own as well.
     pub candidates: Vec<Candidate>,
     /// Sessions of our user that may do the same work without a name, and were used lately.
-    pub nameless: Vec<Nameless>,
+    pub nameless: Vec<UnnamedSession>,
     /// vCenter's time when it was asked, or a little before.
     pub now: Timestamp,
 }
 
 /// A session of a program that does not tell its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Nameless {
-    /// What it calls itself.
+pub struct UnnamedSession {
     pub user_agent: String,
-    /// Where it comes from.
     pub address: Option<String>,
     last_active: Option<Timestamp>,
 }
 
-/// Why nobody can tell.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionsError {
     /// vCenter could not be asked.
@@ -78,7 +75,6 @@ pub enum SessionsError {
     /// The session was renewed each time that the list was asked for.
     #[error("vCenter's list of sessions is not current: our own session was renewed again and again")]
     Unsettled,
-    /// vCenter took too long.
     #[error("vCenter did not list its sessions within {} s", .0.as_secs())]
     TimedOut(Duration),
     /// vCenter took too long to end a session.
@@ -208,10 +204,10 @@ fn candidate(session: &UserSession, product: &Product, name: &str) -> Option<Can
     })
 }
 
-fn nameless(session: &UserSession, product: &Product, user: &str) -> Option<Nameless> {
+fn nameless(session: &UserSession, product: &Product, user: &str) -> Option<UnnamedSession> {
     let agent = session.user_agent.as_deref()?;
     let is_one = product.nameless.iter().any(|begin| agent.starts_with(begin));
-    (is_one && session.user_name.eq_ignore_ascii_case(user)).then(|| Nameless {
+    (is_one && session.user_name.eq_ignore_ascii_case(user)).then(|| UnnamedSession {
         user_agent: agent.to_owned(),
         address: address(session),
         last_active: session.last_active_time,

@@ -26,7 +26,6 @@ pub struct SiteNames {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Site {
     pub datacenter: MoRef,
-    /// Where new VMs go.
     pub placement: Placement,
     /// Which of these places VMs must be in to be touched.
     pub bounds: Bounds,
@@ -35,9 +34,7 @@ pub struct Site {
 /// Where a new VM goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placement {
-    /// Where it is filed.
     pub folder: MoRef,
-    /// What it runs in.
     pub pool: MoRef,
     /// Where its disks go; to those of its template if there is none to be seen.
     pub datastore: Option<MoRef>,

@@ -70,7 +70,6 @@ struct Server {
 pub struct Login {
     /// The server, who logs in, and how it is spoken to. Of those who share a session the first one decides how.
     pub options: Options,
-    /// The way there.
     pub dial: Arc<dyn Dial>,
     /// Whom the way there takes for the server. Who trusts differently shares no session.
     pub trust: Trust,

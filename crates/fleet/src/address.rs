@@ -33,7 +33,7 @@ pub struct Assigned {
 
 /// How the configured addresses are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Usage {
+pub struct AddressUsage {
     /// All that may be given away.
     pub total: u64,
     /// Those that a machine holds.
@@ -115,13 +115,17 @@ pub fn count_in(networks: &[Network], addresses: &BTreeSet<Ipv4Addr>) -> u64 {
 }
 
 /// How the configured addresses are used.
-pub fn usage<M>(networks: &[Network], view: &View<M>, reserved: impl Iterator<Item = Ipv4Addr>) -> Usage {
+pub fn usage<M>(
+    networks: &[Network],
+    view: &View<M>,
+    reserved: impl Iterator<Item = Ipv4Addr>,
+) -> AddressUsage {
     let seen: BTreeSet<_> = seen_in(networks, view).collect();
     let promised: BTreeSet<_> = reserved.filter(|ip| !seen.contains(ip)).collect();
     let total = total(networks);
     let used = count_in(networks, &seen);
     let reserved = count_in(networks, &promised);
-    Usage { total, used, reserved, free: total.saturating_sub(used + reserved) }
+    AddressUsage { total, used, reserved, free: total.saturating_sub(used + reserved) }
 }
 
 impl Network {

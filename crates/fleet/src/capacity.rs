@@ -4,7 +4,8 @@
 mod ledger;
 mod shortage;
 
-use crate::flavor::{Flavor, Flavors, Footprint};
+use crate::flavor::{Flavor, Flavors};
+use crate::machine::Hardware;
 
 pub use ledger::{InFlight, Ledger, ledger};
 pub use shortage::Shortage;
@@ -16,7 +17,6 @@ const MEGABYTE: i64 = 1 << 20;
 pub struct Limits {
     /// Virtual CPUs of what runs.
     pub cpus: Option<u64>,
-    /// Memory of what runs.
     pub memory_mb: Option<u64>,
     /// For how many machines of the smallest flavor a larger one leaves room.
     pub keep_smaller: u32,
@@ -38,7 +38,7 @@ pub fn admit(
     ledger: &Ledger,
     limits: &Limits,
     room: Option<&PoolRoom>,
-    footprint: &Footprint,
+    footprint: &Hardware,
     flavor: Option<&Flavor>,
     flavors: &Flavors,
 ) -> Result<(), Shortage> {
@@ -54,7 +54,7 @@ pub fn admit(
             return Err(Shortage::Cpus { used, next: cpus, max });
         }
         // What a flavor leaves to the template counts as it will be.
-        let size = flavor.and_then(|flavor| footprint.cpus.or(Some(flavor.cpus)));
+        let size = flavor.and_then(|flavor| footprint.cpus.or(flavor.hardware.cpus));
         let smaller = size.and_then(|cpus| flavors.smaller_cpus(cpus)).map_or(0, u64::from);
         let kept = smaller.saturating_mul(limits.keep_smaller.into());
         if used.saturating_add(cpus).saturating_add(kept) > max {
@@ -66,7 +66,7 @@ pub fn admit(
         if used.saturating_add(memory_mb) > max {
             return Err(Shortage::Memory { used, next: memory_mb, max });
         }
-        let size = flavor.and_then(|flavor| footprint.memory_mb.or(Some(flavor.memory_mb)));
+        let size = flavor.and_then(|flavor| footprint.memory_mb.or(flavor.hardware.memory_mb));
         let smaller = size.and_then(|memory| flavors.smaller_memory(memory)).unwrap_or(0);
         let kept = smaller.saturating_mul(limits.keep_smaller.into());
         if used.saturating_add(memory_mb).saturating_add(kept) > max {

@@ -11,11 +11,11 @@ use crate::machine::{Hardware, Machine, Power, View};
 pub use misses::{Miss, Misses};
 
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct ClaimRequest<'a> {
     /// Its size, after the default; `None`: whatever there is.
     pub flavor: Option<&'a Flavor>,
     /// The size of the template: a flavor may leave a dimension to it.
-    pub template: Option<Hardware>,
+    pub template: Hardware,
     /// How large disks are, as far as they were read.
     pub disks: &'a Disks,
 }
@@ -38,7 +38,6 @@ pub enum Candidacy<'v> {
 pub struct Pooled<'v> {
     /// The flavor that it was made for, by name; empty: none.
     pub flavor: &'v str,
-    /// When it was made.
     pub created: Option<Timestamp>,
     /// Whether its template has changed since.
     pub is_stale: bool,
@@ -64,14 +63,13 @@ impl Default for Resizing {
 pub enum Fit {
     /// It starts with the size it has.
     AsIs,
-    /// It gets this size.
     Resize(Hardware),
 }
 
 /// The machine to take. `busy` says of a machine that somebody is at it, or that it is about to be deleted.
 pub fn find<'v, M>(
     view: &'v View<M>,
-    wanted: &Wanted<'_>,
+    wanted: &ClaimRequest<'_>,
     candidacy: &dyn Fn(&'v Machine<M>) -> Candidacy<'v>,
     busy: &dyn Fn(&Machine<M>) -> bool,
     resizing: Resizing,
@@ -109,7 +107,7 @@ enum Tier {
 fn weigh<'v, M>(
     machine: &'v Machine<M>,
     pooled: &Pooled<'_>,
-    wanted: &Wanted<'_>,
+    wanted: &ClaimRequest<'_>,
     busy: &dyn Fn(&Machine<M>) -> bool,
     resizing: Resizing,
 ) -> Result<(Rank<'v>, Fit), Miss> {
@@ -135,7 +133,7 @@ fn weigh<'v, M>(
 fn size<M>(
     machine: &Machine<M>,
     made_for: &str,
-    wanted: &Wanted<'_>,
+    wanted: &ClaimRequest<'_>,
     resizing: Resizing,
 ) -> Option<(Tier, Fit)> {
     let unflavored = made_for.is_empty();
@@ -144,13 +142,9 @@ fn size<M>(
         return Some((tier, Fit::AsIs));
     };
     let same = flavor.is_named(made_for);
-    let template = wanted.template.or(machine.hardware.filter(|_| unflavored));
-    let target = footprint(Some(flavor), template);
-    let differs = |now: Hardware| {
-        target.cpus.is_some_and(|cpus| cpus != now.cpus)
-            || target.memory_mb.is_some_and(|memory| memory != now.memory_mb)
-    };
-    if same && !machine.hardware.is_some_and(differs) {
+    let of_machine = if unflavored { machine.hardware } else { Hardware::default() };
+    let target = footprint(Some(flavor), wanted.template.or(of_machine));
+    if same && !machine.hardware.differs(&target) {
         return Some((Tier::Exact, Fit::AsIs));
     }
     let (tier, allowed) = match (same, unflavored) {
@@ -158,8 +152,8 @@ fn size<M>(
         (false, true) => (Tier::Unflavored, resizing.unflavored),
         (false, false) => (Tier::OtherFlavor, resizing.named),
     };
-    let target = target.hardware().filter(|_| allowed)?;
-    let fit = if machine.hardware == Some(target) { Fit::AsIs } else { Fit::Resize(target) };
+    let target = Some(target).filter(|target| allowed && target.is_known())?;
+    let fit = if machine.hardware == target { Fit::AsIs } else { Fit::Resize(target) };
     Some((tier, fit))
 }
 

@@ -23,7 +23,6 @@ pub struct Gate<'a, M> {
     pub view: &'a View<M>,
     /// Whose machines may be deleted.
     pub owner: &'a OwnerId,
-    /// The supplier's time.
     pub now: Timestamp,
     /// When the evidence was asked for that the front judges by, by our steady time.
     pub evidence_begun: Timestamp,
@@ -60,12 +59,13 @@ pub enum Kept {
     Outside,
     /// It is on a host that cannot be reached.
     Unreachable,
-    /// Somebody is at it.
     Busy,
     /// The inventory does not show yet what we did to it.
     Unconfirmed,
     /// It is kept for somebody to look at.
-    Held { until: Timestamp },
+    Held {
+        until: Timestamp,
+    },
     /// It changed after the front asked for its evidence.
     ChangedSince,
     /// Unusually many that run would go: a person has to confirm it.

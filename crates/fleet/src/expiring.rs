@@ -15,7 +15,6 @@ impl<K, V> Default for Expiring<K, V> {
     }
 }
 
-/// Remembered for ever.
 impl<K: Ord, V> FromIterator<(K, V)> for Expiring<K, V> {
     fn from_iter<T: IntoIterator<Item = (K, V)>>(values: T) -> Self {
         Self(values.into_iter().map(|(key, value)| (key, (value, Timestamp::MAX))).collect())

@@ -10,12 +10,10 @@ use crate::machine::Hardware;
 pub struct Flavor {
     /// Its name as it was configured.
     pub name: String,
-    /// Virtual CPUs; 0: the template's.
-    pub cpus: u32,
-    /// Memory; 0: the template's.
-    pub memory_mb: u64,
-    /// The least size of the first disk; 0: the template's.
-    pub disk_gb: u64,
+    /// What is `None` is the template's.
+    pub hardware: Hardware,
+    /// The least size of the first disk; `None`: the template's.
+    pub disk_gb: Option<u64>,
 }
 
 impl Flavor {
@@ -26,7 +24,7 @@ impl Flavor {
 
     /// The least size of the first disk; `None`: whatever the template has.
     pub fn first_disk_kb(&self) -> Option<u64> {
-        Some(self.disk_gb).filter(|gb| *gb > 0).map(|gb| gb.saturating_mul(KB_PER_GB))
+        self.disk_gb.map(|gb| gb.saturating_mul(KB_PER_GB))
     }
 
     /// Whether a machine with such disks is large enough. Disks that were not read yet are not.
@@ -80,43 +78,18 @@ impl Flavors {
 
     /// The smallest number of CPUs that a flavor names and that is below this one.
     pub fn smaller_cpus(&self, than: u32) -> Option<u32> {
-        self.iter().map(|flavor| flavor.cpus).filter(|cpus| (1..than).contains(cpus)).min()
+        self.iter().filter_map(|flavor| flavor.hardware.cpus).filter(|cpus| *cpus < than).min()
     }
 
     /// The smallest memory that a flavor names and that is below this one.
     pub fn smaller_memory(&self, than: u64) -> Option<u64> {
-        self.iter().map(|flavor| flavor.memory_mb).filter(|memory| (1..than).contains(memory)).min()
-    }
-}
-
-/// What a machine will take; `None` is not known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Footprint {
-    pub cpus: Option<u32>,
-    pub memory_mb: Option<u64>,
-}
-
-impl Footprint {
-    /// The size, if all of it is known.
-    pub fn hardware(&self) -> Option<Hardware> {
-        Some(Hardware { cpus: self.cpus?, memory_mb: self.memory_mb? })
-    }
-}
-
-impl From<Hardware> for Footprint {
-    fn from(hardware: Hardware) -> Self {
-        Self { cpus: Some(hardware.cpus), memory_mb: Some(hardware.memory_mb) }
+        self.iter().filter_map(|flavor| flavor.hardware.memory_mb).filter(|memory| *memory < than).min()
     }
 }
 
 /// What a machine of that flavor from that template will take.
-pub fn footprint(flavor: Option<&Flavor>, template: Option<Hardware>) -> Footprint {
-    let cpus = flavor.map(|flavor| flavor.cpus).filter(|cpus| *cpus > 0);
-    let memory_mb = flavor.map(|flavor| flavor.memory_mb).filter(|memory| *memory > 0);
-    Footprint {
-        cpus: cpus.or(template.map(|template| template.cpus)),
-        memory_mb: memory_mb.or(template.map(|template| template.memory_mb)),
-    }
+pub fn footprint(flavor: Option<&Flavor>, template: Hardware) -> Hardware {
+    flavor.map(|flavor| flavor.hardware).unwrap_or_default().or(template)
 }
 
 fn key(name: &str) -> String {

@@ -55,11 +55,9 @@ impl fmt::Display for MachineId {
     }
 }
 
-/// Whether a machine runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Power {
     On,
-    /// It does not run.
     Off,
     /// It was stopped in the middle of running.
     Suspended,
@@ -75,11 +73,34 @@ pub enum Role {
     Vm,
 }
 
-/// The size of a machine.
+/// The size of a machine: what it has, will have or is to have. What is `None` is not known, or not asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Hardware {
-    pub cpus: u32,
-    pub memory_mb: u64,
+    pub cpus: Option<u32>,
+    pub memory_mb: Option<u64>,
+}
+
+impl Hardware {
+    pub const fn new(cpus: u32, memory_mb: u64) -> Self {
+        Self { cpus: Some(cpus), memory_mb: Some(memory_mb) }
+    }
+
+    /// The same, with what is not known from another.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self { cpus: self.cpus.or(other.cpus), memory_mb: self.memory_mb.or(other.memory_mb) }
+    }
+
+    /// Whether all of it is known.
+    pub fn is_known(&self) -> bool {
+        self.cpus.is_some() && self.memory_mb.is_some()
+    }
+
+    /// Whether any of it is known to be another.
+    pub fn differs(&self, other: &Self) -> bool {
+        let cpus = self.cpus.zip(other.cpus).is_some_and(|(one, other)| one != other);
+        cpus || self.memory_mb.zip(other.memory_mb).is_some_and(|(one, other)| one != other)
+    }
 }
 
 /// A machine, with what its front's marks say of it (`M`).
@@ -87,13 +108,12 @@ pub struct Hardware {
 pub struct Machine<M> {
     pub id: MachineId,
     pub name: String,
-    /// What it is for.
     pub role: Role,
     /// Whether it runs; `None` is not told.
     pub power: Option<Power>,
     /// Whose it is, and what that says.
     pub recognised: Recognised<M>,
-    pub hardware: Option<Hardware>,
+    pub hardware: Hardware,
     /// The addresses that its guest reports on its network cards.
     pub addresses: Vec<Ipv4Addr>,
     /// When it was made, by the supplier's clock.
@@ -117,7 +137,7 @@ impl<M> Machine<M> {
             role: Role::Unknown,
             power: None,
             recognised: Recognised::unknown(),
-            hardware: None,
+            hardware: Hardware::default(),
             addresses: Vec::new(),
             created: None,
             awaits_setup: true,

@@ -12,7 +12,6 @@ use crate::address;
 use crate::machine::{Machine, MachineId, Role};
 use crate::ownership::{OwnerId, Ownership};
 
-/// Machines by their references.
 #[derive(Debug)]
 pub struct Machines<M> {
     all: OrdMap<MachineId, Arc<Machine<M>>>,

@@ -30,15 +30,11 @@ pub const READ_AFTER: SignedDuration = SignedDuration::from_secs(30);
 pub enum Fact<M> {
     /// It was made, and is like this.
     Made(Box<Machine<M>>),
-    /// It has this name.
     Name(String),
-    /// It carries this mark.
     Marked(Box<Recognised<M>>),
-    /// It runs, or not.
     Power(Power),
     /// It is a template, or a VM.
     Role(Role),
-    /// It has this size.
     Hardware(Hardware),
     /// Its guest has been set up.
     SetUp,
@@ -49,12 +45,11 @@ pub enum Fact<M> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading<M> {
     pub name: String,
-    /// What it is for.
     pub role: Role,
     /// Whether it runs; `None` is not told.
     pub power: Option<Power>,
     pub recognised: Recognised<M>,
-    pub hardware: Option<Hardware>,
+    pub hardware: Hardware,
 }
 
 /// One piece of news about a machine.
@@ -97,12 +92,13 @@ struct Entry<M> {
 
 #[derive(Debug)]
 enum Existence<M> {
-    /// The inventory shows it.
     Shown,
     /// Made, and not shown yet.
     Made(Box<Machine<M>>),
     /// Deleted; whether the inventory has shown it.
-    Gone { was_shown: bool },
+    Gone {
+        was_shown: bool,
+    },
 }
 
 /// A property as the inventory showed it, and as we know it.
@@ -118,7 +114,7 @@ struct Patches<M> {
     role: Option<Patch<Role>>,
     power: Option<Patch<Option<Power>>>,
     recognised: Option<Patch<Recognised<M>>>,
-    hardware: Option<Patch<Option<Hardware>>>,
+    hardware: Option<Patch<Hardware>>,
     awaits_setup: Option<Patch<bool>>,
 }
 
@@ -294,7 +290,7 @@ impl<M: Clone + PartialEq> Patches<M> {
             Fact::Marked(recognised) => lay_mark(&mut self.recognised, &row.recognised, *recognised),
             Fact::Power(power) => lay(&mut self.power, &row.power, Some(power)),
             Fact::Role(role) => lay(&mut self.role, &row.role, role),
-            Fact::Hardware(size) => lay(&mut self.hardware, &row.hardware, Some(size)),
+            Fact::Hardware(size) => lay(&mut self.hardware, &row.hardware, size),
             Fact::SetUp => lay(&mut self.awaits_setup, &row.awaits_setup, false),
             Fact::Made(_) | Fact::Gone => {}
         }
@@ -371,7 +367,7 @@ fn change<M>(machine: &mut Machine<M>, fact: Fact<M>) {
         Fact::Marked(recognised) => machine.recognised = *recognised,
         Fact::Power(power) => machine.power = Some(power),
         Fact::Role(role) => machine.role = role,
-        Fact::Hardware(size) => machine.hardware = Some(size),
+        Fact::Hardware(size) => machine.hardware = size,
         Fact::SetUp => machine.awaits_setup = false,
         Fact::Made(_) | Fact::Gone => {}
     }

@@ -38,7 +38,6 @@ impl fmt::Display for OwnerId {
     }
 }
 
-/// Whose a machine is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Ownership {
     /// Not told yet, or claimed by two fronts: nobody touches it, and it holds its name, slot and addresses.
@@ -236,7 +235,6 @@ impl<M: 'static> Recogniser<M> {
         Self { own, others: Vec::new() }
     }
 
-    /// The same beside others.
     #[must_use]
     pub fn beside(self, others: impl IntoIterator<Item = OtherFront>) -> Self {
         let others = self.others.into_iter().chain(others).collect();

@@ -6,7 +6,7 @@ use std::fmt;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use crate::flavor::Footprint;
+use crate::machine::Hardware;
 
 /// Who takes: a front, by a name of its own within the process.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,7 +33,7 @@ pub struct Reservation {
     /// The addresses that it is given.
     pub addresses: BTreeSet<Ipv4Addr>,
     /// The room that it will take.
-    pub footprint: Footprint,
+    pub footprint: Hardware,
     /// The resource pool that the room is in, as the supplier calls it.
     pub pool: String,
 }
@@ -45,20 +45,15 @@ pub struct ReservationId(u64);
 /// What stands in the way of a reservation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Conflict {
-    /// Names that are taken.
     pub names: BTreeSet<String>,
-    /// Addresses that are taken.
     pub addresses: BTreeSet<Ipv4Addr>,
     /// The memory that is left in the pool beside what is in flight, if that is too little.
     pub memory_left_mb: Option<u64>,
 }
 
-/// What is in flight.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct InFlight {
-    /// Names that are taken.
     pub names: BTreeSet<String>,
-    /// Addresses that are taken.
     pub addresses: BTreeSet<Ipv4Addr>,
     /// Virtual CPUs in the pool that was asked about.
     pub cpus: u64,
@@ -66,7 +61,6 @@ pub struct InFlight {
     pub memory_mb: u64,
 }
 
-/// Everything that is taken.
 #[derive(Debug, Clone, Default)]
 pub struct Reservations {
     made: u64,
@@ -105,7 +99,7 @@ impl Reservations {
     /// Gives the room back, and keeps the rest: the supplier counts the machine by now.
     pub fn release_room(&mut self, id: ReservationId) {
         if let Some((_, held)) = self.held.get_mut(&id) {
-            held.footprint = Footprint { cpus: Some(0), memory_mb: Some(0) };
+            held.footprint = Hardware { cpus: Some(0), memory_mb: Some(0) };
         }
     }
 
@@ -134,7 +128,7 @@ impl Reservations {
 }
 
 /// Of what is not known we know that it takes something.
-fn memory_mb(footprint: &Footprint) -> u64 {
+fn memory_mb(footprint: &Hardware) -> u64 {
     footprint.memory_mb.unwrap_or(1)
 }
 
@@ -153,7 +147,7 @@ mod tests {
         Reservation {
             names: [name.to_owned()].into(),
             addresses: [Ipv4Addr::new(10, 0, 0, last)].into(),
-            footprint: Footprint { cpus: Some(2), memory_mb: Some(memory_mb) },
+            footprint: Hardware { cpus: Some(2), memory_mb: Some(memory_mb) },
             pool: "pool-1".to_owned(),
         }
     }
@@ -190,7 +184,7 @@ mod tests {
         let elsewhere = Reservation { pool: "pool-2".to_owned(), ..machine("two", 2, 3000) };
         all.take(&b, elsewhere, Some(4096)).expect("another pool has its own room");
         all.take(&b, machine("three", 3, 1096), Some(4096)).expect("what is left can be taken");
-        let unknown = Reservation { footprint: Footprint::default(), ..machine("four", 4, 0) };
+        let unknown = Reservation { footprint: Hardware::default(), ..machine("four", 4, 0) };
         all.take(&b, unknown, Some(4096)).expect_err("whatever it is, it takes something");
         all.release_room(first);
         all.take(&b, machine("four", 4, 3000), Some(4096)).expect("the supplier counts the first one now");
@@ -226,7 +220,7 @@ mod tests {
                 let wanted = Reservation {
                     names: names.iter().map(|name| format!("vm-{name}")).collect(),
                     addresses: addresses.iter().map(|last| Ipv4Addr::new(10, 0, 0, *last)).collect(),
-                    footprint: Footprint { cpus: None, memory_mb: Some(memory) },
+                    footprint: Hardware { cpus: None, memory_mb: Some(memory) },
                     pool: pool.to_string(),
                 };
                 let is_free = held.iter().all(|(_, other)| {

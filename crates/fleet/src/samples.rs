@@ -180,7 +180,7 @@ pub(crate) fn vm(name: &str) -> Machine<Mark> {
         role: Role::Vm,
         power: Some(Power::Off),
         recognised: Recognised::nobody(),
-        hardware: Some(Hardware { cpus: 2, memory_mb: 4096 }),
+        hardware: Hardware::new(2, 4096),
         addresses: Vec::new(),
         created: None,
         awaits_setup: false,
@@ -256,7 +256,7 @@ pub(crate) fn any_machine() -> impl Strategy<Value = Machine<Mark>> {
         5 => "node-[a-e]",
     ];
     let hardware = proptest::option::of((1..9u32, 1..9u64))
-        .prop_map(|size| size.map(|(cpus, memory)| Hardware { cpus, memory_mb: memory * 1024 }));
+        .prop_map(|size| size.map(|(cpus, memory)| Hardware::new(cpus, memory * 1024)).unwrap_or_default());
     let addresses = proptest::collection::vec((0..16u8).prop_map(|last| Ipv4Addr::new(10, 0, 0, last)), 0..2);
     let rare = || proptest::bool::weighted(0.1);
     let flags = (rare(), proptest::bool::weighted(0.9), rare());

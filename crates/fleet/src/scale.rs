@@ -10,7 +10,7 @@ use rand::rngs::StdRng;
 use crate::address::{self, Network};
 use crate::brake::{Brake, Subject, Weight};
 use crate::capacity::{self, Ledger, Limits};
-use crate::claim::{self, Resizing, Wanted};
+use crate::claim::{self, ClaimRequest, Resizing};
 use crate::deletion::{self, Case, Gate, Kept};
 use crate::disks::Disks;
 use crate::flavor::Flavors;
@@ -19,7 +19,7 @@ use crate::names;
 use crate::origin::Origin;
 use crate::reckoning::Reckoning;
 use crate::samples::{Mark, OWNER, POOL_A, at, candidacy, id, key, membership, running, view, warm};
-use crate::warm::{self, Addresses, Desired, Observed, TemplateState, Wish};
+use crate::warm::{self, Addresses, Desired, Observed, PoolTarget, TemplateState};
 
 const MANY: usize = 10_000;
 
@@ -63,7 +63,7 @@ impl CallCounter {
 fn a_claim_looks_at_each_machine_once() {
     let view = crowd();
     let asked = CallCounter::none();
-    let wanted = Wanted { flavor: None, template: None, disks: &Disks::new() };
+    let wanted = ClaimRequest { flavor: None, template: Hardware::default(), disks: &Disks::new() };
     let times = Cell::new(0);
     let candidacy = |machine| {
         times.set(times.get() + 1);
@@ -110,13 +110,10 @@ fn a_plan_for_thousands_gives_each_its_address_and_looks_at_each_machine_once() 
     let view = crowd();
     let asked = CallCounter::none();
     let held = address::held(&networks(), &view, std::iter::empty());
-    let template = TemplateState::Ready {
-        id: id("deb"),
-        origin: Origin::default(),
-        hardware: Some(Hardware { cpus: 2, memory_mb: 4096 }),
-    };
+    let template =
+        TemplateState::Ready { id: id("deb"), origin: Origin::default(), hardware: Hardware::new(2, 4096) };
     let number = u32::try_from(MANY).expect("a number");
-    let wish = Wish { key: key(POOL_A, "deb", ""), flavor: None, number, template, rests_until: None };
+    let wish = PoolTarget { key: key(POOL_A, "deb", ""), flavor: None, number, template, rests_until: None };
     let networks = networks();
     let observed = Observed {
         view: &view,

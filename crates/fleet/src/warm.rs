@@ -17,7 +17,7 @@ use crate::address::{self, Assigned, Network};
 use crate::capacity::{self, Ledger, Limits, PoolRoom};
 use crate::deletion::Stop;
 use crate::disks::Disks;
-use crate::flavor::{Flavor, Flavors, Footprint, footprint};
+use crate::flavor::{Flavor, Flavors, footprint};
 use crate::machine::{Hardware, Machine, MachineId, Power, View};
 use crate::origin::Origin;
 use crate::reckoning::Reckoning;
@@ -38,7 +38,7 @@ pub struct PoolKey {
 
 /// So many warm machines of one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wish {
+pub struct PoolTarget {
     pub key: PoolKey,
     /// Their size by name; `None`: the template's.
     pub flavor: Option<String>,
@@ -58,7 +58,6 @@ pub enum Membership {
     Unknown(&'static str),
     /// It waits in the pool.
     Pooled(Member),
-    /// It was claimed half-way.
     HalfClaimed(Member),
     /// It would wait in the pool, but nobody touches it until somebody has looked at it.
     SetApart(PoolKey),
@@ -69,7 +68,6 @@ pub enum Membership {
 pub struct Member {
     /// Its kind; `None`: of a kind that cannot be wished for.
     pub key: Option<PoolKey>,
-    /// When it was made.
     pub created: Option<Timestamp>,
     /// What it was made from.
     pub origin: Origin,
@@ -85,7 +83,7 @@ pub enum TemplateState {
         id: MachineId,
         /// The state that clones are made from.
         origin: Origin,
-        hardware: Option<Hardware>,
+        hardware: Hardware,
     },
 }
 
@@ -98,10 +96,8 @@ pub struct Making {
     pub machine: Option<MachineId>,
 }
 
-/// Where addresses come from.
 #[derive(Debug, Clone, Copy)]
 pub enum Addresses<'a> {
-    /// From the network itself.
     Dhcp,
     /// From us, but not yet: clones of an earlier life are still running, and what they hold is not seen.
     NotYet,
@@ -121,21 +117,17 @@ pub struct Observed<'a, M> {
     pub membership: &'a dyn Fn(&Machine<M>) -> Membership,
     /// A new name for a machine of that kind with that address.
     pub name: &'a NewName<'a>,
-    /// The supplier's time.
     pub now: Timestamp,
     /// Why nothing may be deleted; see [`stop_reason`](crate::deletion::stop_reason).
     pub stop: Option<Stop>,
     /// From when ages count, if the supplier's clock was set.
     pub reckoning: &'a Reckoning,
-    /// What is in flight.
     pub making: &'a [Making],
     /// Whether somebody is at a machine: it is claimed, started or deleted.
     pub busy: &'a dyn Fn(&Machine<M>) -> bool,
     /// Whether a machine was given up.
     pub condemned: &'a dyn Fn(&MachineId) -> bool,
-    /// Where addresses come from.
     pub addresses: Addresses<'a>,
-    /// What is in use.
     pub ledger: Ledger,
     /// What the resource pool has left.
     pub room: Option<PoolRoom>,
@@ -149,11 +141,10 @@ impl<M> std::fmt::Debug for Observed<'_, M> {
     }
 }
 
-/// What is wished for.
 #[derive(Debug, Clone, Copy)]
 pub struct Desired<'a> {
     /// The wishes, in the order of the configuration.
-    pub wishes: &'a [Wish],
+    pub wishes: &'a [PoolTarget],
     /// How many may be in flight at once; `None`: any number.
     pub pool_size: Option<usize>,
     /// How many outdated machines go in one pass.
@@ -181,7 +172,6 @@ pub struct Plan {
     pub stopped: Option<Stop>,
 }
 
-/// A machine to make.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Make {
     /// Which wish it is for.
@@ -191,7 +181,7 @@ pub struct Make {
     pub address: Option<Assigned>,
     pub flavor: Option<Flavor>,
     /// What it will take while it runs.
-    pub footprint: Footprint,
+    pub footprint: Hardware,
 }
 
 /// A wish that stays unfulfilled.
@@ -206,7 +196,7 @@ pub struct Waiting {
 /// How the pool moves on.
 pub fn plan<M>(observed: &Observed<'_, M>, desired: &Desired<'_>, random: &mut StdRng) -> Plan {
     if !observed.view.complete {
-        let wait = |(wish, wished): (usize, &Wish)| Waiting {
+        let wait = |(wish, wished): (usize, &PoolTarget)| Waiting {
             wish,
             missing: wished.number,
             why: WaitReason::Incomplete,

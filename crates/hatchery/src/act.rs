@@ -45,7 +45,6 @@ pub struct ActionContext {
     pub cds: Cds,
     /// The hands, on behalf of people who wait.
     pub hands: Hands,
-    /// Where new machines go.
     pub placement: Placement,
     /// What signs the tokens of workers.
     pub key: HatcheryKey,
@@ -53,15 +52,12 @@ pub struct ActionContext {
     pub addresses: watch::Receiver<Addresses>,
     /// The settings that act now.
     pub settings: watch::Receiver<Arc<Settings>>,
-    /// The wall time.
     pub clock: Clock,
     /// How far vCenter's clock is ahead of our steady time.
     pub ahead: watch::Receiver<jiff::SignedDuration>,
     /// What names and tokens are drawn from.
     pub random: Arc<Mutex<StdRng>>,
-    /// Whom to report to.
     pub reconciler: mpsc::Sender<Message>,
-    /// Where events are counted.
     pub metrics: Metrics,
     /// What could not be asked for lately.
     pub troubles: Troubles,
@@ -72,13 +68,11 @@ pub struct ActionContext {
 /// How a piece of work has ended.
 #[derive(Debug)]
 pub enum Ending {
-    /// As it should.
     Done,
     /// The job belongs to somebody else, or is gone: nothing was done.
     Lost,
     /// The job could not be taken; nothing was done.
     NotHeld {
-        /// Why.
         error: String,
     },
     /// It cannot be done as things are: nothing was done.
@@ -87,10 +81,8 @@ pub enum Ending {
         ///
         /// [`ResolvedModel::identity`]: crate::intake::model::ResolvedModel::identity
         model: Unusable,
-        /// Why.
         error: String,
     },
-    /// It failed.
     Failed(Failure),
     /// It was cut off in the middle, and nobody can say how far it came.
     CutOff,
@@ -111,7 +103,6 @@ impl Ending {
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Debug, Default)]
 pub struct Failure {
-    /// Why it failed.
     pub error: String,
     /// The machine that has to go.
     pub condemned: Option<(MachineId, Condemned)>,

@@ -15,8 +15,8 @@ pub type Observer = rookery_fleet_vsphere::Observer<Mark>;
 /// What our acts were told of them.
 pub type Journal = rookery_fleet_vsphere::Journal<Mark>;
 /// A new one.
-pub type CloneWish = rookery_fleet_vsphere::CloneWish<Mark>;
+pub type CloneSpec = rookery_fleet_vsphere::CloneSpec<Mark>;
 /// One that is taken from the pool.
-pub type ClaimWish = rookery_fleet_vsphere::ClaimWish<Mark>;
+pub type ClaimSpec = rookery_fleet_vsphere::ClaimSpec<Mark>;
 /// What holds back the deletion of unusually many.
 pub type Brake = rookery_fleet::brake::Brake<Mark>;

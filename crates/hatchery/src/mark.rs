@@ -77,7 +77,6 @@ pub fn unmarked_notes(owner: &OwnerId) -> Written {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Mark {
-    /// Whose machine it is.
     #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "text")]
     pub hatchery_name: String,
     /// The worker that runs in it; of a pooled machine its own name.
@@ -101,7 +100,6 @@ pub struct Mark {
     /// Whether it is a template; never to be deleted by a sweep.
     #[serde(skip_serializing_if = "is_false", deserialize_with = "flag")]
     pub model: bool,
-    /// When it was made.
     #[serde(serialize_with = "write_time", deserialize_with = "time")]
     pub created: Option<Timestamp>,
     /// When it became a worker.

@@ -31,7 +31,7 @@ use std::net::Ipv4Addr;
 
 use crate::machine::Brake;
 use crate::machine::{Machine, View};
-use crate::plan::capacity::{Ledger, Limits, Usage, usage};
+use crate::plan::capacity::{Ledger, Limits, WorkerUsage, usage};
 use crate::plan::hold::{Told, Wish};
 use crate::plan::sweep::{Condemned, EventTimes, JobRead, evidence};
 use crate::plan::workers::Listing;
@@ -68,15 +68,12 @@ pub use templates::{Taken, V1Template, retired_name, v1_template};
 pub use waiting::{NotMade, Waiting, Why};
 pub use warm::Make;
 
-/// Everything that was seen.
 #[expect(missing_debug_implementations, reason = "it borrows everything, and a closure")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Observed<'o> {
-    /// The machines.
     pub view: &'o View,
     /// The time, by vCenter's clock.
     pub now: Timestamp,
-    /// Our steady time.
     pub ours: Timestamp,
     /// How far our clock is from vCenter's; `None` is not known.
     pub skew: Option<SignedDuration>,
@@ -98,7 +95,6 @@ pub struct Observed<'o> {
     pub v1_workers: &'o BTreeMap<String, Worker>,
     /// The V1 models that CDS knows, if it has told.
     pub models: Option<&'o [V1Model]>,
-    /// Actions under way.
     pub running: &'o RunningActions,
     /// Workers among them whose first place was of no use.
     pub misplaced: &'o [Misplaced],
@@ -165,10 +161,8 @@ impl Observed<'_> {
     }
 }
 
-/// Everything that is wanted.
 #[derive(Debug)]
 pub struct Desired<'d> {
-    /// Whose machines they are.
     pub owner: &'d OwnerId,
     /// How much there may be.
     pub limits: &'d Limits,
@@ -184,7 +178,6 @@ pub struct Desired<'d> {
     pub networks: &'d [Network],
     /// What is made ahead of time.
     pub warm: &'d Warm,
-    /// When machines go.
     pub cleaning: &'d Cleaning,
 }
 
@@ -295,13 +288,7 @@ fn started_since(seen: &Observed<'_>, owner: &OwnerId) -> u64 {
     let running = seen.view.owned(owner).filter(|(machine, _)| {
         machine.power == Some(Power::On) && machine.role != Role::Template && since(machine)
     });
-    running.filter_map(|(machine, _)| Some(machine.hardware?.memory_mb)).sum()
-}
-
-/// The memory that the pool has left for machines in flight, if it tells.
-pub fn pool_left_mb(seen: &Observed<'_>, owner: &OwnerId) -> Option<u64> {
-    let left = seen.room?.memory_unreserved_bytes? >> 20;
-    Some(u64::try_from(left).unwrap_or_default().saturating_sub(started_since(seen, owner)))
+    running.filter_map(|(machine, _)| machine.hardware.memory_mb).sum()
 }
 
 /// A pass in the making: what is still free.
@@ -319,7 +306,6 @@ struct Pass<'p> {
     named: BTreeSet<String>,
     /// Machines that this pass has given away.
     given: BTreeSet<MachineId>,
-    /// Warm machines that go.
     removed: Vec<(MachineId, Removal)>,
     /// Workers to disable, and the machines that they were in.
     disabled: Vec<(&'p Worker, MachineId)>,
@@ -343,7 +329,7 @@ impl<'p> Pass<'p> {
             seen.condemned.contains(id) || name.is_some_and(|name| seen.registered_once.contains(name))
         };
         let running = placed.capacity();
-        let Usage { mut ledger, starting } = usage(seen.view, want.owner, &running, listing, &settled);
+        let WorkerUsage { mut ledger, starting } = usage(seen.view, want.owner, &running, listing, &settled);
         let starting = starting.into_iter().cloned().collect();
         let unseen = &mut ledger.size.unseen_memory_mb;
         *unseen = unseen.saturating_add(started_since(seen, want.owner));

@@ -60,18 +60,13 @@ const IDLE: Duration = Duration::from_secs(5);
 /// How many jobs are read at once.
 const READS: usize = 32;
 
-/// Runs passes.
 #[derive(Debug)]
 pub struct Reconciler {
-    /// What it knows.
     pub state: State,
     /// What names are drawn from.
     pub random: StdRng,
-    /// The machines.
     pub inventory: Inventory,
-    /// How it sees them.
     pub observer: Observer,
-    /// Who acts.
     pub context: ActionContext,
     /// How much vCenter is asked to do at once.
     pub governor: Governor,
@@ -79,15 +74,11 @@ pub struct Reconciler {
     pub reserving: Reserving,
     /// The settings that act now.
     pub settings: watch::Sender<Arc<Settings>>,
-    /// News.
     pub inbox: Inbox<Message>,
     /// Whom to wake when something is needed.
     pub wakes: Wakes,
-    /// What is shown.
     pub report: watch::Sender<Arc<Report>>,
-    /// Which routines run.
     pub routines: Routines,
-    /// Who runs acts.
     pub supervisor: Supervisor,
     /// Acts and questions, which end with news.
     pub tasks: TrackedTasks<Message>,
@@ -132,7 +123,7 @@ impl Reconciler {
         self.observe(&settings);
         let mut plan = self.plan(&settings);
         debug!(actions = plan.actions.len(), waiting = plan.waiting.len(), "pass planned");
-        self.reserve(&mut plan, &settings);
+        self.reserve(&mut plan);
         self.start(&mut plan);
         self.request(&plan);
         self.report.send_replace(Arc::new(Report::new(&self.state, &settings, &plan)));
@@ -142,9 +133,10 @@ impl Reconciler {
     /// Takes in what can be seen now, and has read what jobs ask for.
     fn observe(&mut self, settings: &Settings) {
         let now = self.look_at_clocks();
+        let reserved = self.reserving.of_others();
         self.state.look(self.observer.view(now), &settings.identity.owner, now);
         self.let_launch(settings);
-        self.state.vsphere.reserved = self.reserving.look(&self.state);
+        self.state.vsphere.reserved = self.reserving.look(&self.state, reserved);
         self.state.vsphere.load = self.governor.load(&self.context.placement.workplace());
         for missing in self.state.find_demands(&settings.rules()) {
             self.read_model(missing);

@@ -56,17 +56,13 @@ const GOODBYE: Duration = Duration::from_secs(5);
 /// What a hatchery is made of.
 #[derive(Debug)]
 pub struct Parts {
-    /// What it is told.
     pub settings: Settings,
     /// The vCenters of the process.
     pub vcenters: Vcenters,
     /// The other fronts of the process.
     pub beside: Vec<OtherFront>,
-    /// The way to vCenter.
     pub vcenter: Arc<dyn Dial>,
-    /// The way to CDS.
     pub cds: Arc<dyn Dial>,
-    /// The wall time.
     pub clock: Clock,
     /// What everything random is drawn from.
     pub random: StdRng,
@@ -84,10 +80,8 @@ pub struct Parts {
     pub folder: Option<PathBuf>,
 }
 
-/// A hatchery that runs.
 #[derive(Debug)]
 pub struct Running {
-    /// What it shows.
     pub board: Board,
     /// Cancelled when it cannot go on: CDS does not want it any more, or it does not lead any more.
     pub over: CancellationToken,
@@ -112,10 +106,7 @@ pub enum Ended {
     Leadership(#[source] LeadershipLost),
     /// A task that it cannot do without has ended.
     #[error("a part of the hatchery has failed ({task}); it must be started anew")]
-    Broken {
-        /// Which one.
-        task: &'static str,
-    },
+    Broken { task: &'static str },
 }
 
 /// Why a hatchery does not start.
@@ -136,7 +127,6 @@ pub enum StartError {
     /// Where machines go is not clear.
     #[error(transparent)]
     Site(#[from] SiteError),
-    /// There is another one.
     #[error(transparent)]
     Instance(#[from] InstanceError),
     /// It led, and does not any more.

@@ -21,7 +21,6 @@ pub(crate) static OWNER: LazyLock<OwnerId> = LazyLock::new(|| mark::owner("ours"
 /// What stands in a machine's notes.
 #[derive(Debug, Clone)]
 pub(crate) enum Notes {
-    /// Not told yet.
     Unknown,
     /// Nothing, or something that is no mark.
     NoMark,
@@ -68,7 +67,7 @@ pub(crate) fn running(id: &str, name: &str, notes: Notes) -> Machine {
     Machine {
         id: MachineId::new(id),
         power: Some(Power::On),
-        hardware: None,
+        hardware: Hardware::default(),
         recognised: notes.on(name),
         ..vm(name)
     }
@@ -90,7 +89,7 @@ pub(crate) fn vm(name: &str) -> Machine {
         role: Role::Vm,
         power: Some(Power::Off),
         recognised: Recognised::nobody(),
-        hardware: Some(Hardware { cpus: 2, memory_mb: 4096 }),
+        hardware: Hardware::new(2, 4096),
         addresses: Vec::new(),
         created: None,
         awaits_setup: false,
@@ -179,7 +178,7 @@ pub(crate) fn any_machine() -> impl Strategy<Value = Machine> {
         1 => any_mark(hour()).prop_map(|mark| Notes::Disputed(Box::new(mark))),
     ];
     let hardware = proptest::option::of((1..9u32, 1..9u64))
-        .prop_map(|size| size.map(|(cpus, memory)| Hardware { cpus, memory_mb: memory * 1024 }));
+        .prop_map(|size| size.map(|(cpus, memory)| Hardware::new(cpus, memory * 1024)).unwrap_or_default());
     let addresses = proptest::collection::vec((0..16u8).prop_map(|last| Ipv4Addr::new(10, 0, 0, last)), 0..2);
     let rare = || proptest::bool::weighted(0.1);
     let flags = (rare(), proptest::bool::weighted(0.9), rare());
@@ -253,8 +252,8 @@ pub(crate) mod actions {
     };
     use jiff::SignedDuration;
     use rookery_cds::{Group, JobId, V1Model, V2Model, V2ModelSpec};
+    use rookery_fleet::Hardware;
     use rookery_fleet::brake::Weight;
-    use rookery_fleet::flavor::Footprint;
 
     pub(crate) fn v1_model(path: &str) -> V1Model {
         let (group, name) = path.rsplit_once('/').expect("a path");
@@ -277,7 +276,7 @@ pub(crate) mod actions {
             name: "w".to_owned(),
             path: WorkerPlacement::Clone { template, incarnation: None, address: None },
             flavor: None,
-            footprint: Footprint::default(),
+            footprint: Hardware::default(),
             queued: None,
             missed: None,
         }))
@@ -294,7 +293,7 @@ pub(crate) mod actions {
             template: None,
             name: "register-a".to_owned(),
             address: None,
-            footprint: Footprint::default(),
+            footprint: Hardware::default(),
         }))
     }
 
@@ -308,7 +307,7 @@ pub(crate) mod actions {
             last_modified: String::new(),
             address: None,
             flavor: None,
-            footprint: Footprint::default(),
+            footprint: Hardware::default(),
         }))
     }
 
@@ -321,7 +320,7 @@ pub(crate) mod actions {
             model: template.to_owned(),
             flavor: None,
             address: None,
-            footprint: Footprint::default(),
+            footprint: Hardware::default(),
         })
     }
 

@@ -121,7 +121,6 @@ impl Settings {
     }
 }
 
-/// A file without problems.
 #[derive(Debug, Clone)]
 pub struct Loaded {
     pub settings: Settings,

@@ -31,7 +31,6 @@ pub enum Standing {
     Worker,
     /// The owner's, registers a model.
     Registering,
-    /// Somebody else's, or nobody's.
     Foreign,
     /// Not told yet, or the owner's on a host that cannot be reached, in another place than the owner's are in, or perhaps a
     /// copy.

@@ -14,7 +14,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::time::timeout;
 use tracing::{debug, warn};
 
-use super::{LONGEST_QUESTION, kind_of, path, read_line};
+use super::{LONGEST_QUESTION, line_of, path, read_line};
 use crate::{ProcessName, Supervisor};
 
 /// How long a question and its answer may take.
@@ -70,7 +70,7 @@ impl Socket {
                     let answer = answer.clone();
                     let conversation =
                         converse(stream, async move |question| match serde_json::from_str(&question) {
-                            Ok(request) => kind_of(&answer(request).await),
+                            Ok(request) => line_of(&answer(request).await),
                             Err(error) => refused(&format!("the question is not understood: {error}")),
                         });
                     supervisor.spawn_until_stopped("control conversation", conversation);
@@ -122,5 +122,5 @@ async fn converse(stream: UnixStream, answer: impl AsyncFnOnce(String) -> io::Re
 }
 
 fn refused(why: &str) -> io::Result<Vec<u8>> {
-    kind_of(&json!({ "refused": why }))
+    line_of(&json!({ "refused": why }))
 }

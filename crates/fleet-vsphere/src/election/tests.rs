@@ -45,7 +45,7 @@ fn the_first_of_the_live_sessions_leads_then_the_one_with_the_smaller_key() {
     let check = |others: &[Candidate], expected: &str| {
         let mut listed = vec![session("a", "m", 500, NOW)];
         listed.extend_from_slice(others);
-        let me = Me { instance: "a", key: "m", first_login: Some(at(500)), held: &[] };
+        let me = OwnSession { instance: "a", key: "m", first_login: Some(at(500)), held: &[] };
         let quiet = all(&listed);
         assert_eq!(told(elect(&listed, me, at(NOW), &quiet)), expected, "{others:#?}");
         listed.reverse();
@@ -76,7 +76,7 @@ fn the_first_of_the_live_sessions_leads_then_the_one_with_the_smaller_key() {
 fn who_is_silent_by_vcenter_s_clock_alone_is_waited_for() {
     let listed = [session("a", "m", 500, NOW), session("b", "k", 498, 600), session("c", "l", 499, 600)];
     let check = |quiet: &[&str], expected: &str| {
-        let me = Me { instance: "a", key: "m", first_login: Some(at(500)), held: &[] };
+        let me = OwnSession { instance: "a", key: "m", first_login: Some(at(500)), held: &[] };
         let quiet = quiet.iter().map(|key| Hidden((*key).to_owned())).collect();
         assert_eq!(told(elect(&listed, me, at(NOW), &quiet)), expected, "{quiet:?}");
     };
@@ -90,7 +90,7 @@ fn sessions_of_the_own_instance_are_ended_unless_another_process_has_the_same_na
     // Of instance `a`, whose process logged in at 500 for the first time and has had session `m` since 700.
     let elected = |others: &[Candidate], quiet: &BTreeSet<Hidden>| {
         let listed = [others, &[session("a", "m", 700, NOW)]].concat();
-        let me = Me { instance: "a", key: "m", first_login: Some(at(500)), held: &[] };
+        let me = OwnSession { instance: "a", key: "m", first_login: Some(at(500)), held: &[] };
         told(elect(&listed, me, at(NOW), quiet))
     };
     let check = |others: &[Candidate], expected: &str| {
@@ -116,7 +116,7 @@ fn nobody_follows_a_session_of_its_own() {
     let held = ["k".to_owned(), "m".to_owned()];
     let check = |others: &[Candidate], expected: &str| {
         let listed = [others, &[session("a", "m", 700, NOW)]].concat();
-        let me = Me { instance: "a", key: "m", first_login: Some(at(500)), held: &held };
+        let me = OwnSession { instance: "a", key: "m", first_login: Some(at(500)), held: &held };
         assert_eq!(told(elect(&listed, me, at(NOW), &BTreeSet::new())), expected, "{listed:#?}");
     };
     check(&[session("a", "k", 500, NOW)], "leads alone, clears k");
@@ -126,7 +126,7 @@ fn nobody_follows_a_session_of_its_own() {
 
 #[test]
 fn a_list_without_the_own_session_elects_nobody() {
-    let me = Me { instance: "a", key: "m", first_login: None, held: &[] };
+    let me = OwnSession { instance: "a", key: "m", first_login: None, held: &[] };
     assert_eq!(told(elect(&[session("b", "k", 1, 1)], me, at(NOW), &BTreeSet::new())), "hidden");
     assert_eq!(told(elect(&[], me, at(NOW), &BTreeSet::new())), "hidden");
 }
@@ -194,7 +194,7 @@ proptest! {
             .collect();
         let live = listed.iter().filter(|one| is_live(one, at(NOW)));
         let leads = |one: &&Candidate| {
-            let me = Me { instance: &one.instance, key: &one.key.0, first_login: one.login, held: &[] };
+            let me = OwnSession { instance: &one.instance, key: &one.key.0, first_login: one.login, held: &[] };
             let elected = elect(&listed, me, at(NOW), &all(&listed)).map(|elected| elected.verdict);
             matches!(elected, Some(Verdict::Leads { .. }))
         };

@@ -1,11 +1,11 @@
 //! Taking over what another owner made, or what was copied of ours, because somebody asked for it.
 
 use rookery_fleet::ownership::Written;
-use rookery_fleet::{MachineId, OwnerId, Ownership};
+use rookery_fleet::{Hardware, MachineId, OwnerId, Ownership};
 
 use super::delete::TemplateProof;
 use super::fresh::Fresh;
-use super::{ActError, Hands, LIGHT, Refusal, Resize};
+use super::{ActError, Hands, LIGHT, Refusal, clone::change};
 use crate::observe::vm;
 
 impl<M: Clone + PartialEq + 'static> Hands<M> {
@@ -46,7 +46,8 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
         let fresh = self.fresh(action, machine).await?;
         let refused = |why| ActError::Refused { action, machine: machine.clone(), why };
         fresh.copied_mark(owner).map_err(refused)?;
-        let ordered = self.machines.reconfigure(&vm(machine), Resize::default().change(instead), LIGHT).await;
+        let ordered =
+            self.machines.reconfigure(&vm(machine), change(Hardware::default(), instead), LIGHT).await;
         let is_nobodys = |fresh: Option<&Fresh<M>>| {
             fresh.is_none_or(|fresh| fresh.recognised.ownership == Ownership::Nobody)
         };

@@ -17,12 +17,12 @@ use rookery_vim::FaultKind;
 use rookery_vim_client::{CallError, OperationError};
 
 use super::fresh::Fresh;
-use super::{ActError, Hands, LIGHT, Refusal, Resize};
+use super::{ActError, Hands, LIGHT, Refusal, clone::change};
 use crate::observe::vm;
 
 /// Which VM is claimed, and what becomes of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClaimWish<M> {
+pub struct ClaimSpec<M> {
     pub machine: MachineId,
     /// Its name in the pool.
     pub was: String,
@@ -98,14 +98,14 @@ enum Next {
 
 fn next<M: Clone + PartialEq + 'static>(
     fresh: &Fresh<M>,
-    wish: &ClaimWish<M>,
+    wish: &ClaimSpec<M>,
     wished: &Recognised<M>,
 ) -> Result<Next, Refusal> {
     let mark = fresh.vm_of(&wish.owner)?;
     fresh.is_off()?;
     let misnamed = || Refusal::Name { expected: wish.was.clone(), found: fresh.name.clone() };
     if fresh.is_marked(wished) {
-        let fits = wish.resize.is_none_or(|size| fresh.hardware == Some(size));
+        let fits = wish.resize.is_none_or(|size| fresh.hardware == size);
         return match fresh.name.as_str() {
             _ if !fits => Ok(Next::Mark),
             name if name == wish.name => Ok(Next::Nothing),
@@ -121,7 +121,7 @@ fn next<M: Clone + PartialEq + 'static>(
 
 impl<M: Clone + PartialEq + 'static> Hands<M> {
     /// Gives a warm VM its new mark, size and name.
-    pub async fn claim(&self, wish: &ClaimWish<M>) -> Result<(), ClaimError> {
+    pub async fn claim(&self, wish: &ClaimSpec<M>) -> Result<(), ClaimError> {
         let machine = &wish.machine;
         let hands = self.in_turn("claim", machine).await;
         let fresh = match hands.look(machine).await {
@@ -153,17 +153,12 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
 
     async fn mark_for_claim(
         &self,
-        wish: &ClaimWish<M>,
+        wish: &ClaimSpec<M>,
         written: Written,
         recognised: Recognised<M>,
     ) -> Result<(), ClaimError> {
         let machine = &wish.machine;
-        let size = wish.resize.map(|size| Resize {
-            cpus: Some(size.cpus),
-            memory_mb: Some(size.memory_mb),
-            first_disk_kb: None,
-        });
-        let change = size.unwrap_or_default().change(written);
+        let change = change(wish.resize.unwrap_or_default(), written);
         let ordered = self.machines.reconfigure(&vm(machine), change, LIGHT).await;
         let done = |fresh: Option<&Fresh<M>>| fresh.is_some_and(|fresh| fresh.is_marked(&recognised));
         self.outcome(machine, ordered, done).await.map_err(|source| {
@@ -216,7 +211,7 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
     ) -> Result<(), OperationError> {
         let (written, recognised) = fresh.signed(mark, self.recogniser());
         if !fresh.is_marked(&recognised) {
-            let change = Resize::default().change(written);
+            let change = change(Hardware::default(), written);
             let ordered = self.machines.reconfigure(&vm(machine), change, LIGHT).await;
             let done = |fresh: Option<&Fresh<M>>| fresh.is_some_and(|fresh| fresh.is_marked(&recognised));
             self.outcome(machine, ordered, done).await?;
@@ -248,15 +243,15 @@ mod tests {
         }
     }
 
-    fn wish() -> ClaimWish<Mark> {
-        ClaimWish {
+    fn wish() -> ClaimSpec<Mark> {
+        ClaimSpec {
             machine: MachineId::new("vm-1"),
             was: "pool-a".to_owned(),
             chosen_by: pooled(),
             owner: owner("h1"),
             mark: Mark { name: "node-1".to_owned(), pooled: false, ..pooled() },
             name: "node-1".to_owned(),
-            resize: Some(Hardware { cpus: 4, memory_mb: 8192 }),
+            resize: Some(Hardware::new(4, 8192)),
         }
     }
 
@@ -271,7 +266,7 @@ mod tests {
         let size = wish().resize;
         check(|fresh| fresh, &Ok(Next::Mark));
         check(|fresh| with(fresh, &wish().mark), &Ok(Next::Mark));
-        let marked = |fresh| Fresh { hardware: size, ..with(fresh, &wish().mark) };
+        let marked = |fresh| Fresh { hardware: size.unwrap_or_default(), ..with(fresh, &wish().mark) };
         check(marked, &Ok(Next::Rename));
         check(|fresh| Fresh { name: "node-1".to_owned(), ..marked(fresh) }, &Ok(Next::Nothing));
     }

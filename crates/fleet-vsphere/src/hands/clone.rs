@@ -2,7 +2,6 @@
 
 use std::net::Ipv4Addr;
 
-use rookery_fleet::flavor::Flavor;
 use rookery_fleet::overlay::Fact;
 use rookery_fleet::ownership::Written;
 use rookery_fleet::{Hardware, Machine, MachineId, Power, Recognised, Role};
@@ -15,15 +14,17 @@ use crate::site::Placement;
 
 /// A VM as it is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CloneWish<M> {
+pub struct CloneSpec<M> {
     /// What it is cloned from.
     pub template: MachineId,
     /// Its name; nobody else may have it.
     pub name: String,
     pub placement: Placement,
     pub mark: M,
-    /// Its size, where it differs from the template's.
-    pub resize: Option<Resize>,
+    /// Its size; what is `None` is the template's.
+    pub hardware: Hardware,
+    /// The least size of its first disk; `None`: the template's.
+    pub first_disk_kb: Option<u64>,
     /// Its address; DHCP if there is none.
     pub address: Option<Fixed>,
     /// Whether it starts at once.
@@ -34,59 +35,34 @@ pub struct CloneWish<M> {
     pub card_class: Option<String>,
 }
 
-impl<M> CloneWish<M> {
+impl<M> CloneSpec<M> {
     /// The VM as it is known before the inventory shows it. What it is not given it has of its template.
     fn made(
         &self,
         id: &MachineId,
         recognised: Recognised<M>,
         power: Option<Power>,
-        template: Option<Hardware>,
+        template: Hardware,
     ) -> Machine<M> {
-        let (cpus, memory_mb) = self.resize.map_or((None, None), |size| (size.cpus, size.memory_mb));
-        let cpus = cpus.or(template.map(|size| size.cpus));
-        let memory_mb = memory_mb.or(template.map(|size| size.memory_mb));
-        let size = cpus.zip(memory_mb).map(|(cpus, memory_mb)| Hardware { cpus, memory_mb });
         Machine {
             name: self.name.clone(),
             role: Role::Vm,
             power,
             recognised,
-            hardware: size,
+            hardware: self.hardware.or(template),
             ..Machine::blank(id)
         }
     }
 }
 
-/// Another size; what is `None` stays as it is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Resize {
-    pub cpus: Option<u32>,
-    pub memory_mb: Option<u64>,
-    /// The least size of the first disk of a clone. Disks of machines that are there do not change.
-    pub first_disk_kb: Option<u64>,
-}
-
-impl From<&Flavor> for Resize {
-    fn from(flavor: &Flavor) -> Self {
-        Self {
-            cpus: Some(flavor.cpus).filter(|cpus| *cpus > 0),
-            memory_mb: Some(flavor.memory_mb).filter(|memory| *memory > 0),
-            first_disk_kb: flavor.first_disk_kb(),
-        }
-    }
-}
-
-impl Resize {
-    /// Numbers beyond what vCenter can be told are as large as can be: it refuses them.
-    pub(super) fn change(self, written: Written) -> Change {
-        Change {
-            annotation: written.notes,
-            cpus: self.cpus.map(|cpus| cpus.try_into().unwrap_or(i32::MAX)),
-            memory_mb: self.memory_mb.map(|memory| memory.try_into().unwrap_or(i64::MAX)),
-            extra_config: written.extra.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
-            ..Change::default()
-        }
+/// Another size, and what is written. Numbers beyond what vCenter can be told are as large as can be: it refuses them.
+pub(super) fn change(hardware: Hardware, written: Written) -> Change {
+    Change {
+        annotation: written.notes,
+        cpus: hardware.cpus.map(|cpus| cpus.try_into().unwrap_or(i32::MAX)),
+        memory_mb: hardware.memory_mb.map(|memory| memory.try_into().unwrap_or(i64::MAX)),
+        extra_config: written.extra.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
+        ..Change::default()
     }
 }
 
@@ -189,14 +165,14 @@ fn blames_template(fault: &Fault) -> bool {
 
 impl<M: Clone + PartialEq + 'static> Hands<M> {
     /// Makes a VM; its mark is in place then.
-    pub async fn clone_vm(&self, wish: &CloneWish<M>) -> Result<MachineId, CloneFailure> {
+    pub async fn clone_vm(&self, wish: &CloneSpec<M>) -> Result<MachineId, CloneFailure> {
         self.clone_vm_by(wish, std::future::pending()).await
     }
 
     /// Makes a VM. One that is not made when `until` comes is given up, as one that failed is: its task is cancelled.
     pub async fn clone_vm_by(
         &self,
-        wish: &CloneWish<M>,
+        wish: &CloneSpec<M>,
         until: impl Future<Output = ()>,
     ) -> Result<MachineId, CloneFailure> {
         let machine = |vm: &MoRef| MachineId::new(vm.id());
@@ -235,14 +211,14 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
         if let Some(machine) = there {
             let snapshot = self.inventory.snapshot();
             let row = snapshot.get(&vm(&wish.template));
-            let template = row.and_then(|row| hardware(row.config.cpus, row.config.memory_mb));
+            let template = row.map(|row| hardware(row.config.cpus, row.config.memory_mb)).unwrap_or_default();
             self.told(machine, Fact::Made(Box::new(wish.made(machine, becomes, power, template))));
         }
         made
     }
 }
 
-fn order<M>(wish: &CloneWish<M>, written: Written) -> CloneOrder {
+fn order<M>(wish: &CloneSpec<M>, written: Written) -> CloneOrder {
     let text = |address: &Ipv4Addr| address.to_string();
     let address = wish.address.as_ref().map(|fixed| FixedAddress {
         ip: text(&fixed.ip),
@@ -261,9 +237,8 @@ fn order<M>(wish: &CloneWish<M>, written: Written) -> CloneOrder {
         network: wish.placement.network.clone(),
         card_class: wish.card_class.clone(),
         // Numbers beyond what vCenter can be told are as large as can be: it refuses them.
-        first_disk_kb: (wish.resize.and_then(|resize| resize.first_disk_kb))
-            .map(|kb| kb.try_into().unwrap_or(i64::MAX)),
-        change: wish.resize.unwrap_or_default().change(written),
+        first_disk_kb: wish.first_disk_kb.map(|kb| kb.try_into().unwrap_or(i64::MAX)),
+        change: change(wish.hardware, written),
         guest: GuestSetup::Linux { address, dns, domain: String::new() },
         power_on: wish.power_on,
     }
@@ -289,7 +264,7 @@ mod tests {
     // What did not go into the notes was left out, so that such a VM was nobody's.
     #[test]
     fn a_mark_travels_with_the_order_whole() {
-        let wish = CloneWish {
+        let wish = CloneSpec {
             template: MachineId::new("vm-1"),
             name: "a".to_owned(),
             placement: Placement {
@@ -299,7 +274,8 @@ mod tests {
                 network: None,
             },
             mark: (),
-            resize: Some(Resize { cpus: Some(4), ..Resize::default() }),
+            hardware: Hardware { cpus: Some(4), ..Hardware::default() },
+            first_disk_kb: None,
             address: None,
             power_on: false,
             disk_move: DiskMove::Auto,

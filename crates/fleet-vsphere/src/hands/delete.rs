@@ -15,7 +15,6 @@ use crate::observe::vm;
 pub struct Proof {
     /// Its mark is this owner's.
     pub owner: OwnerId,
-    /// It has this name.
     pub name: String,
     /// Nobody keeps it for longer than until now, by vCenter's clock.
     pub now: Timestamp,
@@ -28,7 +27,6 @@ pub struct Proof {
 pub struct TemplateProof<A> {
     /// Its mark is this owner's.
     pub owner: OwnerId,
-    /// It has this name.
     pub name: String,
     /// Its mark is like this: a template that a person made for clones is not ours to remove.
     pub accepts: A,

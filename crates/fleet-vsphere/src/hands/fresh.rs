@@ -48,7 +48,7 @@ pub(super) struct Fresh<M> {
     /// The extra configuration that marks may stand in.
     pub(super) extra: observe::Extra,
     pub(super) power: Option<Power>,
-    pub(super) hardware: Option<Hardware>,
+    pub(super) hardware: Hardware,
     pub(super) reachable: bool,
     /// Its UUID, which marks carry.
     pub(super) instance: Option<String>,
@@ -66,10 +66,8 @@ pub enum Refusal {
     /// What vCenter shows of it is old.
     #[error("vCenter does not reach its host or its files")]
     Unreachable,
-    /// It is a template.
     #[error("it is a template")]
     Template,
-    /// It is no template.
     #[error("it is no template")]
     NoTemplate,
     /// Somebody else's mark is on it, or none.
@@ -84,7 +82,6 @@ pub enum Refusal {
     /// Its mark was written for it.
     #[error("its notes were written for it: it is no copy")]
     NoCopy,
-    /// Somebody has moved it.
     #[error("it is in another folder or resource pool than the settings name")]
     Outside,
     /// Its mark says that it is to be kept.
@@ -95,7 +92,6 @@ pub enum Refusal {
     /// It has another name than was thought.
     #[error("its name is {found:?}, not {expected:?}")]
     Name { expected: String, found: String },
-    /// Its notes were changed.
     #[error("its notes have changed since it was chosen")]
     Edited,
     #[error("it is not off")]

@@ -21,9 +21,7 @@ const MARGIN: SignedDuration = SignedDuration::from_hours(1);
 /// When something last happened to a VM since it left its pool, by vCenter's clock.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct History {
-    /// It was started.
     pub started: Option<Timestamp>,
-    /// It went off.
     pub powered_off: Option<Timestamp>,
     /// It got a name that is not of the pool.
     pub renamed: Option<Timestamp>,

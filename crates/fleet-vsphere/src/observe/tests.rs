@@ -92,7 +92,10 @@ fn when_a_new_machine_changed_is_known_until_it_is_gone_however_many_readings_co
 #[test]
 fn what_is_not_told_is_unknown() {
     let bare = seen(&changed(&row(1), |vm| vm.config = Config::default()));
-    assert_eq!((bare.role, &bare.recognised, bare.hardware), (Role::Unknown, &Recognised::unknown(), None));
+    assert_eq!(
+        (bare.role, &bare.recognised, bare.hardware),
+        (Role::Unknown, &Recognised::unknown(), Hardware::default())
+    );
     assert!(bare.is_unknown());
     assert_eq!(bare.incarnation.as_deref(), Some("vm-1"));
 
@@ -140,7 +143,7 @@ fn a_machine_is_what_its_row_says() {
     let full = seen(&full);
     assert_eq!(full.role, Role::Template);
     assert_eq!(full.mark_of(&owner("h1")).map(|mark| mark.name.as_str()), Some("node-1"));
-    assert_eq!(full.hardware, Some(Hardware { cpus: 2, memory_mb: 4096 }));
+    assert_eq!(full.hardware, Hardware::new(2, 4096));
     assert_eq!(full.addresses, ["192.0.2.7".parse::<Ipv4Addr>().unwrap()]);
     assert_eq!((full.created, full.awaits_setup), (Some(at(9)), true));
     assert_eq!(full.incarnation.as_deref(), Some("5010"));

@@ -17,7 +17,6 @@ pub(super) type ExitCode = i32;
 /// Why a failure ends the tries before their time is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GiveUpReason {
-    /// The VM is gone.
     Gone,
     /// The client has logged out, which says nothing about the VM.
     Stopped,

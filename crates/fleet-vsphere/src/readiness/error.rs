@@ -87,7 +87,6 @@ pub struct At {
 /// A stage of getting ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
-    /// Guest operations become ready.
     Operations,
     Address,
     Command,
@@ -98,7 +97,6 @@ pub enum Stage {
 pub struct Seen {
     pub name: String,
     pub power: Option<PowerState>,
-    /// Whether VMware Tools ran.
     pub tools: Option<ToolsRunning>,
     /// Whether guest operations were accepted.
     pub operations_ready: Option<bool>,

@@ -16,12 +16,9 @@ pub enum ExpectedAddress {
     AnyIpv4,
 }
 
-/// What a row says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Verdict<T> {
-    /// Nothing yet.
     Wait,
-    /// The stage is passed.
     Ready(T),
     /// It will not come, however long one waits.
     Halted(Halt),

@@ -88,7 +88,7 @@ fn whatever_shows_an_address_holds_it() {
     assert_eq!(held(&networks, &view, [ip(5)].into_iter()), [1, 2, 3, 4, 5].map(ip).into());
     let narrow = [network(&["10.0.0.2/31"], 24)];
     assert_eq!(held(&narrow, &view, std::iter::empty()), [2, 3].map(ip).into(), "others are not given away");
-    let expected = Usage { total: 7, used: 4, reserved: 1, free: 2 };
+    let expected = AddressUsage { total: 7, used: 4, reserved: 1, free: 2 };
     assert_eq!(usage(&networks, &view, [ip(5), ip(4), ip(99)].into_iter()), expected);
 }
 

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::flavor::Footprint;
+use crate::machine::Hardware;
 use crate::machine::{Machine, MachineId, Power, Role, View};
 use crate::ownership::OwnerId;
 
-/// What is in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ledger {
     /// Virtual CPUs of what runs or is about to.
@@ -24,26 +23,25 @@ pub struct InFlight {
     pub name: String,
     /// Which machine it is, once that is known.
     pub machine: Option<MachineId>,
-    /// What it will take.
-    pub footprint: Footprint,
+    pub footprint: Hardware,
 }
 
 impl Ledger {
     /// Takes one more machine into account that is about to run.
-    pub fn take(&mut self, footprint: &Footprint) {
+    pub fn take(&mut self, footprint: &Hardware) {
         self.run(footprint);
         self.unseen_memory_mb = self.unseen_memory_mb.saturating_add(footprint.memory_mb.unwrap_or(0));
     }
 
-    fn run(&mut self, footprint: &Footprint) {
+    fn run(&mut self, footprint: &Hardware) {
         self.cpus = self.cpus.saturating_add(footprint.cpus.map_or(0, u64::from));
         self.memory_mb = self.memory_mb.saturating_add(footprint.memory_mb.unwrap_or(0));
     }
 
     /// A machine that is off takes nothing, unless it is about to be started. The size of one that runs is its own.
-    fn count<M>(&mut self, machine: &Machine<M>, promised: Option<&Footprint>) {
-        let actual = machine.hardware.map(Footprint::from).unwrap_or_default();
-        let or = |first: Footprint, second: Footprint| Footprint {
+    fn count<M>(&mut self, machine: &Machine<M>, promised: Option<&Hardware>) {
+        let actual = machine.hardware;
+        let or = |first: Hardware, second: Hardware| Hardware {
             cpus: first.cpus.or(second.cpus),
             memory_mb: first.memory_mb.or(second.memory_mb),
         };

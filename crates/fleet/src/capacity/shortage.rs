@@ -24,23 +24,12 @@ pub enum Shortage {
     )]
     CpusKept { used: u64, next: u64, kept: u64, max: u64 },
     #[error("{used} of {max} MB of memory are in use, {next} more are needed")]
-    Memory {
-        /// What is in use.
-        used: u64,
-        next: u64,
-        max: u64,
-    },
+    Memory { used: u64, next: u64, max: u64 },
     /// Memory is kept for smaller flavors.
     #[error(
         "{used} of {max} MB of memory are in use, {next} more are needed and {kept} are kept for smaller flavors"
     )]
-    MemoryKept {
-        /// What is in use.
-        used: u64,
-        next: u64,
-        kept: u64,
-        max: u64,
-    },
+    MemoryKept { used: u64, next: u64, kept: u64, max: u64 },
 }
 
 impl Shortage {

@@ -8,8 +8,8 @@ use crate::samples::{Mark, OWNER, any_view, marked, on, running, untold, view, v
 const OPEN: Limits = Limits { cpus: None, memory_mb: None, keep_smaller: 0 };
 const NONE: Ledger = Ledger { cpus: 0, memory_mb: 0, unseen_memory_mb: 0 };
 
-fn size(cpus: u32, memory_mb: u64) -> Footprint {
-    Footprint { cpus: Some(cpus), memory_mb: Some(memory_mb) }
+fn size(cpus: u32, memory_mb: u64) -> Hardware {
+    Hardware { cpus: Some(cpus), memory_mb: Some(memory_mb) }
 }
 
 fn flight(name: &str) -> InFlight {
@@ -48,7 +48,7 @@ fn the_pool_refuses_when_its_cpu_is_exhausted_or_its_memory_too_small() {
         memory_unreserved_bytes: Some(memory * MEGABYTE),
     };
     let known = size(2, 4096);
-    let unknown = Footprint::default();
+    let unknown = Hardware::default();
     for (room, next, label) in [
         (Some(room(1000, 1, 5096)), known, None),
         (Some(room(1000, 1, 5095)), known, Some("pool_memory")),
@@ -73,7 +73,7 @@ fn an_unknown_footprint_is_refused_only_where_nothing_is_left() {
         [(7, 8191, None), (8, 0, Some("cpus")), (0, 8192, Some("memory")), (9, 0, Some("cpus"))]
     {
         let ledger = Ledger { cpus, memory_mb, ..NONE };
-        let refused = admit(&ledger, &limits, None, &Footprint::default(), None, &Flavors::default());
+        let refused = admit(&ledger, &limits, None, &Hardware::default(), None, &Flavors::default());
         assert_eq!(refused.err().map(|shortage| shortage.as_str()), label);
     }
 }
@@ -94,7 +94,8 @@ fn a_large_flavor_leaves_room_for_small_ones() {
         (small, 63, 0, Some("cpus")),
     ] {
         let ledger = Ledger { cpus, memory_mb, ..NONE };
-        let next = size(flavor.cpus, flavor.memory_mb);
+        let next =
+            size(flavor.hardware.cpus.unwrap_or_default(), flavor.hardware.memory_mb.unwrap_or_default());
         let refused = admit(&ledger, &limits, None, &next, Some(flavor), &flavors).err();
         assert_eq!(refused.map(|shortage| shortage.as_str()), label, "{cpus} {memory_mb}");
     }
@@ -126,7 +127,7 @@ fn only_our_machines_that_run_are_used_up() {
 #[test]
 fn a_machine_in_flight_is_counted_once() {
     let claimed = warm("pool-a-a", "deb", "");
-    let cloned = Machine { hardware: None, power: None, ..untold(vm("quick-wu")) };
+    let cloned = Machine { hardware: Hardware::default(), power: None, ..untold(vm("quick-wu")) };
     let started = running("brave-curie", "08:00:00");
     let flights = [
         InFlight { machine: Some(claimed.id.clone()), ..flight("calm-bose") },
@@ -156,9 +157,9 @@ fn an_action_whose_machine_is_known_is_no_other_machine_of_its_name() {
     assert_eq!(used(&view([other]), &[flight]), expected);
 }
 
-fn any_footprint() -> impl Strategy<Value = Footprint> {
+fn any_footprint() -> impl Strategy<Value = Hardware> {
     (proptest::option::of(1..9u32), proptest::option::of(1..9u64))
-        .prop_map(|(cpus, memory_mb)| Footprint { cpus, memory_mb })
+        .prop_map(|(cpus, memory_mb)| Hardware { cpus, memory_mb })
 }
 
 proptest! {
@@ -176,14 +177,14 @@ proptest! {
         let mut ledger = Ledger::default();
         for (footprint, which) in &wanted {
             let flavor = flavors.iter().nth(*which);
-            let footprint = flavor.map_or(*footprint, |flavor| size(flavor.cpus, flavor.memory_mb));
+            let footprint = flavor.map_or(*footprint, |flavor| size(flavor.hardware.cpus.unwrap_or_default(), flavor.hardware.memory_mb.unwrap_or_default()));
             if admit(&ledger, &limits, Some(&room), &footprint, flavor, &flavors).is_ok() {
                 ledger.take(&footprint);
                 // So many of the smallest flavor below it still fit.
                 let (mut kept_cpus, mut kept_mb) = (0, 0);
                 if let Some(flavor) = flavor {
-                    kept_cpus = u64::from(keep_smaller * flavors.smaller_cpus(flavor.cpus).unwrap_or(0));
-                    kept_mb = u64::from(keep_smaller) * flavors.smaller_memory(flavor.memory_mb).unwrap_or(0);
+                    kept_cpus = u64::from(keep_smaller * flavors.smaller_cpus(flavor.hardware.cpus.unwrap_or_default()).unwrap_or(0));
+                    kept_mb = u64::from(keep_smaller) * flavors.smaller_memory(flavor.hardware.memory_mb.unwrap_or_default()).unwrap_or(0);
                 }
                 prop_assert!(cpus.is_none_or(|max| ledger.cpus + kept_cpus <= max));
                 prop_assert!(memory_mb.is_none_or(|max| ledger.memory_mb + kept_mb <= max));
@@ -201,7 +202,7 @@ proptest! {
             ..view.clone()
         };
         prop_assert_eq!(used(&view, &[]), used(&ours, &[]));
-        let whole = ours.iter().filter_map(|machine| machine.hardware).map(|Hardware { cpus, .. }| u64::from(cpus));
+        let whole = ours.iter().filter_map(|machine| machine.hardware.cpus).map(u64::from);
         prop_assert!(used(&view, &[]).cpus <= whole.sum());
     }
 }

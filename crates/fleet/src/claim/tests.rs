@@ -12,8 +12,8 @@ const BOTH: Resizing = Resizing { unflavored: true, named: true };
 const NEITHER: Resizing = Resizing { unflavored: false, named: false };
 static NO_DISKS: Disks = Disks::new();
 
-fn wanted(flavor: Option<&Flavor>) -> Wanted<'_> {
-    Wanted { flavor, template: Some(Hardware { cpus: 2, memory_mb: 4096 }), disks: &NO_DISKS }
+fn wanted(flavor: Option<&Flavor>) -> ClaimRequest<'_> {
+    ClaimRequest { flavor, template: Hardware::new(2, 4096), disks: &NO_DISKS }
 }
 
 fn idle(_: &Machine<Mark>) -> bool {
@@ -27,7 +27,7 @@ fn candidacy(machine: &Machine<Mark>) -> Candidacy<'_> {
 
 fn found(
     machines: &[Machine<Mark>],
-    wanted: &Wanted<'_>,
+    wanted: &ClaimRequest<'_>,
     resizing: Resizing,
 ) -> Result<(String, Fit), String> {
     let view = view(machines.iter().cloned());
@@ -93,9 +93,9 @@ fn a_machine_that_somebody_is_at_is_left_alone() {
 fn the_flavor_decides_which_machine_fits_and_how() {
     let flavors = three();
     let large = flavors.get("large");
-    let to_large = Fit::Resize(Hardware { cpus: 8, memory_mb: 16384 });
+    let to_large = Fit::Resize(Hardware::new(8, 16384));
     let of = |name, flavor: &str, cpus, memory_mb| Machine {
-        hardware: Some(Hardware { cpus, memory_mb }),
+        hardware: Hardware::new(cpus, memory_mb),
         ..warm(name, "deb", flavor)
     };
     let plain = of("pool-a-plain", "", 2, 4096);
@@ -124,7 +124,7 @@ fn the_flavor_decides_which_machine_fits_and_how() {
 
 #[test]
 fn a_machine_with_a_smaller_or_unknown_disk_does_not_match() {
-    let roomy = Flavor { disk_gb: 40, ..flavor("roomy", 0, 0) };
+    let roomy = Flavor { disk_gb: Some(40), ..flavor("roomy", 0, 0) };
     let machine = warm("pool-a-a", "deb", "roomy");
     let with = |first_kb| Disks::from([(machine.id.clone(), DiskSizes { all_kb: u64::MAX, first_kb })]);
     let small = || Err("no warm machine fits: 1 with a disk that is too small or not known yet".to_owned());
@@ -134,19 +134,21 @@ fn a_machine_with_a_smaller_or_unknown_disk_does_not_match() {
         (with(None), small()),
         (Disks::new(), small()),
     ] {
-        let wanted = Wanted { disks: &disks, ..wanted(Some(&roomy)) };
+        let wanted = ClaimRequest { disks: &disks, ..wanted(Some(&roomy)) };
         assert_eq!(found(std::slice::from_ref(&machine), &wanted, BOTH), expected, "{disks:?}");
         // Who asks for no disk takes it as it is.
-        assert!(found(std::slice::from_ref(&machine), &Wanted { flavor: None, ..wanted }, BOTH).is_ok());
+        assert!(
+            found(std::slice::from_ref(&machine), &ClaimRequest { flavor: None, ..wanted }, BOTH).is_ok()
+        );
     }
 }
 
 #[test]
 fn a_dimension_that_is_the_templates_must_be_known_to_change_it() {
     let fast = flavor("fast", 8, 0);
-    let wanted = Wanted { template: None, ..wanted(Some(&fast)) };
+    let wanted = ClaimRequest { template: Hardware::default(), ..wanted(Some(&fast)) };
     let plain = warm("pool-a-plain", "deb", "");
-    let to_fast = Fit::Resize(Hardware { cpus: 8, memory_mb: 4096 });
+    let to_fast = Fit::Resize(Hardware::new(8, 4096));
     assert_eq!(found(&[plain], &wanted, BOTH), Ok(("pool-a-plain".to_owned(), to_fast)));
     let small = warm("pool-a-small", "deb", "small");
     assert!(found(&[small], &wanted, BOTH).is_err());

@@ -34,7 +34,6 @@ pub struct Grounds<'a, M> {
     pub skew: Option<SignedDuration>,
     /// What the front was told.
     pub evidence: Evidence,
-    /// Our steady time.
     pub ours: Timestamp,
     /// Whether the view has lost unusually many machines.
     pub loss: Option<Loss>,
@@ -45,8 +44,9 @@ pub struct Grounds<'a, M> {
 pub enum Stop {
     /// Not all machines are known.
     Incomplete,
-    /// The view is old.
-    Outdated { age: Duration },
+    Outdated {
+        age: Duration,
+    },
     Skew {
         /// The supplier's time less ours.
         skew: SignedDuration,

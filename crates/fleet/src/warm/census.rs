@@ -12,7 +12,6 @@ use crate::machine::{Machine, MachineId, Power};
 /// What there is for one wish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Count {
-    /// Off and set up.
     pub ready: u32,
     /// In the making, whether it is listed or not.
     pub starting: u32,
@@ -222,7 +221,7 @@ impl<'a, M> Census<'a, M> {
 }
 
 /// Whether what goes could be made again.
-fn renewable(wish: &super::Wish) -> bool {
+fn renewable(wish: &super::PoolTarget) -> bool {
     matches!(wish.template, TemplateState::Ready { .. }) && wish.rests_until.is_none()
 }
 

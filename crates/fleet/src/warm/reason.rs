@@ -12,21 +12,20 @@ pub enum WaitReason {
     /// Not all machines are known.
     Incomplete,
     /// Machines not told yet may be the missing ones.
-    Unknown { machines: u32 },
-    /// There is no template.
+    Unknown {
+        machines: u32,
+    },
     Template,
     /// The template cannot be cloned now.
     NotNow(String),
     /// Its flavor is not configured.
     Flavor(String),
-    /// It failed of late.
-    Resting { until: Timestamp },
-    /// Enough are in flight.
+    Resting {
+        until: Timestamp,
+    },
     PoolSize {
-        /// How many may be.
         size: usize,
     },
-    /// It does not fit.
     Capacity(Shortage),
     /// Which addresses are free is not known yet.
     AddressesNotYet,
@@ -76,17 +75,17 @@ pub enum Removal {
     NotWanted,
     /// There are more than wished for.
     Excess {
-        /// How many there are.
         have: u32,
         /// How many are wished for.
         number: u32,
     },
-    /// Its template has changed.
     Stale,
     /// Its flavor was given a larger disk since it was made.
     SmallDisk,
-    /// It is too old.
-    TooOld { age: SignedDuration, limit: SignedDuration },
+    TooOld {
+        age: SignedDuration,
+        limit: SignedDuration,
+    },
     /// It was kept for somebody to look at, and that has ended.
     HoldEnded,
 }

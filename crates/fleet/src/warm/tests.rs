@@ -16,15 +16,15 @@ const OPEN: Limits = Limits { cpus: None, memory_mb: None, keep_smaller: 0 };
 
 fn ready(origin: &str) -> TemplateState {
     let origin = crate::samples::origin(origin);
-    TemplateState::Ready { id: id("deb"), origin, hardware: Some(Hardware { cpus: 2, memory_mb: 4096 }) }
+    TemplateState::Ready { id: id("deb"), origin, hardware: Hardware::new(2, 4096) }
 }
 
-fn wish(kind: &str, number: u32) -> Wish {
-    Wish { key: key(POOL_A, kind, ""), flavor: None, number, template: ready("one"), rests_until: None }
+fn wish(kind: &str, number: u32) -> PoolTarget {
+    PoolTarget { key: key(POOL_A, kind, ""), flavor: None, number, template: ready("one"), rests_until: None }
 }
 
-fn flavored(kind: &str, flavor: &str, number: u32) -> Wish {
-    Wish { key: key(POOL_A, kind, flavor), flavor: Some(flavor.to_owned()), ..wish(kind, number) }
+fn flavored(kind: &str, flavor: &str, number: u32) -> PoolTarget {
+    PoolTarget { key: key(POOL_A, kind, flavor), flavor: Some(flavor.to_owned()), ..wish(kind, number) }
 }
 
 fn making(name: &str, kind: &str) -> Making {
@@ -46,7 +46,7 @@ fn new_name(
 #[derive(Debug)]
 struct World {
     view: View<Mark>,
-    wishes: Vec<Wish>,
+    wishes: Vec<PoolTarget>,
     making: Vec<Making>,
     busy: Vec<MachineId>,
     condemned: Vec<MachineId>,
@@ -64,7 +64,7 @@ struct World {
     reckoning: Reckoning,
 }
 
-fn world(machines: impl IntoIterator<Item = Machine<Mark>>, wishes: Vec<Wish>) -> World {
+fn world(machines: impl IntoIterator<Item = Machine<Mark>>, wishes: Vec<PoolTarget>) -> World {
     World {
         view: view(machines),
         wishes,
@@ -213,13 +213,13 @@ fn flavors_are_kinds_of_their_own() {
     let world = |wishes| World { flavors: flavors(), ..world(machines(), wishes) };
     let made = world(vec![large(2), wish("a", 1)]).plan().make;
     assert_eq!(made.len(), 1);
-    assert_eq!(made[0].footprint, Footprint { cpus: Some(8), memory_mb: Some(16384) });
+    assert_eq!(made[0].footprint, Hardware { cpus: Some(8), memory_mb: Some(16384) });
     assert_eq!(made[0].flavor.as_ref().map(|flavor| flavor.name.as_str()), Some("large"));
 
     let unknown = world(vec![flavored("a", "huge", 1), wish("a", 1), large(1)]);
     assert_eq!(unknown.waits(), [(0, 1, "flavor_unknown")]);
     // An empty name is none.
-    let unnamed = world(vec![large(1), Wish { flavor: Some(String::new()), ..wish("a", 2) }]);
+    let unnamed = world(vec![large(1), PoolTarget { flavor: Some(String::new()), ..wish("a", 2) }]);
     assert_eq!((unnamed.makes().as_str(), unnamed.waits()), ("a", vec![]));
 }
 
@@ -229,9 +229,9 @@ fn a_wish_that_cannot_be_served_says_why_and_holds_up_nobody() {
     let world = world(
         [],
         vec![
-            Wish { template: TemplateState::Missing, ..wish("a", 2) },
-            Wish { template: not_now, ..wish("b", 1) },
-            Wish { rests_until: Some(at("12:05:00")), ..wish("c", 3) },
+            PoolTarget { template: TemplateState::Missing, ..wish("a", 2) },
+            PoolTarget { template: not_now, ..wish("b", 1) },
+            PoolTarget { rests_until: Some(at("12:05:00")), ..wish("c", 3) },
             wish("d", 1),
         ],
     );
@@ -278,7 +278,7 @@ fn each_machine_gets_an_address_of_its_own_and_its_name_holds_it() {
 #[test]
 fn a_machine_not_told_yet_holds_a_slot_of_its_family() {
     let cloning = || Machine { role: Role::Unknown, ..untold(vm("pool-a-x")) };
-    let other = Wish { key: key(POOL_B, "b", ""), ..wish("b", 1) };
+    let other = PoolTarget { key: key(POOL_B, "b", ""), ..wish("b", 1) };
     let mut world = world([cloning()], vec![wish("a", 2), other]);
     assert_eq!(world.makes(), "a b");
     assert_eq!(world.waits(), [(0, 1, "unknown")]);

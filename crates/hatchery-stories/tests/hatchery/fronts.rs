@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 use rookery_cds_sim::Status;
 use rookery_daemon::Supervisor;
-use rookery_fleet::flavor::Footprint;
+use rookery_fleet::Hardware;
 use rookery_fleet::ownership::{Labels, Marking, Recogniser, Written};
 use rookery_fleet::reservations::{FrontId, Reservation};
 use rookery_fleet::{OwnerId, Ownership, Recognised};
@@ -90,7 +90,7 @@ impl Two {
         Reservation {
             names: [format!("node-{last}")].into(),
             addresses: [ip(last)].into(),
-            footprint: Footprint { cpus: Some(1), memory_mb: Some(memory_mb) },
+            footprint: Hardware { cpus: Some(1), memory_mb: Some(memory_mb) },
             pool: self.pool.clone(),
         }
     }

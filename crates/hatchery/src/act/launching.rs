@@ -16,9 +16,7 @@ use crate::launch::{Launch, worker_script};
 /// What a worker is started for.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum For<'j> {
-    /// A job.
     Job(&'j JobId),
-    /// Registering its model.
     Registration,
 }
 

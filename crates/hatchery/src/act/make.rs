@@ -1,12 +1,12 @@
 //! Warm machines: made, set up by their first start, and stopped again until a job comes.
 
-use crate::machine::CloneWish;
+use crate::machine::CloneSpec;
 use crate::mark::Mark;
 use crate::names::ModelKind;
 use crate::plan::sweep::Condemned;
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::MachineId;
-use rookery_fleet_vsphere::hands::Resize;
+use rookery_fleet::flavor::Flavor;
 use tracing::info;
 
 use super::{ActionContext, Ending, Failure, fixed};
@@ -33,13 +33,14 @@ impl ActionContext {
             template_incarnation: make.incarnation.clone().unwrap_or_default(),
             ..Mark::default()
         };
-        let resize = make.flavor.as_ref().map(Resize::from);
-        let wish = CloneWish {
+        let flavor = make.flavor.as_ref();
+        let wish = CloneSpec {
             template: make.template.clone(),
             name: make.name.clone(),
             placement: self.placement.clone(),
             mark,
-            resize,
+            hardware: flavor.map(|flavor| flavor.hardware).unwrap_or_default(),
+            first_disk_kb: flavor.and_then(Flavor::first_disk_kb),
             address: make.address.as_ref().map(fixed),
             power_on: true,
             disk_move: self.settings().vcenter.disk_move,

@@ -10,12 +10,12 @@
 
 use std::time::Duration;
 
-use crate::machine::CloneWish;
+use crate::machine::CloneSpec;
 use crate::mark::Mark;
 use crate::plan::sweep::Condemned;
 use rookery_cds::V1Model;
 use rookery_daemon::telemetry::chain;
-use rookery_fleet::{MachineId, OwnerId};
+use rookery_fleet::{Hardware, MachineId, OwnerId};
 use rookery_fleet_vsphere::hands::TemplateProof;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tracing::{info, warn};
@@ -129,7 +129,7 @@ impl ActionContext {
             ip_address: address.map(|assigned| assigned.ip.to_string()).unwrap_or_default(),
             ..self.mark(model, &registration.name, None)
         };
-        let wish = self.clone_wish(template, &registration.name, mark, address.map(fixed));
+        let wish = self.clone_spec(template, &registration.name, mark, address.map(fixed));
         let machine = self.clone_as(&wish, Some(Condemned::RegistrationEnded), sleep_until(until)).await?;
         self.is_about(action, &machine).await;
         let condemned = |error: String| tried(error, Some(machine.clone()));
@@ -194,7 +194,7 @@ impl ActionContext {
             ip_address: address.map(|assigned| assigned.ip.to_string()).unwrap_or_default(),
             ..Mark::default()
         };
-        let wish = self.clone_wish(&remake.image, &temporary, mark.clone(), address.map(fixed));
+        let wish = self.clone_spec(&remake.image, &temporary, mark.clone(), address.map(fixed));
         let machine = self.clone_as(&wish, None, sleep_until(until)).await?;
         self.is_about(action, &machine).await;
         let condemned = |error: String| tried(error, Some(machine.clone()));
@@ -252,20 +252,21 @@ impl ActionContext {
         }
     }
 
-    fn clone_wish(
+    fn clone_spec(
         &self,
         template: &MachineId,
         name: &str,
         mark: Mark,
         address: Option<rookery_fleet_vsphere::hands::Fixed>,
-    ) -> CloneWish {
+    ) -> CloneSpec {
         let settings = self.settings();
-        CloneWish {
+        CloneSpec {
             template: template.clone(),
             name: name.to_owned(),
             placement: self.placement.clone(),
             mark,
-            resize: None,
+            hardware: Hardware::default(),
+            first_disk_kb: None,
             address,
             power_on: true,
             disk_move: settings.vcenter.disk_move,

@@ -34,7 +34,6 @@ pub struct Held {
 pub struct Attempt<'a> {
     /// Its name; empty if it has none yet.
     pub worker: &'a str,
-    /// Its machine.
     pub machine: Option<&'a MachineId>,
 }
 

@@ -16,14 +16,14 @@ use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::machine::{ClaimWish, CloneWish};
+use crate::machine::{ClaimSpec, CloneSpec};
 use crate::mark::Mark;
 use crate::plan::sweep::Condemned;
 use jiff::SignedDuration;
 use rookery_cds::JobId;
 use rookery_daemon::telemetry::chain;
 use rookery_fleet::MachineId;
-use rookery_fleet_vsphere::hands::Resize;
+use rookery_fleet::flavor::Flavor;
 use rookery_vim_client::GuestUser;
 use tokio::time::{Instant, sleep_until};
 use tracing::{error, info, warn};
@@ -263,7 +263,7 @@ impl ActionContext {
     async fn claim_worker(&self, spawn: &Spawn) -> Result<(), String> {
         let WorkerPlacement::Claim { machine, was, resize, mark } = &spawn.path else { return Ok(()) };
         let flavor = spawn.flavor.as_ref().map_or_else(|| mark.flavor.clone(), |flavor| flavor.name.clone());
-        let wish = ClaimWish {
+        let wish = ClaimSpec {
             machine: machine.clone(),
             was: was.clone(),
             chosen_by: (**mark).clone(),
@@ -300,13 +300,13 @@ impl ActionContext {
             template_incarnation: incarnation.clone().unwrap_or_default(),
             ..self.mark(&spawn.model, &spawn.name, Some(&spawn.job))
         };
-        let resize = flavor.map(Resize::from);
-        let wish = CloneWish {
+        let wish = CloneSpec {
             template: template.clone(),
             name: spawn.name.clone(),
             placement: self.placement.clone(),
             mark,
-            resize,
+            hardware: flavor.map(|flavor| flavor.hardware).unwrap_or_default(),
+            first_disk_kb: flavor.and_then(Flavor::first_disk_kb),
             address: address.as_ref().map(fixed),
             power_on: true,
             disk_move: self.settings().vcenter.disk_move,
@@ -319,7 +319,7 @@ impl ActionContext {
     /// its machine if it appears after that.
     pub(super) async fn clone_as(
         &self,
-        wish: &CloneWish,
+        wish: &CloneSpec,
         condemned_for: Option<Condemned>,
         until: impl Future<Output = ()>,
     ) -> Result<MachineId, Box<Failure>> {

@@ -34,7 +34,6 @@ pub struct Rules {
 pub struct DefaultModel {
     /// Its path, as in the settings.
     pub model: String,
-    /// What is installed there.
     pub binaries: Vec<String>,
 }
 

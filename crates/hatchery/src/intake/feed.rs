@@ -78,13 +78,10 @@ impl Wakes {
 /// All sources of one hatchery.
 #[derive(Debug)]
 pub struct Feeds {
-    /// Who asks.
     pub context: ActionContext,
     /// What the last pass saw.
     pub report: watch::Receiver<Arc<Report>>,
-    /// Who is woken.
     pub wakes: Wakes,
-    /// Which routines run.
     pub routines: Routines,
     /// How far vCenter's clock is ahead of our steady time, for those who act.
     pub ahead: watch::Sender<SignedDuration>,

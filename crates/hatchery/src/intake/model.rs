@@ -1,13 +1,12 @@
 //! The worker model that a job runs on, whichever protocol it is of.
 
 use crate::names::ModelKind;
-use crate::plan::flavor::Asked;
+use crate::plan::flavor::FlavorSources;
 use rookery_cds::{V1Model, V2Model};
 
 /// The worker model that a job runs on, and the flavors that the job asks for.
 #[derive(Debug, Clone)]
 pub struct ResolvedModel {
-    /// As CDS tells it.
     pub source: ModelSource,
     /// The flavor in `runs-on` of a V2 job; empty: none.
     pub runs_on: String,
@@ -84,12 +83,12 @@ impl ResolvedModel {
     }
 
     /// Who asks for which flavor.
-    pub fn flavors(&self) -> Asked<'_> {
+    pub fn flavors(&self) -> FlavorSources<'_> {
         let (v1_model, spec) = match &self.source {
             ModelSource::V1(model) => (Some(model.model_virtual_machine.flavor.as_str()), None),
             ModelSource::V2(model) => (None, model.spec.flavor.as_deref()),
         };
-        Asked { runs_on: Some(&self.runs_on), spec, v1_model, requirement: Some(&self.requirement) }
+        FlavorSources { runs_on: Some(&self.runs_on), spec, v1_model, requirement: Some(&self.requirement) }
     }
 }
 

@@ -81,9 +81,7 @@ struct Entry<D> {
 enum State<D> {
     /// Only its name is known.
     Found,
-    /// Somebody reads it.
     Reading,
-    /// It is known.
     Known(D),
 }
 

@@ -17,9 +17,7 @@ use super::queue::QueuedJob;
 /// A job that waits, with the model that it runs on.
 #[derive(Debug, Clone)]
 pub struct Demand {
-    /// The job.
     pub job: JobId,
-    /// Since when it waits.
     pub queued: Option<Timestamp>,
     /// Whose it is: projects with few jobs go first.
     pub project: String,

@@ -17,13 +17,10 @@ pub const VARIABLE: &str = "CDS_CONFIG";
 /// Everything a worker is told.
 #[derive(Debug, Clone)]
 pub struct WorkerConfig {
-    /// The worker's name.
     pub name: String,
     /// Where it works; if empty, in the temporary folder of its system.
     pub base_dir: String,
-    /// How it logs.
     pub log: LogOptions,
-    /// Whose worker it is.
     pub hatchery_name: String,
     /// Where it finds its servers.
     pub addresses: Addresses,
@@ -31,7 +28,6 @@ pub struct WorkerConfig {
     pub token: SecretString,
     /// V1: `group/name`; V2: the name; empty without a model.
     pub model: String,
-    /// What it is for.
     pub task: Task,
     /// V1: from the settings; V2: as the API says. May be empty.
     pub region: String,
@@ -68,7 +64,6 @@ pub struct LogOptions {
 /// A server that takes logs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LogServer {
-    /// Empty for no server.
     pub host: String,
     pub port: u16,
     /// `tcp` or `udp`. That of Graylog is not passed on: the Go hatchery does not do so either.
@@ -78,7 +73,6 @@ pub struct LogServer {
 /// An HTTP server, and whether its certificate goes unchecked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HttpAddress {
-    /// The URL.
     pub url: String,
     /// Whether any certificate will do.
     pub insecure: bool,

@@ -16,9 +16,7 @@ use crate::plan::ModelRef;
 /// A user of the guest itself.
 #[derive(Debug, Clone)]
 pub struct Credentials {
-    /// The user's name.
     pub username: String,
-    /// The password.
     pub password: SecretString,
 }
 
@@ -30,11 +28,9 @@ pub type Configured = BTreeMap<ModelRef, (Source, Credentials)>;
 pub enum Model<'a> {
     /// A V2 model.
     V2 {
-        /// Its name.
         name: &'a str,
         /// The VM that it is cloned from.
         template: &'a str,
-        /// What its specification says.
         own: &'a Credentials,
     },
     /// A V1 model.
@@ -48,14 +44,12 @@ pub enum Model<'a> {
     },
 }
 
-/// Where credentials stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     /// `models[]` of the settings.
     Models,
     /// `guestCredentials[]` of the settings.
     GuestCredentials,
-    /// The model itself.
     Model,
 }
 
@@ -78,32 +72,24 @@ pub enum CredentialsError {
          write it under models[] or guestCredentials[]"
     )]
     Unresolved {
-        /// The model.
         model: String,
         /// `username` or `password`.
         what: &'static str,
-        /// Where it stands.
         source_of: Source,
     },
     /// Only half of a pair is there.
     #[error("the {what} for guests of model {model}, from {source_of}, is empty while the other half is not")]
     Incomplete {
-        /// The model.
         model: String,
         /// `username` or `password`.
         what: &'static str,
-        /// Where it stands.
         source_of: Source,
     },
-    /// Nothing anywhere.
     #[error(
         "there are no credentials for guests of model {model}: write them under models[] or guestCredentials[], or \
          into the model"
     )]
-    Missing {
-        /// The model.
-        model: String,
-    },
+    Missing { model: String },
 }
 
 /// Finds the credentials for guests of a model.
@@ -164,7 +150,6 @@ impl Credentials {
 pub struct Secret {
     /// Such as `secrets.vsphere_password`.
     pub name: String,
-    /// Its value.
     pub value: SecretString,
 }
 

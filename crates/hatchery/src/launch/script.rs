@@ -27,13 +27,11 @@ pub enum Source<'a> {
 /// What the worker is run for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// A job.
     Job,
     /// Telling the API what its model can do.
     Registration,
 }
 
-/// What templates may use.
 #[derive(Debug, Clone)]
 pub struct Values {
     /// The API as workers reach it.
@@ -48,27 +46,17 @@ pub enum ScriptError {
     /// A template that cannot be rendered.
     #[error("the {part} of model {model} cannot be used")]
     Template {
-        /// The model.
         model: String,
-        /// Which of its commands.
         part: &'static str,
         /// What is wrong with it; lines are those of the part.
         source: TemplateError,
     },
     /// A model without a command would start a VM for nothing.
     #[error("model {model} has no command")]
-    NoCommand {
-        /// The model.
-        model: String,
-    },
+    NoCommand { model: String },
     /// A V2 model for no system that there is.
     #[error("model {model} is for {os_arch:?}, where os/arch is expected, such as linux/amd64")]
-    OsArch {
-        /// The model.
-        model: String,
-        /// What it says.
-        os_arch: String,
-    },
+    OsArch { model: String, os_arch: String },
 }
 
 /// What a guest is, in CDS's words: it knows `x86_64` and `i686`, but not `aarch64`.
@@ -185,7 +173,6 @@ impl Values {
 /// A program to be started in a guest.
 #[derive(Clone)]
 pub struct Launch {
-    /// Where it is.
     pub path: String,
     /// Everything after its name, byte for byte.
     pub arguments: String,

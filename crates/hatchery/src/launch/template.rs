@@ -24,29 +24,19 @@ pub enum TemplateError {
         "line {line}: {{{{{action}}}}} is not understood; fields, if, else, end, comments and trim markers are"
     )]
     Unsupported {
-        /// Where it is.
         line: usize,
         /// What stands between the braces, shortened.
         action: String,
     },
     /// A field that scripts do not have.
     #[error("line {line}: there is no field .{field}")]
-    UnknownField {
-        /// Where it is.
-        line: usize,
-        /// Its name.
-        field: String,
-    },
+    UnknownField { line: usize, field: String },
     /// Braces that are not closed.
     #[error("line {line}: an action or comment is opened and not closed")]
-    Unclosed {
-        /// Where they are opened.
-        line: usize,
-    },
+    Unclosed { line: usize },
     /// An `else` or `end` that belongs to no `if`, or a second `else`.
     #[error("line {line}: {{{{{word}}}}} does not belong to an if")]
     Stray {
-        /// Where it is.
         line: usize,
         /// `else` or `end`.
         word: &'static str,
@@ -211,7 +201,6 @@ fn lines_in(text: &str) -> usize {
 
 /// One pair of braces, from behind the opening ones and their marker.
 struct Action<'t> {
-    /// Nothing for a comment.
     content: Option<&'t str>,
     /// Whether the space behind it goes.
     trims: bool,

@@ -5,8 +5,8 @@ use std::net::Ipv4Addr;
 
 use jiff::SignedDuration;
 use rookery_cds::{JobId, Worker};
+use rookery_fleet::Hardware;
 use rookery_fleet::brake::Weight;
-use rookery_fleet::flavor::Footprint;
 use rookery_fleet::warm::Removal;
 use rookery_fleet::{MachineId, Power, Role};
 
@@ -29,14 +29,12 @@ pub enum Action {
     Spawn(Box<Spawn>),
     /// Fail a job that was tried too often.
     GiveUp {
-        /// The job.
         job: JobId,
         /// How often it was tried.
         attempts: u32,
     },
     /// Register a V1 model, and make its template if need be.
     Register(Box<Registration>),
-    /// Make a warm machine.
     Make(Box<Make>),
     /// Finish a warm machine that was left half-made.
     Finish(Finish),
@@ -44,7 +42,6 @@ pub enum Action {
     Unclaim(Unclaim),
     /// Write into a machine's mark until when it is kept.
     Keep(Keep),
-    /// Delete a machine.
     Delete(Deletion),
     /// Disable a V1 worker that has no machine.
     Disable {
@@ -62,11 +59,8 @@ pub enum Action {
 /// A warm machine to finish.
 #[derive(Debug, Clone)]
 pub struct Finish {
-    /// The machine.
     pub machine: MachineId,
-    /// Its name.
     pub name: String,
-    /// Whether it runs already.
     pub is_on: bool,
     /// Which kind of model it is for.
     pub kind: ModelKind,
@@ -76,44 +70,32 @@ pub struct Finish {
     pub flavor: Option<String>,
     /// The address that its mark tells.
     pub address: Option<Ipv4Addr>,
-    /// What it takes.
-    pub footprint: Footprint,
+    pub footprint: Hardware,
 }
 
 /// A machine that was claimed and never started.
 #[derive(Debug, Clone)]
 pub struct Unclaim {
-    /// The machine.
     pub machine: MachineId,
-    /// Its name.
     pub name: String,
-    /// Its mark.
     pub mark: Box<Mark>,
 }
 
 /// A machine that is kept for somebody to look at.
 #[derive(Debug, Clone)]
 pub struct Keep {
-    /// The machine.
     pub machine: MachineId,
-    /// Its name.
     pub name: String,
-    /// Until when and why.
     pub hold: Hold,
-    /// What it was for.
     pub of: ServedJob,
 }
 
 /// A machine to delete, as the plan saw it.
 #[derive(Debug, Clone)]
 pub struct Deletion {
-    /// The machine.
     pub machine: MachineId,
-    /// Its name.
     pub name: String,
-    /// Why it goes.
     pub reason: DeleteReason,
-    /// What it was for.
     pub of: ServedJob,
     /// How the brake counts it.
     pub weight: Weight,
@@ -171,9 +153,7 @@ impl fmt::Display for DeleteReason {
 /// The job that a machine was for, and the worker in it, as its mark tells. Either may be empty.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ServedJob {
-    /// The job.
     pub job: String,
-    /// The worker.
     pub worker: String,
 }
 
@@ -186,7 +166,6 @@ impl From<&Mark> for ServedJob {
 /// A job whose machine serves it no more.
 #[derive(Debug, Clone)]
 pub struct Free {
-    /// The job.
     pub job: JobId,
     /// The worker that was started for it.
     pub worker: String,

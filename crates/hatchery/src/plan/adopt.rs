@@ -9,7 +9,6 @@ use super::templates::{Taken, V1Template, retired_name, v1_template};
 /// A template of another hatchery that makes room for one of ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Adoption {
-    /// The template.
     pub template: MachineId,
     /// Its name, which is the model's.
     pub name: String,

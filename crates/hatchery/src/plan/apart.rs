@@ -12,11 +12,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Apart {
-    /// Its reference.
     pub machine: MachineId,
-    /// Its name.
     pub name: String,
-    /// Why.
     pub why: WhyApart,
 }
 

@@ -50,9 +50,7 @@ impl From<Subject> for brake::Subject {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Waiting {
-    /// What.
     pub subject: Subject,
-    /// Its name.
     pub name: String,
     /// What would be done, and why.
     pub why: String,

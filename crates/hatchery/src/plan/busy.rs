@@ -49,7 +49,8 @@ impl Pass<'_> {
         let coming = self.seen.running.iter().filter(is_coming).count();
         let planned = self.plan.actions.iter().filter(|action| matches!(action, Action::Spawn(_))).count();
         let is_clone = |placed: &Spawn| matches!(placed.path, WorkerPlacement::Clone { .. });
-        let placed = self.plan.placed.iter().filter(|(_, placed)| placed.as_ref().is_ok_and(is_clone)).count();
+        let placed =
+            self.plan.placed.iter().filter(|(_, placed)| placed.as_ref().is_ok_and(is_clone)).count();
         let ahead = too_many_ahead(self.seen.load, coming, planned + placed);
         ahead.map_or(Ok(()), |ahead| Err(Why::Busy { ahead }))
     }

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use rookery_fleet::capacity::{self, InFlight, PoolRoom};
-use rookery_fleet::flavor::{Flavor, Flavors, Footprint};
-use rookery_fleet::{MachineId, OwnerId, Power, Role};
+use rookery_fleet::flavor::{Flavor, Flavors};
+use rookery_fleet::{Hardware, MachineId, OwnerId, Power, Role};
 
 use crate::machine::{Machine, View};
 use crate::plan::workers::{Listing, WorkerState};
@@ -14,7 +14,6 @@ use crate::standing::{Standing, by_mark, standing};
 /// The configured limits. `None` is unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
-    /// Workers at once.
     pub workers: Option<u32>,
     /// Workers that were started and are not registered yet.
     pub starting: u32,
@@ -22,7 +21,6 @@ pub struct Limits {
     pub size: capacity::Limits,
 }
 
-/// What is in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ledger {
     /// Workers: those the server lists and does not call disabled, and those on their way.
@@ -31,49 +29,29 @@ pub struct Ledger {
     pub starting: u32,
     /// Those that register a model.
     pub registering: u32,
-    /// CPUs and memory.
     pub size: capacity::Ledger,
 }
 
 /// What something in flight is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Purpose {
-    /// A job.
     Work,
     /// A registration of a model.
     Registration,
-    /// The pool.
     Warmth,
 }
 
 /// What is short, with the numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Shortage {
-    /// Too many workers.
     #[error("{used} of {max} workers exist")]
-    Workers {
-        /// Those there are.
-        used: u32,
-        /// Those there may be.
-        max: u32,
-    },
+    Workers { used: u32, max: u32 },
     /// Too many workers that are not registered yet.
     #[error("{used} of {max} workers are starting at once")]
-    Starting {
-        /// Those that start.
-        used: u32,
-        /// Those that may.
-        max: u32,
-    },
+    Starting { used: u32, max: u32 },
     /// Too many registrations of models.
     #[error("{used} of {max} models are being registered")]
-    Registering {
-        /// Those that are.
-        used: u32,
-        /// Those that may.
-        max: u32,
-    },
-    /// CPUs or memory.
+    Registering { used: u32, max: u32 },
     #[error(transparent)]
     Size(#[from] capacity::Shortage),
 }
@@ -100,7 +78,7 @@ pub fn admit(
     ledger: &Ledger,
     limits: &Limits,
     room: Option<&PoolRoom>,
-    footprint: &Footprint,
+    footprint: &Hardware,
     flavor: Option<&Flavor>,
     flavors: &Flavors,
 ) -> Result<(), Shortage> {
@@ -119,7 +97,7 @@ pub fn admit_registration(
     limits: &Limits,
     max: u32,
     room: Option<&PoolRoom>,
-    footprint: &Footprint,
+    footprint: &Hardware,
 ) -> Result<(), Shortage> {
     if ledger.registering >= max {
         return Err(Shortage::Registering { used: ledger.registering, max });
@@ -129,14 +107,14 @@ pub fn admit_registration(
 
 impl Ledger {
     /// Takes one more worker for a job into account.
-    pub fn take(&mut self, footprint: &Footprint) {
+    pub fn take(&mut self, footprint: &Hardware) {
         self.workers = self.workers.saturating_add(1);
         self.starting = self.starting.saturating_add(1);
         self.size.take(footprint);
     }
 
     /// Takes one more registration of a model into account.
-    pub fn take_registration(&mut self, footprint: &Footprint) {
+    pub fn take_registration(&mut self, footprint: &Hardware) {
         self.workers = self.workers.saturating_add(1);
         self.registering = self.registering.saturating_add(1);
         self.size.take(footprint);
@@ -145,8 +123,7 @@ impl Ledger {
 
 /// What is in use, and by which machines where that is asked for.
 #[derive(Debug)]
-pub struct Usage<'v> {
-    /// How much.
+pub struct WorkerUsage<'v> {
     pub ledger: Ledger,
     /// The machines among those that are starting; some have none yet.
     pub starting: BTreeSet<&'v MachineId>,
@@ -160,7 +137,7 @@ pub fn usage<'v>(
     running: &'v [(Purpose, InFlight)],
     listing: &'v Listing,
     condemned: &dyn Fn(&MachineId) -> bool,
-) -> Usage<'v> {
+) -> WorkerUsage<'v> {
     let mut workers = Workers::listed(listing);
     let in_flight: Vec<InFlight> = running.iter().map(|(_, action)| action.clone()).collect();
     let size = capacity::ledger(view, owner, &in_flight, &mut |machine, action| match action
@@ -174,7 +151,7 @@ pub fn usage<'v>(
     }
     let mut ledger = Ledger { size, ..Ledger::default() };
     workers.enter(&mut ledger);
-    Usage { ledger, starting: workers.machines }
+    WorkerUsage { ledger, starting: workers.machines }
 }
 
 /// The union of registered workers and of those on their way.

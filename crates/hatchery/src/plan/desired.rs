@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use rookery_fleet::claim::Resizing;
 
-/// A worker model.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ModelRef {
     /// A V1 model by its path, such as `group/model`.
@@ -14,7 +13,6 @@ pub enum ModelRef {
     V2(String),
 }
 
-/// The warm pools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warm {
     /// How often the pools are checked.
@@ -38,7 +36,6 @@ pub struct Pool {
     pub number: u32,
 }
 
-/// When VMs are deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cleaning {
     /// How often VMs to delete are looked for.

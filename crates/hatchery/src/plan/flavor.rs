@@ -3,7 +3,7 @@
 use rookery_fleet::flavor::{Flavor, Flavors};
 
 /// The flavor that a worker gets.
-pub fn choose(flavors: &Flavors, asked: &Asked<'_>, default: Option<&str>) -> Choice {
+pub fn choose(flavors: &Flavors, asked: &FlavorSources<'_>, default: Option<&str>) -> Choice {
     let in_order = [asked.runs_on, asked.v1_model, asked.spec, asked.requirement, default];
     let Some(name) = in_order.into_iter().flatten().find(|name| !name.is_empty()) else {
         return Choice::None;
@@ -18,7 +18,7 @@ pub fn choose(flavors: &Flavors, asked: &Asked<'_>, default: Option<&str>) -> Ch
 /// Who asks for which flavor. A job fills in what it has: `runs_on` exists for V2 jobs only, and a worker has either a
 /// V1 model or the spec of a V2 model. What is empty asks for nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Asked<'a> {
+pub struct FlavorSources<'a> {
     /// `runs-on` of a V2 job.
     pub runs_on: Option<&'a str>,
     /// The spec of a V2 model, also when a V1 job runs on it.
@@ -29,12 +29,10 @@ pub struct Asked<'a> {
     pub requirement: Option<&'a str>,
 }
 
-/// What came of asking.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Choice {
     /// Nobody asked: the template's size.
     None,
-    /// This one.
     Flavor(Flavor),
     /// Somebody asked, but flavors are not configured here: the template's size.
     Ignored(String),

@@ -35,7 +35,6 @@ const BELIEVED: SignedDuration = SignedDuration::from_mins(1);
 pub enum Subject {
     /// Those of a model: the path of a V1 model, or the template of a V2 model.
     Model(String),
-    /// Those of a job.
     Job(String),
 }
 
@@ -67,15 +66,12 @@ impl std::fmt::Display for Subject {
 pub struct Wish {
     /// What tells it from others.
     pub id: String,
-    /// Whose workers.
     pub of: Subject,
-    /// How many machines.
     pub count: u32,
     /// How long each of them is kept.
     pub keep: SignedDuration,
     /// Until when it waits, by the supplier's time.
     pub until: Timestamp,
-    /// Why.
     pub reason: String,
     /// The machines that it has taken. They are written down before their marks are: after a crash they are kept all the
     /// same, and no others in their place.
@@ -98,7 +94,6 @@ impl Wish {
 /// How the job of a worker has ended, as the server tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It failed.
     Failed,
     /// It ended, and did not fail.
     Ended,
@@ -113,7 +108,6 @@ pub enum Outcome {
 /// What the server told of the job of a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Told {
-    /// How it has ended.
     pub outcome: Outcome,
     /// When that was asked, by the supplier's time.
     pub at: Timestamp,
@@ -124,7 +118,6 @@ pub struct Told {
 pub struct Hold {
     /// Until when, by the supplier's time. That it is over ends it for good: no wish takes such a machine again.
     pub until: Timestamp,
-    /// Why.
     pub reason: String,
     /// The wish that it is kept for; empty: somebody named the machine.
     pub wish: String,
@@ -133,20 +126,15 @@ pub struct Hold {
 /// What is decided about keeping.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Holding {
-    /// Whom to keep.
     pub keep: Vec<(MachineId, Hold)>,
     /// How the jobs of these have ended has to be asked first.
     pub ask: Vec<MachineId>,
 }
 
-/// What is gone by.
 #[derive(Clone, Copy)]
 pub struct Facts<'a> {
-    /// Whose machines they are.
     pub owner: &'a OwnerId,
-    /// The supplier's time.
     pub now: Timestamp,
-    /// What is wished for.
     pub wishes: &'a [Wish],
     /// What was told of the jobs of machines.
     pub told: &'a BTreeMap<MachineId, Told>,

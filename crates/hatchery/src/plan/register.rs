@@ -8,8 +8,8 @@ use crate::names::ModelKind;
 use crate::plan::capacity::admit_registration;
 use rookery_cds::{MODEL_TYPE, V1Model};
 use rookery_fleet::address::Assigned;
-use rookery_fleet::flavor::{Footprint, footprint};
-use rookery_fleet::{MachineId, Role};
+use rookery_fleet::flavor::footprint;
+use rookery_fleet::{Hardware, MachineId, Role};
 
 use super::templates::{V1Template, v1_template};
 use super::{Action, NotMade, Pass, Why};
@@ -20,10 +20,8 @@ const JOBS_BEFORE_A_MODEL: u32 = 3;
 /// A model that failed more often in a row is left alone until somebody changes it.
 const MOST_SPAWN_ERRORS: i64 = 5;
 
-/// A model to register.
 #[derive(Debug, Clone)]
 pub struct Registration {
-    /// The model.
     pub model: V1Model,
     /// Whether its template has to be made first, and what it is made from.
     pub remake: Option<Remake>,
@@ -33,14 +31,12 @@ pub struct Registration {
     pub name: String,
     /// The address of the machine; none: from DHCP. The template in the making has it before.
     pub address: Option<Assigned>,
-    /// What it takes.
-    pub footprint: Footprint,
+    pub footprint: Hardware,
 }
 
 /// How a template is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remake {
-    /// What is cloned.
     pub image: MachineId,
     /// The template that it replaces.
     pub replaces: Option<MachineId>,
@@ -61,7 +57,7 @@ pub enum Left {
 struct Source {
     remake: Option<Remake>,
     template: Option<MachineId>,
-    footprint: Footprint,
+    footprint: Hardware,
 }
 
 impl<'p> Pass<'p> {

@@ -6,18 +6,16 @@ use crate::plan::{Action, Adoption, Deletion, Free, Keep, Unclaim, Unserving, Wo
 use rookery_cds::JobId;
 pub use rookery_daemon::tracked::TaskId;
 use rookery_daemon::tracked::UnderWay;
+use rookery_fleet::Hardware;
 use rookery_fleet::MachineId;
 use rookery_fleet::address::Assigned;
 use rookery_fleet::capacity::InFlight;
-use rookery_fleet::flavor::Footprint;
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::ops::{Deref, DerefMut};
 
-/// An action under way.
 #[derive(Debug, Clone)]
 pub struct RunningAction {
-    /// What is done.
     pub action: Action,
     /// The name of the machine that it is about, as it will be; empty: of none.
     pub name: String,
@@ -25,11 +23,9 @@ pub struct RunningAction {
     pub machine: Option<MachineId>,
     /// The address that it was given.
     pub address: Option<Ipv4Addr>,
-    /// What it takes.
-    pub footprint: Footprint,
+    pub footprint: Hardware,
 }
 
-/// All actions under way.
 #[derive(Debug, Clone, Default)]
 pub struct RunningActions(UnderWay<RunningAction>);
 
@@ -103,7 +99,7 @@ impl RunningAction {
     /// An action that begins now.
     pub fn of(action: Action) -> Self {
         let ip = |assigned: &Option<Assigned>| assigned.as_ref().map(|assigned| assigned.ip);
-        let nothing = Footprint::default();
+        let nothing = Hardware::default();
         // Machines that are there hold their addresses themselves.
         let (name, machine, address, footprint) = match &action {
             Action::Spawn(spawn) => match &spawn.path {

@@ -15,8 +15,8 @@ use jiff::Timestamp;
 use rookery_cds::JobId;
 use rookery_fleet::address::Assigned;
 use rookery_fleet::claim;
-use rookery_fleet::claim::{Fit, Misses, Wanted};
-use rookery_fleet::flavor::{Flavor, Footprint, footprint};
+use rookery_fleet::claim::{ClaimRequest, Fit, Misses};
+use rookery_fleet::flavor::{Flavor, footprint};
 use rookery_fleet::origin::Origin;
 use rookery_fleet::{Hardware, MachineId, Power, Role};
 
@@ -31,45 +31,33 @@ pub type Unusable = (String, String);
 /// A worker to start for a job.
 #[derive(Debug, Clone)]
 pub struct Spawn {
-    /// The job.
     pub job: JobId,
-    /// Whose it is.
     pub project: String,
-    /// What it runs on.
     pub model: Arc<ResolvedModel>,
     /// The worker's name, and the machine's.
     pub name: String,
-    /// Where it runs.
     pub path: WorkerPlacement,
     /// Its size, if it has one with a name.
     pub flavor: Option<Flavor>,
-    /// What it takes.
-    pub footprint: Footprint,
+    pub footprint: Hardware,
     /// Since when its job waits.
     pub queued: Option<Timestamp>,
     /// Why no warm machine was chosen, if none was: a word for metrics.
     pub missed: Option<&'static str>,
 }
 
-/// Where a worker runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkerPlacement {
-    /// In a warm machine.
     Claim {
-        /// Which.
         machine: MachineId,
         /// What it is called until then.
         was: String,
         /// What to make of its size.
         resize: Option<Hardware>,
-        /// Its mark until then.
         mark: Box<Mark>,
     },
-    /// In a clone.
     Clone {
-        /// Of which machine.
         template: MachineId,
-        /// Which incarnation of it.
         incarnation: Option<String>,
         /// Its address; none: from DHCP.
         address: Option<Assigned>,
@@ -193,13 +181,13 @@ impl<'p> Pass<'p> {
             self.is_borne_by_cds()?;
         }
         let template = self.template(model);
-        let hardware = template.as_ref().ok().and_then(|template| template.hardware);
+        let hardware = template.as_ref().map(|template| template.hardware).unwrap_or_default();
         let warm = self.warm(model, flavor.as_ref(), template.as_ref().ok().copied());
         let missed = warm.as_ref().err().map(Misses::as_str);
         let warm = warm.ok();
         let footprint = match (&warm, flavor.as_ref()) {
-            (Some((machine, Fit::AsIs)), _) => machine.hardware.map(Footprint::from).unwrap_or_default(),
-            (Some((_, Fit::Resize(size))), _) => Footprint::from(*size),
+            (Some((machine, Fit::AsIs)), _) => machine.hardware,
+            (Some((_, Fit::Resize(size))), _) => *size,
             (None, flavor) => footprint(flavor, hardware),
         };
         let (limits, flavors) = (self.want.limits, self.want.flavors);
@@ -243,9 +231,9 @@ impl<'p> Pass<'p> {
             revision: Some(model.last_modified()).filter(|text| !text.is_empty()),
         };
         let path = model.path();
-        let wanted = Wanted {
+        let wanted = ClaimRequest {
             flavor,
-            template: template.and_then(|template| template.hardware),
+            template: template.map(|template| template.hardware).unwrap_or_default(),
             disks: self.seen.disks,
         };
         let model = (model.kind(), path.as_str());

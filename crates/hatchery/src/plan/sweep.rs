@@ -41,9 +41,7 @@ const JOB_REREAD: SignedDuration = SignedDuration::from_secs(30);
 pub struct Facts<'a> {
     /// Whose machines may be deleted.
     pub owner: &'a OwnerId,
-    /// The supplier's time.
     pub now: Timestamp,
-    /// Our steady time.
     pub ours: Timestamp,
     /// Why nobody may be deleted; see [`deletion::stop_reason`].
     pub stop: Option<Stop>,
@@ -68,7 +66,6 @@ pub struct Facts<'a> {
 pub struct Noticed<'a> {
     /// Whether somebody is at a machine.
     pub busy: &'a dyn Fn(&Machine) -> bool,
-    /// Machines already given up.
     pub condemned: &'a Expiring<MachineId, Condemned>,
     /// When a machine was last seen to change, by our steady time; `None`: never.
     pub changed_at: &'a dyn Fn(&MachineId) -> Option<Timestamp>,
@@ -104,15 +101,11 @@ impl std::fmt::Debug for Noticed<'_> {
 /// The latest events of a machine since it left the pool, by the supplier's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EventTimes {
-    /// It was started.
     pub started: Option<Timestamp>,
-    /// It was powered off.
     pub powered_off: Option<Timestamp>,
-    /// It was renamed.
     pub renamed: Option<Timestamp>,
 }
 
-/// What a sweep found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Sweep {
     /// Whom to delete, the most certain first.

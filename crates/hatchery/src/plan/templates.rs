@@ -13,9 +13,7 @@ use crate::intake::model::{ResolvedModel, last_modified};
 /// What there is of a V1 model's template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum V1Template {
-    /// Nothing.
     Missing,
-    /// It can be cloned.
     Current(MachineId),
     /// The model was changed since it was made.
     Outdated(MachineId),
@@ -28,28 +26,22 @@ pub enum V1Template {
 /// By what the name of a model's template is taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Taken {
-    /// Several machines have it.
     BySeveral {
-        /// How many.
         count: usize,
     },
     /// A machine that is no template of a model.
     ByMachine,
     /// The template of another model.
     ByModel {
-        /// That model's path.
         path: String,
     },
     /// A template of this model, older than the model, that another hatchery made.
     ByHatchery {
-        /// That hatchery.
         hatchery: String,
-        /// The template.
         template: MachineId,
     },
     /// A template of ours, older than the model, that is left alone.
     LeftAlone {
-        /// Why.
         why: WhyApart,
     },
 }

@@ -19,7 +19,7 @@ use crate::samples::{Notes, OWNER, remark};
 use crate::settings::{ModelRef, Pool};
 use rand::SeedableRng as _;
 use rookery_cds::{Group, VirtualMachine};
-use rookery_fleet::flavor::{Flavor, Footprint};
+use rookery_fleet::flavor::Flavor;
 use rookery_fleet::{Hardware, Power, Role, capacity};
 use std::time::Duration;
 
@@ -337,7 +337,7 @@ fn vm(name: &str) -> Machine {
         role: Role::Vm,
         power: Some(Power::Off),
         recognised: Notes::NoMark.into(),
-        hardware: Some(Hardware { cpus: 2, memory_mb: 4096 }),
+        hardware: Hardware::new(2, 4096),
         addresses: Vec::new(),
         created: Some(at("08:00:00")),
         awaits_setup: false,
@@ -449,7 +449,7 @@ fn cds_worker(name: &str) -> Worker {
 
 /// An action under way with a machine of that name and of ordinary size.
 fn acting(name: &str, action: Action) -> RunningAction {
-    let footprint = Footprint { cpus: Some(2), memory_mb: Some(4096) };
+    let footprint = Hardware { cpus: Some(2), memory_mb: Some(4096) };
     RunningAction {
         name: name.to_owned(),
         machine: None,
@@ -464,5 +464,5 @@ fn start_of(job: &JobId) -> Action {
 }
 
 fn flavor(name: &str, cpus: u32, memory_mb: u64) -> Flavor {
-    Flavor { name: name.to_owned(), cpus, memory_mb, disk_gb: 0 }
+    Flavor { name: name.to_owned(), hardware: Hardware::new(cpus, memory_mb), disk_gb: None }
 }

@@ -12,20 +12,15 @@ use crate::intake::demand::Refusal;
 /// A job that is not served now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
-    /// The job.
     pub job: JobId,
-    /// Why.
     pub why: Why,
 }
 
 /// Why something is not made ahead of time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotMade {
-    /// Warm machines are missing.
     Warm {
-        /// How many.
         missing: u32,
-        /// Why.
         why: rookery_fleet::warm::WaitReason,
     },
     /// A model is not registered.
@@ -47,7 +42,6 @@ impl fmt::Display for NotMade {
 pub enum Why {
     /// This hatchery cannot run it.
     Refused(Refusal),
-    /// There is no room.
     Shortage(Shortage),
     /// vCenter refused something for want of room, whatever the pool says.
     Full {
@@ -59,81 +53,62 @@ pub enum Why {
         /// How many may start at once.
         allowed: u32,
     },
-    /// No address is free.
     NoAddress {
-        /// How many there are.
         total: u64,
     },
     /// Clones from before our start may still take addresses.
     AddressesUnsettled,
     /// The template is not there.
     TemplateMissing {
-        /// Its name.
         template: String,
     },
     /// Several machines have the template's name.
     TemplateAmbiguous {
-        /// Its name.
         template: String,
-        /// How many there are.
         count: usize,
     },
     /// The template of a V1 model has to be made first.
     TemplateBeingMade {
-        /// The model.
         model: String,
     },
     /// The template's name is that of another model's template.
     TemplateOfAnotherModel {
-        /// Its name.
         template: String,
         /// The model that it belongs to.
         owner: String,
     },
     /// A machine that is no template of a model has the name of a model's template.
     NameOfTemplateTaken {
-        /// The name.
         name: String,
-        /// The model.
         model: String,
     },
     /// The template is older than its model, and another hatchery made it.
     TemplateOfAnotherHatchery {
-        /// Its name.
         template: String,
-        /// The model.
         model: String,
         /// The hatchery that made it.
         hatchery: String,
     },
     /// The template is older than its model, and is left alone until somebody has looked at it.
     TemplateLeftAlone {
-        /// Its name.
         template: String,
-        /// The model.
         model: String,
-        /// Why.
         why: WhyApart,
     },
     /// Something that is not ours has the name that the template has while it is made.
     InTheWay {
-        /// The name.
         name: String,
         /// The hatchery that it belongs to, if it belongs to one: it may go by itself then.
         owner: Option<String>,
     },
     /// The template failed and is left alone for a while.
     BackOff {
-        /// Its name.
         template: String,
-        /// Until when.
         until: Timestamp,
     },
     /// The model cannot be used as it is.
     Unusable {
-        /// The model.
         model: String,
-        /// Why.
         reason: String,
     },
     /// vCenter has so much to do that its clone or start would not begin in time.
@@ -147,7 +122,6 @@ pub enum Why {
     RoomIsAsked,
     /// A machine of this job is there already.
     Served {
-        /// Its name.
         machine: String,
     },
     /// The inventory is not complete: what is there cannot be said.

@@ -14,11 +14,11 @@ use crate::standing::{Standing, standing};
 use rand::rngs::StdRng;
 use rookery_cds::V1Model;
 use rookery_fleet::address::Assigned;
-use rookery_fleet::flavor::{Flavor, Footprint};
+use rookery_fleet::flavor::Flavor;
 use rookery_fleet::origin::Origin;
 use rookery_fleet::warm;
-use rookery_fleet::warm::{Addresses, Making, PoolKey, TemplateState, Wish};
-use rookery_fleet::{MachineId, OwnerId, Power};
+use rookery_fleet::warm::{Addresses, Making, PoolKey, PoolTarget, TemplateState};
+use rookery_fleet::{Hardware, MachineId, OwnerId, Power};
 
 use super::pool::{WarmKind, membership};
 use super::templates::{V1Template, v1_template};
@@ -38,26 +38,22 @@ pub struct Make {
     pub kind: ModelKind,
     /// The path of a V1 model, or the template of a V2 model.
     pub model: String,
-    /// Its name.
     pub name: String,
-    /// What is cloned.
     pub template: MachineId,
-    /// Which incarnation of it.
     pub incarnation: Option<String>,
     /// When the V1 model was changed last.
     pub last_modified: String,
     /// Its address; none: from DHCP.
     pub address: Option<Assigned>,
-    /// Its size.
     pub flavor: Option<Flavor>,
     /// What it takes while it is made.
-    pub footprint: Footprint,
+    pub footprint: Hardware,
 }
 
 impl Pass<'_> {
     pub(super) fn keep_warm(&mut self) {
         let pools = &self.want.warm.pools;
-        let wishes: Vec<Wish> = pools.iter().map(|pool| self.wish(pool)).collect();
+        let wishes: Vec<PoolTarget> = pools.iter().map(|pool| self.wish(pool)).collect();
         let (making, pool_size) = self.making();
         let addresses = if self.want.networks.is_empty() {
             Addresses::Dhcp
@@ -100,7 +96,8 @@ impl Pass<'_> {
             .map(|one| (model(one.wish), NotMade::Warm { missing: one.missing, why: one.why.clone() }));
         self.plan.not_made.extend(waiting);
         for finish in planned.finish.iter().filter_map(|id| finish(self.seen.view, id)) {
-            if !finish.is_on {
+            let machine = self.seen.view.machines.get(&finish.machine);
+            if machine.is_some_and(|machine| machine.power == Some(Power::Off)) {
                 self.ledger.size.take(&finish.footprint);
             }
             self.plan.actions.push(Action::Finish(finish));
@@ -138,7 +135,7 @@ impl Pass<'_> {
         (making, pool_size)
     }
 
-    fn wish(&self, pool: &Pool) -> Wish {
+    fn wish(&self, pool: &Pool) -> PoolTarget {
         let (kind, model, template) = match &pool.model {
             ModelRef::V1(path) => (ModelKind::V1, path, self.v1_state(path)),
             ModelRef::V2(template) => (ModelKind::V2, template, self.v2_state(template)),
@@ -147,7 +144,7 @@ impl Pass<'_> {
         let flavor = pool.flavor.clone().filter(|_| !self.want.flavors.is_empty());
         let key = WarmKind::new(kind, model, flavor.as_deref().unwrap_or_default()).key();
         let rests_until = self.rests_until(kind, model);
-        Wish { key, flavor, number: pool.number, template, rests_until }
+        PoolTarget { key, flavor, number: pool.number, template, rests_until }
     }
 
     fn v2_state(&self, template: &str) -> TemplateState {
@@ -273,7 +270,7 @@ impl Pass<'_> {
 }
 
 /// The warm machine that the pool decided to make.
-fn made(wish: &Wish, make: warm::Make) -> Option<Make> {
+fn made(wish: &PoolTarget, make: warm::Make) -> Option<Make> {
     let TemplateState::Ready { id, origin, .. } = &wish.template else { return None };
     let WarmKind { kind, model, .. } = WarmKind::of(&wish.key);
     Some(Make {
@@ -302,7 +299,7 @@ fn finish(view: &View, id: &MachineId) -> Option<Finish> {
         model,
         flavor: Some(flavor).filter(|flavor| !flavor.is_empty()),
         address: mark.address(),
-        footprint: machine.hardware.map(Footprint::from).unwrap_or_default(),
+        footprint: machine.hardware,
     })
 }
 

@@ -13,7 +13,6 @@ use crate::mark::Mark;
 pub struct Listing {
     /// When it was asked for, by our clock.
     pub begun: Timestamp,
-    /// The workers by name.
     pub workers: BTreeMap<String, WorkerState>,
 }
 
@@ -22,7 +21,6 @@ pub struct Listing {
 pub enum WorkerState {
     /// Registered, and waiting, at work or about to be.
     Alive,
-    /// Taken out of service.
     Disabled,
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::holding::Asked;
+use super::holding::Completion;
 use super::{Reconciler, Reply};
 use crate::machine::Machine;
 use crate::plan::{Action, adoptable};
@@ -14,7 +14,7 @@ impl Reconciler {
         self.answer(reply, started);
     }
 
-    fn start_adoption(&mut self, model: &str) -> Result<(String, Vec<Asked>), String> {
+    fn start_adoption(&mut self, model: &str) -> Result<(String, Vec<Completion>), String> {
         let owner = self.context.owner();
         let models = self.state.cds.models.as_deref();
         let adoption = adoptable(&self.state.vsphere.view, &owner, models, model)?;

@@ -16,13 +16,9 @@ const LONGEST: SignedDuration = SignedDuration::from_secs(5);
 /// vCenter's clock, as it was read once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reading {
-    /// Our steady time before.
     pub begun: Timestamp,
-    /// Our wall time before.
     pub wall: Timestamp,
-    /// How long it took.
     pub took: SignedDuration,
-    /// What vCenter said.
     pub theirs: Timestamp,
 }
 

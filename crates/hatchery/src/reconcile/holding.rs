@@ -18,7 +18,7 @@ use crate::surface::holds::{MOST_WISHES, Order, Target};
 /// Where it goes what is said to whoever asked.
 pub type Reply = oneshot::Sender<Result<String, String>>;
 /// Tells how an action has ended that somebody asked for.
-pub(super) type Asked = oneshot::Receiver<Result<(), String>>;
+pub(super) type Completion = oneshot::Receiver<Result<(), String>>;
 
 impl Reconciler {
     /// Keeps a machine, or takes a wish.
@@ -27,7 +27,7 @@ impl Reconciler {
         self.answer(reply, done);
     }
 
-    fn ordered(&mut self, order: &Order) -> Result<(String, Vec<Asked>), String> {
+    fn ordered(&mut self, order: &Order) -> Result<(String, Vec<Completion>), String> {
         let (keep, within) = order.check().map_err(|error| error.to_string())?;
         let (now, reason) = (self.context.now(), order.reason.trim().to_owned());
         let after = |time| now.saturating_add(time).unwrap_or(Timestamp::MAX);
@@ -77,7 +77,7 @@ impl Reconciler {
         self.answer(reply, done);
     }
 
-    fn released(&mut self, of: &Target) -> Result<(String, Vec<Asked>), String> {
+    fn released(&mut self, of: &Target) -> Result<(String, Vec<Completion>), String> {
         let subject = match of.subject() {
             Err(name) => {
                 let (machine, mark) = self.own(name)?;
@@ -140,27 +140,27 @@ impl Reconciler {
         Ok((machine, mark))
     }
 
-    fn release_machine(&mut self, machine: &Machine, mark: Mark) -> Asked {
+    fn release_machine(&mut self, machine: &Machine, mark: Mark) -> Completion {
         let until = self.context.now();
         self.keep(machine, Hold { until, reason: mark.hold_reason, wish: mark.hold_wish })
     }
 
     /// Begins to write into the mark of a machine until when it is kept.
-    fn keep(&mut self, machine: &Machine, hold: Hold) -> Asked {
+    fn keep(&mut self, machine: &Machine, hold: Hold) -> Completion {
         let of = machine.mark().map(ServedJob::from).unwrap_or_default();
         let (machine, name) = (machine.id.clone(), machine.name.clone());
         self.start_asked(Action::Keep(Keep { machine, name, hold, of }))
     }
 
     /// Starts an action that somebody asked for.
-    pub(super) fn start_asked(&mut self, action: Action) -> Asked {
+    pub(super) fn start_asked(&mut self, action: Action) -> Completion {
         let (tell, told) = oneshot::channel();
         self.start_action(action, Some(tell));
         told
     }
 
     /// Tells whoever asked once all of it is done.
-    pub(super) fn answer(&self, reply: Reply, done: Result<(String, Vec<Asked>), String>) {
+    pub(super) fn answer(&self, reply: Reply, done: Result<(String, Vec<Completion>), String>) {
         let (told, asked) = match done {
             Ok(begun) => begun,
             Err(why) => return drop(reply.send(Err(why))),

@@ -22,16 +22,12 @@ use crate::plan::running::TaskId;
 use crate::settings::Settings;
 use crate::surface::holds::{Order, Target};
 
-/// One piece of news.
 #[derive(Debug)]
 pub enum Message {
     /// Somebody is about to ask for a whole queue, and wants to know the moment.
     Moment(oneshot::Sender<Moment>),
-    /// A whole queue.
     Listed(Protocol, Moment, Vec<(JobId, Option<QueuedJob>)>),
-    /// A job was pushed.
     Pushed(JobId),
-    /// A job was read.
     Read(JobId, Box<QueuedJob>),
     /// A job does not wait any more.
     Gone(JobId),
@@ -52,18 +48,14 @@ pub enum Message {
     Room {
         /// When it was asked for.
         begun: Timestamp,
-        /// The answer.
         pool: Option<PoolCapacity>,
     },
     /// How large the disks of some machines are.
     Disks(Disks),
-    /// What vCenter's clock shows.
     Clock(Reading),
     /// Whether the worker in a machine is at work on its job; none if CDS did not say it.
     JobRead {
-        /// Which machine.
         machine: MachineId,
-        /// Whether it is.
         runs_here: Option<bool>,
         /// When it was asked for.
         begun: Timestamp,
@@ -74,35 +66,28 @@ pub enum Message {
     Clones {
         /// When they were asked for, by our clock.
         begun: Timestamp,
-        /// What it lists.
         listed: CloneTasks,
     },
     /// Which machine a piece of work is about.
     IsAbout(TaskId, MachineId),
     /// A claimed machine was of no use: where else can the worker go?
     AnotherPlace {
-        /// Which work.
         action: TaskId,
         /// The machine that was of no use.
         useless: MachineId,
-        /// The worker.
         spawn: Box<Spawn>,
-        /// The answer.
         reply: oneshot::Sender<Option<Spawn>>,
     },
     /// The machine of a worker is ready. The answer comes when CDS bears the launch.
     ReadyToLaunch(String, oneshot::Sender<()>),
     /// A piece of work has ended.
     Ended(TaskId, Ending),
-    /// Settings were read again.
     Settings(Arc<Settings>),
     /// A person has seen what the brake holds back, and lets it through.
     Confirm(Vec<Subject>, Reply),
     /// Take no new jobs, or take them again.
     Drain(bool),
-    /// Keep machines.
     Hold(Order, Reply),
-    /// Let machines go.
     Release(Target, Reply),
     /// Take over the template of another hatchery that stands in the way of a model.
     Adopt(String, Reply),

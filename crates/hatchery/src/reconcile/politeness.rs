@@ -12,7 +12,6 @@ use crate::plan::{Plan, Waiting, Why};
 /// So long after the end of an act the worker that it launched is expected to register.
 const REGISTERING: SignedDuration = SignedDuration::from_secs(30);
 
-/// What jobs wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Need {
     /// That a worker goes, or that the list comes at all.
@@ -23,14 +22,12 @@ enum Need {
     Launches,
 }
 
-/// What has happened.
 #[derive(Debug, Clone, Copy, Default)]
 struct Happened {
     /// The last list was asked for.
     listed: Option<Timestamp>,
     /// An own VM was last seen to have gone off.
     went_off: Option<Timestamp>,
-    /// An act last ended.
     act_ended: Option<Timestamp>,
 }
 

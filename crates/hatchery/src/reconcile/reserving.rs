@@ -21,11 +21,14 @@ use super::{Reconciler, State};
 use crate::act::Ending;
 use crate::machine::{Machine, View};
 use crate::plan::running::{RunningAction, TaskId};
-use crate::plan::{Action, NotMade, Plan, Waiting, Why, pool_left_mb, temporary_name};
-use crate::settings::Settings;
+use crate::plan::{Action, NotMade, Plan, Waiting, Why, temporary_name};
 
 /// A machine that was made and is not shown after this is gone.
 const SHOWN: SignedDuration = SignedDuration::from_mins(1);
+/// Other fronts may have inventories of their own, which show a machine later than ours.
+const SHOWN_TO_ALL: SignedDuration = SignedDuration::from_secs(15);
+/// So old may be what another front knows of the pool: it does not count a machine yet that runs.
+const COUNTED_BY_ALL: SignedDuration = SignedDuration::from_secs(10);
 
 /// What this hatchery has reserved, and the eyes for what others have.
 #[derive(Debug)]
@@ -43,13 +46,26 @@ struct Held {
     taken: Taken,
 }
 
+impl Held {
+    fn release_room(&mut self) {
+        self.reserved.release_room();
+        self.taken.memory_mb = 0;
+    }
+}
+
 /// What is reserved for one machine.
 #[derive(Debug, Default)]
 struct Taken {
     names: BTreeSet<String>,
     addresses: BTreeSet<std::net::Ipv4Addr>,
+    /// The memory that is reserved in the pool.
+    memory_mb: u64,
+    /// Since when its machine runs, or its action has ended.
+    settled: Option<Timestamp>,
     /// The machine that its action has left, and when that ended.
     left: Option<(MachineId, Timestamp)>,
+    /// Since when the inventory shows that machine.
+    shown: Option<Timestamp>,
 }
 
 impl Reserving {
@@ -58,15 +74,25 @@ impl Reserving {
         Self { front, pool: placement.pool.id().to_owned(), held: BTreeMap::new() }
     }
 
-    /// Gives back what the inventory shows by now. What is left is taken, and so is what others have reserved.
-    pub(super) fn look(&mut self, state: &State) -> InFlight {
+    /// What others have reserved. It is asked for before the view: what they give back in between the view shows.
+    pub(super) fn of_others(&self) -> InFlight {
+        self.front.of_others(&self.pool)
+    }
+
+    /// Gives back what the inventory shows to all by now. What is left is taken, and so is what others have reserved.
+    pub(super) fn look(&mut self, state: &State, mut taken: InFlight) -> InFlight {
+        let now = state.times.now;
         self.held.retain(|name, held| held.taken.lasts(name, state));
         for action in state.running.iter().filter(|action| runs(&state.vsphere.view, action)) {
-            if let Some(held) = self.held.get(&action.name) {
-                held.reserved.release_room();
+            if let Some(held) = self.held.get_mut(&action.name) {
+                held.taken.settled.get_or_insert(now);
             }
         }
-        let mut taken = self.front.of_others(&self.pool);
+        for held in self.held.values_mut() {
+            if held.taken.settled.is_some_and(|at| now.duration_since(at) >= COUNTED_BY_ALL) {
+                held.release_room();
+            }
+        }
         for held in self.held.values() {
             taken.names.extend(held.taken.names.iter().cloned());
             taken.addresses.extend(&held.taken.addresses);
@@ -74,12 +100,19 @@ impl Reserving {
         taken
     }
 
-    /// Takes what a machine will have, or tells what stands in the way. `left_mb` is what the pool has left.
-    fn take(&mut self, wanted: Wanted, left_mb: Option<u64>) -> Result<(), Conflict> {
-        let Wanted { name, reservation } = wanted;
+    /// Takes what a machine will have, or tells what stands in the way. `spare_mb` is what the pool has left beside all that
+    /// this hatchery has begun and planned: a hatchery does not stand in its own way.
+    fn take(&mut self, wanted: Needs, spare_mb: Option<u64>) -> Result<(), Conflict> {
+        let Needs { name, reservation } = wanted;
+        let memory_mb = reservation.footprint.memory_mb.unwrap_or(1);
+        let own: u64 = self.held.values().map(|held| held.taken.memory_mb).sum();
+        let left_mb = spare_mb.map(|spare| spare.saturating_add(memory_mb).saturating_add(own));
         let (names, addresses) = (reservation.names.clone(), reservation.addresses.clone());
         let reserved = self.front.take(Reservation { pool: self.pool.clone(), ..reservation }, left_mb)?;
-        self.held.insert(name, Held { reserved, taken: Taken { names, addresses, left: None } });
+        self.held.insert(
+            name,
+            Held { reserved, taken: Taken { names, addresses, memory_mb, ..Taken::default() } },
+        );
         Ok(())
     }
 }
@@ -87,20 +120,20 @@ impl Reserving {
 impl Reserving {
     /// Takes another place for a worker, and says whether it could.
     pub(super) fn take_anew(&mut self, old: &str, next: &RunningAction) -> bool {
-        self.held.get(old).inspect(|held| held.reserved.release_room());
+        self.held.get_mut(old).map(Held::release_room);
         // Its job is held, and what the pool said last has to do.
-        self.take(Wanted::of(next), None).inspect_err(|conflict| tell(&next.name, conflict)).is_ok()
+        self.take(Needs::of(next), None).inspect_err(|conflict| tell(&next.name, conflict)).is_ok()
     }
 }
 
 /// What the machine of an action takes, under the name of the action.
 #[derive(Debug)]
-struct Wanted {
+struct Needs {
     name: String,
     reservation: Reservation,
 }
 
-impl Wanted {
+impl Needs {
     /// A machine that is there already holds its address by its mark.
     fn of(action: &RunningAction) -> Self {
         let addresses = action.address.into_iter().filter(|_| action.machine.is_none()).collect();
@@ -115,11 +148,12 @@ impl Wanted {
 
 impl Reconciler {
     /// Reserves what the new machines of a plan take. What another front has taken since the look waits for the next pass.
-    pub(super) fn reserve(&mut self, plan: &mut Plan, settings: &Settings) {
-        let observer = &self.observer;
-        let changed_at = |id: &_| observer.changed_at(id);
-        let left_mb = pool_left_mb(&self.state.observed(&changed_at), &settings.identity.owner);
-        if keep_reserved(plan, |wanted| self.reserving.take(wanted, left_mb)) {
+    pub(super) fn reserve(&mut self, plan: &mut Plan) {
+        let room = self.state.vsphere.room.told.and_then(|room| room.memory_unreserved_bytes);
+        let room_mb = room.map(|bytes| u64::try_from(bytes >> 20).unwrap_or_default());
+        let own = plan.ledger.size.unseen_memory_mb.saturating_sub(self.state.vsphere.reserved.memory_mb);
+        let spare_mb = room_mb.map(|room| room.saturating_sub(own));
+        if keep_reserved(plan, |wanted| self.reserving.take(wanted, spare_mb)) {
             self.state.register_at = self.state.times.now;
         }
     }
@@ -128,7 +162,7 @@ impl Reconciler {
     pub(super) fn note_left(&mut self, id: TaskId, ending: &Ending, now: Timestamp) {
         let Some(action) = self.state.running.get_mut(id) else { return };
         let Some(held) = self.reserving.held.get_mut(&action.name) else { return };
-        held.reserved.release_room();
+        held.taken.settled.get_or_insert(now);
         held.taken.left = left(action, ending).map(|machine| (machine, now));
     }
 }
@@ -144,15 +178,18 @@ fn left(action: &RunningAction, ending: &Ending) -> Option<MachineId> {
 }
 
 /// Keeps of a plan what can be reserved, and says whether a model has to be looked at again. Pure but for `take`.
-fn keep_reserved(plan: &mut Plan, mut take: impl FnMut(Wanted) -> Result<(), Conflict>) -> bool {
+fn keep_reserved(plan: &mut Plan, mut take: impl FnMut(Needs) -> Result<(), Conflict>) -> bool {
     let mut models = false;
     let mut is_taken = |action: &Action| {
         let running = RunningAction::of(action.clone());
-        take(Wanted::of(&running)).inspect_err(|conflict| tell(&running.name, conflict)).is_ok()
+        take(Needs::of(&running)).inspect_err(|conflict| tell(&running.name, conflict)).is_ok()
     };
     let Plan { actions, waiting, not_made, .. } = plan;
     actions.retain(|action| match action {
-        Action::Spawn(_) | Action::Register(_) | Action::Make(_) if is_taken(action) => true,
+        Action::Finish(finish) if finish.is_on => true,
+        Action::Spawn(_) | Action::Register(_) | Action::Make(_) | Action::Finish(_) if is_taken(action) => {
+            true
+        }
         Action::Spawn(spawn) => {
             waiting.push(Waiting { job: spawn.job.clone(), why: Why::TakenMeanwhile });
             false
@@ -163,9 +200,8 @@ fn keep_reserved(plan: &mut Plan, mut take: impl FnMut(Wanted) -> Result<(), Con
             false
         }
         // The pool is looked at in each pass.
-        Action::Make(_) => false,
+        Action::Make(_) | Action::Finish(_) => false,
         Action::GiveUp { .. }
-        | Action::Finish(_)
         | Action::Unclaim(_)
         | Action::Keep(_)
         | Action::Delete(_)
@@ -182,23 +218,28 @@ fn tell(name: &str, conflict: &Conflict) {
 }
 
 impl Taken {
-    fn lasts(&self, name: &str, state: &State) -> bool {
+    fn lasts(&mut self, name: &str, state: &State) -> bool {
         if state.running.iter().any(|action| action.name == name) {
             return true;
         }
         if self.names.iter().any(|name| state.vsphere.doubts.has(name)) {
             return true;
         }
-        self.left.as_ref().is_some_and(|(machine, ended)| {
-            let is_shown = row(&state.vsphere.view, machine)
-                .is_some_and(|row| !row.is_unknown() && self.names.contains(&row.name));
-            !is_shown && (!state.vsphere.view.complete || state.times.now.duration_since(*ended) < SHOWN)
-        })
+        let (view, now) = (&state.vsphere.view, state.times.now);
+        let Some((machine, ended)) = &self.left else { return false };
+        if row(view, machine).is_some_and(|row| !row.is_unknown() && self.names.contains(&row.name)) {
+            return now.duration_since(*self.shown.get_or_insert(now)) < SHOWN_TO_ALL;
+        }
+        !view.complete || now.duration_since(*ended) < SHOWN
     }
 }
 
-/// Whether the inventory shows that the machine of an action runs: the pool counts it then.
+/// Whether the inventory shows that the machine of an action runs: the pool counts it then. A registration may make two,
+/// one after the other.
 fn runs(view: &View, action: &RunningAction) -> bool {
+    if matches!(action.action, Action::Register(_)) {
+        return false;
+    }
     let machine = action.machine.as_ref().and_then(|id| row(view, id));
     machine.is_some_and(|machine| machine.power == Some(Power::On))
 }

@@ -42,22 +42,17 @@ const ROOM_AGE: Duration = Duration::from_secs(10);
 /// How long a machine that has to go is waited for while the inventory does not show it.
 const UNSEEN_AGE: Duration = Duration::from_mins(15);
 
-/// What the reconciler knows.
 #[derive(Debug, Default)]
 pub struct State {
     /// What time it is, and was.
     pub times: Times,
-    /// What CDS has told.
     pub cds: FromCds,
-    /// What vSphere has told.
     pub vsphere: FromVsphere,
     /// What rests, and until when.
     pub resting: Resting,
-    /// What people asked for.
     pub requests: Requests,
     /// What was said in the log once.
     pub said: Said,
-    /// Actions under way.
     pub running: RunningActions,
     /// Workers among them whose first place was of no use, and how they are told of another one.
     pub(super) misplaced: Vec<Misplaced>,
@@ -90,19 +85,15 @@ pub struct Times {
     pub reckoning: Reckoning,
 }
 
-/// What CDS has told.
 #[derive(Debug, Default)]
 pub struct FromCds {
-    /// The jobs that wait.
     pub queue: Queue<QueuedJob>,
     /// The jobs that wait, with their models.
     pub demands: Vec<Demand>,
     /// The V1 models.
     pub models: Option<Vec<V1Model>>,
-    /// Models in repositories.
     pub fetched: Fetched,
     pub(super) fetching: BTreeSet<ModelPath>,
-    /// The workers.
     pub listing: Option<Listing>,
     /// The same, as CDS tells them.
     pub workers: Vec<Worker>,
@@ -114,14 +105,12 @@ pub struct FromCds {
     pub(super) job_reads: Answers<JobRead>,
     /// How the jobs of machines have ended.
     pub(super) outcomes: Answers<Told>,
-    /// How CDS is doing.
     pub pressure: Pressure,
     /// How many workers may turn to CDS, if it bears fewer than the settings allow.
     pub allowed: Option<u32>,
     pub(super) gate: Gate,
 }
 
-/// What vSphere has told.
 #[derive(Debug, Default)]
 pub struct FromVsphere {
     /// The machines. What is shown shares them.
@@ -172,7 +161,6 @@ impl Resting {
     }
 }
 
-/// What people asked for.
 #[derive(Debug, Default)]
 pub struct Requests {
     /// Whether no new jobs are taken.
@@ -184,7 +172,6 @@ pub struct Requests {
 /// What was said once, in the log or to the users of jobs.
 #[derive(Debug, Default)]
 pub struct Said {
-    /// Workers without a machine.
     pub(super) orphans: BTreeSet<String>,
     /// Machines that are left alone.
     pub(super) apart: BTreeSet<MachineId>,

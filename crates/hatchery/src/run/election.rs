@@ -11,7 +11,7 @@ use rookery_daemon::telemetry::chain;
 use rookery_daemon::{Clock, Lease};
 use rookery_fleet_vsphere::SessionsError as ListError;
 use rookery_fleet_vsphere::election::{
-    Candidacy, Candidate, Elected, Look, Me, Sightings, Standing, Verdict, elect, lease_end,
+    Candidacy, Candidate, Elected, Look, OwnSession, Sightings, Standing, Verdict, elect, lease_end,
 };
 use rookery_fleet_vsphere::sessions::{self, Listing, Product};
 use rookery_vim_client::Client;
@@ -38,25 +38,18 @@ const BLIND: Duration = Duration::from_mins(2);
 /// Why a hatchery may not act any more.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LeadershipLost {
-    /// Somebody else leads.
     #[error(
         "another hatchery of this name leads: instance {} at {}",
         leader.instance,
         leader.address.as_deref().unwrap_or("an unknown address")
     )]
-    Follows {
-        /// Who leads.
-        leader: Box<Candidate>,
-    },
+    Follows { leader: Box<Candidate> },
     /// vCenter's sessions could not be listed.
     #[error(
         "vCenter's sessions could not be listed for {} s, so another hatchery of this name may lead",
         since.as_secs()
     )]
-    Unlisted {
-        /// For how long.
-        since: Duration,
-    },
+    Unlisted { since: Duration },
 }
 
 /// Set once leadership is lost.
@@ -65,7 +58,6 @@ pub(super) type Lost = Arc<OnceLock<LeadershipLost>>;
 /// How a hatchery came to act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Won {
-    /// It was elected.
     Elected,
     /// The sessions are not shown to its user, so nobody keeps another one out.
     Unseen,
@@ -86,7 +78,6 @@ pub(super) struct Election {
     login: u64,
     /// When the last look that succeeded was asked for, since boot.
     looked: Duration,
-    /// Whether any look succeeded.
     has_looked: bool,
     warned_of_go: bool,
     /// Why a session could not be ended, as it was told.
@@ -267,7 +258,7 @@ impl Election {
         let own = listing.candidates.iter().find(|session| session.key == listing.key);
         self.first_login = self.first_login.or(own.and_then(|session| session.login));
         let (instance, key, held) = (&self.instance, &listing.key.0, self.client.held_session_keys());
-        let me = Me { instance, key, first_login: self.first_login, held: &held };
+        let me = OwnSession { instance, key, first_login: self.first_login, held: &held };
         elect(&listing.candidates, me, listing.now, &quiet).ok_or(ListError::Incomplete)
     }
 

@@ -13,7 +13,6 @@ use crate::settings::Settings;
 /// When what ends, as far as that is known.
 pub type Expiries = expiry::Expiries<Subject>;
 
-/// What ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
     /// The certificate that vCenter shows.

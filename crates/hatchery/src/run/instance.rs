@@ -17,28 +17,13 @@ pub enum InstanceError {
         other.address.as_deref().unwrap_or("at an unknown address"),
         other.login.map_or("an unknown time".to_owned(), |since| format!("{since:.0}"))
     )]
-    Other {
-        /// The name.
-        name: String,
-        /// The other one.
-        other: Box<Candidate>,
-    },
+    Other { name: String, other: Box<Candidate> },
     /// It cannot stand by, since vCenter does not show who else is there.
     #[error("hatchery {name:?} cannot stand by")]
-    Unseen {
-        /// The name.
-        name: String,
-        /// Why.
-        source: Box<ListError>,
-    },
+    Unseen { name: String, source: Box<ListError> },
     /// Whether another one leads could not be found out.
     #[error("whether another hatchery {name:?} leads could not be found out")]
-    Unlisted {
-        /// The name.
-        name: String,
-        /// Why.
-        source: Box<ListError>,
-    },
+    Unlisted { name: String, source: Box<ListError> },
     /// Another one runs on this machine, or may.
     #[error(transparent)]
     Lock(#[from] LockError),

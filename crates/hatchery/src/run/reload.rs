@@ -14,7 +14,6 @@ use crate::settings::{Settings, reload};
 
 /// What comes of credentials that a server was shown.
 enum Shown {
-    /// It takes them.
     Taken,
     /// It does not: those before stay.
     Refused,

@@ -33,14 +33,12 @@ pub struct Identity {
 /// Where the hatchery's own HTTP server listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listen {
-    /// Empty for all addresses.
     pub address: String,
     pub port: u16,
     /// The header in which a proxy names the client.
     pub forwarded_header: String,
 }
 
-/// The CDS server.
 #[derive(Debug, Clone)]
 pub struct Api {
     pub url: Url,
@@ -50,7 +48,6 @@ pub struct Api {
     /// For V2 jobs.
     pub token_v2: Option<SecretString>,
     pub request_timeout: Duration,
-    /// In a row.
     pub max_heartbeat_failures: u32,
 }
 

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use rookery_fleet::Hardware;
 use rookery_fleet::flavor::{Flavor, Flavors};
 use toml::{Table, Value};
 
@@ -54,8 +55,9 @@ pub(super) fn settle(ours: Sizing, provision: Sizing, section: &mut Section<'_, 
         section.notes.problems.push(path, unknown_flavor(&flavors, &name));
     }
     for flavor in flavors.iter() {
-        let too_big = cpus.is_some_and(|most| u64::from(flavor.cpus) > most)
-            || memory_mb.is_some_and(|most| flavor.memory_mb > most);
+        let too_big = cpus
+            .is_some_and(|most| flavor.hardware.cpus.is_some_and(|cpus| u64::from(cpus) > most))
+            || memory_mb.is_some_and(|most| flavor.hardware.memory_mb.is_some_and(|memory| memory > most));
         if too_big {
             let message =
                 format!("{:?} is larger than maxCpus or maxMemoryMB allows, so it never fits", flavor.name);
@@ -169,5 +171,7 @@ fn flavor(entry: &mut Section<'_, '_>, name: String) -> Flavor {
     if memory_mb % 4 != 0 {
         entry.warn("memoryMB", "is not a multiple of 4, which vSphere refuses");
     }
-    Flavor { name, cpus, memory_mb: memory_mb.into(), disk_gb: disk_gb.into() }
+    let some = |number: u32| Some(u64::from(number)).filter(|number| *number > 0);
+    let hardware = Hardware { cpus: Some(cpus).filter(|cpus| *cpus > 0), memory_mb: some(memory_mb) };
+    Flavor { name, hardware, disk_gb: some(disk_gb) }
 }

@@ -19,7 +19,6 @@ pub struct Key {
     /// Whether a running hatchery applies a change.
     pub reloads: bool,
     pub meaning: &'static str,
-    /// The effective value.
     pub value: fn(&Settings) -> Effective,
 }
 
@@ -32,7 +31,6 @@ pub enum WhenUnset {
     Is(&'static str),
 }
 
-/// An effective value.
 #[derive(Debug, Clone)]
 pub enum Effective {
     Open(String),

@@ -26,7 +26,6 @@ pub(super) struct Found {
     pub(super) ours: Table,
     /// The section `log`, which both layouts keep at the top.
     pub(super) log: Option<Value>,
-    /// Sections of other services.
     pub(super) foreign: Vec<String>,
 }
 

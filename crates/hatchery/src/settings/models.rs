@@ -11,7 +11,6 @@ use crate::plan::ModelRef;
 #[derive(Debug, Clone, Default)]
 pub struct Models {
     pub credentials: Configured,
-    /// By template.
     pub pre_start_scripts: BTreeMap<String, String>,
     /// The templates of `models[]`, in its order.
     pub templates: Vec<String>,

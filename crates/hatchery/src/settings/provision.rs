@@ -36,7 +36,6 @@ pub struct SlowSpawn {
     pub critical: Duration,
 }
 
-/// How workers are configured.
 #[derive(Debug, Clone)]
 pub struct Worker {
     /// Environment variables; their values may be secrets.

@@ -1,6 +1,7 @@
 //! The settings that a sign-in reports to CDS, under the names of the Go hatchery and without secrets.
 
 use rookery_cds::Cdn;
+use rookery_fleet::Hardware;
 use rookery_fleet::address::Network;
 use rookery_vim_client::Trust;
 use serde_json::{Value, json};
@@ -26,7 +27,10 @@ pub fn reported(settings: &Settings) -> Value {
     }
     if settings.flavors.iter().next().is_some() {
         let flavors = settings.flavors.iter();
-        let flavors = flavors.map(|f| json!({ "name": f.name, "cpus": f.cpus, "memoryMB": f.memory_mb }));
+        let flavors = flavors.map(|f| {
+            let Hardware { cpus, memory_mb } = f.hardware;
+            json!({ "name": f.name, "cpus": cpus.unwrap_or_default(), "memoryMB": memory_mb.unwrap_or_default() })
+        });
         add("flavors", flavors.collect());
     }
     if let Some(default) = &settings.default_flavor {

@@ -26,33 +26,26 @@ use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;
 
-/// What is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case")]
 pub enum Request {
-    /// How it is.
     Status,
     /// What becomes of a job.
     Explain {
-        /// Its number or UUID.
         job: String,
     },
-    /// Take no new jobs.
     Drain,
-    /// Take jobs again.
     Resume,
     /// Look at the queues now.
     Look,
     /// Let through what the brake holds back, as far as it is in this list.
     Confirm {
-        /// What.
         list: Vec<Subject>,
     },
     /// Keep a machine, or those of the next workers that fail.
     Hold(Order),
     /// Let a machine go, or withdraw a wish and let go whom it kept.
     Release {
-        /// What.
         of: Target,
     },
     /// Set a template of another hatchery aside that stands in the way of a model.
@@ -72,11 +65,9 @@ pub enum Request {
     },
 }
 
-/// What is answered.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// How it is.
     Status(Box<Status>),
     /// What becomes of the job.
     Explained(Explained),

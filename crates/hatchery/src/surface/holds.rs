@@ -19,11 +19,9 @@ const LONGEST_REASON: usize = 200;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Target {
-    /// A machine, by name.
     Machine(String),
     /// The machines of failed workers of a model: the path of a V1 model, or the template of a V2 model.
     Model(String),
-    /// Those of a job.
     Job(String),
 }
 
@@ -41,7 +39,6 @@ impl Target {
 /// What is to be kept, for how long, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
-    /// What.
     pub of: Target,
     /// How many machines; of no meaning if one is named.
     pub count: u32,
@@ -50,32 +47,24 @@ pub struct Order {
     pub seconds: u64,
     /// For how many seconds the next failure is waited for.
     pub within: u64,
-    /// Why.
     pub reason: String,
 }
 
 /// Why something cannot be kept.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidOrder {
-    /// Nothing or too many.
     #[error("between 1 and {MOST} machines can be kept, not {0}")]
     Count(u32),
     /// No time, or too much.
     #[error("{what} is between one second and seven days, not {seconds} s")]
-    Time {
-        /// Of what.
-        what: &'static str,
-        /// How long.
-        seconds: u64,
-    },
+    Time { what: &'static str, seconds: u64 },
     /// There is no reason, or it is no line of text.
     #[error(
         "whoever finds the machine wants to know why it is there: a reason of 1 to {LONGEST_REASON} characters in one line is needed"
     )]
     Reason,
-    /// Nothing is named.
     #[error("the {0} has no name")]
-    Nameless(&'static str),
+    UnnamedSession(&'static str),
 }
 
 impl Order {
@@ -87,7 +76,7 @@ impl Order {
             Target::Job(job) => ("job", job),
         };
         if name.is_empty() {
-            return Err(InvalidOrder::Nameless(kind));
+            return Err(InvalidOrder::UnnamedSession(kind));
         }
         if !(1..=MOST).contains(&self.count) {
             return Err(InvalidOrder::Count(self.count));

@@ -32,7 +32,6 @@ pub use views::{View, views};
 #[derive(Debug, Clone, Default)]
 pub struct Metrics(Arc<Events>);
 
-/// All that is counted.
 #[derive(Debug)]
 pub(crate) struct Events {
     known: Counter,
@@ -93,7 +92,6 @@ pub enum Way {
     Warm,
     /// A warm one, that got another size.
     Resized,
-    /// A fresh clone.
     Fresh,
 }
 
@@ -119,7 +117,6 @@ impl Way {
 /// A part of a worker's start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// Its job is taken.
     Take,
     /// A warm machine is claimed.
     Claim,
@@ -127,9 +124,7 @@ pub enum Stage {
     Clone,
     /// A claimed machine is turned on.
     Start,
-    /// Its guest comes up.
     Ready,
-    /// Its worker is launched.
     Launch,
 }
 

@@ -50,7 +50,6 @@ pub use workers::{Known, WorkerLine};
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Report {
-    /// When, by our clock.
     pub at: Timestamp,
     /// The same by our steady time.
     pub steady: Timestamp,
@@ -60,9 +59,7 @@ pub struct Report {
     pub machines: usize,
     /// The names of own machines that are no templates and not pooled.
     pub started: Vec<String>,
-    /// What is in use.
     pub ledger: Ledger,
-    /// How much may be.
     pub limits: Limits,
     /// The workers that CDS knows, by name.
     pub workers: Vec<WorkerLine>,
@@ -70,16 +67,13 @@ pub struct Report {
     pub counts: Counts,
     /// How the configured addresses are used. Those that only rest, since nobody knows whether they are free, count as
     /// free.
-    pub addresses: address::Usage,
-    /// Why jobs wait.
+    pub addresses: address::AddressUsage,
     pub waiting: BTreeMap<JobId, Why>,
     /// Why warm machines are not made, or models not registered, by model.
     pub not_made: Vec<(String, NotMade)>,
-    /// Actions under way.
     pub running: Vec<UnderWay>,
     /// The machines that are there for jobs, by the job as their marks have it.
     pub jobs_served: BTreeMap<String, String>,
-    /// Machines that somebody keeps.
     pub held: Vec<Held>,
     /// Whose machines are to be kept when they fail.
     pub wishes: Vec<Wished>,
@@ -103,7 +97,6 @@ pub struct Report {
     pub clones_in_doubt: usize,
     /// Whether clones from before our start have ended: until then no address is given.
     pub addresses_settled: bool,
-    /// The machines.
     pub view: Arc<View>,
     /// How large disks of own machines are, as far as they were read.
     pub disks: Arc<Disks>,
@@ -119,7 +112,6 @@ pub struct Report {
     pub unseen_makes: usize,
     /// Models that failed and are left alone for a while.
     pub resting: usize,
-    /// How CDS is doing.
     pub launches: Launches,
 }
 
@@ -128,7 +120,6 @@ pub struct Report {
 pub struct Launches {
     /// Workers between launch and registration.
     pub under_way: usize,
-    /// How many may be.
     pub allowed: u32,
     /// The same, if that is less than the settings allow.
     pub reduced: Option<u32>,
@@ -136,7 +127,6 @@ pub struct Launches {
     pub median_call: Option<Duration>,
 }
 
-/// An action under way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnderWay {
     /// A word: see [`Action::as_str`].

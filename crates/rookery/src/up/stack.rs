@@ -28,6 +28,8 @@ use crate::settings::Loaded;
 
 /// How long tasks get to end.
 const LINGER: Duration = Duration::from_secs(2);
+/// How long a logout may take that nobody waited for.
+const LAST_LOGOUT: Duration = Duration::from_secs(5);
 /// How long the listeners for signals get to end.
 const SIGNALS_END: Duration = Duration::from_secs(1);
 /// How long a start that a signal interrupts may go on: the session that it may have made must be ended.
@@ -94,6 +96,8 @@ async fn run_until(
     // The live view is ended by a signal; a batch of jobs that was cut short is not done.
     let followed = followed.unwrap_or(Ok(if args.exit { Ending::Interrupted } else { Ending::Done }));
     let ended = Box::pin(end(parts, Removal::WhatItMade, out)).await;
+    // A session that is still being ended is ended.
+    process.supervisor.shutdown(LAST_LOGOUT).await.ok();
     // What went wrong first is told; the rest was shown.
     match followed? {
         Ending::Done => ended,

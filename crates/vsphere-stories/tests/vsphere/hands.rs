@@ -15,7 +15,7 @@ use rookery_daemon::Supervisor;
 use rookery_fleet::{Hardware, MachineId, OwnerId};
 use rookery_fleet_vsphere::readiness::TimeOuts;
 use rookery_fleet_vsphere::{Site, SiteNames};
-use rookery_hatchery::machine::{ClaimWish, CloneWish, Hands};
+use rookery_hatchery::machine::{ClaimSpec, CloneSpec, Hands};
 use rookery_hatchery::mark::{self, Mark};
 use rookery_kit::{Connected, Govc, Proxy, Vcsim, VcsimOptions, connect};
 use rookery_vim_client::{DiskMove, Machines};
@@ -104,13 +104,14 @@ impl World {
     }
 
     /// A clone as a story wants it, but for what it is about.
-    fn wish(&self, template: MachineId, name: &str, mark: Mark) -> CloneWish {
-        CloneWish {
+    fn wish(&self, template: MachineId, name: &str, mark: Mark) -> CloneSpec {
+        CloneSpec {
             template,
             name: name.to_owned(),
             placement: self.site.placement.clone(),
             mark,
-            resize: None,
+            hardware: Hardware::default(),
+            first_disk_kb: None,
             address: None,
             power_on: false,
             disk_move: DiskMove::Auto,
@@ -119,9 +120,9 @@ impl World {
     }
 
     /// A claim of a VM as it is now.
-    async fn claim(&self, machine: &MachineId) -> ClaimWish {
+    async fn claim(&self, machine: &MachineId) -> ClaimSpec {
         let chosen_by = Mark::read(&self.property(machine, "config.annotation").await).unwrap_or_default();
-        ClaimWish {
+        ClaimSpec {
             machine: machine.clone(),
             was: POOLED.to_owned(),
             chosen_by,
@@ -134,7 +135,7 @@ impl World {
                 ..pooled()
             },
             name: WORKER.to_owned(),
-            resize: Some(Hardware { cpus: 4, memory_mb: 512 }),
+            resize: Some(Hardware::new(4, 512)),
         }
     }
 }

@@ -11,14 +11,14 @@ use rookery_fleet::address::{self, Network};
 use rookery_fleet::brake::Brake;
 use rookery_fleet::capacity::{self, Limits, PoolRoom, Shortage};
 use rookery_fleet::deletion::{self, Case, Gate, Kept};
-use rookery_fleet::flavor::{Flavors, Footprint};
+use rookery_fleet::flavor::Flavors;
 use rookery_fleet::ownership::{Identity, Labels, Marking, Recogniser, Written};
 use rookery_fleet::reckoning::Reckoning;
 use rookery_fleet::reservations::{FrontId, Reservation};
-use rookery_fleet::{MachineId, OwnerId, Ownership, Recognised, View};
+use rookery_fleet::{Hardware, MachineId, OwnerId, Ownership, Recognised, View};
 use rookery_fleet_vsphere::readiness::TimeOuts;
 use rookery_fleet_vsphere::{
-    ActError, CloneWish, Hands, Journal, Login, Observer, Proof, Refusal, Sharing, Site, SiteNames, Vcenter,
+    ActError, CloneSpec, Hands, Journal, Login, Observer, Proof, Refusal, Sharing, Site, SiteNames, Vcenter,
     Vcenters,
 };
 use rookery_hatchery::mark::{self, Mark};
@@ -108,12 +108,13 @@ impl<M: Clone + PartialEq + std::fmt::Debug + 'static> Front<M> {
     }
 
     async fn make(&self, template: &MachineId, name: &str, mark: M) -> MachineId {
-        let wish = CloneWish {
+        let wish = CloneSpec {
             template: template.clone(),
             name: name.to_owned(),
             placement: self.site.placement.clone(),
             mark,
-            resize: None,
+            hardware: Hardware::default(),
+            first_disk_kb: None,
             address: None,
             power_on: true,
             disk_move: DiskMove::Auto,
@@ -283,7 +284,7 @@ fn in_flight(hatchery: &Front<Mark>, tagger: &Front<Tag>, network: &[Network], v
     let pool = hatchery.site.placement.pool.id().to_owned();
     let [one, other] = [(&hatchery.vcenter, "hatchery"), (&tagger.vcenter, "tags")]
         .map(|(vcenter, front)| vcenter.reservations(FrontId::new(front)));
-    let size = |memory_mb| Footprint { cpus: Some(1), memory_mb: Some(memory_mb) };
+    let size = |memory_mb| Hardware::new(1, memory_mb);
     let machine = |name: &str, last: u8, memory_mb: u64| Reservation {
         names: [name.to_owned()].into(),
         addresses: [ip(last)].into(),

@@ -49,14 +49,15 @@ fn idle(plan: &Plan) -> bool {
     plan.make.is_empty() && plan.finish.is_empty() && plan.give_back.is_empty() && plan.remove.is_empty()
 }
 
-fn any_wishes() -> impl Strategy<Value = Vec<Wish>> {
+fn any_wishes() -> impl Strategy<Value = Vec<PoolTarget>> {
     let family = prop_oneof![Just(POOL_A), Just(POOL_B)];
-    let wish =
-        (family, "deb|suse", "|small|large|", 0..5u32).prop_map(|(family, kind, flavor, number)| Wish {
+    let wish = (family, "deb|suse", "|small|large|", 0..5u32).prop_map(|(family, kind, flavor, number)| {
+        PoolTarget {
             key: key(family, &kind, &flavor),
             flavor: Some(flavor).filter(|flavor| !flavor.is_empty()),
             ..wish(&kind, number)
-        });
+        }
+    });
     proptest::collection::vec(wish, 0..5)
 }
 

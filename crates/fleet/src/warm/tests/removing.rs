@@ -219,7 +219,7 @@ fn a_warm_machine_that_was_moved_or_may_be_a_copy_is_replaced_as_often_as_machin
 #[test]
 fn a_machine_goes_whose_flavor_was_given_a_larger_disk_unless_its_disk_is_not_known() {
     use crate::disks::{DiskSizes, KB_PER_GB};
-    let roomy = Flavor { disk_gb: 40, ..crate::flavor::tests::flavor("roomy", 2, 4096) };
+    let roomy = Flavor { disk_gb: Some(40), ..crate::flavor::tests::flavor("roomy", 2, 4096) };
     let wishes = vec![flavored("a", "roomy", 1)];
     let check = |first_kb: Option<u64>, expected: &[&str]| {
         let mut world = world([warm("pool-a-x", "a", "roomy")], wishes.clone());

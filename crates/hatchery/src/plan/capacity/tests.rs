@@ -14,8 +14,8 @@ const fn taken(cpus: u64, memory_mb: u64, unseen_memory_mb: u64) -> capacity::Le
     capacity::Ledger { cpus, memory_mb, unseen_memory_mb }
 }
 
-fn size(cpus: u32, memory_mb: u64) -> Footprint {
-    Footprint { cpus: Some(cpus), memory_mb: Some(memory_mb) }
+fn size(cpus: u32, memory_mb: u64) -> Hardware {
+    Hardware { cpus: Some(cpus), memory_mb: Some(memory_mb) }
 }
 
 fn listing(workers: &[(&str, WorkerState)]) -> Listing {
@@ -99,7 +99,12 @@ fn a_machine_in_flight_is_counted_once() {
         (purpose, InFlight { machine: Some(machine.id.clone()), ..action })
     };
     let claimed = warm("provision-v2-a", "deb", "");
-    let cloned = Machine { recognised: Notes::Unknown.into(), hardware: None, power: None, ..vm("quick-wu") };
+    let cloned = Machine {
+        recognised: Notes::Unknown.into(),
+        hardware: Hardware::default(),
+        power: None,
+        ..vm("quick-wu")
+    };
     let started = worker("brave-curie", "08:00:00");
     let running = [
         by_id(&claimed, action("calm-bose", Purpose::Work)),
@@ -136,7 +141,7 @@ fn workers_are_the_registered_ones_and_those_on_their_way() {
         ("without-a-machine", WorkerState::Alive),
     ]);
     let condemned = |id: &MachineId| id.as_str() == "vm-doomed";
-    let Usage { ledger, starting } = usage(&view, &OWNER, &[], &listing, &condemned);
+    let WorkerUsage { ledger, starting } = usage(&view, &OWNER, &[], &listing, &condemned);
     assert_eq!(starting.iter().map(|id| id.as_str()).collect::<Vec<_>>(), ["vm-booting"]);
     // waiting, half-claimed, without-a-machine, booting, condemned, register-deb, held
     assert_eq!((ledger.workers, ledger.starting, ledger.registering), (7, 1, 1));
@@ -168,7 +173,7 @@ proptest! {
             ..view.clone()
         };
         prop_assert_eq!(used(&view, &[], &listing(&[])), used(&ours, &[], &listing(&[])));
-        let whole = ours.iter().filter_map(|machine| machine.hardware).map(|Hardware { cpus, .. }| u64::from(cpus));
+        let whole = ours.iter().filter_map(|machine| machine.hardware.cpus).map(u64::from);
         prop_assert!(used(&view, &[], &listing(&[])).size.cpus <= whole.sum());
     }
 }

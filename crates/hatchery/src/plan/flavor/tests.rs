@@ -1,9 +1,10 @@
 use proptest::prelude::*;
+use rookery_fleet::Hardware;
 
 use super::*;
 
 fn flavor(name: &str, cpus: u32, memory_mb: u64) -> Flavor {
-    Flavor { name: name.to_owned(), cpus, memory_mb, disk_gb: 0 }
+    Flavor { name: name.to_owned(), hardware: Hardware::new(cpus, memory_mb), disk_gb: None }
 }
 
 /// The example of the amendment.
@@ -14,7 +15,7 @@ fn three() -> Flavors {
 
 #[test]
 fn the_nearest_wish_wins() {
-    let asked = |runs_on, spec, v1_model, requirement| Asked { runs_on, spec, v1_model, requirement };
+    let asked = |runs_on, spec, v1_model, requirement| FlavorSources { runs_on, spec, v1_model, requirement };
     for (asked, default, expected) in [
         (asked(Some("small"), Some("medium"), None, Some("large")), Some("large"), Some("small")),
         (asked(None, Some("medium"), None, Some("large")), Some("small"), Some("Medium")),
@@ -33,10 +34,13 @@ fn the_nearest_wish_wins() {
 
 #[test]
 fn an_unknown_name_is_refused_only_where_flavors_are_configured() {
-    let asked = Asked { requirement: Some("Huge"), ..Asked::default() };
+    let asked = FlavorSources { requirement: Some("Huge"), ..FlavorSources::default() };
     assert_eq!(choose(&three(), &asked, Some("small")), Choice::Unknown("Huge".to_owned()));
     assert_eq!(choose(&Flavors::default(), &asked, None), Choice::Ignored("Huge".to_owned()));
-    assert_eq!(choose(&Flavors::default(), &Asked::default(), Some("x")), Choice::Ignored("x".to_owned()));
+    assert_eq!(
+        choose(&Flavors::default(), &FlavorSources::default(), Some("x")),
+        Choice::Ignored("x".to_owned())
+    );
 }
 
 /// What one of those who may ask for a flavor says.
@@ -50,7 +54,7 @@ proptest! {
         wishes in (any_wish(), any_wish(), any_wish(), any_wish(), any_wish())
     ) {
         let (runs_on, v1_model, spec, requirement, default) = wishes;
-        let chosen = choose(&three(), &Asked { runs_on, spec, v1_model, requirement }, default);
+        let chosen = choose(&three(), &FlavorSources { runs_on, spec, v1_model, requirement }, default);
         let said = |wish: Option<&'static str>| wish.filter(|name| !name.is_empty());
         let first = said(runs_on).or(said(v1_model)).or(said(spec)).or(said(requirement)).or(said(default));
         let expected = match first {

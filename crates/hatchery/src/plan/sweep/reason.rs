@@ -16,7 +16,6 @@ pub enum Condemned {
     RegistrationEnded,
     /// The pool has no use for it.
     NotWanted,
-    /// Somebody asked for it.
     Asked,
 }
 
@@ -48,41 +47,32 @@ impl fmt::Display for Condemned {
 /// Why a machine is deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
-    /// It was given up.
     Doomed(Condemned),
     /// Its worker was taken out of service.
     Disabled,
     /// It is off: its worker has ended.
     Finished {
-        /// For how long.
         age: SignedDuration,
         /// Whether the server still lists the worker.
         listed: bool,
     },
     /// It was renamed for a job and never started.
     NeverStarted {
-        /// Since its renaming.
         age: SignedDuration,
-        /// What is allowed.
         limit: SignedDuration,
     },
     /// It runs, but its worker never appeared at the server.
     NeverRegistered {
-        /// Since its start.
         age: SignedDuration,
-        /// What is allowed.
         limit: SignedDuration,
     },
     /// A template whose making has ended without it.
     OrphanedTemplate {
-        /// Since its creation.
         age: SignedDuration,
     },
     /// It has run for too long.
     Expired {
-        /// Since its start.
         age: SignedDuration,
-        /// What is allowed.
         limit: SignedDuration,
     },
 }
@@ -168,17 +158,14 @@ impl fmt::Display for Reason {
 /// Why a machine is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
-    /// It is a template.
     Template,
     /// It belongs to the pool.
     Warm,
-    /// Somebody is at it.
     Busy,
     /// The inventory does not show yet what we did to it.
     Unconfirmed,
     /// It is kept for somebody to look at.
     Held {
-        /// Until then.
         until: Timestamp,
     },
     /// How its job has ended is being asked: it may have to be kept.
@@ -205,9 +192,7 @@ pub enum Why {
     AgeUnknown,
     /// Its time has not come.
     Young {
-        /// How old it is.
         age: SignedDuration,
-        /// What is allowed.
         limit: SignedDuration,
     },
     /// It changed after the server was asked for its workers.

@@ -35,7 +35,7 @@ impl World {
                 mark.template_incarnation = make.incarnation.clone().unwrap_or_default();
                 mark.ip_address = make.address.as_ref().map(|at| at.ip.to_string()).unwrap_or_default();
             });
-            next.put(Machine { hardware: make.footprint.hardware(), created: Some(self.now), ..machine });
+            next.put(Machine { hardware: make.footprint, created: Some(self.now), ..machine });
         }
         for id in &plan.finished() {
             next.change(id, |machine, _| (machine.power, machine.awaits_setup) = (Some(Power::Off), false));
@@ -105,7 +105,7 @@ impl World {
         match &spawn.path {
             WorkerPlacement::Claim { machine, resize, .. } => self.change(machine, |machine, mark| {
                 running(machine, mark);
-                machine.hardware = resize.or(machine.hardware);
+                machine.hardware = resize.unwrap_or(machine.hardware);
             }),
             WorkerPlacement::Clone { address, .. } => {
                 let mut machine = marked(&spawn.name, |_| {});
@@ -113,7 +113,7 @@ impl World {
                 running(&mut machine, &mut mark);
                 mark.ip_address = address.as_ref().map(|at| at.ip.to_string()).unwrap_or_default();
                 machine.recognised = Notes::Mark(Box::new(mark)).on(&machine.name);
-                self.put(Machine { hardware: spawn.footprint.hardware(), ..machine });
+                self.put(Machine { hardware: spawn.footprint, ..machine });
             }
         }
         self.list(&spawn.name, WorkerState::Alive);

@@ -65,7 +65,7 @@ proptest! {
         prop_assert!(after.size.memory_mb <= before.size.memory_mb.max(limits.size.memory_mb.unwrap_or(u64::MAX)));
     }
 
-    /// The ledger of a plan and what its running are counted for in the next pass are the same: what was admitted is
+    /// The ledger of a plan and what its actions are counted for in the next pass are the same: what was admitted is
     /// neither forgotten nor counted twice.
     #[test]
     fn what_a_plan_takes_is_what_its_actions_take(world in any_world()) {
@@ -282,7 +282,7 @@ fn any_machine() -> impl Strategy<Value = Machine> {
         8 => any_mark().prop_map(|mark| Notes::Mark(Box::new(mark))),
     ];
     let hardware = proptest::option::of((1..5u32, 1..5u64))
-        .prop_map(|size| size.map(|(cpus, memory)| Hardware { cpus, memory_mb: memory * 1024 }));
+        .prop_map(|size| size.map(|(cpus, memory)| Hardware::new(cpus, memory * 1024)).unwrap_or_default());
     let addresses = vec((0..16u8).prop_map(|last| Ipv4Addr::new(10, 0, 0, last)), 0..2);
     (0..100u32, name, role, power, notes, hardware, addresses, proptest::bool::weighted(0.2)).prop_map(
         |(number, name, role, power, notes, hardware, addresses, awaits_setup)| Machine {

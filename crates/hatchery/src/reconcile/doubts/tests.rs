@@ -23,7 +23,6 @@ enum Look {
     Anew(i64, i64, &'static [(&'static str, i64, bool)]),
     /// The machines, and no list.
     Machines(i64),
-    /// Nothing at all.
     Nothing(i64),
 }
 

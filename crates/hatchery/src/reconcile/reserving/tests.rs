@@ -2,8 +2,8 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use rookery_cds::{JobId, V1Model};
+use rookery_fleet::Hardware;
 use rookery_fleet::address::Assigned;
-use rookery_fleet::flavor::Footprint;
 use rookery_fleet::overlay::Overlaid;
 
 use super::*;
@@ -50,7 +50,9 @@ fn it_lasts_until_the_inventory_shows_the_machine_that_is_left() {
     let left = |second| taken(Some(("w", second)));
     assert!(left(0).lasts("w", &state(59, vec![])));
     assert!(!left(0).lasts("w", &state(60, vec![])), "it was made and is gone");
-    assert!(!left(0).lasts("w", &state(1, vec![vm("w")])));
+    let mut shown = left(0);
+    assert!(shown.lasts("w", &state(1, vec![vm("w")])), "others may not see it yet");
+    assert!(!shown.lasts("w", &state(16, vec![vm("w")])));
     let renamed = Machine { name: "other".to_owned(), ..vm("w") };
     assert!(left(0).lasts("w", &state(1, vec![renamed])), "its new name is not shown yet");
     let untold = Machine { recognised: Notes::Unknown.on("w"), ..vm("w") };
@@ -97,7 +99,7 @@ fn an_action_leaves_the_machine_that_it_made_or_condemned() {
 
 #[test]
 fn what_is_there_already_holds_its_address_itself() {
-    let wanted = |machine| Wanted::of(&action("w", machine)).reservation;
+    let wanted = |machine| Needs::of(&action("w", machine)).reservation;
     assert_eq!(wanted(None).addresses, [Ipv4Addr::new(10, 0, 0, 7)].into());
     assert_eq!(wanted(Some("a")).addresses, [].into());
     assert_eq!(wanted(Some("a")).names, ["w".to_owned()].into());
@@ -118,7 +120,7 @@ fn what_another_front_was_faster_to_take_waits_and_the_rest_is_begun() {
         name: format!("worker-{last}"),
         path: WorkerPlacement::Clone { template: id("deb"), incarnation: None, address: assigned(last) },
         flavor: None,
-        footprint: Footprint::default(),
+        footprint: Hardware::default(),
         queued: None,
         missed: None,
     };
@@ -128,7 +130,7 @@ fn what_another_front_was_faster_to_take_waits_and_the_rest_is_begun() {
         template: None,
         name: "register-1".to_owned(),
         address: assigned(3),
-        footprint: Footprint::default(),
+        footprint: Hardware::default(),
     };
     let make = |last| Make {
         kind: ModelKind::V2,
@@ -139,7 +141,7 @@ fn what_another_front_was_faster_to_take_waits_and_the_rest_is_begun() {
         last_modified: String::new(),
         address: assigned(last),
         flavor: None,
-        footprint: Footprint::default(),
+        footprint: Hardware::default(),
     };
     let spawn = |number, last| Action::Spawn(Box::new(spawn(number, last)));
     let make = |last| Action::Make(Box::new(make(last)));
@@ -148,7 +150,7 @@ fn what_another_front_was_faster_to_take_waits_and_the_rest_is_begun() {
     let mut plan = Plan { actions, ..Plan::default() };
     let mut taken = BTreeSet::new();
     // The others have the even addresses, and the name that a template has while it is made.
-    let models_wait = keep_reserved(&mut plan, |Wanted { reservation, .. }| {
+    let models_wait = keep_reserved(&mut plan, |Needs { reservation, .. }| {
         let is_theirs = reservation.addresses.iter().any(|ip| ip.octets()[3].is_multiple_of(2))
             || reservation.names.contains("deb-tmp");
         if is_theirs {

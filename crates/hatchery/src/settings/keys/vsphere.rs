@@ -206,16 +206,16 @@ pub(super) const KEYS: &[Key] = &[
         |s| list(s.flavors.iter().map(|flavor| &flavor.name)),
     )),
     reloading(key("flavors[].cpus", "0", "its CPUs; 0: the template's", |s| {
-        list(s.flavors.iter().map(|flavor| flavor.cpus))
+        list(s.flavors.iter().map(|flavor| flavor.hardware.cpus.unwrap_or_default()))
     })),
     reloading(key("flavors[].memoryMB", "0", "its megabytes of memory; 0: the template's", |s| {
-        list(s.flavors.iter().map(|flavor| flavor.memory_mb))
+        list(s.flavors.iter().map(|flavor| flavor.hardware.memory_mb.unwrap_or_default()))
     })),
     reloading(key(
         "flavors[].diskSizeGB",
         "0",
         "gigabytes that the first disk has at least; a smaller one is enlarged when it is cloned; 0: the template's",
-        |s| list(s.flavors.iter().map(|flavor| flavor.disk_gb)),
+        |s| list(s.flavors.iter().map(|flavor| flavor.disk_gb.unwrap_or_default())),
     )),
     reloading(key(
         "defaultFlavor",

@@ -140,10 +140,10 @@ fn what_a_flavor_leaves_out_or_names_as_zero_is_left_to_the_template() {
     let at = |fragment: &str| {
         let settings = read(&with(fragment).to_string()).unwrap().settings;
         let flavor = settings.flavors.get("a").expect("a flavor");
-        (flavor.cpus, flavor.memory_mb, flavor.disk_gb)
+        (flavor.hardware.cpus, flavor.hardware.memory_mb, flavor.disk_gb)
     };
-    assert_eq!(at("flavors.a = { cpus = 2 }"), (2, 0, 0));
-    assert_eq!(at("flavors.a = { cpus = 0, memoryMB = 4096 }"), (0, 4096, 0));
-    assert_eq!(at("flavors.a = { diskSizeGB = 40 }"), (0, 0, 40));
-    assert_eq!(at("flavors.a = {}"), (0, 0, 0));
+    assert_eq!(at("flavors.a = { cpus = 2 }"), (Some(2), None, None));
+    assert_eq!(at("flavors.a = { cpus = 0, memoryMB = 4096 }"), (None, Some(4096), None));
+    assert_eq!(at("flavors.a = { diskSizeGB = 40 }"), (None, None, Some(40)));
+    assert_eq!(at("flavors.a = {}"), (None, None, None));
 }

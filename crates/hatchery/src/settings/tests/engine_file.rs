@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::settings::{Level, reported};
+use rookery_fleet::Hardware;
 
 const GENERATED: &str = include_str!("fixtures/generated.toml");
 const FLAVORS: &str = include_str!("fixtures/flavors.toml");
@@ -91,9 +92,15 @@ fn the_example_of_flavors_works_with_the_rest_and_warns_of_the_place() {
     let limits = &loaded.settings.limits;
     assert_eq!((limits.workers, limits.size.cpus, limits.size.memory_mb), (None, Some(64), Some(131_072)));
     let flavors = &loaded.settings.flavors;
-    let sizes: Vec<_> =
-        flavors.iter().map(|flavor| (flavor.name.as_str(), flavor.cpus, flavor.memory_mb)).collect();
-    assert_eq!(sizes, [("large", 8, 16_384), ("medium", 4, 8_192), ("small", 2, 4_096)]);
+    let sizes: Vec<_> = flavors.iter().map(|flavor| (flavor.name.as_str(), flavor.hardware)).collect();
+    assert_eq!(
+        sizes,
+        [
+            ("large", Hardware::new(8, 16_384)),
+            ("medium", Hardware::new(4, 8_192)),
+            ("small", Hardware::new(2, 4_096))
+        ]
+    );
     let default = loaded.settings.default_flavor.as_deref();
     assert_eq!((default, limits.size.keep_smaller), (Some("medium"), 2));
     let place = "is accepted here, but belongs to the top of the file, beside user and endpoint";
@@ -134,8 +141,8 @@ fn flavors_are_a_map_or_a_list() {
     let load = |fragment| read(&with(fragment).to_string()).unwrap();
     let (map, list) = (load(map), load(list));
     assert_eq!(map.settings.flavors, list.settings.flavors);
-    assert_eq!(map.settings.flavors.get("SMALL").map(|flavor| flavor.cpus), Some(2));
-    assert_eq!(map.settings.flavors.get("small").map(|flavor| flavor.disk_gb), Some(50));
+    assert_eq!(map.settings.flavors.get("SMALL").map(|flavor| flavor.hardware.cpus), Some(Some(2)));
+    assert_eq!(map.settings.flavors.get("small").map(|flavor| flavor.disk_gb), Some(Some(50)));
     assert_eq!((warnings(&map), warnings(&list)), (vec![], vec![]));
 }
 

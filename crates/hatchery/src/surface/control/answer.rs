@@ -36,11 +36,9 @@ pub struct Desk {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Explained {
-    /// The job.
     pub job: String,
     /// `waiting`, `starting`, `served` or `unknown`.
     pub state: String,
-    /// Why, in a sentence.
     pub why: String,
     /// Whether waiting alone will not help.
     pub permanent: bool,

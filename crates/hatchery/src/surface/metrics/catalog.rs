@@ -13,7 +13,6 @@ pub use upstream::UPSTREAM;
 /// A metric, and how its samples are written.
 #[derive(Debug)]
 pub struct Row {
-    /// What it is.
     pub metric: Metric,
     pub(super) write: fn(&Sight<'_>, &mut Samples<'_>),
 }

@@ -5,7 +5,7 @@ use crate::mark::Mark;
 use crate::standing::{Standing, standing};
 use crate::surface::report::Report;
 use rookery_daemon::metrics::Samples;
-use rookery_fleet::address::Usage;
+use rookery_fleet::address::AddressUsage;
 use rookery_fleet::disks::KB_PER_GB;
 use rookery_fleet::{Hardware, MachineId, OwnerId, Power, Role, address};
 use std::collections::BTreeSet;
@@ -33,14 +33,12 @@ pub(super) struct Fleet<'r> {
     pub(super) dying: u64,
     /// Own ones that were made to be cloned.
     pub(super) templates: Sum,
-    /// Everybody's.
     pub(super) all: Sum,
     /// Configured addresses; none: they come from DHCP.
     pub(super) addresses: Option<Addresses>,
     machines: Vec<One<'r>>,
 }
 
-/// Configured addresses.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Addresses {
     /// Those seen on a guest's card.
@@ -48,7 +46,7 @@ pub(super) struct Addresses {
     /// Those held by a mark.
     pub(super) marked: u64,
     /// How they are used, by all that is known.
-    pub(super) usage: Usage,
+    pub(super) usage: AddressUsage,
 }
 
 /// An own machine that is no template.
@@ -60,11 +58,10 @@ struct One<'r> {
 }
 
 impl Sum {
-    fn add(&mut self, hardware: Option<Hardware>) {
-        let Hardware { cpus, memory_mb } = hardware.unwrap_or_default();
+    fn add(&mut self, hardware: Hardware) {
         self.machines += 1;
-        self.vcpus = self.vcpus.saturating_add(cpus.into());
-        self.memory_mb = self.memory_mb.saturating_add(memory_mb);
+        self.vcpus = self.vcpus.saturating_add(hardware.cpus.unwrap_or_default().into());
+        self.memory_mb = self.memory_mb.saturating_add(hardware.memory_mb.unwrap_or_default());
     }
 }
 
@@ -116,11 +113,11 @@ impl<'r> Fleet<'r> {
     }
 
     pub(super) fn vcpus(&self, out: &mut Samples<'_>) {
-        self.each(out, |one| one.machine.hardware.map(|hardware| hardware.cpus.into()));
+        self.each(out, |one| one.machine.hardware.cpus.map(u64::from));
     }
 
     pub(super) fn memory_mb(&self, out: &mut Samples<'_>) {
-        self.each(out, |one| one.machine.hardware.map(|hardware| hardware.memory_mb));
+        self.each(out, |one| one.machine.hardware.memory_mb);
     }
 
     pub(super) fn each_disk_gb(&self, out: &mut Samples<'_>) {

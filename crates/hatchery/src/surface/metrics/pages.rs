@@ -19,7 +19,6 @@ const METRICS: &str = "hatchery.(*Common).initRouter.GetPrometheustMetricsHandle
 const METHODS: [&str; 3] = ["GET", "HEAD", "other"];
 const STATUSES: [&str; 5] = ["200", "404", "405", "503", "other"];
 
-/// All that is counted.
 #[derive(Debug)]
 pub(super) struct Counts {
     hits: Counter,

@@ -28,7 +28,6 @@ pub struct Live {
     pub cds: BTreeMap<(&'static str, &'static str), u64>,
     /// The memory of the process.
     pub memory: Memory,
-    /// Tasks that have panicked.
     pub panics: u64,
     /// Log lines that could not be written.
     pub lost_log_lines: u64,

@@ -42,7 +42,7 @@ fn machine(name: &str, mark: impl Into<Option<Mark>>) -> Machine {
         role: Role::Vm,
         power: Some(Power::Off),
         recognised: mark.into().map_or(Notes::NoMark, |mark| Notes::Mark(Box::new(mark))).on(name),
-        hardware: Some(Hardware { cpus: 2, memory_mb: 2048 }),
+        hardware: Hardware::new(2, 2048),
         addresses: Vec::new(),
         created: None,
         awaits_setup: false,
@@ -80,11 +80,7 @@ fn machines() -> Vec<Machine> {
             ..machine("provision-v2-b", mark(|mark| mark.provisioning = true))
         },
         machine("provision-v2-c", mark(|mark| mark.provisioning = true)),
-        Machine {
-            addresses: vec![Ipv4Addr::new(10, 0, 0, 3)],
-            hardware: Some(Hardware { cpus: 8, memory_mb: 16_384 }),
-            ..worker
-        },
+        Machine { addresses: vec![Ipv4Addr::new(10, 0, 0, 3)], hardware: Hardware::new(8, 16_384), ..worker },
         machine("worker-v1", mark(|mark| mark.worker_model_path = "shared/debian".to_owned())),
         Machine { role: Role::Template, ..machine("debian", mark(|mark| mark.model = true)) },
         machine("jumphost", None),

@@ -14,11 +14,8 @@ const FOLDERS: [&str; 5] =
 pub struct View {
     /// Its name, with slashes if it is upstream's.
     pub name: String,
-    /// What it tells.
     pub description: &'static str,
-    /// Its labels.
     pub tags: &'static [&'static str],
-    /// Its unit.
     pub dimension: &'static str,
     /// How it is summed up.
     pub aggregation: &'static str,

@@ -13,7 +13,6 @@ use std::collections::BTreeSet;
 /// How many machines are what.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Jobs that wait.
     pub queued: usize,
     /// Warm machines that are ready.
     pub warm: usize,
@@ -21,11 +20,9 @@ pub struct Counts {
     pub warming: usize,
     /// Workers on their way, with a machine or still without one.
     pub starting: usize,
-    /// Workers that run.
     pub running: usize,
     /// Machines that wait for their deletion.
     pub finished: usize,
-    /// Machines that somebody keeps.
     #[serde(default)]
     pub held: usize,
 }
@@ -83,7 +80,7 @@ mod tests {
     use super::*;
     use crate::machine::View;
     use crate::mark::Mark;
-    use crate::plan::capacity::{Usage, usage};
+    use crate::plan::capacity::{WorkerUsage, usage};
     use crate::plan::workers::{Listing, WorkerState};
     use crate::samples::Notes;
     use crate::samples::actions;
@@ -117,7 +114,8 @@ mod tests {
             state.running.begin(RunningAction { name: (*name).to_owned(), machine: None, ..action });
         }
         let (running, listing) = (state.running.capacity(), state.cds.listing.clone().expect("a listing"));
-        let Usage { ledger, starting } = usage(&state.vsphere.view, &owner, &running, &listing, &|_| false);
+        let WorkerUsage { ledger, starting } =
+            usage(&state.vsphere.view, &owner, &running, &listing, &|_| false);
         let starting = starting.into_iter().cloned().collect();
         let plan = Plan { ledger, starting, ..Plan::default() };
         let deleted = state.running.iter().filter(|action| matches!(action.action, Action::Delete(_)));

@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Held {
-    /// Its name.
     pub machine: String,
     /// `on`, `off`, `suspended` or `unknown`.
     pub power: String,
@@ -22,7 +21,6 @@ pub struct Held {
     pub job: String,
     /// Until when, by vCenter's clock.
     pub until: Timestamp,
-    /// Why.
     pub reason: String,
     /// The wish that it is kept for; empty: somebody named it.
     pub wish: String,
@@ -34,9 +32,7 @@ pub struct Held {
 pub struct Wished {
     /// What tells it from others.
     pub id: String,
-    /// Whose workers.
     pub of: Subject,
-    /// How many.
     pub count: u32,
     /// How many it has taken.
     pub taken: usize,
@@ -44,7 +40,6 @@ pub struct Wished {
     pub keep: i64,
     /// Until when it waits, by vCenter's clock.
     pub until: Timestamp,
-    /// Why.
     pub reason: String,
 }
 

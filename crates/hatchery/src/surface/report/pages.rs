@@ -21,19 +21,14 @@ use tokio::sync::watch;
 /// All that pages are made from. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Board {
-    /// What does not change.
     pub host: Host,
     /// What the last pass saw.
     pub report: watch::Receiver<Arc<Report>>,
-    /// Which routines run.
     pub routines: Routines,
-    /// Whether CDS takes heartbeats.
     pub beats: Beats,
     /// What could not be asked for lately.
     pub troubles: Troubles,
-    /// The wall time.
     pub clock: Clock,
-    /// What was counted.
     pub metrics: Metrics,
     /// What is known beside it.
     pub beside: Beside,
@@ -42,15 +37,11 @@ pub struct Board {
 /// What metrics are made from beside reports and events. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Beside {
-    /// The machines.
     pub inventory: Inventory,
     /// What vCenter is asked to do.
     pub governor: Governor,
-    /// Requests to vCenter.
     pub vcenter: Tally,
-    /// Requests to CDS.
     pub cds: Tally,
-    /// Who runs its tasks.
     pub supervisor: Supervisor,
     /// What ends by itself one day.
     pub expiries: Expiries,

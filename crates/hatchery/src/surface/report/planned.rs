@@ -14,17 +14,14 @@ use crate::reconcile::State;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Planned {
-    /// When it was looked.
     pub at: Timestamp,
     /// Whether all machines are known.
     pub complete: bool,
     /// How many machines are what.
     pub counts: Counts,
-    /// What would be done.
     pub acts: Vec<Act>,
     /// What would be in use then.
     pub usage: Usage,
-    /// Why jobs would wait.
     pub waiting: Vec<Waiting>,
     /// Why warm machines would not be made, or models not registered.
     pub warm_waiting: Vec<WarmWaiting>,
@@ -36,11 +33,9 @@ pub struct Planned {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Act {
-    /// A word.
     pub act: &'static str,
     /// A job, model or machine.
     pub what: String,
-    /// How, or why.
     pub how: String,
 }
 

@@ -9,17 +9,12 @@ use rookery_cds::JobId;
 use rookery_daemon::trouble::Trouble;
 use serde::{Deserialize, Serialize};
 
-/// How a hatchery is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
-    /// Its name.
     pub name: String,
-    /// Its version.
     pub version: String,
-    /// When it started.
     pub started: Timestamp,
-    /// When it looked last.
     pub at: Timestamp,
     /// Whether new jobs are taken.
     pub draining: bool,
@@ -27,21 +22,16 @@ pub struct Status {
     pub complete: bool,
     /// How many machines there are, of anybody.
     pub machines: usize,
-    /// How many are what.
     pub counts: Counts,
-    /// What is in use.
     pub usage: Usage,
-    /// Why jobs wait.
     pub waiting: Vec<Waiting>,
     /// Why warm machines are not made, or models not registered.
     pub warm_waiting: Vec<WarmWaiting>,
-    /// Machines that somebody keeps.
     #[serde(default)]
     pub held: Vec<Held>,
     /// Whose machines are to be kept when they fail.
     #[serde(default)]
     pub wishes: Vec<Wished>,
-    /// Work under way.
     pub under_way: Vec<String>,
     /// How many workers may start at once, if CDS is too slow for as many as the settings allow.
     #[serde(default)]
@@ -65,33 +55,22 @@ pub struct Status {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
-    /// Workers.
     pub workers: u32,
-    /// Those on their way.
     pub starting: u32,
     /// Those that register a model.
     pub registering: u32,
-    /// Virtual CPUs.
     pub cpus: u64,
-    /// Memory.
     pub memory_mb: u64,
-    /// The most workers.
     pub max_workers: Option<u32>,
-    /// The most CPUs.
     pub max_cpus: Option<u64>,
-    /// The most memory.
     pub max_memory_mb: Option<u64>,
 }
 
-/// Why a job waits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Waiting {
-    /// The job.
     pub job: String,
-    /// A word.
     pub reason: String,
-    /// A sentence.
     pub why: String,
     /// Whether waiting alone will not help.
     pub permanent: bool,
@@ -101,9 +80,7 @@ pub struct Waiting {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WarmWaiting {
-    /// The model.
     pub model: String,
-    /// A sentence.
     pub why: String,
 }
 

@@ -12,13 +12,9 @@ use crate::plan::sweep::stop_text;
 /// What does not change while the hatchery runs.
 #[derive(Debug, Clone)]
 pub struct Host {
-    /// The hatchery's name.
     pub service: String,
-    /// The machine's name.
     pub hostname: String,
-    /// The hatchery's version.
     pub version: String,
-    /// When it started.
     pub started: Timestamp,
 }
 

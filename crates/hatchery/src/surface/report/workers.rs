@@ -10,7 +10,6 @@ use super::held::Held;
 /// A worker, registered or not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Default)]
 pub struct WorkerLine {
-    /// Its name.
     pub name: String,
     /// As CDS says it, or `Pending`, `Registering` or `Held`.
     pub status: String,
@@ -24,7 +23,6 @@ pub struct WorkerLine {
 pub struct Known {
     /// What names it in calls.
     pub id: String,
-    /// Its model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model_name: Option<String>,
     /// The hatchery that started it.

@@ -8,7 +8,7 @@ use rookery_daemon::telemetry::chain;
 use rookery_fleet::OwnerId;
 use rookery_fleet::address;
 use rookery_fleet::address::Network;
-use rookery_fleet_vsphere::sessions::{self, Nameless};
+use rookery_fleet_vsphere::sessions::{self, UnnamedSession};
 use rookery_fleet_vsphere::{Candidate, Site, Vcenter};
 use rookery_hatchery::machine::Observer;
 use rookery_hatchery::machine::{Machine, View};
@@ -125,7 +125,7 @@ fn others(hatcheries: &[Candidate], name: &str) -> Finding {
     )
 }
 
-fn go_hatcheries(sessions: &[Nameless]) -> Finding {
+fn go_hatcheries(sessions: &[UnnamedSession]) -> Finding {
     let Some(session) = sessions.first() else {
         return Finding::ok("no Go program has used vCenter as our user in the last 3 minutes");
     };
@@ -173,7 +173,7 @@ mod tests {
             let recognised = Recognised {
                 ownership: Ownership::By(mark::owner(owner)),
                 addresses: vec!["10.0.0.10".parse().unwrap()],
-                mark: Some(Mark { hatchery_name: owner.to_owned(), ..Mark::default() }),
+                mark: Some(Box::new(mark::Mark { hatchery_name: owner.to_owned(), ..mark::Mark::default() })),
                 ..Recognised::nobody()
             };
             Machine { recognised, ..machine("w1", "10.9.9.9") }

@@ -205,7 +205,7 @@ mod tests {
     use super::*;
     use crate::up::page::Page;
     use crate::up::vcenter::Guests;
-    use rookery_fleet::address::Usage;
+    use rookery_fleet::address::AddressUsage;
     use rookery_hatchery::plan::NotMade;
     use rookery_hatchery::plan::capacity::{Ledger, Limits};
     use rookery_hatchery::plan::hold::Subject;
@@ -243,7 +243,7 @@ mod tests {
                 until: "2026-11-15T16:00:00Z".parse().unwrap(),
                 reason: "curious".to_owned(),
             }],
-            addresses: Usage { total: 61, used: 9, reserved: 2, free: 50 },
+            addresses: AddressUsage { total: 61, used: 9, reserved: 2, free: 50 },
             not_made: vec![(
                 "shared.infra/builder".to_owned(),
                 NotMade::Warm { missing: 1, why: rookery_fleet::warm::WaitReason::NoAddress },

@@ -1,9 +1,10 @@
 use std::time::Duration;
 
+use rookery_fleet::Hardware;
 use rookery_fleet::MachineId;
 use rookery_fleet_vsphere::hands::ClaimProgress;
-use rookery_fleet_vsphere::{ActError, ClaimError, Fixed, Proof, Refusal, Resize};
-use rookery_hatchery::machine::{ClaimWish, CloneWish};
+use rookery_fleet_vsphere::{ActError, ClaimError, Fixed, Proof, Refusal};
+use rookery_hatchery::machine::{ClaimSpec, CloneSpec};
 use rookery_hatchery::mark::Mark;
 use rookery_kit::{VcsimOptions, eventually};
 use rookery_vim_client::{Priority, WaitError};
@@ -23,8 +24,8 @@ async fn a_clone_has_its_mark_size_and_address_whether_or_not_the_answer_came() 
         gateway: "192.0.2.1".parse().ok(),
         dns: vec!["192.0.2.53".parse().expect("an address")],
     };
-    let fixed = CloneWish {
-        resize: Some(Resize { cpus: Some(3), memory_mb: Some(512), first_disk_kb: None }),
+    let fixed = CloneSpec {
+        hardware: Hardware::new(3, 512),
         address: Some(address),
         power_on: true,
         ..world.wish(template.clone(), WORKER, mark.clone())
@@ -44,7 +45,7 @@ async fn a_clone_has_its_mark_size_and_address_whether_or_not_the_answer_came() 
 
     // Without an address the guest is set up all the same, and asks for one.
     let stock = world.hands.with_priority(Priority::Stock);
-    let dhcp = CloneWish { power_on: true, ..world.wish(template.clone(), POOLED, pooled()) };
+    let dhcp = CloneSpec { power_on: true, ..world.wish(template.clone(), POOLED, pooled()) };
     let vm = stock.clone_vm(&dhcp).await.expect("cloned");
     assert_eq!(world.mark(&vm).await, pooled());
     let history = world.govc.run(&["events", "-n", "100", &format!("VirtualMachine:{vm}")]).await;
@@ -78,8 +79,8 @@ async fn a_claim_marks_sizes_and_renames_and_can_be_taken_back() {
         let size = claim.resize.expect("a size");
         for (path, expected) in [
             ("name", WORKER),
-            ("config.hardware.numCPU", size.cpus.to_string().as_str()),
-            ("config.hardware.memoryMB", size.memory_mb.to_string().as_str()),
+            ("config.hardware.numCPU", size.cpus.expect("CPUs").to_string().as_str()),
+            ("config.hardware.memoryMB", size.memory_mb.expect("memory").to_string().as_str()),
             ("runtime.powerState", "poweredOff"),
         ] {
             assert_eq!(world.property(&vm, path).await, expected, "{path}");
@@ -104,7 +105,7 @@ async fn a_claim_marks_sizes_and_renames_and_can_be_taken_back() {
 async fn a_claim_whose_name_is_taken_says_that_the_vm_is_marked() {
     let world = World::start(VcsimOptions::plain(2)).await;
     let vm = world.pooled().await;
-    let taken = ClaimWish { name: "DC0_H0_VM1".to_owned(), ..world.claim(&vm).await };
+    let taken = ClaimSpec { name: "DC0_H0_VM1".to_owned(), ..world.claim(&vm).await };
     let error = world.hands.claim(&taken).await.expect_err("another has the name");
     // vcsim says in other words that the name is taken.
     assert_eq!(error.progress(), ClaimProgress::Marked, "{error:?}");

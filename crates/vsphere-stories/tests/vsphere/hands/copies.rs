@@ -2,7 +2,7 @@
 
 use rookery_fleet::{Ownership, Power};
 use rookery_fleet_vsphere::{ActError, ClaimError, Proof, Refusal};
-use rookery_hatchery::machine::{ClaimWish, Journal, Observer};
+use rookery_hatchery::machine::{ClaimSpec, Journal, Observer};
 use rookery_kit::{Vcsim, VcsimOptions};
 use rookery_vim_client::{Ceilings, Governor, Machines, Tasks};
 
@@ -26,7 +26,7 @@ async fn untouchable(world: &World, machine: &MachineId, name: &str, expected: R
     for act in acts {
         assert!(matches!(&act, Err(ActError::Refused { why, .. }) if *why == expected), "{act:?}");
     }
-    let claimed = world.hands.claim(&ClaimWish { was: name.to_owned(), ..world.claim(machine).await }).await;
+    let claimed = world.hands.claim(&ClaimSpec { was: name.to_owned(), ..world.claim(machine).await }).await;
     assert!(matches!(&claimed, Err(ClaimError::Changed { why, .. }) if *why == expected), "{claimed:?}");
     world.govc.run(&["vm.power", "-on", name]).await;
     let stopped = world.hands.stop(machine, &OWNER, name).await;
@@ -86,7 +86,7 @@ async fn what_has_the_name_of_a_lost_clone_and_is_another_vm_is_left_alone() {
     let before = world.everything().await;
     // It never arrives, and somebody has given the name away.
     world.proxy.refuse("CloneVM_Task", hyper::StatusCode::SERVICE_UNAVAILABLE);
-    let lost = CloneWish { power_on: true, ..world.wish(template, "DC0_H0_VM1", pooled()) };
+    let lost = CloneSpec { power_on: true, ..world.wish(template, "DC0_H0_VM1", pooled()) };
     let failure = world.hands.clone_vm(&lost).await.expect_err("it was not made");
     assert!(failure.left_behind.is_none(), "{failure:?}");
     assert!(failure.unfinished.is_some(), "its own may still come: {failure:?}");

@@ -77,7 +77,7 @@ async fn the_view_shows_what_the_inventory_does_and_when_it_changed() {
     let size = |path: &'static str| world.property(&changing, path);
     let (cpus, memory) = (size("config.hardware.numCPU").await, size("config.hardware.memoryMB").await);
     let cpus = cpus.parse().expect("a number");
-    assert_eq!(seen.hardware, Some(Hardware { cpus, memory_mb: memory.parse().expect("a number") }));
+    assert_eq!(seen.hardware, Hardware::new(cpus, memory.parse().expect("a number")));
     assert_eq!(seen.incarnation.as_deref(), Some(size("config.instanceUuid").await.as_str()));
 
     world.govc.run(&["vm.power", "-off", "DC0_H0_VM1"]).await;

@@ -93,7 +93,7 @@ fn last_word(job: &Job) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rookery_fleet::address::Usage;
+    use rookery_fleet::address::AddressUsage;
     use serde_json::json;
 
     fn check(vms: &[(&str, Mark, bool, &str)], used: u64, expected: &[&str]) {
@@ -106,7 +106,8 @@ mod tests {
             "vms": rows.iter().map(|(id, vm, _)| (id, vm)).collect::<BTreeMap<_, _>>(),
             "entities": rows.iter().map(|(id, _, entity)| (id, entity)).collect::<BTreeMap<_, _>>(),
         });
-        let report = Report { addresses: Usage { used, ..Usage::default() }, ..Report::default() };
+        let report =
+            Report { addresses: AddressUsage { used, ..AddressUsage::default() }, ..Report::default() };
         let found = leaks(&json!({ "store": store }).to_string(), "nest", &report).expect("a dump");
         assert_eq!(found, expected);
     }
