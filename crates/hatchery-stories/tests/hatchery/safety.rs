@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use rookery_cds_sim::{Config, Control as Cds, Fault, HatcheryConsumer, Job, Model, NewJob, Status, Trouble};
 use rookery_hatchery_stories::{Lab, LabOptions, Stage};
-use rookery_kit::{Govc, Vm, Wire};
+use rookery_kit::{Finding, Govc, Vm, Wire};
 use rookery_vim_sim::{Action, Control, FaultSpec, Incident, Remains, Rule, Span};
 use serde_json::Value;
 use tokio::time::sleep;
@@ -184,7 +184,9 @@ async fn trouble(stage: &Stage, path: &str, chance: f64, trouble: Trouble) {
 }
 
 /// Lets everything go wrong, again and again.
-async fn plague(stage: &Stage) {
+/// Everything goes wrong, and the names of machines are told that ran when a host went down.
+async fn plague(stage: &Stage) -> Vec<String> {
+    let mut ran = Vec::new();
     let error =
         || FaultSpec { class: "SystemError".to_owned(), message: "no".to_owned(), members: Vec::new() };
     for (method, probability, action) in [
@@ -235,7 +237,11 @@ async fn plague(stage: &Stage) {
                 happens(stage, Incident::Restart { down: Span::Constant(SignedDuration::from_secs(20)) })
                     .await;
             }
-            3 => happens(stage, Incident::HostDown { host: "esx-1".to_owned(), restart_vms: false }).await,
+            3 => {
+                let own = stage.machines_of(Lab::NAME).await;
+                ran = own.into_iter().filter(|vm| vm.on).map(|vm| vm.name).collect();
+                happens(stage, Incident::HostDown { host: "esx-1".to_owned(), restart_vms: false }).await;
+            }
             4 => happens(stage, Incident::HostUp { host: "esx-1".to_owned() }).await,
             _ => drop(stage.lab.cds.control(Cds::DropSockets { politely: round % 2 == 0 }).await),
         }
@@ -247,14 +253,15 @@ async fn plague(stage: &Stage) {
     }
     stage.lab.world.vcenter.control(Control::ClearRules).await;
     stage.lab.cds.control(Cds::ClearFaults).await;
+    ran
 }
 
 #[tokio::test(start_paused = true)]
 async fn nothing_foreign_changes_while_everything_goes_wrong() {
-    let stage = stage(WARM, vec![v1_model()]);
+    let mut stage = stage(WARM, vec![v1_model()]);
     let before = stage.witness(foreign).await;
     let scene = stage.hatch_with(&Wire::default(), &[]).await;
-    plague(&stage).await;
+    let ran = plague(&stage).await;
     stage.all_jobs_end().await;
     stage
         .until("only warm machines are left", async || {
@@ -281,7 +288,10 @@ async fn nothing_foreign_changes_while_everything_goes_wrong() {
     let twice = |job: &&Job| job.workers.len() > 1 + (job.retry + job.releases) as usize;
     let twice: Vec<_> = jobs.iter().filter(twice).collect();
     assert!(twice.is_empty(), "{twice:#?}");
-    stage.lab.close().await;
+    // Only a host that goes down takes a worker at work with it.
+    let of_host = |finding: &Finding| matches!(finding, Finding::CutDown { vm, .. } if ran.contains(vm));
+    assert!(stage.lab.findings().iter().all(of_host), "{:?}", stage.lab.findings());
+    stage.lab.close_with_findings().await;
 }
 
 #[tokio::test(start_paused = true)]
