@@ -54,7 +54,7 @@ impl Held {
 }
 
 /// What is reserved for one machine.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Taken {
     names: BTreeSet<String>,
     addresses: BTreeSet<std::net::Ipv4Addr>,
@@ -227,8 +227,12 @@ impl Taken {
         }
         let (view, now) = (&state.vsphere.view, state.times.now);
         let Some((machine, ended)) = &self.left else { return false };
-        if row(view, machine).is_some_and(|row| !row.is_unknown() && self.names.contains(&row.name)) {
-            return now.duration_since(*self.shown.get_or_insert(now)) < SHOWN_TO_ALL;
+        let is_shown =
+            row(view, machine).is_some_and(|row| !row.is_unknown() && self.names.contains(&row.name));
+        self.shown = self.shown.or(is_shown.then_some(now));
+        // What was shown once may be gone by now.
+        if let Some(shown) = self.shown {
+            return now.duration_since(shown) < SHOWN_TO_ALL;
         }
         !view.complete || now.duration_since(*ended) < SHOWN
     }

@@ -52,7 +52,8 @@ fn it_lasts_until_the_inventory_shows_the_machine_that_is_left() {
     assert!(!left(0).lasts("w", &state(60, vec![])), "it was made and is gone");
     let mut shown = left(0);
     assert!(shown.lasts("w", &state(1, vec![vm("w")])), "others may not see it yet");
-    assert!(!shown.lasts("w", &state(16, vec![vm("w")])));
+    assert!(!shown.clone().lasts("w", &state(16, vec![vm("w")])));
+    assert!(!shown.lasts("w", &state(16, vec![])), "nor if it has gone since");
     let renamed = Machine { name: "other".to_owned(), ..vm("w") };
     assert!(left(0).lasts("w", &state(1, vec![renamed])), "its new name is not shown yet");
     let untold = Machine { recognised: Notes::Unknown.on("w"), ..vm("w") };
