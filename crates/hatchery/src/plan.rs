@@ -26,6 +26,7 @@ mod waiting;
 mod warm;
 pub mod workers;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::Ipv4Addr;
 
@@ -264,9 +265,9 @@ pub struct Misplaced {
 /// Plans a pass.
 pub fn plan(observed: &Observed<'_>, desired: &Desired<'_>, random: &mut StdRng) -> Plan {
     // A worker that needs another place does not take the one that it had.
-    let mut placed = observed.running.clone();
+    let mut placed = Cow::Borrowed(observed.running);
     for misplaced in observed.misplaced {
-        placed.end(misplaced.task);
+        placed.to_mut().end(misplaced.task);
     }
     let mut pass = Pass::new(observed, &placed, desired, random);
     pass.place_again();

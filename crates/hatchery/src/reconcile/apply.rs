@@ -98,13 +98,7 @@ impl Reconciler {
             Message::Ended(action, ending) => {
                 state.note_launch(action, &ending);
                 self.note_left(action, &ending, now);
-                let state = &mut self.state;
-                // Nobody registers or goes because a worker was disabled.
-                let disables = |running: &mut RunningAction| matches!(running.action, Action::Disable { .. });
-                if !state.running.get_mut(action).is_some_and(disables) {
-                    state.act_ended = Some(now);
-                }
-                if state.apply_ending(action, ending, now, self.settings.borrow().warm.interval) {
+                if self.state.apply_ending(action, ending, now, self.settings.borrow().warm.interval) {
                     self.wakes.workers();
                 }
                 for leak in self.state.leaks.drain(..) {
@@ -246,6 +240,10 @@ impl State {
         let Some(action) = self.running.end(id) else { return false };
         self.misplaced.retain(|misplaced| misplaced.task != id);
         self.another_place.remove(&id);
+        // Nobody registers or goes because a worker was disabled.
+        if !matches!(action.action, Action::Disable { .. }) {
+            self.act_ended = Some(now);
+        }
         let job = action.job().cloned();
         match ending {
             Ending::Done => return self.apply_success(&action, now),

@@ -20,7 +20,7 @@ use tracing::info;
 use super::{Reconciler, State};
 use crate::act::Ending;
 use crate::machine::{Machine, View};
-use crate::plan::running::{RunningAction, TaskId};
+use crate::plan::running::{Busy, RunningAction, TaskId};
 use crate::plan::{Action, NotMade, Plan, Waiting, Why, temporary_name};
 
 /// A machine that was made and is not shown after this is gone.
@@ -81,8 +81,8 @@ impl Reserving {
 
     /// Gives back what the inventory shows to all by now. What is left is taken, and so is what others have reserved.
     pub(super) fn look(&mut self, state: &State, mut taken: InFlight) -> InFlight {
-        let now = state.times.now;
-        self.held.retain(|name, held| held.taken.lasts(name, state));
+        let (now, busy) = (state.times.now, state.running.index());
+        self.held.retain(|name, held| held.taken.lasts(name, &busy, state));
         for action in state.running.iter().filter(|action| runs(&state.vsphere.view, action)) {
             if let Some(held) = self.held.get_mut(&action.name) {
                 held.taken.settled.get_or_insert(now);
@@ -115,9 +115,7 @@ impl Reserving {
         );
         Ok(())
     }
-}
 
-impl Reserving {
     /// Takes another place for a worker, and says whether it could.
     pub(super) fn take_anew(&mut self, old: &str, next: &RunningAction) -> bool {
         self.held.get_mut(old).map(Held::release_room);
@@ -218,8 +216,8 @@ fn tell(name: &str, conflict: &Conflict) {
 }
 
 impl Taken {
-    fn lasts(&mut self, name: &str, state: &State) -> bool {
-        if state.running.iter().any(|action| action.name == name) {
+    fn lasts(&mut self, name: &str, busy: &Busy<'_>, state: &State) -> bool {
+        if busy.has_name(name) {
             return true;
         }
         if self.names.iter().any(|name| state.vsphere.doubts.has(name)) {

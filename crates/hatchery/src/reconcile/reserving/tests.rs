@@ -36,31 +36,36 @@ fn state(second: i64, machines: Vec<Machine>) -> State {
     state
 }
 
+/// Whether what is reserved for `w` lasts.
+fn lasts(taken: &mut Taken, state: &State) -> bool {
+    taken.lasts("w", &state.running.index(), state)
+}
+
 #[test]
 fn it_lasts_while_its_action_does() {
     let mut state = state(0, vec![vm("w")]);
     let id = state.running.begin(action("w", Some("w")));
-    assert!(taken(None).lasts("w", &state), "whatever the inventory shows");
+    assert!(lasts(&mut taken(None), &state), "whatever the inventory shows");
     state.running.end(id);
-    assert!(!taken(None).lasts("w", &state), "nothing came of it");
+    assert!(!lasts(&mut taken(None), &state), "nothing came of it");
 }
 
 #[test]
 fn it_lasts_until_the_inventory_shows_the_machine_that_is_left() {
     let left = |second| taken(Some(("w", second)));
-    assert!(left(0).lasts("w", &state(59, vec![])));
-    assert!(!left(0).lasts("w", &state(60, vec![])), "it was made and is gone");
+    assert!(lasts(&mut left(0), &state(59, vec![])));
+    assert!(!lasts(&mut left(0), &state(60, vec![])), "it was made and is gone");
     let mut shown = left(0);
-    assert!(shown.lasts("w", &state(1, vec![vm("w")])), "others may not see it yet");
-    assert!(!shown.clone().lasts("w", &state(16, vec![vm("w")])));
-    assert!(!shown.lasts("w", &state(16, vec![])), "nor if it has gone since");
+    assert!(lasts(&mut shown, &state(1, vec![vm("w")])), "others may not see it yet");
+    assert!(!lasts(&mut shown.clone(), &state(16, vec![vm("w")])));
+    assert!(!lasts(&mut shown, &state(16, vec![])), "nor if it has gone since");
     let renamed = Machine { name: "other".to_owned(), ..vm("w") };
-    assert!(left(0).lasts("w", &state(1, vec![renamed])), "its new name is not shown yet");
+    assert!(lasts(&mut left(0), &state(1, vec![renamed])), "its new name is not shown yet");
     let untold = Machine { recognised: Notes::Unknown.on("w"), ..vm("w") };
-    assert!(left(0).lasts("w", &state(1, vec![untold])), "its address is not shown yet");
+    assert!(lasts(&mut left(0), &state(1, vec![untold])), "its address is not shown yet");
     let mut blind = state(99, vec![]);
     Arc::make_mut(&mut blind.vsphere.view).complete = false;
-    assert!(left(0).lasts("w", &blind));
+    assert!(lasts(&mut left(0), &blind));
 }
 
 #[test]
@@ -68,7 +73,7 @@ fn others_do_not_see_what_only_our_own_acts_were_told() {
     let mut state = state(1, vec![vm("w")]);
     let told = Overlaid { row: None, is_gone: false, is_settled: false };
     Arc::make_mut(&mut state.vsphere.view).overlaid.insert(id("w"), told);
-    assert!(taken(Some(("w", 0))).lasts("w", &state));
+    assert!(lasts(&mut taken(Some(("w", 0))), &state));
     assert!(!runs(&state.vsphere.view, &action("w", Some("w"))));
 }
 
@@ -77,11 +82,11 @@ fn a_clone_in_doubt_keeps_it_for_as_long_as_the_doubt_lasts() {
     let mut state = state(0, vec![]);
     let unfinished = Unfinished { name: "w".to_owned(), address: None, task: None, condemned_for: None };
     state.vsphere.doubts.add(unfinished, at(0));
-    assert!(taken(None).lasts("w", &state));
+    assert!(lasts(&mut taken(None), &state));
     state.look(View { complete: true, ..View::default() }, &OWNER, at(899));
-    assert!(taken(None).lasts("w", &state));
+    assert!(lasts(&mut taken(None), &state));
     state.look(View { complete: true, ..View::default() }, &OWNER, at(900));
-    assert!(!taken(None).lasts("w", &state));
+    assert!(!lasts(&mut taken(None), &state));
 }
 
 #[test]
