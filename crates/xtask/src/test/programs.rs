@@ -28,10 +28,12 @@ pub(super) enum Lane {
     Waits,
     /// They wait for their peer.
     Peers,
+    /// One of them takes as long as half of all: it begins at once.
+    Vcsim,
 }
 
 impl Lane {
-    pub(super) const ALL: [Self; 3] = [Self::Computes, Self::Waits, Self::Peers];
+    pub(super) const ALL: [Self; 4] = [Self::Computes, Self::Waits, Self::Peers, Self::Vcsim];
 }
 
 /// One program full of tests, or a part of them.
@@ -67,10 +69,18 @@ impl Program {
             "rookery-hatchery-stories/hatchery" => {
                 let real: Vec<&str> = real_time.iter().map(String::as_str).collect();
                 let skipped: Vec<&str> = real.iter().flat_map(|story| ["--skip", story]).collect();
-                vec![
-                    part(" on paused time", Lane::Computes, with(PER_CORE, &skipped), None),
-                    part(" on real time", Lane::Waits, with(AT_ONCE, &real), None),
-                ]
+                let (vcsim, real): (Vec<&str>, Vec<&str>) =
+                    real.iter().partition(|story| story.starts_with("hatchery::vcsim"));
+                let mut parts = vec![part(" on paused time", Lane::Computes, with(PER_CORE, &skipped), None)];
+                for (name, lane, stories) in
+                    [(" on real time", Lane::Waits, real), (" on vcsim", Lane::Vcsim, vcsim)]
+                {
+                    // Without a name it would be all stories once more.
+                    if !stories.is_empty() {
+                        parts.push(part(name, lane, with(AT_ONCE, &stories), None));
+                    }
+                }
+                parts
             }
             "rookery-vsphere-stories/vsphere" => {
                 let ours = with(WITH_PEER, &["vsphere::", "--skip", "vsphere::support::"]);
@@ -167,7 +177,11 @@ mod tests {
 {"reason":"compiler-artifact","package_id":"path+file:///w/crates/vsphere-stories#rookery-vsphere-stories@0.1.0","manifest_path":"/w/crates/vsphere-stories/Cargo.toml","target":{"kind":["test"],"name":"vsphere"},"profile":{"test":true},"executable":"/t/deps/vsphere-4"}
 {"reason":"compiler-artifact","package_id":"path+file:///w/crates/rookery#0.1.0","manifest_path":"/w/crates/rookery/Cargo.toml","target":{"kind":["bin"],"name":"rookery"},"profile":{"test":false},"executable":"/t/rookery"}
 {"reason":"build-finished","success":true}"#;
-        let found = programs(told, &real_time("# why\nhatchery::cli: a process\n").unwrap()).unwrap();
+        let found = programs(
+            told,
+            &real_time("# why\nhatchery::cli: a process\nhatchery::vcsim: one, too\n").unwrap(),
+        )
+        .unwrap();
         let names: Vec<_> = found.iter().map(|program| program.name.as_str()).collect();
         assert_eq!(
             names,
@@ -175,18 +189,20 @@ mod tests {
                 "rookery-cds",
                 "rookery-hatchery-stories/hatchery on paused time",
                 "rookery-hatchery-stories/hatchery on real time",
+                "rookery-hatchery-stories/hatchery on vcsim",
                 "rookery-vsphere-stories/vsphere on our simulator",
                 "rookery-vsphere-stories/vsphere on vcsim",
                 "xtask"
             ]
         );
-        assert_eq!(found[1].arguments[1..], ["--skip", "hatchery::cli"]);
+        assert_eq!(found[1].arguments[1..], ["--skip", "hatchery::cli", "--skip", "hatchery::vcsim"]);
         assert_eq!(found[2].arguments[1..], ["hatchery::cli"]);
-        assert_eq!((found[1].peer, found[3].peer, found[4].peer), (None, Some("sim"), Some("vcsim")));
+        assert_eq!(found[3].arguments[1..], ["hatchery::vcsim"]);
+        assert_eq!((found[1].peer, found[4].peer, found[5].peer), (None, Some("sim"), Some("vcsim")));
         assert_eq!(found[1].executable, Path::new("/t/deps/hatchery-3"));
         assert_eq!(found[1].folder, Path::new("/w/crates/hatchery-stories"));
-        assert!(found.iter().filter(|program| program.is_of("hatchery")).eq(&found[1..3]));
-        assert!(found.iter().filter(|program| program.has_stories()).eq(&found[1..5]));
+        assert!(found.iter().filter(|program| program.is_of("hatchery")).eq(&found[1..4]));
+        assert!(found.iter().filter(|program| program.has_stories()).eq(&found[1..6]));
         assert!(real_time("").is_err() && real_time("hatchery::cli\n").is_err());
     }
 }
