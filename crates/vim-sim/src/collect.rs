@@ -38,7 +38,7 @@ pub(crate) struct Collectors {
     pub(crate) rests: BTreeMap<String, Rest>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Collector {
     pub(crate) session: u32,
     filters: Vec<Filter>,
@@ -75,18 +75,7 @@ struct Parked {
 
 impl Collector {
     pub(crate) fn new(session: u32) -> Self {
-        Self {
-            session,
-            filters: Vec::new(),
-            version: 0,
-            last_version: 0,
-            base: 0,
-            queue: VecDeque::new(),
-            queue_revision: 0,
-            in_flight: None,
-            promised: false,
-            parked: None,
-        }
+        Self { session, ..Self::default() }
     }
 
     /// Takes the version that the client has.
@@ -231,11 +220,11 @@ impl Collectors {
 pub(crate) fn wait(
     world: &mut World,
     call: &soap::Call,
-    id: Id,
-    version: &str,
+    version: Option<String>,
     options: Option<&WaitOptions>,
     once: bool,
 ) -> soap::Handled {
+    let id = addressed(world, call)?;
     let page = options.and_then(|o| o.max_object_updates).filter(|most| *most > 0);
     let page =
         page.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX).min(world.settings.page);
@@ -246,7 +235,7 @@ pub(crate) fn wait(
     let Some(collector) = world.collectors.collectors.get_mut(&id) else {
         return Err(Refusal::gone(&call.this));
     };
-    collector.acknowledge(version)?;
+    collector.acknowledge(&version.unwrap_or_default())?;
     // One wait at a time: the one before ends as if it had been cancelled.
     if let Some(before) = collector.parked.take() {
         world.reply(before.request, soap::refuse(&cancelled()));
@@ -273,16 +262,14 @@ pub(crate) fn cancelled() -> Refusal {
 pub(crate) fn answer_waiting(world: &mut World) {
     let revision = world.store.log.revision();
     let now = world.now;
-    let due: Vec<Id> = world
-        .collectors
-        .collectors
-        .iter()
-        .filter(|(_, c)| {
-            c.parked.as_ref().is_some_and(|p| c.base < revision || p.deadline.is_some_and(|d| d <= now))
-                || c.parked.is_some() && c.filters.iter().any(Filter::is_fresh)
-        })
-        .map(|(id, _)| *id)
-        .collect();
+    let is_due = |c: &Collector| {
+        let over = |parked: &Parked| parked.deadline.is_some_and(|deadline| deadline <= now);
+        c.parked
+            .as_ref()
+            .is_some_and(|p| c.base < revision || over(p) || c.filters.iter().any(Filter::is_fresh))
+    };
+    let due = world.collectors.collectors.iter().filter(|(_, c)| is_due(c));
+    let due: Vec<Id> = due.map(|(id, _)| *id).collect();
     for id in due {
         if world.rules.freeze(id) {
             continue;
@@ -369,12 +356,8 @@ fn fill_queue(world: &mut World, id: Id) {
 /// Of what has gone since it was queued there is nothing to tell any more, or only that it has gone: later.
 fn drop_gone(world: &mut World, id: Id) {
     let Some(collector) = world.collectors.collectors.get(&id) else { return };
-    let gone: BTreeSet<Id> = collector
-        .queue
-        .iter()
-        .filter_map(|(_, delta)| delta.shows())
-        .filter(|id| !crate::properties::exists(world, *id))
-        .collect();
+    let shown = collector.queue.iter().filter_map(|(_, delta)| delta.shows());
+    let gone: BTreeSet<Id> = shown.filter(|id| !crate::properties::exists(world, *id)).collect();
     let Some(collector) = world.collectors.collectors.get_mut(&id) else { return };
     if gone.is_empty() {
         return;

@@ -19,9 +19,11 @@ use std::collections::BTreeSet;
 use jiff::SignedDuration;
 use rookery_vim::MoRef;
 use rookery_vim::objects::PowerState;
-use rookery_vim::specs::{CustomizationSpec, VirtualMachineCloneSpec, VirtualMachineConfigSpec};
+use rookery_vim::specs::{
+    CustomizationSpec, VirtualMachineCloneSpec, VirtualMachineConfigSpec as ConfigSpec,
+};
 
-use crate::files::FileWork;
+use crate::files::{FileWork, Place};
 use crate::id::{Id, Kind};
 use crate::refusal::Refusal;
 use crate::settings::Durations;
@@ -33,8 +35,9 @@ use crate::{event, files};
 pub(crate) use compute::{choose_host, count, move_idle, move_running};
 pub(crate) use create::{Blueprint, being_created, blank, complete, created};
 pub(crate) use destroy::{remove_with_files, unregister};
-pub(crate) use devices::{make_disk, networks, next_mac};
-pub(crate) use power::{guest_dies, guest_starts, guest_stops, power_off_now, switch_on};
+pub(crate) use devices::{make_disk, next_mac};
+pub(crate) use power::{guest_starts, guest_stops, power_off_now, switch_on};
+pub(crate) use snapshot::{owner as owner_of_snapshot, take as take_snapshot};
 pub(crate) use storage::release_layers;
 
 #[derive(Debug)]
@@ -54,7 +57,7 @@ pub(crate) enum Work {
     },
     Create {
         folder: Id,
-        spec: Box<VirtualMachineConfigSpec>,
+        spec: Box<ConfigSpec>,
         pool: Id,
         host: Option<Id>,
         vm: Option<Id>,
@@ -68,7 +71,7 @@ pub(crate) enum Work {
     },
     Reconfigure {
         vm: Id,
-        spec: Box<VirtualMachineConfigSpec>,
+        spec: Box<ConfigSpec>,
     },
     Customize {
         vm: Id,
@@ -256,33 +259,37 @@ fn in_progress(task: Id) -> Refusal {
 pub(crate) fn finish(world: &mut World, task: Id, user: &str, work: Work) -> Result<Done, Refusal> {
     release(world, task, &work);
     match work {
-        Work::PowerOn { vm, .. } => power::finish_on(world, vm, user).map(|()| Done::Nothing),
-        Work::PowerOff { vm } => power::off(world, vm, user).map(|()| Done::Nothing),
-        Work::Reset { vm } => power::reset(world, vm, user).map(|()| Done::Nothing),
-        Work::Suspend { vm } => power::suspend(world, vm, user).map(|()| Done::Nothing),
-        Work::Create { vm: Some(vm), spec, .. } => create::finish(world, user, vm, &spec).map(Done::Object),
-        Work::Clone { vm: Some(vm), source, spec, .. } => {
-            clone::finish(world, user, vm, source, &spec).map(Done::Object)
+        Work::PowerOn { vm, .. } => power::finish_on(world, vm, user)?,
+        Work::PowerOff { vm } => power::off(world, vm, user)?,
+        Work::Reset { vm } => power::reset(world, vm, user)?,
+        Work::Suspend { vm } => power::suspend(world, vm, user)?,
+        Work::Create { vm, spec, .. } => {
+            let Some(vm) = vm else { return Ok(Done::Nothing) };
+            return create::finish(world, user, vm, &spec).map(Done::Object);
         }
-        Work::Create { vm: None, .. } | Work::Clone { vm: None, .. } => Ok(Done::Nothing),
-        Work::Reconfigure { vm, spec } => config::apply(world, user, vm, &spec).map(|()| Done::Nothing),
-        Work::Customize { vm, spec } => customize::apply(world, vm, &spec).map(|()| Done::Nothing),
-        Work::Rename { entity, name } => config::rename(world, user, entity, &name).map(|()| Done::Nothing),
+        Work::Clone { vm, source, spec, .. } => {
+            let Some(vm) = vm else { return Ok(Done::Nothing) };
+            return clone::finish(world, user, vm, source, &spec).map(Done::Object);
+        }
+        Work::Reconfigure { vm, spec } => config::apply(world, user, vm, &spec)?,
+        Work::Customize { vm, spec } => customize::apply(world, vm, &spec)?,
+        Work::Rename { entity, name } => config::rename(world, user, entity, &name)?,
         Work::Snapshot { vm, name, description } => {
-            snapshot::take(world, user, vm, &name, &description).map(Done::Object)
+            return snapshot::take(world, user, vm, &name, &description).map(Done::Object);
         }
         Work::RemoveSnapshot { snapshot, with_children, .. } => {
-            snapshot::remove(world, snapshot, with_children).map(|()| Done::Nothing)
+            snapshot::remove(world, snapshot, with_children)?;
         }
-        Work::RemoveAllSnapshots { vm } => snapshot::remove_all(world, vm).map(|()| Done::Nothing),
-        Work::Revert { snapshot, .. } => snapshot::revert(world, user, snapshot).map(|()| Done::Nothing),
-        Work::Destroy { entity } => destroy::destroy(world, user, entity).map(|()| Done::Nothing),
-        Work::Files(work) => files::run(world, *work),
-        Work::Move { target, moved } => moving::apply(world, target, &moved).map(|()| Done::Nothing),
-        Work::Disconnect { host } => host::disconnect(world, host, user).map(|()| Done::Nothing),
-        Work::Reconnect { host } => host::reconnect(world, host, user).map(|()| Done::Nothing),
-        Work::Report { attempted } => Ok(Done::Value(power::report(&attempted))),
+        Work::RemoveAllSnapshots { vm } => snapshot::remove_all(world, vm)?,
+        Work::Revert { snapshot, .. } => snapshot::revert(world, user, snapshot)?,
+        Work::Destroy { entity } => destroy::destroy(world, user, entity)?,
+        Work::Files(work) => return files::run(world, *work),
+        Work::Move { target, moved } => moving::apply(world, target, &moved)?,
+        Work::Disconnect { host } => host::disconnect(world, host, user)?,
+        Work::Reconnect { host } => host::reconnect(world, host, user)?,
+        Work::Report { attempted } => return Ok(Done::Value(power::report(&attempted))),
     }
+    Ok(Done::Nothing)
 }
 
 /// Gives back what an operation took that will not be finished.
@@ -333,7 +340,7 @@ pub(crate) fn places(world: &World, work: &Work) -> BTreeSet<Id> {
     } else if let Work::Create { host, spec, .. } = work {
         places.extend(*host);
         let path = spec.files.as_ref().and_then(|files| files.vm_path_name.as_deref());
-        places.extend(path.and_then(|path| devices::datastore_in(world, path)));
+        places.extend(path.and_then(|path| Place::find(world, path)).map(|place| place.datastore));
     } else if let Work::Files(work) = work {
         places.extend(work.datastores());
     }
@@ -357,6 +364,10 @@ pub(crate) fn vm_mut(world: &mut World, id: Id) -> Result<&mut Vm, Refusal> {
     world.store.vms.get_mut(&id).ok_or_else(|| Refusal::gone(&id.reference()))
 }
 
+fn expect_off(vm: &Vm) -> Result<(), Refusal> {
+    if vm.power == PowerState::Off { Ok(()) } else { Err(Refusal::power_state(&PowerState::Off, &vm.power)) }
+}
+
 /// Makes a VM a template, or a template a VM again.
 pub(crate) fn mark(
     world: &mut World,
@@ -366,14 +377,12 @@ pub(crate) fn mark(
     pool: Option<Id>,
 ) -> Result<(), Refusal> {
     let vm = vm_of(world, id)?;
-    if vm.power != PowerState::Off {
-        return Err(Refusal::power_state(&PowerState::Off, &vm.power));
-    }
+    expect_off(vm)?;
     if let Some(task) = vm.busy {
         return Err(in_progress(task));
     }
     if vm.template == template {
-        return Err(Refusal::new("InvalidState", "The operation is not allowed in the current state."));
+        return Err(Refusal::invalid_state());
     }
     if let Some(pool) = pool {
         create::check_pool(world, pool, "pool")?;
@@ -392,16 +401,8 @@ pub(crate) fn mark(
     let touched = ["config.template", "summary.config.template", "resourcePool"];
     world.store.touch(id, &touched);
     // vCenter records a reconfiguration for the former; the latter is a registration.
-    let (class, message) = if template {
-        ("VmReconfiguredEvent", format!("Reconfigured {}", event::placed(world, id)))
-    } else {
-        ("VmRegisteredEvent", format!("Registered {}", event::placed(world, id)))
-    };
-    event::record(world, class, id, user, message);
+    let (class, done) =
+        if template { ("VmReconfiguredEvent", "Reconfigured") } else { ("VmRegisteredEvent", "Registered") };
+    event::record_placed(world, class, id, user, |vm| format!("{done} {vm}"));
     Ok(())
-}
-
-/// A snapshot that a VM of the model has from the beginning.
-pub(crate) fn take_snapshot(world: &mut World, vm: Id, name: &str) -> Result<(), Refusal> {
-    snapshot::take(world, "", vm, name, "").map(drop)
 }

@@ -155,7 +155,7 @@ fn role_on_path(world: &World, user: &str, on: Id, above: impl Iterator<Item = I
 
 /// The entity whose permissions count for an object.
 fn entity_of(world: &World, id: Id) -> Id {
-    let of_task = world.tasks.get(id).and_then(|task| task.entity.as_ref()).map(|(entity, _)| *entity);
+    let of_task = world.tasks.get(id).map(|task| task.entity);
     let entity = of_task.or_else(|| world.snapshots.get(&id).copied()).unwrap_or(id);
     if world.store.exists(entity) { entity } else { world.root }
 }

@@ -22,11 +22,12 @@ use jiff::Timestamp;
 use rookery_vim::{Node, Wire, Writer};
 
 use crate::id::Id;
+pub(crate) use device::{is_fixed, mac_text};
 pub(crate) use event::write_event;
 pub(crate) use managers::user_session;
 pub(crate) use storage::search_results;
 pub(crate) use tasks::write_task_info;
-pub(crate) use views::{all, exists, mac_text, networks_of, property};
+pub(crate) use views::{all, exists, find, networks_of, property};
 
 /// What became of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

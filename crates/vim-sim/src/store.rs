@@ -124,6 +124,19 @@ impl Store {
         self.log.appeared(id);
     }
 
+    /// Makes a folder; only the root has no parent.
+    pub(crate) fn add_folder(
+        &mut self,
+        parent: Option<Id>,
+        name: &str,
+        holds: &'static [&'static str],
+    ) -> Id {
+        let id = self.next_id(Kind::Folder);
+        self.folders.insert(id, Folder { holds, children: BTreeSet::new() });
+        self.file(id, name, parent);
+        id
+    }
+
     /// Takes an entity out of the inventory.
     pub(crate) fn remove(&mut self, id: Id) {
         let Some(entity) = self.entities.remove(&id) else { return };

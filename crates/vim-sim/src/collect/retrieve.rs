@@ -139,8 +139,7 @@ fn write_object(
 
 /// `Fetch`: one property of one object, as old clients read attributes.
 pub(crate) fn fetch(world: &World, call: &Call, path: &str) -> Handled {
-    let id = Id::of(&call.this).filter(|id| properties::exists(world, *id));
-    let id = id.ok_or_else(|| Refusal::gone(&call.this))?;
+    let id = properties::find(world, &call.this).ok_or_else(|| Refusal::gone(&call.this))?;
     privileges::readable(world, id, path)?;
     let mut value = Writer::new();
     match properties::property(world, id, path, &mut value, "returnval") {

@@ -19,7 +19,7 @@ use crate::io::Effect;
 use crate::machine;
 use crate::methods;
 use crate::store::{Datastore, Entity, Store, Tools};
-use crate::task;
+use crate::task::Tasks;
 use crate::world::{Timer, World};
 
 /// Grows when old dumps can no longer be read.
@@ -93,7 +93,7 @@ pub(super) fn load(world: &mut World, text: &str) -> Result<(), LoadError> {
     for blob in blobs {
         world.effect(Effect::Discard(blob));
     }
-    task::drop_all(world);
+    world.tasks = Tasks::default();
     world.forget_timers(|timer| !matches!(timer, Timer::Reply(_)));
     world.events = Events::default();
     world.guests = guests::Guests::default();

@@ -170,8 +170,8 @@ impl From<FileTrouble> for Refusal {
             Self::new(class, format!("File {file} {why}")).with("file", file)
         };
         match trouble {
-            FileTrouble::NotFound(file) => about("FileNotFound", file, "was not found"),
-            FileTrouble::Exists(file) => about("FileAlreadyExists", file, "already exists"),
+            FileTrouble::NotFound(file) => Self::file_not_found(file),
+            FileTrouble::Exists(file) => Self::file_exists(file),
             FileTrouble::NotADirectory(file) => about("NotADirectory", file, "is not a directory"),
             FileTrouble::NotAFile(file) => about("NotAFile", file, "is not a file"),
             FileTrouble::NotEmpty(file) => {

@@ -108,8 +108,7 @@ pub(crate) fn start(
     };
     world.guests.processes.entry(vm).or_default().push(process);
     if let (Some(lasts), Some(run)) = (lasts, world.store.vms.get(&vm).map(|vm| vm.run)) {
-        let when = world.now.saturating_add(lasts).unwrap_or(world.now);
-        world.at(when, Timer::Program(vm, run, pid));
+        world.after(lasts, Timer::Program(vm, run, pid));
     }
     Ok(pid)
 }

@@ -7,21 +7,17 @@ use crate::{event, incident};
 
 pub(super) fn check_connected(world: &World, id: Id) -> Result<(), Refusal> {
     let host = world.store.hosts.get(&id).ok_or_else(|| Refusal::gone(&id.reference()))?;
-    if host.connected { Ok(()) } else { Err(wrong_state()) }
+    if host.connected { Ok(()) } else { Err(Refusal::invalid_state()) }
 }
 
 pub(super) fn check_disconnected(world: &World, id: Id) -> Result<(), Refusal> {
     let host = world.store.hosts.get(&id).ok_or_else(|| Refusal::gone(&id.reference()))?;
     match (host.connected, host.disconnected_by_user) {
-        (true, _) => Err(wrong_state()),
+        (true, _) => Err(Refusal::invalid_state()),
         (false, true) => Ok(()),
         (false, false) => Err(Refusal::new("NoHost", "Unable to communicate with the remote host.")
             .with("name", world.store.name(id))),
     }
-}
-
-fn wrong_state() -> Refusal {
-    Refusal::new("InvalidState", "The operation is not allowed in the current state.")
 }
 
 pub(super) fn disconnect(world: &mut World, id: Id, user: &str) -> Result<(), Refusal> {

@@ -11,8 +11,8 @@ use crate::machine::{self, Blueprint};
 use crate::methods::add_pool;
 use crate::settings::{GuestTimes, Settings};
 use crate::store::{
-    Card, CardBacking, Compute, Controller, Datacenter, Datastore, Device, Folder, Host, Network, Pool,
-    StoragePod, Switch, Tools, What,
+    Card, CardBacking, Compute, Controller, Datacenter, Datastore, Device, Host, Network, Pool, StoragePod,
+    Switch, Tools, What,
 };
 use crate::world::{World, uuid_text};
 use crate::{privileges, rest};
@@ -75,10 +75,7 @@ struct Site<'m> {
 const VMS: &[&str] = &["Folder", "VirtualMachine", "VirtualApp"];
 
 fn folder(world: &mut World, parent: Id, name: &str, holds: &'static [&'static str]) -> Id {
-    let id = world.store.next_id(Kind::Folder);
-    world.store.folders.insert(id, Folder { holds, ..Folder::default() });
-    world.store.file(id, &escape(name), Some(parent));
-    id
+    world.store.add_folder(Some(parent), &escape(name), holds)
 }
 
 /// The folder at a path, made if need be.
@@ -332,7 +329,8 @@ impl<'m> Site<'m> {
         machine::complete(world, id);
         machine::created(world, "", id);
         for snapshot in &model.snapshots {
-            machine::take_snapshot(world, id, snapshot).map_err(|refusal| refused(refusal.message))?;
+            machine::take_snapshot(world, "", id, snapshot, "")
+                .map_err(|refusal| refused(refusal.message))?;
         }
         if model.template {
             machine::mark(world, "", id, true, None).map_err(|refusal| refused(refusal.message))?;

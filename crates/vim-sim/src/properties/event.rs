@@ -10,7 +10,7 @@ use crate::id::Id;
 pub(crate) fn write_event(out: &mut Writer, element: &str, event: &Event) {
     item(out, element, Some(event.class), |m| {
         m.int("key", event.key);
-        m.int("chainId", event.chain);
+        m.int("chainId", event.key);
         m.time("createdTime", event.time);
         m.text("userName", &event.user);
         let mut argument =

@@ -1,7 +1,7 @@
 //! What a guest shows of itself.
 
 use super::{Members, device, item};
-use crate::store::{CardBacking, Tools, Vm};
+use crate::store::{Tools, Vm};
 use crate::world::World;
 
 /// What installed tools say that they are.
@@ -78,18 +78,12 @@ fn cards(world: &World, vm: &Vm, name: &'static str, m: &mut Members<'_, '_>) {
     let cards = vm.cards().filter(|_| running);
     m.objects(name, "GuestNicInfo", cards, |out, element, (device, card)| {
         item(out, element, None, |m| {
-            let network = match &card.backing {
-                CardBacking::Standard(network) | CardBacking::Distributed { portgroup: network, .. } => {
-                    Some(world.store.name(*network))
-                }
-                CardBacking::Other(_) => None,
-            };
-            m.maybe_text("network", network);
+            m.maybe_text("network", card.network().map(|network| world.store.name(network)));
             let ips =
                 vm.guest.addresses.iter().filter(|(key, _)| *key == device.key).flat_map(|(_, ips)| ips);
             let ips: Vec<String> = ips.map(ToString::to_string).collect();
             m.texts("ipAddress", ips.iter().map(String::as_str));
-            m.text("macAddress", &device::mac(card.mac));
+            m.text("macAddress", &device::mac_text(card.mac));
             m.flag("connected", card.connected);
             m.int("deviceConfigId", device.key);
             let fixed = || vm.guest.fixed.iter().flat_map(|told| told.cards.iter().flatten());

@@ -146,7 +146,7 @@ fn paths(world: &World, datastore: Id) -> std::collections::BTreeMap<String, Opt
         if vm.datastore == datastore {
             all.insert(vm.path.clone(), none(4096));
         }
-        for layer in vm.disks().flat_map(|(_, disk)| &disk.layers) {
+        for layer in vm.disks().flat_map(|disk| &disk.layers) {
             if let Some(path) = layer.file.strip_prefix(&prefix) {
                 all.insert(path.to_owned(), none(layer.bytes));
             }

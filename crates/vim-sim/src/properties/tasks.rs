@@ -36,12 +36,12 @@ fn task_info(id: Id, task: &Task, m: &mut Members<'_, '_>) {
     m.unset("description");
     m.text("name", task.name);
     m.text("descriptionId", task.description);
-    m.maybe_reference("entity", task.entity.as_ref().map(|(id, _)| *id));
-    m.maybe_text("entityName", task.entity.as_ref().map(|(_, name)| name.as_str()));
+    m.reference("entity", task.entity);
+    m.text("entityName", &task.entity_name);
     m.unset("locked");
     m.one_of("state", "TaskInfoState", task.state.as_str());
     m.flag("cancelled", task.cancelled);
-    m.flag("cancelable", matches!(task.state, State::Queued | State::Running));
+    m.flag("cancelable", !task.is_over());
     match &task.state {
         State::Error(refusal) => m.fault("error", refusal),
         State::Queued | State::Running | State::Success(_) => m.unset("error"),

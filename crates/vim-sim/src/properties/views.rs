@@ -1,9 +1,9 @@
 //! Every class, and who describes it.
 
-use rookery_vim::Writer;
+use rookery_vim::{MoRef, Writer};
 
 use super::keyed::Keyed;
-use super::{Found, Frame, Members, device, hosts, managers, places, pools, storage, tasks, vm};
+use super::{Found, Frame, Members, hosts, managers, places, pools, storage, tasks, vm};
 use crate::id::{Id, Kind};
 use crate::world::World;
 
@@ -19,6 +19,11 @@ pub(crate) fn exists(world: &World, id: Id) -> bool {
         || world.events.collectors.contains_key(&id)
         || world.tasks.collectors.contains_key(&id)
         || id.kind == Kind::HostDatastoreBrowser && store.datastores.values().any(|d| d.browser == id)
+}
+
+/// The object of a reference, if there is one now.
+pub(crate) fn find(world: &World, reference: &MoRef) -> Option<Id> {
+    Id::of(reference).filter(|id| exists(world, *id))
 }
 
 /// Writes what a path leads to.
@@ -88,13 +93,8 @@ fn describe(world: &World, id: Id, m: &mut Members<'_, '_>) {
 
 /// The networks of a VM, each once.
 pub(crate) fn networks_of(vm: &crate::store::Vm) -> Vec<Id> {
-    let mut networks: Vec<Id> = crate::machine::networks(vm).collect();
+    let mut networks: Vec<Id> = vm.networks().collect();
     networks.sort_unstable();
     networks.dedup();
     networks
-}
-
-/// As guests and people write it.
-pub(crate) fn mac_text(mac: [u8; 6]) -> String {
-    device::mac(mac)
 }

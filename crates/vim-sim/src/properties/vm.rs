@@ -112,9 +112,8 @@ fn summary(world: &World, id: Id, vm: &Vm, m: &mut Members<'_, '_>) {
         m.text("annotation", &vm.annotation);
     });
     m.object("storage", "VirtualMachineStorageSummary", |m| {
-        let committed: i64 =
-            vm.disks().filter_map(|(_, disk)| disk.layers.first()).map(|layer| layer.bytes).sum();
-        let all: i64 = vm.disks().map(|(_, disk)| disk.capacity_kb * 1024).sum();
+        let committed: i64 = vm.disks().filter_map(|disk| disk.layers.first()).map(|layer| layer.bytes).sum();
+        let all: i64 = vm.disks().map(|disk| disk.capacity_kb * 1024).sum();
         m.long("committed", committed);
         m.long("uncommitted", (all - committed).max(0));
         m.long("unshared", committed);
