@@ -12,7 +12,7 @@ use crate::properties::search_results;
 use crate::refusal::Refusal;
 use crate::task::Done;
 use crate::world::World;
-pub(crate) use upload::{Upload, cut_uploads, received, sender_gone};
+pub(crate) use upload::{Upload, cut_uploads, received};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StoredFile {
@@ -257,19 +257,7 @@ pub(crate) fn serve(
     upload: Option<io::Upload>,
 ) -> Option<Reply> {
     let session = world.sessions.of_cookie(request.header("cookie").unwrap_or_default(), world.now);
-    match session {
-        None => Some(Reply::plain(401, "log in first")),
-        Some(session) => answer(world, id, session, request, upload),
-    }
-}
-
-fn answer(
-    world: &mut World,
-    id: RequestId,
-    session: u32,
-    request: &Request,
-    upload: Option<io::Upload>,
-) -> Option<Reply> {
+    let Some(session) = session else { return Some(Reply::plain(401, "log in first")) };
     let name = request.parameter("dsName").unwrap_or_default();
     let datacenter = request.parameter("dcPath").map(|path| world.at_path(&path));
     let datastore = world.store.datastores.keys().copied().find(|id| {

@@ -13,15 +13,14 @@ use std::net::{IpAddr, Ipv4Addr};
 use rookery_sim::{RequestId, glob};
 use serde::{Deserialize, Serialize};
 
-use crate::event;
 use crate::id::Id;
 use crate::io::{Effect, Notice, Reply};
-use crate::machine;
 use crate::methods::{FileCall, file_answer};
 use crate::rules as vcenter_rules;
 use crate::settings::Login;
 use crate::store::{Guest, Tools, Vm, What};
 use crate::world::{Timer, World};
+use crate::{event, machine};
 pub use files::{Attributes, Content, FileAnswer, FileJob, FileKind, FileOp, FileSeen, FileTrouble};
 pub(crate) use files::{clean, perform};
 pub use programs::Start;

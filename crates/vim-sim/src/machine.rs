@@ -42,81 +42,25 @@ pub(crate) use storage::release_layers;
 
 #[derive(Debug)]
 pub(crate) enum Work {
-    PowerOn {
-        vm: Id,
-        host: Option<Id>,
-    },
-    PowerOff {
-        vm: Id,
-    },
-    Reset {
-        vm: Id,
-    },
-    Suspend {
-        vm: Id,
-    },
-    Create {
-        folder: Id,
-        spec: Box<ConfigSpec>,
-        pool: Id,
-        host: Option<Id>,
-        vm: Option<Id>,
-    },
-    Clone {
-        source: Id,
-        folder: Id,
-        name: String,
-        spec: Box<VirtualMachineCloneSpec>,
-        vm: Option<Id>,
-    },
-    Reconfigure {
-        vm: Id,
-        spec: Box<ConfigSpec>,
-    },
-    Customize {
-        vm: Id,
-        spec: Box<CustomizationSpec>,
-    },
-    Rename {
-        entity: Id,
-        name: String,
-    },
-    Snapshot {
-        vm: Id,
-        name: String,
-        description: String,
-    },
-    RemoveSnapshot {
-        snapshot: Id,
-        vm: Id,
-        with_children: bool,
-    },
-    RemoveAllSnapshots {
-        vm: Id,
-    },
-    Revert {
-        snapshot: Id,
-        vm: Id,
-    },
-    Destroy {
-        entity: Id,
-    },
+    PowerOn { vm: Id, host: Option<Id> },
+    PowerOff { vm: Id },
+    Reset { vm: Id },
+    Suspend { vm: Id },
+    Create { folder: Id, spec: Box<ConfigSpec>, pool: Id, host: Option<Id>, vm: Option<Id> },
+    Clone { source: Id, folder: Id, name: String, spec: Box<VirtualMachineCloneSpec>, vm: Option<Id> },
+    Reconfigure { vm: Id, spec: Box<ConfigSpec> },
+    Customize { vm: Id, spec: Box<CustomizationSpec> },
+    Rename { entity: Id, name: String },
+    Snapshot { vm: Id, name: String, description: String },
+    RemoveSnapshot { snapshot: Id, vm: Id, with_children: bool },
+    RemoveAllSnapshots { vm: Id },
+    Revert { snapshot: Id, vm: Id },
+    Destroy { entity: Id },
     Files(Box<FileWork>),
-    /// Things go into another folder.
-    Move {
-        target: Id,
-        moved: Vec<Id>,
-    },
-    Disconnect {
-        host: Id,
-    },
-    Reconnect {
-        host: Id,
-    },
-    /// Only says which tasks were started.
-    Report {
-        attempted: Vec<(MoRef, MoRef)>,
-    },
+    Move { target: Id, moved: Vec<Id> },
+    Disconnect { host: Id },
+    Reconnect { host: Id },
+    Report { attempted: Vec<(MoRef, MoRef)> },
 }
 
 impl Work {

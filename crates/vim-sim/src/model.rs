@@ -12,6 +12,7 @@ use crate::settings::{Login, Settings};
 use crate::world::World;
 pub use build::ModelError;
 pub use text::Bytes;
+pub(crate) use text::default_true;
 
 /// The inventory that a simulator starts with.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -22,7 +23,6 @@ pub struct Model {
     pub access: Option<Access>,
     #[serde(default, rename = "datacenter")]
     pub datacenters: Vec<DatacenterModel>,
-    /// Categories of tags.
     #[serde(default, rename = "category")]
     pub categories: Vec<CategoryModel>,
     /// What programs do in guests; rules of the settings come first.
@@ -45,7 +45,6 @@ pub struct DatacenterModel {
     pub portgroups: Vec<String>,
     #[serde(default, rename = "datastore")]
     pub datastores: Vec<DatastoreModel>,
-    /// Clusters of datastores.
     #[serde(default, rename = "datastore-cluster")]
     pub pods: Vec<PodModel>,
     #[serde(default, rename = "cluster")]
@@ -56,7 +55,6 @@ pub struct DatacenterModel {
     /// Folders for VMs, such as `ci/templates`.
     #[serde(default)]
     pub folders: Vec<String>,
-    /// VMs and templates.
     #[serde(default, rename = "vm")]
     pub vms: Vec<VmModel>,
 }
@@ -133,7 +131,6 @@ pub struct PoolModel {
 pub struct VmModel {
     /// Its name; with a count, `#` in it stands for the number.
     pub name: String,
-    /// How many there are.
     #[serde(default = "text::one")]
     pub count: usize,
     #[serde(default)]
@@ -147,17 +144,14 @@ pub struct VmModel {
     /// Its datastore; the first one if none is named.
     #[serde(default)]
     pub datastore: String,
-    /// Whether it is a template.
     #[serde(default)]
     pub template: bool,
-    /// Whether it is on.
     #[serde(default)]
     pub on: bool,
     #[serde(default = "text::one_cpu")]
     pub cpus: i32,
     #[serde(default = "text::small")]
     pub memory: Bytes,
-    /// The sizes of its disks.
     #[serde(default = "text::one_disk")]
     pub disks: Vec<Bytes>,
     /// A card for each network.
@@ -205,7 +199,6 @@ pub struct Counts {
     pub portgroups: usize,
     /// VMs on each host that stands alone, in each cluster or in each of its pools.
     pub vms: usize,
-    /// Whether they are on.
     pub on: bool,
 }
 

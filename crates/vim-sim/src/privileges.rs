@@ -225,7 +225,7 @@ pub(crate) fn revoke_all(world: &mut World, entity: Id) {
 
 /// Makes watchers read all objects again, since what users may see has changed.
 pub(crate) fn visibility_changed(world: &mut World) {
-    let everything: Vec<Id> = world.store.all().collect();
+    let everything: BTreeSet<Id> = world.store.entities().map(|(id, _)| id).collect();
     for id in everything {
         world.store.log.listed(id);
     }

@@ -8,15 +8,16 @@ use rookery_vim::methods::Method;
 use rookery_vim::{Limits, MoRef, Node, Wire as _, Writer, node};
 
 use crate::io::{self, Reply};
-use crate::methods;
 use crate::refusal::Refusal;
-use crate::rules;
 use crate::world::World;
+use crate::{methods, rules};
 
 const OPEN: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<soapenv:Envelope \
     xmlns:soapenc=\"http://schemas.xmlsoap.org/soap/encoding/\" xmlns:soapenv=\"http://schemas.xmlsoap.org/soap/envelope/\" \
     xmlns:xsd=\"http://www.w3.org/2001/XMLSchema\" xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"><soapenv:Body>";
 const CLOSE: &str = "</soapenv:Body></soapenv:Envelope>";
+
+const LIMITS: Limits = Limits { bytes: 8 << 20, elements: 200_000, depth: 64 };
 
 /// The caller and the object of a call.
 #[derive(Debug)]
@@ -45,8 +46,7 @@ pub(crate) type Handled = Result<Outcome, Refusal>;
 
 /// Answers a request, unless its answer comes later.
 pub(crate) fn serve(world: &mut World, id: RequestId, request: &Request) -> Option<Reply> {
-    let limits = Limits { bytes: 8 << 20, elements: 200_000, depth: 64 };
-    let content = match node::parse(&request.body, &limits) {
+    let content = match node::parse(&request.body, &LIMITS) {
         Ok(root) => envelope::body(root),
         Err(error) => return Some(refuse(&Refusal::invalid_request(error.to_string()))),
     };

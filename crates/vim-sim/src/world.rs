@@ -133,7 +133,8 @@ impl World {
                 self.collectors.forget_request(id);
                 self.traffic.gone(id);
                 self.guests.forget_request(id);
-                files::sender_gone(self, id);
+                // What has arrived stays.
+                self.uploads.remove(&id);
             }
             Input::Exited { process, code } => guests::exited(self, process, code),
             Input::File { request, result } => guests::file_done(self, request, result),

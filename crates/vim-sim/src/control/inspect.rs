@@ -51,7 +51,7 @@ struct Unfinished<'w> {
 
 pub(super) fn inspect(world: &World) -> Inspection<'_> {
     let store = &world.store;
-    let objects = Kind::all().iter().map(|kind| (kind.class(), store.entities_of(*kind).count()));
+    let objects = Kind::ALL.iter().map(|kind| (kind.class(), store.entities_of(*kind).count()));
     let mut tasks = BTreeMap::new();
     for (_, task) in world.tasks.all() {
         *tasks.entry(task.state.as_str()).or_default() += 1;

@@ -19,15 +19,12 @@ const SHOWN: SignedDuration = SignedDuration::from_secs(300);
 pub struct Start {
     /// The number that the world gave it.
     pub process: u64,
-    /// The VM that it runs in.
     pub vm: Id,
-    /// What the VM is called.
     pub host_name: String,
     pub path: String,
     /// Its arguments, as one text.
     pub arguments: String,
     pub directory: String,
-    /// Its whole environment.
     pub environment: Vec<String>,
 }
 

@@ -5,12 +5,11 @@ use rookery_vim::specs::VirtualMachineCloneSpec;
 
 use super::create::{self, Blueprint};
 use super::{compute, config, customize, destroy, devices, power, storage, vm_mut, vm_of};
-use crate::event;
 use crate::id::Id;
 use crate::refusal::{self, Refusal};
-use crate::rules;
 use crate::store::{Device, Disk, Guest, Layer, Tools, Vm, What};
 use crate::world::World;
+use crate::{event, rules};
 
 /// What a disk that only holds changes takes.
 const DELTA: i64 = 16 << 20;

@@ -160,19 +160,13 @@ pub(super) fn join_host(world: &mut World, vm: Id, host: Id) {
     if let Some(found) = world.store.vms.get_mut(&vm) {
         found.host = Some(host);
     }
-    if let Some(found) = world.store.hosts.get_mut(&host) {
-        found.vms.insert(vm);
-    }
-    world.store.log.touch(host, "vm");
+    world.store.list_vm(host, vm, true);
     world.store.touch(vm, &["runtime.host", "summary.runtime.host"]);
 }
 
 pub(super) fn leave_host(world: &mut World, vm: Id) {
     let Some(host) = world.store.vms.get_mut(&vm).and_then(|vm| vm.host.take()) else { return };
-    if let Some(found) = world.store.hosts.get_mut(&host) {
-        found.vms.remove(&vm);
-    }
-    world.store.log.touch(host, "vm");
+    world.store.list_vm(host, vm, false);
 }
 
 pub(super) fn join_pool(world: &mut World, vm: Id, pool: Id) {
@@ -180,19 +174,13 @@ pub(super) fn join_pool(world: &mut World, vm: Id, pool: Id) {
     if let Some(found) = world.store.vms.get_mut(&vm) {
         found.pool = Some(pool);
     }
-    if let Some(found) = world.store.pools.get_mut(&pool) {
-        found.vms.insert(vm);
-    }
-    world.store.log.touch(pool, "vm");
+    world.store.list_vm(pool, vm, true);
     world.store.log.touch(vm, "resourcePool");
 }
 
 pub(super) fn leave_pool(world: &mut World, vm: Id) {
     let Some(pool) = world.store.vms.get_mut(&vm).and_then(|vm| vm.pool.take()) else { return };
-    if let Some(found) = world.store.pools.get_mut(&pool) {
-        found.vms.remove(&vm);
-    }
-    world.store.log.touch(pool, "vm");
+    world.store.list_vm(pool, vm, false);
 }
 
 pub(super) fn is_running(world: &World, vm: Id) -> bool {

@@ -318,7 +318,7 @@ pub(super) fn plug_in(world: &mut World, id: Id, before: &Vm) {
     let Some(vm) = world.store.vms.get(&id) else { return };
     let (was, is) = (plugged(before), plugged(vm));
     for place in was.symmetric_difference(&is) {
-        list(world, *place, id, is.contains(place));
+        world.store.list_vm(*place, id, is.contains(place));
     }
 }
 
@@ -333,20 +333,10 @@ pub(super) fn unplug_all(world: &mut World, id: Id) {
 
 fn list_everywhere(world: &mut World, id: Id, is_there: bool) {
     for place in world.store.vms.get(&id).map(plugged).unwrap_or_default() {
-        list(world, place, id, is_there);
+        world.store.list_vm(place, id, is_there);
     }
 }
 
 fn plugged(vm: &Vm) -> BTreeSet<Id> {
     vm.networks().chain(vm.datastores()).collect()
-}
-
-fn list(world: &mut World, place: Id, vm: Id, is_there: bool) {
-    let network = world.store.networks.get_mut(&place).map(|network| &mut network.vms);
-    let datastore = world.store.datastores.get_mut(&place).map(|datastore| &mut datastore.vms);
-    let Some(vms) = network.or(datastore) else { return };
-    let changed = if is_there { vms.insert(vm) } else { vms.remove(&vm) };
-    if changed {
-        world.store.log.touch(place, "vm");
-    }
 }

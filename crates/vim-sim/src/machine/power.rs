@@ -153,7 +153,7 @@ pub(crate) fn switch_on(world: &mut World, id: Id) -> Result<(), Refusal> {
     finish_on(world, id, "")
 }
 
-/// Which task powers on which VM.
+/// Which task powers on which VM: all that the task for many VMs has to say.
 pub(super) fn report(attempted: &[(MoRef, MoRef)]) -> String {
     let mut out = Writer::new();
     out.open("result", Some("ClusterPowerOnVmResult"));

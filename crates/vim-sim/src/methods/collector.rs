@@ -3,7 +3,7 @@
 use rookery_vim::methods as vim;
 
 use super::Methods;
-use crate::collect::{self, Collector, Filter, Spec, addressed};
+use crate::collect::{self, Filter, Spec, addressed};
 use crate::id::{Id, Kind};
 use crate::refusal::Refusal;
 use crate::soap;
@@ -23,9 +23,7 @@ pub(super) fn add(all: &mut Methods) {
     all.write(|world, call, m: vim::Fetch| collect::fetch(world, call, &m.prop));
     all.answer(|world, call, _: vim::CreatePropertyCollector| {
         let session = call.session.ok_or_else(|| Refusal::not_authenticated(&call.this))?;
-        let id = world.store.next_id(Kind::PropertyCollector);
-        world.collectors.insert(id, Collector::new(session));
-        Ok(id.reference())
+        Ok(collect::create(world, session).reference())
     });
     all.answer(|world, call, _: vim::DestroyPropertyCollector| {
         let id = addressed(world, call)?;

@@ -5,13 +5,12 @@ use rookery_vim::methods as vim;
 use rookery_vim::{Node, envelope};
 
 use super::{Methods, content};
-use crate::limits;
-use crate::privileges;
 use crate::properties::user_session;
 use crate::refusal::Refusal;
 use crate::session::COOKIE;
 use crate::soap::{self, Call, Handled, Outcome};
 use crate::world::{World, uuid_text};
+use crate::{limits, privileges};
 
 pub(super) fn add(all: &mut Methods) {
     all.answer(|world, _, _: vim::RetrieveServiceContent| Ok(content(world)));

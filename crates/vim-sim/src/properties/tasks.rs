@@ -10,8 +10,7 @@ use crate::world::World;
 pub(super) fn task(world: &World, id: Id, m: &mut Members<'_, '_>) {
     let Some(task) = world.tasks.get(id) else { return };
     m.object("info", "TaskInfo", |m| task_info(id, task, m));
-    m.unset("availableField");
-    m.unset("value");
+    m.without(&["availableField", "value"]);
 }
 
 pub(super) fn history(world: &World, id: Id, m: &mut Members<'_, '_>) {
@@ -19,8 +18,8 @@ pub(super) fn history(world: &World, id: Id, m: &mut Members<'_, '_>) {
     let latest = world.tasks.oldest_first().rev();
     let latest = latest.filter(|(id, task)| task::matches(world, &history.filter, *id, task));
     m.value("filter", &history.filter);
-    m.objects("latestPage", "TaskInfo", latest.take(history.reader.page), |out, element, (id, task)| {
-        write_task_info(out, element, id, task);
+    m.items("latestPage", "TaskInfo", latest.take(history.reader.page), |m, (id, task)| {
+        task_info(id, task, m);
     });
 }
 

@@ -41,9 +41,9 @@ pub(crate) fn property(world: &World, id: Id, path: &str, out: &mut Writer, elem
     members.found()
 }
 
-/// Writes all properties that are set.
-pub(crate) fn all(world: &World, id: Id, out: &mut Writer, frame: Frame) {
-    describe(world, id, &mut Members::all(out, frame));
+/// Writes all properties that are set and shown.
+pub(crate) fn all(world: &World, id: Id, out: &mut Writer, frame: Frame, shown: &dyn Fn(&str) -> bool) {
+    describe(world, id, &mut Members::all(out, frame, shown));
 }
 
 fn describe(world: &World, id: Id, m: &mut Members<'_, '_>) {
