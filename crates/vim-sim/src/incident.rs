@@ -55,14 +55,10 @@ pub enum Incident {
     /// Guests report something else until they start again.
     SetGuest {
         vm: String,
-        #[serde(default)]
         tools: Option<bool>,
-        #[serde(default)]
         operations: Option<bool>,
         /// The addresses of its first network card.
-        #[serde(default)]
         addresses: Option<Vec<IpAddr>>,
-        #[serde(default)]
         host_name: Option<String>,
     },
 }

@@ -89,53 +89,31 @@ impl Work {
         }
     }
 
-    /// What tasks call it.
-    pub(crate) fn description(&self) -> &'static str {
+    /// What tasks call it, and how long it usually takes.
+    pub(crate) fn title(&self, durations: &Durations) -> (&'static str, Span) {
         match self {
-            Self::PowerOn { .. } => "VirtualMachine.powerOn",
-            Self::PowerOff { .. } => "VirtualMachine.powerOff",
-            Self::Reset { .. } => "VirtualMachine.reset",
-            Self::Suspend { .. } => "VirtualMachine.suspend",
-            Self::Create { .. } => "Folder.createVm",
-            Self::Clone { .. } => "VirtualMachine.clone",
-            Self::Reconfigure { .. } => "VirtualMachine.reconfigure",
-            Self::Customize { .. } => "VirtualMachine.customize",
-            Self::Rename { .. } => "ManagedEntity.rename",
-            Self::Snapshot { .. } => "VirtualMachine.createSnapshot",
-            Self::RemoveSnapshot { .. } => "VirtualMachine.removeSnapshot",
-            Self::RemoveAllSnapshots { .. } => "VirtualMachine.removeAllSnapshots",
-            Self::Revert { .. } => "VirtualMachine.revertToSnapshot",
-            Self::Destroy { entity } if entity.kind == Kind::VirtualMachine => "VirtualMachine.destroy",
-            Self::Destroy { .. } => "ManagedEntity.destroy",
-            Self::Files(work) => work.description(),
-            Self::Move { .. } => "Folder.moveInto",
-            Self::Disconnect { .. } => "HostSystem.disconnect",
-            Self::Reconnect { .. } => "HostSystem.reconnect",
-            Self::Report { .. } => "Datacenter.powerOnVm",
-        }
-    }
-
-    /// How long it usually takes.
-    pub(crate) fn duration(&self, durations: &Durations) -> Span {
-        match self {
-            Self::PowerOn { .. } | Self::PowerOff { .. } | Self::Reset { .. } | Self::Suspend { .. } => {
-                durations.power
+            Self::PowerOn { .. } => ("VirtualMachine.powerOn", durations.power),
+            Self::PowerOff { .. } => ("VirtualMachine.powerOff", durations.power),
+            Self::Reset { .. } => ("VirtualMachine.reset", durations.power),
+            Self::Suspend { .. } => ("VirtualMachine.suspend", durations.power),
+            Self::Create { .. } => ("Folder.createVm", durations.create),
+            Self::Clone { .. } => ("VirtualMachine.clone", durations.clone),
+            Self::Reconfigure { .. } => ("VirtualMachine.reconfigure", durations.reconfigure),
+            Self::Customize { .. } => ("VirtualMachine.customize", durations.reconfigure),
+            Self::Rename { .. } => ("ManagedEntity.rename", durations.reconfigure),
+            Self::Snapshot { .. } => ("VirtualMachine.createSnapshot", durations.snapshot),
+            Self::RemoveSnapshot { .. } => ("VirtualMachine.removeSnapshot", durations.snapshot),
+            Self::RemoveAllSnapshots { .. } => ("VirtualMachine.removeAllSnapshots", durations.snapshot),
+            Self::Revert { .. } => ("VirtualMachine.revertToSnapshot", durations.snapshot),
+            Self::Destroy { entity } if entity.kind == Kind::VirtualMachine => {
+                ("VirtualMachine.destroy", durations.destroy)
             }
-            Self::Create { .. } => durations.create,
-            Self::Clone { .. } => durations.clone,
-            Self::Reconfigure { .. }
-            | Self::Customize { .. }
-            | Self::Rename { .. }
-            | Self::Move { .. }
-            | Self::Disconnect { .. }
-            | Self::Reconnect { .. } => durations.reconfigure,
-            Self::Snapshot { .. }
-            | Self::RemoveSnapshot { .. }
-            | Self::RemoveAllSnapshots { .. }
-            | Self::Revert { .. } => durations.snapshot,
-            Self::Destroy { .. } => durations.destroy,
-            Self::Files(_) => durations.file,
-            Self::Report { .. } => Span::ZERO,
+            Self::Destroy { .. } => ("ManagedEntity.destroy", durations.destroy),
+            Self::Files(work) => (work.description(), durations.file),
+            Self::Move { .. } => ("Folder.moveInto", durations.reconfigure),
+            Self::Disconnect { .. } => ("HostSystem.disconnect", durations.reconfigure),
+            Self::Reconnect { .. } => ("HostSystem.reconnect", durations.reconfigure),
+            Self::Report { .. } => ("Datacenter.powerOnVm", Span::ZERO),
         }
     }
 }
@@ -183,8 +161,8 @@ pub(crate) fn begin(
         }
         Work::Files(work) => files::check(world, work)?,
         Work::Move { target, moved } => moving::check(world, *target, moved)?,
-        Work::Disconnect { host } => host::check_connected(world, *host)?,
-        Work::Reconnect { host } => host::check_disconnected(world, *host)?,
+        Work::Disconnect { host } => host::check(world, *host, false)?,
+        Work::Reconnect { host } => host::check(world, *host, true)?,
         Work::Report { .. } => {}
     }
     if let Some(vm) = work.subject().and_then(|vm| world.store.vms.get_mut(&vm)) {
@@ -229,8 +207,8 @@ pub(crate) fn finish(world: &mut World, task: Id, user: &str, work: Work) -> Res
         Work::Destroy { entity } => destroy::destroy(world, user, entity)?,
         Work::Files(work) => return files::run(world, *work),
         Work::Move { target, moved } => moving::apply(world, target, &moved)?,
-        Work::Disconnect { host } => host::disconnect(world, host, user)?,
-        Work::Reconnect { host } => host::reconnect(world, host, user)?,
+        Work::Disconnect { host } => host::link(world, host, user, false)?,
+        Work::Reconnect { host } => host::link(world, host, user, true)?,
         Work::Report { attempted } => return Ok(Done::Value(power::report(&attempted))),
     }
     Ok(Done::Nothing)

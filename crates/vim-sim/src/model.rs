@@ -19,7 +19,6 @@ pub(crate) use text::default_true;
 #[serde(deny_unknown_fields)]
 pub struct Model {
     /// Users, roles and permissions, if they are not those of the settings.
-    #[serde(default)]
     pub access: Option<Access>,
     #[serde(default, rename = "datacenter")]
     pub datacenters: Vec<DatacenterModel>,
@@ -169,7 +168,6 @@ pub struct VmModel {
     #[serde(default = "text::linux", rename = "guest-id")]
     pub guest_id: String,
     /// Whether the tools are installed; as the settings say if this does not.
-    #[serde(default)]
     pub tools: Option<bool>,
     /// The user and password of its guest, and of its clones' guests; those of all if this names none.
     #[serde(default, rename = "guest-login")]
@@ -245,6 +243,7 @@ fn uniform_datacenter(counts: Counts, nth: usize, datastores_before: usize) -> D
         mhz: text::fast(),
         memory: text::default_memory(),
     };
+    let pod = |nth| PodModel { name: format!("{name}_POD{nth}"), datastores: Vec::new(), recommends: true };
     let vms = |prefix: &str, compute: &str, pool: &str| VmModel {
         name: format!("{prefix}_VM#"),
         count: counts.vms,
@@ -256,19 +255,10 @@ fn uniform_datacenter(counts: Counts, nth: usize, datastores_before: usize) -> D
     let mut datacenter = DatacenterModel {
         networks: vec!["VM Network".to_owned()],
         portgroups: (0..counts.portgroups).map(|nth| format!("{name}_DVPG{nth}")).collect(),
-        datastores: (0..counts.datastores)
-            .map(|nth| DatastoreModel {
-                name: format!("LocalDS_{}", datastores_before + nth),
-                capacity: text::large(),
-            })
+        datastores: (datastores_before..datastores_before + counts.datastores)
+            .map(|nth| DatastoreModel { name: format!("LocalDS_{nth}"), capacity: text::large() })
             .collect(),
-        pods: (0..counts.pods)
-            .map(|nth| PodModel {
-                name: format!("{name}_POD{nth}"),
-                datastores: Vec::new(),
-                recommends: true,
-            })
-            .collect(),
+        pods: (0..counts.pods).map(pod).collect(),
         ..DatacenterModel::default()
     };
     for nth in 0..counts.standalone_hosts {

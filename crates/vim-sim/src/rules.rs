@@ -248,20 +248,18 @@ fn act(
 
 /// What a call is about: references and names.
 fn about(world: &World, call: &Call, content: &Node) -> Vec<String> {
+    let named = |node: &Node| {
+        let reference = MoRef::from_node(node.clone()).ok();
+        reference.map(|reference| names(world, &reference)).unwrap_or_default()
+    };
     let mut about = names(world, &call.this);
     for member in &content.children {
         match &*member.name {
-            "vm" => {
-                if let Ok(reference) = MoRef::from_node(member.clone()) {
-                    about.extend(names(world, &reference));
-                }
-            }
+            "vm" => about.extend(named(member)),
             "specSet" => {
                 let sets = member.children.iter().filter(|set| &*set.name == "objectSet");
                 let objects = sets.flat_map(|set| set.children.iter().filter(|child| &*child.name == "obj"));
-                for reference in objects.filter_map(|object| MoRef::from_node(object.clone()).ok()) {
-                    about.extend(names(world, &reference));
-                }
+                about.extend(objects.flat_map(named));
             }
             "name" => about.push(member.text.clone()),
             "config" => about.extend(member.child_text("name").map(str::to_owned)),

@@ -141,10 +141,6 @@ impl Tasks {
         self.running.iter().map(|(name, (_, most))| (*name, *most)).collect()
     }
 
-    pub(crate) fn contains(&self, id: Id) -> bool {
-        self.get(id).is_some()
-    }
-
     pub(crate) fn all(&self) -> impl DoubleEndedIterator<Item = (Id, &Task)> {
         self.of(|visibility| visibility == Visibility::Object)
     }
@@ -177,12 +173,13 @@ impl Tasks {
 /// Starts an operation. It runs in the same step if it takes no time.
 pub(crate) fn start(world: &mut World, name: &'static str, entity: Id, user: &str, work: Work) -> Id {
     let durations = &world.settings.durations;
-    let duration = durations.of(name, work.duration(durations)).draw(&mut world.random);
+    let (description, usual) = work.title(durations);
+    let duration = durations.of(name, usual).draw(&mut world.random);
     let planned_failure = world.rules.planned_failure.clone();
     let places = queue::places(world, &work);
     let id = world.store.next_id(Kind::Task);
     let task = Task {
-        description: work.description(),
+        description,
         name,
         entity,
         entity_name: world.store.name(entity).to_owned(),

@@ -211,8 +211,7 @@ fn cdrom(node: &Node) -> Cdrom {
 }
 
 fn new_card(world: &mut World, node: &Node) -> Option<Card> {
-    let manual = node.child_text("addressType").is_some_and(|t| t.trim().eq_ignore_ascii_case("manual"));
-    let given = node.child_text("macAddress").and_then(parse_mac).filter(|_| manual);
+    let given = manual_mac(node);
     let connect = node.child("connectable");
     let flag = |name: &str| connect.is_none_or(|c| c.child_text(name).map(str::trim) != Some("false"));
     Some(Card {
@@ -222,6 +221,12 @@ fn new_card(world: &mut World, node: &Node) -> Option<Card> {
         connected: flag("connected"),
         start_connected: flag("startConnected"),
     })
+}
+
+/// The address that a client gives a card.
+fn manual_mac(node: &Node) -> Option<[u8; 6]> {
+    let manual = node.child_text("addressType")?.trim().eq_ignore_ascii_case("manual");
+    node.child_text("macAddress").and_then(parse_mac).filter(|_| manual)
 }
 
 fn parse_mac(text: &str) -> Option<[u8; 6]> {
@@ -299,9 +304,7 @@ fn edit_card(world: &World, card: &mut Card, node: &Node) -> Option<()> {
     if let Some(given) = node.child("backing") {
         card.backing = backing(world, given)?;
     }
-    if node.child_text("addressType").is_some_and(|t| t.trim().eq_ignore_ascii_case("manual"))
-        && let Some(mac) = node.child_text("macAddress").and_then(parse_mac)
-    {
+    if let Some(mac) = manual_mac(node) {
         card.mac = mac;
         card.manual = true;
     }

@@ -28,12 +28,12 @@ pub(super) fn add(all: &mut Methods) {
 }
 
 fn step(world: &mut World, call: &Call, most: i32, forward: bool) -> Handled {
-    let (id, reading) = history::reading(world, call, most, forward)?;
+    let (id, position, most) = history::reading(world, call, most)?;
     let gone = || Refusal::gone(&call.this);
     let filter = &world.events.collectors.get(&id).ok_or_else(gone)?.filter;
     let key = |event: &&Event| i64::from(event.key);
     let fits = |event: &&Event| event::matches(world, filter, event);
-    let found = next(world.events.newest_first().rev(), key, fits, &reading);
+    let found = next(world.events.newest_first().rev(), key, fits, position, most, forward);
     let (answer, last) = (tell(call, &found), found.last().map(key));
     history::has_read(world, call, last)?;
     Ok(answer)

@@ -4,7 +4,7 @@ use rookery_vim::MoRef;
 use rookery_vim::methods as vim;
 
 use super::Methods;
-use crate::history::{History, Reader, Readers, Reading};
+use crate::history::{History, Reader, Readers};
 use crate::id::Id;
 use crate::refusal::Refusal;
 use crate::soap::Call;
@@ -52,7 +52,7 @@ pub(super) fn create<F>(call: &Call, id: Id, filter: F, readers: &mut Readers<F>
 }
 
 /// The reader that a call was made on, if it is the caller's.
-pub(super) fn reader<'w>(world: &'w mut World, call: &Call) -> Result<(Id, &'w mut Reader), Refusal> {
+fn reader<'w>(world: &'w mut World, call: &Call) -> Result<(Id, &'w mut Reader), Refusal> {
     let found = Id::of(&call.this).and_then(|id| {
         let events = world.events.collectors.get_mut(&id).map(|history| &mut history.reader);
         let tasks = world.tasks.collectors.get_mut(&id).map(|history| &mut history.reader);
@@ -62,17 +62,16 @@ pub(super) fn reader<'w>(world: &'w mut World, call: &Call) -> Result<(Id, &'w m
     own.ok_or_else(|| Refusal::gone(&call.this))
 }
 
-/// The page that a call asks for, from where its reader is.
+/// The reader that a call was made on, where it is, and how much it wants next.
 pub(super) fn reading(
     world: &mut World,
     call: &Call,
     most: i32,
-    forward: bool,
-) -> Result<(Id, Reading), Refusal> {
+) -> Result<(Id, Option<i64>, usize), Refusal> {
     let most = usize::try_from(most).ok().filter(|most| (1..=MOST).contains(most));
     let most = most.ok_or_else(|| Refusal::invalid_argument("maxCount"))?;
     let (id, reader) = reader(world, call)?;
-    Ok((id, Reading { position: reader.position, most, forward }))
+    Ok((id, reader.position, most))
 }
 
 /// The reader has come that far.

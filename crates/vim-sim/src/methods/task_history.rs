@@ -21,12 +21,12 @@ pub(super) fn add(all: &mut Methods) {
 }
 
 fn step(world: &mut World, call: &Call, most: i32, forward: bool) -> Handled {
-    let (id, reading) = history::reading(world, call, most, forward)?;
+    let (id, position, most) = history::reading(world, call, most)?;
     let gone = || Refusal::gone(&call.this);
     let filter = &world.tasks.collectors.get(&id).ok_or_else(gone)?.filter;
     let key = |(id, _): &(Id, &Task)| i64::from(id.number);
     let fits = |(id, task): &(Id, &Task)| task::matches(world, filter, *id, task);
-    let found = next(world.tasks.oldest_first(), key, fits, &reading);
+    let found = next(world.tasks.oldest_first(), key, fits, position, most, forward);
     let answer = written(&call.method, |out| {
         for (id, task) in &found {
             write_task_info(out, "returnval", *id, task);

@@ -12,7 +12,7 @@ pub(crate) fn exists(world: &World, id: Id) -> bool {
     let store = &world.store;
     id.number == 0
         || store.exists(id)
-        || world.tasks.contains(id)
+        || world.tasks.get(id).is_some()
         || world.views.contains_key(&id)
         || world.snapshots.contains_key(&id)
         || world.collectors.knows(id)

@@ -126,10 +126,7 @@ fn runtime(world: &World, vm: &Vm, m: &mut Members<'_, '_>) {
     m.flag("toolsInstallerMounted", false);
     m.maybe("bootTime", vm.booted, Members::time);
     m.long("suspendInterval", 0);
-    match vm.guest.overrides.get("runtime.question") {
-        Some(question) => m.node("question", question),
-        None => m.unset("question"),
-    }
+    m.maybe("question", vm.guest.overrides.get("runtime.question"), Members::node);
     m.int("numMksConnections", 0);
     m.one_of("recordReplayState", "VirtualMachineRecordReplayState", "inactive");
     m.flag("onlineStandby", false);
