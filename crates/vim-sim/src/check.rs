@@ -7,7 +7,7 @@ use rookery_vim::objects::PowerState;
 use crate::files::StoredFile;
 use crate::id::{Id, Kind};
 use crate::machine::Work;
-use crate::store::{CardBacking, Layer, Store, Vm};
+use crate::store::{Layer, Store, Vm};
 use crate::world::World;
 
 type Verdict = Result<(), String>;
@@ -21,11 +21,6 @@ impl World {
         compute_capacity(self)?;
         storage_capacity(&self.store)?;
         snapshots(self)
-    }
-
-    /// How many operations have not come to their end.
-    pub fn unfinished_tasks(&self) -> usize {
-        self.tasks.unfinished().count()
     }
 }
 
@@ -69,25 +64,16 @@ fn identities(store: &Store) -> Verdict {
             expect(macs.insert(card.mac), || format!("{} shares a MAC", id.text()))?;
         }
     }
-    let known = store
-        .uuids
-        .iter()
-        .all(|(uuid, id)| store.vms.get(id).is_some_and(|vm| vm.uuid == *uuid || vm.instance_uuid == *uuid));
-    expect(known, || "a UUID leads nowhere".to_owned())
+    let has = |vm: &Vm, uuid: u128| vm.uuid == uuid || vm.instance_uuid == uuid;
+    let known = |(uuid, id): &(u128, Id)| store.vms.get(id).is_some_and(|vm| has(vm, *uuid));
+    expect(store.uuids.iter().all(known), || "a UUID leads nowhere".to_owned())
 }
 
 /// Hosts, pools, datastores and networks list the VMs that say they are there, and no others.
 fn places(store: &Store) -> Verdict {
     let mut listed: BTreeMap<Id, BTreeSet<Id>> = BTreeMap::new();
     for (id, vm) in &store.vms {
-        let networks = vm.cards().filter_map(|(_, card)| match &card.backing {
-            CardBacking::Standard(network) => Some(*network),
-            CardBacking::Distributed { portgroup, .. } => Some(*portgroup),
-            CardBacking::Other(_) => None,
-        });
-        let datastores = vm.datastores().into_iter();
-        let ready = vm.complete;
-        let lasting = networks.chain(datastores).filter(|_| ready);
+        let lasting = vm.networks().chain(vm.datastores()).filter(|_| vm.complete);
         for place in vm.host.into_iter().chain(vm.pool).chain(lasting) {
             listed.entry(place).or_default().insert(*id);
         }

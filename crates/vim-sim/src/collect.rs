@@ -38,7 +38,7 @@ pub(crate) struct Collectors {
     pub(crate) rests: BTreeMap<String, Rest>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Collector {
     pub(crate) session: u32,
     filters: Vec<Filter>,
@@ -74,21 +74,6 @@ struct Parked {
 }
 
 impl Collector {
-    pub(crate) fn new(session: u32) -> Self {
-        Self {
-            session,
-            filters: Vec::new(),
-            version: 0,
-            last_version: 0,
-            base: 0,
-            queue: VecDeque::new(),
-            queue_revision: 0,
-            in_flight: None,
-            promised: false,
-            parked: None,
-        }
-    }
-
     /// Takes the version that the client has.
     fn acknowledge(&mut self, version: &str) -> Result<(), Refusal> {
         if version.is_empty() {
@@ -142,10 +127,6 @@ impl Collector {
 }
 
 impl Collectors {
-    pub(crate) fn insert(&mut self, id: Id, collector: Collector) {
-        self.collectors.insert(id, collector);
-    }
-
     pub(crate) fn get(&self, id: Id) -> Option<&Collector> {
         self.collectors.get(&id)
     }
@@ -231,14 +212,12 @@ impl Collectors {
 pub(crate) fn wait(
     world: &mut World,
     call: &soap::Call,
-    id: Id,
-    version: &str,
+    version: Option<String>,
     options: Option<&WaitOptions>,
     once: bool,
 ) -> soap::Handled {
-    let page = options.and_then(|o| o.max_object_updates).filter(|most| *most > 0);
-    let page =
-        page.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX).min(world.settings.page);
+    let id = addressed(world, call)?;
+    let page = page_size(world, options.and_then(|o| o.max_object_updates));
     let seconds = if once { Some(0) } else { options.and_then(|o| o.max_wait_seconds) };
     let deadline = seconds.map(|seconds| {
         world.now.saturating_add(SignedDuration::from_secs(i64::from(seconds.max(0)))).unwrap_or(world.now)
@@ -246,7 +225,7 @@ pub(crate) fn wait(
     let Some(collector) = world.collectors.collectors.get_mut(&id) else {
         return Err(Refusal::gone(&call.this));
     };
-    collector.acknowledge(version)?;
+    collector.acknowledge(&version.unwrap_or_default())?;
     // One wait at a time: the one before ends as if it had been cancelled.
     if let Some(before) = collector.parked.take() {
         world.reply(before.request, soap::refuse(&cancelled()));
@@ -265,6 +244,12 @@ pub(crate) fn wait(
     Ok(Outcome::Parked)
 }
 
+/// As many objects as a client wants at most in an answer, or as there may be.
+fn page_size(world: &World, most: Option<i32>) -> usize {
+    let most = most.filter(|most| *most > 0).and_then(|most| usize::try_from(most).ok());
+    most.unwrap_or(usize::MAX).min(world.settings.page)
+}
+
 pub(crate) fn cancelled() -> Refusal {
     Refusal::new("RequestCanceled", "The request was canceled.")
 }
@@ -273,16 +258,14 @@ pub(crate) fn cancelled() -> Refusal {
 pub(crate) fn answer_waiting(world: &mut World) {
     let revision = world.store.log.revision();
     let now = world.now;
-    let due: Vec<Id> = world
-        .collectors
-        .collectors
-        .iter()
-        .filter(|(_, c)| {
-            c.parked.as_ref().is_some_and(|p| c.base < revision || p.deadline.is_some_and(|d| d <= now))
-                || c.parked.is_some() && c.filters.iter().any(Filter::is_fresh)
-        })
-        .map(|(id, _)| *id)
-        .collect();
+    let is_due = |c: &Collector| {
+        let over = |parked: &Parked| parked.deadline.is_some_and(|deadline| deadline <= now);
+        c.parked
+            .as_ref()
+            .is_some_and(|p| c.base < revision || over(p) || c.filters.iter().any(|filter| filter.fresh))
+    };
+    let due = world.collectors.collectors.iter().filter(|(_, c)| is_due(c));
+    let due: Vec<Id> = due.map(|(id, _)| *id).collect();
     for id in due {
         if world.rules.freeze(id) {
             continue;
@@ -357,7 +340,7 @@ fn fill_queue(world: &mut World, id: Id) {
     }
     let Some(collector) = world.collectors.collectors.get_mut(&id) else { return };
     for (filter, general) in collector.filters.iter_mut().zip(recomputed) {
-        filter.reported(general);
+        filter.fresh &= !general;
     }
     collector.queue.extend(found);
     collector.queue_revision = revision;
@@ -369,12 +352,8 @@ fn fill_queue(world: &mut World, id: Id) {
 /// Of what has gone since it was queued there is nothing to tell any more, or only that it has gone: later.
 fn drop_gone(world: &mut World, id: Id) {
     let Some(collector) = world.collectors.collectors.get(&id) else { return };
-    let gone: BTreeSet<Id> = collector
-        .queue
-        .iter()
-        .filter_map(|(_, delta)| delta.shows())
-        .filter(|id| !crate::properties::exists(world, *id))
-        .collect();
+    let shown = collector.queue.iter().filter_map(|(_, delta)| delta.shows());
+    let gone: BTreeSet<Id> = shown.filter(|id| !crate::properties::exists(world, *id)).collect();
     let Some(collector) = world.collectors.collectors.get_mut(&id) else { return };
     if gone.is_empty() {
         return;
@@ -385,18 +364,25 @@ fn drop_gone(world: &mut World, id: Id) {
     }
 }
 
+pub(crate) fn create(world: &mut World, session: u32) -> Id {
+    let id = world.store.next_id(Kind::PropertyCollector);
+    world.collectors.collectors.insert(id, Collector { session, ..Collector::default() });
+    id
+}
+
 /// The collector that a call is about: everybody has a default one.
 pub(crate) fn addressed(world: &mut World, call: &soap::Call) -> Result<Id, Refusal> {
     let session = call.session.ok_or_else(|| Refusal::not_authenticated(&call.this))?;
     let id = Id::of(&call.this).filter(|id| id.kind == Kind::PropertyCollector);
     let id = id.ok_or_else(|| Refusal::gone(&call.this))?;
     if id == Id::single(Kind::PropertyCollector) {
-        if let Some(own) = world.sessions.default_collector(session) {
+        if let Some(own) = world.sessions.get(session).and_then(|session| session.default_collector) {
             return Ok(own);
         }
-        let own = world.store.next_id(Kind::PropertyCollector);
-        world.collectors.insert(own, Collector::new(session));
-        world.sessions.set_default_collector(session, own);
+        let own = create(world, session);
+        if let Some(session) = world.sessions.get_mut(session) {
+            session.default_collector = Some(own);
+        }
         return Ok(own);
     }
     match world.collectors.get(id) {

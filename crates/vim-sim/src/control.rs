@@ -47,9 +47,7 @@ pub enum Control {
     Set(Box<Change>),
     /// A program that was announced ends. Not over HTTP: who plays programs runs in the same process.
     EndProgram {
-        /// The VM that it runs in.
         vm: Id,
-        /// The process identifier in the guest.
         pid: i64,
         code: i32,
         /// What the end of the program does to the VM.
@@ -72,7 +70,6 @@ pub enum Control {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Change {
-    /// How long operations take.
     pub durations: Option<Durations>,
     pub limits: Option<Limits>,
     pub guests: Option<GuestTimes>,

@@ -8,12 +8,12 @@ use rookery_vim::objects::EventFilterSpec;
 
 use crate::history::Readers;
 use crate::id::{Id, Kind};
+use crate::refusal;
 use crate::world::World;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Event {
     pub(crate) key: i32,
-    pub(crate) chain: i32,
     pub(crate) class: &'static str,
     pub(crate) time: Timestamp,
     pub(crate) user: String,
@@ -46,6 +46,18 @@ pub(crate) fn record(world: &mut World, class: &'static str, of: Id, user: &str,
     record_with(world, class, of, user, message, Vec::new());
 }
 
+/// Records an event of a VM, with a message that says where it is.
+pub(crate) fn record_placed(
+    world: &mut World,
+    class: &'static str,
+    vm: Id,
+    user: &str,
+    message: impl FnOnce(String) -> String,
+) {
+    let message = message(placed(world, vm));
+    record(world, class, vm, user, message);
+}
+
 /// Records an event of a VM or a host with members of its own.
 pub(crate) fn record_with(
     world: &mut World,
@@ -62,7 +74,6 @@ pub(crate) fn record_with(
     let compute = host.and_then(|host| store.parent(host));
     let event = Event {
         key: world.events.last_key + 1,
-        chain: world.events.last_key + 1,
         class,
         time: world.now,
         user: user.to_owned(),
@@ -84,17 +95,10 @@ pub(crate) fn record_with(
     }
 }
 
-/// A member of an event that is a text.
-pub(crate) fn text(name: &str, text: &str) -> Node {
-    Node { text: text.to_owned(), ..Node::new(name) }
-}
-
 /// A member of an event that names an object: by its name as it was then, and by reference.
 pub(crate) fn argument(world: &World, name: &str, reference: &str, id: Id) -> Node {
-    let object = id.reference();
-    let object =
-        Node { ref_type: Some(object.kind().into()), text: object.id().to_owned(), ..Node::new(reference) };
-    Node { children: vec![text("name", world.store.name(id)), object], ..Node::new(name) }
+    let object = refusal::reference(reference, &id.reference());
+    Node { children: vec![refusal::text("name", world.store.name(id)), object], ..Node::new(name) }
 }
 
 /// `web on esx1 in DC0`: how messages name a VM.

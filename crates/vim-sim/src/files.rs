@@ -8,10 +8,11 @@ use rookery_sim::{Request, RequestId, http_date, percent_decode};
 use crate::id::Id;
 use crate::io::{self, BlobRef, Body, Effect, Reply};
 use crate::machine;
+use crate::properties::search_results;
 use crate::refusal::Refusal;
 use crate::task::Done;
 use crate::world::World;
-pub(crate) use upload::{Upload, cut_uploads, received, sender_gone};
+pub(crate) use upload::{Upload, cut_uploads, received};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StoredFile {
@@ -67,11 +68,13 @@ impl Place {
             Refusal::new("InvalidDatastorePath", format!("Invalid datastore path '{text}'."))
                 .with("datastorePath", text)
         };
-        let (name, path) =
-            text.strip_prefix('[').and_then(|rest| rest.split_once(']')).ok_or_else(invalid)?;
-        let datastore = world.store.datastores.keys().copied().find(|id| world.store.name(*id) == name);
-        let datastore = datastore.ok_or_else(invalid)?;
-        Ok(Self { datastore, path: clean(path) })
+        Self::find(world, text).ok_or_else(invalid)
+    }
+
+    pub(crate) fn find(world: &World, text: &str) -> Option<Self> {
+        let (name, path) = text.strip_prefix('[')?.split_once(']')?;
+        let datastore = world.store.datastores.keys().copied().find(|id| world.store.name(*id) == name)?;
+        Some(Self { datastore, path: clean(path) })
     }
 
     pub(crate) fn text(&self, world: &World) -> String {
@@ -84,28 +87,14 @@ fn clean(path: &str) -> String {
     parts.collect::<Vec<_>>().join("/")
 }
 
-fn not_found(world: &World, place: &Place) -> Refusal {
-    let text = place.text(world);
-    Refusal::new("FileNotFound", format!("File {text} was not found")).with("file", text)
-}
-
 pub(crate) fn check(world: &World, work: &FileWork) -> Result<(), Refusal> {
-    match work {
+    let (place, right) = match work {
         FileWork::Delete(place) | FileWork::Move { from: place, .. } | FileWork::Copy { from: place, .. } => {
-            if is_there(world, place) {
-                Ok(())
-            } else {
-                Err(not_found(world, place))
-            }
+            (place, is_there(world, place))
         }
-        FileWork::Search { place, .. } => {
-            if place.path.is_empty() || is_folder(world, place) {
-                Ok(())
-            } else {
-                Err(not_found(world, place))
-            }
-        }
-    }
+        FileWork::Search { place, .. } => (place, place.path.is_empty() || is_folder(world, place)),
+    };
+    if right { Ok(()) } else { Err(Refusal::file_not_found(place.text(world))) }
 }
 
 fn is_there(world: &World, place: &Place) -> bool {
@@ -121,14 +110,9 @@ fn is_folder(world: &World, place: &Place) -> bool {
         return true;
     }
     let inside = format!("{}/", place.path);
-    let below =
-        datastore.files.range(inside.clone()..).next().is_some_and(|(path, _)| path.starts_with(&inside));
-    below
-        || datastore
-            .vms
-            .iter()
-            .filter_map(|vm| world.store.vms.get(vm))
-            .any(|vm| vm.path.starts_with(&inside))
+    let mut vms = datastore.vms.iter().filter_map(|vm| world.store.vms.get(vm));
+    datastore.files.range(inside.clone()..).next().is_some_and(|(path, _)| path.starts_with(&inside))
+        || vms.any(|vm| vm.path.starts_with(&inside))
         || left_behind(world, place.datastore).any(|(path, _)| path.starts_with(&inside))
 }
 
@@ -168,9 +152,8 @@ pub(crate) fn run(world: &mut World, work: FileWork) -> Result<Done, Refusal> {
         }
         FileWork::Copy { from, to, force } => put(world, &from, &to, force)?,
         FileWork::Search { browser, place, patterns, recursive } => {
-            return Ok(Done::Value(crate::properties::search_results(
-                world, browser, &place, &patterns, recursive,
-            )));
+            let found = search_results(world, browser, &place, &patterns, recursive);
+            return Ok(Done::Value(found));
         }
     }
     Ok(Done::Nothing)
@@ -193,18 +176,13 @@ fn put(world: &mut World, from: &Place, to: &Place, force: bool) -> Result<(), R
     // A folder is never in the way of a file, nor a thing in its own way.
     let stays = is_folder(world, to) || inside(from, to) || inside(to, from);
     if is_there(world, to) && (!force || stays) || inside(from, to) {
-        let text = to.text(world);
-        return Err(
-            Refusal::new("FileAlreadyExists", format!("File {text} already exists")).with("file", text)
-        );
+        return Err(Refusal::file_exists(to.text(world)));
     }
     let copied = at(world, from);
     let bytes = size(&copied) - size(&at(world, to));
     if world.store.datastores.get(&to.datastore).is_none_or(|datastore| bytes > datastore.free()) {
         let name = world.store.name(to.datastore);
-        return Err(Refusal::new("NoDiskSpace", format!("Insufficient disk space on datastore '{name}'."))
-            .with("file", to.text(world))
-            .with("datastore", name));
+        return Err(Refusal::no_disk_space(name, to.text(world)));
     }
     remove(world, to);
     let Some(datastore) = world.store.datastores.get_mut(&to.datastore) else { return Ok(()) };
@@ -254,16 +232,13 @@ fn discard(world: &mut World, file: Option<StoredFile>) {
 
 pub(crate) fn make_directory(world: &mut World, place: &Place, parents: bool) -> Result<(), Refusal> {
     if is_there(world, place) {
-        let text = place.text(world);
-        return Err(
-            Refusal::new("FileAlreadyExists", format!("File {text} already exists")).with("file", text)
-        );
+        return Err(Refusal::file_exists(place.text(world)));
     }
     if let Some((parent, _)) = place.path.rsplit_once('/') {
         let parent = Place { datastore: place.datastore, path: parent.to_owned() };
         if !is_there(world, &parent) {
             if !parents {
-                return Err(not_found(world, &parent));
+                return Err(Refusal::file_not_found(parent.text(world)));
             }
             make_directory(world, &parent, true)?;
         }
@@ -282,19 +257,7 @@ pub(crate) fn serve(
     upload: Option<io::Upload>,
 ) -> Option<Reply> {
     let session = world.sessions.of_cookie(request.header("cookie").unwrap_or_default(), world.now);
-    match session {
-        None => Some(Reply::plain(401, "log in first")),
-        Some(session) => answer(world, id, session, request, upload),
-    }
-}
-
-fn answer(
-    world: &mut World,
-    id: RequestId,
-    session: u32,
-    request: &Request,
-    upload: Option<io::Upload>,
-) -> Option<Reply> {
+    let Some(session) = session else { return Some(Reply::plain(401, "log in first")) };
     let name = request.parameter("dsName").unwrap_or_default();
     let datacenter = request.parameter("dcPath").map(|path| world.at_path(&path));
     let datastore = world.store.datastores.keys().copied().find(|id| {

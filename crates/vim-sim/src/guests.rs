@@ -10,19 +10,17 @@ mod tree;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 
-use jiff::Timestamp;
 use rookery_sim::{RequestId, glob};
 use serde::{Deserialize, Serialize};
 
-use crate::event;
 use crate::id::Id;
 use crate::io::{Effect, Notice, Reply};
-use crate::machine;
 use crate::methods::{FileCall, file_answer};
 use crate::rules as vcenter_rules;
 use crate::settings::Login;
 use crate::store::{Guest, Tools, Vm, What};
 use crate::world::{Timer, World};
+use crate::{event, machine};
 pub use files::{Attributes, Content, FileAnswer, FileJob, FileKind, FileOp, FileSeen, FileTrouble};
 pub(crate) use files::{clean, perform};
 pub use programs::Start;
@@ -150,9 +148,9 @@ pub(crate) fn file_done(world: &mut World, request: RequestId, result: Result<Fi
 /// Sends a notice that a VM starts, with what is in its CD drive.
 pub(crate) fn announce_boot(world: &mut World, id: Id) {
     let Some(vm) = world.store.vms.get(&id) else { return };
-    let iso = vm.devices.iter().find_map(|device| match &device.what {
-        What::Cdrom(drive) if drive.connected || drive.start_connected => drive.iso.clone(),
-        What::Cdrom(_) | What::Controller(_) | What::Disk(_) | What::Card(_) | What::Other(_) => None,
+    let iso = vm.devices.iter().find_map(|device| {
+        let What::Cdrom(drive) = &device.what else { return None };
+        drive.iso.clone().filter(|_| drive.connected || drive.start_connected)
     });
     let name = world.store.name(id).to_owned();
     world.effect(Effect::Notice(Notice::Booted { vm: id, name, iso }));
@@ -177,18 +175,13 @@ pub(crate) fn boot(world: &mut World, id: Id) {
     let plan = vcenter_rules::plan(world, id);
     let after = plan.later + world.settings.guests.tools.draw(&mut world.random);
     if !plan.no_tools {
-        later(world, id, run, after, Stage::Tools);
+        world.after(after, Timer::Guest(id, run, Stage::Tools));
     }
     if plan == vcenter_rules::Plan::default() {
         world.rules.guests.remove(&id);
     } else {
         world.rules.guests.insert(id, plan);
     }
-}
-
-fn later(world: &mut World, id: Id, run: u64, after: jiff::SignedDuration, stage: Stage) {
-    let when: Timestamp = world.now.saturating_add(after).unwrap_or(world.now);
-    world.at(when, Timer::Guest(id, run, stage));
 }
 
 /// A guest has come to a stage, if it is still the same run.
@@ -204,15 +197,15 @@ pub(crate) fn advance(world: &mut World, id: Id, run: u64, stage: Stage) {
             vm.guest.tools = Tools::Running;
             vm.guest.state = "running";
             let after = times.operations.draw(&mut world.random);
-            later(world, id, run, after, Stage::Operations);
+            world.after(after, Timer::Guest(id, run, Stage::Operations));
             if let Some(after) = plan.loses_tools {
-                later(world, id, run, after, Stage::ToolsLost);
+                world.after(after, Timer::Guest(id, run, Stage::ToolsLost));
             }
         }
         Stage::Operations => {
             vm.guest.operations_ready = !plan.no_operations && vm.guest.tools == Tools::Running;
             let after = times.addresses.draw(&mut world.random);
-            later(world, id, run, after, Stage::Addresses);
+            world.after(after, Timer::Guest(id, run, Stage::Addresses));
         }
         Stage::Addresses => {
             // Who has no tools tells nothing.
@@ -303,7 +296,7 @@ pub(crate) fn shut_down(world: &mut World, id: Id) {
     let run = vm.run;
     let after = world.settings.guests.shutdown.draw(&mut world.random);
     world.store.touch(id, &SHOWN);
-    later(world, id, run, after, Stage::Down);
+    world.after(after, Timer::Guest(id, run, Stage::Down));
 }
 
 /// Asks the guest to start again.

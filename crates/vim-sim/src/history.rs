@@ -29,21 +29,15 @@ pub(crate) fn next<T>(
     all: impl DoubleEndedIterator<Item = T>,
     key: impl Fn(&T) -> i64,
     fits: impl Fn(&T) -> bool,
-    reading: &Reading,
+    position: Option<i64>,
+    most: usize,
+    forward: bool,
 ) -> Vec<T> {
-    if reading.forward {
-        let after = reading.position.unwrap_or(i64::MIN);
-        all.filter(|item| key(item) > after).filter(fits).take(reading.most).collect()
+    if forward {
+        let after = position.unwrap_or(i64::MIN);
+        all.filter(|item| key(item) > after).filter(fits).take(most).collect()
     } else {
-        let before = reading.position.unwrap_or(i64::MAX);
-        all.rev().filter(|item| key(item) < before).filter(fits).take(reading.most).collect()
+        let before = position.unwrap_or(i64::MAX);
+        all.rev().filter(|item| key(item) < before).filter(fits).take(most).collect()
     }
-}
-
-/// One page to be read.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Reading {
-    pub(crate) position: Option<i64>,
-    pub(crate) most: usize,
-    pub(crate) forward: bool,
 }

@@ -39,18 +39,13 @@ pub(crate) fn name(request: &Request) -> String {
 
 /// What this server can speak, newest first.
 fn versions() -> String {
-    let mut text = String::from(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<namespaces version=\"1.0\"><namespace><name>urn:vim25</name>",
-    );
-    text.push_str("<version>7.0.3.0</version><priorVersions>");
-    for prior in [
+    let prior = [
         "7.0.2.0", "7.0.1.0", "7.0.0.0", "6.9.1", "6.8.7", "6.7.3", "6.7.2", "6.7.1", "6.7", "6.5", "6.0",
         "5.5",
-    ] {
-        text.push_str("<version>");
-        text.push_str(prior);
-        text.push_str("</version>");
-    }
-    text.push_str("</priorVersions></namespace></namespaces>\n");
-    text
+    ];
+    let prior = prior.map(|version| format!("<version>{version}</version>")).concat();
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<namespaces version=\"1.0\"><namespace><name>urn:vim25</name>\
+         <version>7.0.3.0</version><priorVersions>{prior}</priorVersions></namespace></namespaces>\n"
+    )
 }

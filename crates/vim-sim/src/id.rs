@@ -6,25 +6,27 @@ use rookery_vim::MoRef;
 use serde::{Deserialize, Serialize};
 
 macro_rules! kinds {
-    ($( $(#[$meta:meta])* $kind:ident $prefix:literal is $($base:literal)* );* $(;)?) => {
-        /// The classes of objects that there can be many of.
+    ($( $kind:ident $prefix:literal $single:literal is $($base:literal)* );* $(;)?) => {
+        /// The classes of objects.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Kind { $( $(#[$meta])* $kind ),* }
+        pub enum Kind { $( $kind ),* }
 
         impl Kind {
-            const ALL: &[Self] = &[ $( Self::$kind ),* ];
-
-            pub(crate) fn all() -> &'static [Self] {
-                Self::ALL
-            }
+            pub(crate) const ALL: &[Self] = &[ $( Self::$kind ),* ];
 
             /// The class as references name it.
             pub fn class(self) -> &'static str {
                 match self { $( Self::$kind => stringify!($kind) ),* }
             }
 
+            /// What identifiers begin with; nothing where there is only one object.
             fn prefix(self) -> &'static str {
                 match self { $( Self::$kind => $prefix ),* }
+            }
+
+            /// The identifier of the object that is always there, whose number is 0; nothing where there is none.
+            fn only(self) -> &'static str {
+                match self { $( Self::$kind => $single ),* }
             }
 
             /// Whether objects of this class are of that class, too.
@@ -36,71 +38,47 @@ macro_rules! kinds {
 }
 
 kinds! {
-    Folder "group-d" is "ManagedEntity";
-    Datacenter "datacenter-" is "ManagedEntity";
-    ComputeResource "domain-s" is "ManagedEntity";
-    ClusterComputeResource "domain-c" is "ManagedEntity" "ComputeResource";
-    HostSystem "host-" is "ManagedEntity";
-    ResourcePool "resgroup-" is "ManagedEntity";
-    Datastore "datastore-" is "ManagedEntity";
-    StoragePod "group-p" is "ManagedEntity" "Folder";
-    Network "network-" is "ManagedEntity";
-    DistributedVirtualPortgroup "dvportgroup-" is "ManagedEntity" "Network";
-    VmwareDistributedVirtualSwitch "dvs-" is "ManagedEntity" "DistributedVirtualSwitch";
-    VirtualMachine "vm-" is "ManagedEntity";
-    VirtualMachineSnapshot "snapshot-" is;
-    HostDatastoreBrowser "datastoreBrowser-" is;
-    Task "task-" is;
-    ContainerView "view-" is "View" "ManagedObjectView";
-    ListView "listview-" is "View" "ManagedObjectView";
-    PropertyCollector "collector-" is;
-    PropertyFilter "filter-" is;
-    EventHistoryCollector "eventcollector-" is "HistoryCollector";
-    TaskHistoryCollector "taskcollector-" is "HistoryCollector";
-    ServiceInstance "" is;
-    SessionManager "" is;
-    AuthorizationManager "" is;
-    ViewManager "" is;
-    SearchIndex "" is;
-    TaskManager "" is;
-    EventManager "" is;
-    FileManager "" is;
-    StorageResourceManager "" is;
-    CustomizationSpecManager "" is;
-    VirtualDiskManager "" is;
-    GuestOperationsManager "" is;
-    GuestAuthManager "" is;
-    GuestFileManager "" is;
-    GuestProcessManager "" is;
-    OptionManager "" is;
-    PerformanceManager "" is;
-    LicenseManager "" is;
-    ExtensionManager "" is;
+    Folder "group-d" "" is "ManagedEntity";
+    Datacenter "datacenter-" "" is "ManagedEntity";
+    ComputeResource "domain-s" "" is "ManagedEntity";
+    ClusterComputeResource "domain-c" "" is "ManagedEntity" "ComputeResource";
+    HostSystem "host-" "" is "ManagedEntity";
+    ResourcePool "resgroup-" "" is "ManagedEntity";
+    Datastore "datastore-" "" is "ManagedEntity";
+    StoragePod "group-p" "" is "ManagedEntity" "Folder";
+    Network "network-" "" is "ManagedEntity";
+    DistributedVirtualPortgroup "dvportgroup-" "" is "ManagedEntity" "Network";
+    VmwareDistributedVirtualSwitch "dvs-" "" is "ManagedEntity" "DistributedVirtualSwitch";
+    VirtualMachine "vm-" "" is "ManagedEntity";
+    VirtualMachineSnapshot "snapshot-" "" is;
+    HostDatastoreBrowser "datastoreBrowser-" "" is;
+    Task "task-" "" is;
+    ContainerView "view-" "" is "View" "ManagedObjectView";
+    ListView "listview-" "" is "View" "ManagedObjectView";
+    PropertyCollector "collector-" "propertyCollector" is;
+    PropertyFilter "filter-" "" is;
+    EventHistoryCollector "eventcollector-" "" is "HistoryCollector";
+    TaskHistoryCollector "taskcollector-" "" is "HistoryCollector";
+    ServiceInstance "" "ServiceInstance" is;
+    SessionManager "" "SessionManager" is;
+    AuthorizationManager "" "AuthorizationManager" is;
+    ViewManager "" "ViewManager" is;
+    SearchIndex "" "SearchIndex" is;
+    TaskManager "" "TaskManager" is;
+    EventManager "" "EventManager" is;
+    FileManager "" "FileManager" is;
+    StorageResourceManager "" "StorageResourceManager" is;
+    CustomizationSpecManager "" "CustomizationSpecManager" is;
+    VirtualDiskManager "" "virtualDiskManager" is;
+    GuestOperationsManager "" "guestOperationsManager" is;
+    GuestAuthManager "" "guestOperationsAuthManager" is;
+    GuestFileManager "" "guestOperationsFileManager" is;
+    GuestProcessManager "" "guestOperationsProcessManager" is;
+    OptionManager "" "VpxSettings" is;
+    PerformanceManager "" "PerfMgr" is;
+    LicenseManager "" "LicenseManager" is;
+    ExtensionManager "" "ExtensionManager" is;
 }
-
-/// Objects that there is one of. Their number is 0.
-const SINGLE: &[(Kind, &str)] = &[
-    (Kind::ServiceInstance, "ServiceInstance"),
-    (Kind::PropertyCollector, "propertyCollector"),
-    (Kind::SessionManager, "SessionManager"),
-    (Kind::AuthorizationManager, "AuthorizationManager"),
-    (Kind::ViewManager, "ViewManager"),
-    (Kind::SearchIndex, "SearchIndex"),
-    (Kind::TaskManager, "TaskManager"),
-    (Kind::EventManager, "EventManager"),
-    (Kind::FileManager, "FileManager"),
-    (Kind::StorageResourceManager, "StorageResourceManager"),
-    (Kind::CustomizationSpecManager, "CustomizationSpecManager"),
-    (Kind::VirtualDiskManager, "virtualDiskManager"),
-    (Kind::GuestOperationsManager, "guestOperationsManager"),
-    (Kind::GuestAuthManager, "guestOperationsAuthManager"),
-    (Kind::GuestFileManager, "guestOperationsFileManager"),
-    (Kind::GuestProcessManager, "guestOperationsProcessManager"),
-    (Kind::OptionManager, "VpxSettings"),
-    (Kind::PerformanceManager, "PerfMgr"),
-    (Kind::LicenseManager, "LicenseManager"),
-    (Kind::ExtensionManager, "ExtensionManager"),
-];
 
 /// One object. Numbers are never used again, whatever the class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -133,12 +111,10 @@ impl From<Id> for String {
 impl Id {
     /// The object of that reference, whether there is one or not.
     pub fn of(reference: &MoRef) -> Option<Self> {
-        if let Some((kind, _)) =
-            SINGLE.iter().find(|(kind, id)| *id == reference.id() && kind.class() == reference.kind())
-        {
-            return Some(Self::single(*kind));
-        }
         let kind = *Kind::ALL.iter().find(|kind| kind.class() == reference.kind())?;
+        if !kind.only().is_empty() && kind.only() == reference.id() {
+            return Some(Self::single(kind));
+        }
         let number = Some(kind.prefix()).filter(|prefix| !prefix.is_empty())?;
         let number = reference.id().strip_prefix(number)?;
         // Only as it was given out: no sign, no leading zero.
@@ -158,8 +134,8 @@ impl Id {
 
     /// The identifier without its class, as in `vm-12`.
     pub fn text(self) -> String {
-        if let Some((_, id)) = SINGLE.iter().find(|(kind, _)| self == Self::single(*kind)) {
-            return (*id).to_owned();
+        if self.number == 0 && !self.kind.only().is_empty() {
+            return self.kind.only().to_owned();
         }
         let mut text = String::with_capacity(16);
         text.push_str(self.kind.prefix());

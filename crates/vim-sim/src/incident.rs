@@ -1,9 +1,6 @@
 //! Incidents: failures of hosts, datastores, guests and the vCenter, caused by a rule or over the control API.
 
-mod guest;
 mod host;
-mod restart;
-mod storage;
 
 use std::net::IpAddr;
 
@@ -11,9 +8,11 @@ use rookery_sim::glob;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{Id, Kind};
-use crate::methods;
+use crate::io::{self, Effect};
 use crate::span::Span;
-use crate::world::World;
+use crate::store::Tools;
+use crate::world::{Timer, World};
+use crate::{files, methods, task};
 pub(crate) use host::touch as touch_host;
 
 /// An incident. Objects are named by reference or by name; `*` and `?` stand for other characters.
@@ -24,7 +23,6 @@ pub enum Incident {
     /// The vCenter starts again: sessions, collectors, views, waits and queued tasks are lost, and what hosts already
     /// work on is done without anybody knowing. Connections are cut; until it is up everything is answered with 503.
     Restart {
-        /// How long it is down.
         #[serde(default)]
         down: Span,
     },
@@ -41,7 +39,6 @@ pub enum Incident {
     /// Hosts go into maintenance, and their VMs to other hosts of the cluster if they fit; or come back.
     HostMaintenance {
         host: String,
-        /// Whether they go into it.
         on: bool,
     },
     /// Datastores have this much free space, or what VMs and files leave if that is less.
@@ -58,16 +55,10 @@ pub enum Incident {
     /// Guests report something else until they start again.
     SetGuest {
         vm: String,
-        /// Whether the tools run.
-        #[serde(default)]
         tools: Option<bool>,
-        /// Whether guest operations are possible.
-        #[serde(default)]
         operations: Option<bool>,
         /// The addresses of its first network card.
-        #[serde(default)]
         addresses: Option<Vec<IpAddr>>,
-        #[serde(default)]
         host_name: Option<String>,
     },
 }
@@ -91,7 +82,7 @@ pub(crate) fn apply(world: &mut World, incident: &Incident) -> Result<usize, NoS
             Ok(sessions.len())
         }
         Incident::Restart { down } => {
-            restart::restart(world, *down);
+            restart(world, *down);
             Ok(1)
         }
         Incident::HostDown { host, restart_vms } => {
@@ -102,19 +93,29 @@ pub(crate) fn apply(world: &mut World, incident: &Incident) -> Result<usize, NoS
             each(world, Kind::HostSystem, host, |world, id| host::maintenance(world, id, *on))
         }
         Incident::DatastoreFree { datastore, bytes } => {
-            each(world, Kind::Datastore, datastore, |world, id| storage::free(world, id, *bytes))
+            each(world, Kind::Datastore, datastore, |world, id| free(world, id, *bytes))
         }
         Incident::DatastoreAccessible { datastore, accessible } => {
-            each(world, Kind::Datastore, datastore, |world, id| storage::reach(world, id, *accessible))
+            each(world, Kind::Datastore, datastore, |world, id| reach(world, id, *accessible))
         }
         Incident::SetGuest { vm, tools, operations, addresses, host_name } => {
-            let shown = guest::Shown {
-                tools: *tools,
-                operations: *operations,
-                addresses: addresses.as_deref(),
-                host_name: host_name.as_deref(),
-            };
-            each(world, Kind::VirtualMachine, vm, |world, id| guest::show(world, id, &shown))
+            each(world, Kind::VirtualMachine, vm, |world, id| {
+                let Some(vm) = world.store.vms.get_mut(&id) else { return };
+                if let Some(running) = *tools {
+                    vm.guest.tools = if running { Tools::Running } else { Tools::NotRunning };
+                    // Without tools there are no guest operations.
+                    vm.guest.operations_ready &= running;
+                }
+                vm.guest.operations_ready = operations.unwrap_or(vm.guest.operations_ready);
+                if let Some(addresses) = addresses {
+                    let card = vm.cards().next().map(|(device, _)| device.key);
+                    vm.guest.addresses = card.map(|key| (key, addresses.clone())).into_iter().collect();
+                }
+                if host_name.is_some() {
+                    vm.guest.host_name.clone_from(host_name);
+                }
+                world.store.touch(id, &["guest", "summary.guest"]);
+            })
         }
     }
 }
@@ -134,4 +135,42 @@ fn each(
         act(world, *id);
     }
     Ok(found.len())
+}
+
+/// The vCenter starts again.
+fn restart(world: &mut World, down: Span) {
+    // Waiting clients are cut off, not told that their session has ended.
+    for session in world.sessions.ids() {
+        for request in world.collectors.remove_session(session) {
+            world.reply(request, io::cut());
+        }
+        world.sessions.end(session);
+    }
+    world.views.clear();
+    world.events.collectors.clear();
+    world.tasks.collectors.clear();
+    files::cut_uploads(world);
+    world.cut_delayed();
+    task::lose_unfinished(world);
+    world.effect(Effect::CutConnections);
+    let down = down.draw(&mut world.random);
+    world.up_at = world.now.saturating_add(down).unwrap_or(world.now);
+    world.at(world.up_at, Timer::Wake);
+}
+
+fn free(world: &mut World, id: Id, bytes: u64) {
+    let Some(datastore) = world.store.datastores.get_mut(&id) else { return };
+    let wanted = i64::try_from(bytes).unwrap_or(i64::MAX);
+    datastore.foreign = (datastore.capacity - datastore.used).saturating_sub(wanted).max(0);
+    world.store.touch(id, &["summary.freeSpace", "info.freeSpace"]);
+}
+
+fn reach(world: &mut World, id: Id, accessible: bool) {
+    let Some(datastore) = world.store.datastores.get_mut(&id) else { return };
+    datastore.accessible = accessible;
+    let vms: Vec<Id> = datastore.vms.iter().copied().collect();
+    world.store.touch(id, &["summary.accessible", "host"]);
+    for vm in vms {
+        world.store.touch(vm, &["runtime.connectionState", "summary.runtime"]);
+    }
 }

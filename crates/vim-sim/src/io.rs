@@ -15,32 +15,18 @@ pub enum Input {
     Request(RequestId, Request),
     /// A client sends a file.
     Upload(RequestId, Request, Upload),
-    /// More of an upload has arrived.
-    Content {
-        request: RequestId,
-        /// How many bytes there are now.
-        size: u64,
-        /// Whether that is all: only then is the request answered.
-        whole: bool,
-    },
+    /// More of an upload has arrived: it has that many bytes now. Only if it is whole is the request answered.
+    Content { request: RequestId, size: u64, whole: bool },
     /// The time that an earlier step asked for has come.
     Timer,
     /// A client no longer waits for its answer, and sends nothing more.
     Gone(RequestId),
     /// A call of the control API. The answer is JSON, and comes at once.
     Control(RequestId, Control),
-    /// A program that an effect started has ended.
-    Exited {
-        /// As the effect numbered it.
-        process: u64,
-        code: i32,
-    },
+    /// A program that an effect started under that number has ended.
+    Exited { process: u64, code: i32 },
     /// A file operation that an effect asked for is done.
-    File {
-        request: RequestId,
-        /// What came of it.
-        result: Result<FileAnswer, FileTrouble>,
-    },
+    File { request: RequestId, result: Result<FileAnswer, FileTrouble> },
     /// A program has told its machine to go down.
     GuestPower { vm: crate::Id, what: GuestPower },
 }
@@ -59,7 +45,6 @@ pub struct Upload {
 pub struct BlobRef {
     /// The number that the shell gave it.
     pub blob: u64,
-    /// How many bytes it has.
     pub size: u64,
 }
 
@@ -86,16 +71,12 @@ pub enum Body {
 /// What the world asks of the shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
+    /// Forget a blob.
     Discard(u64),
     /// Start a program for a guest.
     Start(Box<Start>),
-    /// End a program of a guest.
-    Stop {
-        /// The VM that it runs in.
-        vm: crate::Id,
-        /// As the start numbered it.
-        process: u64,
-    },
+    /// End a program of a guest, as the start numbered it.
+    Stop { vm: crate::Id, process: u64 },
     /// End all programs of a guest.
     StopAll(crate::Id),
     /// End all connections: the vCenter starts again. Answers of this step go out first.
@@ -106,44 +87,31 @@ pub enum Effect {
     Erase(crate::Id),
     /// Perform an operation on the files of a guest, and report its result.
     File(Box<FileJob>),
+    /// Tell whoever listens.
     Notice(Notice),
 }
 
 /// Something that other simulators may want to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
-    /// A VM has started, or started again.
-    Booted {
-        vm: crate::Id,
-        /// What it is called.
-        name: String,
-        /// What is in its drive, such as `[fast] iso/setup.iso`.
-        iso: Option<String>,
-    },
+    /// A VM has started, or started again, with that in its drive, such as `[fast] iso/setup.iso`.
+    Booted { vm: crate::Id, name: String, iso: Option<String> },
     /// A program has started that a player in this process has to end, by a [`ProgramRule`](crate::ProgramRule).
     Program(Box<Announced>),
     /// Such a program was ended, or its VM went off, before its player ended it.
-    Ended {
-        /// The VM that it ran in.
-        vm: crate::Id,
-        /// The process identifier in the guest.
-        pid: i64,
-    },
+    Ended { vm: crate::Id, pid: i64 },
 }
 
 /// A program whose end a player in this process decides.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Announced {
-    /// The VM that it runs in.
     pub vm: crate::Id,
     /// What that VM is called.
     pub name: String,
-    /// The process identifier in the guest.
     pub pid: i64,
     pub path: String,
     /// Its arguments, as one text.
     pub arguments: String,
-    /// Its whole environment.
     pub environment: Vec<String>,
 }
 

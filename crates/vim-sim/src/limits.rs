@@ -83,8 +83,10 @@ pub(crate) fn watch_sessions(world: &mut World) {
 /// The time has come at which a session would have ended if nobody had used it since.
 pub(crate) fn review_session(world: &mut World, session: u32) {
     // Who waits for updates is not idle.
-    if world.collectors.waits(session) {
-        world.sessions.show_alive(session, world.now);
+    if world.collectors.waits(session)
+        && let Some(session) = world.sessions.get_mut(session)
+    {
+        session.last_active = world.now;
     }
     match end_of(world, session) {
         Some(end) if end <= world.now => methods::end_session(world, session),

@@ -19,9 +19,11 @@ use std::collections::BTreeSet;
 use jiff::SignedDuration;
 use rookery_vim::MoRef;
 use rookery_vim::objects::PowerState;
-use rookery_vim::specs::{CustomizationSpec, VirtualMachineCloneSpec, VirtualMachineConfigSpec};
+use rookery_vim::specs::{
+    CustomizationSpec, VirtualMachineCloneSpec, VirtualMachineConfigSpec as ConfigSpec,
+};
 
-use crate::files::FileWork;
+use crate::files::{FileWork, Place};
 use crate::id::{Id, Kind};
 use crate::refusal::Refusal;
 use crate::settings::Durations;
@@ -33,87 +35,32 @@ use crate::{event, files};
 pub(crate) use compute::{choose_host, count, move_idle, move_running};
 pub(crate) use create::{Blueprint, being_created, blank, complete, created};
 pub(crate) use destroy::{remove_with_files, unregister};
-pub(crate) use devices::{make_disk, networks, next_mac};
-pub(crate) use power::{guest_dies, guest_starts, guest_stops, power_off_now, switch_on};
+pub(crate) use devices::{make_disk, next_mac};
+pub(crate) use power::{guest_starts, guest_stops, power_off_now, switch_on};
+pub(crate) use snapshot::{owner as owner_of_snapshot, take as take_snapshot};
 pub(crate) use storage::release_layers;
 
 #[derive(Debug)]
 pub(crate) enum Work {
-    PowerOn {
-        vm: Id,
-        host: Option<Id>,
-    },
-    PowerOff {
-        vm: Id,
-    },
-    Reset {
-        vm: Id,
-    },
-    Suspend {
-        vm: Id,
-    },
-    Create {
-        folder: Id,
-        spec: Box<VirtualMachineConfigSpec>,
-        pool: Id,
-        host: Option<Id>,
-        vm: Option<Id>,
-    },
-    Clone {
-        source: Id,
-        folder: Id,
-        name: String,
-        spec: Box<VirtualMachineCloneSpec>,
-        vm: Option<Id>,
-    },
-    Reconfigure {
-        vm: Id,
-        spec: Box<VirtualMachineConfigSpec>,
-    },
-    Customize {
-        vm: Id,
-        spec: Box<CustomizationSpec>,
-    },
-    Rename {
-        entity: Id,
-        name: String,
-    },
-    Snapshot {
-        vm: Id,
-        name: String,
-        description: String,
-    },
-    RemoveSnapshot {
-        snapshot: Id,
-        vm: Id,
-        with_children: bool,
-    },
-    RemoveAllSnapshots {
-        vm: Id,
-    },
-    Revert {
-        snapshot: Id,
-        vm: Id,
-    },
-    Destroy {
-        entity: Id,
-    },
+    PowerOn { vm: Id, host: Option<Id> },
+    PowerOff { vm: Id },
+    Reset { vm: Id },
+    Suspend { vm: Id },
+    Create { folder: Id, spec: Box<ConfigSpec>, pool: Id, host: Option<Id>, vm: Option<Id> },
+    Clone { source: Id, folder: Id, name: String, spec: Box<VirtualMachineCloneSpec>, vm: Option<Id> },
+    Reconfigure { vm: Id, spec: Box<ConfigSpec> },
+    Customize { vm: Id, spec: Box<CustomizationSpec> },
+    Rename { entity: Id, name: String },
+    Snapshot { vm: Id, name: String, description: String },
+    RemoveSnapshot { snapshot: Id, vm: Id, with_children: bool },
+    RemoveAllSnapshots { vm: Id },
+    Revert { snapshot: Id, vm: Id },
+    Destroy { entity: Id },
     Files(Box<FileWork>),
-    /// Things go into another folder.
-    Move {
-        target: Id,
-        moved: Vec<Id>,
-    },
-    Disconnect {
-        host: Id,
-    },
-    Reconnect {
-        host: Id,
-    },
-    /// Only says which tasks were started.
-    Report {
-        attempted: Vec<(MoRef, MoRef)>,
-    },
+    Move { target: Id, moved: Vec<Id> },
+    Disconnect { host: Id },
+    Reconnect { host: Id },
+    Report { attempted: Vec<(MoRef, MoRef)> },
 }
 
 impl Work {
@@ -142,53 +89,31 @@ impl Work {
         }
     }
 
-    /// What tasks call it.
-    pub(crate) fn description(&self) -> &'static str {
+    /// What tasks call it, and how long it usually takes.
+    pub(crate) fn title(&self, durations: &Durations) -> (&'static str, Span) {
         match self {
-            Self::PowerOn { .. } => "VirtualMachine.powerOn",
-            Self::PowerOff { .. } => "VirtualMachine.powerOff",
-            Self::Reset { .. } => "VirtualMachine.reset",
-            Self::Suspend { .. } => "VirtualMachine.suspend",
-            Self::Create { .. } => "Folder.createVm",
-            Self::Clone { .. } => "VirtualMachine.clone",
-            Self::Reconfigure { .. } => "VirtualMachine.reconfigure",
-            Self::Customize { .. } => "VirtualMachine.customize",
-            Self::Rename { .. } => "ManagedEntity.rename",
-            Self::Snapshot { .. } => "VirtualMachine.createSnapshot",
-            Self::RemoveSnapshot { .. } => "VirtualMachine.removeSnapshot",
-            Self::RemoveAllSnapshots { .. } => "VirtualMachine.removeAllSnapshots",
-            Self::Revert { .. } => "VirtualMachine.revertToSnapshot",
-            Self::Destroy { entity } if entity.kind == Kind::VirtualMachine => "VirtualMachine.destroy",
-            Self::Destroy { .. } => "ManagedEntity.destroy",
-            Self::Files(work) => work.description(),
-            Self::Move { .. } => "Folder.moveInto",
-            Self::Disconnect { .. } => "HostSystem.disconnect",
-            Self::Reconnect { .. } => "HostSystem.reconnect",
-            Self::Report { .. } => "Datacenter.powerOnVm",
-        }
-    }
-
-    /// How long it usually takes.
-    pub(crate) fn duration(&self, durations: &Durations) -> Span {
-        match self {
-            Self::PowerOn { .. } | Self::PowerOff { .. } | Self::Reset { .. } | Self::Suspend { .. } => {
-                durations.power
+            Self::PowerOn { .. } => ("VirtualMachine.powerOn", durations.power),
+            Self::PowerOff { .. } => ("VirtualMachine.powerOff", durations.power),
+            Self::Reset { .. } => ("VirtualMachine.reset", durations.power),
+            Self::Suspend { .. } => ("VirtualMachine.suspend", durations.power),
+            Self::Create { .. } => ("Folder.createVm", durations.create),
+            Self::Clone { .. } => ("VirtualMachine.clone", durations.clone),
+            Self::Reconfigure { .. } => ("VirtualMachine.reconfigure", durations.reconfigure),
+            Self::Customize { .. } => ("VirtualMachine.customize", durations.reconfigure),
+            Self::Rename { .. } => ("ManagedEntity.rename", durations.reconfigure),
+            Self::Snapshot { .. } => ("VirtualMachine.createSnapshot", durations.snapshot),
+            Self::RemoveSnapshot { .. } => ("VirtualMachine.removeSnapshot", durations.snapshot),
+            Self::RemoveAllSnapshots { .. } => ("VirtualMachine.removeAllSnapshots", durations.snapshot),
+            Self::Revert { .. } => ("VirtualMachine.revertToSnapshot", durations.snapshot),
+            Self::Destroy { entity } if entity.kind == Kind::VirtualMachine => {
+                ("VirtualMachine.destroy", durations.destroy)
             }
-            Self::Create { .. } => durations.create,
-            Self::Clone { .. } => durations.clone,
-            Self::Reconfigure { .. }
-            | Self::Customize { .. }
-            | Self::Rename { .. }
-            | Self::Move { .. }
-            | Self::Disconnect { .. }
-            | Self::Reconnect { .. } => durations.reconfigure,
-            Self::Snapshot { .. }
-            | Self::RemoveSnapshot { .. }
-            | Self::RemoveAllSnapshots { .. }
-            | Self::Revert { .. } => durations.snapshot,
-            Self::Destroy { .. } => durations.destroy,
-            Self::Files(_) => durations.file,
-            Self::Report { .. } => Span::ZERO,
+            Self::Destroy { .. } => ("ManagedEntity.destroy", durations.destroy),
+            Self::Files(work) => (work.description(), durations.file),
+            Self::Move { .. } => ("Folder.moveInto", durations.reconfigure),
+            Self::Disconnect { .. } => ("HostSystem.disconnect", durations.reconfigure),
+            Self::Reconnect { .. } => ("HostSystem.reconnect", durations.reconfigure),
+            Self::Report { .. } => ("Datacenter.powerOnVm", Span::ZERO),
         }
     }
 }
@@ -236,8 +161,8 @@ pub(crate) fn begin(
         }
         Work::Files(work) => files::check(world, work)?,
         Work::Move { target, moved } => moving::check(world, *target, moved)?,
-        Work::Disconnect { host } => host::check_connected(world, *host)?,
-        Work::Reconnect { host } => host::check_disconnected(world, *host)?,
+        Work::Disconnect { host } => host::check(world, *host, false)?,
+        Work::Reconnect { host } => host::check(world, *host, true)?,
         Work::Report { .. } => {}
     }
     if let Some(vm) = work.subject().and_then(|vm| world.store.vms.get_mut(&vm)) {
@@ -256,33 +181,37 @@ fn in_progress(task: Id) -> Refusal {
 pub(crate) fn finish(world: &mut World, task: Id, user: &str, work: Work) -> Result<Done, Refusal> {
     release(world, task, &work);
     match work {
-        Work::PowerOn { vm, .. } => power::finish_on(world, vm, user).map(|()| Done::Nothing),
-        Work::PowerOff { vm } => power::off(world, vm, user).map(|()| Done::Nothing),
-        Work::Reset { vm } => power::reset(world, vm, user).map(|()| Done::Nothing),
-        Work::Suspend { vm } => power::suspend(world, vm, user).map(|()| Done::Nothing),
-        Work::Create { vm: Some(vm), spec, .. } => create::finish(world, user, vm, &spec).map(Done::Object),
-        Work::Clone { vm: Some(vm), source, spec, .. } => {
-            clone::finish(world, user, vm, source, &spec).map(Done::Object)
+        Work::PowerOn { vm, .. } => power::finish_on(world, vm, user)?,
+        Work::PowerOff { vm } => power::off(world, vm, user)?,
+        Work::Reset { vm } => power::reset(world, vm, user)?,
+        Work::Suspend { vm } => power::suspend(world, vm, user)?,
+        Work::Create { vm, spec, .. } => {
+            let Some(vm) = vm else { return Ok(Done::Nothing) };
+            return create::finish(world, user, vm, &spec).map(Done::Object);
         }
-        Work::Create { vm: None, .. } | Work::Clone { vm: None, .. } => Ok(Done::Nothing),
-        Work::Reconfigure { vm, spec } => config::apply(world, user, vm, &spec).map(|()| Done::Nothing),
-        Work::Customize { vm, spec } => customize::apply(world, vm, &spec).map(|()| Done::Nothing),
-        Work::Rename { entity, name } => config::rename(world, user, entity, &name).map(|()| Done::Nothing),
+        Work::Clone { vm, source, spec, .. } => {
+            let Some(vm) = vm else { return Ok(Done::Nothing) };
+            return clone::finish(world, user, vm, source, &spec).map(Done::Object);
+        }
+        Work::Reconfigure { vm, spec } => config::apply(world, user, vm, &spec)?,
+        Work::Customize { vm, spec } => customize::apply(world, vm, &spec)?,
+        Work::Rename { entity, name } => config::rename(world, user, entity, &name)?,
         Work::Snapshot { vm, name, description } => {
-            snapshot::take(world, user, vm, &name, &description).map(Done::Object)
+            return snapshot::take(world, user, vm, &name, &description).map(Done::Object);
         }
         Work::RemoveSnapshot { snapshot, with_children, .. } => {
-            snapshot::remove(world, snapshot, with_children).map(|()| Done::Nothing)
+            snapshot::remove(world, snapshot, with_children)?;
         }
-        Work::RemoveAllSnapshots { vm } => snapshot::remove_all(world, vm).map(|()| Done::Nothing),
-        Work::Revert { snapshot, .. } => snapshot::revert(world, user, snapshot).map(|()| Done::Nothing),
-        Work::Destroy { entity } => destroy::destroy(world, user, entity).map(|()| Done::Nothing),
-        Work::Files(work) => files::run(world, *work),
-        Work::Move { target, moved } => moving::apply(world, target, &moved).map(|()| Done::Nothing),
-        Work::Disconnect { host } => host::disconnect(world, host, user).map(|()| Done::Nothing),
-        Work::Reconnect { host } => host::reconnect(world, host, user).map(|()| Done::Nothing),
-        Work::Report { attempted } => Ok(Done::Value(power::report(&attempted))),
+        Work::RemoveAllSnapshots { vm } => snapshot::remove_all(world, vm)?,
+        Work::Revert { snapshot, .. } => snapshot::revert(world, user, snapshot)?,
+        Work::Destroy { entity } => destroy::destroy(world, user, entity)?,
+        Work::Files(work) => return files::run(world, *work),
+        Work::Move { target, moved } => moving::apply(world, target, &moved)?,
+        Work::Disconnect { host } => host::link(world, host, user, false)?,
+        Work::Reconnect { host } => host::link(world, host, user, true)?,
+        Work::Report { attempted } => return Ok(Done::Value(power::report(&attempted))),
     }
+    Ok(Done::Nothing)
 }
 
 /// Gives back what an operation took that will not be finished.
@@ -333,7 +262,7 @@ pub(crate) fn places(world: &World, work: &Work) -> BTreeSet<Id> {
     } else if let Work::Create { host, spec, .. } = work {
         places.extend(*host);
         let path = spec.files.as_ref().and_then(|files| files.vm_path_name.as_deref());
-        places.extend(path.and_then(|path| devices::datastore_in(world, path)));
+        places.extend(path.and_then(|path| Place::find(world, path)).map(|place| place.datastore));
     } else if let Work::Files(work) = work {
         places.extend(work.datastores());
     }
@@ -357,6 +286,10 @@ pub(crate) fn vm_mut(world: &mut World, id: Id) -> Result<&mut Vm, Refusal> {
     world.store.vms.get_mut(&id).ok_or_else(|| Refusal::gone(&id.reference()))
 }
 
+fn expect_off(vm: &Vm) -> Result<(), Refusal> {
+    if vm.power == PowerState::Off { Ok(()) } else { Err(Refusal::power_state(&PowerState::Off, &vm.power)) }
+}
+
 /// Makes a VM a template, or a template a VM again.
 pub(crate) fn mark(
     world: &mut World,
@@ -366,14 +299,12 @@ pub(crate) fn mark(
     pool: Option<Id>,
 ) -> Result<(), Refusal> {
     let vm = vm_of(world, id)?;
-    if vm.power != PowerState::Off {
-        return Err(Refusal::power_state(&PowerState::Off, &vm.power));
-    }
+    expect_off(vm)?;
     if let Some(task) = vm.busy {
         return Err(in_progress(task));
     }
     if vm.template == template {
-        return Err(Refusal::new("InvalidState", "The operation is not allowed in the current state."));
+        return Err(Refusal::invalid_state());
     }
     if let Some(pool) = pool {
         create::check_pool(world, pool, "pool")?;
@@ -392,16 +323,8 @@ pub(crate) fn mark(
     let touched = ["config.template", "summary.config.template", "resourcePool"];
     world.store.touch(id, &touched);
     // vCenter records a reconfiguration for the former; the latter is a registration.
-    let (class, message) = if template {
-        ("VmReconfiguredEvent", format!("Reconfigured {}", event::placed(world, id)))
-    } else {
-        ("VmRegisteredEvent", format!("Registered {}", event::placed(world, id)))
-    };
-    event::record(world, class, id, user, message);
+    let (class, done) =
+        if template { ("VmReconfiguredEvent", "Reconfigured") } else { ("VmRegisteredEvent", "Registered") };
+    event::record_placed(world, class, id, user, |vm| format!("{done} {vm}"));
     Ok(())
-}
-
-/// A snapshot that a VM of the model has from the beginning.
-pub(crate) fn take_snapshot(world: &mut World, vm: Id, name: &str) -> Result<(), Refusal> {
-    snapshot::take(world, "", vm, name, "").map(drop)
 }

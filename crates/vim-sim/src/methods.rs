@@ -8,32 +8,50 @@ mod folders;
 mod guest;
 mod guest_files;
 mod history;
-mod hosts;
 mod machines;
-mod power;
 mod search;
 mod sessions;
-mod snapshots;
 mod storage;
 mod task_history;
 mod views;
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use rookery_sim::Request;
-use rookery_vim::methods::Method;
+use rookery_vim::methods::{Login, Method};
 use rookery_vim::objects::{AboutInfo, ServiceContent};
-use rookery_vim::{MoRef, Node};
+use rookery_vim::{MoRef, Node, envelope};
 
 use crate::id::{Id, Kind};
 use crate::machine::Work;
-use crate::privileges;
 use crate::refusal::Refusal;
 use crate::settings::Settings;
-use crate::soap::{Call, Handled};
-use crate::task::{self, Title};
+use crate::soap::{self, Call, Handled, Outcome};
 use crate::world::{World, uuid_text};
+use crate::{privileges, properties, task};
 pub(crate) use folders::add_pool;
 pub(crate) use guest_files::{FileCall, answer as file_answer};
 pub(crate) use sessions::end as end_session;
+
+static METHODS: LazyLock<Methods> = LazyLock::new(|| {
+    let mut all = Methods::default();
+    sessions::add(&mut all);
+    authorization::add(&mut all);
+    collector::add(&mut all);
+    views::add(&mut all);
+    machines::add(&mut all);
+    search::add(&mut all);
+    events::add(&mut all);
+    task_history::add(&mut all);
+    history::add(&mut all);
+    guest::add(&mut all);
+    guest_files::add(&mut all);
+    folders::add(&mut all);
+    files::add(&mut all);
+    storage::add(&mut all);
+    all
+});
 
 pub(crate) fn handle(world: &mut World, call: &Call, content: Node, request: &Request) -> Handled {
     // Only these can be called by anybody.
@@ -41,59 +59,62 @@ pub(crate) fn handle(world: &mut World, call: &Call, content: Node, request: &Re
         return Err(Refusal::not_authenticated(&call.this));
     }
     privileges::check(world, call, &content)?;
-    match sessions::handle(world, call, content, request) {
-        Dispatch::Handled(handled) => handled,
-        Dispatch::Unknown(content) => rest(world, call, content),
+    if call.method == Login::NAME {
+        return sessions::login(world, call, content, request);
+    }
+    match METHODS.0.get(call.method.as_str()) {
+        Some(answer) => answer(world, call, content),
+        None => Err(Refusal::invalid_request(format!("Unable to resolve WSDL method name {}", call.method))),
     }
 }
 
-fn rest(world: &mut World, call: &Call, mut content: Node) -> Handled {
-    type Part = fn(&mut World, &Call, Node) -> Dispatch;
-    const PARTS: [Part; 16] = [
-        authorization::handle,
-        collector::handle,
-        views::handle,
-        machines::handle,
-        power::handle,
-        snapshots::handle,
-        search::handle,
-        events::handle,
-        task_history::handle,
-        history::handle,
-        guest::handle,
-        guest_files::handle,
-        folders::handle,
-        hosts::handle,
-        files::handle,
-        storage::handle,
-    ];
-    for part in PARTS {
-        match part(world, call, content) {
-            Dispatch::Handled(handled) => return handled,
-            Dispatch::Unknown(back) => content = back,
-        }
+type Handler = dyn Fn(&mut World, &Call, Node) -> Handled + Send + Sync;
+
+/// Who answers each method.
+#[derive(Default)]
+struct Methods(HashMap<&'static str, Box<Handler>>);
+
+impl Methods {
+    /// A method whose answer is written by hand, or comes later.
+    fn write<M: Method>(&mut self, act: impl Fn(&mut World, &Call, M) -> Handled + Send + Sync + 'static) {
+        self.0.insert(M::NAME, Box::new(move |world, call, node| act(world, call, soap::read(node)?)));
     }
-    Err(Refusal::new("InvalidRequest", format!("Unable to resolve WSDL method name {}", call.method)))
+
+    /// A method that is answered with its result.
+    fn answer<M: Method>(
+        &mut self,
+        act: impl Fn(&mut World, &Call, M) -> Result<M::Output, Refusal> + Send + Sync + 'static,
+    ) {
+        self.write(move |world, call, m| Ok(Outcome::Answer(envelope::result::<M>(&act(world, call, m)?))));
+    }
+
+    /// A method that starts an operation on an entity, and is answered with its task.
+    fn order<M: Method<Output = MoRef>>(
+        &mut self,
+        plan: impl Fn(&mut World, &Call, M) -> Result<(Id, Work), Refusal> + Send + Sync + 'static,
+    ) {
+        self.answer(move |world, call, m: M| {
+            let (entity, work) = plan(world, call, m)?;
+            Ok(task::start(world, M::NAME, entity, &call.user, work).reference())
+        });
+    }
+
+    /// A method that starts an operation on the VM that it is called on.
+    fn order_for_vm<M: Method<Output = MoRef>>(
+        &mut self,
+        plan: impl Fn(Id, M) -> Work + Send + Sync + 'static,
+    ) {
+        self.order(move |world, call, m| {
+            let vm = this_of(world, call, Kind::VirtualMachine)?;
+            Ok((vm, plan(vm, m)))
+        });
+    }
 }
 
-/// Whether a part of the interface has the method.
-pub(crate) enum Dispatch {
-    Handled(Handled),
-    /// It does not; this is the call, for the next part.
-    Unknown(Node),
-}
-
-/// The entity that a call was made on.
+/// The object of that class that a call was made on.
 fn this_of(world: &World, call: &Call, kind: Kind) -> Result<Id, Refusal> {
-    let id = Id::of(&call.this).filter(|id| id.kind == kind);
-    id.filter(|id| crate::properties::exists(world, *id)).ok_or_else(|| Refusal::gone(&call.this))
-}
-
-/// Starts an operation; the task that it has become.
-fn order<M: Method>(world: &mut World, call: &Call, entity: Id, work: Work) -> MoRef {
-    let title = Title { name: M::NAME, description: work.description() };
-    let duration = work.duration(&world.settings.durations);
-    task::start(world, title, entity, &call.user, duration, work).reference()
+    let found = properties::find(world, &call.this).filter(|id| id.kind == kind);
+    found.ok_or_else(|| Refusal::gone(&call.this))
 }
 
 pub(crate) fn content(world: &World) -> ServiceContent {
@@ -134,9 +155,12 @@ fn instance_uuid(settings: &Settings) -> u128 {
     (whole & !MARKED) | (0x4 << 76) | (0x2 << 62)
 }
 
-/// A reference to an object of one of some classes, which must be there.
+/// The object of a reference, which must be there.
 fn existing(world: &World, reference: &MoRef) -> Result<Id, Refusal> {
-    Id::of(reference)
-        .filter(|id| crate::properties::exists(world, *id))
-        .ok_or_else(|| Refusal::gone(reference))
+    properties::find(world, reference).ok_or_else(|| Refusal::gone(reference))
+}
+
+/// The same where nothing needs to be named.
+fn existing_if_any(world: &World, reference: Option<&MoRef>) -> Result<Option<Id>, Refusal> {
+    reference.map(|reference| existing(world, reference)).transpose()
 }

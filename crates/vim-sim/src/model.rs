@@ -12,17 +12,16 @@ use crate::settings::{Login, Settings};
 use crate::world::World;
 pub use build::ModelError;
 pub use text::Bytes;
+pub(crate) use text::default_true;
 
 /// The inventory that a simulator starts with.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
     /// Users, roles and permissions, if they are not those of the settings.
-    #[serde(default)]
     pub access: Option<Access>,
     #[serde(default, rename = "datacenter")]
     pub datacenters: Vec<DatacenterModel>,
-    /// Categories of tags.
     #[serde(default, rename = "category")]
     pub categories: Vec<CategoryModel>,
     /// What programs do in guests; rules of the settings come first.
@@ -45,7 +44,6 @@ pub struct DatacenterModel {
     pub portgroups: Vec<String>,
     #[serde(default, rename = "datastore")]
     pub datastores: Vec<DatastoreModel>,
-    /// Clusters of datastores.
     #[serde(default, rename = "datastore-cluster")]
     pub pods: Vec<PodModel>,
     #[serde(default, rename = "cluster")]
@@ -56,7 +54,6 @@ pub struct DatacenterModel {
     /// Folders for VMs, such as `ci/templates`.
     #[serde(default)]
     pub folders: Vec<String>,
-    /// VMs and templates.
     #[serde(default, rename = "vm")]
     pub vms: Vec<VmModel>,
 }
@@ -133,7 +130,6 @@ pub struct PoolModel {
 pub struct VmModel {
     /// Its name; with a count, `#` in it stands for the number.
     pub name: String,
-    /// How many there are.
     #[serde(default = "text::one")]
     pub count: usize,
     #[serde(default)]
@@ -147,17 +143,14 @@ pub struct VmModel {
     /// Its datastore; the first one if none is named.
     #[serde(default)]
     pub datastore: String,
-    /// Whether it is a template.
     #[serde(default)]
     pub template: bool,
-    /// Whether it is on.
     #[serde(default)]
     pub on: bool,
     #[serde(default = "text::one_cpu")]
     pub cpus: i32,
     #[serde(default = "text::small")]
     pub memory: Bytes,
-    /// The sizes of its disks.
     #[serde(default = "text::one_disk")]
     pub disks: Vec<Bytes>,
     /// A card for each network.
@@ -175,7 +168,6 @@ pub struct VmModel {
     #[serde(default = "text::linux", rename = "guest-id")]
     pub guest_id: String,
     /// Whether the tools are installed; as the settings say if this does not.
-    #[serde(default)]
     pub tools: Option<bool>,
     /// The user and password of its guest, and of its clones' guests; those of all if this names none.
     #[serde(default, rename = "guest-login")]
@@ -205,7 +197,6 @@ pub struct Counts {
     pub portgroups: usize,
     /// VMs on each host that stands alone, in each cluster or in each of its pools.
     pub vms: usize,
-    /// Whether they are on.
     pub on: bool,
 }
 
@@ -252,6 +243,7 @@ fn uniform_datacenter(counts: Counts, nth: usize, datastores_before: usize) -> D
         mhz: text::fast(),
         memory: text::default_memory(),
     };
+    let pod = |nth| PodModel { name: format!("{name}_POD{nth}"), datastores: Vec::new(), recommends: true };
     let vms = |prefix: &str, compute: &str, pool: &str| VmModel {
         name: format!("{prefix}_VM#"),
         count: counts.vms,
@@ -263,19 +255,10 @@ fn uniform_datacenter(counts: Counts, nth: usize, datastores_before: usize) -> D
     let mut datacenter = DatacenterModel {
         networks: vec!["VM Network".to_owned()],
         portgroups: (0..counts.portgroups).map(|nth| format!("{name}_DVPG{nth}")).collect(),
-        datastores: (0..counts.datastores)
-            .map(|nth| DatastoreModel {
-                name: format!("LocalDS_{}", datastores_before + nth),
-                capacity: text::large(),
-            })
+        datastores: (datastores_before..datastores_before + counts.datastores)
+            .map(|nth| DatastoreModel { name: format!("LocalDS_{nth}"), capacity: text::large() })
             .collect(),
-        pods: (0..counts.pods)
-            .map(|nth| PodModel {
-                name: format!("{name}_POD{nth}"),
-                datastores: Vec::new(),
-                recommends: true,
-            })
-            .collect(),
+        pods: (0..counts.pods).map(pod).collect(),
         ..DatacenterModel::default()
     };
     for nth in 0..counts.standalone_hosts {

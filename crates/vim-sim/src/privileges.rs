@@ -155,7 +155,7 @@ fn role_on_path(world: &World, user: &str, on: Id, above: impl Iterator<Item = I
 
 /// The entity whose permissions count for an object.
 fn entity_of(world: &World, id: Id) -> Id {
-    let of_task = world.tasks.get(id).and_then(|task| task.entity.as_ref()).map(|(entity, _)| *entity);
+    let of_task = world.tasks.get(id).map(|task| task.entity);
     let entity = of_task.or_else(|| world.snapshots.get(&id).copied()).unwrap_or(id);
     if world.store.exists(entity) { entity } else { world.root }
 }
@@ -225,7 +225,7 @@ pub(crate) fn revoke_all(world: &mut World, entity: Id) {
 
 /// Makes watchers read all objects again, since what users may see has changed.
 pub(crate) fn visibility_changed(world: &mut World) {
-    let everything: Vec<Id> = world.store.all().collect();
+    let everything: BTreeSet<Id> = world.store.entities().map(|(id, _)| id).collect();
     for id in everything {
         world.store.log.listed(id);
     }

@@ -5,7 +5,6 @@
 //! nothing is built in between: what a property costs is its own text.
 
 mod device;
-mod event;
 mod guest;
 mod hardware;
 mod hosts;
@@ -22,11 +21,11 @@ use jiff::Timestamp;
 use rookery_vim::{Node, Wire, Writer};
 
 use crate::id::Id;
-pub(crate) use event::write_event;
-pub(crate) use managers::user_session;
+pub(crate) use device::{is_fixed, mac_text};
+pub(crate) use managers::{user_session, write_event};
 pub(crate) use storage::search_results;
 pub(crate) use tasks::write_task_info;
-pub(crate) use views::{all, exists, mac_text, networks_of, property};
+pub(crate) use views::{all, exists, find, networks_of, property};
 
 /// What became of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,8 +44,8 @@ enum Selection<'p> {
     Whole,
     /// Only what this path leads to, under the given element name.
     Path(&'p str, &'p [&'p str]),
-    /// All members, each as a property.
-    Properties(Frame),
+    /// Those of all members that are shown, each as a property.
+    Properties(Frame, &'p dyn Fn(&str) -> bool),
 }
 
 /// The element that properties are wrapped in.
@@ -97,9 +96,9 @@ impl<'o, 'p> Members<'o, 'p> {
         Self { out, wanted: Selection::Path(element, path), found: Found::Invalid }
     }
 
-    /// All properties that are set.
-    pub(crate) fn all(out: &'o mut Writer, frame: Frame) -> Self {
-        Self { out, wanted: Selection::Properties(frame), found: Found::Invalid }
+    /// All properties that are set and shown.
+    pub(crate) fn all(out: &'o mut Writer, frame: Frame, shown: &'p dyn Fn(&str) -> bool) -> Self {
+        Self { out, wanted: Selection::Properties(frame, shown), found: Found::Invalid }
     }
 
     /// Members of an object that is open already.
@@ -119,18 +118,20 @@ impl<'o, 'p> Members<'o, 'p> {
                 let (first, rest) = path.split_first()?;
                 (*first == name).then_some(Place { element, rest, typed: true })
             }
-            Selection::Properties(_) => Some(Place { element: "val", rest: &[], typed: true }),
+            Selection::Properties(_, shown) => {
+                shown(name).then_some(Place { element: "val", rest: &[], typed: true })
+            }
         }
     }
 
     fn open_property(&mut self, name: &str) {
-        if let Selection::Properties(frame) = self.wanted {
+        if let Selection::Properties(frame, _) = self.wanted {
             frame.open(self.out, name);
         }
     }
 
     fn close_property(&mut self) {
-        if let Selection::Properties(frame) = self.wanted {
+        if let Selection::Properties(frame, _) = self.wanted {
             self.out.close(frame.element());
         }
     }
@@ -154,6 +155,13 @@ impl<'o, 'p> Members<'o, 'p> {
         }
     }
 
+    /// Members that this class has and this object has not. Where they stand among the others makes no difference.
+    pub(crate) fn without(&mut self, names: &[&'static str]) {
+        for name in names {
+            self.unset(name);
+        }
+    }
+
     pub(crate) fn text(&mut self, name: &'static str, text: &str) {
         self.simple(name, |out, element, typed| out.leaf(element, typed.then_some("string"), text));
     }
@@ -169,6 +177,11 @@ impl<'o, 'p> Members<'o, 'p> {
 
     pub(crate) fn int(&mut self, name: &'static str, value: i32) {
         self.value(name, &value);
+    }
+
+    /// A number that is as large as it can be if it is too large.
+    pub(crate) fn count(&mut self, name: &'static str, value: impl TryInto<i32>) {
+        self.int(name, value.try_into().unwrap_or(i32::MAX));
     }
 
     pub(crate) fn long(&mut self, name: &'static str, value: i64) {
@@ -234,11 +247,7 @@ impl<'o, 'p> Members<'o, 'p> {
     /// An element that is written as it was given.
     pub(crate) fn node(&mut self, name: &'static str, node: &Node) {
         let Some(place) = self.place(name) else { return };
-        let mut found = Some(node);
-        for step in place.rest {
-            found = found.and_then(|node| node.child(step));
-        }
-        let Some(node) = found else {
+        let Some(node) = place.rest.iter().try_fold(node, |node, step| node.child(step)) else {
             self.found = Found::Unset;
             return;
         };
@@ -316,7 +325,7 @@ impl<'o, 'p> Members<'o, 'p> {
                     self.found = Found::Written;
                 }
             }
-            Selection::Properties(_) => {}
+            Selection::Properties(..) => {}
         }
     }
 
@@ -346,6 +355,17 @@ impl<'o, 'p> Members<'o, 'p> {
         }
         self.close_property();
         self.found = Found::Written;
+    }
+
+    /// A list of objects of that very class.
+    pub(crate) fn items<T>(
+        &mut self,
+        name: &'static str,
+        class: &str,
+        items: impl IntoIterator<Item = T>,
+        mut describe: impl FnMut(&mut Members<'_, '_>, T),
+    ) {
+        self.objects(name, class, items, |out, element, it| item(out, element, None, |m| describe(m, it)));
     }
 
     /// A list of values.

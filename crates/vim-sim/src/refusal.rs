@@ -26,11 +26,8 @@ impl Refusal {
         self
     }
 
-    pub(crate) fn about(mut self, name: &str, object: &MoRef) -> Self {
-        let node =
-            Node { ref_type: Some(object.kind().into()), text: object.id().to_owned(), ..Node::new(name) };
-        self.members.push(node);
-        self
+    pub(crate) fn about(self, name: &str, object: &MoRef) -> Self {
+        self.having(reference(name, object))
     }
 
     /// A member of any shape.
@@ -102,6 +99,28 @@ impl Refusal {
             .about("object", &object.reference())
     }
 
+    pub(crate) fn invalid_name(name: &str) -> Self {
+        Self::new("InvalidName", format!("The name '{name}' is invalid.")).with("name", name)
+    }
+
+    pub(crate) fn invalid_state() -> Self {
+        Self::new("InvalidState", "The operation is not allowed in the current state.")
+    }
+
+    pub(crate) fn file_not_found(file: String) -> Self {
+        Self::new("FileNotFound", format!("File {file} was not found")).with("file", file)
+    }
+
+    pub(crate) fn file_exists(file: String) -> Self {
+        Self::new("FileAlreadyExists", format!("File {file} already exists")).with("file", file)
+    }
+
+    pub(crate) fn no_disk_space(datastore: &str, file: String) -> Self {
+        Self::new("NoDiskSpace", format!("Insufficient disk space on datastore '{datastore}'."))
+            .with("file", file)
+            .with("datastore", datastore)
+    }
+
     pub(crate) fn not_supported() -> Self {
         Self::new("NotSupported", "The operation is not supported on the object.")
     }
@@ -122,4 +141,14 @@ impl Refusal {
         out.leaf("localizedMessage", None, &self.message);
         out.close(element);
     }
+}
+
+/// An element that is a text.
+pub(crate) fn text(name: &str, text: &str) -> Node {
+    Node { text: text.to_owned(), ..Node::new(name) }
+}
+
+/// An element that refers to an object.
+pub(crate) fn reference(name: &str, object: &MoRef) -> Node {
+    Node { ref_type: Some(object.kind().into()), text: object.id().to_owned(), ..Node::new(name) }
 }

@@ -209,15 +209,6 @@ impl RestCall<'_> {
         };
         if spec.is_object() { Ok(spec) } else { Err(RestError::invalid(format!("{wrapper} is missing"))) }
     }
-
-    /// A text of the body.
-    fn text(&self, name: &str) -> Result<&str, RestError> {
-        text(&self.body, name)
-    }
-
-    fn texts(&self, name: &str) -> Result<Vec<&str>, RestError> {
-        texts(&self.body, name)
-    }
 }
 
 fn text<'v>(of: &'v Value, name: &str) -> Result<&'v str, RestError> {

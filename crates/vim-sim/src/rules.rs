@@ -61,21 +61,16 @@ impl Rule {
 /// Why a rule cannot be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidRule {
-    /// Not a probability.
     #[error("the probability of a rule is from 0 to 1")]
     Probability,
-    /// Not a class or member.
     #[error("`{0}` is not the name of a fault or of its member")]
     Name(String),
-    /// Not a status.
     #[error("{0} is not a status between 400 and 599")]
     Status(u16),
-    /// A freeze that counts.
     #[error(
         "a freeze holds from when it is added until it is removed: it has no after, count or probability"
     )]
     Freeze,
-    /// Too slow to end.
     #[error("a slow body needs at least one byte in a second")]
     Speed,
 }
@@ -147,22 +142,19 @@ impl Rules {
     }
 }
 
-/// What rules are matched against.
-struct Subject<'a> {
-    /// Nothing where there is no call.
-    method: &'a str,
-    /// References and names of what it is about.
-    about: &'a [String],
-}
-
-/// The actions of all rules that apply, of those that are possible here.
-fn hits(world: &mut World, subject: &Subject<'_>, open: impl Fn(&Action) -> bool) -> Vec<Action> {
+/// The actions of all rules that apply, of those that are possible here. About are references and names.
+fn hits(
+    world: &mut World,
+    method: Option<&str>,
+    about: &[String],
+    open: impl Fn(&Action) -> bool,
+) -> Vec<Action> {
     let mut actions = Vec::new();
     for active in &mut world.rules.active {
         let rule = &active.rule;
         let matching = open(&rule.action)
-            && (subject.method.is_empty() || glob::matches(&rule.method, subject.method))
-            && (rule.target == "*" || subject.about.iter().any(|name| glob::matches(&rule.target, name)));
+            && method.is_none_or(|method| glob::matches(&rule.method, method))
+            && (rule.target == "*" || about.iter().any(|name| glob::matches(&rule.target, name)));
         if !matching {
             continue;
         }
@@ -188,15 +180,14 @@ pub(crate) fn apply(world: &mut World, call: &Call, content: &Node) -> Option<Re
         return None;
     }
     let about = about(world, call, content);
-    let subject = Subject { method: &call.method, about: &about };
-    let actions = hits(world, &subject, Action::is_for_calls);
+    let actions = hits(world, Some(&call.method), &about, Action::is_for_calls);
     act(world, call.request, call.session, actions, |fault| soap::refuse(&fault.refusal()))
 }
 
 /// The same for what is not SOAP.
 pub(crate) fn apply_to_http(world: &mut World, id: RequestId, request: &Request) -> Option<Reply> {
     let method = format!("{} {}", request.method, request.path);
-    let actions = hits(world, &Subject { method: &method, about: &[] }, Action::is_for_calls);
+    let actions = hits(world, Some(&method), &[], Action::is_for_calls);
     act(world, id, None, actions, |fault| Reply::plain(500, &fault.message))
 }
 
@@ -204,7 +195,7 @@ pub(crate) fn apply_to_http(world: &mut World, id: RequestId, request: &Request)
 pub(crate) fn apply_to_work(world: &mut World, method: &str, id: Id) -> Result<(), Refusal> {
     let about = names(world, &id.reference());
     let fails = |action: &Action| matches!(action, Action::Fault(_) | Action::TaskError { .. });
-    let hit = hits(world, &Subject { method, about: &about }, fails);
+    let hit = hits(world, Some(method), &about, fails);
     match hit.first() {
         Some(Action::Fault(fault) | Action::TaskError { fault, .. }) => Err(fault.refusal()),
         Some(_) | None => Ok(()),
@@ -257,20 +248,18 @@ fn act(
 
 /// What a call is about: references and names.
 fn about(world: &World, call: &Call, content: &Node) -> Vec<String> {
+    let named = |node: &Node| {
+        let reference = MoRef::from_node(node.clone()).ok();
+        reference.map(|reference| names(world, &reference)).unwrap_or_default()
+    };
     let mut about = names(world, &call.this);
     for member in &content.children {
         match &*member.name {
-            "vm" => {
-                if let Ok(reference) = MoRef::from_node(member.clone()) {
-                    about.extend(names(world, &reference));
-                }
-            }
+            "vm" => about.extend(named(member)),
             "specSet" => {
                 let sets = member.children.iter().filter(|set| &*set.name == "objectSet");
                 let objects = sets.flat_map(|set| set.children.iter().filter(|child| &*child.name == "obj"));
-                for reference in objects.filter_map(|object| MoRef::from_node(object.clone()).ok()) {
-                    about.extend(names(world, &reference));
-                }
+                about.extend(objects.flat_map(named));
             }
             "name" => about.push(member.text.clone()),
             "config" => about.extend(member.child_text("name").map(str::to_owned)),

@@ -61,12 +61,8 @@ enum Message {
     /// An input that is answered under this number.
     Ask(RequestId, Box<Input>, oneshot::Sender<Reply>),
     /// More of an upload has arrived; acknowledged once the world knows.
-    Content {
-        request: RequestId,
-        size: u64,
-        whole: bool,
-        taken: oneshot::Sender<()>,
-    },
+    Content { request: RequestId, size: u64, whole: bool, taken: oneshot::Sender<()> },
+    /// A client no longer waits.
     Gone(RequestId),
 }
 

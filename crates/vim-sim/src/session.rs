@@ -23,7 +23,7 @@ pub(crate) struct Session {
     pub(crate) peer: String,
     pub(crate) user_agent: String,
     pub(crate) calls: i64,
-    default_collector: Option<Id>,
+    pub(crate) default_collector: Option<Id>,
 }
 
 pub(crate) const COOKIE: &str = "vmware_soap_session";
@@ -67,10 +67,8 @@ impl Sessions {
         Some(id)
     }
 
-    pub(crate) fn show_alive(&mut self, id: u32, now: Timestamp) {
-        if let Some(session) = self.open.get_mut(&id) {
-            session.last_active = now;
-        }
+    pub(crate) fn get_mut(&mut self, id: u32) -> Option<&mut Session> {
+        self.open.get_mut(&id)
     }
 
     pub(crate) fn get(&self, id: u32) -> Option<&Session> {
@@ -99,15 +97,5 @@ impl Sessions {
             self.cookies.remove(&session.cookie);
         }
         ended.is_some()
-    }
-
-    pub(crate) fn default_collector(&self, id: u32) -> Option<Id> {
-        self.open.get(&id).and_then(|session| session.default_collector)
-    }
-
-    pub(crate) fn set_default_collector(&mut self, id: u32, collector: Id) {
-        if let Some(session) = self.open.get_mut(&id) {
-            session.default_collector = Some(collector);
-        }
     }
 }

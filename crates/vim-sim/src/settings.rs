@@ -20,7 +20,6 @@ pub struct Settings {
     pub instance: u64,
     /// The only user and password that are accepted; anybody if none is named.
     pub login: Option<(String, String)>,
-    /// Users, roles and permissions.
     pub access: Access,
     /// The user and password of every guest; anybody's if none is named.
     pub guest_login: Option<Login>,
@@ -39,7 +38,6 @@ pub struct Settings {
     pub host_certificate: Option<String>,
     /// The maximal number of objects in an answer.
     pub page: usize,
-    /// How long operations take.
     pub durations: Durations,
     pub guests: GuestTimes,
     /// How many events are kept.
@@ -129,7 +127,6 @@ pub struct GuestTimes {
     pub operations: Span,
     /// From there until the addresses are known.
     pub addresses: Span,
-    /// How long a guest takes to shut down.
     pub shutdown: Span,
     /// The network that DHCP gives addresses from.
     pub dhcp: (Ipv4Addr, u8),

@@ -1,7 +1,6 @@
 //! Calls and answers as SOAP.
 
 mod schema;
-mod strict;
 
 use rookery_sim::{Request, RequestId};
 use rookery_vim::envelope::{self, service_instance};
@@ -9,18 +8,19 @@ use rookery_vim::methods::Method;
 use rookery_vim::{Limits, MoRef, Node, Wire as _, Writer, node};
 
 use crate::io::{self, Reply};
-use crate::methods;
 use crate::refusal::Refusal;
-use crate::rules;
 use crate::world::World;
+use crate::{methods, rules};
 
 const OPEN: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<soapenv:Envelope \
     xmlns:soapenc=\"http://schemas.xmlsoap.org/soap/encoding/\" xmlns:soapenv=\"http://schemas.xmlsoap.org/soap/envelope/\" \
     xmlns:xsd=\"http://www.w3.org/2001/XMLSchema\" xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"><soapenv:Body>";
 const CLOSE: &str = "</soapenv:Body></soapenv:Envelope>";
 
+const LIMITS: Limits = Limits { bytes: 8 << 20, elements: 200_000, depth: 64 };
+
 /// The caller and the object of a call.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) request: RequestId,
     /// None before the login.
@@ -46,8 +46,7 @@ pub(crate) type Handled = Result<Outcome, Refusal>;
 
 /// Answers a request, unless its answer comes later.
 pub(crate) fn serve(world: &mut World, id: RequestId, request: &Request) -> Option<Reply> {
-    let limits = Limits { bytes: 8 << 20, elements: 200_000, depth: 64 };
-    let content = match node::parse(&request.body, &limits) {
+    let content = match node::parse(&request.body, &LIMITS) {
         Ok(root) => envelope::body(root),
         Err(error) => return Some(refuse(&Refusal::invalid_request(error.to_string()))),
     };
@@ -90,19 +89,24 @@ pub(crate) fn reply(handled: Handled) -> Option<Reply> {
     }
 }
 
-/// Reads a call as strictly as a vCenter does, and answers it.
-pub(crate) fn answer<M: Method>(content: Node, act: impl FnOnce(M) -> Result<M::Output, Refusal>) -> Handled {
-    let output = act(read(content)?)?;
-    Ok(Outcome::Answer(envelope::result::<M>(&output)))
-}
-
-/// Reads a call as strictly as a vCenter does.
+/// Reads a call as strictly as a vCenter does: members that the schema has, in its order, and required ones there.
 pub(crate) fn read<M: Method>(content: Node) -> Result<M, Refusal> {
-    strict::read(content)
+    let refused = |why: String| Refusal::invalid_request(format!("{why}\n\nwhile parsing call {}", M::NAME));
+    schema::check(&content, M::NAME).map_err(|wrong| refused(wrong.to_string()))?;
+    M::read(content).map_err(|error| refused(error.to_string()))
 }
 
 /// An answer whose content is written by hand.
 pub(crate) fn written(method: &str, write: impl FnOnce(&mut Writer)) -> Outcome {
+    Outcome::Answer(envelope_of(method, write))
+}
+
+/// The answer to a call that was parked.
+pub(crate) fn late(method: &str, write: impl FnOnce(&mut Writer)) -> Reply {
+    io::xml(200, envelope_of(method, write))
+}
+
+fn envelope_of(method: &str, write: impl FnOnce(&mut Writer)) -> String {
     let mut out = Writer::new();
     out.raw(OPEN);
     let name = format!("{method}Response");
@@ -110,15 +114,7 @@ pub(crate) fn written(method: &str, write: impl FnOnce(&mut Writer)) -> Outcome 
     write(&mut out);
     out.close(&name);
     out.raw(CLOSE);
-    Outcome::Answer(out.into_string())
-}
-
-/// The answer to a call that was parked.
-pub(crate) fn late(method: &str, write: impl FnOnce(&mut Writer)) -> Reply {
-    match written(method, write) {
-        Outcome::Answer(text) | Outcome::Welcome(text, _) => io::xml(200, text),
-        Outcome::Parked => Reply::plain(500, "nothing to say"),
-    }
+    out.into_string()
 }
 
 /// The reply that carries a fault.

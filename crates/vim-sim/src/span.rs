@@ -36,7 +36,6 @@ pub struct InvalidSpan {
 }
 
 impl Span {
-    /// No time at all.
     pub const ZERO: Self = Self::Constant(SignedDuration::ZERO);
 
     /// One time of this distribution. Nothing is drawn for a constant.

@@ -87,20 +87,6 @@ impl Store {
         self.entities.len()
     }
 
-    /// Whether anything is known of an object of the inventory beyond its name.
-    pub(crate) fn is_known(&self, id: Id) -> bool {
-        self.folders.contains_key(&id)
-            || self.datacenters.contains_key(&id)
-            || self.computes.contains_key(&id)
-            || self.hosts.contains_key(&id)
-            || self.pools.contains_key(&id)
-            || self.datastores.contains_key(&id)
-            || self.pods.contains_key(&id)
-            || self.networks.contains_key(&id)
-            || self.switches.contains_key(&id)
-            || self.vms.contains_key(&id)
-    }
-
     pub(crate) fn last_number(&self) -> u32 {
         self.last_number
     }
@@ -122,6 +108,19 @@ impl Store {
             self.log.touch(parent, children_path(parent.kind, id.kind));
         }
         self.log.appeared(id);
+    }
+
+    /// Makes a folder; only the root has no parent.
+    pub(crate) fn add_folder(
+        &mut self,
+        parent: Option<Id>,
+        name: &str,
+        holds: &'static [&'static str],
+    ) -> Id {
+        let id = self.next_id(Kind::Folder);
+        self.folders.insert(id, Folder { holds, children: BTreeSet::new() });
+        self.file(id, name, parent);
+        id
     }
 
     /// Takes an entity out of the inventory.
@@ -154,13 +153,6 @@ impl Store {
         self.log.touch(id, "parent");
     }
 
-    /// All entities, in a fixed order.
-    pub(crate) fn all(&self) -> impl Iterator<Item = Id> {
-        let mut all: Vec<Id> = self.entities.keys().copied().collect();
-        all.sort_unstable();
-        all.into_iter()
-    }
-
     pub(crate) fn exists(&self, id: Id) -> bool {
         self.entities.contains_key(&id)
     }
@@ -190,6 +182,18 @@ impl Store {
     /// The cluster or host that a pool belongs to.
     pub(crate) fn owner_of_pool(&self, pool: Id) -> Option<Id> {
         self.ancestors(pool).find(|id| id.kind.is_a("ComputeResource"))
+    }
+
+    /// Puts a VM on the list of a host, pool, datastore or network, or takes it off.
+    pub(crate) fn list_vm(&mut self, place: Id, vm: Id, is_there: bool) {
+        let host = self.hosts.get_mut(&place).map(|host| &mut host.vms);
+        let pool = self.pools.get_mut(&place).map(|pool| &mut pool.vms);
+        let datastore = self.datastores.get_mut(&place).map(|datastore| &mut datastore.vms);
+        let network = self.networks.get_mut(&place).map(|network| &mut network.vms);
+        let vms = host.or(pool).or(datastore).or(network);
+        if vms.is_none_or(|vms| if is_there { vms.insert(vm) } else { vms.remove(&vm) }) {
+            self.log.touch(place, "vm");
+        }
     }
 
     /// Says that properties of an object have changed.

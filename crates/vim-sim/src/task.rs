@@ -13,7 +13,6 @@ use crate::id::{Id, Kind};
 use crate::machine::{self, Work};
 use crate::refusal::Refusal;
 use crate::rules::{PlannedFailure, Remains};
-use crate::span::Span;
 use crate::world::{Timer, World};
 pub(crate) use history::{chain, matches};
 use queue::Queue;
@@ -61,7 +60,9 @@ pub(crate) struct Task {
     pub(crate) description: &'static str,
     /// Such as `PowerOnVM_Task`.
     pub(crate) name: &'static str,
-    pub(crate) entity: Option<(Id, String)>,
+    pub(crate) entity: Id,
+    /// As it was called when the task was ordered.
+    pub(crate) entity_name: String,
     /// Where that was when the task was ordered: all above it, and its host with all above that. Nearest first.
     within: Vec<Id>,
     pub(crate) user: String,
@@ -108,13 +109,6 @@ pub(crate) enum Done {
     Value(String),
 }
 
-impl Task {
-    /// What it is doing, unless it is done.
-    pub(crate) fn work(&self) -> Option<&Work> {
-        self.work.as_ref()
-    }
-}
-
 impl State {
     pub(crate) fn as_str(&self) -> &'static str {
         match self {
@@ -127,7 +121,12 @@ impl State {
 }
 
 impl Task {
-    fn is_over(&self) -> bool {
+    /// What it is doing, unless it is done.
+    pub(crate) fn work(&self) -> Option<&Work> {
+        self.work.as_ref()
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
         matches!(self.state, State::Success(_) | State::Error(_))
     }
 }
@@ -140,10 +139,6 @@ impl Tasks {
     /// How many tasks of each name ran at a time, at most.
     pub(crate) fn most_at_once(&self) -> BTreeMap<&'static str, usize> {
         self.running.iter().map(|(name, (_, most))| (*name, *most)).collect()
-    }
-
-    pub(crate) fn contains(&self, id: Id) -> bool {
-        self.get(id).is_some()
     }
 
     pub(crate) fn all(&self) -> impl DoubleEndedIterator<Item = (Id, &Task)> {
@@ -167,12 +162,6 @@ impl Tasks {
             .map(|(_, task)| *task)
     }
 
-    /// Those that have not come to their end.
-    pub(crate) fn unfinished(&self) -> impl Iterator<Item = Id> {
-        let open = self.known.iter().filter(|(_, task)| matches!(task.state, State::Queued | State::Running));
-        open.map(|(id, _)| *id)
-    }
-
     /// All that have not come to their end, and the newest of those that have. Newest last.
     pub(crate) fn recent(&self) -> impl Iterator<Item = Id> {
         let ended = self.all().rev().filter(|(_, task)| task.is_over()).take(RECENT);
@@ -181,30 +170,19 @@ impl Tasks {
     }
 }
 
-/// What a task is called.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Title {
-    pub(crate) name: &'static str,
-    pub(crate) description: &'static str,
-}
-
 /// Starts an operation. It runs in the same step if it takes no time.
-pub(crate) fn start(
-    world: &mut World,
-    title: Title,
-    entity: Id,
-    user: &str,
-    duration: impl Into<Span>,
-    work: Work,
-) -> Id {
-    let duration = world.settings.durations.of(title.name, duration.into()).draw(&mut world.random);
+pub(crate) fn start(world: &mut World, name: &'static str, entity: Id, user: &str, work: Work) -> Id {
+    let durations = &world.settings.durations;
+    let (description, usual) = work.title(durations);
+    let duration = durations.of(name, usual).draw(&mut world.random);
     let planned_failure = world.rules.planned_failure.clone();
     let places = queue::places(world, &work);
     let id = world.store.next_id(Kind::Task);
     let task = Task {
-        description: title.description,
-        name: title.name,
-        entity: Some((entity, world.store.name(entity).to_owned())),
+        description,
+        name,
+        entity,
+        entity_name: world.store.name(entity).to_owned(),
         within: within(world, entity),
         user: user.to_owned(),
         state: State::Queued,
@@ -214,7 +192,7 @@ pub(crate) fn start(
         progress: None,
         cancelled: false,
         work: Some(work),
-        duration: planned_failure.as_ref().map_or(duration, |planned_failure| planned_failure.after),
+        duration: planned_failure.as_ref().map_or(duration, |planned| planned.after),
         part: 0,
         planned_failure,
         visibility: Visibility::Object,
@@ -249,15 +227,20 @@ pub(crate) fn advance(world: &mut World, id: Id) {
     match task.state {
         State::Running if task.part + 1 < PARTS && !task.duration.is_zero() => {
             task.part += 1;
-            task.progress = Some(100 * task.part / PARTS);
-            let next = task.duration / PARTS;
-            world.store.log.touch(id, "info.progress");
-            let when = later(world.now, next);
-            world.at(when, Timer::Task(id));
+            go_on(world, id);
         }
         State::Running => finish(world, id),
         State::Queued | State::Success(_) | State::Error(_) => {}
     }
+}
+
+/// Shows how far a task has come, and plans its next part.
+fn go_on(world: &mut World, id: Id) {
+    let Some(task) = world.tasks.known.get_mut(&id) else { return };
+    task.progress = Some(100 * task.part / PARTS);
+    let next = task.duration / PARTS;
+    world.store.log.touch(id, "info.progress");
+    world.after(next, Timer::Task(id));
 }
 
 fn begin(world: &mut World, id: Id) {
@@ -281,11 +264,7 @@ fn begin(world: &mut World, id: Id) {
             if task.duration.is_zero() {
                 finish(world, id);
             } else {
-                task.progress = Some(0);
-                let next = task.duration / PARTS;
-                world.store.log.touch(id, "info.progress");
-                let when = later(world.now, next);
-                world.at(when, Timer::Task(id));
+                go_on(world, id);
             }
         }
         Err(refusal) => complete(world, id, Err(refusal)),
@@ -341,15 +320,12 @@ fn complete(world: &mut World, id: Id, outcome: Result<Done, Refusal>) {
 
 /// Ends a task that can still be stopped.
 pub(crate) fn cancel(world: &mut World, id: Id) -> Result<(), Refusal> {
-    let Some(task) = world.tasks.known.get_mut(&id) else {
-        return Err(Refusal::gone(&id.reference()));
-    };
-    if !matches!(task.state, State::Queued | State::Running) {
+    let task = world.tasks.known.get_mut(&id).ok_or_else(|| Refusal::gone(&id.reference()))?;
+    if task.is_over() {
         return Ok(());
     }
     task.cancelled = true;
-    let work = task.work.take();
-    if let Some(work) = work {
+    if let Some(work) = task.work.take() {
         machine::abandon(world, id, &work);
     }
     let refusal = Refusal::new("RequestCanceled", "The task was canceled by a user.");
@@ -373,18 +349,12 @@ pub(crate) fn lose_unfinished(world: &mut World) {
     }
 }
 
-/// Nothing that runs is ever finished: the world that it runs in is replaced.
-pub(crate) fn drop_all(world: &mut World) {
-    world.tasks = Tasks::default();
-}
-
 /// A task has ended: it can be read for a while.
 fn remember(world: &mut World, id: Id) {
-    let now = world.now;
     if world.tasks.ended.is_empty() {
-        world.at(later(now, REMEMBERED), Timer::ForgetTasks);
+        world.after(REMEMBERED, Timer::ForgetTasks);
     }
-    world.tasks.ended.push_back((now, id));
+    world.tasks.ended.push_back((world.now, id));
     if world.tasks.ended.len() > MOST_REMEMBERED {
         forget_oldest(world);
     }
@@ -393,7 +363,7 @@ fn remember(world: &mut World, id: Id) {
 /// The while of some tasks is over.
 pub(crate) fn forget_old(world: &mut World) {
     while let Some((ended, _)) = world.tasks.ended.front() {
-        let end = later(*ended, REMEMBERED);
+        let end = ended.saturating_add(REMEMBERED).unwrap_or(*ended);
         if end > world.now {
             return world.at(end, Timer::ForgetTasks);
         }
@@ -408,10 +378,9 @@ fn drop_task(world: &mut World, id: Id) {
 }
 
 fn leave_entity(world: &mut World, id: Id) {
-    let entity = world.tasks.known.get(&id).and_then(|task| task.entity.as_ref());
-    if let Some((entity, _)) = entity {
-        world.tasks.by_entity.remove(&(*entity, id));
-        world.store.log.touch(*entity, "recentTask");
+    if let Some(entity) = world.tasks.known.get(&id).map(|task| task.entity) {
+        world.tasks.by_entity.remove(&(entity, id));
+        world.store.log.touch(entity, "recentTask");
     }
 }
 
@@ -433,8 +402,4 @@ fn forget_oldest(world: &mut World) {
     }
     world.store.log.vanished(id);
     world.store.log.touch(Id::single(Kind::TaskManager), "recentTask");
-}
-
-fn later(now: Timestamp, by: SignedDuration) -> Timestamp {
-    now.saturating_add(by).unwrap_or(now)
 }

@@ -21,7 +21,7 @@ pub(crate) struct Traffic {
     counts: BTreeMap<String, Counts>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Open {
     name: String,
     received: u64,
@@ -48,7 +48,6 @@ pub(crate) struct Counts {
     cut: u64,
     /// Clients that did not wait for theirs.
     gone: u64,
-    /// Not answered yet.
     waiting: u64,
     bytes_received: u64,
     bytes_sent: u64,
@@ -56,8 +55,7 @@ pub(crate) struct Counts {
 
 impl Traffic {
     pub(crate) fn arrived(&mut self, id: RequestId, name: String, received: usize) {
-        let received = u64::try_from(received).unwrap_or(u64::MAX);
-        self.open.insert(id, Open { name, received, treatment: Treatment::default() });
+        self.open.insert(id, Open { name, received: received as u64, treatment: Treatment::default() });
     }
 
     /// What a request is has become known.
@@ -125,23 +123,15 @@ impl Traffic {
     fn count(&mut self, id: RequestId, reply: &Reply) {
         let Some(open) = self.open.remove(&id) else { return };
         let counts = self.entry(open);
-        match &reply.body {
-            Body::Cut => counts.cut += 1,
-            Body::Text(_) | Body::Bytes(_) | Body::Slow(..) | Body::Blob(_) | Body::Head(_)
-                if reply.status < 400 =>
-            {
-                counts.answered += 1;
-            }
-            Body::Text(_) | Body::Bytes(_) | Body::Slow(..) | Body::Blob(_) | Body::Head(_) => {
-                counts.refused += 1;
-            }
+        if reply.body == Body::Cut {
+            counts.cut += 1;
+        } else if reply.status < 400 {
+            counts.answered += 1;
+        } else {
+            counts.refused += 1;
         }
-        counts.bytes_sent += match &reply.body {
-            Body::Text(text) | Body::Slow(text, _) => u64::try_from(text.len()).unwrap_or(u64::MAX),
-            Body::Bytes(bytes) => u64::try_from(bytes.len()).unwrap_or(u64::MAX),
-            Body::Blob(stored) => stored.size,
-            Body::Cut | Body::Head(_) => 0,
-        };
+        let stored = if let Body::Blob(stored) = &reply.body { stored.size } else { 0 };
+        counts.bytes_sent += stored + reply.body.as_ref().len() as u64;
     }
 
     fn entry(&mut self, open: Open) -> &mut Counts {

@@ -5,7 +5,7 @@ mod digest;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng};
 use rookery_sim::{Request, RequestId};
@@ -86,11 +86,7 @@ impl World {
     /// An empty world: a root folder and nobody in it.
     pub fn new(settings: Settings, now: Timestamp) -> Self {
         let mut store = Store::default();
-        let root = store.next_id(crate::id::Kind::Folder);
-        store
-            .folders
-            .insert(root, crate::store::Folder { holds: &["Folder", "Datacenter"], ..Default::default() });
-        store.file(root, "Datacenters", None);
+        let root = store.add_folder(None, "Datacenters", &["Folder", "Datacenter"]);
         let random = StdRng::seed_from_u64(settings.seed);
         Self {
             settings,
@@ -137,7 +133,8 @@ impl World {
                 self.collectors.forget_request(id);
                 self.traffic.gone(id);
                 self.guests.forget_request(id);
-                files::sender_gone(self, id);
+                // What has arrived stays.
+                self.uploads.remove(&id);
             }
             Input::Exited { process, code } => guests::exited(self, process, code),
             Input::File { request, result } => guests::file_done(self, request, result),
@@ -226,10 +223,7 @@ impl World {
     pub(crate) fn reply(&mut self, id: RequestId, reply: Reply) {
         match self.traffic.answer(id, reply) {
             Ok(reply) => self.replies.push((id, reply)),
-            Err(delay) => {
-                let when = self.now.saturating_add(delay).unwrap_or(self.now);
-                self.at(when, Timer::Reply(id));
-            }
+            Err(delay) => self.after(delay, Timer::Reply(id)),
         }
     }
 
@@ -254,6 +248,10 @@ impl World {
     pub(crate) fn at(&mut self, when: Timestamp, timer: Timer) {
         self.last_timer += 1;
         self.timers.push(Reverse((when, self.last_timer, timer)));
+    }
+
+    pub(crate) fn after(&mut self, delay: SignedDuration, timer: Timer) {
+        self.at(self.now.saturating_add(delay).unwrap_or(self.now), timer);
     }
 
     pub(crate) fn uuid(&mut self) -> u128 {

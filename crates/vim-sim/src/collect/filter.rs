@@ -18,7 +18,7 @@ pub(crate) struct Filter {
     /// What the client knows to be there.
     members: BTreeSet<Id>,
     /// Nothing was told yet.
-    fresh: bool,
+    pub(super) fresh: bool,
 }
 
 /// One pending update.
@@ -47,10 +47,6 @@ impl Filter {
     pub(super) fn start_over(&mut self) {
         self.members.clear();
         self.fresh = true;
-    }
-
-    pub(super) fn is_fresh(&self) -> bool {
-        self.fresh
     }
 
     pub(super) fn apply(&mut self, delta: &Delta) {
@@ -131,13 +127,6 @@ impl Filter {
         let left: BTreeSet<Id> = now.iter().copied().collect();
         let gone = self.members.iter().filter(|id| !left.contains(id)).copied().map(Delta::Leave);
         now.into_iter().map(Delta::Enter).chain(gone.collect::<Vec<_>>()).collect()
-    }
-
-    /// The deltas were queued.
-    pub(super) fn reported(&mut self, everything: bool) {
-        if everything {
-            self.fresh = false;
-        }
     }
 
     pub(super) fn write(&self, world: &World, delta: &Delta, out: &mut Writer) {

@@ -22,17 +22,9 @@ pub(crate) fn refs(world: &World, id: Id, path: &str) -> Vec<Id> {
     if let Some(view) = world.views.get(&id) {
         return if path == "view" { view.members(world).collect() } else { Vec::new() };
     }
-    places(world, id, path)
-        .or_else(|| computing(world, id, path))
-        .or_else(|| storage_and_networks(world, id, path))
-        .or_else(|| machine(world, id, path))
-        .unwrap_or_default()
-}
-
-fn places(world: &World, id: Id, path: &str) -> Option<Vec<Id>> {
     let store = &world.store;
-    if let Some(datacenter) = store.datacenters.get(&id) {
-        return Some(match path {
+    let found = match (id.kind, path) {
+        (Kind::Datacenter, _) => store.datacenters.get(&id).map(|datacenter| match path {
             "vmFolder" => vec![datacenter.vm_folder],
             "hostFolder" => vec![datacenter.host_folder],
             "datastoreFolder" => vec![datacenter.datastore_folder],
@@ -40,67 +32,49 @@ fn places(world: &World, id: Id, path: &str) -> Option<Vec<Id>> {
             "datastore" => all(&datacenter.datastores),
             "network" => all(&datacenter.networks),
             _ => Vec::new(),
-        });
-    }
-    let folder = store.folders.get(&id).map(|folder| &folder.children);
-    let children = folder.or_else(|| store.pods.get(&id).map(|pod| &pod.children))?;
-    Some(if path == "childEntity" { all(children) } else { Vec::new() })
+        }),
+        (Kind::Folder, "childEntity") => store.folders.get(&id).map(|folder| all(&folder.children)),
+        (Kind::StoragePod, "childEntity") => store.pods.get(&id).map(|pod| all(&pod.children)),
+        (Kind::ComputeResource | Kind::ClusterComputeResource, "resourcePool") => {
+            store.computes.get(&id).map(|compute| vec![compute.root_pool])
+        }
+        (Kind::ComputeResource | Kind::ClusterComputeResource, _) => around(world, Some(id), path),
+        (Kind::ResourcePool, "resourcePool") => store.pools.get(&id).map(|pool| all(&pool.children)),
+        (Kind::ResourcePool, "vm") => store.pools.get(&id).map(|pool| all(&pool.vms)),
+        (Kind::ResourcePool, "owner") => Some(store.owner_of_pool(id).into_iter().collect()),
+        (Kind::HostSystem, "vm") => store.hosts.get(&id).map(|host| all(&host.vms)),
+        (Kind::HostSystem, "datastore" | "network") => around(world, store.parent(id), path),
+        (Kind::Datastore, "vm") => store.datastores.get(&id).map(|datastore| all(&datastore.vms)),
+        (Kind::Network | Kind::DistributedVirtualPortgroup, "vm") => {
+            store.networks.get(&id).map(|network| all(&network.vms))
+        }
+        (Kind::Network | Kind::DistributedVirtualPortgroup, "host") => {
+            store.networks.get(&id).map(|network| all(&network.hosts))
+        }
+        (Kind::VmwareDistributedVirtualSwitch, "portgroup") => {
+            store.switches.get(&id).map(|switch| all(&switch.portgroups))
+        }
+        (Kind::VirtualMachine, _) => store.vms.get(&id).map(|vm| match path {
+            "runtime.host" => vm.host.into_iter().collect(),
+            "resourcePool" => vm.pool.into_iter().collect(),
+            "datastore" => all(&vm.datastores()),
+            "network" => crate::properties::networks_of(vm),
+            _ => Vec::new(),
+        }),
+        _ => None,
+    };
+    found.unwrap_or_default()
 }
 
-fn computing(world: &World, id: Id, path: &str) -> Option<Vec<Id>> {
-    let store = &world.store;
-    if let Some(compute) = store.computes.get(&id) {
-        return Some(match path {
-            "host" => all(&compute.hosts),
-            "resourcePool" => vec![compute.root_pool],
-            "datastore" => all(&compute.datastores),
-            "network" => all(&compute.networks),
-            _ => Vec::new(),
-        });
+/// What a cluster has, or its hosts have through it.
+fn around(world: &World, compute: Option<Id>, path: &str) -> Option<Vec<Id>> {
+    let compute = world.store.computes.get(&compute?)?;
+    match path {
+        "host" => Some(all(&compute.hosts)),
+        "datastore" => Some(all(&compute.datastores)),
+        "network" => Some(all(&compute.networks)),
+        _ => None,
     }
-    if let Some(pool) = store.pools.get(&id) {
-        return Some(match path {
-            "resourcePool" => all(&pool.children),
-            "vm" => all(&pool.vms),
-            "owner" => store.owner_of_pool(id).into_iter().collect(),
-            _ => Vec::new(),
-        });
-    }
-    let host = store.hosts.get(&id)?;
-    let compute = store.parent(id).and_then(|parent| store.computes.get(&parent));
-    Some(match path {
-        "vm" => all(&host.vms),
-        "datastore" => compute.map(|c| all(&c.datastores)).unwrap_or_default(),
-        "network" => compute.map(|c| all(&c.networks)).unwrap_or_default(),
-        _ => Vec::new(),
-    })
-}
-
-fn storage_and_networks(world: &World, id: Id, path: &str) -> Option<Vec<Id>> {
-    let store = &world.store;
-    if let Some(datastore) = store.datastores.get(&id) {
-        return Some(if path == "vm" { all(&datastore.vms) } else { Vec::new() });
-    }
-    if let Some(network) = store.networks.get(&id) {
-        return Some(match path {
-            "vm" => all(&network.vms),
-            "host" => all(&network.hosts),
-            _ => Vec::new(),
-        });
-    }
-    let switch = store.switches.get(&id)?;
-    Some(if path == "portgroup" { all(&switch.portgroups) } else { Vec::new() })
-}
-
-fn machine(world: &World, id: Id, path: &str) -> Option<Vec<Id>> {
-    let vm = world.store.vms.get(&id)?;
-    Some(match path {
-        "runtime.host" => vm.host.into_iter().collect(),
-        "resourcePool" => vm.pool.into_iter().collect(),
-        "datastore" => all(&vm.datastores()),
-        "network" => crate::properties::networks_of(vm),
-        _ => Vec::new(),
-    })
 }
 
 fn all(ids: &BTreeSet<Id>) -> Vec<Id> {

@@ -27,8 +27,6 @@ pub(crate) fn retrieve(
     specs: &[PropertyFilterSpec],
     most: Option<i32>,
 ) -> Handled {
-    let page =
-        most.filter(|most| *most > 0).and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
     let mut parts = Vec::new();
     for spec in specs {
         let spec = Spec::new(world, spec)?;
@@ -38,7 +36,8 @@ pub(crate) fn retrieve(
     }
     parts.reverse();
     let session = call.session.unwrap_or_default();
-    read_page(world, call, Rest { session, parts, page: page.min(world.settings.page) })
+    let page = super::page_size(world, most);
+    read_page(world, call, Rest { session, parts, page })
 }
 
 /// `ContinueRetrievePropertiesEx`.
@@ -139,8 +138,7 @@ fn write_object(
 
 /// `Fetch`: one property of one object, as old clients read attributes.
 pub(crate) fn fetch(world: &World, call: &Call, path: &str) -> Handled {
-    let id = Id::of(&call.this).filter(|id| properties::exists(world, *id));
-    let id = id.ok_or_else(|| Refusal::gone(&call.this))?;
+    let id = properties::find(world, &call.this).ok_or_else(|| Refusal::gone(&call.this))?;
     privileges::readable(world, id, path)?;
     let mut value = Writer::new();
     match properties::property(world, id, path, &mut value, "returnval") {

@@ -54,7 +54,7 @@ impl Spec {
         let skip_missing = spec.report_missing_objects == Some(true);
         let mut roots = Vec::new();
         for object in &spec.object_set {
-            match Id::of(&object.obj).filter(|id| properties::exists(world, *id)) {
+            match properties::find(world, &object.obj) {
                 Some(id) => roots.push(Root::new(id, object)),
                 None if skip_missing => {}
                 None => return Err(Refusal::gone(&object.obj)),

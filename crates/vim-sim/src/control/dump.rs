@@ -12,15 +12,12 @@ use rand::rngs::StdRng;
 use serde::{Deserialize, Serialize};
 
 use crate::event::Events;
-use crate::files;
-use crate::guests;
 use crate::id::{Id, Kind};
 use crate::io::Effect;
-use crate::machine;
-use crate::methods;
 use crate::store::{Datastore, Entity, Store, Tools};
-use crate::task;
+use crate::task::Tasks;
 use crate::world::{Timer, World};
+use crate::{files, guests, machine, methods};
 
 /// Grows when old dumps can no longer be read.
 const VERSION: u32 = 1;
@@ -40,13 +37,10 @@ struct Dump<S> {
 /// Why a world cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// Not what a dump looks like.
     #[error("this is not the dump of a world: {0}")]
     Unreadable(#[from] serde_json::Error),
-    /// A version that this simulator cannot read.
     #[error("the dump has version {0}, and only version {VERSION} can be loaded")]
     Version(u32),
-    /// Something is missing in it.
     #[error("the dump does not fit together: {0}")]
     Inconsistent(String),
 }
@@ -93,7 +87,7 @@ pub(super) fn load(world: &mut World, text: &str) -> Result<(), LoadError> {
     for blob in blobs {
         world.effect(Effect::Discard(blob));
     }
-    task::drop_all(world);
+    world.tasks = Tasks::default();
     world.forget_timers(|timer| !matches!(timer, Timer::Reply(_)));
     world.events = Events::default();
     world.guests = guests::Guests::default();
@@ -138,6 +132,7 @@ fn check(store: &Store, root: Id) -> Result<(), LoadError> {
     if !store.folders.contains_key(&root) || store.parent(root).is_some() {
         return wrong(format!("{} is not a root", root.text()));
     }
+    let known: BTreeSet<Id> = store.each().collect();
     for (id, Entity { parent, .. }) in store.entities() {
         if id != root && !parent.is_some_and(|parent| store.exists(parent)) {
             return wrong(format!("{} is nowhere", id.text()));
@@ -146,7 +141,7 @@ fn check(store: &Store, root: Id) -> Result<(), LoadError> {
         if store.ancestors(id).take(store.count() + 1).count() > store.count() {
             return wrong(format!("{} is in itself", id.text()));
         }
-        if !store.is_known(id) {
+        if !known.contains(&id) {
             return wrong(format!("nothing is known of {}", id.text()));
         }
     }
@@ -162,12 +157,8 @@ fn check(store: &Store, root: Id) -> Result<(), LoadError> {
         }
     }
     for (id, datastore) in &store.datastores {
-        let sizes = 0..1 << 60;
-        let sane = store.exists(*id)
-            && [datastore.capacity, datastore.used, datastore.foreign]
-                .iter()
-                .all(|size| sizes.contains(size));
-        if !sane {
+        let mut sizes = [datastore.capacity, datastore.used, datastore.foreign].into_iter();
+        if !store.exists(*id) || !sizes.all(|size| (0..1 << 60).contains(&size)) {
             return wrong(format!("the datastore {} is not whole", id.text()));
         }
     }

@@ -6,7 +6,6 @@ use serde::Serialize;
 
 use crate::id::Kind;
 use crate::rules::Active;
-use crate::task::State;
 use crate::traffic::Counts;
 use crate::world::World;
 
@@ -45,20 +44,25 @@ struct Session<'w> {
 struct Unfinished<'w> {
     task: String,
     method: &'w str,
-    entity: Option<&'w str>,
+    entity: &'w str,
     state: &'static str,
     queued: String,
 }
 
 pub(super) fn inspect(world: &World) -> Inspection<'_> {
     let store = &world.store;
-    let objects = Kind::all().iter().map(|kind| (kind.class(), store.entities_of(*kind).count()));
+    let objects = Kind::ALL.iter().map(|kind| (kind.class(), store.entities_of(*kind).count()));
     let mut tasks = BTreeMap::new();
     for (_, task) in world.tasks.all() {
         *tasks.entry(task.state.as_str()).or_default() += 1;
     }
-    let unfinished =
-        world.tasks.all().filter(|(_, task)| matches!(task.state, State::Queued | State::Running));
+    let unfinished = world.tasks.all().filter(|(_, task)| !task.is_over()).map(|(id, task)| Unfinished {
+        task: id.text(),
+        method: task.name,
+        entity: &task.entity_name,
+        state: task.state.as_str(),
+        queued: task.queued.to_string(),
+    });
     let sessions = world.sessions.all().map(|session| Session {
         user: &session.user,
         peer: &session.peer,
@@ -76,15 +80,7 @@ pub(super) fn inspect(world: &World) -> Inspection<'_> {
         waits: world.collectors.waiting(),
         tasks,
         most_tasks_at_once: world.tasks.most_at_once(),
-        unfinished: unfinished
-            .map(|(id, task)| Unfinished {
-                task: id.text(),
-                method: task.name,
-                entity: task.entity.as_ref().map(|(_, name)| name.as_str()),
-                state: task.state.as_str(),
-                queued: task.queued.to_string(),
-            })
-            .collect(),
+        unfinished: unfinished.collect(),
         rules: world.rules.list(),
         events: world.events.newest_first().count(),
         requests: world.traffic.counts(),

@@ -104,11 +104,6 @@ fn grow(world: &mut World, Upload { place, blob, .. }: &Upload, size: u64) -> Op
     None
 }
 
-/// Ends the upload of a client that is gone. What has arrived stays.
-pub(crate) fn sender_gone(world: &mut World, id: RequestId) {
-    world.uploads.remove(&id);
-}
-
 /// Nothing more is taken of any file.
 pub(crate) fn cut_uploads(world: &mut World) {
     for id in std::mem::take(&mut world.uploads).into_keys() {

@@ -12,70 +12,28 @@ use crate::world::World;
 /// An operation. Paths are absolute and clean.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileOp {
-    MakeDirectory {
-        path: String,
-        /// Those above it as well.
-        parents: bool,
-    },
+    /// Makes a directory, and those above it if `parents`.
+    MakeDirectory { path: String, parents: bool },
     /// Makes an empty file or directory for its maker alone.
-    Temporary {
-        /// Which of the two.
-        directory: bool,
-        path: String,
-    },
-    DeleteFile {
-        path: String,
-    },
-    DeleteDirectory {
-        path: String,
-        /// With all that is in it.
-        recursive: bool,
-    },
-    /// Moves a file or a directory.
-    Move {
-        from: String,
-        /// What it is called then.
-        to: String,
-        /// Over a file that is there.
-        overwrite: bool,
-        /// Whether it must be a directory, or must not.
-        directory: bool,
-    },
+    Temporary { directory: bool, path: String },
+    /// Removes a file.
+    DeleteFile { path: String },
+    /// Removes a directory, with all that is in it if `recursive`.
+    DeleteDirectory { path: String, recursive: bool },
+    /// Moves a directory, or a file, which may take the place of another if `overwrite`.
+    Move { from: String, to: String, overwrite: bool, directory: bool },
     /// What is in a directory, or a file itself.
-    List {
-        path: String,
-    },
+    List { path: String },
     /// Reads the attributes of a file.
-    Stat {
-        path: String,
-    },
-    Read {
-        path: String,
-    },
+    Stat { path: String },
+    /// Reads what is in a file.
+    Read { path: String },
     /// Changes attributes, those that are given.
-    Change {
-        path: String,
-        attributes: Attributes,
-        /// When it was last written.
-        modified: Option<Timestamp>,
-        /// When it was last read.
-        accessed: Option<Timestamp>,
-    },
-    /// Only whether a file could be written.
-    Expect {
-        path: String,
-        /// Whether it may be there.
-        overwrite: bool,
-        /// How large it will be.
-        size: u64,
-    },
-    Write {
-        path: String,
-        /// Whether it may be there.
-        overwrite: bool,
-        attributes: Attributes,
-        content: Content,
-    },
+    Change { path: String, attributes: Attributes, modified: Option<Timestamp>, accessed: Option<Timestamp> },
+    /// Only whether a file of that size could be written. It may be there if `overwrite`.
+    Expect { path: String, overwrite: bool, size: u64 },
+    /// Writes a file. It may be there if `overwrite`.
+    Write { path: String, overwrite: bool, attributes: Attributes, content: Content },
 }
 
 /// What a file holds.
@@ -125,12 +83,9 @@ pub struct FileSeen {
     /// Its path, or its name in the directory that was listed.
     pub path: String,
     pub kind: FileKind,
-    /// How many bytes it has.
     pub size: u64,
     pub attributes: Attributes,
-    /// When it was last written.
     pub modified: Timestamp,
-    /// When it was last read.
     pub accessed: Timestamp,
 }
 
@@ -170,8 +125,8 @@ impl From<FileTrouble> for Refusal {
             Self::new(class, format!("File {file} {why}")).with("file", file)
         };
         match trouble {
-            FileTrouble::NotFound(file) => about("FileNotFound", file, "was not found"),
-            FileTrouble::Exists(file) => about("FileAlreadyExists", file, "already exists"),
+            FileTrouble::NotFound(file) => Self::file_not_found(file),
+            FileTrouble::Exists(file) => Self::file_exists(file),
             FileTrouble::NotADirectory(file) => about("NotADirectory", file, "is not a directory"),
             FileTrouble::NotAFile(file) => about("NotAFile", file, "is not a file"),
             FileTrouble::NotEmpty(file) => {
@@ -222,8 +177,9 @@ pub(crate) fn perform(
 /// Does an operation on the files that the world keeps.
 pub(super) fn here(world: &mut World, vm: Id, op: &FileOp) -> Result<FileAnswer, Refusal> {
     let now = world.now;
-    let (result, unneeded) = tree(world, vm).run(op, now);
-    for blob in unneeded {
+    let tree = tree(world, vm);
+    let result = tree.run(op, now);
+    for blob in tree.unused() {
         world.effect(Effect::Discard(blob));
     }
     result.map_err(Refusal::from)
@@ -240,7 +196,6 @@ pub(super) fn tree(world: &mut World, vm: Id) -> &mut Tree {
 pub struct FileJob {
     /// Who waits for it.
     pub request: RequestId,
-    /// The VM of the guest.
     pub vm: Id,
     pub op: FileOp,
 }

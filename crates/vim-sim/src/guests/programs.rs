@@ -19,15 +19,12 @@ const SHOWN: SignedDuration = SignedDuration::from_secs(300);
 pub struct Start {
     /// The number that the world gave it.
     pub process: u64,
-    /// The VM that it runs in.
     pub vm: Id,
-    /// What the VM is called.
     pub host_name: String,
     pub path: String,
     /// Its arguments, as one text.
     pub arguments: String,
     pub directory: String,
-    /// Its whole environment.
     pub environment: Vec<String>,
 }
 
@@ -108,8 +105,7 @@ pub(crate) fn start(
     };
     world.guests.processes.entry(vm).or_default().push(process);
     if let (Some(lasts), Some(run)) = (lasts, world.store.vms.get(&vm).map(|vm| vm.run)) {
-        let when = world.now.saturating_add(lasts).unwrap_or(world.now);
-        world.at(when, Timer::Program(vm, run, pid));
+        world.after(lasts, Timer::Program(vm, run, pid));
     }
     Ok(pid)
 }

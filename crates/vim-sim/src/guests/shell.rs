@@ -28,13 +28,6 @@ pub(super) struct Guest<'g> {
     pub(super) read: &'g dyn Fn(&str) -> Option<Vec<u8>>,
 }
 
-#[cfg(test)]
-impl Guest<'static> {
-    pub(super) fn plain() -> Self {
-        Self { environment: &[], directory: "/", host_name: "web", user: "root", read: &|_| None }
-    }
-}
-
 /// How a program ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Outcome {
@@ -64,24 +57,38 @@ pub(super) fn run(line: &str, guest: &Guest<'_>) -> Outcome {
 /// Where the output and the complaints of a command line go, at last.
 pub(super) fn redirections(line: &str, guest: &Guest<'_>) -> [Option<String>; 2] {
     let mut sinks = [None, None];
-    let mut last = None;
     let mut commands = Commands::of(line);
     while let Some((tokens, _)) = commands.next(&BTreeMap::new()) {
-        for token in tokens {
-            match (token, last.take()) {
-                (Token::Redirect { descriptor, .. }, _) => last = Some(descriptor),
-                (Token::Same { from, to }, _) => {
-                    let same = sink(&sinks, to);
-                    set(&mut sinks, from, same);
-                }
-                (Token::Word(path), Some(descriptor)) => {
-                    set(&mut sinks, descriptor, Some(absolute(guest, &path)));
-                }
-                (Token::Word(_), None) => {}
-            }
-        }
+        redirect(tokens, guest, &mut sinks, |_, _, _| {});
     }
     sinks
+}
+
+/// The words of a command, after its output goes where it says.
+fn redirect(
+    tokens: Vec<Token>,
+    guest: &Guest<'_>,
+    sinks: &mut Sinks,
+    mut open: impl FnMut(&str, bool, u8),
+) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut redirected: Option<(u8, bool)> = None;
+    for token in tokens {
+        match (token, redirected.take()) {
+            (Token::Redirect { descriptor, append }, _) => redirected = Some((descriptor, append)),
+            (Token::Same { from, to }, _) => {
+                let same = sink(sinks, to);
+                set(sinks, from, same);
+            }
+            (Token::Word(path), Some((descriptor, append))) => {
+                let path = absolute(guest, &path);
+                open(&path, append, descriptor);
+                set(sinks, descriptor, Some(path));
+            }
+            (Token::Word(word), None) => words.push(word),
+        }
+    }
+    words
 }
 
 type Sinks = [Option<String>; 2];
@@ -137,23 +144,9 @@ impl Shell<'_, '_> {
     }
 
     fn command(&mut self, tokens: Vec<Token>, mut sinks: Sinks, deeper: u8) {
-        let mut words: Vec<String> = Vec::new();
-        let mut redirected: Option<(u8, bool)> = None;
-        for token in tokens {
-            match (token, redirected.take()) {
-                (Token::Redirect { descriptor, append }, _) => redirected = Some((descriptor, append)),
-                (Token::Same { from, to }, _) => {
-                    let same = sink(&sinks, to);
-                    set(&mut sinks, from, same);
-                }
-                (Token::Word(path), Some((descriptor, append))) => {
-                    let path = absolute(self.guest, &path);
-                    self.open(&path, append, descriptor);
-                    set(&mut sinks, descriptor, Some(path));
-                }
-                (Token::Word(word), None) => words.push(word),
-            }
-        }
+        let words = redirect(tokens, self.guest, &mut sinks, |path, append, descriptor| {
+            self.open(path, append, descriptor);
+        });
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         self.outcome.code = self.program(&words, &sinks, deeper);
     }

@@ -19,6 +19,8 @@ pub(crate) struct Tree {
     entries: BTreeMap<String, Entry>,
     used: u64,
     limit: u64,
+    /// Blobs that nothing refers to any more, since they were last asked for.
+    unused: Vec<u64>,
 }
 
 #[derive(Debug, Clone)]
@@ -53,9 +55,6 @@ impl FileContent {
     }
 }
 
-/// Blobs that nothing refers to any more.
-pub(crate) type UnusedBlobs = Vec<u64>;
-
 impl Tree {
     pub(crate) fn new(limit: u64, now: Timestamp) -> Self {
         let directory = |mode| Entry {
@@ -68,7 +67,7 @@ impl Tree {
             FIRST.map(|path| (path.to_owned(), directory(if path == "/tmp" { 0o1777 } else { 0o755 })));
         // What is there from the beginning takes no room from anything else.
         let used = FIRST.len() as u64 * LEAST;
-        Self { entries: entries.into(), used, limit: limit.saturating_add(used) }
+        Self { entries: entries.into(), used, limit: limit.saturating_add(used), unused: Vec::new() }
     }
 
     /// What a file holds, as far as the world knows.
@@ -83,57 +82,46 @@ impl Tree {
         self.entries.get(path).is_some_and(|entry| entry.content.is_none())
     }
 
-    /// Does an operation; also which contents are then no longer needed.
-    pub(crate) fn run(
-        &mut self,
-        op: &FileOp,
-        now: Timestamp,
-    ) -> (Result<FileAnswer, FileTrouble>, UnusedBlobs) {
-        let mut unused = Vec::new();
-        let result = self.try_run(op, now, &mut unused);
-        (result, unused)
+    /// The blobs that are no longer needed after what was done to it.
+    pub(crate) fn unused(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.unused)
     }
 
-    pub(crate) fn clear(mut self) -> UnusedBlobs {
-        let mut unused = Vec::new();
+    /// Removes everything; the blobs that are then no longer needed.
+    pub(crate) fn clear(mut self) -> Vec<u64> {
         for (_, entry) in std::mem::take(&mut self.entries) {
-            self.release(entry, &mut unused);
+            self.release(entry);
         }
-        unused
+        self.unused
     }
 
-    fn try_run(
-        &mut self,
-        op: &FileOp,
-        now: Timestamp,
-        unused: &mut UnusedBlobs,
-    ) -> Result<FileAnswer, FileTrouble> {
+    pub(crate) fn run(&mut self, op: &FileOp, now: Timestamp) -> Result<FileAnswer, FileTrouble> {
         match op {
             FileOp::MakeDirectory { path, parents } => {
                 if *parents {
                     for parent in ancestors(path) {
                         if !self.entries.contains_key(&parent) {
-                            self.add(&parent, None, &Attributes::default(), now, unused)?;
+                            self.add(&parent, None, &Attributes::default(), now)?;
                         }
                     }
                 }
                 self.expect_free(path)?;
-                self.add(path, None, &Attributes::default(), now, unused)?;
+                self.add(path, None, &Attributes::default(), now)?;
             }
             FileOp::Temporary { directory, path } => {
                 self.expect_free(path)?;
                 let content = (!directory).then(|| FileContent::Inline(Arc::from([])));
                 let mode = if *directory { 0o700 } else { 0o600 };
                 let attributes = Attributes { permissions: Some(mode), ..Attributes::default() };
-                self.add(path, content, &attributes, now, unused)?;
+                self.add(path, content, &attributes, now)?;
                 return Ok(FileAnswer::Path(path.clone()));
             }
             FileOp::DeleteFile { path } => {
-                self.file(path)?;
-                self.remove(path, unused);
+                self.entry(path, false)?;
+                self.remove(path);
             }
             FileOp::DeleteDirectory { path, recursive } => {
-                self.directory(path)?;
+                self.entry(path, true)?;
                 if path == "/" {
                     return Err(FileTrouble::Denied(path.clone()));
                 }
@@ -142,19 +130,19 @@ impl Tree {
                     return Err(FileTrouble::NotEmpty(path.clone()));
                 }
                 for path in below.iter().chain([path]) {
-                    self.remove(path, unused);
+                    self.remove(path);
                 }
             }
             FileOp::Move { from, to, overwrite, directory } => {
-                self.rename(from, to, *overwrite, *directory, unused)?;
+                self.rename(from, to, *overwrite, *directory)?;
             }
             FileOp::List { path } => return self.list(path).map(FileAnswer::Listing),
             FileOp::Stat { path } => {
-                let entry = self.file(path)?;
+                let entry = self.entry(path, false)?;
                 return Ok(FileAnswer::Listing(vec![seen(path, entry)]));
             }
             FileOp::Read { path } => {
-                let content = self.file(path)?.content.as_ref().map(FileContent::content);
+                let content = self.entry(path, false)?.content.as_ref().map(FileContent::content);
                 return content.map(FileAnswer::Content).ok_or_else(|| FileTrouble::NotAFile(path.clone()));
             }
             FileOp::Change { path, attributes, modified, accessed } => {
@@ -165,17 +153,15 @@ impl Tree {
             }
             FileOp::Expect { path, overwrite, size } => self.expect(path, *overwrite, *size)?,
             FileOp::Write { path, overwrite, attributes, content } => {
-                let (kept, size) = match content {
-                    Content::Inline(bytes) => {
-                        (FileContent::Inline(Arc::from(bytes.as_slice())), bytes.len() as u64)
-                    }
-                    Content::Blob(stored) => (FileContent::Blob(Arc::new(*stored)), stored.size),
+                let kept = match content {
+                    Content::Inline(bytes) => FileContent::Inline(Arc::from(bytes.as_slice())),
+                    Content::Blob(stored) => FileContent::Blob(Arc::new(*stored)),
                 };
-                if let Err(trouble) = self.expect(path, *overwrite, size) {
-                    release(kept, unused);
+                if let Err(trouble) = self.expect(path, *overwrite, kept.size()) {
+                    self.let_go(kept);
                     return Err(trouble);
                 }
-                self.add(path, Some(kept), attributes, now, unused)?;
+                self.add(path, Some(kept), attributes, now)?;
             }
         }
         Ok(FileAnswer::Done)
@@ -203,22 +189,16 @@ impl Tree {
 
     fn parent(&self, path: &str) -> Result<(), FileTrouble> {
         let parent = path.rsplit_once('/').map_or("/", |(parent, _)| parent);
-        self.directory(if parent.is_empty() { "/" } else { parent }).map(drop)
+        self.entry(if parent.is_empty() { "/" } else { parent }, true).map(drop)
     }
 
-    fn directory(&self, path: &str) -> Result<&Entry, FileTrouble> {
+    /// A directory, or a file.
+    fn entry(&self, path: &str, directory: bool) -> Result<&Entry, FileTrouble> {
         match self.entries.get(path) {
             None => Err(FileTrouble::NotFound(path.to_owned())),
-            Some(entry) if entry.content.is_some() => Err(FileTrouble::NotADirectory(path.to_owned())),
-            Some(entry) => Ok(entry),
-        }
-    }
-
-    fn file(&self, path: &str) -> Result<&Entry, FileTrouble> {
-        match self.entries.get(path) {
-            None => Err(FileTrouble::NotFound(path.to_owned())),
-            Some(entry) if entry.content.is_none() => Err(FileTrouble::NotAFile(path.to_owned())),
-            Some(entry) => Ok(entry),
+            Some(entry) if entry.content.is_none() == directory => Ok(entry),
+            Some(_) if directory => Err(FileTrouble::NotADirectory(path.to_owned())),
+            Some(_) => Err(FileTrouble::NotAFile(path.to_owned())),
         }
     }
 
@@ -241,15 +221,8 @@ impl Tree {
         Ok(inside.collect())
     }
 
-    fn rename(
-        &mut self,
-        from: &str,
-        to: &str,
-        overwrite: bool,
-        directory: bool,
-        unused: &mut UnusedBlobs,
-    ) -> Result<(), FileTrouble> {
-        if directory { self.directory(from) } else { self.file(from) }?;
+    fn rename(&mut self, from: &str, to: &str, overwrite: bool, directory: bool) -> Result<(), FileTrouble> {
+        self.entry(from, directory)?;
         self.parent(to)?;
         let inside = format!("{from}/");
         if from == "/" || to.starts_with(&inside) {
@@ -262,7 +235,7 @@ impl Tree {
             Some(entry) if directory || entry.content.is_none() || !overwrite => {
                 return Err(FileTrouble::Exists(to.to_owned()));
             }
-            Some(_) => self.remove(to, unused),
+            Some(_) => self.remove(to),
             None => {}
         }
         let below: Vec<String> = self.below(from).map(|(path, _)| path.clone()).collect();
@@ -281,7 +254,6 @@ impl Tree {
         content: Option<FileContent>,
         attributes: &Attributes,
         now: Timestamp,
-        unused: &mut UnusedBlobs,
     ) -> Result<(), FileTrouble> {
         let weight = weight(content.as_ref());
         let before = self.entries.get(path).map_or(0, |entry| self::weight(entry.content.as_ref()));
@@ -290,32 +262,30 @@ impl Tree {
         }
         let mode = if content.is_some() { 0o644 } else { 0o755 };
         let usual = Attributes { owner: Some(0), group: Some(0), permissions: Some(mode) };
-        self.remove(path, unused);
+        self.remove(path);
         self.used += weight;
         let entry = Entry { content, attributes: attributes.or(&usual), modified: now, accessed: now };
         self.entries.insert(path.to_owned(), entry);
         Ok(())
     }
 
-    fn remove(&mut self, path: &str, unused: &mut UnusedBlobs) {
+    fn remove(&mut self, path: &str) {
         if let Some(entry) = self.entries.remove(path) {
-            self.release(entry, unused);
+            self.release(entry);
         }
     }
 
-    fn release(&mut self, entry: Entry, unused: &mut UnusedBlobs) {
+    fn let_go(&mut self, content: FileContent) {
+        if let FileContent::Blob(stored) = content {
+            self.unused.extend(Arc::into_inner(stored).map(|stored| stored.blob));
+        }
+    }
+
+    fn release(&mut self, entry: Entry) {
         self.used = self.used.saturating_sub(weight(entry.content.as_ref()));
         if let Some(kept) = entry.content {
-            release(kept, unused);
+            self.let_go(kept);
         }
-    }
-}
-
-fn release(kept: FileContent, unused: &mut UnusedBlobs) {
-    if let FileContent::Blob(stored) = kept
-        && let Some(stored) = Arc::into_inner(stored)
-    {
-        unused.push(stored.blob);
     }
 }
 
@@ -348,17 +318,16 @@ mod tests {
     }
 
     fn run(tree: &mut Tree, op: &FileOp) -> Result<FileAnswer, FileTrouble> {
-        tree.run(op, Timestamp::UNIX_EPOCH).0
+        tree.run(op, Timestamp::UNIX_EPOCH)
     }
 
     #[test]
     fn what_does_not_fit_is_refused_and_leaves_no_trace() {
         let mut tree = Tree::new(3 * LEAST, Timestamp::UNIX_EPOCH);
         run(&mut tree, &write("/tmp/a", Content::Inline(vec![1; 8000]))).unwrap();
-        let (refused, unused) =
-            tree.run(&write("/tmp/b", Content::Blob(BlobRef { blob: 7, size: 9000 })), Timestamp::UNIX_EPOCH);
+        let refused = run(&mut tree, &write("/tmp/b", Content::Blob(BlobRef { blob: 7, size: 9000 })));
         assert_eq!(refused, Err(FileTrouble::NoSpace("/tmp/b".into())));
-        assert_eq!(unused, [7]);
+        assert_eq!(tree.unused(), [7]);
         // What is overwritten makes room for what replaces it.
         run(&mut tree, &write("/tmp/a", Content::Inline(vec![1; 12000]))).unwrap();
         run(&mut tree, &FileOp::DeleteFile { path: "/tmp/a".into() }).unwrap();

@@ -2,10 +2,9 @@
 
 use rookery_vim::objects::PowerState;
 
-use crate::event;
 use crate::id::Id;
-use crate::machine;
 use crate::world::World;
+use crate::{event, guests, machine};
 
 const HOST: [&str; 3] = ["runtime", "summary.runtime", "summary.overallStatus"];
 const COMPUTE: [&str; 1] = ["summary"];
@@ -27,11 +26,10 @@ pub(super) fn down(world: &mut World, id: Id, restart_vms: bool) {
             }
             continue;
         }
-        machine::guest_dies(world, vm);
+        guests::halt(world, vm);
         if restart_vms && machine::move_running(world, vm) {
-            let message =
-                format!("Virtual machine {} was restarted since its host failed", event::placed(world, vm));
-            event::record(world, "VmRestartedOnAlternateHostEvent", vm, "", message);
+            let message = |vm| format!("Virtual machine {vm} was restarted since its host failed");
+            event::record_placed(world, "VmRestartedOnAlternateHostEvent", vm, "", message);
             machine::guest_starts(world, vm);
         }
     }
@@ -66,8 +64,7 @@ pub(super) fn maintenance(world: &mut World, id: Id, on: bool) {
     for vm in vms(world, id) {
         let running = world.store.vms.get(&vm).is_some_and(|vm| vm.power == PowerState::On);
         if running && machine::move_running(world, vm) {
-            let message = format!("Migrated {}", event::placed(world, vm));
-            event::record(world, "VmMigratedEvent", vm, "", message);
+            event::record_placed(world, "VmMigratedEvent", vm, "", |vm| format!("Migrated {vm}"));
         }
     }
 }

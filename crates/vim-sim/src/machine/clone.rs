@@ -5,12 +5,11 @@ use rookery_vim::specs::VirtualMachineCloneSpec;
 
 use super::create::{self, Blueprint};
 use super::{compute, config, customize, destroy, devices, power, storage, vm_mut, vm_of};
-use crate::event;
 use crate::id::Id;
-use crate::refusal::Refusal;
-use crate::rules;
-use crate::store::{Device, Disk, Guest, Layer, Vm, What};
+use crate::refusal::{self, Refusal};
+use crate::store::{Device, Disk, Guest, Layer, Tools, Vm, What};
 use crate::world::World;
+use crate::{event, rules};
 
 /// What a disk that only holds changes takes.
 const DELTA: i64 = 16 << 20;
@@ -37,7 +36,7 @@ pub(super) fn begin(
 ) -> Result<(Id, SignedDuration), Refusal> {
     let origin = vm_of(world, source)?;
     if !origin.complete {
-        return Err(Refusal::new("InvalidState", "The operation is not allowed in the current state."));
+        return Err(Refusal::invalid_state());
     }
     create::check_folder(world, folder)?;
     config::check_new_name(world, folder, name)?;
@@ -48,11 +47,10 @@ pub(super) fn begin(
     let pool = pool.ok_or_else(|| Refusal::invalid_argument("spec.location.pool"))?;
     create::check_pool(world, pool, "spec.location.pool")?;
     let disks = disks(origin, spec)?;
-    let datastore = match spec.location.datastore.as_ref() {
-        Some(reference) => match Id::of(reference).filter(|id| world.store.datastores.contains_key(id)) {
-            Some(id) => id,
-            None => return Err(Refusal::gone(reference)),
-        },
+    let datastore = match &spec.location.datastore {
+        Some(reference) => Id::of(reference)
+            .filter(|id| world.store.datastores.contains_key(id))
+            .ok_or_else(|| Refusal::gone(reference))?,
         None => origin.datastore,
     };
     let host = host(world, origin, spec, pool)?;
@@ -74,20 +72,23 @@ pub(super) fn begin(
     } else {
         vec![
             event::argument(world, "destFolder", "folder", folder),
-            event::text("destName", name),
+            refusal::text("destName", name),
             event::argument(world, "destHost", "host", host),
         ]
     };
     event::record_with(world, class, source, user, message, extra);
     match copy_disks(world, id, source, datastore, disks, spec) {
         Ok(copied) => Ok((id, copying(world, copied))),
-        Err(refusal) => {
-            destroy::remove_with_files(world, id);
-            let message = format!("Failed to clone {}: {}", event::placed(world, source), refusal.message);
-            event::record(world, "VmCloneFailedEvent", source, user, message);
-            Err(refusal)
-        }
+        Err(refusal) => Err(failed(world, user, id, source, refusal)),
     }
+}
+
+/// Removes a clone that cannot be, and says why.
+fn failed(world: &mut World, user: &str, id: Id, source: Id, refusal: Refusal) -> Refusal {
+    destroy::remove_with_files(world, id);
+    let failure = |vm| format!("Failed to clone {vm}: {}", refusal.message);
+    event::record_placed(world, "VmCloneFailedEvent", source, user, failure);
+    refusal
 }
 
 /// Where the clone is to run: as asked, or beside its source where that host is of the pool's cluster and usable.
@@ -112,7 +113,7 @@ fn disks(origin: &Vm, spec: &VirtualMachineCloneSpec) -> Result<Disks, Refusal> 
         Some("createNewChildDiskBacking") => {
             let given = spec.snapshot.as_ref().and_then(Id::of);
             let known = given.is_some_and(|id| origin.snapshots.iter().any(|s| s.id == id));
-            let deep = origin.disks().any(|(_, disk)| disk.layers.len() > 1);
+            let deep = origin.disks().any(|disk| disk.layers.len() > 1);
             match (&spec.snapshot, known) {
                 (Some(_), true) => Ok(Disks::Children),
                 (Some(reference), false) => Err(Refusal::gone(reference)),
@@ -142,16 +143,13 @@ fn source_devices<'v>(origin: &'v Vm, spec: &VirtualMachineCloneSpec) -> &'v [De
 fn cards_after(origin: &Vm, spec: &VirtualMachineCloneSpec) -> usize {
     let changes = spec.location.device_change.iter();
     let changes = changes.chain(spec.config.iter().flat_map(|config| &config.device_change));
-    let had =
-        source_devices(origin, spec).iter().filter(|device| matches!(device.what, What::Card(_))).count();
-    changes.filter(|change| change.device.xsi_type.as_deref().is_some_and(devices::is_card)).fold(
-        had,
-        |cards, change| match change.operation.as_deref() {
-            Some("add") => cards + 1,
-            Some("remove") => cards.saturating_sub(1),
-            _ => cards,
-        },
-    )
+    let changes = changes.filter(|change| change.device.xsi_type.as_deref().is_some_and(devices::is_card));
+    let cards = source_devices(origin, spec).iter().filter(|device| matches!(device.what, What::Card(_)));
+    changes.fold(cards.count(), |cards, change| match change.operation.as_deref() {
+        Some("add") => cards + 1,
+        Some("remove") => cards.saturating_sub(1),
+        _ => cards,
+    })
 }
 
 /// Gives the clone its devices; the bytes that had to be copied for them.
@@ -213,10 +211,7 @@ pub(super) fn finish(
     spec: &VirtualMachineCloneSpec,
 ) -> Result<Id, Refusal> {
     if let Err(refusal) = configure(world, id, source, spec) {
-        destroy::remove_with_files(world, id);
-        let message = format!("Failed to clone {}: {}", event::placed(world, source), refusal.message);
-        event::record(world, "VmCloneFailedEvent", source, user, message);
-        return Err(refusal);
+        return Err(failed(world, user, id, source, refusal));
     }
     create::complete(world, id);
     let (name, template) =
@@ -246,19 +241,16 @@ pub(super) fn finish(
 }
 
 fn configure(world: &mut World, id: Id, source: Id, spec: &VirtualMachineCloneSpec) -> Result<(), Refusal> {
-    let origin = vm_of(world, source)?.clone();
+    let origin = vm_of(world, source)?;
+    let (hardware, tools_after_power_on) = (origin.hardware(), origin.tools_after_power_on);
+    let mut guest = Guest::off(origin.guest.tools != Tools::NotInstalled);
+    guest.fixed.clone_from(&origin.guest.fixed);
     let mut vm = vm_of(world, id)?.clone();
-    vm.guest_id = origin.guest_id;
-    vm.annotation = origin.annotation;
-    vm.cpus = origin.cpus;
-    vm.cores_per_socket = origin.cores_per_socket;
-    vm.memory_mb = origin.memory_mb;
-    vm.firmware = origin.firmware;
-    vm.boot = origin.boot;
-    vm.extra_config = origin.extra_config;
-    vm.tools_after_power_on = origin.tools_after_power_on;
-    vm.guest = Box::new(Guest::off(origin.guest.tools != crate::store::Tools::NotInstalled));
-    vm.guest.fixed = origin.guest.fixed;
+    let devices = std::mem::take(&mut vm.devices);
+    vm.restore(hardware);
+    vm.devices = devices;
+    vm.tools_after_power_on = tools_after_power_on;
+    vm.guest = Box::new(guest);
     let changed = devices::apply(world, &mut vm, &spec.location.device_change).and_then(|_| {
         spec.config.as_ref().map_or(Ok(Vec::new()), |config| config::write(world, &mut vm, id, config))
     });

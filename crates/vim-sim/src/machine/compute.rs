@@ -7,88 +7,85 @@ use crate::id::{Id, Kind};
 use crate::refusal::Refusal;
 use crate::world::World;
 
-/// What a running VM needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Demand {
-    pub(crate) cpus: i64,
-    pub(crate) memory_mb: i64,
+/// What a running VM takes, and of whom.
+struct Share {
+    cpus: i64,
+    cpu_mhz: i64,
+    memory_mb: i64,
+    host: Option<Id>,
+    /// Its pool and the pools around that, all of which count it.
+    pools: Vec<Id>,
 }
 
-/// A pool and its ancestors, all of which count its VMs.
-fn around(world: &World, pool: Id) -> Vec<Id> {
-    std::iter::once(pool)
-        .chain(world.store.ancestors(pool))
-        .filter(|id| id.kind == Kind::ResourcePool)
-        .collect()
-}
-
-fn mhz(world: &World, host: Option<Id>, cpus: i64) -> i64 {
-    host.and_then(|host| world.store.hosts.get(&host)).map_or(0, |host| cpus * i64::from(host.cpu_mhz))
+fn share(world: &World, vm: Id) -> Option<Share> {
+    let store = &world.store;
+    let vm = store.vms.get(&vm)?;
+    let cpus = i64::from(vm.cpus);
+    let around = vm.pool.into_iter().flat_map(|pool| std::iter::once(pool).chain(store.ancestors(pool)));
+    let host = vm.host.and_then(|host| store.hosts.get(&host));
+    Some(Share {
+        cpus,
+        cpu_mhz: host.map_or(0, |host| cpus * i64::from(host.cpu_mhz)),
+        memory_mb: vm.memory_mb,
+        host: vm.host,
+        pools: around.filter(|id| id.kind == Kind::ResourcePool).collect(),
+    })
 }
 
 /// Reserves capacity on the host and in the pools of a VM; refuses if either is short of it.
-pub(super) fn reserve(world: &mut World, vm: Id, demand: Demand) -> Result<(), Refusal> {
-    let Some((host, pool)) = world.store.vms.get(&vm).map(|vm| (vm.host, vm.pool)) else { return Ok(()) };
-    let cpu = mhz(world, host, demand.cpus);
-    if let Some(host) = host.and_then(|host| world.store.hosts.get(&host)) {
-        let total = host.memory_bytes >> 20;
-        if host.used_memory_mb + demand.memory_mb > total {
-            return Err(short_of_memory(total - host.used_memory_mb, demand.memory_mb));
+pub(super) fn reserve(world: &mut World, vm: Id) -> Result<(), Refusal> {
+    let Some(share) = share(world, vm) else { return Ok(()) };
+    if let Some(host) = share.host.and_then(|host| world.store.hosts.get(&host)) {
+        let left = (host.memory_bytes >> 20) - host.used_memory_mb;
+        if share.memory_mb > left {
+            return Err(short_of_memory(left, share.memory_mb));
         }
     }
-    let pools = pool.map(|pool| around(world, pool)).unwrap_or_default();
-    for id in &pools {
-        let Some(pool) = world.store.pools.get(id) else { continue };
-        if let Some(limit) = pool.memory_limit_mb
-            && pool.used_memory_mb + demand.memory_mb > limit
-        {
-            return Err(short_of_memory(limit - pool.used_memory_mb, demand.memory_mb));
+    for pool in share.pools.iter().filter_map(|id| world.store.pools.get(id)) {
+        let left = pool.memory_limit_mb.map(|limit| limit - pool.used_memory_mb);
+        if let Some(left) = left.filter(|left| share.memory_mb > *left) {
+            return Err(short_of_memory(left, share.memory_mb));
         }
-        if let Some(limit) = pool.cpu_limit
-            && pool.used_cpu_mhz + cpu > limit
-        {
+        let left = pool.cpu_limit.map(|limit| limit - pool.used_cpu_mhz);
+        if let Some(left) = left.filter(|left| share.cpu_mhz > *left) {
             return Err(Refusal::new(
                 "InsufficientCpuResourcesFault",
                 "The available CPU resources in the parent resource pool are insufficient for the operation.",
             )
-            .with("unreserved", (limit - pool.used_cpu_mhz).to_string())
-            .with("requested", cpu.to_string()));
+            .with("unreserved", left.to_string())
+            .with("requested", share.cpu_mhz.to_string()));
         }
     }
-    change(world, host, &pools, demand, cpu, 1);
+    change(world, &share, 1);
     Ok(())
 }
 
 /// Counts a VM that runs already, even beyond the capacity.
 pub(crate) fn count(world: &mut World, vm: Id) {
-    let Some((host, pool)) = world.store.vms.get(&vm).map(|vm| (vm.host, vm.pool)) else { return };
-    let demand = of(world, vm);
-    let cpu = mhz(world, host, demand.cpus);
-    let pools = pool.map(|pool| around(world, pool)).unwrap_or_default();
-    change(world, host, &pools, demand, cpu, 1);
+    if let Some(share) = share(world, vm) {
+        change(world, &share, 1);
+    }
 }
 
-pub(super) fn release(world: &mut World, vm: Id, demand: Demand) {
-    let Some((host, pool)) = world.store.vms.get(&vm).map(|vm| (vm.host, vm.pool)) else { return };
-    let cpu = mhz(world, host, demand.cpus);
-    let pools = pool.map(|pool| around(world, pool)).unwrap_or_default();
-    change(world, host, &pools, demand, cpu, -1);
+pub(super) fn release(world: &mut World, vm: Id) {
+    if let Some(share) = share(world, vm) {
+        change(world, &share, -1);
+    }
 }
 
-fn change(world: &mut World, host: Option<Id>, pools: &[Id], demand: Demand, cpu: i64, sign: i64) {
-    if let Some(id) = host
+fn change(world: &mut World, share: &Share, sign: i64) {
+    if let Some(id) = share.host
         && let Some(host) = world.store.hosts.get_mut(&id)
     {
-        host.used_cpus += sign * demand.cpus;
-        host.used_memory_mb += sign * demand.memory_mb;
+        host.used_cpus += sign * share.cpus;
+        host.used_memory_mb += sign * share.memory_mb;
         world.store.log.touch(id, "summary.quickStats");
     }
-    for id in pools {
+    for id in &share.pools {
         if let Some(pool) = world.store.pools.get_mut(id) {
-            pool.used_memory_mb += sign * demand.memory_mb;
-            pool.used_cpu_mhz += sign * cpu;
-            world.store.log.touch(*id, "runtime");
-            world.store.log.touch(*id, "summary");
+            pool.used_memory_mb += sign * share.memory_mb;
+            pool.used_cpu_mhz += sign * share.cpu_mhz;
+            world.store.touch(*id, &["runtime", "summary"]);
         }
     }
 }
@@ -122,14 +119,13 @@ pub(crate) fn move_running(world: &mut World, vm: Id) -> bool {
         return false;
     };
     let Some(to) = choose_host(world, pool).ok().filter(|to| *to != from) else { return false };
-    let demand = of(world, vm);
-    release(world, vm, demand);
+    release(world, vm);
     join_host(world, vm, to);
-    let moved = reserve(world, vm, demand).is_ok();
+    let moved = reserve(world, vm).is_ok();
     if !moved {
         join_host(world, vm, from);
         // It had this capacity a moment ago.
-        reserve(world, vm, demand).ok();
+        reserve(world, vm).ok();
     }
     moved
 }
@@ -164,19 +160,13 @@ pub(super) fn join_host(world: &mut World, vm: Id, host: Id) {
     if let Some(found) = world.store.vms.get_mut(&vm) {
         found.host = Some(host);
     }
-    if let Some(found) = world.store.hosts.get_mut(&host) {
-        found.vms.insert(vm);
-    }
-    world.store.log.touch(host, "vm");
+    world.store.list_vm(host, vm, true);
     world.store.touch(vm, &["runtime.host", "summary.runtime.host"]);
 }
 
 pub(super) fn leave_host(world: &mut World, vm: Id) {
     let Some(host) = world.store.vms.get_mut(&vm).and_then(|vm| vm.host.take()) else { return };
-    if let Some(found) = world.store.hosts.get_mut(&host) {
-        found.vms.remove(&vm);
-    }
-    world.store.log.touch(host, "vm");
+    world.store.list_vm(host, vm, false);
 }
 
 pub(super) fn join_pool(world: &mut World, vm: Id, pool: Id) {
@@ -184,24 +174,13 @@ pub(super) fn join_pool(world: &mut World, vm: Id, pool: Id) {
     if let Some(found) = world.store.vms.get_mut(&vm) {
         found.pool = Some(pool);
     }
-    if let Some(found) = world.store.pools.get_mut(&pool) {
-        found.vms.insert(vm);
-    }
-    world.store.log.touch(pool, "vm");
+    world.store.list_vm(pool, vm, true);
     world.store.log.touch(vm, "resourcePool");
 }
 
 pub(super) fn leave_pool(world: &mut World, vm: Id) {
     let Some(pool) = world.store.vms.get_mut(&vm).and_then(|vm| vm.pool.take()) else { return };
-    if let Some(found) = world.store.pools.get_mut(&pool) {
-        found.vms.remove(&vm);
-    }
-    world.store.log.touch(pool, "vm");
-}
-
-pub(super) fn of(world: &World, vm: Id) -> Demand {
-    let vm = world.store.vms.get(&vm);
-    Demand { cpus: vm.map_or(0, |vm| i64::from(vm.cpus)), memory_mb: vm.map_or(0, |vm| vm.memory_mb) }
+    world.store.list_vm(pool, vm, false);
 }
 
 pub(super) fn is_running(world: &World, vm: Id) -> bool {

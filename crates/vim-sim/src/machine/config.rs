@@ -1,13 +1,12 @@
 //! Names and configuration.
 
 use rookery_vim::Node;
-use rookery_vim::objects::PowerState;
-use rookery_vim::specs::VirtualMachineConfigSpec;
+use rookery_vim::specs::{BootableDevice as Boot, VirtualMachineConfigSpec};
 
 use super::{devices, storage, vm_mut, vm_of};
 use crate::event;
 use crate::id::{Id, Kind};
-use crate::refusal::Refusal;
+use crate::refusal::{self, Refusal};
 use crate::store::Vm;
 use crate::world::{World, parse_uuid};
 
@@ -16,7 +15,7 @@ pub(super) fn check_new_name(world: &World, parent: Id, name: &str) -> Result<()
     // Escaped characters count once.
     let length = name.replace("%2f", "/").replace("%5c", "/").replace("%25", "/").chars().count();
     if name.is_empty() || length > 80 {
-        return Err(Refusal::new("InvalidName", format!("The name '{name}' is invalid.")).with("name", name));
+        return Err(Refusal::invalid_name(name));
     }
     match world.store.child(parent, name) {
         Some(other) => Err(Refusal::duplicate_name(name, other)),
@@ -48,7 +47,7 @@ pub(super) fn rename(world: &mut World, user: &str, entity: Id, name: &str) -> R
     if entity.kind == Kind::VirtualMachine {
         let placed = event::placed(world, entity);
         let message = placed.replacen(name, &format!("Renamed {old} to {name}"), 1);
-        let extra = vec![event::text("oldName", &old), event::text("newName", name)];
+        let extra = vec![refusal::text("oldName", &old), refusal::text("newName", name)];
         event::record_with(world, "VmRenamedEvent", entity, user, message, extra);
     }
     Ok(())
@@ -80,8 +79,8 @@ pub(super) fn check(world: &World, id: Id, spec: &VirtualMachineConfigSpec) -> R
     }
     let resized =
         spec.cpus.is_some_and(|c| c != vm.cpus) || spec.memory_mb.is_some_and(|m| m != vm.memory_mb);
-    if resized && vm.power != PowerState::Off {
-        return Err(Refusal::power_state(&PowerState::Off, &vm.power));
+    if resized {
+        super::expect_off(vm)?;
     }
     check_numbers(spec)
 }
@@ -114,19 +113,15 @@ pub(super) fn apply(
     let before = std::mem::replace(vm_mut(world, id)?, vm);
     devices::plug_in(world, id, &before);
     world.store.touch(id, &changed);
-    let guest: Vec<(String, Node)> = spec
-        .extra_config
-        .iter()
-        .filter_map(|option| Some((option.key.strip_prefix("SET.")?.to_owned(), option.value.clone())))
-        .collect();
-    for (path, value) in guest {
-        apply_guest_override(world, id, &path, value);
+    for option in &spec.extra_config {
+        if let Some(path) = option.key.strip_prefix("SET.") {
+            apply_guest_override(world, id, path, option.value.clone());
+        }
     }
     if let Some(name) = &spec.name {
         rename(world, user, id, name)?;
     }
-    let message = format!("Reconfigured {}", event::placed(world, id));
-    event::record(world, "VmReconfiguredEvent", id, user, message);
+    event::record_placed(world, "VmReconfiguredEvent", id, user, |vm| format!("Reconfigured {vm}"));
     Ok(())
 }
 
@@ -215,27 +210,18 @@ fn identify(world: &mut World, vm: &mut Vm, id: Id, spec: &VirtualMachineConfigS
 }
 
 /// A boot device with its final key.
-fn settled(
-    device: rookery_vim::specs::BootableDevice,
-    keys: &devices::Keys,
-) -> rookery_vim::specs::BootableDevice {
-    use rookery_vim::specs::BootableDevice as Boot;
-    let key = |key: i32| keys.get(&key).copied().unwrap_or(key);
-    match device {
-        Boot::VirtualMachineBootOptionsBootableDiskDevice(mut disk) => {
-            disk.device_key = key(disk.device_key);
-            Boot::VirtualMachineBootOptionsBootableDiskDevice(disk)
-        }
-        Boot::VirtualMachineBootOptionsBootableEthernetDevice(mut card) => {
-            card.device_key = key(card.device_key);
-            Boot::VirtualMachineBootOptionsBootableEthernetDevice(card)
-        }
-        other @ (Boot::VirtualMachineBootOptionsBootableCdromDevice(_) | Boot::Other(_)) => other,
-    }
+fn settled(mut device: Boot, keys: &devices::Keys) -> Boot {
+    let key = match &mut device {
+        Boot::VirtualMachineBootOptionsBootableDiskDevice(disk) => &mut disk.device_key,
+        Boot::VirtualMachineBootOptionsBootableEthernetDevice(card) => &mut card.device_key,
+        Boot::VirtualMachineBootOptionsBootableCdromDevice(_) | Boot::Other(_) => return device,
+    };
+    *key = keys.get(key).copied().unwrap_or(*key);
+    device
 }
 
 /// Sets what the guest of a VM shows, whatever it does: the property at that path is this value from now on.
-pub(crate) fn apply_guest_override(world: &mut World, id: Id, path: &str, value: Node) {
+fn apply_guest_override(world: &mut World, id: Id, path: &str, value: Node) {
     let Some(vm) = world.store.vms.get_mut(&id) else { return };
     if value.is_empty() {
         vm.guest.overrides.remove(path);

@@ -8,9 +8,10 @@ use rookery_vim::specs::VirtualMachineConfigSpec;
 
 use super::{compute, config, destroy, devices, vm_mut, vm_of};
 use crate::event;
+use crate::files::Place;
 use crate::id::{Id, Kind};
 use crate::properties::mac_text;
-use crate::refusal::Refusal;
+use crate::refusal::{self, Refusal};
 use crate::store::{Boot, Guest, Vm};
 use crate::world::{World, uuid_text};
 
@@ -39,21 +40,21 @@ pub(super) fn begin(
     config::check_new_name(world, folder, &name)?;
     config::check_numbers(spec)?;
     check_pool(world, pool, "pool")?;
-    let datastore = devices::datastore_in(world, files).ok_or_else(|| {
+    let place = Place::find(world, files).ok_or_else(|| {
         Refusal::new("InvalidDatastore", format!("The datastore of '{files}' does not exist."))
     })?;
     let host = match host {
         Some(host) => compute::host_for(world, pool, host, "host")?,
         None => compute::choose_host(world, pool)?,
     };
+    let datastore = place.datastore;
     let id = blank(world, &Blueprint { folder, name, pool: Some(pool), host, datastore });
     being_created(world, user, id);
     Ok(id)
 }
 
 pub(crate) fn being_created(world: &mut World, user: &str, id: Id) {
-    let message = format!("Creating {}", event::placed(world, id));
-    event::record(world, "VmBeingCreatedEvent", id, user, message);
+    event::record_placed(world, "VmBeingCreatedEvent", id, user, |vm| format!("Creating {vm}"));
 }
 
 pub(super) fn check_folder(world: &World, folder: Id) -> Result<(), Refusal> {
@@ -135,12 +136,12 @@ pub(super) fn finish(
     spec: &VirtualMachineConfigSpec,
 ) -> Result<Id, Refusal> {
     let mut vm = vm_of(world, id)?.clone();
-    if let Err(refusal) = config::write(world, &mut vm, id, spec) {
-        *vm_mut(world, id)? = vm;
+    let written = config::write(world, &mut vm, id, spec);
+    *vm_mut(world, id)? = vm;
+    if let Err(refusal) = written {
         destroy::remove_with_files(world, id);
         return Err(refusal);
     }
-    *vm_mut(world, id)? = vm;
     complete(world, id);
     assigned(world, user, id);
     created(world, user, id);
@@ -148,8 +149,7 @@ pub(super) fn finish(
 }
 
 pub(crate) fn created(world: &mut World, user: &str, id: Id) {
-    let message = format!("Created virtual machine {}", event::placed(world, id));
-    event::record(world, "VmCreatedEvent", id, user, message);
+    event::record_placed(world, "VmCreatedEvent", id, user, |vm| format!("Created virtual machine {vm}"));
 }
 
 /// From now on everything about a VM can be read.
@@ -171,13 +171,13 @@ pub(super) fn assigned(world: &mut World, user: &str, id: Id) {
         vm.cards().map(|(device, card)| (device.class.clone(), mac_text(card.mac))).collect();
     let placed = event::placed(world, id);
     let message = format!("Assigned new instance UUID ({instance}) to {placed}");
-    let extra = vec![event::text("instanceUuid", &instance)];
+    let extra = vec![refusal::text("instanceUuid", &instance)];
     event::record_with(world, "VmInstanceUuidAssignedEvent", id, user, message, extra);
     let message = format!("Assigned new BIOS UUID ({uuid}) to {placed}");
-    event::record_with(world, "VmUuidAssignedEvent", id, user, message, vec![event::text("uuid", &uuid)]);
+    event::record_with(world, "VmUuidAssignedEvent", id, user, message, vec![refusal::text("uuid", &uuid)]);
     for (class, mac) in cards {
         let message = format!("New MAC address ({mac}) assigned to adapter {class} for {placed}");
-        let extra = vec![event::text("adapter", &class), event::text("mac", &mac)];
+        let extra = vec![refusal::text("adapter", &class), refusal::text("mac", &mac)];
         event::record_with(world, "VmMacAssignedEvent", id, user, message, extra);
     }
 }

@@ -2,7 +2,6 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use rookery_vim::objects::PowerState;
 use rookery_vim::specs::{
     CustomizationIdentity, CustomizationIpGenerator, CustomizationName, CustomizationSpec,
 };
@@ -16,9 +15,7 @@ use crate::world::World;
 
 pub(super) fn check(world: &World, id: Id, spec: &CustomizationSpec) -> Result<(), Refusal> {
     let vm = vm_of(world, id)?;
-    if vm.power != PowerState::Off {
-        return Err(Refusal::power_state(&PowerState::Off, &vm.power));
-    }
+    super::expect_off(vm)?;
     if vm.customization.is_some() {
         return Err(Refusal::new(
             "CustomizationPending",
@@ -47,14 +44,8 @@ fn settings(spec: &CustomizationSpec) -> Result<Vec<Option<Fixed>>, Refusal> {
     let cards = spec.nic_setting_map.iter().map(|map| match &map.adapter.ip {
         CustomizationIpGenerator::CustomizationFixedIp(fixed) => {
             let ip: IpAddr = fixed.ip_address.trim().parse().map_err(|_| wrong("ip"))?;
-            let mask: Ipv4Addr = map
-                .adapter
-                .subnet_mask
-                .as_deref()
-                .unwrap_or_default()
-                .trim()
-                .parse()
-                .map_err(|_| wrong("subnetMask"))?;
+            let mask = map.adapter.subnet_mask.as_deref().unwrap_or_default();
+            let mask: Ipv4Addr = mask.trim().parse().map_err(|_| wrong("subnetMask"))?;
             Ok(Some(Fixed { ip, prefix: u8::try_from(mask.to_bits().leading_ones()).unwrap_or(32) }))
         }
         CustomizationIpGenerator::CustomizationDhcpIpGenerator(_) | CustomizationIpGenerator::Other(_) => {
@@ -66,14 +57,12 @@ fn settings(spec: &CustomizationSpec) -> Result<Vec<Option<Fixed>>, Refusal> {
 
 pub(super) fn apply(world: &mut World, id: Id, spec: &CustomizationSpec) -> Result<(), Refusal> {
     let cards = settings(spec)?;
-    let host_name = match &spec.identity {
-        CustomizationIdentity::CustomizationLinuxPrep(linux) => match &linux.host_name {
-            CustomizationName::CustomizationFixedName(fixed) => fixed.name.clone(),
-            CustomizationName::CustomizationVirtualMachineName(_) | CustomizationName::Other(_) => {
-                world.store.name(id).to_owned()
-            }
-        },
-        CustomizationIdentity::Other(_) => world.store.name(id).to_owned(),
+    let host_name = if let CustomizationIdentity::CustomizationLinuxPrep(linux) = &spec.identity
+        && let CustomizationName::CustomizationFixedName(fixed) = &linux.host_name
+    {
+        fixed.name.clone()
+    } else {
+        world.store.name(id).to_owned()
     };
     vm_mut(world, id)?.customization = Some(Box::new(Customization { host_name, cards }));
     world.store.touch(id, &["config.tools"]);

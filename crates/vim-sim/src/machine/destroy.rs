@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use rookery_vim::objects::PowerState;
-
 use super::{compute, devices, moving, storage, vm_of};
 use crate::event;
 use crate::id::{Id, Kind};
@@ -54,10 +52,7 @@ fn check_folder(world: &World, id: Id) -> Result<(), Refusal> {
 }
 
 fn check_vm(world: &World, id: Id) -> Result<(), Refusal> {
-    let vm = vm_of(world, id)?;
-    if vm.power != PowerState::Off {
-        return Err(Refusal::power_state(&PowerState::Off, &vm.power));
-    }
+    super::expect_off(vm_of(world, id)?)?;
     if holds_others(world, id) {
         return Err(Refusal::new("ResourceInUse", "The resource is in use: other disks stand on this one.")
             .with("type", "VirtualDisk")
@@ -83,8 +78,7 @@ fn holds_others(world: &World, id: Id) -> bool {
 pub(super) fn destroy(world: &mut World, user: &str, id: Id) -> Result<(), Refusal> {
     check(world, id)?;
     if id.kind == Kind::VirtualMachine {
-        let message = format!("Removed {}", event::placed(world, id));
-        event::record(world, "VmRemovedEvent", id, user, message);
+        event::record_placed(world, "VmRemovedEvent", id, user, |vm| format!("Removed {vm}"));
         remove_with_files(world, id);
     } else if id.kind == Kind::ResourcePool {
         remove_pool(world, id);
@@ -124,9 +118,7 @@ pub(crate) fn unregister(world: &mut World, id: Id) -> Result<(), Refusal> {
     if let Some(task) = vm.busy {
         return Err(super::in_progress(task));
     }
-    if vm.power != PowerState::Off {
-        return Err(Refusal::power_state(&PowerState::Off, &vm.power));
-    }
+    super::expect_off(vm)?;
     let (datastore, mut files) = (vm.datastore, vm.files());
     let file = format!("[{}] {}", world.store.name(datastore), vm.path);
     let configuration = vec![Layer { file, bytes: 0 }];

@@ -6,7 +6,9 @@ use rookery_vim::specs::VirtualDeviceConfigSpec;
 use rookery_vim::{MoRef, Node, Wire as _};
 
 use super::storage;
+use crate::files::Place;
 use crate::id::{Id, Kind};
+use crate::properties::is_fixed;
 use crate::refusal::Refusal;
 use crate::store::{Card, CardBacking, Cdrom, Controller, Device, Disk, Layer, Vm, What};
 use crate::world::World;
@@ -103,52 +105,26 @@ fn apply_each(
     Ok(keys)
 }
 
-/// Every VM has these: two IDE controllers and what a PC needs.
-fn is_fixed(key: i32) -> bool {
-    matches!(key, 100 | 200 | 201 | 300 | 400 | 500 | 600 | 700 | 12_000)
-}
-
 fn added(world: &mut World, vm: &Vm, node: &Node, keys: &Keys) -> Option<Result<Device, Refusal>> {
     let class = node.xsi_type.as_deref()?.to_owned();
     let number = |name: &str| node.child_text(name).and_then(|t| t.trim().parse::<i32>().ok());
     let controller = number("controllerKey").map(|key| keys.get(&key).copied().unwrap_or(key));
     let unit = number("unitNumber");
-    if class == "VirtualDisk" {
+    let unit_on = |controller| unit.filter(|unit| *unit >= 0).unwrap_or_else(|| free_unit(vm, controller));
+    let (key, controller, unit, what) = if class == "VirtualDisk" {
         let disk = match new_disk(world, vm, node)? {
             Ok(disk) => disk,
             Err(refusal) => return Some(Err(refusal)),
         };
         let controller = controller.unwrap_or(1000);
-        let unit = unit.filter(|unit| *unit >= 0).unwrap_or_else(|| free_unit(vm, controller));
-        let key = free_key(vm, 2000);
-        return Some(Ok(Device {
-            key,
-            class,
-            controller: Some(controller),
-            unit: Some(unit),
-            what: What::Disk(disk),
-        }));
-    }
-    if class == "VirtualCdrom" {
-        let cdrom = cdrom(node);
+        (free_key(vm, 2000), Some(controller), Some(unit_on(controller)), What::Disk(disk))
+    } else if class == "VirtualCdrom" {
         let controller = controller.unwrap_or(200);
-        let unit = unit.filter(|unit| *unit >= 0).unwrap_or_else(|| free_unit(vm, controller));
-        let key = free_key(vm, 3000);
-        return Some(Ok(Device {
-            key,
-            class,
-            controller: Some(controller),
-            unit: Some(unit),
-            what: What::Cdrom(cdrom),
-        }));
-    }
-    if is_card(&class) {
-        let card = new_card(world, node)?;
+        (free_key(vm, 3000), Some(controller), Some(unit_on(controller)), What::Cdrom(cdrom(node)))
+    } else if is_card(&class) {
         let key = free_key(vm, 4000);
-        let unit = Some(7 + key - 4000);
-        return Some(Ok(Device { key, class, controller: Some(100), unit, what: What::Card(card) }));
-    }
-    if class.ends_with("Controller") {
+        (key, Some(100), Some(7 + key - 4000), What::Card(new_card(world, node)?))
+    } else if class.ends_with("Controller") {
         let bus = number("busNumber").unwrap_or(0);
         let key = match class.as_str() {
             "VirtualIDEController" => 200 + bus.clamp(0, 1),
@@ -158,11 +134,11 @@ fn added(world: &mut World, vm: &Vm, node: &Node, keys: &Keys) -> Option<Result<
         };
         let key = if is_fixed(key) { key } else { free_key(vm, key) };
         let shared_bus = node.child_text("sharedBus").map(str::to_owned);
-        let what = What::Controller(Controller { bus, shared_bus });
-        return Some(Ok(Device { key, class, controller: Some(100), unit: Some(3), what }));
-    }
-    let key = free_key(vm, 9000);
-    Some(Ok(Device { key, class, controller, unit, what: What::Other(Box::new(node.clone())) }))
+        (key, Some(100), Some(3), What::Controller(Controller { bus, shared_bus }))
+    } else {
+        (free_key(vm, 9000), controller, unit, What::Other(Box::new(node.clone())))
+    };
+    Some(Ok(Device { key, class, controller, unit, what }))
 }
 
 pub(super) fn is_card(class: &str) -> bool {
@@ -193,7 +169,7 @@ fn new_disk(world: &mut World, vm: &Vm, node: &Node) -> Option<Result<Disk, Refu
     let capacity_kb = capacity_kb(node).filter(|kb| *kb > 0)?;
     let backing = node.child("backing");
     let text = |name: &str| backing.and_then(|b| b.child_text(name)).map(str::trim);
-    let given = text("fileName").and_then(|file| datastore_in(world, file));
+    let given = text("fileName").and_then(|file| Place::find(world, file)).map(|place| place.datastore);
     let named = backing.and_then(|b| b.child("datastore")).and_then(|d| MoRef::from_node(d.clone()).ok());
     let datastore = named.as_ref().and_then(Id::of).or(given).unwrap_or(vm.datastore);
     let thin = text("thinProvisioned") == Some("true");
@@ -225,12 +201,6 @@ pub(crate) fn make_disk(
     Ok(Disk { datastore, capacity_kb, thin, mode, uuid, layers: vec![layer] })
 }
 
-/// The datastore that a path such as `[fast] a/b` names.
-pub(crate) fn datastore_in(world: &World, path: &str) -> Option<Id> {
-    let name = path.strip_prefix('[')?.split_once(']')?.0;
-    world.store.datastores.keys().copied().find(|id| world.store.name(*id) == name)
-}
-
 fn cdrom(node: &Node) -> Cdrom {
     let backing = node.child("backing");
     let is_iso = backing.and_then(|b| b.xsi_type.as_deref()) == Some("VirtualCdromIsoBackingInfo");
@@ -241,8 +211,7 @@ fn cdrom(node: &Node) -> Cdrom {
 }
 
 fn new_card(world: &mut World, node: &Node) -> Option<Card> {
-    let manual = node.child_text("addressType").is_some_and(|t| t.trim().eq_ignore_ascii_case("manual"));
-    let given = node.child_text("macAddress").and_then(parse_mac).filter(|_| manual);
+    let given = manual_mac(node);
     let connect = node.child("connectable");
     let flag = |name: &str| connect.is_none_or(|c| c.child_text(name).map(str::trim) != Some("false"));
     Some(Card {
@@ -252,6 +221,12 @@ fn new_card(world: &mut World, node: &Node) -> Option<Card> {
         connected: flag("connected"),
         start_connected: flag("startConnected"),
     })
+}
+
+/// The address that a client gives a card.
+fn manual_mac(node: &Node) -> Option<[u8; 6]> {
+    let manual = node.child_text("addressType")?.trim().eq_ignore_ascii_case("manual");
+    node.child_text("macAddress").and_then(parse_mac).filter(|_| manual)
 }
 
 fn parse_mac(text: &str) -> Option<[u8; 6]> {
@@ -292,12 +267,8 @@ fn backing(world: &World, node: &Node) -> Option<CardBacking> {
 
 /// Whether a disk would grow that stands on others: it only holds what differs from them, and has their size.
 fn grows_on_others(device: &Device, node: &Node) -> bool {
-    match &device.what {
-        What::Disk(disk) => {
-            disk.layers.len() > 1 && capacity_kb(node).is_some_and(|kb| kb > disk.capacity_kb)
-        }
-        What::Controller(_) | What::Card(_) | What::Cdrom(_) | What::Other(_) => false,
-    }
+    let What::Disk(disk) = &device.what else { return false };
+    disk.layers.len() > 1 && capacity_kb(node).is_some_and(|kb| kb > disk.capacity_kb)
 }
 
 fn no_growth(index: usize) -> Refusal {
@@ -333,9 +304,7 @@ fn edit_card(world: &World, card: &mut Card, node: &Node) -> Option<()> {
     if let Some(given) = node.child("backing") {
         card.backing = backing(world, given)?;
     }
-    if node.child_text("addressType").is_some_and(|t| t.trim().eq_ignore_ascii_case("manual"))
-        && let Some(mac) = node.child_text("macAddress").and_then(parse_mac)
-    {
+    if let Some(mac) = manual_mac(node) {
         card.mac = mac;
         card.manual = true;
     }
@@ -347,49 +316,30 @@ fn edit_card(world: &World, card: &mut Card, node: &Node) -> Option<()> {
     Some(())
 }
 
-/// The networks that a VM's cards are in.
-pub(crate) fn networks(vm: &Vm) -> impl Iterator<Item = Id> {
-    vm.cards().filter_map(|(_, card)| match &card.backing {
-        CardBacking::Standard(network) => Some(*network),
-        CardBacking::Distributed { portgroup, .. } => Some(*portgroup),
-        CardBacking::Other(_) => None,
-    })
-}
-
 /// Lets networks and datastores know who is in them, after the devices of a VM have changed.
 pub(super) fn plug_in(world: &mut World, id: Id, before: &Vm) {
     let Some(vm) = world.store.vms.get(&id) else { return };
     let (was, is) = (plugged(before), plugged(vm));
     for place in was.symmetric_difference(&is) {
-        list(world, *place, id, is.contains(place));
+        world.store.list_vm(*place, id, is.contains(place));
     }
 }
 
 /// The same for a VM that was nowhere before.
 pub(super) fn plug_in_all(world: &mut World, id: Id) {
-    let places = world.store.vms.get(&id).map(plugged).unwrap_or_default();
-    for place in places {
-        list(world, place, id, true);
-    }
+    list_everywhere(world, id, true);
 }
 
 pub(super) fn unplug_all(world: &mut World, id: Id) {
-    let places = world.store.vms.get(&id).map(plugged).unwrap_or_default();
-    for place in places {
-        list(world, place, id, false);
+    list_everywhere(world, id, false);
+}
+
+fn list_everywhere(world: &mut World, id: Id, is_there: bool) {
+    for place in world.store.vms.get(&id).map(plugged).unwrap_or_default() {
+        world.store.list_vm(place, id, is_there);
     }
 }
 
 fn plugged(vm: &Vm) -> BTreeSet<Id> {
-    networks(vm).chain(vm.datastores()).collect()
-}
-
-fn list(world: &mut World, place: Id, vm: Id, is_there: bool) {
-    let network = world.store.networks.get_mut(&place).map(|network| &mut network.vms);
-    let datastore = world.store.datastores.get_mut(&place).map(|datastore| &mut datastore.vms);
-    let Some(vms) = network.or(datastore) else { return };
-    let changed = if is_there { vms.insert(vm) } else { vms.remove(&vm) };
-    if changed {
-        world.store.log.touch(place, "vm");
-    }
+    vm.networks().chain(vm.datastores()).collect()
 }

@@ -5,50 +5,33 @@ use crate::refusal::Refusal;
 use crate::world::World;
 use crate::{event, incident};
 
-pub(super) fn check_connected(world: &World, id: Id) -> Result<(), Refusal> {
+/// Whether a host can be connected again, or else disconnected.
+pub(super) fn check(world: &World, id: Id, connect: bool) -> Result<(), Refusal> {
     let host = world.store.hosts.get(&id).ok_or_else(|| Refusal::gone(&id.reference()))?;
-    if host.connected { Ok(()) } else { Err(wrong_state()) }
-}
-
-pub(super) fn check_disconnected(world: &World, id: Id) -> Result<(), Refusal> {
-    let host = world.store.hosts.get(&id).ok_or_else(|| Refusal::gone(&id.reference()))?;
-    match (host.connected, host.disconnected_by_user) {
-        (true, _) => Err(wrong_state()),
-        (false, true) => Ok(()),
-        (false, false) => Err(Refusal::new("NoHost", "Unable to communicate with the remote host.")
-            .with("name", world.store.name(id))),
+    if host.connected == connect {
+        return Err(Refusal::invalid_state());
     }
-}
-
-fn wrong_state() -> Refusal {
-    Refusal::new("InvalidState", "The operation is not allowed in the current state.")
-}
-
-pub(super) fn disconnect(world: &mut World, id: Id, user: &str) -> Result<(), Refusal> {
-    check_connected(world, id)?;
-    link(world, id, false);
-    let message = format!("Disconnected from {}", placed(world, id));
-    event::record(world, "HostDisconnectedEvent", id, user, message);
+    if connect && !host.disconnected_by_user {
+        return Err(Refusal::new("NoHost", "Unable to communicate with the remote host.")
+            .with("name", world.store.name(id)));
+    }
     Ok(())
 }
 
-pub(super) fn reconnect(world: &mut World, id: Id, user: &str) -> Result<(), Refusal> {
-    check_disconnected(world, id)?;
-    link(world, id, true);
-    event::record(world, "HostConnectedEvent", id, user, format!("Connected to {}", placed(world, id)));
-    Ok(())
-}
-
-fn link(world: &mut World, id: Id, connected: bool) {
+pub(super) fn link(world: &mut World, id: Id, user: &str, connect: bool) -> Result<(), Refusal> {
+    check(world, id, connect)?;
     if let Some(host) = world.store.hosts.get_mut(&id) {
-        host.connected = connected;
-        host.disconnected_by_user = !connected;
+        host.connected = connect;
+        host.disconnected_by_user = !connect;
     }
     incident::touch_host(world, id);
-}
-
-/// `esx1 in DC0`.
-fn placed(world: &World, id: Id) -> String {
+    let (class, done) = if connect {
+        ("HostConnectedEvent", "Connected to")
+    } else {
+        ("HostDisconnectedEvent", "Disconnected from")
+    };
     let datacenter = world.store.datacenter_of(id).map(|dc| world.store.name(dc)).unwrap_or_default();
-    format!("{} in {datacenter}", world.store.name(id))
+    let message = format!("{done} {} in {datacenter}", world.store.name(id));
+    event::record(world, class, id, user, message);
+    Ok(())
 }

@@ -45,30 +45,24 @@ pub(super) fn begin_on(world: &mut World, id: Id, host: Option<Id>, user: &str) 
     if vm.host != Some(target) {
         compute::join_host(world, id, target);
     }
-    let taken = take_or_move(world, id, pool, target);
-    if let Err(refusal) = taken {
-        let message = format!("Failed to power on {}. {}", event::placed(world, id), refusal.message);
-        event::record(world, "VmFailedToPowerOnEvent", id, user, message);
+    if let Err(refusal) = take_or_move(world, id, pool, target) {
+        let failure = |vm| format!("Failed to power on {vm}. {}", refusal.message);
+        event::record_placed(world, "VmFailedToPowerOnEvent", id, user, failure);
         return Err(refusal);
     }
-    let message = format!("{} is starting", event::placed(world, id));
-    event::record(world, "VmStartingEvent", id, user, message);
+    event::record_placed(world, "VmStartingEvent", id, user, |vm| format!("{vm} is starting"));
     Ok(())
 }
 
 /// Reserves capacity on the VM's host, or else on the host of its cluster that has most.
 fn take_or_move(world: &mut World, id: Id, pool: Id, host: Id) -> Result<(), Refusal> {
-    let needed = compute::of(world, id);
-    let refusal = match compute::reserve(world, id, needed) {
-        Ok(()) => return Ok(()),
-        Err(refusal) => refusal,
-    };
+    let Err(refusal) = compute::reserve(world, id) else { return Ok(()) };
     let other = compute::choose_host(world, pool)?;
     if other == host {
         return Err(refusal);
     }
     compute::join_host(world, id, other);
-    compute::reserve(world, id, needed)
+    compute::reserve(world, id)
 }
 
 pub(super) fn finish_on(world: &mut World, id: Id, user: &str) -> Result<(), Refusal> {
@@ -80,8 +74,7 @@ pub(super) fn finish_on(world: &mut World, id: Id, user: &str) -> Result<(), Ref
         vm.booted = Some(now);
     }
     world.store.touch(id, &CHANGED);
-    let message = format!("{} is powered on", event::placed(world, id));
-    event::record(world, "VmPoweredOnEvent", id, user, message);
+    event::record_placed(world, "VmPoweredOnEvent", id, user, |vm| format!("{vm} is powered on"));
     customize::at_power_on(world, id, user);
     guests::boot(world, id);
     if !resumed {
@@ -92,8 +85,7 @@ pub(super) fn finish_on(world: &mut World, id: Id, user: &str) -> Result<(), Ref
 
 pub(super) fn off(world: &mut World, id: Id, user: &str) -> Result<(), Refusal> {
     expect_not(world, id, &PowerState::Off)?;
-    let message = format!("{} is stopping", event::placed(world, id));
-    event::record(world, "VmStoppingEvent", id, user, message);
+    event::record_placed(world, "VmStoppingEvent", id, user, |vm| format!("{vm} is stopping"));
     power_off_now(world, id, user);
     Ok(())
 }
@@ -101,16 +93,14 @@ pub(super) fn off(world: &mut World, id: Id, user: &str) -> Result<(), Refusal> 
 /// Takes the power from a VM, whatever it does.
 pub(crate) fn power_off_now(world: &mut World, id: Id, user: &str) {
     if compute::is_running(world, id) {
-        let taken = compute::of(world, id);
-        compute::release(world, id, taken);
+        compute::release(world, id);
     }
     let Some(vm) = world.store.vms.get_mut(&id) else { return };
     vm.power = PowerState::Off;
     vm.booted = None;
     world.store.touch(id, &CHANGED);
     guests::halt(world, id);
-    let message = format!("{} is powered off", event::placed(world, id));
-    event::record(world, "VmPoweredOffEvent", id, user, message);
+    event::record_placed(world, "VmPoweredOffEvent", id, user, |vm| format!("{vm} is powered off"));
 }
 
 /// The guest of a VM has stopped by itself.
@@ -122,32 +112,22 @@ pub(crate) fn guest_stops(world: &mut World, id: Id) {
 
 pub(super) fn reset(world: &mut World, id: Id, user: &str) -> Result<(), Refusal> {
     expect_on(world, id, &PowerState::On)?;
-    let message = format!("{} is reset", event::placed(world, id));
-    event::record(world, "VmResettingEvent", id, user, message);
+    event::record_placed(world, "VmResettingEvent", id, user, |vm| format!("{vm} is reset"));
     let now = world.now;
     vm_mut(world, id)?.booted = Some(now);
-    guests::halt(world, id);
-    guests::boot(world, id);
-    guests::announce_boot(world, id);
+    guests::restart(world, id);
     world.store.touch(id, &CHANGED);
     Ok(())
 }
 
 pub(super) fn suspend(world: &mut World, id: Id, user: &str) -> Result<(), Refusal> {
     expect_on(world, id, &PowerState::Suspended)?;
-    let taken = compute::of(world, id);
-    compute::release(world, id, taken);
+    compute::release(world, id);
     vm_mut(world, id)?.power = PowerState::Suspended;
     world.store.touch(id, &CHANGED);
     guests::halt(world, id);
-    let message = format!("{} is suspended", event::placed(world, id));
-    event::record(world, "VmSuspendedEvent", id, user, message);
+    event::record_placed(world, "VmSuspendedEvent", id, user, |vm| format!("{vm} is suspended"));
     Ok(())
-}
-
-/// A VM loses power together with its host.
-pub(crate) fn guest_dies(world: &mut World, id: Id) {
-    guests::halt(world, id);
 }
 
 /// A VM that was started elsewhere boots.
@@ -163,8 +143,7 @@ pub(crate) fn guest_starts(world: &mut World, id: Id) {
 /// Gives back what powering on took before it came to its end.
 pub(super) fn abandon_on(world: &mut World, id: Id) {
     if !compute::is_running(world, id) {
-        let taken = compute::of(world, id);
-        compute::release(world, id, taken);
+        compute::release(world, id);
     }
 }
 
@@ -174,7 +153,7 @@ pub(crate) fn switch_on(world: &mut World, id: Id) -> Result<(), Refusal> {
     finish_on(world, id, "")
 }
 
-/// Which task powers on which VM.
+/// Which task powers on which VM: all that the task for many VMs has to say.
 pub(super) fn report(attempted: &[(MoRef, MoRef)]) -> String {
     let mut out = Writer::new();
     out.open("result", Some("ClusterPowerOnVmResult"));

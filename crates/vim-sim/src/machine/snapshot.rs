@@ -15,12 +15,12 @@ const CHANGED: [&str; 5] =
 const DELTA: i64 = 16 << 20;
 
 /// The VM that a snapshot is of.
-pub(super) fn owner(world: &World, snapshot: Id) -> Result<Id, Refusal> {
+pub(crate) fn owner(world: &World, snapshot: Id) -> Result<Id, Refusal> {
     let owner = world.snapshots.get(&snapshot).copied();
     owner.ok_or_else(|| Refusal::gone(&snapshot.reference()))
 }
 
-pub(super) fn take(
+pub(crate) fn take(
     world: &mut World,
     user: &str,
     id: Id,
@@ -28,7 +28,7 @@ pub(super) fn take(
     description: &str,
 ) -> Result<Id, Refusal> {
     if name.is_empty() {
-        return Err(Refusal::new("InvalidName", "The name '' is invalid.").with("name", name));
+        return Err(Refusal::invalid_name(name));
     }
     let vm = vm_of(world, id)?;
     let (hardware, parent, powered_on) = (vm.hardware(), vm.current_snapshot, vm.is_on());
@@ -47,8 +47,7 @@ pub(super) fn take(
     vm.snapshots.push(Snapshot { id: number, name, description, created, parent, powered_on, hardware });
     vm.current_snapshot = Some(number);
     world.store.touch(id, &CHANGED);
-    let message = format!("Reconfigured {}", event::placed(world, id));
-    event::record(world, "VmReconfiguredEvent", id, user, message);
+    event::record_placed(world, "VmReconfiguredEvent", id, user, |vm| format!("Reconfigured {vm}"));
     Ok(number)
 }
 
@@ -148,7 +147,7 @@ pub(super) fn revert(world: &mut World, user: &str, snapshot: Id) -> Result<(), 
         storage::retain_layers(world, &disk.layers);
     }
     let before = vm_of(world, id)?.clone();
-    for (_, disk) in before.disks() {
+    for disk in before.disks() {
         storage::release_layers(world, disk.datastore, &disk.layers);
     }
     let vm = vm_mut(world, id)?;

@@ -18,16 +18,13 @@ pub(super) fn bytes(capacity_kb: i64, thin: bool) -> i64 {
 /// Reserves bytes on a datastore.
 pub(super) fn reserve(world: &mut World, datastore: Id, bytes: i64) -> Result<(), Refusal> {
     let name = world.store.name(datastore).to_owned();
-    let Some(found) = world.store.datastores.get_mut(&datastore) else {
-        return Err(Refusal::gone(&datastore.reference()));
-    };
+    let found = world.store.datastores.get_mut(&datastore);
+    let found = found.ok_or_else(|| Refusal::gone(&datastore.reference()))?;
     if !found.accessible {
         return Err(Refusal::inaccessible_datastore(datastore, &name));
     }
     if bytes > found.free() {
-        return Err(Refusal::new("NoDiskSpace", format!("Insufficient disk space on datastore '{name}'."))
-            .with("file", format!("[{name}]"))
-            .with("datastore", name));
+        return Err(Refusal::no_disk_space(&name, format!("[{name}]")));
     }
     found.used += bytes;
     world.store.touch_free_space(datastore);

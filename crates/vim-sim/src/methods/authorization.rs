@@ -2,83 +2,64 @@
 
 use std::collections::BTreeSet;
 
+use rookery_vim::MoRef;
 use rookery_vim::authorization::{Permission, UserPrivilegeResult};
-use rookery_vim::methods::{
-    AddAuthorizationRole, FetchUserPrivilegeOnEntities, HasPrivilegeOnEntities, HasPrivilegeOnEntity,
-    HasUserPrivilegeOnEntities, Method as _, RemoveAuthorizationRole, RemoveEntityPermission,
-    ResetEntityPermissions, RetrieveAllPermissions, RetrieveEntityPermissions, RetrieveRolePermissions,
-    SetEntityPermissions, UpdateAuthorizationRole,
-};
+use rookery_vim::methods as vim;
 use rookery_vim::objects::{EntityPrivilege, PrivilegeAvailability};
-use rookery_vim::{MoRef, Node};
 
-use super::Dispatch;
+use super::Methods;
 use crate::id::{Id, Kind};
-use crate::privileges::{self, entity};
+use crate::privileges::{self, StoredRole, entity};
 use crate::refusal::Refusal;
-use crate::soap::{Call, answer};
 use crate::world::World;
 
-pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Dispatch {
-    Dispatch::Handled(match call.method.as_str() {
-        HasPrivilegeOnEntities::NAME => answer::<HasPrivilegeOnEntities>(node, |m| {
-            let user = user_of(world, &m.session_id.0)?;
-            available(world, &user, &m.entity, &m.priv_id)
-        }),
-        HasPrivilegeOnEntity::NAME => answer::<HasPrivilegeOnEntity>(node, |m| {
-            let user = user_of(world, &m.session_id.0)?;
-            let on = entity(world, &m.entity)?;
-            Ok(m.priv_id.iter().map(|id| privileges::holds(world, &user, on, id)).collect())
-        }),
-        HasUserPrivilegeOnEntities::NAME => answer::<HasUserPrivilegeOnEntities>(node, |m| {
-            available(world, &m.user_name, &m.entities, &m.priv_id)
-        }),
-        FetchUserPrivilegeOnEntities::NAME => {
-            answer::<FetchUserPrivilegeOnEntities>(node, |m| all_of(world, &m.user_name, &m.entities))
+pub(super) fn add(all: &mut Methods) {
+    all.answer(|world, _, m: vim::HasPrivilegeOnEntities| {
+        let user = user_of(world, &m.session_id.0)?;
+        available(world, &user, &m.entity, &m.priv_id)
+    });
+    all.answer(|world, _, m: vim::HasPrivilegeOnEntity| {
+        let user = user_of(world, &m.session_id.0)?;
+        let on = entity(world, &m.entity)?;
+        Ok(m.priv_id.iter().map(|id| privileges::holds(world, &user, on, id)).collect())
+    });
+    all.answer(|world, _, m: vim::HasUserPrivilegeOnEntities| {
+        available(world, &m.user_name, &m.entities, &m.priv_id)
+    });
+    all.answer(|world, _, m: vim::FetchUserPrivilegeOnEntities| all_of(world, &m.user_name, &m.entities));
+    all.answer(|world, _, m: vim::RetrieveEntityPermissions| {
+        Ok(privileges::permissions_on(world, entity(world, &m.entity)?, m.inherited))
+    });
+    all.answer(|world, _, _: vim::RetrieveAllPermissions| Ok(privileges::all_permissions(world)));
+    all.answer(|world, _, m: vim::RetrieveRolePermissions| {
+        privileges::role(world, m.role_id)?;
+        Ok(permissions_of(world, m.role_id))
+    });
+    all.answer(|world, _, m: vim::AddAuthorizationRole| {
+        check_name(world, &m.name, None)?;
+        let role = world.authority.add_role(&m.name, privileges::checked(&m.priv_ids)?);
+        roles_changed(world);
+        Ok(role)
+    });
+    all.answer(|world, _, m: vim::UpdateAuthorizationRole| {
+        own_role(world, m.role_id)?;
+        check_name(world, &m.new_name, Some(m.role_id))?;
+        let kept = StoredRole { name: m.new_name, privileges: privileges::checked(&m.priv_ids)? };
+        world.authority.roles.insert(m.role_id, kept);
+        roles_changed(world);
+        Ok(())
+    });
+    all.answer(|world, _, m: vim::RemoveAuthorizationRole| remove_role(world, m.role_id, m.fail_if_used));
+    all.answer(|world, _, m: vim::SetEntityPermissions| set(world, &m.entity, &m.permission, false));
+    all.answer(|world, _, m: vim::ResetEntityPermissions| set(world, &m.entity, &m.permission, true));
+    all.answer(|world, _, m: vim::RemoveEntityPermission| {
+        let on = entity(world, &m.entity)?;
+        if m.is_group || !privileges::revoke(world, on, &m.user) {
+            return Err(Refusal::new("NotFound", "The permission was not found."));
         }
-        RetrieveEntityPermissions::NAME => answer::<RetrieveEntityPermissions>(node, |m| {
-            Ok(privileges::permissions_on(world, entity(world, &m.entity)?, m.inherited))
-        }),
-        RetrieveAllPermissions::NAME => {
-            answer::<RetrieveAllPermissions>(node, |_| Ok(privileges::all_permissions(world)))
-        }
-        RetrieveRolePermissions::NAME => answer::<RetrieveRolePermissions>(node, |m| {
-            privileges::role(world, m.role_id)?;
-            let all = privileges::all_permissions(world).into_iter();
-            Ok(all.filter(|permission| permission.role_id == m.role_id).collect())
-        }),
-        AddAuthorizationRole::NAME => answer::<AddAuthorizationRole>(node, |m| {
-            check_name(world, &m.name, None)?;
-            let role = world.authority.add_role(&m.name, privileges::checked(&m.priv_ids)?);
-            roles_changed(world);
-            Ok(role)
-        }),
-        UpdateAuthorizationRole::NAME => answer::<UpdateAuthorizationRole>(node, |m| {
-            own_role(world, m.role_id)?;
-            check_name(world, &m.new_name, Some(m.role_id))?;
-            let kept =
-                privileges::StoredRole { name: m.new_name, privileges: privileges::checked(&m.priv_ids)? };
-            world.authority.roles.insert(m.role_id, kept);
-            roles_changed(world);
-            Ok(())
-        }),
-        RemoveAuthorizationRole::NAME => answer::<RemoveAuthorizationRole>(node, |m| remove_role(world, &m)),
-        SetEntityPermissions::NAME => {
-            answer::<SetEntityPermissions>(node, |m| set(world, &m.entity, &m.permission, false))
-        }
-        ResetEntityPermissions::NAME => {
-            answer::<ResetEntityPermissions>(node, |m| set(world, &m.entity, &m.permission, true))
-        }
-        RemoveEntityPermission::NAME => answer::<RemoveEntityPermission>(node, |m| {
-            let on = entity(world, &m.entity)?;
-            if m.is_group || !privileges::revoke(world, on, &m.user) {
-                return Err(Refusal::new("NotFound", "The permission was not found."));
-            }
-            privileges::visibility_changed(world);
-            Ok(())
-        }),
-        _ => return Dispatch::Unknown(node),
-    })
+        privileges::visibility_changed(world);
+        Ok(())
+    });
 }
 
 fn user_of(world: &World, session: &str) -> Result<String, Refusal> {
@@ -124,7 +105,7 @@ fn own_role(world: &World, id: i32) -> Result<(), Refusal> {
 
 fn check_name(world: &World, name: &str, own: Option<i32>) -> Result<(), Refusal> {
     if name.is_empty() {
-        return Err(Refusal::new("InvalidName", "The name '' is invalid.").with("name", name));
+        return Err(Refusal::invalid_name(name));
     }
     match world.authority.role_named(name).filter(|id| Some(*id) != own) {
         Some(_) => {
@@ -135,11 +116,15 @@ fn check_name(world: &World, name: &str, own: Option<i32>) -> Result<(), Refusal
     }
 }
 
-fn remove_role(world: &mut World, m: &RemoveAuthorizationRole) -> Result<(), Refusal> {
-    own_role(world, m.role_id)?;
-    let users = privileges::all_permissions(world).into_iter();
-    let users: Vec<Permission> = users.filter(|permission| permission.role_id == m.role_id).collect();
-    if m.fail_if_used && !users.is_empty() {
+fn permissions_of(world: &World, role: i32) -> Vec<Permission> {
+    let all = privileges::all_permissions(world).into_iter();
+    all.filter(|permission| permission.role_id == role).collect()
+}
+
+fn remove_role(world: &mut World, role: i32, fail_if_used: bool) -> Result<(), Refusal> {
+    own_role(world, role)?;
+    let users = permissions_of(world, role);
+    if fail_if_used && !users.is_empty() {
         return Err(Refusal::new("RemoveFailed", "The role is in use."));
     }
     for permission in users {
@@ -147,7 +132,7 @@ fn remove_role(world: &mut World, m: &RemoveAuthorizationRole) -> Result<(), Ref
             privileges::revoke(world, on, &permission.principal);
         }
     }
-    world.authority.roles.remove(&m.role_id);
+    world.authority.roles.remove(&role);
     roles_changed(world);
     Ok(())
 }

@@ -1,46 +1,41 @@
 //! Folders and pools.
 
-use rookery_vim::methods::{CreateFolder, CreateResourcePool, Method as _, MoveIntoFolderTask};
-use rookery_vim::{MoRef, Node};
+use rookery_vim::methods as vim;
 
-use super::{Dispatch, existing, order, this_of};
+use super::{Methods, existing, this_of};
 use crate::id::{Id, Kind};
 use crate::machine::Work;
 use crate::refusal::Refusal;
-use crate::soap::{Call, answer};
-use crate::store::{Folder, Pool};
+use crate::store::Pool;
 use crate::world::World;
 
-pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Dispatch {
-    Dispatch::Handled(match call.method.as_str() {
-        CreateFolder::NAME => answer::<CreateFolder>(node, |m| {
-            let parent = this_of(world, call, Kind::Folder)?;
-            free(world, parent, &m.name)?;
-            let holds = world.store.folders.get(&parent).map(|folder| folder.holds).unwrap_or_default();
-            let id = world.store.next_id(Kind::Folder);
-            world.store.folders.insert(id, Folder { holds, ..Folder::default() });
-            world.store.file(id, &m.name, Some(parent));
-            Ok(id.reference())
-        }),
-        CreateResourcePool::NAME => answer::<CreateResourcePool>(node, |m| {
-            let parent = this_of(world, call, Kind::ResourcePool)?;
-            free(world, parent, &m.name)?;
-            let number = |of: &str, name: &str| -> Option<i64> {
-                m.spec.child(of)?.child_text(name)?.trim().parse().ok()
-            };
-            let limit = |of: &str| number(of, "limit").filter(|limit| *limit >= 0);
-            let pool = Pool {
-                cpu_limit: limit("cpuAllocation"),
-                cpu_reservation: number("cpuAllocation", "reservation").unwrap_or(0),
-                memory_limit_mb: limit("memoryAllocation"),
-                memory_reservation_mb: number("memoryAllocation", "reservation").unwrap_or(0),
-                ..Pool::default()
-            };
-            Ok(add_pool(world, parent, &m.name, pool).reference())
-        }),
-        MoveIntoFolderTask::NAME => answer::<MoveIntoFolderTask>(node, |m| move_into(world, call, &m.list)),
-        _ => return Dispatch::Unknown(node),
-    })
+pub(super) fn add(all: &mut Methods) {
+    all.answer(|world, call, m: vim::CreateFolder| {
+        let parent = this_of(world, call, Kind::Folder)?;
+        free(world, parent, &m.name)?;
+        let holds = world.store.folders.get(&parent).map(|folder| folder.holds).unwrap_or_default();
+        Ok(world.store.add_folder(Some(parent), &m.name, holds).reference())
+    });
+    all.answer(|world, call, m: vim::CreateResourcePool| {
+        let parent = this_of(world, call, Kind::ResourcePool)?;
+        free(world, parent, &m.name)?;
+        let number =
+            |of: &str, name: &str| -> Option<i64> { m.spec.child(of)?.child_text(name)?.trim().parse().ok() };
+        let limit = |of: &str| number(of, "limit").filter(|limit| *limit >= 0);
+        let pool = Pool {
+            cpu_limit: limit("cpuAllocation"),
+            cpu_reservation: number("cpuAllocation", "reservation").unwrap_or(0),
+            memory_limit_mb: limit("memoryAllocation"),
+            memory_reservation_mb: number("memoryAllocation", "reservation").unwrap_or(0),
+            ..Pool::default()
+        };
+        Ok(add_pool(world, parent, &m.name, pool).reference())
+    });
+    all.order(|world, call, m: vim::MoveIntoFolderTask| {
+        let target = existing(world, &call.this)?;
+        let moved = m.list.iter().map(|reference| existing(world, reference)).collect::<Result<_, _>>()?;
+        Ok((target, Work::Move { target, moved }))
+    });
 }
 
 /// Files a pool in a pool.
@@ -57,15 +52,7 @@ pub(crate) fn add_pool(world: &mut World, parent: Id, name: &str, pool: Pool) ->
 fn free(world: &World, parent: Id, name: &str) -> Result<(), Refusal> {
     match world.store.child(parent, name) {
         Some(other) => Err(Refusal::duplicate_name(name, other)),
-        None if name.is_empty() => {
-            Err(Refusal::new("InvalidName", "The name '' is invalid.").with("name", name))
-        }
+        None if name.is_empty() => Err(Refusal::invalid_name(name)),
         None => Ok(()),
     }
-}
-
-fn move_into(world: &mut World, call: &Call, list: &[MoRef]) -> Result<MoRef, Refusal> {
-    let target = existing(world, &call.this)?;
-    let moved = list.iter().map(|reference| existing(world, reference)).collect::<Result<Vec<_>, _>>()?;
-    Ok(order::<MoveIntoFolderTask>(world, call, target, Work::Move { target, moved }))
 }

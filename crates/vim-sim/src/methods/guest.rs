@@ -1,62 +1,53 @@
 //! Guest operations.
 
+use rookery_vim::MoRef;
 use rookery_vim::guest::{GuestAuthentication, GuestProcessInfo, GuestProgram};
-use rookery_vim::methods::{
-    ListProcessesInGuest, Method as _, ReadEnvironmentVariableInGuest, StartProgramInGuest,
-    TerminateProcessInGuest, ValidateCredentialsInGuest,
-};
+use rookery_vim::methods as vim;
 use rookery_vim::objects::PowerState;
-use rookery_vim::{MoRef, Node};
 
-use super::{Dispatch, existing};
+use super::{Methods, existing};
 use crate::guests;
 use crate::id::Id;
 use crate::machine::vm_of;
 use crate::refusal::Refusal;
-use crate::soap::{Call, answer};
 use crate::world::World;
 
-pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Dispatch {
-    Dispatch::Handled(match call.method.as_str() {
-        ValidateCredentialsInGuest::NAME => {
-            answer::<ValidateCredentialsInGuest>(node, |m| enter(world, &m.vm, &m.auth).map(drop))
-        }
-        StartProgramInGuest::NAME => answer::<StartProgramInGuest>(node, |m| {
-            let (vm, user) = enter(world, &m.vm, &m.auth)?;
-            let GuestProgram::GuestProgramSpec(program) = m.spec else {
-                return Err(Refusal::invalid_argument("spec"));
-            };
-            guests::start(world, vm, &user, &program)
-        }),
-        ListProcessesInGuest::NAME => answer::<ListProcessesInGuest>(node, |m| {
-            let (vm, _) = enter(world, &m.vm, &m.auth)?;
-            let wanted = |pid: i64| m.pids.is_empty() || m.pids.contains(&pid);
-            let processes = guests::list(world, vm).iter().filter(|process| wanted(process.pid));
-            let told = processes.map(|process| GuestProcessInfo {
-                name: process.name.clone(),
-                pid: process.pid,
-                owner: process.owner.clone(),
-                cmd_line: process.command.clone(),
-                start_time: process.started,
-                end_time: process.ended.map(|(at, _)| at),
-                exit_code: process.ended.map(|(_, code)| code),
-            });
-            Ok(told.collect())
-        }),
-        TerminateProcessInGuest::NAME => answer::<TerminateProcessInGuest>(node, |m| {
-            let (vm, _) = enter(world, &m.vm, &m.auth)?;
-            guests::terminate(world, vm, m.pid)
-        }),
-        ReadEnvironmentVariableInGuest::NAME => answer::<ReadEnvironmentVariableInGuest>(node, |m| {
-            let (_, user) = enter(world, &m.vm, &m.auth)?;
-            let wanted = |entry: &String| {
-                let name = entry.split_once('=').map_or("", |(name, _)| name);
-                m.names.is_empty() || m.names.iter().any(|wanted| wanted == name)
-            };
-            Ok(guests::environment(&user).into_iter().filter(wanted).collect())
-        }),
-        _ => return Dispatch::Unknown(node),
-    })
+pub(super) fn add(all: &mut Methods) {
+    all.answer(|world, _, m: vim::ValidateCredentialsInGuest| enter(world, &m.vm, &m.auth).map(drop));
+    all.answer(|world, _, m: vim::StartProgramInGuest| {
+        let (vm, user) = enter(world, &m.vm, &m.auth)?;
+        let GuestProgram::GuestProgramSpec(program) = m.spec else {
+            return Err(Refusal::invalid_argument("spec"));
+        };
+        guests::start(world, vm, &user, &program)
+    });
+    all.answer(|world, _, m: vim::ListProcessesInGuest| {
+        let (vm, _) = enter(world, &m.vm, &m.auth)?;
+        let wanted = |pid: i64| m.pids.is_empty() || m.pids.contains(&pid);
+        let processes = guests::list(world, vm).iter().filter(|process| wanted(process.pid));
+        let told = processes.map(|process| GuestProcessInfo {
+            name: process.name.clone(),
+            pid: process.pid,
+            owner: process.owner.clone(),
+            cmd_line: process.command.clone(),
+            start_time: process.started,
+            end_time: process.ended.map(|(at, _)| at),
+            exit_code: process.ended.map(|(_, code)| code),
+        });
+        Ok(told.collect())
+    });
+    all.answer(|world, _, m: vim::TerminateProcessInGuest| {
+        let (vm, _) = enter(world, &m.vm, &m.auth)?;
+        guests::terminate(world, vm, m.pid)
+    });
+    all.answer(|world, _, m: vim::ReadEnvironmentVariableInGuest| {
+        let (_, user) = enter(world, &m.vm, &m.auth)?;
+        let wanted = |entry: &String| {
+            let name = entry.split_once('=').map_or("", |(name, _)| name);
+            m.names.is_empty() || m.names.iter().any(|wanted| wanted == name)
+        };
+        Ok(guests::environment(&user).into_iter().filter(wanted).collect())
+    });
 }
 
 /// The guest of a VM, if it can be entered with these credentials, and as whom.

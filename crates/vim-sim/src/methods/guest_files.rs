@@ -5,14 +5,10 @@ use rookery_sim::glob;
 use rookery_vim::guest::{
     FileTransferInformation, GuestFileAttributes, GuestFileInfo, GuestListFileInfo, GuestPosixFileAttributes,
 };
-use rookery_vim::methods::{
-    ChangeFileAttributesInGuest, CreateTemporaryDirectoryInGuest, CreateTemporaryFileInGuest,
-    DeleteDirectoryInGuest, DeleteFileInGuest, InitiateFileTransferFromGuest, InitiateFileTransferToGuest,
-    ListFilesInGuest, MakeDirectoryInGuest, Method as _, MoveDirectoryInGuest, MoveFileInGuest,
-};
-use rookery_vim::{Hidden, Node, Wire as _};
+use rookery_vim::methods::{self as vim, Method};
+use rookery_vim::{Hidden, Wire as _};
 
-use super::Dispatch;
+use super::Methods;
 use super::guest::enter;
 use crate::guests::{
     self, Attributes, FileAnswer, FileKind, FileOp, FileSeen, Transfer, TransferWhat, clean,
@@ -20,7 +16,7 @@ use crate::guests::{
 use crate::id::Id;
 use crate::io::Reply;
 use crate::refusal::Refusal;
-use crate::soap::{self, Call, Handled, Outcome, read, written};
+use crate::soap::{self, Call, Handled, Outcome, written};
 use crate::world::World;
 
 /// A call about files, and what its answer tells.
@@ -41,70 +37,87 @@ enum ReplyShape {
 }
 
 /// An operation on the files of a guest, for a caller who may do that.
-type FileRequest = (Id, FileOp, ReplyShape);
+type FileRequest = Result<(Id, FileOp, ReplyShape), Refusal>;
 
-pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Dispatch {
-    let wanted = match call.method.as_str() {
-        MakeDirectoryInGuest::NAME => make_directory(world, node),
-        CreateTemporaryFileInGuest::NAME => read::<CreateTemporaryFileInGuest>(node).and_then(|m| {
-            let (vm, _) = enter(world, &m.vm, &m.auth)?;
-            temporary(world, vm, false, &m.prefix, &m.suffix, m.directory_path.as_deref())
-        }),
-        CreateTemporaryDirectoryInGuest::NAME => {
-            read::<CreateTemporaryDirectoryInGuest>(node).and_then(|m| {
-                let (vm, _) = enter(world, &m.vm, &m.auth)?;
-                temporary(world, vm, true, &m.prefix, &m.suffix, m.directory_path.as_deref())
-            })
-        }
-        DeleteFileInGuest::NAME => read::<DeleteFileInGuest>(node).and_then(|m| {
-            let (vm, _) = enter(world, &m.vm, &m.auth)?;
-            Ok((vm, FileOp::DeleteFile { path: clean(&m.file_path)? }, ReplyShape::Answer))
-        }),
-        DeleteDirectoryInGuest::NAME => read::<DeleteDirectoryInGuest>(node).and_then(|m| {
-            let (vm, _) = enter(world, &m.vm, &m.auth)?;
-            let op = FileOp::DeleteDirectory { path: clean(&m.directory_path)?, recursive: m.recursive };
-            Ok((vm, op, ReplyShape::Answer))
-        }),
-        MoveFileInGuest::NAME => read::<MoveFileInGuest>(node).and_then(|m| {
-            let (vm, _) = enter(world, &m.vm, &m.auth)?;
-            let (from, to) = (clean(&m.src_file_path)?, clean(&m.dst_file_path)?);
-            Ok((vm, FileOp::Move { from, to, overwrite: m.overwrite, directory: false }, ReplyShape::Answer))
-        }),
-        MoveDirectoryInGuest::NAME => read::<MoveDirectoryInGuest>(node).and_then(|m| {
-            let (vm, _) = enter(world, &m.vm, &m.auth)?;
-            let (from, to) = (clean(&m.src_directory_path)?, clean(&m.dst_directory_path)?);
-            Ok((vm, FileOp::Move { from, to, overwrite: false, directory: true }, ReplyShape::Answer))
-        }),
-        ListFilesInGuest::NAME => list(world, node),
-        ChangeFileAttributesInGuest::NAME => read::<ChangeFileAttributesInGuest>(node).and_then(|m| {
-            let (vm, _) = enter(world, &m.vm, &m.auth)?;
-            let (modified, accessed) = match &m.file_attributes {
-                GuestFileAttributes::GuestPosixFileAttributes(given) => {
-                    (given.modification_time, given.access_time)
-                }
-                GuestFileAttributes::Other(_) => (None, None),
-            };
-            let attributes = attributes(&m.file_attributes);
-            let op = FileOp::Change { path: clean(&m.guest_file_path)?, attributes, modified, accessed };
-            Ok((vm, op, ReplyShape::Answer))
-        }),
-        InitiateFileTransferToGuest::NAME => transfer_to(world, node),
-        InitiateFileTransferFromGuest::NAME => read::<InitiateFileTransferFromGuest>(node).and_then(|m| {
-            let (vm, _) = enter(world, &m.vm, &m.auth)?;
-            let path = clean(&m.guest_file_path)?;
-            let what = TransferWhat::From { path: path.clone() };
-            Ok((vm, FileOp::Stat { path }, ReplyShape::Address(Transfer { vm, what })))
-        }),
-        _ => return Dispatch::Unknown(node),
-    };
-    Dispatch::Handled(wanted.and_then(|wanted| perform(world, call, wanted)))
+impl Methods {
+    /// A method that does something to the files of a guest, which may take the shell a while.
+    fn file<M: Method>(&mut self, plan: impl Fn(&mut World, M) -> FileRequest + Send + Sync + 'static) {
+        self.write(move |world, call, m| {
+            let request = plan(world, m)?;
+            perform(world, call, request)
+        });
+    }
 }
 
-fn make_directory(world: &mut World, node: Node) -> Result<FileRequest, Refusal> {
-    let m = read::<MakeDirectoryInGuest>(node)?;
-    let (vm, _) = enter(world, &m.vm, &m.auth)?;
-    let op = FileOp::MakeDirectory { path: clean(&m.directory_path)?, parents: m.create_parent_directories };
-    Ok((vm, op, ReplyShape::Answer))
+pub(super) fn add(all: &mut Methods) {
+    all.file(|world, m: vim::MakeDirectoryInGuest| {
+        let (vm, _) = enter(world, &m.vm, &m.auth)?;
+        let path = clean(&m.directory_path)?;
+        let op = FileOp::MakeDirectory { path, parents: m.create_parent_directories };
+        Ok((vm, op, ReplyShape::Answer))
+    });
+    all.file(|world, m: vim::CreateTemporaryFileInGuest| {
+        let (vm, _) = enter(world, &m.vm, &m.auth)?;
+        temporary(world, vm, false, &m.prefix, &m.suffix, m.directory_path.as_deref())
+    });
+    all.file(|world, m: vim::CreateTemporaryDirectoryInGuest| {
+        let (vm, _) = enter(world, &m.vm, &m.auth)?;
+        temporary(world, vm, true, &m.prefix, &m.suffix, m.directory_path.as_deref())
+    });
+    all.file(|world, m: vim::DeleteFileInGuest| {
+        let (vm, _) = enter(world, &m.vm, &m.auth)?;
+        Ok((vm, FileOp::DeleteFile { path: clean(&m.file_path)? }, ReplyShape::Answer))
+    });
+    all.file(|world, m: vim::DeleteDirectoryInGuest| {
+        let (vm, _) = enter(world, &m.vm, &m.auth)?;
+        let op = FileOp::DeleteDirectory { path: clean(&m.directory_path)?, recursive: m.recursive };
+        Ok((vm, op, ReplyShape::Answer))
+    });
+    all.file(|world, m: vim::MoveFileInGuest| {
+        let (vm, _) = enter(world, &m.vm, &m.auth)?;
+        let (from, to) = (clean(&m.src_file_path)?, clean(&m.dst_file_path)?);
+        Ok((vm, FileOp::Move { from, to, overwrite: m.overwrite, directory: false }, ReplyShape::Answer))
+    });
+    all.file(|world, m: vim::MoveDirectoryInGuest| {
+        let (vm, _) = enter(world, &m.vm, &m.auth)?;
+        let (from, to) = (clean(&m.src_directory_path)?, clean(&m.dst_directory_path)?);
+        Ok((vm, FileOp::Move { from, to, overwrite: false, directory: true }, ReplyShape::Answer))
+    });
+    all.file(|world, m: vim::ListFilesInGuest| {
+        let (vm, _) = enter(world, &m.vm, &m.auth)?;
+        let number = |given: Option<i32>, usual: i32, name| {
+            usize::try_from(given.unwrap_or(usual)).map_err(|_| Refusal::invalid_argument(name))
+        };
+        let (first, most) = (number(m.index, 0, "index")?, number(m.max_results, 50, "maxResults")?);
+        let shape = ReplyShape::Listing { first, most, pattern: m.match_pattern };
+        Ok((vm, FileOp::List { path: clean(&m.file_path)? }, shape))
+    });
+    all.file(|world, m: vim::ChangeFileAttributesInGuest| {
+        let (vm, _) = enter(world, &m.vm, &m.auth)?;
+        let (modified, accessed) = match &m.file_attributes {
+            GuestFileAttributes::GuestPosixFileAttributes(given) => {
+                (given.modification_time, given.access_time)
+            }
+            GuestFileAttributes::Other(_) => (None, None),
+        };
+        let attributes = attributes(&m.file_attributes);
+        let op = FileOp::Change { path: clean(&m.guest_file_path)?, attributes, modified, accessed };
+        Ok((vm, op, ReplyShape::Answer))
+    });
+    all.file(|world, m: vim::InitiateFileTransferToGuest| {
+        let (vm, _) = enter(world, &m.vm, &m.auth)?;
+        let (path, overwrite) = (clean(&m.guest_file_path)?, m.overwrite);
+        let size = u64::try_from(m.file_size).map_err(|_| Refusal::invalid_argument("fileSize"))?;
+        let attributes = attributes(&m.file_attributes);
+        let what = TransferWhat::To { path: path.clone(), overwrite, attributes, size };
+        Ok((vm, FileOp::Expect { path, overwrite, size }, ReplyShape::Address(Transfer { vm, what })))
+    });
+    all.file(|world, m: vim::InitiateFileTransferFromGuest| {
+        let (vm, _) = enter(world, &m.vm, &m.auth)?;
+        let path = clean(&m.guest_file_path)?;
+        let what = TransferWhat::From { path: path.clone() };
+        Ok((vm, FileOp::Stat { path }, ReplyShape::Address(Transfer { vm, what })))
+    });
 }
 
 fn temporary(
@@ -114,7 +127,7 @@ fn temporary(
     prefix: &str,
     suffix: &str,
     parent: Option<&str>,
-) -> Result<FileRequest, Refusal> {
+) -> FileRequest {
     if prefix.contains('/') || suffix.contains('/') {
         return Err(Refusal::invalid_argument(if prefix.contains('/') { "prefix" } else { "suffix" }));
     }
@@ -122,31 +135,6 @@ fn temporary(
     let middle: u64 = world.random.random();
     let path = clean(&format!("{parent}/{prefix}{middle:016x}{suffix}"))?;
     Ok((vm, FileOp::Temporary { directory, path }, ReplyShape::Answer))
-}
-
-fn list(world: &mut World, node: Node) -> Result<FileRequest, Refusal> {
-    let m = read::<ListFilesInGuest>(node)?;
-    let (vm, _) = enter(world, &m.vm, &m.auth)?;
-    let number = |given: Option<i32>, usual: i32, name| {
-        usize::try_from(given.unwrap_or(usual)).map_err(|_| Refusal::invalid_argument(name))
-    };
-    let shape = ReplyShape::Listing {
-        first: number(m.index, 0, "index")?,
-        most: number(m.max_results, 50, "maxResults")?,
-        pattern: m.match_pattern,
-    };
-    Ok((vm, FileOp::List { path: clean(&m.file_path)? }, shape))
-}
-
-fn transfer_to(world: &mut World, node: Node) -> Result<FileRequest, Refusal> {
-    let m = read::<InitiateFileTransferToGuest>(node)?;
-    let (vm, _) = enter(world, &m.vm, &m.auth)?;
-    let path = clean(&m.guest_file_path)?;
-    let size = u64::try_from(m.file_size).map_err(|_| Refusal::invalid_argument("fileSize"))?;
-    let overwrite = m.overwrite;
-    let what =
-        TransferWhat::To { path: path.clone(), overwrite, attributes: attributes(&m.file_attributes), size };
-    Ok((vm, FileOp::Expect { path, overwrite, size }, ReplyShape::Address(Transfer { vm, what })))
 }
 
 fn attributes(given: &GuestFileAttributes) -> Attributes {
@@ -164,7 +152,7 @@ fn attributes(given: &GuestFileAttributes) -> Attributes {
     }
 }
 
-fn perform(world: &mut World, call: &Call, (vm, op, shape): FileRequest) -> Handled {
+fn perform(world: &mut World, call: &Call, (vm, op, shape): (Id, FileOp, ReplyShape)) -> Handled {
     let file_call = FileCall { method: call.method.clone(), shape };
     if let Some(result) = guests::perform(world, call.request, vm, op) {
         return tell(world, file_call, result);

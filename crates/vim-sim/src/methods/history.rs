@@ -1,15 +1,13 @@
 //! What readers of any history can be asked for.
 
-use rookery_vim::methods::{
-    DestroyCollector, Method as _, ResetCollector, RewindCollector, SetCollectorPageSize,
-};
-use rookery_vim::{MoRef, Node};
+use rookery_vim::MoRef;
+use rookery_vim::methods as vim;
 
-use super::Dispatch;
-use crate::history::{History, Reader, Readers, Reading};
+use super::Methods;
+use crate::history::{History, Reader, Readers};
 use crate::id::Id;
 use crate::refusal::Refusal;
-use crate::soap::{Call, answer};
+use crate::soap::Call;
 use crate::world::World;
 
 /// The most that a vCenter returns at once.
@@ -19,30 +17,27 @@ const READERS: usize = 32;
 /// How much `latestPage` shows unless told otherwise.
 const PAGE: usize = 10;
 
-pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Dispatch {
-    Dispatch::Handled(match call.method.as_str() {
-        SetCollectorPageSize::NAME => answer::<SetCollectorPageSize>(node, |m| {
-            let (id, reader) = reader(world, call)?;
-            reader.page = usize::try_from(m.max_count).unwrap_or(0).clamp(1, MOST);
-            world.store.log.touch(id, "latestPage");
-            Ok(())
-        }),
-        RewindCollector::NAME => answer::<RewindCollector>(node, |_| {
-            reader(world, call)?.1.position = Some(0);
-            Ok(())
-        }),
-        ResetCollector::NAME => answer::<ResetCollector>(node, |_| {
-            reader(world, call)?.1.position = None;
-            Ok(())
-        }),
-        DestroyCollector::NAME => answer::<DestroyCollector>(node, |_| {
-            let (id, _) = reader(world, call)?;
-            world.events.collectors.remove(&id);
-            world.tasks.collectors.remove(&id);
-            Ok(())
-        }),
-        _ => return Dispatch::Unknown(node),
-    })
+pub(super) fn add(all: &mut Methods) {
+    all.answer(|world, call, m: vim::SetCollectorPageSize| {
+        let (id, reader) = reader(world, call)?;
+        reader.page = usize::try_from(m.max_count).unwrap_or(0).clamp(1, MOST);
+        world.store.log.touch(id, "latestPage");
+        Ok(())
+    });
+    all.answer(|world, call, _: vim::RewindCollector| {
+        reader(world, call)?.1.position = Some(0);
+        Ok(())
+    });
+    all.answer(|world, call, _: vim::ResetCollector| {
+        reader(world, call)?.1.position = None;
+        Ok(())
+    });
+    all.answer(|world, call, _: vim::DestroyCollector| {
+        let (id, _) = reader(world, call)?;
+        world.events.collectors.remove(&id);
+        world.tasks.collectors.remove(&id);
+        Ok(())
+    });
 }
 
 /// Takes on a reader, unless its session has enough of them.
@@ -57,7 +52,7 @@ pub(super) fn create<F>(call: &Call, id: Id, filter: F, readers: &mut Readers<F>
 }
 
 /// The reader that a call was made on, if it is the caller's.
-pub(super) fn reader<'w>(world: &'w mut World, call: &Call) -> Result<(Id, &'w mut Reader), Refusal> {
+fn reader<'w>(world: &'w mut World, call: &Call) -> Result<(Id, &'w mut Reader), Refusal> {
     let found = Id::of(&call.this).and_then(|id| {
         let events = world.events.collectors.get_mut(&id).map(|history| &mut history.reader);
         let tasks = world.tasks.collectors.get_mut(&id).map(|history| &mut history.reader);
@@ -67,17 +62,16 @@ pub(super) fn reader<'w>(world: &'w mut World, call: &Call) -> Result<(Id, &'w m
     own.ok_or_else(|| Refusal::gone(&call.this))
 }
 
-/// The page that a call asks for, from where its reader is.
+/// The reader that a call was made on, where it is, and how much it wants next.
 pub(super) fn reading(
     world: &mut World,
     call: &Call,
     most: i32,
-    forward: bool,
-) -> Result<(Id, Reading), Refusal> {
+) -> Result<(Id, Option<i64>, usize), Refusal> {
     let most = usize::try_from(most).ok().filter(|most| (1..=MOST).contains(most));
     let most = most.ok_or_else(|| Refusal::invalid_argument("maxCount"))?;
     let (id, reader) = reader(world, call)?;
-    Ok((id, Reading { position: reader.position, most, forward }))
+    Ok((id, reader.position, most))
 }
 
 /// The reader has come that far.

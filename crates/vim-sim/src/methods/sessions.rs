@@ -1,42 +1,47 @@
 //! Sessions.
 
 use rookery_sim::Request;
-use rookery_vim::methods::{
-    CurrentTime, Login, Logout, Method as _, RetrieveServiceContent, SessionIsActive, TerminateSession,
-};
+use rookery_vim::methods as vim;
 use rookery_vim::{Node, envelope};
 
-use super::{Dispatch, content};
-use crate::limits;
-use crate::privileges;
+use super::{Methods, content};
 use crate::properties::user_session;
 use crate::refusal::Refusal;
 use crate::session::COOKIE;
-use crate::soap::{self, Call, Handled, Outcome, answer};
+use crate::soap::{self, Call, Handled, Outcome};
 use crate::world::{World, uuid_text};
+use crate::{limits, privileges};
 
-pub(super) fn handle(world: &mut World, call: &Call, node: Node, request: &Request) -> Dispatch {
-    Dispatch::Handled(match call.method.as_str() {
-        RetrieveServiceContent::NAME => answer::<RetrieveServiceContent>(node, |_| Ok(content(world))),
-        CurrentTime::NAME => answer::<CurrentTime>(node, |_| Ok(world.now)),
-        Login::NAME => login(world, call, node, request),
-        Logout::NAME => answer::<Logout>(node, |_| {
-            end(world, call.session.unwrap_or_default());
-            Ok(())
-        }),
-        TerminateSession::NAME => {
-            answer::<TerminateSession>(node, |terminate| terminated(world, call, &terminate))
+pub(super) fn add(all: &mut Methods) {
+    all.answer(|world, _, _: vim::RetrieveServiceContent| Ok(content(world)));
+    all.answer(|world, _, _: vim::CurrentTime| Ok(world.now));
+    all.answer(|world, call, _: vim::Logout| {
+        end(world, call.session.unwrap_or_default());
+        Ok(())
+    });
+    all.answer(|world, call, m: vim::TerminateSession| {
+        let mut ids = Vec::new();
+        for key in &m.session_id {
+            let id = world.sessions.by_key(key);
+            if id.is_some() && id == call.session {
+                return Err(Refusal::invalid_argument("sessionId"));
+            }
+            ids.push(id.ok_or_else(|| Refusal::new("NotFound", "The session was not found."))?);
         }
-        SessionIsActive::NAME => answer::<SessionIsActive>(node, |asked| {
-            let session = world.sessions.by_key(&asked.session_id.0);
-            Ok(session.and_then(|id| world.sessions.user(id)).is_some_and(|user| user == asked.user_name))
-        }),
-        _ => return Dispatch::Unknown(node),
-    })
+        for id in ids {
+            end(world, id);
+        }
+        Ok(())
+    });
+    all.answer(|world, _, m: vim::SessionIsActive| {
+        let session = world.sessions.by_key(&m.session_id.0);
+        Ok(session.and_then(|id| world.sessions.user(id)).is_some_and(|user| user == m.user_name))
+    });
 }
 
-fn login(world: &mut World, call: &Call, node: Node, request: &Request) -> Handled {
-    let login: Login = soap::read(node)?;
+/// Answers a login, which is the only call that needs to know more of its caller than the session.
+pub(super) fn login(world: &mut World, call: &Call, node: Node, request: &Request) -> Handled {
+    let login: vim::Login = soap::read(node)?;
     let refused =
         || Refusal::new("InvalidLogin", "Cannot complete login due to an incorrect user name or password.");
     let right = privileges::may_log_in(world, &login.user_name, &login.password.0);
@@ -54,23 +59,8 @@ fn login(world: &mut World, call: &Call, node: Node, request: &Request) -> Handl
     let (id, cookie) = world.sessions.start(keys, &login.user_name, &peer, agent, world.now);
     limits::watch_session(world, id);
     let session = world.sessions.get(id).ok_or_else(refused)?;
-    let text = envelope::result::<Login>(&user_session(session));
+    let text = envelope::result::<vim::Login>(&user_session(session));
     Ok(Outcome::Welcome(text, format!("{COOKIE}=\"{cookie}\"; Path=/; HttpOnly")))
-}
-
-fn terminated(world: &mut World, call: &Call, terminate: &TerminateSession) -> Result<(), Refusal> {
-    let mut ids = Vec::new();
-    for key in &terminate.session_id {
-        let id = world.sessions.by_key(key);
-        if id.is_some() && id == call.session {
-            return Err(Refusal::invalid_argument("sessionId"));
-        }
-        ids.push(id.ok_or_else(|| Refusal::new("NotFound", "The session was not found."))?);
-    }
-    for id in ids {
-        end(world, id);
-    }
-    Ok(())
 }
 
 /// Ends a session with all that it has.

@@ -1,23 +1,17 @@
 //! Where disks should go.
 
-use rookery_vim::methods::{Method as _, RecommendDatastores};
+use rookery_vim::Node;
+use rookery_vim::methods::RecommendDatastores;
 use rookery_vim::storage::{ClusterRecommendation, StoragePlacementResult, StoragePlacementSpec};
-use rookery_vim::{MoRef, Node};
 
-use super::{Dispatch, existing};
+use super::{Methods, existing};
 use crate::id::{Id, Kind};
-use crate::refusal::Refusal;
-use crate::soap::{Call, answer};
+use crate::refusal::{Refusal, reference, text};
 use crate::store::Datastore;
 use crate::world::World;
 
-pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Dispatch {
-    Dispatch::Handled(match call.method.as_str() {
-        RecommendDatastores::NAME => {
-            answer::<RecommendDatastores>(node, |m| recommend(world, &m.storage_spec))
-        }
-        _ => return Dispatch::Unknown(node),
-    })
+pub(super) fn add(all: &mut Methods) {
+    all.answer(|world, _, m: RecommendDatastores| recommend(world, &m.storage_spec));
 }
 
 /// All members of a datastore cluster that can take something, freest first.
@@ -48,16 +42,11 @@ fn recommend(world: &World, spec: &StoragePlacementSpec) -> Result<StoragePlacem
 }
 
 fn action(destination: Id) -> Node {
-    let reference = |name: &str, of: &MoRef| Node {
-        ref_type: Some(of.kind().into()),
-        text: of.id().to_owned(),
-        ..Node::new(name)
-    };
     let destination = destination.reference();
     Node {
         xsi_type: Some("StoragePlacementAction".into()),
         children: vec![
-            Node { text: "StoragePlacementV1".to_owned(), ..Node::new("type") },
+            text("type", "StoragePlacementV1"),
             Node { children: vec![reference("datastore", &destination)], ..Node::new("relocateSpec") },
             reference("destination", &destination),
         ],

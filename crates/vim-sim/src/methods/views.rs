@@ -2,72 +2,58 @@
 
 use std::collections::BTreeSet;
 
-use rookery_vim::methods::{
-    CancelTask, CreateContainerView, CreateListView, DestroyView, Method as _, ModifyListView, ResetListView,
-};
-use rookery_vim::{MoRef, Node};
+use rookery_vim::MoRef;
+use rookery_vim::methods as vim;
 
-use super::{Dispatch, existing, this_of};
+use super::{Methods, existing, this_of};
 use crate::id::{Id, Kind};
 use crate::refusal::Refusal;
-use crate::soap::{Call, answer};
+use crate::soap::Call;
 use crate::task;
 use crate::view::{View, What};
 use crate::world::World;
 
-pub(super) fn handle(world: &mut World, call: &Call, node: Node) -> Dispatch {
-    let session = call.session.unwrap_or_default();
-    Dispatch::Handled(match call.method.as_str() {
-        CreateContainerView::NAME => answer::<CreateContainerView>(node, |m| {
-            let container = existing(world, &m.container)?;
-            let what = What::Container { container, classes: m.kinds, recursive: m.recursive };
-            Ok(add(world, Kind::ContainerView, View { session, what }))
-        }),
-        CreateListView::NAME => answer::<CreateListView>(node, |m| {
-            let (found, _) = partition(world, &m.obj);
-            Ok(add(world, Kind::ListView, View { session, what: What::List(found) }))
-        }),
-        ModifyListView::NAME => {
-            answer::<ModifyListView>(node, |m| modify(world, call, &m.add, &m.remove, false))
+pub(super) fn add(all: &mut Methods) {
+    all.answer(|world, call, m: vim::CreateContainerView| {
+        let container = existing(world, &m.container)?;
+        let what = What::Container { container, classes: m.kinds, recursive: m.recursive };
+        Ok(create(world, call, Kind::ContainerView, what))
+    });
+    all.answer(|world, call, m: vim::CreateListView| {
+        let (found, _) = partition(world, &m.obj);
+        Ok(create(world, call, Kind::ListView, What::List(found)))
+    });
+    all.answer(|world, call, m: vim::ModifyListView| modify(world, call, &m.add, &m.remove, false));
+    all.answer(|world, call, m: vim::ResetListView| modify(world, call, &m.obj, &[], true));
+    all.answer(|world, call, m: vim::DestroyView| {
+        let id = existing(world, &m.this)?;
+        let own = world.views.get(&id).filter(|view| Some(view.session) == call.session);
+        let shown: Vec<Id> = own.ok_or_else(|| Refusal::gone(&m.this))?.members(world).collect();
+        world.views.remove(&id);
+        // Whoever watches through the view no longer sees them.
+        for id in shown {
+            world.store.log.listed(id);
         }
-        ResetListView::NAME => answer::<ResetListView>(node, |m| modify(world, call, &m.obj, &[], true)),
-        DestroyView::NAME => answer::<DestroyView>(node, |m| {
-            let id = existing(world, &m.this)?;
-            if world.views.get(&id).is_none_or(|view| view.session != session) {
-                return Err(Refusal::gone(&m.this));
-            }
-            let shown: Vec<Id> =
-                world.views.get(&id).map(|view| view.members(world).collect()).unwrap_or_default();
-            world.views.remove(&id).ok_or_else(|| Refusal::gone(&m.this))?;
-            // Whoever watches through the view no longer sees them.
-            for id in shown {
-                world.store.log.listed(id);
-            }
-            Ok(())
-        }),
-        CancelTask::NAME => answer::<CancelTask>(node, |_| {
-            let id = this_of(world, call, Kind::Task)?;
-            task::cancel(world, id)
-        }),
-        _ => return Dispatch::Unknown(node),
-    })
+        Ok(())
+    });
+    all.answer(|world, call, _: vim::CancelTask| {
+        let id = this_of(world, call, Kind::Task)?;
+        task::cancel(world, id)
+    });
 }
 
-fn add(world: &mut World, kind: Kind, view: View) -> MoRef {
+fn create(world: &mut World, call: &Call, kind: Kind, what: What) -> MoRef {
     let id = world.store.next_id(kind);
-    world.views.insert(id, view);
+    world.views.insert(id, View { session: call.session.unwrap_or_default(), what });
     id.reference()
 }
 
 /// References that exist, and those that do not.
 fn partition(world: &World, references: &[MoRef]) -> (BTreeSet<Id>, Vec<MoRef>) {
-    let mut found = BTreeSet::new();
-    let mut unknown = Vec::new();
+    let (mut found, mut unknown) = (BTreeSet::new(), Vec::new());
     for reference in references {
         match existing(world, reference) {
-            Ok(id) => {
-                found.insert(id);
-            }
+            Ok(id) => drop(found.insert(id)),
             Err(_) => unknown.push(reference.clone()),
         }
     }

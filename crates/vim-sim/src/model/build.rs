@@ -9,10 +9,11 @@ use super::{DatacenterModel, HostModel, Model, PoolModel, VmModel};
 use crate::id::{Id, Kind};
 use crate::machine::{self, Blueprint};
 use crate::methods::add_pool;
+use crate::refusal::Refusal;
 use crate::settings::{GuestTimes, Settings};
 use crate::store::{
-    Card, CardBacking, Compute, Controller, Datacenter, Datastore, Device, Folder, Host, Network, Pool,
-    StoragePod, Switch, Tools, What,
+    Card, CardBacking, Compute, Controller, Datacenter, Datastore, Device, Host, Network, Pool, StoragePod,
+    Switch, Tools, What,
 };
 use crate::world::{World, uuid_text};
 use crate::{privileges, rest};
@@ -20,16 +21,12 @@ use crate::{privileges, rest};
 /// Why a model is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// Something is named that is not there.
     #[error("{what} names the {kind} {name:?}, which the model does not have")]
     Unknown { what: String, kind: &'static str, name: String },
-    /// Two things have one name in one place.
     #[error("there are two things named {name:?} in one place")]
     Twice { name: String },
-    /// Something does not fit.
     #[error("{what} cannot be made: {why}")]
     Refused { what: String, why: String },
-    /// Users, roles or permissions make no sense.
     #[error("the users, roles and permissions are wrong: {}", problems.join("; "))]
     Access { problems: Vec<String> },
 }
@@ -75,10 +72,7 @@ struct Site<'m> {
 const VMS: &[&str] = &["Folder", "VirtualMachine", "VirtualApp"];
 
 fn folder(world: &mut World, parent: Id, name: &str, holds: &'static [&'static str]) -> Id {
-    let id = world.store.next_id(Kind::Folder);
-    world.store.folders.insert(id, Folder { holds, ..Folder::default() });
-    world.store.file(id, &escape(name), Some(parent));
-    id
+    world.store.add_folder(Some(parent), &escape(name), holds)
 }
 
 /// The folder at a path, made if need be.
@@ -293,11 +287,7 @@ impl<'m> Site<'m> {
     fn root_pool(&self, compute: &str, what: &str) -> Result<Id, ModelError> {
         let mut all = self.computes.iter();
         let found = if compute.is_empty() { all.next() } else { all.find(|(name, _)| *name == compute) };
-        found.map(|(_, pool)| *pool).ok_or_else(|| ModelError::Unknown {
-            what: what.to_owned(),
-            kind: "cluster or host",
-            name: compute.to_owned(),
-        })
+        found.map(|(_, pool)| *pool).ok_or_else(|| unknown(what, "cluster or host", compute))
     }
 
     fn vm(&self, world: &mut World, model: &VmModel, nth: usize) -> Result<(), ModelError> {
@@ -308,15 +298,18 @@ impl<'m> Site<'m> {
         } else {
             model.name.clone()
         };
-        let refused = |why: String| ModelError::Refused { what: format!("VM {name:?}"), why };
+        let refused = |refusal| refused(&name, refusal);
         let root = self.root_pool(&model.compute, &name)?;
         let pool = pool_at(world, root, &model.pool, &name)?;
         let datastore = match model.datastore.as_str() {
             "" => self.datastores.values().next().copied(),
             given => Some(known(&self.datastores, given, "datastore", &name)?),
         };
-        let datastore = datastore.ok_or_else(|| refused("there is no datastore".to_owned()))?;
-        let host = machine::choose_host(world, pool).map_err(|refusal| refused(refusal.message))?;
+        let datastore = datastore.ok_or_else(|| ModelError::Refused {
+            what: format!("VM {name:?}"),
+            why: "there is no datastore".to_owned(),
+        })?;
+        let host = machine::choose_host(world, pool).map_err(refused)?;
         let vm_folder = self.folder(world, |dc| dc.vm_folder);
         let parent = folder_at(world, vm_folder, &model.folder, VMS);
         if world.store.child(parent, &escape(&name)).is_some() {
@@ -332,12 +325,12 @@ impl<'m> Site<'m> {
         machine::complete(world, id);
         machine::created(world, "", id);
         for snapshot in &model.snapshots {
-            machine::take_snapshot(world, id, snapshot).map_err(|refusal| refused(refusal.message))?;
+            machine::take_snapshot(world, "", id, snapshot, "").map_err(refused)?;
         }
         if model.template {
-            machine::mark(world, "", id, true, None).map_err(|refusal| refused(refusal.message))?;
+            machine::mark(world, "", id, true, None).map_err(refused)?;
         } else if model.on {
-            machine::switch_on(world, id).map_err(|refusal| refused(refusal.message))?;
+            machine::switch_on(world, id).map_err(refused)?;
         }
         Ok(())
     }
@@ -345,13 +338,8 @@ impl<'m> Site<'m> {
     /// Hardware, disks and cards.
     fn configure_vm(&self, world: &mut World, id: Id, model: &VmModel, name: &str) -> Result<(), ModelError> {
         let networks: Vec<Id> = if model.networks.is_empty() {
-            self.model
-                .networks
-                .first()
-                .and_then(|first| self.networks.get(first.as_str()))
-                .copied()
-                .into_iter()
-                .collect()
+            let first = self.model.networks.first().and_then(|first| self.networks.get(first.as_str()));
+            first.copied().into_iter().collect()
         } else {
             let known = model.networks.iter().map(|network| known(&self.networks, network, "network", name));
             known.collect::<Result<_, _>>()?
@@ -378,10 +366,7 @@ impl<'m> Site<'m> {
             let datastore = vm.datastore;
             let disk =
                 machine::make_disk(world, &vm, datastore, size.0 / 1024, true, "persistent".to_owned());
-            let disk = disk.map_err(|refusal| ModelError::Refused {
-                what: format!("VM {name:?}"),
-                why: refusal.message,
-            })?;
+            let disk = disk.map_err(|refusal| refused(name, refusal))?;
             // The controller itself is number 7.
             let unit = if nth < 7 { nth } else { nth + 1 };
             vm.devices.push(device(2000 + nth, "VirtualDisk", 1000, unit, What::Disk(disk)));
@@ -407,19 +392,19 @@ impl<'m> Site<'m> {
 }
 
 fn known(names: &BTreeMap<&str, Id>, name: &str, kind: &'static str, what: &str) -> Result<Id, ModelError> {
-    names.get(name).copied().ok_or_else(|| ModelError::Unknown {
-        what: what.to_owned(),
-        kind,
-        name: name.to_owned(),
-    })
+    names.get(name).copied().ok_or_else(|| unknown(what, kind, name))
+}
+
+fn unknown(what: &str, kind: &'static str, name: &str) -> ModelError {
+    ModelError::Unknown { what: what.to_owned(), kind, name: name.to_owned() }
+}
+
+fn refused(vm: &str, refusal: Refusal) -> ModelError {
+    ModelError::Refused { what: format!("VM {vm:?}"), why: refusal.message }
 }
 
 fn pool_at(world: &World, root: Id, path: &str, what: &str) -> Result<Id, ModelError> {
     path.split('/').filter(|part| !part.is_empty()).try_fold(root, |at, part| {
-        world.store.child(at, &escape(part)).ok_or_else(|| ModelError::Unknown {
-            what: what.to_owned(),
-            kind: "resource pool",
-            name: path.to_owned(),
-        })
+        world.store.child(at, &escape(part)).ok_or_else(|| unknown(what, "resource pool", path))
     })
 }

@@ -23,7 +23,7 @@ impl Bytes {
     }
 }
 
-pub(super) fn default_true() -> bool {
+pub(crate) fn default_true() -> bool {
     true
 }
 pub(super) fn one() -> usize {

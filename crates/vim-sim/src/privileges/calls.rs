@@ -6,6 +6,7 @@ use super::table::{On, Row, TABLE};
 use super::{config, entity_of, holds, user_sees};
 use crate::files::Place;
 use crate::id::{Id, Kind};
+use crate::properties;
 use crate::refusal::Refusal;
 use crate::soap::Call;
 use crate::world::World;
@@ -33,7 +34,7 @@ pub(crate) fn check(world: &World, call: &Call, content: &Node) -> Result<(), Re
 
 /// All that a call needs, in the order in which it is checked.
 fn needs(world: &World, call: &Call, content: &Node) -> Vec<Need> {
-    let this = existing(world, &call.this);
+    let this = properties::find(world, &call.this);
     let rows = TABLE.iter().filter(|row| row.method == call.method);
     let mut needs: Vec<Need> = rows.flat_map(|row| of_row(world, this, content, row)).collect();
     if let Some(this) = this {
@@ -64,8 +65,8 @@ fn of_row(world: &World, this: Option<Id>, content: &Node, row: &Row) -> Vec<Nee
         On::Root => vec![world.root],
         On::Parameter(name) => parameters(world, content, name),
         On::Datastore(name) => {
-            let place = content.child_text(name).map(|path| Place::parse(world, path));
-            place.and_then(Result::ok).map(|place| place.datastore).into_iter().collect()
+            let place = content.child_text(name).and_then(|path| Place::find(world, path));
+            place.map(|place| place.datastore).into_iter().collect()
         }
     };
     on.into_iter().map(|id| (id, row.privilege)).collect()
@@ -78,11 +79,7 @@ pub(super) fn parameters(world: &World, content: &Node, name: &str) -> Vec<Id> {
 }
 
 pub(super) fn reference(world: &World, node: &Node) -> Option<Id> {
-    MoRef::from_node(node.clone()).ok().and_then(|reference| existing(world, &reference))
-}
-
-fn existing(world: &World, reference: &MoRef) -> Option<Id> {
-    Id::of(reference).filter(|id| crate::properties::exists(world, *id))
+    MoRef::from_node(node.clone()).ok().and_then(|reference| properties::find(world, &reference))
 }
 
 /// What renaming, removing and moving an entity of a class needs.

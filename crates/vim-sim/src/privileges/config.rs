@@ -5,7 +5,7 @@ use rookery_vim::{MoRef, Node};
 use super::calls::{Need, parameters, reference};
 use crate::files::Place;
 use crate::id::{Id, Kind};
-use crate::store::{Card, CardBacking, Device, Vm, What};
+use crate::store::{Device, Vm, What};
 use crate::world::World;
 
 const ALLOCATE: &str = "Datastore.AllocateSpace";
@@ -41,7 +41,7 @@ pub(super) fn clone(world: &World, source: Id, content: &Node) -> Vec<Need> {
     for (device, card) in origin.cards() {
         // A card that is changed has its network in the change.
         if !edited.contains(&device.key) {
-            needs.extend(behind(card).map(|network| (network, ASSIGN)));
+            needs.extend(card.network().map(|network| (network, ASSIGN)));
         }
     }
     for folder in folders {
@@ -66,7 +66,7 @@ pub(super) fn create(world: &World, folder: Id, content: &Node) -> Vec<Need> {
     needs
         .extend(parameters(world, content, "pool").into_iter().map(|pool| (pool, "Resource.AssignVMToPool")));
     let path = config.child("files").and_then(|files| files.child_text("vmPathName"));
-    let place = path.and_then(|path| Place::parse(world, path).ok());
+    let place = path.and_then(|path| Place::find(world, path));
     needs.extend(place.map(|place| (place.datastore, ALLOCATE)));
     if config.child("extraConfig").is_some() {
         needs.push((folder, "VirtualMachine.Config.AdvancedConfig"));
@@ -108,15 +108,6 @@ fn settings(on: Id, spec: &Node) -> Vec<Need> {
     needs
 }
 
-/// The network that a card is in.
-fn behind(card: &Card) -> Option<Id> {
-    match &card.backing {
-        CardBacking::Standard(network) => Some(*network),
-        CardBacking::Distributed { portgroup, .. } => Some(*portgroup),
-        CardBacking::Other(_) => None,
-    }
-}
-
 fn device_changes(of: &Node) -> impl Iterator<Item = &Node> {
     of.children.iter().filter(|child| &*child.name == "deviceChange")
 }
@@ -154,7 +145,7 @@ fn new_disk(world: &World, on: Id, change: &Node, device: &Node) -> Vec<Need> {
     let backing = device.child("backing");
     let named = backing.and_then(|b| b.child("datastore")).and_then(|node| reference(world, node));
     let path = backing.and_then(|b| b.child_text("fileName"));
-    let place = path.and_then(|path| Place::parse(world, path).ok());
+    let place = path.and_then(|path| Place::find(world, path));
     let datastore = named.or_else(|| place.map(|place| place.datastore));
     let mut needs = vec![(on, "VirtualMachine.Config.AddNewDisk")];
     needs.extend(datastore.map(|id| (id, ALLOCATE)));

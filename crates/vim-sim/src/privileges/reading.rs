@@ -1,6 +1,8 @@
 //! What can be seen and read by whom.
 
-use rookery_vim::{Limits, Node, Writer, node};
+use std::cell::RefCell;
+
+use rookery_vim::Writer;
 
 use super::{asker, canonical, entity_of, holds};
 use crate::id::{Id, Kind};
@@ -27,10 +29,7 @@ pub(crate) fn sees(world: &World, id: Id) -> bool {
 }
 
 /// Those of some objects that whoever asks may see.
-pub(crate) fn seen<'w>(
-    world: &'w World,
-    ids: impl IntoIterator<Item = Id> + 'w,
-) -> impl Iterator<Item = Id> + 'w {
+pub(crate) fn seen(world: &World, ids: impl IntoIterator<Item = Id>) -> impl Iterator<Item = Id> {
     ids.into_iter().filter(|id| sees(world, *id))
 }
 
@@ -81,34 +80,14 @@ pub(crate) fn write_missing(out: &mut Writer, path: &str, refusal: &Refusal) {
 
 /// All properties of an object. Those that may not be read are told as missing.
 pub(crate) fn write_all(world: &World, id: Id, out: &mut Writer, frame: Frame) {
-    let mut all = Writer::new();
-    properties::all(world, id, &mut all, frame);
-    let all = all.into_string();
-    if world.authority.is_open() || asker(world).is_none() {
-        out.raw(&all);
-        return;
-    }
-    let mut missing = Writer::new();
-    for path in names(&all) {
-        match readable(world, id, &path) {
-            Ok(()) => {
-                frame.open(out, &path);
-                properties::property(world, id, &path, out, "val");
-                out.close(frame.element());
-            }
-            Err(refusal) => write_missing(&mut missing, &path, &refusal),
+    let missing = RefCell::new(Writer::new());
+    let shown = |path: &str| match readable(world, id, path) {
+        Ok(()) => true,
+        Err(refusal) => {
+            write_missing(&mut missing.borrow_mut(), path, &refusal);
+            false
         }
-    }
-    out.raw(&missing.into_string());
-}
-
-/// The names of properties in their frames.
-fn names(frames: &str) -> Vec<String> {
-    let document = format!(
-        "<all xmlns=\"urn:vim25\" xmlns:xsd=\"http://www.w3.org/2001/XMLSchema\" \
-         xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\">{frames}</all>"
-    );
-    let frames: Vec<Node> =
-        node::parse(document.as_bytes(), &Limits::default()).map(|all| all.children).unwrap_or_default();
-    frames.iter().filter_map(|frame| frame.child_text("name")).map(str::to_owned).collect()
+    };
+    properties::all(world, id, out, frame, &shown);
+    out.raw(&missing.into_inner().into_string());
 }

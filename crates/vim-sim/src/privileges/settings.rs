@@ -53,12 +53,8 @@ pub struct Permission {
     /// The path of the entity, such as `DC0/vm`; `/` is all of vCenter.
     pub entity: String,
     /// Whether it holds for what is below, too.
-    #[serde(default = "default_true")]
+    #[serde(default = "crate::model::default_true")]
     pub propagate: bool,
-}
-
-fn default_true() -> bool {
-    true
 }
 
 /// Puts the settings into force; what is wrong with them.

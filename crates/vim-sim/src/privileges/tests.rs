@@ -198,10 +198,10 @@ fn whatever_the_doctor_asks_for_is_needed_by_something() {
 fn only_tasks_of_others_need_a_privilege_to_be_cancelled() {
     let mut world = world_without(&["Global.CancelTask"]);
     let vm = of_class(&world, Kind::VirtualMachine);
-    let title = crate::task::Title { name: "PowerOnVM_Task", description: "VirtualMachine.powerOn" };
+    world.settings.durations.power = jiff::SignedDuration::from_secs(1).into();
     let mut start = |user: &str| {
         let work = crate::machine::Work::PowerOn { vm, host: None };
-        crate::task::start(&mut world, title, vm, user, jiff::SignedDuration::from_secs(1), work)
+        crate::task::start(&mut world, "PowerOnVM_Task", vm, user, work)
     };
     let (own, other) = (start("somebody"), start("else"));
     assert_eq!(ask(&world, "CancelTask", own, ""), Ok(()));

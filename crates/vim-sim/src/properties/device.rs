@@ -18,52 +18,29 @@ pub(super) struct Fixed {
 }
 
 static FIXED: [Fixed; 9] = [
-    Fixed { key: 200, class: "VirtualIDEController", label: "IDE 0", controller: None, bus: Some(0) },
-    Fixed { key: 201, class: "VirtualIDEController", label: "IDE 1", controller: None, bus: Some(1) },
-    Fixed {
-        key: 300,
-        class: "VirtualPS2Controller",
-        label: "PS2 controller 0",
-        controller: None,
-        bus: Some(0),
-    },
-    Fixed {
-        key: 100,
-        class: "VirtualPCIController",
-        label: "PCI controller 0",
-        controller: None,
-        bus: Some(0),
-    },
-    Fixed {
-        key: 400,
-        class: "VirtualSIOController",
-        label: "SIO controller 0",
-        controller: None,
-        bus: Some(0),
-    },
-    Fixed { key: 600, class: "VirtualKeyboard", label: "Keyboard", controller: Some((300, 0)), bus: None },
-    Fixed {
-        key: 700,
-        class: "VirtualPointingDevice",
-        label: "Pointing device",
-        controller: Some((300, 1)),
-        bus: None,
-    },
-    Fixed {
-        key: 500,
-        class: "VirtualMachineVideoCard",
-        label: "Video card",
-        controller: Some((100, 0)),
-        bus: None,
-    },
-    Fixed {
-        key: 12_000,
-        class: "VirtualMachineVMCIDevice",
-        label: "VMCI device",
-        controller: Some((100, 17)),
-        bus: None,
-    },
+    bus(200, "VirtualIDEController", "IDE 0", 0),
+    bus(201, "VirtualIDEController", "IDE 1", 1),
+    bus(300, "VirtualPS2Controller", "PS2 controller 0", 0),
+    bus(100, "VirtualPCIController", "PCI controller 0", 0),
+    bus(400, "VirtualSIOController", "SIO controller 0", 0),
+    on_bus(600, "VirtualKeyboard", "Keyboard", (300, 0)),
+    on_bus(700, "VirtualPointingDevice", "Pointing device", (300, 1)),
+    on_bus(500, "VirtualMachineVideoCard", "Video card", (100, 0)),
+    on_bus(12_000, "VirtualMachineVMCIDevice", "VMCI device", (100, 17)),
 ];
+
+const fn bus(key: i32, class: &'static str, label: &'static str, bus: i32) -> Fixed {
+    Fixed { key, class, label, controller: None, bus: Some(bus) }
+}
+
+const fn on_bus(key: i32, class: &'static str, label: &'static str, controller: (i32, i32)) -> Fixed {
+    Fixed { key, class, label, controller: Some(controller), bus: None }
+}
+
+/// Whether every VM has the device of that key.
+pub(crate) fn is_fixed(key: i32) -> bool {
+    FIXED.iter().any(|fixed| fixed.key == key)
+}
 
 /// A device, whichever it is.
 pub(super) enum Any<'v> {
@@ -161,7 +138,7 @@ fn write_own(world: &World, vm: &Vm, device: &Device, nth: usize, out: &mut Writ
             }
             What::Card(card) => {
                 m.text("addressType", if card.manual { "manual" } else { "assigned" });
-                m.text("macAddress", &mac(card.mac));
+                m.text("macAddress", &mac_text(card.mac));
                 m.flag("wakeOnLanEnabled", true);
             }
             What::Cdrom(_) | What::Other(_) => {}
@@ -267,6 +244,7 @@ fn connectable(start: bool, connected: bool, m: &mut Members<'_, '_>) {
     });
 }
 
-pub(super) fn mac(mac: [u8; 6]) -> String {
+/// As guests and people write it.
+pub(crate) fn mac_text(mac: [u8; 6]) -> String {
     mac.map(|byte| format!("{byte:02x}")).join(":")
 }

@@ -1,7 +1,7 @@
 //! What a guest shows of itself.
 
-use super::{Members, device, item};
-use crate::store::{CardBacking, Tools, Vm};
+use super::{Members, device};
+use crate::store::{Tools, Vm};
 use crate::world::World;
 
 /// What installed tools say that they are.
@@ -25,20 +25,13 @@ pub(super) fn info(world: &World, vm: &Vm, m: &mut Members<'_, '_>) {
     let first = guest.addresses.iter().flat_map(|(_, ips)| ips).next().map(ToString::to_string);
     shown(vm, m, "ipAddress", |m, name| m.maybe_text(name, first.as_deref()));
     shown(vm, m, "net", |m, name| cards(world, vm, name, m));
-    m.unset("ipStack");
-    m.unset("disk");
-    m.unset("screen");
     shown(vm, m, "guestState", |m, name| m.text(name, guest.state));
-    m.unset("appHeartbeatStatus");
-    m.unset("guestKernelCrashed");
-    m.unset("appState");
     shown(vm, m, "guestOperationsReady", |m, name| m.flag(name, guest.operations_ready));
     shown(vm, m, "interactiveGuestOperationsReady", |m, name| m.flag(name, false));
     m.flag("guestStateChangeSupported", guest.operations_ready);
-    m.unset("generationInfo");
     m.text("hwVersion", "vmx-19");
-    m.unset("customizationInfo");
-    m.unset("toolsInstallType");
+    m.without(&["ipStack", "disk", "screen", "appHeartbeatStatus", "guestKernelCrashed", "appState"]);
+    m.without(&["generationInfo", "customizationInfo", "toolsInstallType"]);
 }
 
 /// A member, or what an operator of the simulator set in its place.
@@ -76,44 +69,25 @@ pub(super) fn summary(vm: &Vm, m: &mut Members<'_, '_>) {
 fn cards(world: &World, vm: &Vm, name: &'static str, m: &mut Members<'_, '_>) {
     let running = vm.guest.tools == Tools::Running;
     let cards = vm.cards().filter(|_| running);
-    m.objects(name, "GuestNicInfo", cards, |out, element, (device, card)| {
-        item(out, element, None, |m| {
-            let network = match &card.backing {
-                CardBacking::Standard(network) | CardBacking::Distributed { portgroup: network, .. } => {
-                    Some(world.store.name(*network))
-                }
-                CardBacking::Other(_) => None,
-            };
-            m.maybe_text("network", network);
-            let ips =
-                vm.guest.addresses.iter().filter(|(key, _)| *key == device.key).flat_map(|(_, ips)| ips);
-            let ips: Vec<String> = ips.map(ToString::to_string).collect();
-            m.texts("ipAddress", ips.iter().map(String::as_str));
-            m.text("macAddress", &device::mac(card.mac));
-            m.flag("connected", card.connected);
-            m.int("deviceConfigId", device.key);
-            let fixed = || vm.guest.fixed.iter().flat_map(|told| told.cards.iter().flatten());
-            let ips = vm.guest.addresses.iter().filter(|(key, _)| *key == device.key);
-            let ips = ips.flat_map(|(_, ips)| ips).map(|ip| {
-                let told = fixed().find(|fixed| fixed.ip == *ip);
-                let (prefix, origin) =
-                    told.map_or((world.settings.guests.dhcp.1, "dhcp"), |fixed| (fixed.prefix, "manual"));
-                (ip.to_string(), prefix, origin)
-            });
-            m.object("ipConfig", "NetIpConfigInfo", |m| {
-                m.objects(
-                    "ipAddress",
-                    "NetIpConfigInfoIpAddress",
-                    ips,
-                    |out, element, (ip, prefix, origin)| {
-                        item(out, element, None, |m| {
-                            m.text("ipAddress", &ip);
-                            m.int("prefixLength", i32::from(prefix));
-                            m.text("origin", origin);
-                            m.text("state", "preferred");
-                        });
-                    },
-                );
+    m.items(name, "GuestNicInfo", cards, |m, (device, card)| {
+        m.maybe_text("network", card.network().map(|network| world.store.name(network)));
+        let ips = || {
+            let own = vm.guest.addresses.iter().filter(|(key, _)| *key == device.key);
+            own.flat_map(|(_, ips)| ips).map(|ip| (ip, ip.to_string()))
+        };
+        let texts: Vec<String> = ips().map(|(_, text)| text).collect();
+        m.texts("ipAddress", texts.iter().map(String::as_str));
+        m.text("macAddress", &device::mac_text(card.mac));
+        m.flag("connected", card.connected);
+        m.int("deviceConfigId", device.key);
+        m.object("ipConfig", "NetIpConfigInfo", |m| {
+            m.items("ipAddress", "NetIpConfigInfoIpAddress", ips(), |m, (ip, text)| {
+                let mut told = vm.guest.fixed.iter().flat_map(|told| told.cards.iter().flatten());
+                let told = told.find(|fixed| fixed.ip == *ip);
+                m.text("ipAddress", &text);
+                m.int("prefixLength", told.map_or(world.settings.guests.dhcp.1, |fixed| fixed.prefix).into());
+                m.text("origin", if told.is_some() { "manual" } else { "dhcp" });
+                m.text("state", "preferred");
             });
         });
     });

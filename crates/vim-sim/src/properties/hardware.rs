@@ -49,17 +49,10 @@ pub(super) fn config(world: &World, id: Id, vm: &Vm, m: &mut Members<'_, '_>) {
             m.node("value", value);
         });
     });
-    m.objects(
-        "datastoreUrl",
-        "VirtualMachineConfigInfoDatastoreUrlPair",
-        vm.datastores(),
-        |out, element, id| {
-            item(out, element, None, |m| {
-                m.text("name", world.store.name(id));
-                m.text("url", world.store.datastores.get(&id).map_or("", |d| &d.url));
-            });
-        },
-    );
+    m.items("datastoreUrl", "VirtualMachineConfigInfoDatastoreUrlPair", vm.datastores(), |m, id| {
+        m.text("name", world.store.name(id));
+        m.text("url", world.store.datastores.get(&id).map_or("", |d| &d.url));
+    });
     m.text("swapPlacement", "inherit");
     m.object("bootOptions", "VirtualMachineBootOptions", |m| boot(vm, m));
     m.flag("vAssertsEnabled", false);
@@ -85,7 +78,7 @@ fn tools(vm: &Vm, m: &mut Members<'_, '_>) {
 fn hardware(world: &World, vm: &Vm, m: &mut Members<'_, '_>) {
     m.int("numCPU", vm.cpus);
     m.int("numCoresPerSocket", vm.cores_per_socket);
-    m.int("memoryMB", i32::try_from(vm.memory_mb).unwrap_or(i32::MAX));
+    m.count("memoryMB", vm.memory_mb);
     m.flag("virtualICH7MPresent", false);
     m.flag("virtualSMCPresent", false);
     m.objects("device", "VirtualDevice", device::all(vm), |out, element, device| {

@@ -25,8 +25,8 @@ pub(super) fn compute(world: &World, id: Id, m: &mut Members<'_, '_>) {
         m.int("effectiveCpu", usable().map(mhz).sum());
         // In MB, unlike its neighbour: that is how vCenter has it.
         m.long("effectiveMemory", usable().map(|host| host.memory_bytes >> 20).sum());
-        m.int("numHosts", i32::try_from(hosts().count()).unwrap_or(i32::MAX));
-        m.int("numEffectiveHosts", i32::try_from(usable().count()).unwrap_or(i32::MAX));
+        m.count("numHosts", hosts().count());
+        m.count("numEffectiveHosts", usable().count());
         m.one_of("overallStatus", "ManagedEntityStatus", "green");
         if cluster {
             m.int("currentFailoverLevel", 0);
@@ -47,10 +47,9 @@ pub(super) fn compute(world: &World, id: Id, m: &mut Members<'_, '_>) {
     } else {
         m.unset("configurationEx");
     }
-    m.unset("environmentBrowser");
-    m.unset("lifecycleManaged");
+    m.without(&["environmentBrowser", "lifecycleManaged"]);
     if cluster {
-        for name in [
+        m.without(&[
             "configuration",
             "recommendation",
             "drsRecommendation",
@@ -59,9 +58,7 @@ pub(super) fn compute(world: &World, id: Id, m: &mut Members<'_, '_>) {
             "actionHistory",
             "drsFault",
             "summaryEx",
-        ] {
-            m.unset(name);
-        }
+        ]);
     }
 }
 
@@ -100,12 +97,8 @@ pub(super) fn host(world: &World, id: Id, m: &mut Members<'_, '_>) {
             });
         });
     });
-    m.unset("capability");
-    m.unset("systemResources");
-    m.unset("datastoreBrowser");
-    m.unset("configManager");
-    m.unset("licensableResource");
-    for name in [
+    m.without(&["capability", "systemResources", "datastoreBrowser", "configManager", "licensableResource"]);
+    m.without(&[
         "answerFileValidationResult",
         "answerFileValidationState",
         "complianceCheckResult",
@@ -113,9 +106,7 @@ pub(super) fn host(world: &World, id: Id, m: &mut Members<'_, '_>) {
         "precheckRemediationResult",
         "remediationResult",
         "remediationState",
-    ] {
-        m.unset(name);
-    }
+    ]);
 }
 
 fn runtime(host: &Host, m: &mut Members<'_, '_>) {
@@ -166,15 +157,10 @@ fn summary(world: &World, id: Id, host: &Host, m: &mut Members<'_, '_>) {
     });
     m.object("quickStats", "HostListSummaryQuickStats", |m| {
         let cpus = i32::try_from(host.used_cpus).unwrap_or(i32::MAX);
-        m.int(
-            "overallCpuUsage",
-            cpus.saturating_mul(host.cpu_mhz).min(i32::from(host.cores) * host.cpu_mhz) / 10,
-        );
-        m.int("overallMemoryUsage", i32::try_from(host.used_memory_mb).unwrap_or(i32::MAX));
-        m.int(
-            "uptime",
-            i32::try_from(world.now.duration_since(host.boot_time).as_secs()).unwrap_or(i32::MAX),
-        );
+        let most = i32::from(host.cores) * host.cpu_mhz;
+        m.int("overallCpuUsage", cpus.saturating_mul(host.cpu_mhz).min(most) / 10);
+        m.count("overallMemoryUsage", host.used_memory_mb);
+        m.count("uptime", world.now.duration_since(host.boot_time).as_secs());
     });
     m.one_of("overallStatus", "ManagedEntityStatus", "green");
     m.flag("rebootRequired", false);

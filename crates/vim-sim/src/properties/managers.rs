@@ -8,8 +8,8 @@ use rookery_vim::authorization::{
 use rookery_vim::objects::UserSession;
 use rookery_vim::{Hidden, Wire as _, Writer};
 
-use super::{Members, item, write_event};
-use crate::event;
+use super::{Members, item};
+use crate::event::{self, Event};
 use crate::id::{Id, Kind};
 use crate::privileges::{self, seen};
 use crate::session::Session;
@@ -29,11 +29,7 @@ pub(super) fn history(world: &World, id: Id, m: &mut Members<'_, '_>) {
     let Some(history) = world.events.collectors.get(&id) else { return };
     let latest = world.events.newest_first().filter(|event| event::matches(world, &history.filter, event));
     m.value("filter", &history.filter);
-    m.objects("latestPage", "Event", latest.take(history.reader.page), write_event_in);
-}
-
-fn write_event_in(out: &mut Writer, element: &str, event: &event::Event) {
-    write_event(out, element, event);
+    m.objects("latestPage", "Event", latest.take(history.reader.page), write_event);
 }
 
 pub(super) fn service(world: &World, m: &mut Members<'_, '_>) {
@@ -52,13 +48,11 @@ pub(super) fn guest_operations(m: &mut Members<'_, '_>) {
     m.reference("authManager", Id::single(Kind::GuestAuthManager));
     m.reference("fileManager", Id::single(Kind::GuestFileManager));
     m.reference("processManager", Id::single(Kind::GuestProcessManager));
-    m.unset("guestWindowsRegistryManager");
-    m.unset("aliasManager");
+    m.without(&["guestWindowsRegistryManager", "aliasManager"]);
 }
 
 pub(super) fn customizations(m: &mut Members<'_, '_>) {
-    m.unset("info");
-    m.unset("encryptionKey");
+    m.without(&["info", "encryptionKey"]);
 }
 
 pub(super) fn sessions(world: &World, m: &mut Members<'_, '_>) {
@@ -68,9 +62,7 @@ pub(super) fn sessions(world: &World, m: &mut Members<'_, '_>) {
     let current = world.caller.and_then(|id| world.sessions.get(id)).map(user_session);
     m.maybe("currentSession", current, |m, name, session| m.value(name, &session));
     m.text("defaultLocale", "en");
-    m.unset("message");
-    m.unset("messageLocaleList");
-    m.unset("supportedLocaleList");
+    m.without(&["message", "messageLocaleList", "supportedLocaleList"]);
 }
 
 pub(super) fn authorization(world: &World, m: &mut Members<'_, '_>) {
@@ -126,34 +118,53 @@ pub(crate) fn user_session(session: &Session) -> UserSession {
 /// What each class of events is about, for those who list them.
 pub(super) fn events(world: &World, m: &mut Members<'_, '_>) {
     m.object("description", "EventDescription", |m| {
-        m.objects("category", "ElementDescription", ["info", "warning", "error"], |out, element, key| {
-            item(out, element, None, |m| {
-                m.text("label", key);
-                m.text("summary", key);
-                m.text("key", key);
-            });
+        m.items("category", "ElementDescription", ["info", "warning", "error"], |m, key| {
+            m.text("label", key);
+            m.text("summary", key);
+            m.text("key", key);
         });
-        m.objects(
-            "eventInfo",
-            "EventDescriptionEventDetail",
-            event::CLASSES,
-            |out, element, (class, category)| {
-                item(out, element, None, |m| {
-                    m.text("key", class);
-                    m.text("description", class);
-                    m.text("category", category);
-                    m.text("formatOnDatacenter", "");
-                    m.text("formatOnComputeResource", "");
-                    m.text("formatOnHost", "");
-                    m.text("formatOnVm", "");
-                    m.text("fullFormat", "");
-                });
-            },
-        );
+        m.items("eventInfo", "EventDescriptionEventDetail", event::CLASSES, |m, (class, category)| {
+            m.text("key", class);
+            m.text("description", class);
+            m.text("category", category);
+            m.text("formatOnDatacenter", "");
+            m.text("formatOnComputeResource", "");
+            m.text("formatOnHost", "");
+            m.text("formatOnVm", "");
+            m.text("fullFormat", "");
+        });
     });
     match world.events.newest_first().next() {
         Some(latest) => m.variant("latestEvent", latest.class, |_| {}),
         None => m.unset("latestEvent"),
     }
     m.int("maxCollector", 32);
+}
+
+/// One event as an element of that name.
+pub(crate) fn write_event(out: &mut Writer, element: &str, event: &Event) {
+    item(out, element, Some(event.class), |m| {
+        m.int("key", event.key);
+        m.int("chainId", event.key);
+        m.time("createdTime", event.time);
+        m.text("userName", &event.user);
+        let mut argument =
+            |name: &'static str, class: &str, reference: &'static str, of: &Option<(String, Id)>| {
+                if let Some((text, id)) = of {
+                    m.object(name, class, |m| {
+                        m.text("name", text);
+                        m.reference(reference, *id);
+                    });
+                }
+            };
+        argument("datacenter", "DatacenterEventArgument", "datacenter", &event.datacenter);
+        argument("computeResource", "ComputeResourceEventArgument", "computeResource", &event.compute);
+        argument("host", "HostEventArgument", "host", &event.host);
+        argument("vm", "VmEventArgument", "vm", &event.vm);
+        m.text("fullFormattedMessage", &event.message);
+        m.flag("template", event.template);
+        for node in &event.extra {
+            node.write(m.out, &node.name, false);
+        }
+    });
 }

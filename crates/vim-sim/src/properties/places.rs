@@ -15,15 +15,17 @@ pub(super) fn entity(world: &World, id: Id, m: &mut Members<'_, '_>) {
     m.values("effectiveRole", privileges::own_roles(world, id));
     m.references("recentTask", world.tasks.about(id));
     m.flag("alarmActionsEnabled", true);
-    m.unset("customValue");
-    m.unset("value");
-    m.unset("availableField");
-    m.unset("triggeredAlarmState");
-    m.unset("declaredAlarmState");
-    m.unset("disabledMethod");
-    m.unset("configIssue");
+    m.without(&[
+        "customValue",
+        "value",
+        "availableField",
+        "triggeredAlarmState",
+        "declaredAlarmState",
+        "disabledMethod",
+        "configIssue",
+        "tag",
+    ]);
     m.values("permission", privileges::permissions_on(world, id, false));
-    m.unset("tag");
 }
 
 pub(super) fn folder(world: &World, id: Id, m: &mut Members<'_, '_>) {
@@ -79,8 +81,5 @@ pub(super) fn switch(world: &World, id: Id, m: &mut Members<'_, '_>) {
         m.text("uuid", &switch.uuid);
         m.int("numPorts", 128);
     });
-    m.unset("capability");
-    m.unset("config");
-    m.unset("networkResourcePool");
-    m.unset("runtime");
+    m.without(&["capability", "config", "networkResourcePool", "runtime"]);
 }

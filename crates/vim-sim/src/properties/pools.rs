@@ -13,15 +13,14 @@ pub(super) fn pool(world: &World, id: Id, m: &mut Members<'_, '_>) {
         m.text("name", name);
         m.object("config", "ResourceConfigSpec", |m| config(id, pool, m));
         m.object("runtime", "ResourcePoolRuntimeInfo", |m| runtime(world, id, pool, m));
-        m.int("configuredMemoryMB", i32::try_from(pool.used_memory_mb).unwrap_or(i32::MAX));
+        m.count("configuredMemoryMB", pool.used_memory_mb);
     });
     m.object("runtime", "ResourcePoolRuntimeInfo", |m| runtime(world, id, pool, m));
     m.maybe_reference("owner", world.store.owner_of_pool(id));
     m.references("resourcePool", seen(world, pool.children.iter().copied()));
     m.references("vm", seen(world, pool.vms.iter().copied()));
     m.object("config", "ResourceConfigSpec", |m| config(id, pool, m));
-    m.unset("childConfiguration");
-    m.unset("namespace");
+    m.without(&["childConfiguration", "namespace"]);
 }
 
 fn config(id: Id, pool: &Pool, m: &mut Members<'_, '_>) {
@@ -70,13 +69,7 @@ fn ceiling(world: &World, id: Id) -> (i64, i64) {
         || hosts.into_iter().flatten().filter_map(|host| store.hosts.get(host)).filter(|h| h.connected);
     let cpu: i64 = hosts().map(|host| i64::from(host.cores) * i64::from(host.cpu_mhz)).sum();
     let memory: i64 = hosts().map(|host| host.memory_bytes >> 20).sum();
-    std::iter::once(id).chain(store.ancestors(id)).filter_map(|id| store.pools.get(&id)).fold(
-        (cpu, memory),
-        |(cpu, memory), pool| {
-            (
-                pool.cpu_limit.map_or(cpu, |l| l.min(cpu)),
-                pool.memory_limit_mb.map_or(memory, |l| l.min(memory)),
-            )
-        },
-    )
+    let pools = || std::iter::once(id).chain(store.ancestors(id)).filter_map(|id| store.pools.get(&id));
+    let cpu = pools().filter_map(|pool| pool.cpu_limit).fold(cpu, i64::min);
+    (cpu, pools().filter_map(|pool| pool.memory_limit_mb).fold(memory, i64::min))
 }

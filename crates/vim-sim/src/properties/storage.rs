@@ -1,11 +1,14 @@
 //! Datastores, their clusters, and what is found on them.
 
+use std::collections::BTreeMap;
+
 use rookery_sim::glob;
 use rookery_vim::Writer;
 
 use super::{Members, item};
-use crate::files::{Place, StoredFile};
+use crate::files::{Place, StoredFile, left_behind};
 use crate::id::Id;
+use crate::io::BlobRef;
 use crate::privileges::seen;
 use crate::world::World;
 
@@ -30,14 +33,12 @@ pub(super) fn datastore(world: &World, id: Id, m: &mut Members<'_, '_>) {
         m.text("type", "VMFS");
         m.text("maintenanceMode", if datastore.in_maintenance { "inMaintenance" } else { "normal" });
     });
-    m.objects("host", "DatastoreHostMount", datastore.hosts.iter(), |out, element, host| {
-        item(out, element, None, |m| {
-            m.reference("key", *host);
-            m.object("mountInfo", "HostMountInfo", |m| {
-                m.text("accessMode", "readWrite");
-                m.flag("mounted", true);
-                m.flag("accessible", datastore.accessible);
-            });
+    m.items("host", "DatastoreHostMount", &datastore.hosts, |m, host| {
+        m.reference("key", *host);
+        m.object("mountInfo", "HostMountInfo", |m| {
+            m.text("accessMode", "readWrite");
+            m.flag("mounted", true);
+            m.flag("accessible", datastore.accessible);
         });
     });
     m.references("vm", seen(world, datastore.vms.iter().copied()));
@@ -99,7 +100,7 @@ pub(crate) fn search_results(
                 item(out, element, Some(class_of(&name, file.as_ref())), |m| {
                     m.text("path", &name);
                     if let Some(file) = &file {
-                        m.long("fileSize", i64::try_from(file.content.size).unwrap_or(i64::MAX));
+                        m.long("fileSize", file.bytes());
                         m.time("modification", file.modified);
                     }
                 });
@@ -130,35 +131,27 @@ fn class_of(name: &str, file: Option<&StoredFile>) -> &'static str {
 }
 
 /// Everything on a datastore by path: files, folders, and what VMs have there.
-fn paths(world: &World, datastore: Id) -> std::collections::BTreeMap<String, Option<StoredFile>> {
-    let Some(found) = world.store.datastores.get(&datastore) else {
-        return std::collections::BTreeMap::new();
-    };
+fn paths(world: &World, datastore: Id) -> BTreeMap<String, Option<StoredFile>> {
+    let Some(found) = world.store.datastores.get(&datastore) else { return BTreeMap::new() };
     let mut all = found.files.clone();
     let none = |size: i64| {
-        Some(StoredFile {
-            content: crate::io::BlobRef { blob: 0, size: u64::try_from(size).unwrap_or(0) },
-            modified: world.now,
-        })
+        let content = BlobRef { blob: 0, size: u64::try_from(size).unwrap_or(0) };
+        Some(StoredFile { content, modified: world.now })
     };
     let prefix = format!("[{}] ", world.store.name(datastore));
     for vm in found.vms.iter().filter_map(|id| world.store.vms.get(id)) {
         if vm.datastore == datastore {
             all.insert(vm.path.clone(), none(4096));
         }
-        for layer in vm.disks().flat_map(|(_, disk)| &disk.layers) {
+        for layer in vm.disks().flat_map(|disk| &disk.layers) {
             if let Some(path) = layer.file.strip_prefix(&prefix) {
                 all.insert(path.to_owned(), none(layer.bytes));
             }
         }
     }
-    all.extend(
-        crate::files::left_behind(world, datastore).map(|(path, bytes)| (path.to_owned(), none(bytes))),
-    );
-    let folders: Vec<String> = all
-        .keys()
-        .flat_map(|path| path.match_indices('/').map(|(at, _)| path[..at].to_owned()).collect::<Vec<_>>())
-        .collect();
+    all.extend(left_behind(world, datastore).map(|(path, bytes)| (path.to_owned(), none(bytes))));
+    let folders = all.keys().flat_map(|path| path.match_indices('/').map(|(at, _)| path[..at].to_owned()));
+    let folders: Vec<String> = folders.collect();
     for folder in folders {
         all.entry(folder).or_insert(None);
     }
@@ -178,9 +171,8 @@ fn entries(world: &World, folder: &Place, patterns: &[String]) -> Vec<(String, O
 
 fn folders_below(world: &World, place: &Place) -> Vec<Place> {
     let prefix = if place.path.is_empty() { String::new() } else { format!("{}/", place.path) };
-    let folders = paths(world, place.datastore)
-        .into_iter()
-        .filter(|(path, file)| file.is_none() && path.starts_with(&prefix));
+    let paths = paths(world, place.datastore).into_iter();
+    let folders = paths.filter(|(path, file)| file.is_none() && path.starts_with(&prefix));
     let folders = folders.map(|(path, _)| Place { datastore: place.datastore, path });
     std::iter::once(place.clone()).chain(folders).collect()
 }

@@ -10,8 +10,7 @@ use crate::world::World;
 pub(super) fn task(world: &World, id: Id, m: &mut Members<'_, '_>) {
     let Some(task) = world.tasks.get(id) else { return };
     m.object("info", "TaskInfo", |m| task_info(id, task, m));
-    m.unset("availableField");
-    m.unset("value");
+    m.without(&["availableField", "value"]);
 }
 
 pub(super) fn history(world: &World, id: Id, m: &mut Members<'_, '_>) {
@@ -19,8 +18,8 @@ pub(super) fn history(world: &World, id: Id, m: &mut Members<'_, '_>) {
     let latest = world.tasks.oldest_first().rev();
     let latest = latest.filter(|(id, task)| task::matches(world, &history.filter, *id, task));
     m.value("filter", &history.filter);
-    m.objects("latestPage", "TaskInfo", latest.take(history.reader.page), |out, element, (id, task)| {
-        write_task_info(out, element, id, task);
+    m.items("latestPage", "TaskInfo", latest.take(history.reader.page), |m, (id, task)| {
+        task_info(id, task, m);
     });
 }
 
@@ -36,12 +35,12 @@ fn task_info(id: Id, task: &Task, m: &mut Members<'_, '_>) {
     m.unset("description");
     m.text("name", task.name);
     m.text("descriptionId", task.description);
-    m.maybe_reference("entity", task.entity.as_ref().map(|(id, _)| *id));
-    m.maybe_text("entityName", task.entity.as_ref().map(|(_, name)| name.as_str()));
+    m.reference("entity", task.entity);
+    m.text("entityName", &task.entity_name);
     m.unset("locked");
     m.one_of("state", "TaskInfoState", task.state.as_str());
     m.flag("cancelled", task.cancelled);
-    m.flag("cancelable", matches!(task.state, State::Queued | State::Running));
+    m.flag("cancelable", !task.is_over());
     match &task.state {
         State::Error(refusal) => m.fault("error", refusal),
         State::Queued | State::Running | State::Success(_) => m.unset("error"),

@@ -1,9 +1,9 @@
 //! Every class, and who describes it.
 
-use rookery_vim::Writer;
+use rookery_vim::{MoRef, Writer};
 
 use super::keyed::Keyed;
-use super::{Found, Frame, Members, device, hosts, managers, places, pools, storage, tasks, vm};
+use super::{Found, Frame, Members, hosts, managers, places, pools, storage, tasks, vm};
 use crate::id::{Id, Kind};
 use crate::world::World;
 
@@ -12,13 +12,18 @@ pub(crate) fn exists(world: &World, id: Id) -> bool {
     let store = &world.store;
     id.number == 0
         || store.exists(id)
-        || world.tasks.contains(id)
+        || world.tasks.get(id).is_some()
         || world.views.contains_key(&id)
         || world.snapshots.contains_key(&id)
         || world.collectors.knows(id)
         || world.events.collectors.contains_key(&id)
         || world.tasks.collectors.contains_key(&id)
         || id.kind == Kind::HostDatastoreBrowser && store.datastores.values().any(|d| d.browser == id)
+}
+
+/// The object of a reference, if there is one now.
+pub(crate) fn find(world: &World, reference: &MoRef) -> Option<Id> {
+    Id::of(reference).filter(|id| exists(world, *id))
 }
 
 /// Writes what a path leads to.
@@ -36,9 +41,9 @@ pub(crate) fn property(world: &World, id: Id, path: &str, out: &mut Writer, elem
     members.found()
 }
 
-/// Writes all properties that are set.
-pub(crate) fn all(world: &World, id: Id, out: &mut Writer, frame: Frame) {
-    describe(world, id, &mut Members::all(out, frame));
+/// Writes all properties that are set and shown.
+pub(crate) fn all(world: &World, id: Id, out: &mut Writer, frame: Frame, shown: &dyn Fn(&str) -> bool) {
+    describe(world, id, &mut Members::all(out, frame, shown));
 }
 
 fn describe(world: &World, id: Id, m: &mut Members<'_, '_>) {
@@ -88,13 +93,8 @@ fn describe(world: &World, id: Id, m: &mut Members<'_, '_>) {
 
 /// The networks of a VM, each once.
 pub(crate) fn networks_of(vm: &crate::store::Vm) -> Vec<Id> {
-    let mut networks: Vec<Id> = crate::machine::networks(vm).collect();
+    let mut networks: Vec<Id> = vm.networks().collect();
     networks.sort_unstable();
     networks.dedup();
     networks
-}
-
-/// As guests and people write it.
-pub(crate) fn mac_text(mac: [u8; 6]) -> String {
-    device::mac(mac)
 }

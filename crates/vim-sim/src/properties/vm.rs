@@ -1,9 +1,8 @@
 //! VMs and their snapshots.
 
-use rookery_vim::Writer;
 use rookery_vim::objects::PowerState;
 
-use super::{Members, guest, hardware, item, networks_of};
+use super::{Members, guest, hardware, networks_of};
 use crate::id::Id;
 use crate::privileges::seen;
 use crate::store::{Snapshot, Vm};
@@ -24,7 +23,6 @@ pub(super) fn vm(world: &World, id: Id, m: &mut Members<'_, '_>) {
         m.unset("guest");
     }
     m.maybe_reference("resourcePool", vm.pool);
-    m.unset("parentVApp");
     m.references("datastore", seen(world, vm.datastores()));
     m.references("network", seen(world, networks_of(vm)));
     m.one_of("guestHeartbeatStatus", "ManagedEntityStatus", heartbeat(vm));
@@ -34,9 +32,7 @@ pub(super) fn vm(world: &World, id: Id, m: &mut Members<'_, '_>) {
         m.object("snapshot", "VirtualMachineSnapshotInfo", |m| {
             m.maybe_reference("currentSnapshot", vm.current_snapshot);
             let roots = vm.snapshots.iter().filter(|s| s.parent.is_none());
-            m.objects("rootSnapshotList", "VirtualMachineSnapshotTree", roots, |out, element, snapshot| {
-                tree(id, vm, snapshot, out, element);
-            });
+            m.items("rootSnapshotList", "VirtualMachineSnapshotTree", roots, |m, root| tree(id, vm, root, m));
         });
     }
     m.references("rootSnapshot", vm.snapshots.iter().filter(|s| s.parent.is_none()).map(|s| s.id));
@@ -58,32 +54,25 @@ pub(super) fn vm(world: &World, id: Id, m: &mut Members<'_, '_>) {
         m.object("cpuAllocation", "ResourceAllocationInfo", |m| hardware::allocation(4000, m));
         m.object("memoryAllocation", "ResourceAllocationInfo", |m| hardware::allocation(10_240, m));
     });
-    m.unset("layout");
-    m.unset("layoutEx");
-    m.unset("environmentBrowser");
+    m.without(&["parentVApp", "layout", "layoutEx", "environmentBrowser"]);
 }
 
 fn heartbeat(vm: &Vm) -> &'static str {
     if vm.guest.operations_ready { "green" } else { "gray" }
 }
 
-fn tree(id: Id, vm: &Vm, snapshot: &Snapshot, out: &mut Writer, element: &str) {
-    item(out, element, None, |m| {
-        m.reference("snapshot", snapshot.id);
-        m.reference("vm", id);
-        m.text("name", &snapshot.name);
-        m.text("description", &snapshot.description);
-        m.int("id", i32::try_from(snapshot.id.number).unwrap_or(i32::MAX));
-        m.time("createTime", snapshot.created);
-        let state = if snapshot.powered_on { PowerState::On } else { PowerState::Off };
-        m.value("state", &state);
-        m.flag("quiesced", false);
-        m.flag("replaySupported", false);
-        let children = vm.snapshots.iter().filter(|s| s.parent == Some(snapshot.id));
-        m.objects("childSnapshotList", "VirtualMachineSnapshotTree", children, |out, element, child| {
-            tree(id, vm, child, out, element);
-        });
-    });
+fn tree(id: Id, vm: &Vm, snapshot: &Snapshot, m: &mut Members<'_, '_>) {
+    m.reference("snapshot", snapshot.id);
+    m.reference("vm", id);
+    m.text("name", &snapshot.name);
+    m.text("description", &snapshot.description);
+    m.count("id", snapshot.id.number);
+    m.time("createTime", snapshot.created);
+    m.value("state", if snapshot.powered_on { &PowerState::On } else { &PowerState::Off });
+    m.flag("quiesced", false);
+    m.flag("replaySupported", false);
+    let children = vm.snapshots.iter().filter(|s| s.parent == Some(snapshot.id));
+    m.items("childSnapshotList", "VirtualMachineSnapshotTree", children, |m, child| tree(id, vm, child, m));
 }
 
 fn summary(world: &World, id: Id, vm: &Vm, m: &mut Members<'_, '_>) {
@@ -95,16 +84,15 @@ fn summary(world: &World, id: Id, vm: &Vm, m: &mut Members<'_, '_>) {
         m.unset("guest");
     }
     m.object("config", "VirtualMachineConfigSummary", |m| {
-        let count = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
         m.text("name", world.store.name(id));
         m.flag("template", vm.template);
         m.text("vmPathName", &format!("[{}] {}", world.store.name(vm.datastore), vm.path));
-        m.int("memorySizeMB", i32::try_from(vm.memory_mb).unwrap_or(i32::MAX));
+        m.count("memorySizeMB", vm.memory_mb);
         m.int("cpuReservation", 0);
         m.int("memoryReservation", 0);
         m.int("numCpu", vm.cpus);
-        m.int("numEthernetCards", count(vm.cards().count()));
-        m.int("numVirtualDisks", count(vm.disks().count()));
+        m.count("numEthernetCards", vm.cards().count());
+        m.count("numVirtualDisks", vm.disks().count());
         m.text("uuid", &uuid_text(vm.uuid));
         m.text("instanceUuid", &uuid_text(vm.instance_uuid));
         m.text("guestId", &vm.guest_id);
@@ -112,9 +100,8 @@ fn summary(world: &World, id: Id, vm: &Vm, m: &mut Members<'_, '_>) {
         m.text("annotation", &vm.annotation);
     });
     m.object("storage", "VirtualMachineStorageSummary", |m| {
-        let committed: i64 =
-            vm.disks().filter_map(|(_, disk)| disk.layers.first()).map(|layer| layer.bytes).sum();
-        let all: i64 = vm.disks().map(|(_, disk)| disk.capacity_kb * 1024).sum();
+        let committed: i64 = vm.disks().filter_map(|disk| disk.layers.first()).map(|layer| layer.bytes).sum();
+        let all: i64 = vm.disks().map(|disk| disk.capacity_kb * 1024).sum();
         m.long("committed", committed);
         m.long("uncommitted", (all - committed).max(0));
         m.long("unshared", committed);
@@ -126,34 +113,26 @@ fn summary(world: &World, id: Id, vm: &Vm, m: &mut Members<'_, '_>) {
         m.int("hostMemoryUsage", if vm.is_on() { i32::try_from(vm.memory_mb / 2).unwrap_or(0) } else { 0 });
         m.one_of("guestHeartbeatStatus", "ManagedEntityStatus", heartbeat(vm));
         let up = vm.booted.map_or(0, |booted| world.now.duration_since(booted).as_secs());
-        m.int("uptimeSeconds", i32::try_from(up).unwrap_or(i32::MAX));
+        m.count("uptimeSeconds", up);
     });
     m.one_of("overallStatus", "ManagedEntityStatus", "green");
 }
 
 fn runtime(world: &World, vm: &Vm, m: &mut Members<'_, '_>) {
-    m.unset("device");
     m.maybe_reference("host", vm.host);
     m.one_of("connectionState", "VirtualMachineConnectionState", connection(world, vm));
     m.value("powerState", &vm.power);
     m.one_of("faultToleranceState", "VirtualMachineFaultToleranceState", "notConfigured");
     m.flag("toolsInstallerMounted", false);
-    m.unset("suspendTime");
     m.maybe("bootTime", vm.booted, Members::time);
     m.long("suspendInterval", 0);
-    match vm.guest.overrides.get("runtime.question") {
-        Some(question) => m.node("question", question),
-        None => m.unset("question"),
-    }
-    m.unset("memoryOverhead");
-    m.unset("maxCpuUsage");
-    m.unset("maxMemoryUsage");
+    m.maybe("question", vm.guest.overrides.get("runtime.question"), Members::node);
     m.int("numMksConnections", 0);
     m.one_of("recordReplayState", "VirtualMachineRecordReplayState", "inactive");
-    m.unset("cleanPowerOff");
     m.flag("onlineStandby", false);
-    m.unset("minRequiredEVCModeKey");
     m.flag("consolidationNeeded", false);
+    m.without(&["device", "suspendTime", "memoryOverhead", "maxCpuUsage", "maxMemoryUsage", "cleanPowerOff"]);
+    m.unset("minRequiredEVCModeKey");
 }
 
 fn connection(world: &World, vm: &Vm) -> &'static str {

@@ -3,7 +3,7 @@
 use rookery_vim::MoRef;
 use serde_json::{Value, json};
 
-use super::{Answer, RestCall, RestError, category, need, tag};
+use super::{Answer, RestCall, RestError, category, need, tag, texts};
 use crate::id::Id;
 use crate::privileges;
 use crate::world::World;
@@ -49,10 +49,9 @@ pub(super) fn answer(world: &mut World, call: &RestCall<'_>) -> Answer {
             lists.collect()
         }
         Some("list-attached-objects-on-tags") => {
-            let lists = call
-                .texts("tag_ids")?
-                .into_iter()
-                .map(|tag| Ok(json!({ "tag_id": tag, "object_ids": objects_of(world, call, tag)? })));
+            let tags = texts(&call.body, "tag_ids")?.into_iter();
+            let lists =
+                tags.map(|tag| Ok(json!({ "tag_id": tag, "object_ids": objects_of(world, call, tag)? })));
             lists.collect()
         }
         _ => Err(RestError::unknown()),
@@ -75,7 +74,7 @@ fn to_objects(world: &mut World, call: &RestCall<'_>, change: Change) -> Answer 
 
 /// Many tags and one object. A tag that is not there stops all of it.
 fn of_tags(world: &mut World, call: &RestCall<'_>, change: Change) -> Answer {
-    let tags = call.texts("tag_ids")?;
+    let tags = texts(&call.body, "tag_ids")?;
     for id in &tags {
         tag::found(world, id)?;
     }

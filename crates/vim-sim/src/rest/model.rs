@@ -11,7 +11,6 @@ use crate::world::World;
 #[serde(deny_unknown_fields)]
 pub struct CategoryModel {
     pub name: String,
-    /// What it is for.
     #[serde(default)]
     pub description: String,
     /// Whether an object may have more than one tag of it.

@@ -37,8 +37,7 @@ pub(super) fn answer(world: &mut World, request: &Request, action: Option<&str>)
     match (request.method.as_str(), action) {
         ("POST", None) => log_in(world, request),
         ("GET", None) | ("POST", Some("get")) => {
-            let id = current(world, request)?;
-            let session = world.rest_sessions.0.get(&id).ok_or_else(RestError::unauthenticated)?;
+            let (_, session) = current(world, request)?;
             Ok(json!({
                 "user": session.user,
                 "created_time": session.created.to_string(),
@@ -46,7 +45,7 @@ pub(super) fn answer(world: &mut World, request: &Request, action: Option<&str>)
             }))
         }
         ("DELETE", None) => {
-            let id = current(world, request)?;
+            let (id, _) = current(world, request)?;
             world.rest_sessions.0.remove(&id);
             Ok(Value::Null)
         }
@@ -56,12 +55,11 @@ pub(super) fn answer(world: &mut World, request: &Request, action: Option<&str>)
 
 /// Whose session a request is made in.
 pub(super) fn user(world: &mut World, request: &Request) -> Result<String, RestError> {
-    let id = current(world, request)?;
-    world.rest_sessions.0.get(&id).map(|session| session.user.clone()).ok_or_else(RestError::unauthenticated)
+    current(world, request).map(|(_, session)| session.user.clone())
 }
 
 /// The session of a request, which thereby shows that it is alive.
-fn current(world: &mut World, request: &Request) -> Result<String, RestError> {
+fn current<'w>(world: &'w mut World, request: &Request) -> Result<(String, &'w RestSession), RestError> {
     let cookie = || {
         let cookies = request.header("cookie")?.split(';');
         cookies.map(str::trim).find_map(|cookie| cookie.strip_prefix(NAME)?.strip_prefix('='))
@@ -72,7 +70,7 @@ fn current(world: &mut World, request: &Request) -> Result<String, RestError> {
     world.rest_sessions.0.retain(|_, session| !session.is_over(&limits, now));
     let session = world.rest_sessions.0.get_mut(id).ok_or_else(RestError::unauthenticated)?;
     session.last_active = now;
-    Ok(id.to_owned())
+    Ok((id.to_owned(), session))
 }
 
 impl RestSession {

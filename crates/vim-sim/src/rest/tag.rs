@@ -24,7 +24,9 @@ pub(super) fn answer(world: &mut World, call: &RestCall<'_>, style: Style) -> An
         }
         // The category stands where tags do elsewhere, or in the body.
         ("POST", Some("list-tags-for-category"), Some(category)) => in_category(world, category),
-        ("POST", Some("list-tags-for-category"), None) => in_category(world, call.text("category_id")?),
+        ("POST", Some("list-tags-for-category"), None) => {
+            in_category(world, text(&call.body, "category_id")?)
+        }
         ("PATCH", None, Some(id)) => {
             may(world, "InventoryService.Tagging.EditTag")?;
             update(world, id, call.spec(style, "update_spec")?)

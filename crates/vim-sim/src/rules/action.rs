@@ -23,13 +23,11 @@ pub enum Action {
     },
     /// The task that it starts runs for this long and then fails.
     TaskError {
-        /// What the task ends with.
         #[serde(flatten)]
         fault: FaultSpec,
         /// How long it runs.
         #[serde(default)]
         after: Span,
-        /// What the failed task leaves behind.
         #[serde(default)]
         remains: Remains,
     },
@@ -52,7 +50,7 @@ pub enum Action {
     /// new value at once.
     Late {
         /// Which properties, such as `config.*`.
-        #[serde(default = "any_property")]
+        #[serde(default = "super::any")]
         property: String,
         by: Span,
     },
@@ -60,10 +58,6 @@ pub enum Action {
     Do(Incident),
     /// How guests behave that start while the rule is there. Its target is the VM.
     Guest(GuestBehaviour),
-}
-
-fn any_property() -> String {
-    "*".to_owned()
 }
 
 /// What a task that fails leaves behind.
@@ -108,7 +102,6 @@ pub struct FaultMember {
     /// For an object of a class of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
-    /// For an object: its members.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<FaultMember>,
 }

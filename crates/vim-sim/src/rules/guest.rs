@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use jiff::SignedDuration;
 
-use super::{Action, GuestBehaviour, Subject, hits, names};
+use super::{Action, GuestBehaviour, hits, names};
 use crate::id::Id;
 use crate::world::World;
 
@@ -26,8 +26,7 @@ pub(crate) fn plan(world: &mut World, id: Id) -> Plan {
         return plan;
     }
     let about = names(world, &id.reference());
-    let subject = Subject { method: "", about: &about };
-    for action in hits(world, &subject, |action| matches!(action, Action::Guest(_))) {
+    for action in hits(world, None, &about, |action| matches!(action, Action::Guest(_))) {
         let Action::Guest(behaviour) = action else { continue };
         match behaviour {
             GuestBehaviour::SlowBoot { by } => plan.later += by.draw(&mut world.random),

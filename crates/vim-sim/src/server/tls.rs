@@ -19,10 +19,8 @@ pub struct Identity {
 /// Why there is no identity.
 #[derive(Debug, thiserror::Error)]
 pub enum IdentityError {
-    /// None could be made.
     #[error("no certificate could be made: {0}")]
     Made(String),
-    /// What was given is not one.
     #[error("the certificate or its key cannot be used: {0}")]
     Given(String),
 }
@@ -61,16 +59,8 @@ impl Identity {
     /// The same as PEM.
     pub fn pem(&self) -> String {
         let text = BASE64_STANDARD.encode(self.certificate());
-        let mut pem = String::from("-----BEGIN CERTIFICATE-----\n");
-        // Lines of 64 characters.
-        for (at, char) in text.chars().enumerate() {
-            if at > 0 && at.is_multiple_of(64) {
-                pem.push('\n');
-            }
-            pem.push(char);
-        }
-        pem.push_str("\n-----END CERTIFICATE-----\n");
-        pem
+        let lines = text.as_bytes().chunks(64).map(String::from_utf8_lossy).collect::<Vec<_>>().join("\n");
+        format!("-----BEGIN CERTIFICATE-----\n{lines}\n-----END CERTIFICATE-----\n")
     }
 
     /// What serves connections as this identity.

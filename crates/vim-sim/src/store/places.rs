@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::saved;
 use crate::id::Id;
 
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Folder {
     /// Which classes it may hold.
     #[serde(with = "saved::holds")]

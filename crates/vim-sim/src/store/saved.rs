@@ -19,11 +19,11 @@ pub(super) mod uuid {
     use crate::world::{parse_uuid, uuid_text};
     use serde::de::Error as _;
 
-    pub(in crate::store) fn serialize<S: Serializer>(uuid: &u128, to: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(uuid: &u128, to: S) -> Result<S::Ok, S::Error> {
         uuid_text(*uuid).serialize(to)
     }
 
-    pub(in crate::store) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u128, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u128, D::Error> {
         let text = String::deserialize(from)?;
         parse_uuid(&text).ok_or_else(|| D::Error::custom(format!("`{text}` is not a UUID")))
     }
@@ -33,11 +33,11 @@ pub(super) mod power {
     use super::{Deserialize, Deserializer, Serializer};
     use rookery_vim::objects::PowerState;
 
-    pub(in crate::store) fn serialize<S: Serializer>(power: &PowerState, to: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(power: &PowerState, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(power.as_str())
     }
 
-    pub(in crate::store) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PowerState, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PowerState, D::Error> {
         let text = String::deserialize(from)?;
         let known = [PowerState::On, PowerState::Off, PowerState::Suspended];
         Ok(known.into_iter().find(|state| state.as_str() == text).unwrap_or(PowerState::Other(text)))
@@ -50,11 +50,11 @@ pub(super) mod node {
     use rookery_vim::Node;
     use serde::de::Error as _;
 
-    pub(in crate::store) fn serialize<S: Serializer>(node: &Node, to: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(node: &Node, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(&text(node))
     }
 
-    pub(in crate::store) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Box<Node>, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Box<Node>, D::Error> {
         tree(&String::deserialize(from)?).map(Box::new).map_err(D::Error::custom)
     }
 }
@@ -64,14 +64,11 @@ pub(super) mod nodes {
     use rookery_vim::Node;
     use serde::de::Error as _;
 
-    pub(in crate::store) fn serialize<S: Serializer>(
-        nodes: &BTreeMap<String, Node>,
-        to: S,
-    ) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(nodes: &BTreeMap<String, Node>, to: S) -> Result<S::Ok, S::Error> {
         nodes.iter().map(|(key, node)| (key, text(node))).collect::<BTreeMap<_, _>>().serialize(to)
     }
 
-    pub(in crate::store) fn deserialize<'de, D: Deserializer<'de>>(
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         from: D,
     ) -> Result<BTreeMap<String, Node>, D::Error> {
         let texts = BTreeMap::<String, String>::deserialize(from)?;
@@ -85,16 +82,11 @@ pub(super) mod boot_order {
     use rookery_vim::specs::BootableDevice;
     use serde::de::Error as _;
 
-    pub(in crate::store) fn serialize<S: Serializer>(
-        order: &[BootableDevice],
-        to: S,
-    ) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(order: &[BootableDevice], to: S) -> Result<S::Ok, S::Error> {
         order.iter().map(text).collect::<Vec<_>>().serialize(to)
     }
 
-    pub(in crate::store) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<Vec<BootableDevice>, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<BootableDevice>, D::Error> {
         let texts = Vec::<String>::deserialize(from)?;
         let devices = texts.iter().map(|text| {
             let node = tree(text).map_err(D::Error::custom)?;
@@ -131,13 +123,11 @@ fn one_of<'de, D: Deserializer<'de>>(from: D, known: &[&'static str]) -> Result<
 pub(super) mod guest_state {
     use super::{Deserializer, Serializer, one_of};
 
-    pub(in crate::store) fn serialize<S: Serializer>(state: &str, to: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(state: &str, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(state)
     }
 
-    pub(in crate::store) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<&'static str, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<&'static str, D::Error> {
         one_of(from, &["running", "notRunning", "shuttingDown", "resetting", "standby", "unknown"])
     }
 }
@@ -154,14 +144,14 @@ pub(super) mod holds {
         &["Folder", "Network", "DistributedVirtualSwitch"],
     ];
 
-    pub(in crate::store) fn serialize<S: Serializer>(
+    pub(crate) fn serialize<S: Serializer>(
         holds: &&'static [&'static str],
         to: S,
     ) -> Result<S::Ok, S::Error> {
         to.serialize_str(holds.last().copied().unwrap_or_default())
     }
 
-    pub(in crate::store) fn deserialize<'de, D: Deserializer<'de>>(
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         from: D,
     ) -> Result<&'static [&'static str], D::Error> {
         let last = KINDS.map(|kind| kind.last().copied().unwrap_or_default());
@@ -175,7 +165,7 @@ pub(super) mod folders {
     use super::{BTreeMap, Deserialize, Deserializer, Serialize as _, Serializer};
     use crate::files::StoredFile;
 
-    pub(in crate::store) fn serialize<S: Serializer>(
+    pub(crate) fn serialize<S: Serializer>(
         files: &BTreeMap<String, Option<StoredFile>>,
         to: S,
     ) -> Result<S::Ok, S::Error> {
@@ -183,7 +173,7 @@ pub(super) mod folders {
         folders.collect::<Vec<_>>().serialize(to)
     }
 
-    pub(in crate::store) fn deserialize<'de, D: Deserializer<'de>>(
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         from: D,
     ) -> Result<BTreeMap<String, Option<StoredFile>>, D::Error> {
         Ok(Vec::<String>::deserialize(from)?.into_iter().map(|path| (path, None)).collect())

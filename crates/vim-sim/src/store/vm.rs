@@ -122,6 +122,16 @@ pub(crate) enum CardBacking {
     Other(#[serde(with = "saved::node")] Box<Node>),
 }
 
+impl Card {
+    pub(crate) fn network(&self) -> Option<Id> {
+        match self.backing {
+            CardBacking::Standard(network) => Some(network),
+            CardBacking::Distributed { portgroup, .. } => Some(portgroup),
+            CardBacking::Other(_) => None,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Cdrom {
     pub(crate) iso: Option<String>,
@@ -158,7 +168,7 @@ pub(crate) struct Hardware {
 
 impl Hardware {
     pub(crate) fn disks(&self) -> impl Iterator<Item = &Disk> {
-        disks(&self.devices).map(|(_, disk)| disk)
+        disks(&self.devices)
     }
 }
 
@@ -219,39 +229,40 @@ impl Guest {
     }
 }
 
-fn disks(devices: &[Device]) -> impl Iterator<Item = (&Device, &Disk)> {
-    devices.iter().filter_map(|device| match &device.what {
-        What::Disk(disk) => Some((device, disk)),
-        What::Controller(_) | What::Card(_) | What::Cdrom(_) | What::Other(_) => None,
-    })
+fn disks(devices: &[Device]) -> impl Iterator<Item = &Disk> {
+    devices.iter().filter_map(|device| if let What::Disk(disk) = &device.what { Some(disk) } else { None })
+}
+
+fn disks_mut<'d>(devices: impl IntoIterator<Item = &'d mut Device>) -> impl Iterator<Item = &'d mut Disk> {
+    let disk =
+        |device: &'d mut Device| if let What::Disk(disk) = &mut device.what { Some(disk) } else { None };
+    devices.into_iter().filter_map(disk)
 }
 
 impl Vm {
     pub(crate) fn cards(&self) -> impl Iterator<Item = (&Device, &Card)> {
-        self.devices.iter().filter_map(|device| match &device.what {
-            What::Card(card) => Some((device, card)),
-            What::Controller(_) | What::Disk(_) | What::Cdrom(_) | What::Other(_) => None,
+        self.devices.iter().filter_map(|device| {
+            if let What::Card(card) = &device.what { Some((device, card)) } else { None }
         })
     }
 
-    pub(crate) fn disks(&self) -> impl Iterator<Item = (&Device, &Disk)> {
+    /// The networks that its cards are in.
+    pub(crate) fn networks(&self) -> impl Iterator<Item = Id> {
+        self.cards().filter_map(|(_, card)| card.network())
+    }
+
+    pub(crate) fn disks(&self) -> impl Iterator<Item = &Disk> {
         disks(&self.devices)
     }
 
     pub(crate) fn disks_mut(&mut self) -> impl Iterator<Item = &mut Disk> {
-        self.devices.iter_mut().filter_map(|device| match &mut device.what {
-            What::Disk(disk) => Some(disk),
-            What::Controller(_) | What::Card(_) | What::Cdrom(_) | What::Other(_) => None,
-        })
+        disks_mut(&mut self.devices)
     }
 
     /// Its disks, and those that its snapshots keep.
     pub(crate) fn all_disks_mut(&mut self) -> impl Iterator<Item = &mut Disk> {
         let kept = self.snapshots.iter_mut().flat_map(|snapshot| &mut snapshot.hardware.devices);
-        self.devices.iter_mut().chain(kept).filter_map(|device| match &mut device.what {
-            What::Disk(disk) => Some(disk),
-            What::Controller(_) | What::Card(_) | What::Cdrom(_) | What::Other(_) => None,
-        })
+        disks_mut(self.devices.iter_mut().chain(kept))
     }
 
     pub(crate) fn hardware(&self) -> Hardware {
@@ -283,13 +294,12 @@ impl Vm {
     /// The files of its disks and of its snapshots' disks, with the datastores that they are on.
     pub(crate) fn files(&self) -> Vec<(Id, Vec<Layer>)> {
         let kept = self.snapshots.iter().flat_map(|snapshot| snapshot.hardware.disks());
-        let disks = self.disks().map(|(_, disk)| disk).chain(kept);
-        disks.map(|disk| (disk.datastore, disk.layers.clone())).collect()
+        self.disks().chain(kept).map(|disk| (disk.datastore, disk.layers.clone())).collect()
     }
 
     /// Where any of its files are.
     pub(crate) fn datastores(&self) -> BTreeSet<Id> {
-        std::iter::once(self.datastore).chain(self.disks().map(|(_, disk)| disk.datastore)).collect()
+        std::iter::once(self.datastore).chain(self.disks().map(|disk| disk.datastore)).collect()
     }
 
     pub(crate) fn is_on(&self) -> bool {

@@ -10,7 +10,7 @@ use crate::world::World;
 /// Whether a filter lets a task through.
 pub(crate) fn matches(world: &World, filter: &TaskFilterSpec, id: Id, task: &Task) -> bool {
     // What has gone is no secret any more to those who may see where it was.
-    let about = task.entity.iter().map(|(id, _)| *id).chain(task.within.iter().copied());
+    let about = std::iter::once(task.entity).chain(task.within.iter().copied());
     let about = about.filter(|id| id.is_entity()).find(|id| world.store.exists(*id));
     if about.is_some_and(|id| !privileges::sees(world, id)) {
         return false;
@@ -52,7 +52,7 @@ fn is_of(wanted: &TaskFilterSpecByTime, task: &Task) -> bool {
 
 fn is_about(world: &World, wanted: &TaskFilterSpecByEntity, task: &Task) -> bool {
     let Some(id) = Id::of(&wanted.entity) else { return false };
-    let itself = task.entity.as_ref().is_some_and(|(entity, _)| *entity == id);
+    let itself = task.entity == id;
     match wanted.recursion.as_str() {
         "self" => itself,
         "children" => task.within.first() == Some(&id),

@@ -1,5 +1,11 @@
 use super::*;
 
+impl Guest<'static> {
+    pub(in crate::guests) fn plain() -> Self {
+        Self { environment: &[], directory: "/", host_name: "web", user: "root", read: &|_| None }
+    }
+}
+
 fn check(line: &str, expected: &str) {
     let environment = ["A=b c".to_owned(), "EMPTY=".to_owned()];
     let read = |path: &str| (path == "/etc/motd").then(|| b"welcome\n".to_vec());

@@ -6,17 +6,12 @@ use std::str::Chars;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Token {
+    /// What stands between blanks, with its quotes resolved.
     Word(String),
     /// The next word is where this goes: 1 the output, 2 the complaints, 0 both, more is none of these.
-    Redirect {
-        descriptor: u8,
-        append: bool,
-    },
+    Redirect { descriptor: u8, append: bool },
     /// This goes where that goes.
-    Same {
-        from: u8,
-        to: u8,
-    },
+    Same { from: u8, to: u8 },
 }
 
 /// Takes a text apart, command by command.

@@ -171,7 +171,6 @@ impl Namespace {
     }
 }
 
-/// A program that runs.
 #[derive(Debug)]
 pub(super) struct Program {
     child: Child,
