@@ -1,5 +1,6 @@
 //! What commands answer: results to standard output as a table, JSON or YAML; remarks to standard error.
 
+mod confirm;
 mod local_time;
 mod printable;
 mod progress;
@@ -11,6 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use clap::ValueEnum;
 use serde::Serialize;
 
+pub use confirm::confirm;
 pub use local_time::LocalTime;
 pub use printable::{printable, printable_lines};
 pub use progress::{StatusLine, showing_progress};

@@ -46,80 +46,107 @@ pub use row::Row;
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// List VMs by name
-    Ls(ls::Args),
+    Ls(OnVcenter<ls::Args>),
     /// Show all that is known of one VM
-    Info(info::Args),
+    Info(OnVcenter<info::Args>),
     /// Print changes as they happen, until Ctrl-C
-    Watch(watch::Args),
+    Watch(OnVcenter<watch::Args>),
     /// Change the power state of VMs, and wait until it is done
-    Power(power::Args),
+    Power(OnVcenter<power::Args>),
     /// Rename a VM, and wait until it is done
-    Rename(rename::Args),
+    Rename(OnVcenter<rename::Args>),
     /// Show what happened to a VM, newest first
-    Events(events::Args),
+    Events(OnVcenter<events::Args>),
     /// Clone a VM or template, and wait until it is done
-    Clone(Box<clone::Args>),
+    Clone(Box<OnVcenter<clone::Args>>),
     /// Create a VM without a template, and wait until it is done
-    Create(Box<create::Args>),
+    Create(Box<OnVcenter<create::Args>>),
     /// Take a snapshot of a VM's disks, as a base for linked clones
-    Snapshot(snapshot::Args),
+    Snapshot(OnVcenter<snapshot::Args>),
     /// Remove VMs that are off, with all their files
-    Destroy(destroy::Args),
+    Destroy(OnVcenter<destroy::Args>),
     /// Print the address under which a VM's guest can be reached, as soon as it has one
-    Ip(ip::Args),
+    Ip(OnVcenter<ip::Args>),
     /// Run a program inside a VM's guest
-    Run(run::Args),
+    Run(OnVcenter<InGuest<run::Args>>),
     /// Copy a file into a VM's guest
-    Upload(upload::Args),
+    Upload(OnVcenter<InGuest<upload::Args>>),
     /// Copy a file out of a VM's guest
-    Download(download::Args),
+    Download(OnVcenter<InGuest<download::Args>>),
     #[cfg(feature = "hatchery")]
     #[command(flatten)]
     Holding(Holding),
 }
 
+/// The arguments of a command, and how to reach vCenter.
+#[derive(Debug, clap::Args)]
+pub struct OnVcenter<A: clap::Args> {
+    #[command(flatten)]
+    args: A,
+    #[command(flatten)]
+    connect: Connect,
+}
+
+/// The arguments of a command, and who acts inside the guest.
+#[derive(Debug, clap::Args)]
+pub struct InGuest<A: clap::Args> {
+    #[command(flatten)]
+    args: A,
+    #[command(flatten)]
+    login: GuestLogin,
+}
+
 impl Command {
-    /// How to reach vCenter; none if a hatchery does.
-    pub(crate) fn connect(&self) -> Option<&Connect> {
+    /// What vCenter's list of sessions shows, and how to reach vCenter; none if a hatchery does.
+    fn session(&self) -> Option<(&'static str, &Connect)> {
         Some(match self {
-            Self::Ls(args) => &args.connect,
-            Self::Info(args) => &args.connect,
-            Self::Watch(args) => &args.connect,
-            Self::Power(args) => &args.connect,
-            Self::Rename(args) => &args.connect,
-            Self::Events(args) => &args.connect,
-            Self::Clone(args) => &args.connect,
-            Self::Create(args) => &args.connect,
-            Self::Snapshot(args) => &args.connect,
-            Self::Destroy(args) => &args.connect,
-            Self::Ip(args) => &args.connect,
-            Self::Run(args) => &args.connect,
-            Self::Upload(args) => &args.connect,
-            Self::Download(args) => &args.connect,
+            Self::Ls(on) => ("vm ls", &on.connect),
+            Self::Info(on) => ("vm info", &on.connect),
+            Self::Watch(on) => ("vm watch", &on.connect),
+            Self::Power(on) => ("vm power", &on.connect),
+            Self::Rename(on) => ("vm rename", &on.connect),
+            Self::Events(on) => ("vm events", &on.connect),
+            Self::Clone(on) => ("vm clone", &on.connect),
+            Self::Create(on) => ("vm create", &on.connect),
+            Self::Snapshot(on) => ("vm snapshot", &on.connect),
+            Self::Destroy(on) => ("vm destroy", &on.connect),
+            Self::Ip(on) => ("vm ip", &on.connect),
+            Self::Run(on) => ("vm run", &on.connect),
+            Self::Upload(on) => ("vm upload", &on.connect),
+            Self::Download(on) => ("vm download", &on.connect),
             #[cfg(feature = "hatchery")]
             Self::Holding(_) => return None,
         })
     }
 
+    pub(crate) fn connect(&self) -> Option<&Connect> {
+        self.session().map(|(_, connect)| connect)
+    }
+
     pub(crate) fn guest(&self) -> Option<&GuestLogin> {
-        match self {
-            Self::Run(args) => Some(&args.login),
-            Self::Upload(args) => Some(&args.login),
-            Self::Download(args) => Some(&args.login),
-            Self::Ls(_)
-            | Self::Info(_)
-            | Self::Watch(_)
-            | Self::Power(_)
-            | Self::Rename(_)
-            | Self::Events(_)
-            | Self::Clone(_)
-            | Self::Create(_)
-            | Self::Snapshot(_)
-            | Self::Destroy(_)
-            | Self::Ip(_) => None,
-            #[cfg(feature = "hatchery")]
-            Self::Holding(_) => None,
+        if let Self::Run(OnVcenter { args: InGuest { login, .. }, .. })
+        | Self::Upload(OnVcenter { args: InGuest { login, .. }, .. })
+        | Self::Download(OnVcenter { args: InGuest { login, .. }, .. }) = self
+        {
+            return Some(login);
         }
+        None
+    }
+
+    /// What goes on after a signal.
+    fn late_effects(&self) -> Option<&'static str> {
+        if let Self::Power(_)
+        | Self::Rename(_)
+        | Self::Clone(_)
+        | Self::Create(_)
+        | Self::Snapshot(_)
+        | Self::Destroy(_) = self
+        {
+            return Some("vCenter goes on with what it was already asked to do");
+        }
+        matches!(self, Self::Run(_)).then_some(
+            "a program that has started goes on inside the guest, and what it prints stays in files there",
+        )
     }
 }
 
@@ -129,89 +156,44 @@ pub(crate) async fn run(loaded: &Loaded, command: Command, out: &mut Out) -> any
         return holding(command, out).await;
     }
     let vcenter = loaded.vcenter_or_advice()?;
-    let ended = match command {
+    // What is wrong with the arguments is told without a login.
+    if command.guest().is_some() {
+        loaded.guest_user()?;
+    }
+    if let Command::Clone(on) = &command {
+        on.args.check()?;
+    }
+    if let Command::Create(on) = &command {
+        on.args.check()?;
+    }
+    let purpose = command.session().map_or("vm", |(purpose, _)| purpose);
+    let ended = with_session(vcenter, purpose, async |session| match &command {
+        Command::Ls(on) => ls::run(session, &on.args, out).await,
+        Command::Info(on) => info::run(session, &on.args, out).await,
+        Command::Watch(on) => watch::run(session, &on.args, out).await,
+        Command::Power(on) => power::run(session, &on.args, out).await,
+        Command::Rename(on) => rename::run(session, &on.args, out).await,
+        Command::Events(on) => events::run(session, &on.args, out).await,
+        Command::Clone(on) => clone::run(session, &on.args, out).await,
+        Command::Create(on) => create::run(session, &on.args, out).await,
+        Command::Snapshot(on) => snapshot::run(session, &on.args, out).await,
+        Command::Destroy(on) => destroy::run(session, &on.args, out).await,
+        Command::Ip(on) => ip::run(session, &on.args, out).await,
+        Command::Run(on) => run::run(session, loaded.guest_user()?, &on.args.args, out).await,
+        Command::Upload(on) => upload::run(session, loaded.guest_user()?, &on.args.args, out).await,
+        Command::Download(on) => download::run(session, loaded.guest_user()?, &on.args.args, out).await,
         #[cfg(feature = "hatchery")]
-        Command::Holding(_) => None,
-        Command::Ls(args) => {
-            with_session(vcenter, "vm ls", async |session| ls::run(session, &args, out).await).await?
+        Command::Holding(_) => Ok(Ending::Done),
+    });
+    Ok(match ended.await? {
+        Some(ending) => ending,
+        // Only a signal ends it, and that is how it is meant to end.
+        None if matches!(command, Command::Watch(_)) => Ending::Done,
+        None => {
+            command.late_effects().into_iter().for_each(remark);
+            Ending::Interrupted
         }
-        Command::Info(args) => {
-            with_session(vcenter, "vm info", async |session| info::run(session, &args, out).await).await?
-        }
-        Command::Watch(args) => {
-            let watched =
-                with_session(vcenter, "vm watch", async |session| watch::run(session, &args, out).await);
-            // Only a signal ends it, and that is how it is meant to end.
-            watched.await?.or(Some(Ending::Done))
-        }
-        Command::Power(args) => {
-            with_session(vcenter, "vm power", async |session| power::run(session, &args, out).await)
-                .await?
-                .or_else(warn_of_late_effects)
-        }
-        Command::Rename(args) => {
-            with_session(vcenter, "vm rename", async |session| rename::run(session, &args, out).await)
-                .await?
-                .or_else(warn_of_late_effects)
-        }
-        Command::Events(args) => {
-            with_session(vcenter, "vm events", async |session| events::run(session, &args, out).await).await?
-        }
-        Command::Clone(args) => {
-            let wanted = args.check()?;
-            with_session(vcenter, "vm clone", async |session| clone::run(session, wanted, out).await)
-                .await?
-                .or_else(warn_of_late_effects)
-        }
-        Command::Create(args) => {
-            let wanted = args.check()?;
-            with_session(vcenter, "vm create", async |session| create::run(session, wanted, out).await)
-                .await?
-                .or_else(warn_of_late_effects)
-        }
-        Command::Snapshot(args) => {
-            with_session(vcenter, "vm snapshot", async |session| snapshot::run(session, &args, out).await)
-                .await?
-                .or_else(warn_of_late_effects)
-        }
-        Command::Destroy(args) => {
-            with_session(vcenter, "vm destroy", async |session| destroy::run(session, &args, out).await)
-                .await?
-                .or_else(warn_of_late_effects)
-        }
-        Command::Ip(args) => {
-            with_session(vcenter, "vm ip", async |session| ip::run(session, &args, out).await).await?
-        }
-        Command::Run(args) => {
-            let user = loaded.guest_user()?;
-            with_session(vcenter, "vm run", async |session| run::run(session, user, &args, out).await)
-                .await?
-                .or_else(warn_of_programs)
-        }
-        Command::Upload(args) => {
-            let user = loaded.guest_user()?;
-            with_session(vcenter, "vm upload", async |session| upload::run(session, user, &args, out).await)
-                .await?
-        }
-        Command::Download(args) => {
-            let user = loaded.guest_user()?;
-            with_session(vcenter, "vm download", async |session| {
-                download::run(session, user, &args, out).await
-            })
-            .await?
-        }
-    };
-    Ok(ended.unwrap_or(Ending::Interrupted))
-}
-
-fn warn_of_late_effects() -> Option<Ending> {
-    remark("vCenter goes on with what it was already asked to do");
-    None
-}
-
-fn warn_of_programs() -> Option<Ending> {
-    remark("a program that has started goes on inside the guest, and what it prints stays in files there");
-    None
+    })
 }
 
 #[cfg(test)]

@@ -52,12 +52,19 @@ pub(super) fn cpus(text: &str) -> Result<i32, String> {
     count.ok_or_else(|| format!("expected a number of CPUs from 1 on, found {text:?}"))
 }
 
-/// A setting such as `guestinfo.nest=twigs`.
-pub(super) fn setting(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
-        Some(_) | None => Err(format!("expected KEY=VALUE, found {text:?}")),
-    }
+/// Settings such as `guestinfo.nest=twigs`.
+pub(super) fn settings(texts: &[String], problems: &mut Problems) -> Vec<(String, String)> {
+    let parsed = texts.iter().filter_map(|text| {
+        let expected = || format!("expected KEY=VALUE, found {text:?}");
+        problems.keep("--set", pair(text).ok_or_else(expected))
+    });
+    parsed.collect()
+}
+
+/// `KEY=VALUE`.
+pub(super) fn pair(text: &str) -> Option<(String, String)> {
+    let (key, value) = text.split_once('=').filter(|(key, _)| !key.is_empty())?;
+    Some((key.to_owned(), value.to_owned()))
 }
 
 /// An address with its prefix length, such as `192.0.2.17/24`, and the way out.
@@ -110,10 +117,10 @@ mod tests {
 
     #[test]
     fn a_setting_has_a_key_and_may_have_any_value() {
-        let pair = |key: &str, value: &str| Ok((key.to_owned(), value.to_owned()));
-        assert_eq!(setting("a=b=c"), pair("a", "b=c"));
-        assert_eq!(setting("a="), pair("a", ""));
-        assert!(setting("a").is_err() && setting("=b").is_err());
+        let expected = |key: &str, value: &str| Some((key.to_owned(), value.to_owned()));
+        assert_eq!(pair("a=b=c"), expected("a", "b=c"));
+        assert_eq!(pair("a="), expected("a", ""));
+        assert_eq!((pair("a"), pair("=b")), (None, None));
     }
 
     fn check_address(cidr: &str, gateway: Option<&str>, expected: Result<&str, &str>) {
@@ -153,7 +160,7 @@ mod tests {
             memory_mb(&text).ok();
             disk_kb(&text).ok();
             cpus(&text).ok();
-            setting(&text).ok();
+            settings(std::slice::from_ref(&text), &mut Problems::new());
             address(&text, Some(&other), &mut Problems::new());
             address(&format!("192.0.2.1/{prefix}"), None, &mut Problems::new());
         }

@@ -17,7 +17,6 @@ use super::marks;
 use super::pick;
 use super::site::{Finder, SiteArgs};
 use crate::Ending;
-use crate::cli::Connect;
 use crate::output::{Out, printable, showing_progress};
 use crate::session::Session;
 
@@ -57,9 +56,6 @@ pub struct Args {
     site: SiteArgs,
     #[command(flatten)]
     guest: GuestArgs,
-    /// How to reach vCenter.
-    #[command(flatten)]
-    pub(super) connect: Connect,
 }
 
 /// How its guest is set up when it first starts.
@@ -92,51 +88,18 @@ enum Disks {
     Copy,
 }
 
-/// The same, as far as it can be checked without vCenter.
-#[derive(Debug)]
-pub(super) struct CloneRequest {
-    source: String,
-    name: String,
-    disks: DiskMove,
-    network: Option<String>,
-    change: Change,
-    guest: GuestSetup,
-    on: bool,
-    wait: Duration,
-    site: SiteArgs,
-}
-
 impl Args {
-    pub(super) fn check(&self) -> Result<CloneRequest, WrongArguments> {
+    /// What it takes no vCenter to check: what is to be changed, and how the guest is set up.
+    pub(super) fn check(&self) -> Result<(Change, GuestSetup), WrongArguments> {
         let mut problems = Problems::new();
-        let cpus = self.cpus.as_deref().map(|text| problems.keep("--cpus", arguments::cpus(text)));
-        let memory = self.memory.as_deref().map(|text| problems.keep("--memory", arguments::memory_mb(text)));
-        let settings = self.set.iter().map(|text| problems.keep("--set", arguments::setting(text)));
-        let settings: Vec<_> = settings.collect();
+        let cpus = self.cpus.as_deref().and_then(|text| problems.keep("--cpus", arguments::cpus(text)));
+        let memory_mb =
+            self.memory.as_deref().and_then(|text| problems.keep("--memory", arguments::memory_mb(text)));
+        let extra_config = arguments::settings(&self.set, &mut problems);
         let guest = self.guest.check(&mut problems);
-        let change = Change {
-            name: None,
-            annotation: self.annotation.clone(),
-            instance_uuid: None,
-            cpus: cpus.flatten(),
-            memory_mb: memory.flatten(),
-            extra_config: settings.into_iter().flatten().collect(),
-        };
-        let wanted = guest.map(|guest| CloneRequest {
-            source: self.source.clone(),
-            name: self.name.clone(),
-            disks: match self.disks {
-                Disks::Auto => DiskMove::Auto,
-                Disks::Copy => DiskMove::ChildMost,
-            },
-            network: self.network.clone(),
-            change,
-            guest,
-            on: self.on,
-            wait: self.wait,
-            site: self.site.clone(),
-        });
-        WrongArguments::unless(problems, wanted)
+        let annotation = self.annotation.clone();
+        let change = Change { name: None, annotation, instance_uuid: None, cpus, memory_mb, extra_config };
+        WrongArguments::unless(problems, guest.map(|guest| (change, guest)))
     }
 }
 
@@ -166,54 +129,57 @@ impl GuestArgs {
     }
 }
 
-pub(super) async fn run(session: &Session, wanted: CloneRequest, out: &mut Out) -> anyhow::Result<Ending> {
-    let source = pick(session.first.vms(), &wanted.source)?;
-    let order = Box::pin(order(session, source, &wanted)).await?;
+pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
+    let source = pick(session.first.vms(), &args.source)?;
+    let order = Box::pin(order(session, source, args)).await?;
     let what = format!("cloning {}", printable(&order.name));
     let cloned = showing_progress(&what, async |progress| {
-        Box::pin(session.machines().clone_vm(&order, wanted.wait, Some(progress))).await
+        Box::pin(session.machines().clone_vm(&order, args.wait, Some(progress))).await
     });
     let vm = cloned.await?;
     out.line(&format!("{}: cloned as {}", printable(&order.name), vm.id())).await?;
     Ok(Ending::Done)
 }
 
-async fn order(session: &Session, source: &Vm, wanted: &CloneRequest) -> anyhow::Result<CloneOrder> {
+async fn order(session: &Session, source: &Vm, args: &Args) -> anyhow::Result<CloneOrder> {
+    let (mut change, guest) = args.check()?;
     let places = Places::load(session.client()).await.context("vCenter's inventory could not be read")?;
     let mut finder = Finder::new(&places, session.scope.clone());
     if let Some(folder) = &source.parent {
         finder.stay_beside(folder);
     }
-    let site = &wanted.site;
+    let site = &args.site;
     let beside = source.parent.clone().filter(|_| !site.names_folder());
     let folder = beside.or_else(|| finder.folder(site));
     let host = finder.host(site);
     let pool = finder.pool(site, host.as_ref(), source.resource_pool.as_ref());
     let datastore = finder.named_datastore(site);
-    let network = wanted.network.as_ref().and_then(|name| finder.network(name));
+    let network = args.network.as_ref().and_then(|name| finder.network(name));
     let (folder, pool) = finder.unless_unclear(folder.zip(pool))?;
     let network = match network {
         Some(id) => Some(backing(session, &id).await?),
         None => None,
     };
-    let mut change = wanted.change.clone();
     if change.annotation.is_none() {
         change.annotation = unmarked(&source.name, source.config.annotation.as_deref());
     }
     Ok(CloneOrder {
         source: source.id.clone(),
-        name: wanted.name.clone(),
+        name: args.name.clone(),
         folder,
         pool,
         host,
         datastore,
-        disks: wanted.disks,
+        disks: match args.disks {
+            Disks::Auto => DiskMove::Auto,
+            Disks::Copy => DiskMove::ChildMost,
+        },
         network,
         card_class: None,
         first_disk_kb: None,
         change,
-        guest: wanted.guest.clone(),
-        power_on: wanted.on,
+        guest,
+        power_on: args.on,
     })
 }
 
@@ -242,23 +208,27 @@ mod tests {
         args: Args,
     }
 
-    fn checked(arguments: &[&str]) -> Result<CloneRequest, String> {
+    fn parsed(arguments: &[&str]) -> Args {
         let line = [&["clone", "template", "nest"], arguments].concat();
-        Line::try_parse_from(line).expect("clap takes it").args.check().map_err(|wrong| wrong.to_string())
+        Line::try_parse_from(line).expect("clap takes it").args
+    }
+
+    fn checked(arguments: &[&str]) -> Result<(Change, GuestSetup), String> {
+        parsed(arguments).check().map_err(|wrong| wrong.to_string())
     }
 
     #[test]
     fn nothing_is_changed_unless_it_is_said() {
-        let wanted = checked(&[]).expect("it is right");
-        assert_eq!((wanted.change, wanted.guest), (Change::default(), GuestSetup::AsIs));
-        assert_eq!((wanted.disks, wanted.on), (DiskMove::Auto, false));
+        let args = parsed(&[]);
+        assert_eq!(args.check().expect("it is right"), (Change::default(), GuestSetup::AsIs));
+        assert_eq!((args.disks, args.on), (Disks::Auto, false));
     }
 
     #[test]
     fn all_that_is_said_is_taken() {
         let line = "--cpus 4 --memory 8GiB --annotation a --set b=c --set d= --disks copy --on --ip 192.0.2.17/24 \
                     --gateway 192.0.2.1 --dns 192.0.2.53,2001:db8::53 --domain example.com";
-        let wanted = checked(&line.split_whitespace().collect::<Vec<_>>()).expect("it is right");
+        let args = parsed(&line.split_whitespace().collect::<Vec<_>>());
         let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         let change = Change {
             name: None,
@@ -277,9 +247,9 @@ mod tests {
             dns: vec!["192.0.2.53".to_owned(), "2001:db8::53".to_owned()],
             domain: "example.com".to_owned(),
         };
-        assert_eq!((wanted.change, wanted.guest), (change, guest));
-        assert_eq!((wanted.disks, wanted.on), (DiskMove::ChildMost, true));
-        let guest = checked(&["--dhcp"]).expect("it is right").guest;
+        assert_eq!(args.check().expect("it is right"), (change, guest));
+        assert_eq!((args.disks, args.on), (Disks::Copy, true));
+        let (_, guest) = checked(&["--dhcp"]).expect("it is right");
         assert_eq!(guest, GuestSetup::Linux { address: None, dns: Vec::new(), domain: String::new() });
     }
 

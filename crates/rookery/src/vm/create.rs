@@ -15,7 +15,6 @@ use super::arguments::{self, WrongArguments};
 use super::clone::backing;
 use super::site::{Finder, SiteArgs};
 use crate::Ending;
-use crate::cli::Connect;
 use crate::output::{Out, printable, showing_progress};
 use crate::session::Session;
 
@@ -75,9 +74,6 @@ pub struct Args {
     wait: Duration,
     #[command(flatten)]
     site: SiteArgs,
-    /// How to reach vCenter.
-    #[command(flatten)]
-    pub(super) connect: Connect,
 }
 
 /// What starts a guest.
@@ -109,29 +105,20 @@ enum CdromArg {
     Sata,
 }
 
-/// The same, as far as it can be checked without vCenter: all but the places.
+/// What it takes no vCenter to check.
 #[derive(Debug)]
-pub(super) struct CreateRequest {
-    name: String,
-    guest_id: String,
-    firmware: Firmware,
+pub(super) struct Checked {
     cpus: i32,
     memory_mb: i64,
     disks: Vec<NewDisk>,
-    scsi: ScsiController,
-    networks: Vec<String>,
     cdrom: Option<Cdrom>,
     boot: Vec<BootDevice>,
     uuid: Option<Uuid>,
-    annotation: Option<String>,
     settings: Vec<(String, String)>,
-    on: bool,
-    wait: Duration,
-    site: SiteArgs,
 }
 
 impl Args {
-    pub(super) fn check(&self) -> Result<CreateRequest, WrongArguments> {
+    pub(super) fn check(&self) -> Result<Checked, WrongArguments> {
         let mut problems = Problems::new();
         let cpus = problems.keep("--cpus", arguments::cpus(&self.cpus));
         let memory_mb = problems.keep("--memory", arguments::memory_mb(&self.memory));
@@ -149,43 +136,38 @@ impl Args {
         for device in boot.iter().flatten().filter(|device| !has(**device)) {
             problems.push("--boot", format!("there is no {device} among the arguments"));
         }
-        let uuid = self.uuid.as_deref().map(|text| problems.keep("--uuid", text.parse::<Uuid>()));
-        let settings = self.set.iter().map(|text| problems.keep("--set", arguments::setting(text)));
-        let settings: Vec<_> = settings.collect();
-        let wanted = cpus.zip(memory_mb).map(|(cpus, memory_mb)| CreateRequest {
-            name: self.name.clone(),
-            guest_id: self.guest_id.clone(),
-            firmware: match self.firmware {
-                FirmwareArg::Bios => Firmware::Bios,
-                FirmwareArg::Efi => Firmware::Efi { secure_boot: false },
-                FirmwareArg::EfiSecure => Firmware::Efi { secure_boot: true },
-            },
+        let uuid = self.uuid.as_deref().and_then(|text| problems.keep("--uuid", text.parse::<Uuid>()));
+        let settings = arguments::settings(&self.set, &mut problems);
+        let checked = cpus.zip(memory_mb).map(|(cpus, memory_mb)| Checked {
             cpus,
             memory_mb,
             disks: sizes.iter().flatten().map(|size_kb| NewDisk { size_kb: *size_kb, thin }).collect(),
-            scsi: match self.scsi {
-                ScsiArg::Pvscsi => ScsiController::Paravirtual,
-                ScsiArg::Lsilogic => ScsiController::LsiLogic,
-            },
-            networks: self.nic.clone(),
-            cdrom: cdrom.map(|bus| Cdrom { bus: bus.into(), iso: iso.flatten() }),
+            cdrom: cdrom.map(|bus| Cdrom {
+                bus: match bus {
+                    CdromArg::Ide => CdromBus::Ide,
+                    CdromArg::Sata => CdromBus::Sata,
+                },
+                iso: iso.flatten(),
+            }),
             boot: boot.into_iter().flatten().collect(),
-            uuid: uuid.flatten(),
-            annotation: self.annotation.clone(),
-            settings: settings.into_iter().flatten().collect(),
-            on: self.on,
-            wait: self.wait,
-            site: self.site.clone(),
+            uuid,
+            settings,
         });
-        WrongArguments::unless(problems, wanted)
+        WrongArguments::unless(problems, checked)
     }
-}
 
-impl From<CdromArg> for CdromBus {
-    fn from(argument: CdromArg) -> Self {
-        match argument {
-            CdromArg::Ide => Self::Ide,
-            CdromArg::Sata => Self::Sata,
+    fn firmware(&self) -> Firmware {
+        match self.firmware {
+            FirmwareArg::Bios => Firmware::Bios,
+            FirmwareArg::Efi => Firmware::Efi { secure_boot: false },
+            FirmwareArg::EfiSecure => Firmware::Efi { secure_boot: true },
+        }
+    }
+
+    fn scsi(&self) -> ScsiController {
+        match self.scsi {
+            ScsiArg::Pvscsi => ScsiController::Paravirtual,
+            ScsiArg::Lsilogic => ScsiController::LsiLogic,
         }
     }
 }
@@ -214,35 +196,35 @@ fn boot_device(text: &str) -> Result<BootDevice, String> {
     }
 }
 
-pub(super) async fn run(session: &Session, wanted: CreateRequest, out: &mut Out) -> anyhow::Result<Ending> {
-    let (on, wait) = (wanted.on, wanted.wait);
-    let order = Box::pin(order(session, wanted)).await?;
+pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
+    let order = Box::pin(order(session, args)).await?;
     let name = printable(&order.name);
     let what = format!("making {name}");
     let made = showing_progress(&what, async |progress| {
-        Box::pin(session.machines().create_vm(&order, wait, Some(progress))).await
+        Box::pin(session.machines().create_vm(&order, args.wait, Some(progress))).await
     });
     let vm = made.await?;
-    if on {
-        let started = session.machines().power(&vm, PowerChange::On, wait).await;
+    if args.on {
+        let started = session.machines().power(&vm, PowerChange::On, args.wait).await;
         started.with_context(|| format!("{:?} was created as {}, but did not start", order.name, vm.id()))?;
     }
     out.line(&format!("{name}: created as {}", vm.id())).await?;
     Ok(Ending::Done)
 }
 
-async fn order(session: &Session, wanted: CreateRequest) -> anyhow::Result<CreateOrder> {
+async fn order(session: &Session, args: &Args) -> anyhow::Result<CreateOrder> {
+    let checked = args.check()?;
     let places = Places::load(session.client()).await.context("vCenter's inventory could not be read")?;
     let mut finder = Finder::new(&places, session.scope.clone());
-    let folder = finder.folder(&wanted.site);
+    let folder = finder.folder(&args.site);
     // The folder says which datacenter is meant.
     if let Some(folder) = &folder {
         finder.stay_beside(folder);
     }
-    let host = finder.host(&wanted.site);
-    let pool = finder.pool(&wanted.site, host.as_ref(), None);
-    let datastore = finder.datastore(&wanted.site);
-    let networks: Vec<_> = wanted.networks.iter().filter_map(|name| finder.network(name)).collect();
+    let host = finder.host(&args.site);
+    let pool = finder.pool(&args.site, host.as_ref(), None);
+    let datastore = finder.datastore(&args.site);
+    let networks: Vec<_> = args.nic.iter().filter_map(|name| finder.network(name)).collect();
     let ((folder, pool), datastore) = finder.unless_unclear(folder.zip(pool).zip(datastore))?;
     let mut cards = Vec::new();
     for network in &networks {
@@ -250,25 +232,25 @@ async fn order(session: &Session, wanted: CreateRequest) -> anyhow::Result<Creat
         cards.push(NewCard { network, class: NewCard::VMXNET3.to_owned(), mac: None });
     }
     Ok(CreateOrder {
-        name: wanted.name,
+        name: args.name.clone(),
         folder,
         pool,
         host,
         datastore,
-        guest_id: wanted.guest_id,
-        firmware: wanted.firmware,
-        cpus: wanted.cpus,
+        guest_id: args.guest_id.clone(),
+        firmware: args.firmware(),
+        cpus: checked.cpus,
         cores_per_socket: None,
-        memory_mb: wanted.memory_mb,
-        annotation: wanted.annotation,
-        extra_config: wanted.settings,
-        bios_uuid: wanted.uuid,
+        memory_mb: checked.memory_mb,
+        annotation: args.annotation.clone(),
+        extra_config: checked.settings,
+        bios_uuid: checked.uuid,
         instance_uuid: None,
-        scsi: Some(wanted.scsi),
-        disks: wanted.disks,
+        scsi: Some(args.scsi()),
+        disks: checked.disks,
         cards,
-        cdrom: wanted.cdrom,
-        boot: wanted.boot,
+        cdrom: checked.cdrom,
+        boot: checked.boot,
     })
 }
 
@@ -284,17 +266,21 @@ mod tests {
         args: Args,
     }
 
-    fn checked(arguments: &[&str]) -> Result<CreateRequest, String> {
+    fn parsed(arguments: &[&str]) -> Args {
         let line = [&["create", "nest"], arguments].concat();
-        Line::try_parse_from(line).expect("clap takes it").args.check().map_err(|wrong| wrong.to_string())
+        Line::try_parse_from(line).expect("clap takes it").args
+    }
+
+    fn checked(arguments: &[&str]) -> Result<Checked, String> {
+        parsed(arguments).check().map_err(|wrong| wrong.to_string())
     }
 
     #[test]
     fn what_is_said_is_taken_and_the_rest_is_plain() {
         let plain = checked(&[]).expect("it is right");
-        assert_eq!((plain.cpus, plain.memory_mb, plain.firmware), (1, 1024, Firmware::Bios));
+        assert_eq!((plain.cpus, plain.memory_mb, parsed(&[]).firmware()), (1, 1024, Firmware::Bios));
         assert_eq!(
-            (&plain.disks, &plain.networks, &plain.cdrom, &plain.boot),
+            (&plain.disks, &parsed(&[]).nic, &plain.cdrom, &plain.boot),
             (&vec![], &vec![], &None, &vec![])
         );
 
@@ -308,7 +294,7 @@ mod tests {
         assert_eq!(full.boot, [BootDevice::Network(1), BootDevice::Cdrom, BootDevice::Disk(1)]);
         assert_eq!(full.cdrom, Some(Cdrom { bus: CdromBus::Sata, iso: Some("[fast] iso/x.iso".to_owned()) }));
         assert_eq!(
-            (full.firmware, full.scsi),
+            (parsed(&line).firmware(), parsed(&line).scsi()),
             (Firmware::Efi { secure_boot: true }, ScsiController::LsiLogic)
         );
         assert_eq!(

@@ -1,6 +1,5 @@
 //! `rookery vm destroy`: there is no way back, so nothing happens by accident.
 
-use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,8 +13,7 @@ use rookery_vim_client::{Vm, WaitError};
 use tokio::time::Instant;
 
 use super::pick::pick_all;
-use crate::cli::Connect;
-use crate::output::{Out, printable};
+use crate::output::{Out, confirm, printable};
 use crate::session::Session;
 use crate::{Ending, failure};
 
@@ -31,16 +29,15 @@ pub struct Args {
     /// How long to wait for each
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
     wait: Duration,
-    /// How to reach vCenter.
-    #[command(flatten)]
-    pub(super) connect: Connect,
 }
 
 pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     let chosen = pick_all(&session.first.vms().collect::<Vec<_>>(), &args.vms)?;
     check_off(&chosen)?;
-    if !args.yes && !confirmed(&chosen).await? {
-        bail!("nothing was destroyed");
+    if !args.yes {
+        let name = |vm: &Arc<Vm>| format!("{} ({})", printable(&vm.name), vm.id.id());
+        let names = chosen.iter().map(name).collect::<Vec<_>>().join(", ");
+        confirm(format!("destroy {names} with all files?"), "nothing was destroyed").await?;
     }
     let destroy = async |vm: Arc<Vm>| (destroy(session, &vm, args.wait).await, vm);
     let mut running: FuturesUnordered<_> = chosen.into_iter().map(destroy).collect();
@@ -68,23 +65,6 @@ fn check_off(chosen: &[Arc<Vm>]) -> anyhow::Result<()> {
         return Ok(());
     }
     bail!("nothing was destroyed: {}; `rookery vm power off` stops a VM", in_use.join(", "))
-}
-
-async fn confirmed(chosen: &[Arc<Vm>]) -> anyhow::Result<bool> {
-    if !io::stdin().is_terminal() {
-        bail!("nothing was destroyed: standard input is not a terminal; use --yes to confirm");
-    }
-    let names: Vec<_> = chosen.iter().map(|vm| format!("{} ({})", printable(&vm.name), vm.id.id())).collect();
-    let question = format!("destroy {} with all files? [y/N] ", names.join(", "));
-    let ask = move || {
-        let mut answer = String::new();
-        io::stderr()
-            .write_all(question.as_bytes())
-            .and_then(|()| io::stdin().lock().read_line(&mut answer))?;
-        Ok::<_, io::Error>(matches!(answer.trim(), "y" | "Y" | "yes"))
-    };
-    // On a thread of its own: a signal must be heard while nobody answers.
-    tokio::task::spawn_blocking(ask).await?.context("the answer cannot be read")
 }
 
 async fn destroy(session: &Session, vm: &Vm, wait: Duration) -> anyhow::Result<()> {

@@ -1,17 +1,18 @@
 //! `rookery vm download`.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
 
 use anyhow::Context as _;
 use clap::builder::NonEmptyStringValueParser;
 use rookery_vim_client::{GuestUser, Guests};
 use tokio::fs::{self, File};
+use tokio_util::io::InspectWriter;
 
 use super::guest::has_guest;
 use super::pick;
-use super::progress::{Counted, shown};
+use super::progress::{counting, shown};
 use crate::Ending;
-use crate::cli::{Connect, GuestLogin};
 use crate::output::{Out, printable};
 use crate::session::Session;
 
@@ -25,11 +26,6 @@ pub struct Args {
     remote: String,
     /// The file here; one that is there is replaced, once all has arrived
     local: PathBuf,
-    #[command(flatten)]
-    pub(super) login: GuestLogin,
-    /// How to reach vCenter.
-    #[command(flatten)]
-    pub(super) connect: Connect,
 }
 
 pub(super) async fn run(
@@ -44,7 +40,8 @@ pub(super) async fn run(
     let unwritable = || format!("{local} cannot be written");
     let (part, file) = Part::create(&args.local).await.with_context(unwritable)?;
     let guests = Guests::new(session.client().clone());
-    let (mut content, passed) = Counted::new(file);
+    let passed = AtomicU64::new(0);
+    let mut content = InspectWriter::new(file, counting(&passed));
     let download = Box::pin(guests.download(&vm.id, &user, &args.remote, &mut content));
     let size = shown(&args.remote, None, &passed, download).await.with_context(|| vm.name.clone())?;
     content.into_inner().sync_all().await.with_context(unwritable)?;

@@ -12,7 +12,6 @@ use serde::Serialize;
 
 use super::pick;
 use crate::Ending;
-use crate::cli::Connect;
 use crate::output::{Format, Out, printable, table};
 use crate::session::Session;
 
@@ -32,9 +31,6 @@ pub struct Args {
     /// How to show them
     #[arg(short, long, value_enum, default_value_t)]
     output: Format,
-    /// How to reach vCenter.
-    #[command(flatten)]
-    pub(super) connect: Connect,
 }
 
 pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {

@@ -5,7 +5,6 @@ use rookery_vim_client::Vm;
 use super::words::{memory, value_text};
 use super::{Row, pick};
 use crate::Ending;
-use crate::cli::Connect;
 use crate::output::{Format, Out, printable_lines, table};
 use crate::session::Session;
 
@@ -17,9 +16,6 @@ pub struct Args {
     /// How to show it
     #[arg(short, long, value_enum, default_value_t)]
     pub(super) output: Format,
-    /// How to reach vCenter.
-    #[command(flatten)]
-    pub(super) connect: Connect,
 }
 
 pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {

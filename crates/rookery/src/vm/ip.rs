@@ -10,7 +10,6 @@ use rookery_vim_client::{Vm, WaitError};
 
 use super::pick;
 use crate::Ending;
-use crate::cli::Connect;
 use crate::output::Out;
 use crate::session::Session;
 
@@ -25,9 +24,6 @@ pub struct Args {
     /// All its addresses, not only the first
     #[arg(long)]
     all: bool,
-    /// How to reach vCenter.
-    #[command(flatten)]
-    pub(super) connect: Connect,
 }
 
 pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {

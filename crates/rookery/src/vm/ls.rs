@@ -9,7 +9,6 @@ use super::marks;
 use super::words::{memory, power_word};
 use super::{Glob, Row};
 use crate::Ending;
-use crate::cli::Connect;
 use crate::output::{Format, LocalTime, Out, printable, remark, table};
 use crate::session::Session;
 
@@ -24,9 +23,6 @@ pub struct Args {
     /// How to show them
     #[arg(short, long, value_enum, default_value_t)]
     pub(super) output: Format,
-    /// How to reach vCenter.
-    #[command(flatten)]
-    pub(super) connect: Connect,
 }
 
 pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
@@ -105,7 +101,7 @@ mod tests {
         let vms =
             shared([running("vm-10", "web 1", "10.0.0.7"), template, asking, fresh, held("vm-2", "web 1")]);
         let pattern = pattern.map(|text| text.parse().unwrap());
-        let args = Args { pattern, templates, output: Format::Table, connect: Connect::default() };
+        let args = Args { pattern, templates, output: Format::Table };
         as_table(&choose(vms.iter(), &args), "2026-11-15T12:00:00Z".parse().unwrap())
     }
 

@@ -16,7 +16,6 @@ use tokio::time::Instant;
 use super::outcome::is_open;
 use super::pick::pick_all;
 use super::words::power_word;
-use crate::cli::Connect;
 use crate::output::{Out, printable};
 use crate::session::Session;
 use crate::{Ending, failure};
@@ -33,9 +32,6 @@ pub struct Args {
     /// How long to wait for each
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
     wait: Duration,
-    /// How to reach vCenter.
-    #[command(flatten)]
-    pub(super) connect: Connect,
 }
 
 /// What to do with a VM's power.

@@ -1,13 +1,8 @@
 //! How far a transfer has come, told on standard error: in place on a terminal, now and then in a pipe.
 
-use std::io;
-use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, sleep};
 
 use crate::output::{StatusLine, remark};
@@ -17,51 +12,14 @@ const TICK: Duration = Duration::from_millis(200);
 /// How often a reader of a pipe is told.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// A file at this end, and how much of it has passed.
-pub(super) struct Counted<T> {
-    file: T,
-    passed: Arc<AtomicU64>,
-}
-
-impl<T> Counted<T> {
-    pub(super) fn new(file: T) -> (Self, Arc<AtomicU64>) {
-        let passed = Arc::<AtomicU64>::default();
-        (Self { file, passed: Arc::clone(&passed) }, passed)
-    }
-
-    pub(super) fn into_inner(self) -> T {
-        self.file
+/// Counts the bytes that pass, for whoever looks on.
+pub(super) fn counting(passed: &AtomicU64) -> impl Fn(&[u8]) {
+    |bytes| {
+        passed.fetch_add(bytes.len() as u64, Ordering::Relaxed);
     }
 }
 
-impl<T: AsyncRead + Unpin> AsyncRead for Counted<T> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buf.filled().len();
-        ready!(Pin::new(&mut self.file).poll_read(cx, buf))?;
-        self.passed.fetch_add((buf.filled().len() - before) as u64, Ordering::Relaxed);
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl<T: AsyncWrite + Unpin> AsyncWrite for Counted<T> {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        let count = ready!(Pin::new(&mut self.file).poll_write(cx, buf))?;
-        self.passed.fetch_add(count as u64, Ordering::Relaxed);
-        Poll::Ready(Ok(count))
-    }
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.file).poll_flush(cx)
-    }
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.file).poll_shutdown(cx)
-    }
-}
-
-/// Does the work, and tells meanwhile how far it has come.
+/// Does the work, and tells meanwhile how many bytes have passed.
 pub(super) async fn shown<T>(
     what: &str,
     total: Option<u64>,

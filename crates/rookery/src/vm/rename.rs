@@ -12,7 +12,6 @@ use tokio::time::Instant;
 use super::outcome::is_open;
 use super::pick;
 use crate::Ending;
-use crate::cli::Connect;
 use crate::output::{Out, printable};
 use crate::session::Session;
 
@@ -28,9 +27,6 @@ pub struct Args {
     /// How long to wait for it
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
     wait: Duration,
-    /// How to reach vCenter.
-    #[command(flatten)]
-    pub(super) connect: Connect,
 }
 
 /// Why a VM does not have the name that it was to have.

@@ -12,10 +12,10 @@ use rookery_vim::MoRef;
 use rookery_vim_client::{GuestUser, Guests, Program};
 use tokio::io::AsyncReadExt as _;
 
+use super::arguments::pair;
 use super::guest::has_guest;
 use super::pick;
 use crate::Ending;
-use crate::cli::{Connect, GuestLogin};
 use crate::output::{Out, printable, remark};
 use crate::session::Session;
 use quote::{join, quoted};
@@ -45,18 +45,10 @@ pub struct Args {
     /// Do not wait for its end: print its process id, and leave its output alone
     #[arg(long)]
     detach: bool,
-    #[command(flatten)]
-    pub(super) login: GuestLogin,
-    /// How to reach vCenter.
-    #[command(flatten)]
-    pub(super) connect: Connect,
 }
 
 fn variable(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        Some(_) | None => Err("a variable is written NAME=VALUE".to_owned()),
-    }
+    pair(text).ok_or_else(|| "a variable is written NAME=VALUE".to_owned())
 }
 
 pub(super) async fn run(

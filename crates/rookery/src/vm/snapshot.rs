@@ -8,7 +8,6 @@ use rookery_daemon::settings::duration;
 
 use super::pick;
 use crate::Ending;
-use crate::cli::Connect;
 use crate::output::{Out, printable};
 use crate::session::Session;
 
@@ -23,9 +22,6 @@ pub struct Args {
     /// How long to wait for it
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
     wait: Duration,
-    /// How to reach vCenter.
-    #[command(flatten)]
-    pub(super) connect: Connect,
 }
 
 pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {

@@ -1,17 +1,18 @@
 //! `rookery vm upload`.
 
 use std::path::PathBuf;
+use std::sync::atomic::AtomicU64;
 
 use anyhow::{Context as _, bail};
 use clap::builder::NonEmptyStringValueParser;
 use rookery_vim_client::{GuestUser, Guests};
 use tokio::fs::File;
+use tokio_util::io::InspectReader;
 
 use super::guest::has_guest;
 use super::pick;
-use super::progress::{Counted, shown};
+use super::progress::{counting, shown};
 use crate::Ending;
-use crate::cli::{Connect, GuestLogin};
 use crate::output::{Out, printable};
 use crate::session::Session;
 
@@ -28,11 +29,6 @@ pub struct Args {
     /// Its permissions there, in octal, such as 0644 [default: what the guest gives a new file]
     #[arg(long, value_name = "MODE", value_parser = mode)]
     mode: Option<u32>,
-    #[command(flatten)]
-    pub(super) login: GuestLogin,
-    /// How to reach vCenter.
-    #[command(flatten)]
-    pub(super) connect: Connect,
 }
 
 fn mode(text: &str) -> Result<u32, String> {
@@ -56,7 +52,8 @@ pub(super) async fn run(
         bail!("{local} is not a file");
     }
     let (size, guests) = (told.len(), Guests::new(session.client().clone()));
-    let (content, passed) = Counted::new(file);
+    let passed = AtomicU64::new(0);
+    let content = InspectReader::new(file, counting(&passed));
     let upload = Box::pin(guests.upload(&vm.id, &user, &args.remote, args.mode, size, content));
     shown(&local.to_string(), Some(size), &passed, upload).await.with_context(|| vm.name.clone())?;
     out.line(&format!("{}: {size} bytes in {}", printable(&vm.name), printable(&args.remote))).await?;

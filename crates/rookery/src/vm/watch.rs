@@ -12,7 +12,6 @@ use tokio::time::Instant;
 use super::change::FieldChange;
 use super::{Event, Glob, Row, changes};
 use crate::Ending;
-use crate::cli::Connect;
 use crate::output::{Format, LocalTime, Out, remark};
 use crate::session::{Reachability, Session};
 
@@ -24,9 +23,6 @@ pub struct Args {
     /// How to show changes; json gives one object per line
     #[arg(short, long, value_enum, default_value_t)]
     pub(super) output: Format,
-    /// How to reach vCenter.
-    #[command(flatten)]
-    pub(super) connect: Connect,
 }
 
 /// Goes on until it is dropped.

@@ -1,0 +1,22 @@
+//! What there is no way back from is asked first.
+
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+
+use anyhow::{Context as _, bail};
+
+/// Asks at the terminal, and fails with `otherwise` unless the answer is yes.
+pub async fn confirm(question: String, otherwise: &str) -> anyhow::Result<()> {
+    if !io::stdin().is_terminal() {
+        bail!("{otherwise}: standard input is not a terminal; use --yes to confirm");
+    }
+    let ask = move || {
+        let mut answer = String::new();
+        write!(io::stderr(), "{question} [y/N] ").and_then(|()| io::stdin().lock().read_line(&mut answer))?;
+        Ok::<_, io::Error>(matches!(answer.trim(), "y" | "Y" | "yes"))
+    };
+    // On a thread of its own: a signal must be heard while nobody answers.
+    if !tokio::task::spawn_blocking(ask).await?.context("the answer cannot be read")? {
+        bail!("{otherwise}");
+    }
+    Ok(())
+}
