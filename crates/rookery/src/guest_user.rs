@@ -4,6 +4,7 @@ use rookery_daemon::settings::{Key, Kind, Problems, Settings};
 use rookery_vim_client::GuestUser;
 
 use crate::vcenter::check::{present, secret};
+use crate::vcenter::key;
 
 /// govc's variable for both: `user:password`.
 pub(crate) const GOVC_LOGIN: &str = "GOVC_GUEST_LOGIN";
@@ -13,10 +14,6 @@ pub(crate) const KEYS: &[Key] = &[
     key("guest.user", Kind::Text, "who acts inside guests"),
     key("guest.password", Kind::Secret, "that user's password"),
 ];
-
-const fn key(path: &'static str, kind: Kind, doc: &'static str) -> Key {
-    Key { path, kind, default: None, env: &[], doc }
-}
 
 /// What govc's variable says. The password may contain colons, the user may not.
 pub(crate) fn implied(login: &str) -> Vec<(&'static str, String)> {
@@ -31,12 +28,10 @@ pub(crate) fn implied(login: &str) -> Vec<(&'static str, String)> {
 /// The user of guests, or what is missing. Only commands that need one ask.
 pub(crate) fn check(settings: &Settings) -> Result<GuestUser, Problems> {
     let mut problems = Problems::default();
-    let name = present(settings, &mut problems, "guest.user", settings.text("guest.user").map(str::to_owned));
+    let name = present(settings, &mut problems, "guest.user");
     let password = secret(settings, &mut problems, "guest.password");
-    match (name, password) {
-        (Some(name), Some(password)) => Ok(GuestUser { name, password }),
-        (Some(_) | None, _) => Err(settings.locate(problems)),
-    }
+    let user = name.zip(password).map(|(name, password)| GuestUser { name, password });
+    user.ok_or_else(|| settings.locate(problems))
 }
 
 #[cfg(test)]

@@ -19,12 +19,14 @@ use rookery_hatchery::surface::control::Request;
 
 use crate::Ending;
 use crate::output::Out;
+pub(crate) use ask::explain;
 pub use ask::{Explain, Query, Target};
 pub(crate) use check::sign_in;
 #[cfg(feature = "sim")]
 pub(crate) use check::vcenter_of;
 pub(crate) use folder::runtime;
 pub use holding::Holding;
+pub(crate) use holding::holding;
 pub(crate) use parts::{hostname, parts};
 
 /// What to do.
@@ -103,20 +105,9 @@ pub struct File {
 impl Command {
     /// How much this command logs if the command line does not say it: a daemon's file says it.
     pub(crate) fn log(&self) -> Option<Log> {
-        match self {
-            // What is wrong with the file is told when it is read for good.
-            Self::Run(args) => settings::load_file(&args.file.config).ok().map(|loaded| loaded.settings.log),
-            Self::Check(_)
-            | Self::Plan(_)
-            | Self::Status(_)
-            | Self::Drain(_)
-            | Self::Resume(_)
-            | Self::Look(_)
-            | Self::Adopt(_)
-            | Self::AdoptVm(_)
-            | Self::Unmark(_)
-            | Self::Confirm(_) => None,
-        }
+        let Self::Run(args) = self else { return None };
+        // What is wrong with the file is told when it is read for good.
+        settings::load_file(&args.file.config).ok().map(|loaded| loaded.settings.log)
     }
 }
 
@@ -143,13 +134,8 @@ pub(crate) async fn run(command: Command, filter: Option<Filter>, out: &mut Out)
         Command::Resume(target) => ask::tell(&target, &Request::Resume, out).await,
         Command::Confirm(args) => confirm::run(&args, out).await,
         Command::Look(target) => ask::tell(&target, &Request::Look, out).await,
-        Command::Adopt(args) => {
-            ask::tell(&args.target, &Request::Adopt { model: args.model.clone() }, out).await
-        }
+        Command::Adopt(Adopt { model, target }) => ask::tell(&target, &Request::Adopt { model }, out).await,
         Command::AdoptVm(CopyArgs { vm, target }) => ask::tell(&target, &Request::AdoptVm { vm }, out).await,
         Command::Unmark(CopyArgs { vm, target }) => ask::tell(&target, &Request::Unmark { vm }, out).await,
     }
 }
-
-pub(crate) use ask::explain;
-pub(crate) use holding::holding;

@@ -17,7 +17,6 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use rookery_daemon::Supervisor;
@@ -27,10 +26,8 @@ use rookery_vim_client::{Client, Inventory, Kind, Machines, Places, Snapshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::vcenter::Vcenter;
+pub(crate) use connect::random;
 pub use reachability::Reachability;
-
-/// How long the listeners for signals get to end.
-const SIGNALS_END: Duration = Duration::from_secs(5);
 
 /// A connected session: the login, and the live inventory.
 #[derive(Debug)]
@@ -73,12 +70,10 @@ pub async fn with_vcenter<T>(
     purpose: &str,
     work: impl AsyncFnOnce(anyhow::Result<LoggedIn>) -> anyhow::Result<T>,
 ) -> anyhow::Result<Option<T>> {
-    // Not one supervisor: a first signal during the logout must not count as a second one.
-    let (listeners, tasks) = (Supervisor::new(), Supervisor::new());
-    let stop = signals::listen(&listeners).await;
-    let outcome = until(&stop, &Vcenters::new(&tasks), vcenter, purpose, work).await;
-    listeners.shutdown(SIGNALS_END).await.ok();
-    outcome
+    // Not the supervisor of the listeners: a first signal during the logout must not count as a second one.
+    let tasks = Supervisor::new();
+    let vcenters = Vcenters::new(&tasks);
+    signals::heeding(async |stop| until(stop, &vcenters, vcenter, purpose, work).await).await
 }
 
 /// As [`with_session`], for who listens for signals already, has vCenters and goes on afterwards: `None` if the token was

@@ -4,11 +4,17 @@ mod cds;
 mod embedded;
 mod vcenter;
 
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
 use anyhow::Context as _;
 use clap::Subcommand;
 use rand::TryRng as _;
 use rand::rngs::SysRng;
+use serde::de::DeserializeOwned;
 use tokio::io::AsyncReadExt as _;
+use tokio::net::TcpListener;
 
 use crate::Ending;
 use crate::output::Out;
@@ -18,6 +24,9 @@ pub(crate) use embedded::Embedded;
 pub(crate) const REACH_OF_LOCAL_GUESTS: &str = "They share its network: everything that this machine reaches, its own services on 127.0.0.1 included. They read \
      files that anybody may read, and those of the user who runs this (of nobody, if that is root) outside /home, \
      /root, /tmp, /var/tmp and /usr/local. For programs that you do not trust, use a throw-away machine.";
+
+/// How long connections get to end.
+const LINGER: Duration = Duration::from_secs(1);
 
 /// What to simulate.
 #[derive(Debug, Subcommand)]
@@ -35,9 +44,32 @@ pub(crate) async fn run(command: Command, out: &mut Out) -> anyhow::Result<Endin
     }
 }
 
-/// What tells a simulated vCenter from all others.
+/// What tells a simulated server from all others.
 pub(crate) fn instance() -> anyhow::Result<u64> {
     SysRng.try_next_u64().context("the system gives no random numbers")
+}
+
+/// A secret that nobody guesses.
+pub(crate) fn token() -> anyhow::Result<String> {
+    Ok(format!("{:016x}{:016x}", instance()?, instance()?))
+}
+
+/// Listens there, and gives the address.
+pub(crate) async fn listen(at: SocketAddr) -> anyhow::Result<(TcpListener, SocketAddr)> {
+    let listener = TcpListener::bind(at).await.with_context(|| format!("cannot listen on {at}"))?;
+    let address = listener.local_addr().context("the listener has no address")?;
+    Ok((listener, address))
+}
+
+/// What is to be simulated, from a TOML or JSON file.
+fn read_model<M: DeserializeOwned>(file: &Path, what: &str) -> anyhow::Result<M> {
+    let text = std::fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?;
+    let what = || format!("{} is not a model of a {what}", file.display());
+    if file.extension().is_some_and(|ending| ending == "json") {
+        serde_json::from_str(&text).with_context(what)
+    } else {
+        toml::from_str(&text).with_context(what)
+    }
 }
 
 /// Waits until whoever started this has gone.

@@ -61,6 +61,7 @@ pub const KEYS: &[Key] = &[
     key("vcenter.calls-per-second", Kind::Number, "how many calls a second at most; no limit if not set"),
 ];
 
-const fn key(path: &'static str, kind: Kind, doc: &'static str) -> Key {
+/// A key without a default and without a variable of others.
+pub(crate) const fn key(path: &'static str, kind: Kind, doc: &'static str) -> Key {
     Key { path, kind, default: None, env: &[], doc }
 }

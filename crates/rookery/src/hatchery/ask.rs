@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use rookery_hatchery::settings;
 use rookery_hatchery::surface::control::{self, Answer, Request};
-use rookery_hatchery::surface::report::Status;
+use rookery_hatchery::surface::report::{Status, Waiting, WarmWaiting};
 
 use super::folder;
 use super::holding::tables;
@@ -45,7 +45,7 @@ pub struct Explain {
 }
 
 impl Target {
-    pub(super) async fn ask(&self, request: &Request) -> anyhow::Result<Answer> {
+    async fn ask(&self, request: &Request) -> anyhow::Result<Answer> {
         let name = match (&self.name, &self.config) {
             (Some(name), _) => name.clone(),
             (None, Some(file)) => settings::load_file(file)?.settings.identity.name,
@@ -56,22 +56,30 @@ impl Target {
             answer @ (Answer::Status(_) | Answer::Explained(_) | Answer::Done(_)) => Ok(answer),
         }
     }
+
+    pub(super) async fn status(&self) -> anyhow::Result<Status> {
+        let answer = self.ask(&Request::Status).await?;
+        if let Answer::Status(status) = answer { Ok(*status) } else { Err(unexpected_answer()) }
+    }
+
+    /// Lets it do something; what it says to that.
+    pub(super) async fn order(&self, request: &Request) -> anyhow::Result<String> {
+        let answer = self.ask(request).await?;
+        if let Answer::Done(done) = answer { Ok(printable(&done)) } else { Err(unexpected_answer()) }
+    }
 }
 
-pub(super) fn unexpected_answer() -> anyhow::Error {
+fn unexpected_answer() -> anyhow::Error {
     anyhow!("the hatchery's answer was not understood: is it of another version?")
 }
 
 pub(super) async fn tell(target: &Target, request: &Request, out: &mut Out) -> anyhow::Result<Ending> {
-    let Answer::Done(done) = target.ask(request).await? else { return Err(unexpected_answer()) };
-    out.line(&printable(&done)).await?;
+    out.line(&target.order(request).await?).await?;
     Ok(Ending::Done)
 }
 
 pub(super) async fn status(args: &Query, out: &mut Out) -> anyhow::Result<Ending> {
-    let Answer::Status(status) = args.target.ask(&Request::Status).await? else {
-        return Err(unexpected_answer());
-    };
+    let status = args.target.status().await?;
     out.line(&args.output.render(&status, || lines(&status))?).await?;
     Ok(Ending::Done)
 }
@@ -129,31 +137,36 @@ fn lines(status: &Status) -> String {
         rows.push(["deletions".to_owned(), format!("stopped: {}", printable(stopped))]);
     }
     let mut parts = vec![table(["", ""], rows)];
-    if !status.troubles.is_empty() {
-        let rows = status.troubles.iter().map(|one| {
-            [one.source.clone(), format!("{:.0}", one.since), one.error.clone()].map(|text| printable(&text))
-        });
-        parts.push(table(["NOT ANSWERED", "SINCE", "WHY"], rows));
-    }
-    if !status.under_way.is_empty() {
-        parts.push(table(["UNDER WAY"], status.under_way.iter().map(|work| [printable(work)])));
-    }
-    if !status.waiting.is_empty() {
-        let rows =
-            status.waiting.iter().map(|one| [&one.job, &one.reason, &one.why].map(|text| printable(text)));
-        parts.push(table(["WAITING JOB", "REASON", "WHY"], rows));
-    }
-    if !status.warm_waiting.is_empty() {
-        let rows = status.warm_waiting.iter().map(|one| [&one.model, &one.why].map(|text| printable(text)));
-        parts.push(table(["WAITING MODEL", "WHY"], rows));
-    }
-    if !status.apart.is_empty() {
-        let rows = status.apart.iter().map(|one| {
-            let why = format!("{}; {}", one.why, one.remedy());
-            [one.name.as_str(), one.machine.as_str(), &why].map(printable)
-        });
-        parts.push(table(["LEFT ALONE", "VM", "WHY"], rows));
-    }
+    let troubles = status
+        .troubles
+        .iter()
+        .map(|one| [one.source.clone(), format!("{:.0}", one.since), one.error.clone()]);
+    parts.extend(section(["NOT ANSWERED", "SINCE", "WHY"], troubles));
+    parts.extend(section(["UNDER WAY"], status.under_way.iter().map(|work| [work.clone()])));
+    parts.extend(waiting(&status.waiting, &status.warm_waiting));
+    let apart = status
+        .apart
+        .iter()
+        .map(|one| [one.name.clone(), one.machine.to_string(), format!("{}; {}", one.why, one.remedy())]);
+    parts.extend(section(["LEFT ALONE", "VM", "WHY"], apart));
     parts.extend(tables(&status.held, &status.wishes));
     parts.join("\n\n")
+}
+
+/// The jobs and models that wait, as far as there are any.
+pub(super) fn waiting(jobs: &[Waiting], models: &[WarmWaiting]) -> impl Iterator<Item = String> {
+    let jobs = jobs.iter().map(|one| [one.job.clone(), one.reason.clone(), one.why.clone()]);
+    let models = models.iter().map(|one| [one.model.clone(), one.why.clone()]);
+    section(["WAITING JOB", "REASON", "WHY"], jobs)
+        .into_iter()
+        .chain(section(["WAITING MODEL", "WHY"], models))
+}
+
+/// A table, unless it would be empty.
+pub(super) fn section<const N: usize>(
+    header: [&str; N],
+    rows: impl Iterator<Item = [String; N]>,
+) -> Option<String> {
+    let rows: Vec<_> = rows.map(|row| row.map(|text| printable(&text))).collect();
+    (!rows.is_empty()).then(|| table(header, rows))
 }

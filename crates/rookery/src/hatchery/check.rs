@@ -11,7 +11,7 @@ use rookery_hatchery::settings::{self, Loaded, ModelRef, Settings};
 
 use super::File;
 use crate::Ending;
-use crate::doctor::{self, Check, Finding, Group, Scope, Source};
+use crate::doctor::{self, Check, Finding, Group, Scope, Source, State};
 use crate::output::{Format, Out};
 use crate::session::with_vcenter;
 use crate::vcenter::Vcenter;
@@ -59,7 +59,7 @@ fn of_problems(problems: &Problems) -> Vec<Check> {
             Some(origin) if problem.path.is_empty() => origin.to_string(),
             _ => problem.path.clone(),
         };
-        let finding = Finding { advice: None, ..Finding::problem(problem.message.clone(), "") };
+        let finding = Finding { state: State::Problem, ..Finding::ok(problem.message.clone()) };
         Check::new(Group::Settings, "settings", Some(&about), finding)
     };
     problems.as_slice().iter().map(check).collect()
@@ -73,16 +73,9 @@ fn of_file(loaded: &Loaded) -> Vec<Check> {
         let advice = "correct or remove it: what is not known has no effect";
         checks.push(check(Some(&problem.path), Finding::problem(problem.message, advice)));
     }
-    for warning in &loaded.warnings {
-        let finding = Finding { advice: None, ..Finding::warning(warning.message.clone(), "") };
-        checks.push(check(Some(&warning.path), finding));
-    }
-    checks.extend(
-        loaded
-            .notices
-            .iter()
-            .map(|notice| check(None, Finding { advice: None, ..Finding::warning(notice.clone(), "") })),
-    );
+    let noted = |message: &String| Finding { state: State::Warning, ..Finding::ok(message) };
+    let warnings = loaded.warnings.iter().map(|one| check(Some(&one.path), noted(&one.message)));
+    checks.extend(warnings.chain(loaded.notices.iter().map(|notice| check(None, noted(notice)))));
     checks
 }
 

@@ -1,14 +1,11 @@
 //! `rookery hatchery confirm`: what the brake holds back, and letting exactly that through.
 
-use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
-
-use anyhow::{Context as _, bail};
 use rookery_hatchery::plan::braked::Waiting;
-use rookery_hatchery::surface::control::{Answer, Request};
+use rookery_hatchery::surface::control::Request;
 
-use super::ask::{Query, unexpected_answer};
+use super::ask::Query;
 use crate::Ending;
-use crate::output::{Out, printable, remark, table};
+use crate::output::{Out, confirm, printable, remark, table};
 
 /// The arguments of `hatchery confirm`.
 #[derive(Debug, clap::Args)]
@@ -21,23 +18,17 @@ pub struct Args {
 }
 
 pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
-    let Answer::Status(status) = args.query.target.ask(&Request::Status).await? else {
-        return Err(unexpected_answer());
-    };
-    let waiting = status.braked;
+    let waiting = args.query.target.status().await?.braked;
     out.line(&args.query.output.render(&waiting, || lines(&waiting))?).await?;
     if waiting.is_empty() {
         return Ok(Ending::Done);
     }
-    if !args.yes && !confirmed(waiting.len()).await? {
-        bail!("nothing was confirmed");
+    if !args.yes {
+        confirm(format!("let these {} through?", waiting.len()), "nothing was confirmed").await?;
     }
     // Exactly what was shown: what has come since waits on.
     let list = waiting.into_iter().map(|one| one.subject).collect();
-    let Answer::Done(done) = args.query.target.ask(&Request::Confirm { list }).await? else {
-        return Err(unexpected_answer());
-    };
-    remark(&printable(&done));
+    remark(&args.query.target.order(&Request::Confirm { list }).await?);
     Ok(Ending::Done)
 }
 
@@ -47,22 +38,6 @@ fn lines(waiting: &[Waiting]) -> String {
     }
     let rows = waiting.iter().map(|one| [one.subject.as_str(), &one.name, &one.why].map(printable));
     table(["WHAT", "NAME", "WHY"], rows)
-}
-
-async fn confirmed(count: usize) -> anyhow::Result<bool> {
-    if !io::stdin().is_terminal() {
-        bail!("nothing was confirmed: standard input is not a terminal; use --yes to confirm");
-    }
-    let question = format!("let these {count} through? [y/N] ");
-    let ask = move || {
-        let mut answer = String::new();
-        io::stderr()
-            .write_all(question.as_bytes())
-            .and_then(|()| io::stdin().lock().read_line(&mut answer))?;
-        Ok::<_, io::Error>(matches!(answer.trim(), "y" | "Y" | "yes"))
-    };
-    // On a thread of its own: a signal must be heard while nobody answers.
-    tokio::task::spawn_blocking(ask).await?.context("the answer cannot be read")
 }
 
 #[cfg(test)]

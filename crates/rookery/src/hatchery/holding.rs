@@ -5,14 +5,14 @@ use std::time::Duration;
 use clap::Subcommand;
 use clap::builder::NonEmptyStringValueParser;
 use rookery_daemon::settings::duration;
-use rookery_hatchery::surface::control::{Answer, Request};
+use rookery_hatchery::surface::control::Request;
 use rookery_hatchery::surface::holds::{self, Order};
 use rookery_hatchery::surface::report::{Held, Status, Wished};
 use serde::Serialize;
 
-use super::ask::{self, Query, Target, unexpected_answer};
+use super::ask::{self, Query, Target, section};
 use crate::Ending;
-use crate::output::{Out, printable, table};
+use crate::output::Out;
 
 /// What to do about machines that are kept.
 #[derive(Debug, Subcommand)]
@@ -99,10 +99,7 @@ pub(crate) async fn holding(command: &Holding, out: &mut Out) -> anyhow::Result<
             ask::tell(&args.target, &Request::Release { of: args.machines.target() }, out).await
         }
         Holding::Holds(args) => {
-            let Answer::Status(status) = args.target.ask(&Request::Status).await? else {
-                return Err(unexpected_answer());
-            };
-            let Status { held, wishes, .. } = *status;
+            let Status { held, wishes, .. } = args.target.status().await?;
             let holds = Holds { held, wishes };
             out.line(&args.output.render(&holds, || holds.lines())?).await?;
             Ok(Ending::Done)
@@ -126,23 +123,18 @@ impl Holds {
 
 /// What is kept and what is wished for, as far as there is any.
 pub(super) fn tables(held: &[Held], wishes: &[Wished]) -> Vec<String> {
-    let mut parts = Vec::new();
-    if !held.is_empty() {
-        let rows = held.iter().map(|one| {
-            let until = format!("{:.0}", one.until);
-            [&one.machine, &one.power, &one.model, &one.job, &until, &one.reason].map(|text| printable(text))
-        });
-        parts.push(table(["KEPT VM", "POWER", "MODEL", "JOB", "UNTIL", "WHY"], rows));
-    }
-    if !wishes.is_empty() {
-        let rows = wishes.iter().map(|one| {
-            let (of, count) = (one.of.to_string(), format!("{} of {}", one.taken, one.count));
-            let keep = format!("{:#}", jiff::SignedDuration::from_secs(one.keep));
-            [of, count, keep, format!("{:.0}", one.until), one.reason.clone()].map(|text| printable(&text))
-        });
-        parts.push(table(["KEEPS FAILED WORKERS OF", "TAKEN", "FOR", "WAITS UNTIL", "WHY"], rows));
-    }
-    parts
+    let held = held.iter().map(|one| {
+        let until = format!("{:.0}", one.until);
+        [&one.machine, &one.power, &one.model, &one.job, &until, &one.reason].map(String::clone)
+    });
+    let wishes = wishes.iter().map(|one| {
+        let (of, count) = (one.of.to_string(), format!("{} of {}", one.taken, one.count));
+        let keep = format!("{:#}", jiff::SignedDuration::from_secs(one.keep));
+        [of, count, keep, format!("{:.0}", one.until), one.reason.clone()]
+    });
+    let held = section(["KEPT VM", "POWER", "MODEL", "JOB", "UNTIL", "WHY"], held);
+    let wishes = section(["KEEPS FAILED WORKERS OF", "TAKEN", "FOR", "WAITS UNTIL", "WHY"], wishes);
+    held.into_iter().chain(wishes).collect()
 }
 
 #[cfg(test)]

@@ -3,8 +3,6 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use rand::SeedableRng as _;
-use rand::rngs::{StdRng, SysRng};
 use rookery_cds::ApiAddress;
 use rookery_daemon::Clock;
 use rookery_fleet_vsphere::Vcenters;
@@ -13,6 +11,7 @@ use rookery_hatchery::settings::Settings;
 use rookery_vim_client::{Dial, TcpDial};
 
 use super::folder;
+use crate::session::random;
 use crate::{VERSION, proxies};
 
 /// All that a hatchery is made of, without pages.
@@ -49,10 +48,6 @@ pub(super) fn cds_dial(settings: &Settings) -> anyhow::Result<Arc<dyn Dial>> {
     let api = ApiAddress::parse(settings.api.url.as_str()).context("commonConfiguration.api.http.url")?;
     let dial = TcpDial::new(api.endpoint().clone(), &settings.api.trust)?;
     Ok(Arc::new(dial.through(proxies::of_this_process())))
-}
-
-pub(super) fn random() -> anyhow::Result<StdRng> {
-    StdRng::try_from_rng(&mut SysRng).context("the system gives no random numbers")
 }
 
 /// The name of this machine.

@@ -1,7 +1,5 @@
 //! `rookery hatchery plan`.
 
-use std::time::Duration;
-
 use rookery_daemon::Supervisor;
 use rookery_fleet_vsphere::Vcenters;
 use rookery_hatchery::run::{self, Policy};
@@ -9,9 +7,10 @@ use rookery_hatchery::settings;
 use rookery_hatchery::surface::report::Planned;
 
 use super::File;
+use super::ask::{section, waiting};
 use super::parts::{hostname, parts};
 use crate::Ending;
-use crate::output::{Format, Out, printable, table};
+use crate::output::{Format, Out, printable};
 use crate::session::signals;
 
 /// The arguments of `hatchery plan`.
@@ -26,43 +25,32 @@ pub struct Args {
 
 pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     let settings = settings::load_file(&args.file.config)?.settings;
-    let (listeners, supervisor) = (Supervisor::new(), Supervisor::new());
+    let supervisor = Supervisor::new();
     let (vcenters, instance) = (Vcenters::new(&supervisor), format!("plan-{}", std::process::id()));
     let parts = parts(settings, &vcenters, instance, hostname(), Policy::Refuse)?;
-    let stop = signals::listen(&listeners).await;
-    let mut looking = Box::pin(run::look(parts, &supervisor));
-    let planned = tokio::select! {
-        biased;
-        () = stop.cancelled() => {
-            // It says goodbye to both servers.
-            supervisor.token().cancel();
-            looking.await.ok();
-            return Ok(Ending::Interrupted);
+    let planned = signals::heeding(async |stop| {
+        let mut looking = Box::pin(run::look(parts, &supervisor));
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => {
+                // It says goodbye to both servers.
+                supervisor.token().cancel();
+                looking.await.ok();
+                None
+            }
+            planned = &mut looking => Some(planned),
         }
-        planned = &mut looking => planned?,
-    };
-    listeners.shutdown(Duration::from_secs(1)).await.ok();
+    });
+    let Some(planned) = planned.await.transpose()? else { return Ok(Ending::Interrupted) };
     out.line(&args.output.render(&planned, || lines(&planned))?).await?;
     Ok(Ending::Done)
 }
 
 fn lines(planned: &Planned) -> String {
-    let mut parts = Vec::new();
-    if planned.acts.is_empty() {
-        parts.push("there is nothing to do".to_owned());
-    } else {
-        let rows = planned.acts.iter().map(|act| [act.act, &act.what, &act.how].map(printable));
-        parts.push(table(["ACT", "WHAT", "HOW OR WHY"], rows));
-    }
-    if !planned.waiting.is_empty() {
-        let rows =
-            planned.waiting.iter().map(|one| [&one.job, &one.reason, &one.why].map(|text| printable(text)));
-        parts.push(table(["WAITING JOB", "REASON", "WHY"], rows));
-    }
-    if !planned.warm_waiting.is_empty() {
-        let rows = planned.warm_waiting.iter().map(|one| [&one.model, &one.why].map(|text| printable(text)));
-        parts.push(table(["WAITING MODEL", "WHY"], rows));
-    }
+    let acts = planned.acts.iter().map(|act| [act.act.to_owned(), act.what.clone(), act.how.clone()]);
+    let acts = section(["ACT", "WHAT", "HOW OR WHY"], acts);
+    let mut parts = vec![acts.unwrap_or_else(|| "there is nothing to do".to_owned())];
+    parts.extend(waiting(&planned.waiting, &planned.warm_waiting));
     if let Some(stopped) = &planned.stopped {
         parts.push(format!("nothing may be deleted: {}", printable(stopped)));
     }

@@ -32,8 +32,6 @@ use crate::output::{Out, printable_lines};
 use crate::session::signals;
 use crate::{Ending, failure};
 
-/// How long the listeners for signals get to end.
-const SIGNALS_END: Duration = Duration::from_secs(1);
 /// How long it waits for whoever reads standard output.
 const TELLING: Duration = Duration::from_secs(1);
 /// How long a start that a signal interrupts may go on: the session that it may have made must be ended.
@@ -61,10 +59,10 @@ pub(super) async fn run(args: &Args, filter: Option<Filter>, out: &mut Out) -> a
     tell(&loaded);
     // Before anything that takes time: without a listener the signal would end the process.
     let hangups = signal(SignalKind::hangup()).context("SIGHUP cannot be listened to")?;
-    let listeners = Supervisor::new();
-    let stop = signals::listen_as_daemon(&listeners).await;
-    let served = Box::pin(serve(args, loaded.settings, filter, hangups, &stop, out)).await;
-    listeners.shutdown(SIGNALS_END).await.ok();
+    let served = signals::heeding_as_daemon(async |stop| {
+        Box::pin(serve(args, loaded.settings, filter, hangups, stop, out)).await
+    });
+    let served = served.await;
     let Err(error) = served else { return served };
     let cause = cause_of(&error);
     let error = or_stand_by(error);

@@ -43,6 +43,10 @@ pub(super) async fn connect(
     Ok(timeout(LOGIN_GRACE, connecting).await.ok().and_then(Result::ok))
 }
 
+pub(crate) fn random() -> anyhow::Result<StdRng> {
+    StdRng::try_from_rng(&mut SysRng).context("the system gives no random numbers")
+}
+
 fn options(vcenter: &Vcenter, purpose: &str) -> anyhow::Result<Options> {
     Ok(Options {
         endpoint: vcenter.endpoint.clone(),
@@ -53,6 +57,6 @@ fn options(vcenter: &Vcenter, purpose: &str) -> anyhow::Result<Options> {
         limits: Limits::default(),
         calls_per_second: vcenter.calls_per_second,
         lease: Lease::unlimited(),
-        random: StdRng::try_from_rng(&mut SysRng).context("the system gives no random numbers")?,
+        random: random()?,
     })
 }

@@ -1,23 +1,18 @@
 //! `rookery sim cds`.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 use rookery_cds_sim::{Clock, Config, Running, SigningKey, Token, World};
 use rookery_daemon::Supervisor;
 use rookery_daemon::settings::read_secret;
 use secrecy::ExposeSecret as _;
-use tokio::net::TcpListener;
 
-use super::stdin_closes;
+use super::{LINGER, listen, read_model, stdin_closes};
 use crate::Ending;
 use crate::output::Out;
 use crate::session::signals;
-
-/// How long connections and listeners for signals get to end.
-const LINGER: Duration = Duration::from_secs(1);
 
 /// The arguments of `sim cds`.
 #[derive(Debug, clap::Args)]
@@ -39,7 +34,7 @@ pub struct Args {
 impl Args {
     fn config(&self) -> anyhow::Result<Config> {
         let mut config = match &self.model {
-            Some(file) => read_model(file)?,
+            Some(file) => read_model(file, "CDS")?,
             None => Config::default(),
         };
         if let Some(file) = &self.control_token_file {
@@ -52,37 +47,26 @@ impl Args {
     }
 }
 
-fn read_model(file: &Path) -> anyhow::Result<Config> {
-    let text = std::fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?;
-    let what = || format!("{} is not a model of a CDS", file.display());
-    if file.extension().is_some_and(|ending| ending == "json") {
-        serde_json::from_str(&text).with_context(what)
-    } else {
-        toml::from_str(&text).with_context(what)
-    }
-}
-
 pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     if !args.listen.ip().is_loopback() {
         bail!("--listen {} must be a loopback address: a simulator guards nothing", args.listen);
     }
     let config = args.config()?;
     let key = SigningKey::generate().context("no key for signing sessions could be made")?;
-    let listener =
-        TcpListener::bind(args.listen).await.with_context(|| format!("cannot listen on {}", args.listen))?;
+    let (listener, _) = listen(args.listen).await?;
     let clock = Clock::wall(rookery_daemon::Clock::system());
     let supervisor = Supervisor::new();
     let running = Running::start(World::new(config, key, clock.now()), clock, &supervisor);
     running.serve(listener);
     out.line(&format!("serving {}", running.url())).await?;
-    let listeners = Supervisor::new();
-    let stop = signals::listen(&listeners).await;
-    tokio::select! {
-        biased;
-        () = stop.cancelled() => {}
-        () = stdin_closes(), if args.until_stdin_closes => {}
-    }
-    supervisor.shutdown(LINGER).await.ok();
-    listeners.shutdown(LINGER).await.ok();
+    signals::heeding(async |stop| {
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => {}
+            () = stdin_closes(), if args.until_stdin_closes => {}
+        }
+        supervisor.shutdown(LINGER).await.ok();
+    })
+    .await;
     Ok(Ending::Done)
 }

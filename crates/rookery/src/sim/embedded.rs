@@ -1,23 +1,21 @@
 //! A simulated vCenter inside this process.
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use anyhow::Context as _;
 use rookery_daemon::Supervisor;
 use rookery_vim_sim::server::{Blobs, Identity, Running};
 use rookery_vim_sim::{Clock, Model, Settings};
-use tokio::net::TcpListener;
 
-/// How long connections get to end.
-const LINGER: Duration = Duration::from_secs(1);
+use super::listen;
 
-/// A simulated vCenter that can be reached over the network.
+/// A simulated vCenter that can be reached over the network, until its supervisor ends.
 #[derive(Debug)]
 pub(crate) struct Embedded {
     /// Such as `https://127.0.0.1:8989`.
     pub(crate) address: String,
-    supervisor: Supervisor,
+    #[cfg_attr(not(feature = "hatchery"), expect(dead_code, reason = "only `up` looks into it"))]
+    pub(crate) running: Running,
 }
 
 impl Embedded {
@@ -25,32 +23,26 @@ impl Embedded {
     pub(crate) async fn start(
         model: &Model,
         mut settings: Settings,
-        listen: SocketAddr,
+        at: SocketAddr,
         identity: Option<Identity>,
         clock: Clock,
+        supervisor: &Supervisor,
     ) -> anyhow::Result<Self> {
         settings.host_certificate = identity.as_ref().map(Identity::pem);
         let world = model.build(settings, clock.now()).context("no vCenter can be built from the model")?;
-        let listener =
-            TcpListener::bind(listen).await.with_context(|| format!("cannot listen on {listen}"))?;
-        let address = listener.local_addr().context("the listener has no address")?;
+        let (listener, address) = listen(at).await?;
         let blobs = Blobs::temporary().context("no temporary folder can be made")?;
-        let supervisor = Supervisor::new();
-        let running = Running::start(world, clock, blobs, &supervisor);
+        let running = Running::start(world, clock, blobs, supervisor);
         let scheme = if identity.is_some() { "https" } else { "http" };
         let tls = identity.map(Identity::acceptor).transpose()?;
-        let over = supervisor.token();
+        let (serving, over) = (running.clone(), supervisor.token());
         supervisor.spawn("listener of the simulated vCenter", async move {
             tokio::select! {
-                () = running.serve(listener, tls) => {}
+                biased;
                 () = over.cancelled() => {}
+                () = serving.serve(listener, tls) => {}
             }
         });
-        Ok(Self { address: format!("{scheme}://{address}"), supervisor })
-    }
-
-    /// Ends it. Who is still connected is cut off.
-    pub(crate) async fn stop(self) {
-        self.supervisor.shutdown(LINGER).await.ok();
+        Ok(Self { address: format!("{scheme}://{address}"), running })
     }
 }

@@ -5,25 +5,20 @@ mod ctl;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use rand::TryRng as _;
-use rand::rngs::SysRng;
 use rookery_daemon::Supervisor;
 use rookery_vim::Hidden;
 use rookery_vim_client::Thumbprint;
 use rookery_vim_sim::server::{Identity, exec};
 use rookery_vim_sim::{Change, Clock, Counts, Durations, GuestTimes, Login, Model, Settings, Span};
+use tokio_util::sync::CancellationToken;
 
-use super::{Embedded, REACH_OF_LOCAL_GUESTS, instance, stdin_closes};
+use super::{Embedded, LINGER, REACH_OF_LOCAL_GUESTS, instance, read_model, stdin_closes, token};
 use crate::Ending;
 use crate::output::{Out, remark};
 use crate::session::signals;
 use control_file::ControlFile;
-
-/// How long the listeners for signals get to end.
-const SIGNALS_END: Duration = Duration::from_secs(1);
 
 /// The arguments of `sim vcenter`.
 #[derive(Debug, clap::Args)]
@@ -198,7 +193,7 @@ impl Args {
     fn model(&self) -> anyhow::Result<Model> {
         let inventory = &self.inventory;
         match &inventory.model {
-            Some(file) => read_model(file),
+            Some(file) => read_model(file, "vCenter"),
             None => Ok(Model::uniform(Counts {
                 datacenters: inventory.datacenters,
                 clusters: inventory.clusters,
@@ -230,23 +225,6 @@ fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
     std::fs::read(file).with_context(|| format!("{} cannot be read", file.display()))
 }
 
-fn read_model(file: &Path) -> anyhow::Result<Model> {
-    let text = String::from_utf8(read(file)?).with_context(|| format!("{} is not text", file.display()))?;
-    let what = || format!("{} is not a model of a vCenter", file.display());
-    if file.extension().is_some_and(|ending| ending == "json") {
-        serde_json::from_str(&text).with_context(what)
-    } else {
-        toml::from_str(&text).with_context(what)
-    }
-}
-
-/// What only the owner of the control file knows.
-fn token() -> anyhow::Result<String> {
-    let mut bytes = [0_u8; 16];
-    SysRng.try_fill_bytes(&mut bytes).context("the system gives no random numbers")?;
-    Ok(format!("{:032x}", u128::from_le_bytes(bytes)))
-}
-
 pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     if let Some(Command::Ctl(args)) = &args.command {
         return ctl::run(args, out).await;
@@ -258,8 +236,10 @@ pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
         );
     }
     // Before anything is made that should not be left behind.
-    let listeners = Supervisor::new();
-    let stop = signals::listen(&listeners).await;
+    signals::heeding(async |stop| serve(args, stop, out).await).await
+}
+
+async fn serve(args: &Args, stop: &CancellationToken, out: &mut Out) -> anyhow::Result<Ending> {
     if args.allow_local_exec {
         if !args.listen.ip().is_loopback() {
             bail!(
@@ -277,7 +257,9 @@ pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     if args.control_file.is_some() {
         settings.control_token = Some(Hidden(token.clone()));
     }
-    let served = Embedded::start(&args.model()?, settings, args.listen, identity, args.clock()).await?;
+    let supervisor = Supervisor::new();
+    let served =
+        Embedded::start(&args.model()?, settings, args.listen, identity, args.clock(), &supervisor).await?;
     let control = ControlFile { address: served.address.clone(), thumbprint, token };
     let _written = args.control_file.as_deref().map(|file| control.write(file)).transpose()?;
     out.line(&format!("serving {}", served.address)).await?;
@@ -285,7 +267,7 @@ pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
         () = stop.cancelled() => {}
         () = stdin_closes(), if args.until_stdin_closes => {}
     }
-    served.stop().await;
-    listeners.shutdown(SIGNALS_END).await.ok();
+    // Who is still connected is cut off.
+    supervisor.shutdown(LINGER).await.ok();
     Ok(Ending::Done)
 }

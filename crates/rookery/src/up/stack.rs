@@ -30,8 +30,6 @@ use crate::settings::Loaded;
 const LINGER: Duration = Duration::from_secs(2);
 /// How long a logout may take that nobody waited for.
 const LAST_LOGOUT: Duration = Duration::from_secs(5);
-/// How long the listeners for signals get to end.
-const SIGNALS_END: Duration = Duration::from_secs(1);
 /// How long a start that a signal interrupts may go on: the session that it may have made must be ended.
 const START_GRACE: Duration = Duration::from_secs(5);
 
@@ -50,11 +48,7 @@ impl Process {
 
 /// Runs all parts until a signal comes, or until what `--exit` waits for is done.
 pub(super) async fn run(args: &Args, loaded: &Loaded, out: &mut Out) -> anyhow::Result<Ending> {
-    let listeners = Supervisor::new();
-    let stop = signals::listen(&listeners).await;
-    let ended = Box::pin(run_until(args, loaded, &stop, out)).await;
-    listeners.shutdown(SIGNALS_END).await.ok();
-    ended
+    signals::heeding(async |stop| Box::pin(run_until(args, loaded, stop, out)).await).await
 }
 
 async fn run_until(

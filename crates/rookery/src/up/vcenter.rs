@@ -11,7 +11,7 @@ use anyhow::{Context as _, bail};
 use futures_util::future::LocalBoxFuture;
 use jiff::SignedDuration;
 use rookery_daemon::{Clock, Supervisor};
-use rookery_vim_sim::server::{Blobs, Running};
+use rookery_vim_sim::server::Running;
 use rookery_vim_sim::{
     Action, Body, Control, Durations, FaultSpec, GuestTimes, Login, Model, ProgramRule, Remains, Rule, Span,
 };
@@ -19,10 +19,9 @@ use serde_json::Value;
 
 use super::endpoint_kind::LOGIN;
 use super::part::{Calm, News, Part, Removal};
-use super::stack::listen;
 use crate::Ending;
 use crate::output::Out;
-use crate::sim::instance;
+use crate::sim::{Embedded, instance};
 pub(super) use guests::{GuestMode, Guests, real_programs};
 
 /// The inventory, unless the hatchery's file names other templates.
@@ -55,7 +54,7 @@ impl Vcenter {
         faults: bool,
         supervisor: Supervisor,
     ) -> anyhow::Result<Self> {
-        let (running, url) = serve(&supervisor, simulation, seed).await?;
+        let Embedded { address: url, running } = serve(&supervisor, simulation, seed).await?;
         if simulation.guests == Guests::Scripted {
             guests::play(&running, &supervisor);
         }
@@ -157,7 +156,7 @@ pub(super) fn model_with(templates: &BTreeSet<String>) -> anyhow::Result<Model> 
 }
 
 /// Serves a vCenter whose operations take about as long as on a fast real one.
-async fn serve(supervisor: &Supervisor, wanted: &Simulation, seed: u64) -> anyhow::Result<(Running, String)> {
+async fn serve(supervisor: &Supervisor, wanted: &Simulation, seed: u64) -> anyhow::Result<Embedded> {
     let between =
         |least, most| Span::Between(SignedDuration::from_millis(least), SignedDuration::from_millis(most));
     let played = ProgramRule { arguments: "*worker*".to_owned(), announced: true, ..ProgramRule::default() };
@@ -186,37 +185,6 @@ async fn serve(supervisor: &Supervisor, wanted: &Simulation, seed: u64) -> anyho
         ..rookery_vim_sim::Settings::default()
     };
     let clock = rookery_vim_sim::Clock::wall(Clock::system());
-    let world =
-        wanted.model.build(settings, clock.now()).context("no vCenter can be built from the model")?;
-    let (listener, url) = listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;
-    let blobs = Blobs::temporary().context("no temporary folder can be made")?;
-    let running = Running::start(world, clock, blobs, supervisor);
-    let (serving, over) = (running.clone(), supervisor.token());
-    supervisor.spawn("listener of the simulated vCenter", async move {
-        tokio::select! {
-            biased;
-            () = over.cancelled() => {}
-            () = serving.serve(listener, None) => {}
-        }
-    });
-    Ok((running, url))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_built_in_model_can_be_used_and_have_other_templates() {
-        let build = |model: Model| {
-            model.build(rookery_vim_sim::Settings::default(), jiff::Timestamp::UNIX_EPOCH).expect("a world");
-        };
-        build(model().expect("a model"));
-        let names = BTreeSet::from(["centos".to_owned(), "web-1".to_owned()]);
-        let model = model_with(&names).expect("a model");
-        let templates =
-            model.datacenters.iter().flat_map(|datacenter| &datacenter.vms).filter(|vm| vm.template);
-        assert_eq!(templates.map(|vm| vm.name.clone()).collect::<BTreeSet<_>>(), names);
-        build(model);
-    }
+    let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    Embedded::start(&wanted.model, settings, local, None, clock, supervisor).await
 }

@@ -19,8 +19,8 @@ const INSECURE: &str = "vcenter.insecure";
 /// The vCenter that the settings describe, if they do; what is wrong is added to the problems.
 pub(crate) fn check(settings: &Settings, problems: &mut Problems) -> Option<Vcenter> {
     let endpoint = endpoint(settings, problems);
-    let user = present(settings, problems, "vcenter.user", settings.text("vcenter.user").map(str::to_owned));
-    let password = password(settings, problems);
+    let user = present(settings, problems, "vcenter.user");
+    let password = secret(settings, problems, "vcenter.password");
     let trust = trust(settings, problems);
     let call_timeout = timeout(settings, problems, "vcenter.call-timeout");
     let load_timeout = timeout(settings, problems, "vcenter.load-timeout");
@@ -49,13 +49,9 @@ fn is_about(problem: &Problem, path: &str) -> bool {
 
 fn endpoint(settings: &Settings, problems: &mut Problems) -> Option<Endpoint> {
     let path = "vcenter.endpoint";
-    let text = present(settings, problems, path, settings.text(path).map(str::to_owned))?;
+    let text = present(settings, problems, path)?;
     let parsed = Endpoint::parse(&text).map_err(|error| address::complaint(&error));
     problems.keep(path, parsed).map(|(endpoint, _)| endpoint)
-}
-
-fn password(settings: &Settings, problems: &mut Problems) -> Option<SecretString> {
-    secret(settings, problems, "vcenter.password")
 }
 
 /// A secret that must be given and not be empty.
@@ -68,17 +64,12 @@ pub(crate) fn secret(settings: &Settings, problems: &mut Problems, path: &str) -
 }
 
 /// A text that must be given and not be empty.
-pub(crate) fn present(
-    settings: &Settings,
-    problems: &mut Problems,
-    path: &str,
-    value: Option<String>,
-) -> Option<String> {
-    let value = value.filter(|text| !text.trim().is_empty());
+pub(crate) fn present(settings: &Settings, problems: &mut Problems, path: &str) -> Option<String> {
+    let value = settings.text(path).filter(|text| !text.trim().is_empty());
     if value.is_none() {
         report_missing(settings, problems, path);
     }
-    value
+    value.map(str::to_owned)
 }
 
 /// Unless something else is wrong that may be the reason: a value that cannot be read is not a missing one.

@@ -9,10 +9,16 @@ use rookery_hatchery::settings::{ModelRef, Settings};
 
 use crate::VERSION;
 use crate::doctor::{Check, Finding, Group};
-use crate::hatchery::parts::{cds_dial, random};
+use crate::hatchery::parts::cds_dial;
+use crate::session::random;
 
 fn check(name: &'static str, about: Option<&str>, finding: Finding) -> Check {
     Check::new(Group::Cds, name, about, finding)
+}
+
+fn client(settings: &Settings, key: &HatcheryKey) -> anyhow::Result<Cds> {
+    let (dial, clock, lease) = (cds_dial(settings)?, Clock::system(), Lease::unlimited());
+    Ok(sign_up(settings, dial, key, &clock, VERSION, &lease, random()?)?)
 }
 
 pub(super) async fn checks(settings: &Settings) -> anyhow::Result<Vec<Check>> {
@@ -23,32 +29,16 @@ pub(super) async fn checks(settings: &Settings) -> anyhow::Result<Vec<Check>> {
             return Ok(vec![check("key", None, Finding::problem(chain(&error), advice))]);
         }
     };
-    let cds = sign_up(
-        settings,
-        cds_dial(settings)?,
-        &key,
-        &Clock::system(),
-        VERSION,
-        &Lease::unlimited(),
-        random()?,
-    )?;
-    let mut checks = Vec::new();
-    match cds.v1() {
-        Some(v1) => checks.extend(of_v1(v1, settings).await),
-        None => checks.push(check(
-            "V1 sign-in",
-            None,
-            Finding::skipped("there is no token: V1 jobs are not served"),
-        )),
-    }
-    match cds.v2() {
-        Some(v2) => checks.extend(of_v2(v2, settings).await),
-        None => checks.push(check(
-            "V2 sign-in",
-            None,
-            Finding::skipped("there is no tokenV2: V2 jobs are not served"),
-        )),
-    }
+    let cds = client(settings, &key)?;
+    let unserved = |name, why: &str| vec![check(name, None, Finding::skipped(why))];
+    let mut checks = match cds.v1() {
+        Some(v1) => of_v1(v1, settings).await,
+        None => unserved("V1 sign-in", "there is no token: V1 jobs are not served"),
+    };
+    checks.extend(match cds.v2() {
+        Some(v2) => of_v2(v2, settings).await,
+        None => unserved("V2 sign-in", "there is no tokenV2: V2 jobs are not served"),
+    });
     checks.push(check("CDN", None, cdn(&cds, settings).await));
     if let Some(v1) = cds.v1() {
         v1.sign_out().await.ok();
@@ -60,15 +50,7 @@ pub(super) async fn checks(settings: &Settings) -> anyhow::Result<Vec<Check>> {
 pub(crate) async fn sign_in(settings: &Settings) -> anyhow::Result<()> {
     let key = HatcheryKey::from_pem(&settings.identity.private_key)
         .context("commonConfiguration.rsaPrivateKey cannot be used")?;
-    let cds = sign_up(
-        settings,
-        cds_dial(settings)?,
-        &key,
-        &Clock::system(),
-        VERSION,
-        &Lease::unlimited(),
-        random()?,
-    )?;
+    let cds = client(settings, &key)?;
     let refused = |token| format!("CDS at {} cannot be signed in to with {token}", settings.api.url);
     if let Some(v2) = cds.v2() {
         v2.region().await.with_context(|| refused("commonConfiguration.api.tokenV2"))?;

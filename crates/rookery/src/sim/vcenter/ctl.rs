@@ -1,6 +1,6 @@
 //! `rookery sim vcenter ctl`: looking into a simulated vCenter that runs, and changing its ways.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 use clap::Subcommand;
@@ -95,33 +95,26 @@ fn asked(command: &Command) -> anyhow::Result<(Method, String, String)> {
         Command::Advance { by } => ask(Method::POST, "/rookery/time", json!({ "advance": by }).to_string()),
         Command::Set { change } => ask(Method::PATCH, "/rookery/settings", change.to_string()),
         Command::Dump { .. } => ask(Method::GET, "/rookery/world", String::new()),
-        Command::Load { file } => ask(Method::PUT, "/rookery/world", read(file)?),
+        Command::Load { file } => {
+            let read = std::fs::read_to_string(file);
+            ask(
+                Method::PUT,
+                "/rookery/world",
+                read.with_context(|| format!("{} cannot be read", file.display()))?,
+            )
+        }
     }
-}
-
-fn read(file: &Path) -> anyhow::Result<String> {
-    std::fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))
 }
 
 pub(super) async fn run(args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     let control = ControlFile::read(&args.control_file)?;
     let (method, path, body) = asked(&args.command)?;
     let answer = request(&control, method, &path, body).await?;
-    match &args.command {
-        Command::Dump { file } => {
-            std::fs::write(file, &answer).with_context(|| format!("{} cannot be written", file.display()))?;
-        }
-        Command::Inspect
-        | Command::Rules
-        | Command::AddRule { .. }
-        | Command::RemoveRule { .. }
-        | Command::Do { .. }
-        | Command::Advance { .. }
-        | Command::Set { .. }
-        | Command::Load { .. } => {
-            let value: Value = serde_json::from_slice(&answer).context("the answer is not JSON")?;
-            out.line(&serde_json::to_string_pretty(&value)?).await?;
-        }
+    if let Command::Dump { file } = &args.command {
+        std::fs::write(file, &answer).with_context(|| format!("{} cannot be written", file.display()))?;
+    } else {
+        let value: Value = serde_json::from_slice(&answer).context("the answer is not JSON")?;
+        out.line(&serde_json::to_string_pretty(&value)?).await?;
     }
     Ok(Ending::Done)
 }

@@ -8,8 +8,8 @@ use anyhow::Context as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use futures_util::future::LocalBoxFuture;
-use rand::rngs::{StdRng, SysRng};
-use rand::{RngExt as _, SeedableRng as _, TryRng as _};
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
 use rookery_cds_sim::{
     BuiltinConsumer, CodeModel, Config, Control, Fault, HatcheryConsumer, Protocol, Running, SigningKey,
     Times, Token, Trouble,
@@ -24,6 +24,7 @@ use super::overlay;
 use crate::Ending;
 use crate::hatchery::hostname;
 use crate::output::Out;
+use crate::sim::{instance, token};
 use crate::up::part::{Calm, News, Part, Removal};
 use crate::up::stack::listen;
 use crate::up::vcenter::GUEST;
@@ -96,7 +97,7 @@ impl Simulation {
             registers: false,
             patient: true,
             // Jobs are fewer than milliseconds: those of the next run come after all of these.
-            identity: Some((random()?, Clock::system().now().as_millisecond())),
+            identity: Some((instance()?, Clock::system().now().as_millisecond())),
             models: vec![],
             kinds: vec![],
             ..Self::beside_simulated_vcenter()?
@@ -263,14 +264,4 @@ pub(in crate::up) fn pem(key: &SigningKey) -> anyhow::Result<String> {
     let body = STANDARD.encode(key.to_pkcs8().context("the key cannot be written")?);
     // Lines need not be short for anybody who reads this.
     Ok(format!("-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----\n"))
-}
-
-fn token() -> anyhow::Result<String> {
-    Ok(format!("{:016x}{:016x}", random()?, random()?))
-}
-
-fn random() -> anyhow::Result<u64> {
-    let mut bytes = [0_u8; 8];
-    SysRng.try_fill_bytes(&mut bytes).context("the system gives no random numbers")?;
-    Ok(u64::from_le_bytes(bytes))
 }
