@@ -11,14 +11,8 @@ pub struct Endpoint(rookery_dial::Endpoint);
 /// Why a text is not a vCenter's address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidEndpoint {
-    #[error("the address is empty: give a host, host:port or https://host/sdk")]
-    Empty,
-    #[error("{scheme}:// is not supported: use https:// (or http:// for a simulator)")]
-    Scheme { scheme: String },
-    #[error("{port:?} is not a port")]
-    Port { port: String },
-    #[error("{host:?} is not a host name or address")]
-    Host { host: String },
+    #[error(transparent)]
+    Address(#[from] InvalidAddress),
     #[error("the path {path:?} is not /sdk: other paths of a vCenter do not speak this protocol")]
     Path { path: String },
 }
@@ -51,17 +45,6 @@ impl From<Endpoint> for rookery_dial::Endpoint {
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
-    }
-}
-
-impl From<InvalidAddress> for InvalidEndpoint {
-    fn from(error: InvalidAddress) -> Self {
-        match error {
-            InvalidAddress::Empty => Self::Empty,
-            InvalidAddress::Scheme { scheme } => Self::Scheme { scheme },
-            InvalidAddress::Port { port } => Self::Port { port },
-            InvalidAddress::Host { host } => Self::Host { host },
-        }
     }
 }
 

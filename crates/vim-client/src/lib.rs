@@ -70,8 +70,8 @@ pub use placement::{Member, PlacementError};
 pub use places::{FindError, Kind, Place, Places};
 pub use properties::{properties_of, read_object, retrieve};
 pub use rookery_dial::{
-    Certificate, Dial, DialError, Dialing, HttpError, InvalidProxy, InvalidThumbprint, Proxies, Stream,
-    TcpDial, Thumbprint, Trust, TrustError, UserInfo, presented_certificate,
+    Certificate, Dial, DialError, Dialing, HttpError, InvalidAddress, InvalidProxy, InvalidThumbprint,
+    Proxies, Stream, TcpDial, Thumbprint, Trust, TrustError, UserInfo, presented_certificate,
 };
 pub use search::{SearchError, UuidKind, vm_by_path, vm_by_uuid, vm_names};
 pub use tags::{Cardinality, Category, CategoryId, NewCategory, Refusal, Tag, TagError, TagId, Tags};

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::os::unix::fs::PermissionsExt as _;
 
 use rookery_daemon::settings::{Origin, Settings};
-use rookery_vim_client::{Endpoint, InvalidEndpoint};
+use rookery_vim_client::{Endpoint, InvalidAddress, InvalidEndpoint};
 
 const ENDPOINT: &str = "vcenter.endpoint";
 const HIDDEN: &str = "***";
@@ -56,7 +56,7 @@ pub(crate) fn without_password(key: &str, value: &str) -> String {
         }
         None if key == ENDPOINT => match Endpoint::parse(value) {
             // `user:password`, with the host forgotten.
-            Err(InvalidEndpoint::Port { port }) => value.replace(&port, HIDDEN),
+            Err(InvalidEndpoint::Address(InvalidAddress::Port { port })) => value.replace(&port, HIDDEN),
             Ok(_) | Err(_) => value.to_owned(),
         },
         Some(_) | None => value.to_owned(),
@@ -66,17 +66,17 @@ pub(crate) fn without_password(key: &str, value: &str) -> String {
 /// Why a text is no address, without what may be a password in it.
 pub(crate) fn complaint(error: &InvalidEndpoint) -> String {
     match error {
-        InvalidEndpoint::Scheme { scheme } if !scheme.chars().all(|c| c.is_ascii_alphanumeric()) => {
+        InvalidEndpoint::Address(InvalidAddress::Scheme { scheme })
+            if !scheme.chars().all(|c| c.is_ascii_alphanumeric()) =>
+        {
             "is not an address: give a host, host:port or https://host/sdk".to_owned()
         }
-        InvalidEndpoint::Port { port } if !port.chars().all(|c| c.is_ascii_digit()) => {
+        InvalidEndpoint::Address(InvalidAddress::Port { port })
+            if !port.chars().all(|c| c.is_ascii_digit()) =>
+        {
             "what stands behind the colon is not a port".to_owned()
         }
-        InvalidEndpoint::Empty
-        | InvalidEndpoint::Scheme { .. }
-        | InvalidEndpoint::Port { .. }
-        | InvalidEndpoint::Host { .. }
-        | InvalidEndpoint::Path { .. } => error.to_string(),
+        InvalidEndpoint::Address(_) | InvalidEndpoint::Path { .. } => error.to_string(),
     }
 }
 
