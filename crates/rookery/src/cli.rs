@@ -87,38 +87,35 @@ pub struct General {
 }
 
 impl Cli {
-    /// What is logged, and how. What the command line does not say, the file of a daemon may.
+    /// What is logged, and how: what the command line says, else the file of a daemon.
     pub fn telemetry(&self) -> Telemetry {
-        let quiet = if let Command::Up(_) = self.command { SILENT } else { QUIET };
-        self.general.telemetry(quiet, self.command.log())
+        let (file, General { log_format, verbose, log, .. }) = (self.command.log(), &self.general);
+        let filter: &str = match (log, verbose) {
+            (Some(log), _) => log,
+            (None, 1) => VERBOSE,
+            (None, 2..) => VERY_VERBOSE,
+            (None, 0) => match (&file, &self.command) {
+                (Some((filter, _)), _) => filter,
+                (None, Command::Up(_)) => SILENT,
+                (None, _) => QUIET,
+            },
+        };
+        let format = log_format.or(file.map(|(_, format)| format)).unwrap_or_default();
+        Telemetry { format, filter: filter.to_owned() }
     }
 }
 
 impl Command {
-    #[cfg(feature = "hatchery")]
     fn log(&self) -> Option<(&'static str, LogFormat)> {
-        let Self::Hatchery { command } = self else { return None };
-        command.log().map(|log| (hatchery::filter_of(log.level), log.format))
-    }
-
-    #[cfg(not(feature = "hatchery"))]
-    fn log(&self) -> Option<(&'static str, LogFormat)> {
+        #[cfg(feature = "hatchery")]
+        if let Self::Hatchery { command } = self {
+            return command.log().map(|log| (hatchery::filter_of(log.level), log.format));
+        }
         None
     }
 }
 
 impl General {
-    /// `quiet` and the human format unless the command line or a `file` says otherwise.
-    fn telemetry(&self, quiet: &'static str, file: Option<(&'static str, LogFormat)>) -> Telemetry {
-        let by_count = match self.verbose {
-            0 => file.map_or(quiet, |(filter, _)| filter),
-            1 => VERBOSE,
-            2.. => VERY_VERBOSE,
-        };
-        let filter = self.log.clone().unwrap_or_else(|| by_count.to_owned());
-        Telemetry { format: self.log_format.or(file.map(|(_, format)| format)).unwrap_or_default(), filter }
-    }
-
     /// Whether the command line says how much is logged.
     pub fn says_what_to_log(&self) -> bool {
         self.log.is_some() || self.verbose > 0

@@ -77,19 +77,10 @@ impl Args {
 
 pub(crate) async fn run(loaded: &Loaded, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     let vcenter = loaded.vcenter_or_advice()?;
-    examine(vcenter, &args.scope(vcenter), args.output, out).await
-}
-
-/// Looks at a vCenter and tells what was found.
-pub async fn examine(
-    vcenter: &Vcenter,
-    scope: &Scope,
-    format: Format,
-    out: &mut Out,
-) -> anyhow::Result<Ending> {
+    let scope = args.scope(vcenter);
     let ended = with_vcenter(vcenter, "doctor", async |connected| {
-        let checks = look_at(vcenter, connected, scope, &Clock::system()).await;
-        tell(&checks, format, out).await
+        let checks = look_at(vcenter, connected, &scope, &Clock::system()).await;
+        tell(&checks, args.output, out).await
     });
     Ok(ended.await?.unwrap_or(Ending::Interrupted))
 }
@@ -106,17 +97,10 @@ pub(crate) async fn look_at(
 
 /// Shows what was found, and how it stands.
 pub(crate) async fn tell(checks: &[Check], format: Format, out: &mut Out) -> anyhow::Result<Ending> {
-    out.line(&format.render(&checks, || report::lines(checks, look()))?).await?;
-    Ok(verdict(checks))
-}
-
-/// Warnings are for people; only problems fail.
-fn verdict(checks: &[Check]) -> Ending {
-    let problem = checks.iter().any(|check| check.state == State::Problem);
-    if problem { Ending::Failed } else { Ending::Done }
-}
-
-fn look() -> Look {
     let fancy = Term::stdout().is_term() && console::colors_enabled() && !console::is_dumb();
-    if fancy { Look::Fancy } else { Look::Plain }
+    let look = if fancy { Look::Fancy } else { Look::Plain };
+    out.line(&format.render(&checks, || report::lines(checks, look))?).await?;
+    // Warnings are for people; only problems fail.
+    let problem = checks.iter().any(|check| check.state == State::Problem);
+    Ok(if problem { Ending::Failed } else { Ending::Done })
 }

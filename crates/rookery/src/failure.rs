@@ -3,9 +3,13 @@
 use std::error::Error;
 use std::process::ExitCode;
 
+#[cfg(feature = "hatchery")]
+use rookery_cds::CdsError;
 use rookery_daemon::settings::Problems;
 use rookery_daemon::shutdown::ExitCause;
 use rookery_daemon::telemetry::{TelemetryError, chain, write_line};
+#[cfg(feature = "hatchery")]
+use rookery_hatchery::{run::StartError, surface::holds::InvalidOrder};
 use rookery_vim::{Fault, FaultKind};
 use rookery_vim_client::{CallError, DialError, FindError};
 
@@ -36,8 +40,9 @@ pub(crate) fn exit_code(outcome: anyhow::Result<Ending>) -> ExitCode {
             report(&error);
             let usage = find::<Problems>(&error).is_some()
                 || find::<WrongArguments>(&error).is_some()
-                || find::<TelemetryError>(&error).is_some()
-                || hatchery::is_usage(&error);
+                || find::<TelemetryError>(&error).is_some();
+            #[cfg(feature = "hatchery")]
+            let usage = usage || find::<InvalidOrder>(&error).is_some();
             ExitCode::from(if usage { WRONG_USAGE } else { FAILED })
         }
     }
@@ -68,14 +73,20 @@ fn find<E: Error + 'static>(error: &anyhow::Error) -> Option<&E> {
 
 /// What to do about it, unless the error says so itself.
 fn hint(error: &anyhow::Error) -> Option<String> {
-    let source = hatchery::source(error);
+    #[cfg(not(feature = "hatchery"))]
+    let source = Source::Flags;
+    // A hatchery has a file of its own, which `rookery settings` does not read.
+    #[cfg(feature = "hatchery")]
+    let source = if find::<StartError>(error).is_some() { Source::Hatchery } else { Source::Flags };
     if let Some(FindError::Missing { .. }) = find(error)
         && source == Source::Flags
     {
         return Some("give one of these as --datacenter, or leave it out to see the VMs of all".to_owned());
     }
-    if let Some(hint) = hatchery::hint(error) {
-        return Some(hint.to_owned());
+    #[cfg(feature = "hatchery")]
+    if let Some(CdsError::SignIn { .. }) = find(error) {
+        let tokens = "`commonConfiguration.api.token` (V1) and `commonConfiguration.api.tokenV2` (V2)";
+        return Some(format!("the tokens are {tokens} of the file"));
     }
     let of_call = match find::<CallError>(error) {
         Some(CallError::Credentials { .. }) => {
@@ -96,7 +107,8 @@ fn hint(error: &anyhow::Error) -> Option<String> {
     of_call.or_else(|| find::<Fault>(error).and_then(fault_hint).map(str::to_owned))
 }
 
-fn unreachable_hint(error: &DialError, source: Source) -> Option<String> {
+/// What to do about a server that cannot be reached.
+pub(crate) fn unreachable_hint(error: &DialError, source: Source) -> Option<String> {
     let hint = match error {
         DialError::Resolve { .. } | DialError::Connect { .. } | DialError::TimedOut { .. } => {
             return Some(format!(
@@ -133,54 +145,9 @@ fn fault_hint(fault: &Fault) -> Option<&'static str> {
     }
 }
 
-/// What only the hatchery fails with.
-#[cfg(feature = "hatchery")]
-mod hatchery {
-    use rookery_cds::CdsError;
-    use rookery_hatchery::run::StartError;
-    use rookery_hatchery::surface::holds::InvalidOrder;
-
-    use super::{Source, find};
-
-    pub(super) fn is_usage(error: &anyhow::Error) -> bool {
-        find::<InvalidOrder>(error).is_some()
-    }
-
-    /// A hatchery has a file of its own, which `rookery settings` does not read.
-    pub(super) fn source(error: &anyhow::Error) -> Source {
-        if find::<StartError>(error).is_some() { Source::Hatchery } else { Source::Flags }
-    }
-
-    pub(super) fn hint(error: &anyhow::Error) -> Option<&'static str> {
-        let sign_in = matches!(find(error), Some(CdsError::SignIn { .. }));
-        sign_in.then_some(
-            "the tokens are `commonConfiguration.api.token` (V1) and `commonConfiguration.api.tokenV2` (V2) of the file",
-        )
-    }
-}
-
-#[cfg(not(feature = "hatchery"))]
-mod hatchery {
-    use super::Source;
-
-    pub(super) fn is_usage(_: &anyhow::Error) -> bool {
-        false
-    }
-
-    pub(super) fn source(_: &anyhow::Error) -> Source {
-        Source::Flags
-    }
-
-    pub(super) fn hint(_: &anyhow::Error) -> Option<&'static str> {
-        None
-    }
-}
-
 #[cfg(test)]
 #[cfg(feature = "hatchery")]
 mod tests {
-    use rookery_hatchery::run::StartError;
-
     use super::*;
 
     #[test]

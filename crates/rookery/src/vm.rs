@@ -13,7 +13,6 @@ mod info;
 mod ip;
 mod ls;
 mod marks;
-mod outcome;
 mod pick;
 mod power;
 mod progress;

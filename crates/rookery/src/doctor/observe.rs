@@ -92,10 +92,10 @@ async fn inventory(client: &Client, scope: &Scope) -> Result<Inventory, CallErro
             Err(FindError::NoDefault { candidates, .. }) => Datacenter::All(candidates.clone()),
             Err(error) => Datacenter::Missing(error.clone()),
         },
-        datastore: looking.maybe(scope.datastore.as_deref(), Kind::Datastore, things::datastore).await,
+        datastore: looking.each(scope.datastore.as_slice(), Kind::Datastore, things::datastore).await.pop(),
         networks: looking.each(&scope.networks, Kind::Network, things::network).await,
-        pool: looking.maybe(scope.pool.as_deref(), Kind::Pool, things::pool).await,
-        folder: looking.maybe(scope.folder.as_deref(), Kind::Folder, things::folder).await,
+        pool: looking.each(scope.pool.as_slice(), Kind::Pool, things::pool).await.pop(),
+        folder: looking.each(scope.folder.as_slice(), Kind::Folder, things::folder).await.pop(),
         templates: looking.templates(&scope.templates).await,
         privileges: Vec::new(),
     };
@@ -111,42 +111,23 @@ struct Looking<'a> {
 }
 
 impl Looking<'_> {
-    async fn one<T>(
-        &self,
-        name: &str,
-        kind: Kind,
-        read: impl AsyncFnOnce(&Client, &MoRef, String) -> Result<T, CallError>,
-    ) -> Sought<T> {
-        let found = match self.places.find(kind, Some(name), self.within) {
-            Ok(place) => read(self.client, &place.id, self.places.path(&place.id)).await.map_err(Miss::Call),
-            Err(error) => Err(Miss::Place(error)),
-        };
-        Sought { name: name.to_owned(), found }
-    }
-
-    async fn maybe<T>(
-        &self,
-        name: Option<&str>,
-        kind: Kind,
-        read: impl AsyncFnOnce(&Client, &MoRef, String) -> Result<T, CallError>,
-    ) -> Option<Sought<T>> {
-        match name {
-            Some(name) => Some(self.one(name, kind, read).await),
-            None => None,
-        }
-    }
-
     async fn each<T>(
         &self,
         names: &[String],
         kind: Kind,
         read: impl AsyncFn(&Client, &MoRef, String) -> Result<T, CallError>,
     ) -> Vec<Sought<T>> {
-        let mut found = Vec::with_capacity(names.len());
+        let mut sought = Vec::with_capacity(names.len());
         for name in names {
-            found.push(self.one(name, kind, &read).await);
+            let found = match self.places.find(kind, Some(name), self.within) {
+                Ok(place) => {
+                    read(self.client, &place.id, self.places.path(&place.id)).await.map_err(Miss::Call)
+                }
+                Err(error) => Err(Miss::Place(error)),
+            };
+            sought.push(Sought { name: name.clone(), found });
         }
-        found
+        sought
     }
 
     /// The names of all VMs are read once, and only if a template is meant by its name.

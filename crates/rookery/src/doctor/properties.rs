@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rookery_vim::objects::{ObjectSpec, PropertyFilterSpec, PropertySpec};
 use rookery_vim::{MoRef, Node, Wire};
-use rookery_vim_client::{CallError, Client, retrieve};
+use rookery_vim_client::{CallError, Client, read_object};
 
 /// Properties by their paths.
 #[derive(Debug, Default)]
@@ -16,21 +15,11 @@ pub(super) struct Properties {
 
 impl Properties {
     pub(super) async fn read(client: &Client, object: &MoRef, paths: &[&str]) -> Result<Self, CallError> {
-        let spec = PropertyFilterSpec {
-            prop_set: vec![PropertySpec {
-                kind: object.kind().to_owned(),
-                all: None,
-                path_set: paths.iter().map(|path| (*path).to_owned()).collect(),
-            }],
-            object_set: vec![ObjectSpec { obj: object.clone(), skip: None, select_set: Vec::new() }],
-            report_missing_objects: None,
-        };
-        let mut read = Self::default();
-        for object in retrieve(client, spec).await? {
-            read.values.extend(object.prop_set.into_iter().map(|property| (property.name, property.val)));
-            read.unreadable.extend(object.missing_set.into_iter().map(|property| property.path));
-        }
-        Ok(read)
+        let Some(read) = read_object(client, object, paths).await? else { return Ok(Self::default()) };
+        Ok(Self {
+            values: read.prop_set.into_iter().map(|property| (property.name, property.val)).collect(),
+            unreadable: read.missing_set.into_iter().map(|property| property.path).collect(),
+        })
     }
 
     pub(super) fn node(&self, path: &str) -> Option<&Node> {

@@ -28,6 +28,7 @@ pub enum Source {
     Hatchery,
 }
 
+/// How things are named there.
 impl Source {
     fn either(self, flag: &'static str, key: &'static str) -> &'static str {
         match self {
@@ -36,51 +37,42 @@ impl Source {
         }
     }
 
-    /// How a datastore is named.
-    pub fn datastore(self) -> &'static str {
+    pub(super) fn datastore(self) -> &'static str {
         self.either("--datastore NAME", "datastoreString: the template's is used")
     }
 
-    /// How a network is named.
-    pub fn network(self) -> &'static str {
+    pub(super) fn network(self) -> &'static str {
         self.either("--network NAME", "networkString: the template's is used")
     }
 
-    /// How a resource pool is named.
-    pub fn pool(self) -> &'static str {
+    pub(super) fn pool(self) -> &'static str {
         self.either("--pool NAME", "resourcePool: the default one is used")
     }
 
-    /// How a folder is named.
-    pub fn folder(self) -> &'static str {
+    pub(super) fn folder(self) -> &'static str {
         self.either("--folder NAME", "folder: the template's is used")
     }
 
-    /// How a template is named.
-    pub fn template(self) -> &'static str {
+    pub(super) fn template(self) -> &'static str {
         self.either("--template NAME", "modelVMWare of models or workerProvisioning")
     }
 
-    /// The key of the file of authorities.
-    pub fn ca_file(self) -> &'static str {
+    pub(super) fn ca_file(self) -> &'static str {
         self.either("vcenter.ca-file", "caFile")
     }
 
-    /// The key of the thumbprint.
-    pub fn thumbprint(self) -> &'static str {
+    pub(super) fn thumbprint(self) -> &'static str {
         self.either("vcenter.thumbprint", "thumbprint")
     }
 
     /// Where the address is to be found.
-    pub fn address(self) -> &'static str {
+    pub(crate) fn address(self) -> &'static str {
         self.either("`rookery settings` shows the address in use", "the address is `endpoint` of the file")
     }
 
     /// Where user and password are to be found.
-    pub fn login(self) -> &'static str {
-        self.either(
-            "`rookery settings` shows where they come from",
-            "they are `user` and `password` of the file",
-        )
+    pub(crate) fn login(self) -> &'static str {
+        let keys = "they are `user` and `password` of the file";
+        self.either("`rookery settings` shows where they come from", keys)
     }
 }

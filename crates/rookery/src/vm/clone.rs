@@ -149,7 +149,7 @@ async fn order(session: &Session, source: &Vm, args: &Args) -> anyhow::Result<Cl
         finder.stay_beside(folder);
     }
     let site = &args.site;
-    let beside = source.parent.clone().filter(|_| !site.names_folder());
+    let beside = source.parent.clone().filter(|_| site.folder.is_none());
     let folder = beside.or_else(|| finder.folder(site));
     let host = finder.host(site);
     let pool = finder.pool(site, host.as_ref(), source.resource_pool.as_ref());

@@ -5,17 +5,16 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::builder::NonEmptyStringValueParser;
-use futures_util::StreamExt as _;
-use futures_util::stream::FuturesUnordered;
 use rookery_daemon::settings::duration;
 use rookery_vim::objects::PowerState;
 use rookery_vim_client::{Vm, WaitError};
 use tokio::time::Instant;
 
 use super::pick::pick_all;
+use super::power::to_each;
+use crate::Ending;
 use crate::output::{Out, confirm, printable};
 use crate::session::Session;
-use crate::{Ending, failure};
 
 /// The arguments of `vm destroy`.
 #[derive(Debug, clap::Args)]
@@ -39,19 +38,7 @@ pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow
         let names = chosen.iter().map(name).collect::<Vec<_>>().join(", ");
         confirm(format!("destroy {names} with all files?"), "nothing was destroyed").await?;
     }
-    let destroy = async |vm: Arc<Vm>| (destroy(session, &vm, args.wait).await, vm);
-    let mut running: FuturesUnordered<_> = chosen.into_iter().map(destroy).collect();
-    let mut ending = Ending::Done;
-    while let Some((outcome, vm)) = running.next().await {
-        match outcome {
-            Ok(()) => out.line(&format!("{}: destroyed", printable(&vm.name))).await?,
-            Err(error) => {
-                ending = Ending::Failed;
-                failure::report(&error.context(vm.name.clone()));
-            }
-        }
-    }
-    Ok(ending)
+    to_each(chosen, "destroyed", async |vm| destroy(session, vm, args.wait).await, out).await
 }
 
 /// A machine that runs is in use, whatever was typed.

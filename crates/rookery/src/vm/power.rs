@@ -10,10 +10,9 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use rookery_daemon::settings::duration;
 use rookery_vim::objects::PowerState;
-use rookery_vim_client::{PowerChange, Vm};
+use rookery_vim_client::{OperationError, PowerChange, TaskError, Vm};
 use tokio::time::Instant;
 
-use super::outcome::is_open;
 use super::pick::pick_all;
 use super::words::power_word;
 use crate::output::{Out, printable};
@@ -87,12 +86,22 @@ impl Action {
 
 pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
     let chosen = pick_all(&session.first.vms().collect::<Vec<_>>(), &args.vms)?;
-    let change = async |vm: Arc<Vm>| (change(session, &vm, args).await, vm);
-    let mut running: FuturesUnordered<_> = chosen.into_iter().map(change).collect();
+    to_each(chosen, args.action.done(), async |vm| change(session, vm, args).await, out).await
+}
+
+/// Does something to all of them at once, and tells how each went.
+pub(super) async fn to_each(
+    vms: Vec<Arc<Vm>>,
+    done: &str,
+    work: impl AsyncFn(&Vm) -> anyhow::Result<()>,
+    out: &mut Out,
+) -> anyhow::Result<Ending> {
+    let work = async |vm: Arc<Vm>| (work(&vm).await, vm);
+    let mut running: FuturesUnordered<_> = vms.into_iter().map(work).collect();
     let mut ending = Ending::Done;
     while let Some((outcome, vm)) = running.next().await {
         match outcome {
-            Ok(()) => out.line(&format!("{}: {}", printable(&vm.name), args.action.done())).await?,
+            Ok(()) => out.line(&format!("{}: {done}", printable(&vm.name))).await?,
             Err(error) => {
                 ending = Ending::Failed;
                 failure::report(&error.context(vm.name.clone()));
@@ -118,6 +127,15 @@ async fn change(session: &Session, vm: &Vm, args: &Args) -> anyhow::Result<()> {
     match question(session, vm) {
         Some(question) => outcome.context(question),
         None => outcome,
+    }
+}
+
+/// Whether an operation that gave no result may have been carried out all the same: then its effect decides.
+pub(super) fn is_open(error: &OperationError) -> bool {
+    match error {
+        OperationError::Call(error) => error.may_have_happened(),
+        OperationError::Task(TaskError::Unknown { .. }) => true,
+        OperationError::Task(TaskError::Failed(_) | TaskError::TimedOut { .. } | TaskError::Stopped) => false,
     }
 }
 

@@ -9,8 +9,8 @@ use rookery_vim::{FaultKind, MoRef};
 use rookery_vim_client::{OperationError, Snapshot, Vm};
 use tokio::time::Instant;
 
-use super::outcome::is_open;
 use super::pick;
+use super::power::is_open;
 use crate::Ending;
 use crate::output::{Out, printable};
 use crate::session::Session;

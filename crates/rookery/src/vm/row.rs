@@ -3,7 +3,7 @@
 use rookery_vim::MoRef;
 use rookery_vim::objects::ConnectionState;
 use rookery_vim_client::{Nic, Vm};
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::ser::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::words::{power_word, tools_word};
@@ -57,11 +57,7 @@ fn nic(nic: &Nic) -> Value {
 
 impl Serialize for Row {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (name, value) in &self.0 {
-            map.serialize_entry(name, value)?;
-        }
-        map.end()
+        serializer.collect_map(self.fields())
     }
 }
 

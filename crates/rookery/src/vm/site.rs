@@ -10,7 +10,7 @@ use rookery_vim_client::{FindError, Kind, Place, Places};
 pub(super) struct SiteArgs {
     /// The folder that it is filed in
     #[arg(long, value_name = "FOLDER")]
-    folder: Option<String>,
+    pub(super) folder: Option<String>,
     /// The resource pool that it runs in
     #[arg(long, value_name = "POOL")]
     pool: Option<String>,
@@ -111,11 +111,5 @@ impl<'p> Finder<'p> {
             let reasons: Vec<_> = self.unclear.iter().map(ToString::to_string).collect();
             anyhow!("{}", reasons.join("\n       ")).context("nothing was made")
         })
-    }
-}
-
-impl SiteArgs {
-    pub(super) fn names_folder(&self) -> bool {
-        self.folder.is_some()
     }
 }

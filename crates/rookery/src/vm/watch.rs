@@ -27,7 +27,7 @@ pub struct Args {
 
 /// Goes on until it is dropped.
 pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow::Result<Ending> {
-    let fits = |vm: &_| name_fits(args.pattern.as_ref(), vm);
+    let fits = |vm: &Vm| args.pattern.as_ref().is_none_or(|pattern| pattern.matches(&vm.name));
     let time = LocalTime::system();
     let mut reachability = Reachability::default();
     let mut seen = Arc::clone(&session.first);
@@ -45,10 +45,6 @@ pub(super) async fn run(session: &Session, args: &Args, out: &mut Out) -> anyhow
         }
         seen = latest;
     }
-}
-
-fn name_fits(pattern: Option<&Glob>, vm: &Vm) -> bool {
-    pattern.is_none_or(|pattern| pattern.matches(&vm.name))
 }
 
 /// An event for programs.
@@ -84,11 +80,7 @@ impl Serialize for Changes {
             old: &'a Value,
             new: &'a Value,
         }
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (name, old, new) in &self.0 {
-            map.serialize_entry(name, &Values { old, new })?;
-        }
-        map.end()
+        serializer.collect_map(self.0.iter().map(|(name, old, new)| (name, Values { old, new })))
     }
 }
 

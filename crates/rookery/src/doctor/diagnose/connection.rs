@@ -11,6 +11,7 @@ use super::problem_of_call;
 use crate::doctor::check::{Check, Finding, Group};
 use crate::doctor::observed::{ClockReading, Observed, Refusal, Session};
 use crate::doctor::scope::Source;
+use crate::failure::unreachable_hint;
 
 /// Beyond this, deletions stop: the ages of VMs cannot be trusted.
 const SKEW_STOPS: SignedDuration = SignedDuration::from_secs(60);
@@ -50,15 +51,12 @@ fn dial_error(refusal: Option<&Refusal>) -> Option<&DialError> {
 fn address(observed: &Observed, refusal: Option<&Refusal>, source: Source) -> Finding {
     match dial_error(refusal) {
         Some(
-            error @ (DialError::Resolve { .. } | DialError::Connect { .. } | DialError::TimedOut { .. }),
-        ) => Finding::problem(
-            error.to_string(),
-            format!("{}; is it right, and is there a firewall or proxy in between?", source.address()),
-        ),
-        Some(error @ (DialError::Proxy { .. } | DialError::InvalidProxy(_))) => Finding::problem(
-            error.to_string(),
-            "correct HTTPS_PROXY or HTTP_PROXY, or name the server in NO_PROXY",
-        ),
+            error @ (DialError::Resolve { .. }
+            | DialError::Connect { .. }
+            | DialError::TimedOut { .. }
+            | DialError::Proxy { .. }
+            | DialError::InvalidProxy(_)),
+        ) => Finding::problem(error.to_string(), unreachable_hint(error, source).unwrap_or_default()),
         Some(
             DialError::WrongThumbprint { .. }
             | DialError::Certificate { .. }
@@ -93,10 +91,9 @@ fn tls(observed: &Observed, refusal: Option<&Refusal>, source: Source) -> Findin
                 "set {ca_file} to the file of its authority; or, once you have compared it at the server, {pin} = \"{thumbprint}\""
             ),
         ),
-        Some(error @ DialError::Tls { .. }) => Finding::problem(
-            error.to_string(),
-            "if the server does not speak TLS on this port, write http:// before its address",
-        ),
+        Some(error @ DialError::Tls { .. }) => {
+            Finding::problem(error.to_string(), unreachable_hint(error, source).unwrap_or_default())
+        }
         Some(DialError::Trust(error)) => {
             Finding::problem(chain(error), format!("correct {ca_file}, or use {pin} instead"))
         }
