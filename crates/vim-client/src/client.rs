@@ -338,10 +338,23 @@ impl Client {
     /// Logs in as somebody else, who logs in from now on; the session before ends, and its calls are repeated in the new
     /// one. If the server refuses, nothing changes; if it could not be asked, the next login asks it.
     pub async fn change_login(&self, user: String, password: SecretString) -> Result<(), CallError> {
+        self.log_in_as(Credentials { user, password }, CallError::is_transient).await
+    }
+
+    /// The same for somebody who joins those who use this client: whatever goes wrong, nothing changes for them.
+    pub async fn join(&self, user: String, password: SecretString) -> Result<(), CallError> {
+        self.log_in_as(Credentials { user, password }, |_| false).await
+    }
+
+    async fn log_in_as(
+        &self,
+        to: Credentials,
+        is_tried_next: fn(&CallError) -> bool,
+    ) -> Result<(), CallError> {
         let inner = Arc::clone(&self.0);
         self.log_in(Login::NAME, async move {
             let Inner { wire, session, rest, login, .. } = &*inner;
-            session.change(wire, login, Credentials { user, password }).await?;
+            session.change(wire, login, to, is_tried_next).await?;
             rest.forget(wire).await;
             Ok(())
         })

@@ -81,7 +81,7 @@ pub(super) const TABLE: &[Row] = &[
     },
     Row {
         operation: "share sessions and inventories between fronts",
-        calls: &["vcenter::connect", "vcenter::change_login", "vcenter::close"],
+        calls: &["vcenter::connect", "client::join", "vcenter::change_login", "vcenter::close"],
         shown: In(&[
             "vcenter::two_users_share_a_session_and_an_inventory_that_go_with_the_last_of_them",
             "vcenter::another_user_has_another_session_and_the_same_governor_and_reservations",
@@ -89,6 +89,7 @@ pub(super) const TABLE: &[Row] = &[
             "vcenter::each_datacenter_has_an_inventory",
             "vcenter::a_server_is_known_again_at_another_address_unless_it_does_not_say_who_it_is",
             "vcenter::a_login_that_is_refused_leaves_nothing_and_changes_nothing",
+            "vcenter::a_password_that_could_not_be_tried_is_not_used_for_those_who_were_there",
             "vcenter::other_credentials_keep_the_session_and_what_was_made_with_it",
         ]),
     },
