@@ -84,101 +84,66 @@ pub enum Control {
 }
 
 pub(crate) fn handle(world: &mut World, control: Control) -> Reply {
-    let done = json!({});
     match control {
-        Control::Enqueue(job) => Reply::json(200, &json!({ "id": world.enqueue(*job) })),
+        Control::Enqueue(job) => return Reply::json(200, &json!({ "id": world.enqueue(*job) })),
         Control::Jobs => {
             let mut jobs: Vec<_> = world.state.jobs.values().collect();
             jobs.sort_by_key(|job| job.number);
-            Reply::json(200, &jobs)
+            return Reply::json(200, &jobs);
         }
-        Control::Job(id) => match world.state.jobs.get(&id) {
-            Some(job) => Reply::json(200, job),
-            None => Reply::error(404, "there is no such job"),
+        Control::Job(id) => {
+            let job = world.state.jobs.get(&id).map(|job| Reply::json(200, job));
+            return job.unwrap_or_else(|| Reply::error(404, "there is no such job"));
+        }
+        Control::Stop(id) => match world.state.jobs.get(&id).map(|job| job.status.is_final()) {
+            None => return Reply::error(404, "there is no such job"),
+            Some(true) => return Reply::error(409, "the job is over"),
+            Some(false) => world.end(&id, Status::Stopped, "somebody stopped the job"),
         },
-        Control::Stop(id) => stop(world, &id),
-        Control::Workers => Reply::json(200, &world.state.workers.values().collect::<Vec<_>>()),
-        Control::Requests => Reply::json(200, &world.record.entries().collect::<Vec<_>>()),
-        Control::ForgetRequests => {
-            world.record.clear();
-            Reply::json(200, &done)
-        }
+        Control::Workers => return Reply::json(200, &world.state.workers.values().collect::<Vec<_>>()),
+        Control::Requests => return Reply::json(200, &world.record.entries().collect::<Vec<_>>()),
+        Control::ForgetRequests => world.record.clear(),
         Control::PutModel(model) => {
-            Reply::json(200, &json!({ "id": world.state.put_model(*model, world.now) }))
+            return Reply::json(200, &json!({ "id": world.state.put_model(*model, world.now) }));
         }
         Control::PutCodeModel(model) => {
             let models = &mut world.state.config.code_models;
             models.retain(|old| old.path != model.path || old.branch != model.branch);
             models.push(*model);
-            Reply::json(200, &done)
         }
         Control::PutBuiltin(consumer) => {
             let consumers = &mut world.state.config.builtin;
             consumers.retain(|old| old.name != consumer.name);
             consumers.push(*consumer);
-            Reply::json(200, &done)
         }
         Control::PutHatchery(consumer) => {
             let consumers = &mut world.state.config.hatcheries;
             consumers.retain(|old| old.name != consumer.name);
             consumers.push(consumer);
-            Reply::json(200, &done)
         }
-        Control::AddFault(fault) => {
-            world.faults.add(fault);
-            Reply::json(200, &done)
+        Control::AddFault(fault) => world.faults.add(fault),
+        Control::SetCapacity(capacity) => world.state.config.capacity = capacity,
+        Control::ClearFaults => return Reply::json(200, &json!({ "met": world.faults.clear() })),
+        Control::Advance(by) => return advance(world, by),
+        Control::ExpireSessions => world.state.sessions.clear(),
+        Control::Restart { keep_sessions } => {
+            if !keep_sessions {
+                world.state.sessions.clear();
+            }
+            cut(world);
         }
-        Control::SetCapacity(capacity) => {
-            world.state.config.capacity = capacity;
-            Reply::json(200, &done)
-        }
-        Control::ClearFaults => {
-            let met = world.faults.clear();
-            Reply::json(200, &json!({ "met": met }))
-        }
-        Control::Advance(by) => advance(world, by),
-        Control::ExpireSessions => {
-            world.state.sessions.clear();
-            Reply::json(200, &done)
-        }
-        Control::Restart { keep_sessions } => restart(world, keep_sessions),
-        Control::DropSockets { politely } => {
-            sockets::close_all(world, politely);
-            Reply::json(200, &done)
-        }
-        Control::FreezeSockets(frozen) => {
-            world.sockets_frozen = frozen;
-            Reply::json(200, &done)
-        }
-        Control::Check => Reply::json(200, &json!({ "findings": world.check() })),
-        Control::Dump => Reply::json(200, &world.state),
+        Control::DropSockets { politely } => sockets::close_all(world, politely),
+        Control::FreezeSockets(frozen) => world.sockets_frozen = frozen,
+        Control::Check => return Reply::json(200, &json!({ "findings": world.check() })),
+        Control::Dump => return Reply::json(200, &world.state),
         Control::Load(dump) => match serde_json::from_value(dump) {
             Ok(state) => {
                 world.state = state;
                 cut(world);
-                Reply::json(200, &done)
             }
-            Err(error) => Reply::error(400, &error.to_string()),
+            Err(error) => return Reply::error(400, &error.to_string()),
         },
     }
-}
-
-fn stop(world: &mut World, id: &str) -> Reply {
-    match world.state.jobs.get(id).map(|job| job.status.is_final()) {
-        None => Reply::error(404, "there is no such job"),
-        Some(true) => Reply::error(409, "the job is over"),
-        Some(false) => {
-            world.end(id, Status::Stopped, "somebody stopped the job");
-            Reply::json(200, &json!({}))
-        }
-    }
-}
-
-fn restart(world: &mut World, keep_sessions: bool) -> Reply {
-    if !keep_sessions {
-        world.state.sessions.clear();
-    }
-    cut(world);
     Reply::json(200, &json!({}))
 }
 

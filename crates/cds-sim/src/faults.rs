@@ -87,15 +87,8 @@ impl Trouble {
     }
 
     pub(crate) fn delay(&self) -> Option<SignedDuration> {
-        match self {
-            Self::Slow { milliseconds } => Some(SignedDuration::from_millis(i64::from(*milliseconds))),
-            Self::Error { .. }
-            | Self::Html { .. }
-            | Self::Maintenance
-            | Self::LostReply
-            | Self::Dropped
-            | Self::Empty => None,
-        }
+        let Self::Slow { milliseconds } = self else { return None };
+        Some(SignedDuration::from_millis(i64::from(*milliseconds)))
     }
 }
 

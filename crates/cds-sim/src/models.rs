@@ -8,13 +8,11 @@ use serde_json::{Value, json};
 
 use crate::config::{CodeModel, Model, SHARED};
 use crate::io::{self, Reply};
-use crate::refusal::Refusal;
+use crate::refusal::{Answer, Refusal};
 use crate::render::{ZERO_TIME, time};
 use crate::route::Call;
 use crate::workers::Worker;
 use crate::world::{State, World};
-
-type Answer = Result<Reply, Refusal>;
 
 /// A model of the first protocol and what happened to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,13 +7,11 @@ use crate::auth::{Service, Who, may_read, may_run};
 use crate::config::BuiltinConsumer;
 use crate::io::{self, Reply};
 use crate::job::{Attempt, Booking, Job, ModelType, Protocol, Status};
-use crate::refusal::Refusal;
+use crate::refusal::{Answer, Refusal};
 use crate::render;
 use crate::route::Call;
 use crate::workers;
 use crate::world::World;
-
-type Answer = Result<Reply, Refusal>;
 
 /// What a hatchery may do with a job.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -256,17 +254,6 @@ pub(crate) fn worker_take(world: &mut World, call: &Call<'_>, id: &str) -> Answe
 
 /// What workers would sign their logs with; nobody checks those here.
 pub(crate) const SIGNING_KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
-
-/// `POST /queue/workflows/{id}/step`
-pub(crate) fn step(world: &mut World, call: &Call<'_>, id: &str) -> Answer {
-    let worker = workers::caller(world, call, Protocol::V1)?.id.clone();
-    workers::building(world, &worker, id)?;
-    let step = call.body()?;
-    if let Some(job) = world.state.jobs.get_mut(id) {
-        job.steps.push(step);
-    }
-    Ok(io::empty(204))
-}
 
 /// `GET /project/{key}/workflows/{name}/runs/{number}`: what a worker looks at of its run.
 pub(crate) fn run(world: &World, call: &Call<'_>, project: &str, workflow: &str, number: &str) -> Answer {

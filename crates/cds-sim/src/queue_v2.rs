@@ -6,12 +6,10 @@ use serde_json::{Value, json};
 use crate::auth::{Who, granted};
 use crate::io::{self, Reply};
 use crate::job::{Attempt, Job, Protocol, Status};
-use crate::refusal::Refusal;
+use crate::refusal::{Answer, Refusal};
 use crate::route::Call;
 use crate::world::World;
 use crate::{render, workers};
-
-type Answer = Result<Reply, Refusal>;
 
 /// What is offered if nobody says what they can run.
 pub(crate) const USUAL_OSARCH: &str = "linux/amd64";
@@ -212,40 +210,12 @@ pub(crate) fn worker_take(world: &mut World, call: &Call<'_>, id: &str) -> Answe
 
 /// The repository of a run, in which nothing is really.
 fn git() -> Value {
-    let mut git = json!({ "changesets": [], "connection": "https", "ref_type": "branch" });
-    for (key, value) in [
-        ("author", "somebody"),
-        ("author_email", "somebody@example.org"),
-        ("commit_message", ""),
-        ("commit_web_url", ""),
-        ("ref", "refs/heads/main"),
-        ("ref_name", "main"),
-        ("ref_web_url", ""),
-        ("repository", "org/repo"),
-        ("repositoryUrl", ""),
-        ("repository_origin", "org/repo"),
-        ("repository_web_url", ""),
-        ("semver_current", "0.1.0"),
-        ("server", "vcs"),
-        ("server_type", "gitea"),
-        ("server_url", ""),
-        ("sha", ""),
-        ("sha_short", ""),
-        ("token", ""),
-        ("username", "somebody"),
-    ] {
-        git[key] = value.into();
-    }
-    git
-}
-
-/// `POST /v2/queue/{region}/job/{id}/step`
-pub(crate) fn step(world: &mut World, call: &Call<'_>, id: &str) -> Answer {
-    let worker = workers::caller(world, call, Protocol::V2)?.id.clone();
-    workers::building(world, &worker, id)?;
-    let step = call.body()?;
-    if let Some(job) = world.state.jobs.get_mut(id) {
-        job.steps.push(step);
-    }
-    Ok(io::empty(204))
+    json!({
+        "author": "somebody", "author_email": "somebody@example.org", "changesets": [], "commit_message": "",
+        "commit_web_url": "", "connection": "https", "ref": "refs/heads/main", "ref_name": "main",
+        "ref_type": "branch", "ref_web_url": "", "repository": "org/repo", "repositoryUrl": "",
+        "repository_origin": "org/repo", "repository_web_url": "", "semver_current": "0.1.0",
+        "server": "vcs", "server_type": "gitea", "server_url": "", "sha": "", "sha_short": "", "token": "",
+        "username": "somebody",
+    })
 }

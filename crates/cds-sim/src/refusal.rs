@@ -5,6 +5,9 @@ use serde_json::{Value, json};
 use crate::io::Reply;
 use crate::render::is_time;
 
+/// What a call is answered.
+pub(crate) type Answer = Result<Reply, Refusal>;
+
 /// Why a call is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refusal {

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::io::Reply;
 use crate::job::Protocol;
-use crate::refusal::Refusal;
+use crate::refusal::{Answer, Refusal};
 use crate::world::World;
 use crate::{auth, models, queue_v1, queue_v2, sockets, workers};
 
@@ -15,8 +15,6 @@ pub(crate) struct Call<'r> {
     pub(crate) request: &'r Request,
     pub(crate) query: Vec<(String, String)>,
 }
-
-type Answer = Result<Reply, Refusal>;
 
 impl Call<'_> {
     /// What the body says. No body counts as null.
@@ -75,7 +73,7 @@ fn anybody(world: &mut World, call: &Call<'_>, path: &[&str]) -> Option<Answer> 
             let all = world.state.config.binaries.iter().map(|binary| models::capability(0, binary));
             Ok(Reply::json(200, &all.collect::<Vec<_>>()))
         }
-        ("GET", ["download", "worker", os, arch]) => download(world, os, arch),
+        ("GET", ["download", "worker", os, arch]) => download(os, arch),
         _ => return None,
     })
 }
@@ -136,7 +134,7 @@ fn worker(world: &mut World, call: &Call<'_>, path: &[&str]) -> Option<Answer> {
         ("POST", ["worker", "refresh"]) => workers::refresh_v1(world, call),
         ("POST", ["worker", "waiting"]) => workers::waiting(world, call),
         ("POST", ["queue", "workflows", id, "take"]) => queue_v1::worker_take(world, call, id),
-        ("POST", ["queue", "workflows", id, "step"]) => queue_v1::step(world, call, id),
+        ("POST", ["queue", "workflows", id, "step"]) => workers::step(world, call, Protocol::V1, id),
         ("GET", ["project", project, "workflows", workflow, "runs", number]) => {
             queue_v1::run(world, call, project, workflow, number)
         }
@@ -146,7 +144,7 @@ fn worker(world: &mut World, call: &Call<'_>, path: &[&str]) -> Option<Answer> {
         ("POST", ["v2", "queue", _, "job", id, "worker", "signout"]) => workers::sign_out_v2(world, call, id),
         ("POST", ["v2", "queue", _, "job", id, "worker", "refresh"]) => workers::refresh_v2(world, call, id),
         ("POST", ["v2", "queue", _, "job", id, "worker", "take"]) => queue_v2::worker_take(world, call, id),
-        ("POST", ["v2", "queue", _, "job", id, "step"]) => queue_v2::step(world, call, id),
+        ("POST", ["v2", "queue", _, "job", id, "step"]) => workers::step(world, call, Protocol::V2, id),
         ("GET", ["v2", "plugin", name]) => world.caller(call.request).map(|_| {
             let yaml = format!("name: {name}\ntype: action\n");
             Reply::new(200, "application/x-yaml", yaml)
@@ -170,7 +168,7 @@ fn cdn(world: &World) -> Reply {
     )
 }
 
-fn download(world: &World, os: &str, arch: &str) -> Answer {
+fn download(os: &str, arch: &str) -> Answer {
     if !matches!(os, "windows" | "darwin" | "linux" | "freebsd" | "openbsd") {
         return Err(Refusal::BAD_OS.from(os));
     }
@@ -178,5 +176,6 @@ fn download(world: &World, os: &str, arch: &str) -> Answer {
         return Err(Refusal::BAD_ARCH.from(arch));
     }
     let file = format!("attachment; filename=\"cds-worker-{os}-{arch}\"");
-    Ok(Reply::new(200, "application/octet-stream", world.program.clone()).with("content-disposition", file))
+    Ok(Reply::new(200, "application/octet-stream", crate::worker::SCRIPT.to_owned())
+        .with("content-disposition", file))
 }

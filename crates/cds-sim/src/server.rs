@@ -108,14 +108,7 @@ impl Running {
             sockets: HashMap::new(),
             last_request: 0,
         };
-        let over = supervisor.token();
-        supervisor.spawn("simulated CDS", async move {
-            tokio::select! {
-                biased;
-                () = over.cancelled() => {}
-                () = run(world, shell, messages) => {}
-            }
-        });
+        supervisor.spawn_until_stopped("simulated CDS", run(world, shell, messages));
         let tasks = supervisor.clone();
         Self { inbox, tasks, connections, notices, url: Arc::default() }
     }
@@ -173,13 +166,9 @@ impl Running {
             // A second listener does not change where the first one is.
             self.url.get_or_init(|| format!("http://{address}"));
         }
-        let (running, over) = (self.clone(), self.tasks.token());
-        self.tasks.spawn("listener of the simulated CDS", async move {
-            tokio::select! {
-                biased;
-                () = over.cancelled() => {}
-                () = accept(listener, |stream, peer| running.spawn_connection(stream, peer)) => {}
-            }
+        let running = self.clone();
+        self.tasks.spawn_until_stopped("listener of the simulated CDS", async move {
+            accept(listener, |stream, peer| running.spawn_connection(stream, peer)).await;
         });
     }
 

@@ -9,13 +9,11 @@ use serde_json::{Value, json};
 use crate::auth::Who;
 use crate::io::{self, Reply};
 use crate::job::{Protocol, Status as JobStatus};
-use crate::refusal::Refusal;
+use crate::refusal::{Answer, Refusal};
 use crate::render::time;
 use crate::route::Call;
 use crate::world::World;
 pub(crate) use sign_in::{sign_in_v1, sign_in_v2};
-
-type Answer = Result<Reply, Refusal>;
 
 /// What a worker does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -243,6 +241,17 @@ pub(crate) fn disable(world: &mut World, call: &Call<'_>, id: &str) -> Answer {
     }
     disable_v1(world, id);
     Ok(io::empty(200))
+}
+
+/// `POST /queue/workflows/{id}/step`, `POST /v2/queue/{region}/job/{id}/step`
+pub(crate) fn step(world: &mut World, call: &Call<'_>, protocol: Protocol, id: &str) -> Answer {
+    let worker = caller(world, call, protocol)?.id.clone();
+    building(world, &worker, id)?;
+    let step = call.body()?;
+    if let Some(job) = world.state.jobs.get_mut(id) {
+        job.steps.push(step);
+    }
+    Ok(io::empty(204))
 }
 
 /// `GET /sim/job/{id}/script`: what the job runs, without any JSON around it.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use bytes::Bytes;
 use jiff::{SignedDuration, Timestamp};
 use rookery_sim::{Request, RequestId};
 use serde::{Deserialize, Serialize};
@@ -27,8 +26,6 @@ use crate::{control, due, headers, load, route, sockets};
 pub struct World {
     pub(crate) state: State,
     pub(crate) key: SigningKey,
-    /// What `/download/worker` hands out.
-    pub(crate) program: Bytes,
     pub(crate) sockets: BTreeMap<SocketId, Socket>,
     /// Whether nothing is said on websockets, though they stay open.
     pub(crate) sockets_frozen: bool,
@@ -115,7 +112,6 @@ impl World {
             faults: Faults::default(),
             state: State::new(config, now),
             key,
-            program: Bytes::from_static(crate::worker::SCRIPT.as_bytes()),
             sockets: BTreeMap::new(),
             sockets_frozen: false,
             held: BTreeMap::new(),
@@ -126,13 +122,6 @@ impl World {
             replies: Vec::new(),
             effects: Vec::new(),
         }
-    }
-
-    /// The same, with another program for workers to download.
-    #[must_use]
-    pub fn with_worker(mut self, program: Bytes) -> Self {
-        self.program = program;
-        self
     }
 
     /// Something happens at some time. Whatever was due before happens first.

@@ -28,7 +28,6 @@ const MAX_ANSWER: usize = 32 << 20;
 
 /// The second name under which the date is sent.
 pub(crate) const REMOTE_TIME: HeaderName = HeaderName::from_static("x-cds-remotetime");
-const API_KEY: HeaderName = HeaderName::from_static("x-api-pub-signing-key");
 const API_TIME: HeaderName = HeaderName::from_static("x-api-time");
 
 /// The API, without any session.
@@ -79,7 +78,6 @@ pub(crate) enum Repeat {
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) what: String,
-    pub(crate) api_key: Option<String>,
     pub(crate) body: Bytes,
 }
 
@@ -192,12 +190,12 @@ impl Api {
             self.times.ended(begun);
             break exchange;
         };
-        let (status, api_key, body) = exchange
+        let (status, body) = exchange
             .unwrap_or(Err(HttpError::TimedOut(deadline)))
             .map_err(|error| CdsError::of_http(&call.what, error))?;
         debug!(method = %call.method, path = call.path, status, bytes = body.len(), "called CDS");
         if (200..300).contains(&status) {
-            Ok(Answer { what: call.what.clone(), api_key, body })
+            Ok(Answer { what: call.what.clone(), body })
         } else {
             Err(CdsError::of_answer(&call.what, status, &body))
         }
@@ -223,7 +221,7 @@ impl Api {
         way: Way,
         call: &Call,
         token: Option<&SecretString>,
-    ) -> Result<(u16, Option<String>, Bytes), HttpError> {
+    ) -> Result<(u16, Bytes), HttpError> {
         let date = date(self.clock.now());
         let bearer = token.map(bearer);
         // No Accept: for some routes JSON is what comes without it.
@@ -247,8 +245,7 @@ impl Api {
             let ahead = told.as_second().saturating_sub(self.clock.now().as_second());
             self.ahead.store(ahead, Ordering::Relaxed);
         }
-        let api_key = response.headers().get(API_KEY).and_then(|key| key.to_str().ok()).map(str::to_owned);
-        Ok((status, api_key, read_whole(response, MAX_ANSWER).await?))
+        Ok((status, read_whole(response, MAX_ANSWER).await?))
     }
 }
 

@@ -58,8 +58,8 @@ impl Cds {
         let identity = Arc::new(identity);
         let mut seed = || StdRng::seed_from_u64(random.random());
         let v1 =
-            v1.map(|token| V1::new(Session::new(Arc::clone(&api), Arc::clone(&identity), token), seed()));
-        let v2 = v2.map(|token| V2::new(Session::new(Arc::clone(&api), identity, token), seed()));
+            v1.map(|token| V1::new(Session::new(Arc::clone(&api), Arc::clone(&identity), token, seed())));
+        let v2 = v2.map(|token| V2::new(Session::new(Arc::clone(&api), identity, token, seed())));
         Self { v1, v2, api }
     }
 

@@ -61,69 +61,28 @@ pub struct Refusal {
     pub from: Option<String>,
 }
 
-/// The errors of CDS that matter to a hatchery.
+/// Which error of CDS it is. Those that matter to a hatchery have names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ErrorId {
-    /// An error inside CDS.
-    Unknown,
-    /// The session is unknown or has ended.
-    Unauthorized,
-    Forbidden,
-    /// There is no such thing; a V2 job was taken by somebody else.
-    NotFound,
-    /// CDS is in maintenance.
-    ServiceUnavailable,
-    /// The request makes no sense.
-    WrongRequest,
-    /// The V1 job is booked.
-    JobAlreadyBooked,
-    /// There is no such V1 job.
-    JobNotFound,
-    /// The worker model is booked for registration.
-    ModelAlreadyBooked,
-    /// The V1 job is not booked.
-    JobNotBooked,
-    /// A worker of the model could not be started.
-    SpawnFailed,
-    /// The V1 job is locked.
-    JobLocked,
-    /// The request makes no sense for this object.
-    InvalidData,
-    /// The object is locked.
-    ResourceLocked,
-    Other(i64),
-}
-
-const IDS: [(i64, ErrorId); 14] = [
-    (1, ErrorId::Unknown),
-    (10, ErrorId::Unauthorized),
-    (11, ErrorId::Forbidden),
-    (38, ErrorId::NotFound),
-    (60, ErrorId::ServiceUnavailable),
-    (74, ErrorId::WrongRequest),
-    (89, ErrorId::JobAlreadyBooked),
-    (112, ErrorId::JobNotFound),
-    (115, ErrorId::ModelAlreadyBooked),
-    (135, ErrorId::JobNotBooked),
-    (146, ErrorId::SpawnFailed),
-    (147, ErrorId::JobLocked),
-    (149, ErrorId::InvalidData),
-    (164, ErrorId::ResourceLocked),
-];
+pub struct ErrorId(pub i64);
 
 impl ErrorId {
-    /// The error of a number.
-    pub fn of(number: i64) -> Self {
-        IDS.iter().find(|(known, _)| *known == number).map_or(Self::Other(number), |(_, id)| *id)
-    }
-
-    /// The number of an error.
-    pub fn number(self) -> i64 {
-        if let Self::Other(number) = self {
-            return number;
-        }
-        IDS.iter().find(|(_, id)| *id == self).map_or(0, |(number, _)| *number)
-    }
+    /// The session is unknown or has ended.
+    pub const UNAUTHORIZED: Self = Self(10);
+    pub const FORBIDDEN: Self = Self(11);
+    /// There is no such thing; a V2 job was taken by somebody else.
+    pub const NOT_FOUND: Self = Self(38);
+    /// CDS is in maintenance.
+    pub const SERVICE_UNAVAILABLE: Self = Self(60);
+    /// The request makes no sense.
+    pub const WRONG_REQUEST: Self = Self(74);
+    /// The V1 job is booked.
+    pub const JOB_ALREADY_BOOKED: Self = Self(89);
+    /// There is no such V1 job.
+    pub const JOB_NOT_FOUND: Self = Self(112);
+    /// The worker model is booked for registration.
+    pub const MODEL_ALREADY_BOOKED: Self = Self(115);
+    /// The V1 job is not booked.
+    pub const JOB_NOT_BOOKED: Self = Self(135);
 }
 
 #[derive(Deserialize)]
@@ -142,13 +101,13 @@ impl Refusal {
     fn read(status: u16, body: &[u8]) -> Option<Self> {
         let Body { id, message, request_id, from } = serde_json::from_slice(body).ok()?;
         let message = message.unwrap_or_default();
-        (id != 0).then(|| Self { status, id: ErrorId::of(id), message, request_id, from })
+        (id != 0).then_some(Self { status, id: ErrorId(id), message, request_id, from })
     }
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (HTTP {}, error {})", self.message, self.status, self.id.number())
+        write!(f, "{} (HTTP {}, error {})", self.message, self.status, self.id.0)
     }
 }
 
@@ -229,23 +188,23 @@ impl CdsError {
     /// Whether somebody else was faster. Nothing is wrong.
     pub fn is_lost_race(&self) -> bool {
         matches!(self, Self::Taken { .. })
-            || self.is(ErrorId::JobAlreadyBooked)
-            || self.is(ErrorId::ModelAlreadyBooked)
+            || self.is(ErrorId::JOB_ALREADY_BOOKED)
+            || self.is(ErrorId::MODEL_ALREADY_BOOKED)
     }
 
     /// Whether what the call was about does not exist, or not for this hatchery.
     pub fn is_gone(&self) -> bool {
-        matches!(self, Self::Gone { .. }) || self.is(ErrorId::NotFound) || self.is(ErrorId::JobNotFound)
+        matches!(self, Self::Gone { .. }) || self.is(ErrorId::NOT_FOUND) || self.is(ErrorId::JOB_NOT_FOUND)
     }
 
     /// Whether the session is not, or no longer, accepted: the next call signs in again.
     pub fn is_unauthorized(&self) -> bool {
-        self.is(ErrorId::Unauthorized) || self.status() == Some(401)
+        self.is(ErrorId::UNAUTHORIZED) || self.status() == Some(401)
     }
 
     /// Whether this hatchery may not do it, now or later.
     pub fn is_forbidden(&self) -> bool {
-        self.is(ErrorId::Forbidden) && !self.is_gone()
+        self.is(ErrorId::FORBIDDEN) && !self.is_gone()
     }
 
     /// Whether the same call may succeed later.
@@ -270,7 +229,7 @@ impl CdsError {
         match self {
             Self::Lost { .. } | Self::NotUnderstood { .. } => true,
             // CDS says that it is closed before it does anything; of other failures nobody knows how far they came.
-            Self::Refused { source, .. } => source.status >= 500 && source.id != ErrorId::ServiceUnavailable,
+            Self::Refused { source, .. } => source.status >= 500 && source.id != ErrorId::SERVICE_UNAVAILABLE,
             Self::Unavailable { status, .. } => *status >= 500,
             Self::SignIn { .. }
             | Self::NotSignedIn { .. }
@@ -305,7 +264,7 @@ mod tests {
             r#"{"id":89,"message":"Job already booked (from: job 1234)","request_id":"5d2c","from":"job 1234","x":null}"#,
         );
         let refusal = error.refusal().unwrap();
-        assert_eq!((refusal.id, refusal.request_id.as_deref()), (ErrorId::JobAlreadyBooked, Some("5d2c")));
+        assert_eq!((refusal.id, refusal.request_id.as_deref()), (ErrorId::JOB_ALREADY_BOOKED, Some("5d2c")));
         assert_eq!(refusal.to_string(), "Job already booked (from: job 1234) (HTTP 403, error 89)");
         assert_eq!(error.to_string(), "CDS refused to book job 1234");
         assert!(error.is_lost_race() && !error.is_forbidden() && !error.is_transient());
@@ -359,13 +318,5 @@ mod tests {
             .collect();
             assert_eq!(found, expected, "HTTP {status}, id {id}");
         }
-    }
-
-    #[test]
-    fn ids_and_numbers_are_one_to_one() {
-        for (number, id) in IDS {
-            assert_eq!((ErrorId::of(number), id.number()), (id, number));
-        }
-        assert_eq!(ErrorId::of(4242).number(), 4242);
     }
 }

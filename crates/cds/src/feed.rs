@@ -9,8 +9,6 @@ use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use hyper::header::{AUTHORIZATION, DATE, HeaderValue};
-use rand::rngs::StdRng;
-use rand::{RngExt as _, SeedableRng as _};
 use rookery_daemon::telemetry::chain;
 use rookery_daemon::{Backoff, Supervisor};
 use rookery_dial::{DialError, Stream};
@@ -85,24 +83,18 @@ enum Ended {
 
 /// Listens until the supervisor stops or the receiver is dropped.
 pub(crate) fn watch<P: Feed>(
-    session: Arc<Session<P>>,
+    session: &Arc<Session<P>>,
     name: &'static str,
-    random: StdRng,
     supervisor: &Supervisor,
 ) -> mpsc::Receiver<P::Job> {
     let (sender, receiver) = mpsc::channel(UNREAD);
-    let stop = supervisor.token();
-    supervisor.spawn(name, async move { listen(&session, &sender, &stop, random).await });
+    let (session, stop) = (Arc::clone(session), supervisor.token());
+    supervisor.spawn(name, async move { listen(&session, &sender, &stop).await });
     receiver
 }
 
-async fn listen<P: Feed>(
-    session: &Session<P>,
-    sender: &mpsc::Sender<P::Job>,
-    stop: &CancellationToken,
-    mut random: StdRng,
-) {
-    let mut again = || RECONNECT.delays(StdRng::seed_from_u64(random.random()));
+async fn listen<P: Feed>(session: &Session<P>, sender: &mpsc::Sender<P::Job>, stop: &CancellationToken) {
+    let again = || RECONNECT.delays(session.fork_random());
     let mut delays = again();
     // An outage may last for hours: that it goes on is no news.
     let mut told = false;

@@ -42,8 +42,6 @@ pub use v1::{
     BookedBy, Group, ModelSecret, RegionFilter, Requirement, RequirementKind, Service, SpawnInfo, V1, V1Job,
     V1Model, VirtualMachine,
 };
-pub use v2::{
-    Hatchery, InfoLevel, InvalidModelPath, JobDetail, ModelPath, RunJob, RunsOn, V2, V2Model, V2ModelSpec,
-};
+pub use v2::{InfoLevel, InvalidModelPath, JobDetail, ModelPath, RunJob, RunsOn, V2, V2Model, V2ModelSpec};
 pub use validity::{v1_token_end, v2_token_end};
 pub use worker::{Cdn, Worker, WorkerStatus};

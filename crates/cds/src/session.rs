@@ -5,13 +5,12 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hyper::Method;
 use jiff::{SignedDuration, Timestamp};
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
 use rookery_daemon::telemetry::chain;
-use secrecy::{ExposeSecret, SecretString};
-use serde::Deserialize;
+use secrecy::SecretString;
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 use tracing::{info, warn};
@@ -19,6 +18,7 @@ use tracing::{info, warn};
 use crate::api::{Answer, Api, Call, Repeat};
 use crate::error::CdsError;
 use crate::identity::Identity;
+use crate::validity::{Times, times};
 
 /// How often a request is sent again.
 pub(crate) const RETRIES: u32 = 2;
@@ -49,6 +49,7 @@ pub(crate) struct Session<P: Protocol> {
     current: Mutex<Option<Arc<Grant<P>>>>,
     /// Held while signing in or out: whoever waits for it finds a new session, or a fresh failure.
     gate: tokio::sync::Mutex<Gate>,
+    random: Mutex<StdRng>,
 }
 
 /// A session that CDS granted.
@@ -82,9 +83,14 @@ impl<P: Protocol> fmt::Debug for Session<P> {
 }
 
 impl<P: Protocol> Session<P> {
-    pub(crate) fn new(api: Arc<Api>, identity: Arc<Identity>, token: SecretString) -> Self {
+    pub(crate) fn new(api: Arc<Api>, identity: Arc<Identity>, token: SecretString, random: StdRng) -> Self {
         let gate = tokio::sync::Mutex::new(Gate { closed: false, failed: None, token });
-        Self { api, identity, current: Mutex::default(), gate }
+        Self { api, identity, current: Mutex::default(), gate, random: Mutex::new(random) }
+    }
+
+    /// A generator of its own for whoever needs one.
+    pub(crate) fn fork_random(&self) -> StdRng {
+        StdRng::seed_from_u64(self.random.lock().unwrap_or_else(PoisonError::into_inner).random())
     }
 
     /// Makes a call: signs in where that is needed, and repeats what may be repeated.
@@ -206,7 +212,7 @@ impl<P: Protocol> Session<P> {
         };
         let (token, registered) = P::registered(&answer)?;
         info!(protocol = P::NAME, hatchery = self.identity.name, "signed in to CDS");
-        let life = life(token.expose_secret(), self.api.clock.now());
+        let life = life(&token, self.api.clock.now());
         Ok(Arc::new(Grant { token, registered, life }))
     }
 
@@ -241,18 +247,11 @@ pub(crate) fn may_repeat(repeat: Repeat, error: &CdsError) -> bool {
     }
 }
 
-#[derive(Deserialize)]
-struct Times {
-    exp: i64,
-    iat: Option<i64>,
-}
-
 /// The life of a session, from its token. It is counted from now on, by the length that the server gave it: the
 /// server's clock may differ from ours. A token that cannot be read is used until it is refused.
-fn life(token: &str, now: Timestamp) -> Option<Life> {
-    let payload = URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?;
-    let Times { exp, iat } = serde_json::from_slice(&payload).ok()?;
-    let length = SignedDuration::from_secs(exp.checked_sub(iat.unwrap_or_else(|| now.as_second()))?);
+fn life(token: &SecretString, now: Timestamp) -> Option<Life> {
+    let Times { exp, iat } = times(token)?;
+    let length = SignedDuration::from_secs(exp?.checked_sub(iat.unwrap_or_else(|| now.as_second()))?);
     let end = now.checked_add(length).ok()?;
     let renew = end.checked_sub((length / 10).min(MARGIN)).ok()?;
     Some(Life { renew, end })
@@ -260,11 +259,14 @@ fn life(token: &str, now: Timestamp) -> Option<Life> {
 
 #[cfg(test)]
 mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
     use super::*;
 
     fn lived(payload: &str) -> Option<(i64, i64)> {
         let now: Timestamp = "2026-11-15T08:00:00Z".parse().unwrap();
-        let life = life(&format!("e30.{}.x", URL_SAFE_NO_PAD.encode(payload)), now)?;
+        let life = life(&format!("e30.{}.x", URL_SAFE_NO_PAD.encode(payload)).into(), now)?;
         Some((life.renew.as_second() - now.as_second(), life.end.as_second() - now.as_second()))
     }
 
@@ -281,7 +283,7 @@ mod tests {
         for bad in ["", "{}", r#"{"exp":"soon"}"#, &extreme] {
             assert_eq!(lived(bad), None, "{bad}");
         }
-        assert_eq!(life("opaque", Timestamp::UNIX_EPOCH), None);
+        assert_eq!(life(&"opaque".into(), Timestamp::UNIX_EPOCH), None);
     }
 
     #[test]

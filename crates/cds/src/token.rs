@@ -5,6 +5,7 @@ use jsonwebtoken::{Algorithm, Header, encode};
 use rand::{Rng, RngExt as _};
 use secrecy::SecretString;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::job::{V1JobId, V2JobId};
 use crate::key::HatcheryKey;
@@ -47,45 +48,6 @@ pub struct ModelRef {
 #[error("the token of a worker could not be signed")]
 pub struct TokenError(#[from] jsonwebtoken::errors::Error);
 
-#[derive(Serialize)]
-struct Claims<'a> {
-    iss: &'a str,
-    sub: &'a str,
-    jti: String,
-    iat: i64,
-    exp: i64,
-    #[serde(rename = "Worker")]
-    worker: WorkerClaim<'a>,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum WorkerClaim<'a> {
-    V1 {
-        /// The worker's name, whatever the key says.
-        worker_model: &'a str,
-        model: ModelClaim<'a>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        job_id: Option<V1JobId>,
-        register_only: bool,
-        hatchery_name: &'a str,
-    },
-    V2 {
-        /// The worker's name, whatever the key says.
-        worker_model: &'a str,
-        model_name: &'a str,
-        run_job_id: &'a V2JobId,
-        hatchery_name: &'a str,
-    },
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum ModelClaim<'a> {
-    Model(&'a ModelRef),
-    None {},
-}
-
 /// Signs the token of one worker.
 pub fn worker_token(
     key: &HatcheryKey,
@@ -93,27 +55,27 @@ pub fn worker_token(
     now: Timestamp,
     random: &mut impl Rng,
 ) -> Result<SecretString, TokenError> {
-    let (iss, sub, iat) = (claims.hatchery.as_str(), claims.worker.as_str(), now.as_second());
-    let worker = worker_claim(claims);
-    let claims =
-        Claims { iss, sub, jti: uuid(random), iat, exp: iat.saturating_add(LIFETIME_SECONDS), worker };
+    let iat = now.as_second();
+    let claims = json!({
+        "iss": claims.hatchery, "sub": claims.worker, "jti": uuid(random), "iat": iat,
+        "exp": iat.saturating_add(LIFETIME_SECONDS), "Worker": worker_claim(claims),
+    });
     Ok(encode(&Header::new(Algorithm::RS512), &claims, key.private())?.into())
 }
 
-fn worker_claim(claims: &WorkerClaims) -> WorkerClaim<'_> {
-    let (worker_model, hatchery_name) = (claims.worker.as_str(), claims.hatchery.as_str());
-    match &claims.assignment {
-        Assignment::V1Job { job, model } => {
-            let model = model.as_ref().map_or(ModelClaim::None {}, ModelClaim::Model);
-            WorkerClaim::V1 { worker_model, model, job_id: Some(*job), register_only: false, hatchery_name }
-        }
-        Assignment::V1Registration { model } => {
-            let model = ModelClaim::Model(model);
-            WorkerClaim::V1 { worker_model, model, job_id: None, register_only: true, hatchery_name }
-        }
-        Assignment::V2Job { job, model } => {
-            WorkerClaim::V2 { worker_model, model_name: model, run_job_id: job, hatchery_name }
-        }
+/// The key of the worker's name is called `worker_model`.
+fn worker_claim(WorkerClaims { hatchery, worker, assignment }: &WorkerClaims) -> Value {
+    match assignment {
+        Assignment::V1Job { job, model } => json!({
+            "worker_model": worker, "hatchery_name": hatchery, "register_only": false, "job_id": job,
+            "model": model.as_ref().map_or(json!({}), |model| json!(model)),
+        }),
+        Assignment::V1Registration { model } => json!({
+            "worker_model": worker, "hatchery_name": hatchery, "register_only": true, "model": model,
+        }),
+        Assignment::V2Job { job, model } => json!({
+            "worker_model": worker, "hatchery_name": hatchery, "model_name": model, "run_job_id": job,
+        }),
     }
 }
 
@@ -122,15 +84,7 @@ fn uuid(random: &mut impl Rng) -> String {
     let bits: u128 = random.random();
     let bits = bits & !(0xf << 76) & !(0b11 << 62) | (0x4 << 76) | (0b10 << 62);
     let hex = format!("{bits:032x}");
-    let (parts, mut rest) = ([8, 4, 4, 4], hex.as_str());
-    let mut groups = vec![];
-    for length in parts {
-        let (group, after) = rest.split_at_checked(length).unwrap_or((rest, ""));
-        groups.push(group);
-        rest = after;
-    }
-    groups.push(rest);
-    groups.join("-")
+    [0..8, 8..12, 12..16, 16..20, 20..32].map(|group| hex.get(group).unwrap_or_default()).join("-")
 }
 
 #[cfg(test)]
@@ -141,7 +95,6 @@ mod tests {
     use rand::SeedableRng as _;
     use rand::rngs::StdRng;
     use secrecy::ExposeSecret as _;
-    use serde_json::{Value, json};
 
     use super::*;
     use crate::job::JobId;

@@ -4,11 +4,9 @@ mod models;
 mod queue;
 mod sign_in;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use hyper::Method;
-use rand::rngs::StdRng;
-use rand::{RngExt as _, SeedableRng as _};
 use rookery_daemon::Supervisor;
 use secrecy::SecretString;
 use tokio::sync::mpsc;
@@ -20,7 +18,7 @@ use crate::job::V1JobId;
 use crate::monitoring::MonitoringStatus;
 use crate::path::segment;
 use crate::session::Session;
-use crate::worker::{Cdn, V1Worker, Worker};
+use crate::worker::{Cdn, WireWorker, Worker};
 
 pub use models::{ModelSecret, V1Model, VirtualMachine};
 pub use queue::{BookedBy, Group, RegionFilter, Requirement, RequirementKind, SpawnInfo, V1Job};
@@ -31,12 +29,11 @@ pub use sign_in::Service;
 #[derive(Debug, Clone)]
 pub struct V1 {
     session: Arc<Session<Builtin>>,
-    random: Arc<Mutex<StdRng>>,
 }
 
 impl V1 {
-    pub(crate) fn new(session: Session<Builtin>, random: StdRng) -> Self {
-        Self { session: Arc::new(session), random: Arc::new(Mutex::new(random)) }
+    pub(crate) fn new(session: Session<Builtin>) -> Self {
+        Self { session: Arc::new(session) }
     }
 
     /// Signs in if need be, and gives what CDS knows this hatchery as.
@@ -65,7 +62,7 @@ impl V1 {
     /// The workers of this hatchery that have registered, disabled ones included.
     pub async fn workers(&self) -> Result<Vec<Worker>, CdsError> {
         let answer = self.session.call(&Call::get("list the V1 workers", "/worker")).await?;
-        Ok(answer.list::<V1Worker>()?.into_iter().map(Worker::from).collect())
+        Ok(answer.list::<WireWorker>()?.into_iter().map(Worker::from).collect())
     }
 
     /// Disables a worker. If it runs a job, CDS fails that job.
@@ -82,8 +79,6 @@ impl V1 {
 
     /// Jobs as they enter the queue. They come late, twice or never: the queue is to be listed as well.
     pub fn watch(&self, supervisor: &Supervisor) -> mpsc::Receiver<V1JobId> {
-        let random =
-            StdRng::seed_from_u64(self.random.lock().unwrap_or_else(PoisonError::into_inner).random());
-        feed::watch(Arc::clone(&self.session), "cds-v1-feed", random, supervisor)
+        feed::watch(&self.session, "cds-v1-feed", supervisor)
     }
 }

@@ -5,11 +5,9 @@ mod models;
 mod queue;
 mod sign_in;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use hyper::Method;
-use rand::rngs::StdRng;
-use rand::{RngExt as _, SeedableRng as _};
 use rookery_daemon::Supervisor;
 use secrecy::SecretString;
 use tokio::sync::mpsc;
@@ -20,34 +18,27 @@ use crate::feed;
 use crate::job::V2JobId;
 use crate::monitoring::MonitoringStatus;
 use crate::session::Session;
-use crate::worker::{Cdn, V2Worker, Worker};
+use crate::worker::{Cdn, WireWorker, Worker};
 
 pub use model_path::{InvalidModelPath, ModelPath};
 pub use models::{V2Model, V2ModelSpec};
 pub use queue::{InfoLevel, JobDetail, RunJob, RunsOn};
 pub(crate) use sign_in::Consumer;
-pub use sign_in::Hatchery;
 
 /// The conversation about V2 jobs. Cheap to clone; clones share their session.
 #[derive(Debug, Clone)]
 pub struct V2 {
     session: Arc<Session<Consumer>>,
-    random: Arc<Mutex<StdRng>>,
 }
 
 impl V2 {
-    pub(crate) fn new(session: Session<Consumer>, random: StdRng) -> Self {
-        Self { session: Arc::new(session), random: Arc::new(Mutex::new(random)) }
-    }
-
-    /// Signs in if need be, and gives what CDS knows this hatchery as.
-    pub async fn hatchery(&self) -> Result<Hatchery, CdsError> {
-        Ok(self.session.grant("sign in").await?.registered.clone())
+    pub(crate) fn new(session: Session<Consumer>) -> Self {
+        Self { session: Arc::new(session) }
     }
 
     /// The region whose jobs this hatchery serves: CDS decides it. Signs in if need be.
     pub async fn region(&self) -> Result<String, CdsError> {
-        Ok(self.session.grant("sign in").await?.registered.region.clone())
+        Ok(self.session.grant("sign in").await?.registered.clone())
     }
 
     /// Signs in with another token, which signs in from now on. One that CDS refuses changes nothing; one that could not
@@ -65,7 +56,7 @@ impl V2 {
     /// The workers of this hatchery that have registered. One that has ended disappears within seconds.
     pub async fn workers(&self) -> Result<Vec<Worker>, CdsError> {
         let answer = self.session.call(&Call::get("list the V2 workers", "/v2/worker")).await?;
-        Ok(answer.list::<V2Worker>()?.into_iter().map(Worker::from).collect())
+        Ok(answer.list::<WireWorker>()?.into_iter().map(Worker::from).collect())
     }
 
     /// Where workers send their logs.
@@ -75,8 +66,6 @@ impl V2 {
 
     /// Jobs as they enter the queue. They come late, twice or never: the queue is to be listed as well.
     pub fn watch(&self, supervisor: &Supervisor) -> mpsc::Receiver<V2JobId> {
-        let random =
-            StdRng::seed_from_u64(self.random.lock().unwrap_or_else(PoisonError::into_inner).random());
-        feed::watch(Arc::clone(&self.session), "cds-v2-feed", random, supervisor)
+        feed::watch(&self.session, "cds-v2-feed", supervisor)
     }
 }

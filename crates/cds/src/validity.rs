@@ -9,10 +9,11 @@ use serde::Deserialize;
 /// How long CDS lets the token of a hatchery's consumer (V2) sign in. It cannot be chosen.
 const OF_HATCHERIES: SignedDuration = SignedDuration::from_hours(365 * 24);
 
+/// When a token ends and when it was made, as it says itself.
 #[derive(Deserialize)]
-struct Times {
-    exp: Option<i64>,
-    iat: Option<i64>,
+pub(crate) struct Times {
+    pub(crate) exp: Option<i64>,
+    pub(crate) iat: Option<i64>,
 }
 
 /// The end of a token for V1 jobs, if the token itself has one. Otherwise only CDS knows it, and does not tell.
@@ -27,7 +28,7 @@ pub fn v2_token_end(token: &SecretString) -> Option<Timestamp> {
     end.or_else(|| Timestamp::from_second(iat?).ok()?.checked_add(OF_HATCHERIES).ok())
 }
 
-fn times(token: &SecretString) -> Option<Times> {
+pub(crate) fn times(token: &SecretString) -> Option<Times> {
     let payload = URL_SAFE_NO_PAD.decode(token.expose_secret().split('.').nth(1)?).ok()?;
     serde_json::from_slice(&payload).ok()
 }

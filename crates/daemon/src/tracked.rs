@@ -41,11 +41,6 @@ impl<T> UnderWay<T> {
         self.tasks.remove(&id)
     }
 
-    /// Puts a task back that was taken out to decide without it.
-    pub fn put_back(&mut self, id: TaskId, about: T) {
-        self.tasks.insert(id, about);
-    }
-
     /// What a task is about, to say more of it.
     pub fn get_mut(&mut self, id: TaskId) -> Option<&mut T> {
         self.tasks.get_mut(&id)

@@ -63,13 +63,8 @@ impl Address {
         };
         let (host, port) = split_port(address)?;
         let port = match port {
-            None => {
-                if tls {
-                    443
-                } else {
-                    80
-                }
-            }
+            None if tls => 443,
+            None => 80,
             Some(text) => text.parse().map_err(|_| InvalidAddress::Port { port: text.to_owned() })?,
         };
         let endpoint = Endpoint { host: host.to_owned(), port, tls };

@@ -53,8 +53,7 @@ type Tagged<'a> = (u8, &'a [u8]);
 
 /// What stands at the beginning of some bytes, and what follows it.
 fn element(bytes: &[u8]) -> Option<(Tagged<'_>, &[u8])> {
-    let (&tag, rest) = bytes.split_first()?;
-    let (&first, rest) = rest.split_first()?;
+    let (&[tag, first], rest) = bytes.split_first_chunk()?;
     let (length, rest) = if first < 0x80 {
         (usize::from(first), rest)
     } else {

@@ -13,7 +13,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper::header::{CONNECTION, HOST, HeaderName, HeaderValue, USER_AGENT};
-use hyper::rt::{Executor as _, ReadBufCursor};
+use hyper::rt::Executor as _;
 use hyper::{Method, Request, Response, Uri};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::{Connected, Connection};
@@ -199,9 +199,9 @@ async fn collect(mut body: Incoming, limit: usize) -> Result<Bytes, HttpError> {
 struct Connector(Arc<dyn Dial>);
 
 impl tower_service::Service<Uri> for Connector {
-    type Response = Link;
+    type Response = TokioIo<Box<dyn Stream>>;
     type Error = DialError;
-    type Future = Pin<Box<dyn Future<Output = Result<Link, DialError>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, DialError>> + Send>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), DialError>> {
         Poll::Ready(Ok(()))
@@ -209,37 +209,12 @@ impl tower_service::Service<Uri> for Connector {
 
     fn call(&mut self, _: Uri) -> Self::Future {
         let dialing = self.0.dial();
-        Box::pin(async move { dialing.await.map(|stream| Link(TokioIo::new(stream))) })
+        Box::pin(async move { dialing.await.map(TokioIo::new) })
     }
 }
 
-/// A dialed stream in hyper's terms.
-struct Link(TokioIo<Box<dyn Stream>>);
-
-impl Connection for Link {
+impl Connection for Box<dyn Stream> {
     fn connected(&self) -> Connected {
         Connected::new()
-    }
-}
-
-impl hyper::rt::Read for Link {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: ReadBufCursor<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_read(cx, buf)
-    }
-}
-
-impl hyper::rt::Write for Link {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(cx, buf)
-    }
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(cx)
-    }
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(cx)
     }
 }

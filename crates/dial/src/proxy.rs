@@ -84,12 +84,10 @@ impl Proxies {
         let proxy = if server.is_tls() { &self.https } else { &self.http };
         let is_direct = || is_loopback(server.host()) || self.direct.iter().any(|direct| direct.is(server));
         match proxy {
-            Some(_) if is_direct() => Ok(None),
-            Some(Proxy { variable, read }) => {
-                let invalid = |reason: &String| InvalidProxy { variable, reason: reason.clone() };
-                read.clone().map(Some).map_err(|reason| invalid(&reason))
+            Some(Proxy { variable, read }) if !is_direct() => {
+                read.clone().map(Some).map_err(|reason| InvalidProxy { variable, reason })
             }
-            None => Ok(None),
+            Some(_) | None => Ok(None),
         }
     }
 }

@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use rookery_fleet::MachineId;
-use rookery_fleet::overlay::Fact;
+use rookery_fleet::overlay::{Fact, News};
 use rookery_fleet::ownership::Recogniser;
 use rookery_vim::MoRef;
 use rookery_vim::envelope::service_instance;
@@ -36,7 +36,7 @@ use rookery_vim::methods::CurrentTime;
 use rookery_vim::{Fault, FaultKind};
 use rookery_vim_client::{
     CallError, Client, Guests, Inventory, Machines, OperationError, PoolCapacity, Priority, TaskError,
-    capacity,
+    pool_capacity,
 };
 
 use crate::journal::Journal;
@@ -60,7 +60,7 @@ const HEAVY: Duration = Duration::from_mins(10);
 const LIGHT: Duration = Duration::from_mins(1);
 
 /// Acts on the VMs of one datacenter for one front. Clones share the session and its limits.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Hands<M> {
     client: Client,
     machines: Machines,
@@ -76,20 +76,6 @@ struct Grounds<M> {
     datacenter: MoRef,
     bounds: Bounds,
     recogniser: Recogniser<M>,
-}
-
-impl<M> Clone for Hands<M> {
-    fn clone(&self) -> Self {
-        Self {
-            client: self.client.clone(),
-            machines: self.machines.clone(),
-            guests: self.guests.clone(),
-            readiness: self.readiness.clone(),
-            inventory: self.inventory.clone(),
-            grounds: Arc::clone(&self.grounds),
-            journal: self.journal.clone(),
-        }
-    }
 }
 
 /// Why an act on a VM was not done.
@@ -188,7 +174,7 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
     /// Writes down what is true of a VM from now on.
     fn told(&self, machine: &MachineId, fact: Fact<M>) {
         if let Some(journal) = &self.journal {
-            journal.told(machine, fact);
+            journal.push(machine, News::Told(fact));
         }
     }
 
@@ -196,7 +182,7 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
     pub async fn read_back(&self, machine: &MachineId) -> Result<(), CallError> {
         let found = self.read(machine).await?;
         if let Some(journal) = &self.journal {
-            journal.read(machine, found.map(Into::into));
+            journal.push(machine, News::Read(found.map(Into::into)));
         }
         Ok(())
     }
@@ -214,6 +200,6 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
 
     /// How much room there is in a resource pool; none if vCenter does not show it.
     pub async fn pool_room(&self, pool: &MoRef) -> Result<Option<PoolCapacity>, CallError> {
-        Ok(capacity(&self.client, std::slice::from_ref(pool)).await?.pools.remove(pool))
+        pool_capacity(&self.client, pool).await
     }
 }

@@ -3,20 +3,14 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rookery_fleet::MachineId;
-use rookery_fleet::overlay::{Fact, News, Reading};
+use rookery_fleet::overlay::News;
 
 /// News of our own acts, in their order. Clones share it; it is emptied with each look at the inventory, so that it holds
 /// what the acts under way were told since the last one.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Journal<M>(Arc<Mutex<Entries<M>>>);
 
 type Entries<M> = Vec<(MachineId, News<M>)>;
-
-impl<M> Clone for Journal<M> {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
-    }
-}
 
 impl<M> Default for Journal<M> {
     fn default() -> Self {
@@ -25,15 +19,7 @@ impl<M> Default for Journal<M> {
 }
 
 impl<M> Journal<M> {
-    pub(crate) fn told(&self, machine: &MachineId, fact: Fact<M>) {
-        self.push(machine, News::Told(fact));
-    }
-
-    pub(crate) fn read(&self, machine: &MachineId, reading: Option<Reading<M>>) {
-        self.push(machine, News::Read(reading));
-    }
-
-    fn push(&self, machine: &MachineId, news: News<M>) {
+    pub(crate) fn push(&self, machine: &MachineId, news: News<M>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push((machine.clone(), news));
     }
 

@@ -225,9 +225,9 @@ impl Readiness {
             }
             Err(_) => return Err(Interrupted::TimedOut),
         };
-        let of = |path: &str| properties.iter().find(|(name, _)| name == path).map(|(_, value)| value);
-        let power = of("runtime.powerState").and_then(|value| PowerState::from_node(value.clone()).ok());
-        let question = of("runtime.question").and_then(|value| value.child_text("text"));
+        let power = properties.get("runtime.powerState");
+        let power = power.and_then(|value| PowerState::from_node(value.clone()).ok());
+        let question = properties.get("runtime.question").and_then(|value| value.child_text("text"));
         plan::halt_of(power.as_ref(), question).map_or(Ok(()), |halt| Err(Interrupted::Halted(halt)))
     }
 

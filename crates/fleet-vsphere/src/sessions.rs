@@ -8,9 +8,9 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use rookery_vim::envelope::service_instance;
 use rookery_vim::methods::{CurrentTime, TerminateSession};
-use rookery_vim::objects::{ObjectContent, ObjectSpec, PropertyFilterSpec, PropertySpec, UserSession};
+use rookery_vim::objects::{ObjectContent, PropertyFilterSpec, UserSession};
 use rookery_vim::{DecodeError, Fault, FaultKind, Hidden, MoRef, Node};
-use rookery_vim_client::{CallError, Client, retrieve};
+use rookery_vim_client::{CallError, Client, itself, properties, retrieve};
 use tokio::time::Instant;
 
 use crate::election::{Candidate, SILENCE};
@@ -148,7 +148,7 @@ pub fn listed_instance(instance: &str) -> String {
     plain(instance)
 }
 
-fn manager(client: &Client) -> MoRef {
+pub(crate) fn manager(client: &Client) -> MoRef {
     let manager = client.content().session_manager.clone();
     manager.unwrap_or_else(|| MoRef::new("SessionManager", "SessionManager"))
 }
@@ -156,12 +156,8 @@ fn manager(client: &Client) -> MoRef {
 async fn sessions(client: &Client) -> Result<Vec<UserSession>, SessionsError> {
     let this = manager(client);
     let spec = PropertyFilterSpec {
-        prop_set: vec![PropertySpec {
-            kind: this.kind().to_owned(),
-            all: None,
-            path_set: vec![SESSION_LIST.to_owned()],
-        }],
-        object_set: vec![ObjectSpec { obj: this, skip: None, select_set: Vec::new() }],
+        prop_set: vec![properties(this.kind(), &[SESSION_LIST])],
+        object_set: vec![itself(this)],
         report_missing_objects: None,
     };
     read(retrieve(client, spec).await)

@@ -1,7 +1,5 @@
 //! Where new VMs go: the places that the settings name, or the obvious ones.
 
-use std::fmt;
-
 use rookery_vim::MoRef;
 use rookery_vim_client::{
     CallError, Client, FindError, Kind, NetworkBacking, Places, Site as Workplace, network_backing,
@@ -80,17 +78,12 @@ pub enum SiteError {
 }
 
 /// A setting that does not lead to one place.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{setting}: {problem}")]
 pub struct SiteProblem {
     pub setting: &'static str,
     /// What is wrong with it.
     pub problem: FindError,
-}
-
-impl fmt::Display for SiteProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.setting, self.problem)
-    }
 }
 
 impl Site {

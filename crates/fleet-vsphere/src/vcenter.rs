@@ -140,11 +140,11 @@ impl Vcenters {
     }
 }
 
-/// Joins a session. Another password has to be a right one, and is the one to use from then on.
+/// Joins a session. Another password has to be seen to be a right one, and is the one to use from then on.
 async fn join(session: Arc<Session>, options: Options) -> Result<Vcenter, CallError> {
     let vcenter = Vcenter(session);
     if !vcenter.client().logs_in_with(&options.password) {
-        vcenter.client().change_login(options.user, options.password).await?;
+        vcenter.client().join(options.user, options.password).await?;
     }
     Ok(vcenter)
 }

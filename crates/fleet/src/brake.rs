@@ -7,7 +7,6 @@
 //! gone.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
@@ -45,18 +44,13 @@ pub struct Waiting {
 }
 
 /// How many machines the view has lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{lost} of {of} VMs have vanished from the inventory")]
 pub struct Loss {
     /// How many are not in sight any more.
     pub lost: usize,
     /// How many there are in all.
     pub of: usize,
-}
-
-impl fmt::Display for Loss {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} of {} VMs have vanished from the inventory", self.lost, self.of)
-    }
 }
 
 /// Whether so many of so many are unusually many: more than two, and more than a fifth.

@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 /// Values that are each remembered until a time of their own. It has no clock: [`Expiring::forget`] says what time it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,13 +71,6 @@ impl<K: Ord, V> Expiring<K, V> {
         self.0.clear();
     }
 
-    /// The clock that the times are of was set by that much.
-    pub fn shift(&mut self, by: SignedDuration) {
-        for (_, until) in self.0.values_mut() {
-            *until = until.saturating_add(by).unwrap_or(*until);
-        }
-    }
-
     /// All keys, in their order.
     pub fn keys(&self) -> impl Iterator<Item = &K> {
         self.0.keys()
@@ -96,6 +89,8 @@ impl<K: Ord, V> Expiring<K, V> {
 
 #[cfg(test)]
 mod tests {
+    use jiff::SignedDuration;
+
     use super::*;
 
     #[test]
@@ -111,8 +106,7 @@ mod tests {
         assert!(known.contains("a"), "it stays for another reason");
         known.forget(at(10));
         assert_eq!(known.keys().collect::<Vec<_>>(), [&"b"]);
-        known.shift(SignedDuration::from_secs(5));
-        known.forget(at(24));
+        known.forget(at(19));
         assert_eq!(known.remove("b"), Some(2));
         assert!(known.is_empty());
     }

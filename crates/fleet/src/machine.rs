@@ -227,12 +227,8 @@ pub struct View<M> {
 
 impl<M> Default for View<M> {
     fn default() -> Self {
-        Self {
-            machines: Machines::default(),
-            complete: false,
-            age: Duration::ZERO,
-            overlaid: BTreeMap::new(),
-        }
+        let (machines, complete, age, overlaid) = Default::default();
+        Self { machines, complete, age, overlaid }
     }
 }
 

@@ -12,7 +12,7 @@ use crate::address;
 use crate::machine::{Machine, MachineId, Role};
 use crate::ownership::{OwnerId, Ownership};
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Machines<M> {
     all: OrdMap<MachineId, Arc<Machine<M>>>,
     /// Those that may be more to somebody than a VM of others.
@@ -30,29 +30,10 @@ pub struct Machines<M> {
 /// An owner, and what a mark of it says that the machine is.
 type OwnIdentity = (OwnerId, Arc<str>);
 
-impl<M> Clone for Machines<M> {
-    fn clone(&self) -> Self {
-        Self {
-            all: self.all.clone(),
-            notable: self.notable.clone(),
-            by_name: self.by_name.clone(),
-            addresses: self.addresses.clone(),
-            by_identity: self.by_identity.clone(),
-            shared: self.shared.clone(),
-        }
-    }
-}
-
 impl<M> Default for Machines<M> {
     fn default() -> Self {
-        Self {
-            all: OrdMap::new(),
-            notable: OrdMap::new(),
-            by_name: OrdMap::new(),
-            addresses: OrdMap::new(),
-            by_identity: OrdMap::new(),
-            shared: OrdSet::new(),
-        }
+        let (all, notable, by_name, addresses, by_identity, shared) = Default::default();
+        Self { all, notable, by_name, addresses, by_identity, shared }
     }
 }
 

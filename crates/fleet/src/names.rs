@@ -2,11 +2,16 @@
 
 mod words;
 
+use std::sync::LazyLock;
+
 use rand::RngExt;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 
-use words::{ADJECTIVES, SURNAMES};
+type Words = LazyLock<Vec<&'static str>>;
+
+static ADJECTIVES: Words = LazyLock::new(|| words::ADJECTIVES.split_whitespace().collect());
+static SURNAMES: Words = LazyLock::new(|| words::SURNAMES.split_whitespace().collect());
 
 /// How long a name may be, as for a host name.
 pub const LONGEST: usize = 63;
@@ -23,19 +28,19 @@ pub fn fresh(prefix: &str, random: &mut StdRng, taken: &dyn Fn(&str) -> bool) ->
             return name;
         }
     }
-    let surname = draw(SURNAMES, random);
+    let surname = draw(&SURNAMES, random);
     let first: u32 = random.random();
     let numbered = |step: u32| format!("{prefix}{surname}-{}", first.wrapping_add(step));
     (0..=u32::MAX).map(numbered).find(|name| !taken(name)).unwrap_or_else(|| numbered(0))
 }
 
 fn words(random: &mut StdRng) -> String {
-    let surname = draw(SURNAMES, random);
-    let first = draw(ADJECTIVES, random);
+    let surname = draw(&SURNAMES, random);
+    let first = draw(&ADJECTIVES, random);
     match random.random_range(0..3) {
         0 => format!("{first}-{surname}"),
-        1 => format!("{first}-and-{}-{surname}", draw(ADJECTIVES, random)),
-        _ => format!("{first}-but-{}-{surname}", draw(ADJECTIVES, random)),
+        1 => format!("{first}-and-{}-{surname}", draw(&ADJECTIVES, random)),
+        _ => format!("{first}-but-{}-{surname}", draw(&ADJECTIVES, random)),
     }
 }
 

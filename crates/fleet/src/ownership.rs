@@ -123,13 +123,8 @@ pub struct Identity {
 impl<M> Recognised<M> {
     /// What is nobody's.
     pub fn nobody() -> Self {
-        Self {
-            ownership: Ownership::Nobody,
-            mark: None,
-            addresses: Vec::new(),
-            held_until: None,
-            identity: None,
-        }
+        let (ownership, mark, addresses, held_until, identity) = Default::default();
+        Self { ownership, mark, addresses, held_until, identity }
     }
 
     /// What cannot be told yet.

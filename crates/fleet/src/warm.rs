@@ -241,15 +241,8 @@ impl<'a, M> Refill<'a, M> {
         room: usize,
     ) -> Self {
         let (missing, alive) = (census.missing(), census.counts.iter().map(Count::alive).collect());
-        Self {
-            observed,
-            desired,
-            missing,
-            alive,
-            room,
-            unknown: census.unknown.clone(),
-            ledger: observed.ledger,
-        }
+        let (unknown, ledger) = (census.unknown.clone(), observed.ledger);
+        Self { observed, desired, missing, alive, room, unknown, ledger }
     }
 
     /// One at a time for the wish that has fewest, until nothing more can be made. Where there is room for one at a time,

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, pending};
 use hyper::body::Incoming;
-use hyper::header::{COOKIE, HeaderName};
+use hyper::header::{ACCEPT_ENCODING, CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, SET_COOKIE};
 use hyper::{Response, StatusCode};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -30,7 +30,6 @@ use tracing::debug;
 use crate::changing::changes_something;
 use crate::endpoint::Endpoint;
 use crate::error::CallError;
-use crate::http::{self, Exchange};
 use crate::rate::Rate;
 use crate::rest::{self, RestSession};
 use crate::session::{Credentials, LoginAs, Session};
@@ -157,11 +156,6 @@ impl Client {
     /// Whether this is the password that it logs in with.
     pub fn logs_in_with(&self, password: &SecretString) -> bool {
         self.0.login.current().password.expose_secret() == password.expose_secret()
-    }
-
-    /// How many calls wait for their turn, because of [`Options::calls_per_second`].
-    pub fn waiting_calls(&self) -> usize {
-        self.0.wire.rate.as_ref().map_or(0, Rate::waiting)
     }
 
     /// How many requests were sent, by method and by what came of them ([`CallError::as_str`], or `done`).
@@ -304,7 +298,7 @@ impl Client {
 
     /// One request to the REST service. Its session begins with the first request, and is renewed once if it expired,
     /// since nothing was done.
-    pub(crate) async fn rest(&self, request: &rest::Request) -> Result<rest::Answer, CallError> {
+    pub(crate) async fn rest(&self, request: &rest::Request) -> Result<Reply, CallError> {
         let Inner { wire, rest: session, .. } = &*self.0;
         self.may_request(request.what, &request.method)?;
         let used = session.current();
@@ -344,10 +338,23 @@ impl Client {
     /// Logs in as somebody else, who logs in from now on; the session before ends, and its calls are repeated in the new
     /// one. If the server refuses, nothing changes; if it could not be asked, the next login asks it.
     pub async fn change_login(&self, user: String, password: SecretString) -> Result<(), CallError> {
+        self.log_in_as(Credentials { user, password }, CallError::is_transient).await
+    }
+
+    /// The same for somebody who joins those who use this client: whatever goes wrong, nothing changes for them.
+    pub async fn join(&self, user: String, password: SecretString) -> Result<(), CallError> {
+        self.log_in_as(Credentials { user, password }, |_| false).await
+    }
+
+    async fn log_in_as(
+        &self,
+        to: Credentials,
+        is_tried_next: fn(&CallError) -> bool,
+    ) -> Result<(), CallError> {
         let inner = Arc::clone(&self.0);
         self.log_in(Login::NAME, async move {
             let Inner { wire, session, rest, login, .. } = &*inner;
-            session.change(wire, login, Credentials { user, password }).await?;
+            session.change(wire, login, to, is_tried_next).await?;
             rest.forget(wire).await;
             Ok(())
         })
@@ -413,16 +420,14 @@ impl Wire {
             rate.turn().await;
         }
         let operation = format!("{}-{}", self.operations, self.operation.fetch_add(1, Ordering::Relaxed));
-        let exchange = Exchange {
-            path: "/sdk",
-            body: Some(envelope::call(method, Some(&operation))),
-            soap_action: &self.soap_action,
-            cookie,
-            deadline,
-            max_bytes: self.limits.bytes,
-        };
-        let reply =
-            http::exchange(&self.http, exchange).await.map_err(|error| self.failed(M::NAME, error))?;
+        let mut headers = vec![
+            (CONTENT_TYPE, "text/xml; charset=\"utf-8\""),
+            (HeaderName::from_static("soapaction"), self.soap_action.as_str()),
+        ];
+        headers.extend(cookie.map(|cookie| (COOKIE, cookie)));
+        let body = envelope::call(method, Some(&operation));
+        let reply = self.exchange(hyper::Method::POST, "/sdk", headers, body, deadline).await;
+        let reply = reply.map_err(|error| self.failed(M::NAME, error))?;
         debug!(
             method = M::NAME,
             operation,
@@ -432,9 +437,25 @@ impl Wire {
         );
         let output = envelope::answer::<M>(&reply.body, &self.limits)
             .map_err(|error| refused(M::NAME, reply.status, error))?;
-        // Some servers set a cookie more than once; the last one counts. Only its name and value go back.
-        let cookie = reply.cookies.iter().rev().find(|c| c.starts_with("vmware_soap_session="));
-        Ok((output, cookie.map(|c| c.split(';').next().unwrap_or(c).trim().to_owned())))
+        Ok((output, reply.cookie))
+    }
+
+    /// Asks, and reads the whole answer, with one deadline over all of it.
+    async fn exchange(
+        &self,
+        method: hyper::Method,
+        path: &str,
+        mut headers: Vec<(HeaderName, &str)>,
+        body: String,
+        deadline: Duration,
+    ) -> Result<Reply, HttpError> {
+        headers.push((ACCEPT_ENCODING, "gzip"));
+        let exchange = async {
+            let response = self.http.send(method, path, &headers, whole(body)).await?;
+            let (status, cookie) = (response.status(), session_cookie(response.headers()));
+            Ok(Reply { status, cookie, body: read_whole(response, self.limits.bytes).await? })
+        };
+        timeout(deadline, exchange).await.unwrap_or(Err(HttpError::TimedOut(deadline)))
     }
 
     /// One request beside the SOAP interface, with one deadline over all of it.
@@ -443,16 +464,11 @@ impl Wire {
         what: &'static str,
         method: hyper::Method,
         path: &str,
-        headers: &[(HeaderName, &str)],
+        headers: Vec<(HeaderName, &str)>,
         body: String,
         deadline: Duration,
-    ) -> Result<(StatusCode, Bytes), CallError> {
-        let exchange = async {
-            let response = self.http.send(method, path, headers, whole(body)).await?;
-            let status = response.status();
-            Ok((status, read_whole(response, self.limits.bytes).await?))
-        };
-        let outcome = timeout(deadline, exchange).await.unwrap_or(Err(HttpError::TimedOut(deadline)));
+    ) -> Result<Reply, CallError> {
+        let outcome = self.exchange(method, path, headers, body, deadline).await;
         self.counted(REST, outcome.map_err(|error| self.failed(what, error)))
     }
 
@@ -462,12 +478,9 @@ impl Wire {
     }
 
     async fn negotiated_version(&self) -> Result<String, CallError> {
-        let method = "vimServiceVersions.xml";
-        let path = "/sdk/vimServiceVersions.xml";
-        let deadline = self.deadlines.call;
-        let exchange =
-            Exchange { path, body: None, soap_action: "", cookie: None, deadline, max_bytes: 1 << 20 };
-        let reply = http::exchange(&self.http, exchange).await.map_err(|error| self.failed(method, error))?;
+        let (path, deadline) = ("/sdk/vimServiceVersions.xml", self.deadlines.call);
+        let reply = self.exchange(hyper::Method::GET, path, Vec::new(), String::new(), deadline).await;
+        let reply = reply.map_err(|error| self.failed("vimServiceVersions.xml", error))?;
         // A server without the file is still spoken to, in the oldest version that has what we need.
         let offered = envelope::versions(&reply.body).unwrap_or_default();
         Ok(negotiate(offered.iter().map(String::as_str)).to_owned())
@@ -476,6 +489,21 @@ impl Wire {
     fn failed(&self, method: &'static str, error: HttpError) -> CallError {
         CallError::of_http(&self.endpoint, method, error)
     }
+}
+
+/// What came back, decompressed.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: StatusCode,
+    pub(crate) cookie: Option<String>,
+    pub(crate) body: Bytes,
+}
+
+/// Some servers set a cookie more than once; the last one counts. Only its name and value go back.
+fn session_cookie(headers: &HeaderMap) -> Option<String> {
+    let mut cookies = headers.get_all(SET_COOKIE).iter().filter_map(|cookie| cookie.to_str().ok());
+    let cookie = cookies.rfind(|cookie| cookie.starts_with("vmware_soap_session="))?;
+    Some(cookie.split(';').next().unwrap_or(cookie).trim().to_owned())
 }
 
 /// An answer that is no result. Only SOAP answers are judged by their content: what stands in for a vCenter that

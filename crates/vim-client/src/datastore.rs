@@ -12,7 +12,6 @@ mod web;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rookery_daemon::Backoff;
 use rookery_vim::inventory_name::{escape, unescape};
 use rookery_vim::methods::{
     DeleteDatastoreFileTask, MakeDirectory, MoveDatastoreFileTask, SearchDatastoreTask,
@@ -28,7 +27,8 @@ use tokio::time::sleep;
 use crate::error::CallError;
 use crate::governor::Site;
 use crate::machine::{Machines, OperationError};
-use crate::properties::properties_of;
+use crate::made::LOOK_AGAIN;
+use crate::properties::{properties_of, property_of};
 use crate::tasks::TaskError;
 use crate::transfer::{self, Length, Watch};
 
@@ -36,31 +36,16 @@ pub use error::DatastoreError;
 pub use path::{DatastorePlace, FilePath, InvalidFilePath};
 pub use upload::{Existing, Reuse, Upload, Uploaded};
 
-/// How long to look for the effect of an order whose answer was lost.
-const LOOK_AGAIN: Backoff =
-    Backoff { first: Duration::from_millis(500), cap: Duration::from_secs(4), attempts: Some(5) };
+/// How long a task may take, such as a move.
+const TASK: Duration = Duration::from_secs(300);
+/// How long no byte of a transfer may move.
+const STALL: Duration = Duration::from_secs(60);
 
 /// The files of one datastore. Clones share the client.
 #[derive(Debug, Clone)]
 pub struct DatastoreFiles {
     machines: Machines,
     place: DatastorePlace,
-    patience: TransferPatience,
-}
-
-/// How long to wait.
-#[derive(Debug, Clone, Copy)]
-pub struct TransferPatience {
-    /// For a task, such as a move.
-    pub task: Duration,
-    /// While no byte of a transfer moves.
-    pub stall: Duration,
-}
-
-impl Default for TransferPatience {
-    fn default() -> Self {
-        Self { task: Duration::from_secs(300), stall: Duration::from_secs(60) }
-    }
 }
 
 /// What a file is like.
@@ -94,13 +79,7 @@ pub enum FileKind {
 impl DatastoreFiles {
     /// The files of a datastore, with the client, the limits and the urgency of `machines`.
     pub fn new(machines: Machines, place: DatastorePlace) -> Self {
-        Self { machines, place, patience: TransferPatience::default() }
-    }
-
-    /// The same with other deadlines.
-    #[must_use]
-    pub fn with_patience(self, patience: TransferPatience) -> Self {
-        Self { patience, ..self }
+        Self { machines, place }
     }
 
     /// A file as vCenter writes it: `[datastore] iso/abc.iso`. Configurations of VMs name files so.
@@ -120,7 +99,7 @@ impl DatastoreFiles {
         sink: &mut W,
         progress: &watch::Sender<u64>,
     ) -> Result<u64, DatastoreError> {
-        let watch = Watch { progress, stall: self.patience.stall };
+        let watch = Watch { progress, stall: STALL };
         let response = self.fetch(file).await?;
         let got = transfer::download("GET", response, Length::Required, sink, watch).await;
         got.map_err(|source| DatastoreError::Transfer { doing: self.doing("downloading", file), source })
@@ -132,17 +111,17 @@ impl DatastoreFiles {
         let doing = format!("listing {text}");
         let failed = |source| DatastoreError::Operation { doing: doing.clone(), source };
         let unclear = || DatastoreError::Unclear { doing: doing.clone() };
-        let found = properties_of(&self.machines.client, &self.place.datastore, &["browser"]).await;
-        let browser = found.map_err(|error| failed(error.into()))?.into_iter().next();
-        let this = browser.and_then(|(_, node)| MoRef::from_node(node).ok()).ok_or_else(unclear)?;
+        let browser = property_of(&self.machines.client, &self.place.datastore, "browser").await;
+        let browser = browser.map_err(|error| failed(error.into()))?;
+        let this = browser.and_then(|node| MoRef::from_node(node).ok()).ok_or_else(unclear)?;
         let details =
             FileQueryFlags { file_type: true, file_size: true, modification: true, file_owner: None };
         let search_spec =
             HostDatastoreBrowserSearchSpec { details: Some(details), match_pattern: vec!["*".to_owned()] };
         let search =
             SearchDatastoreTask { this, datastore_path: text.clone(), search_spec: Some(search_spec) };
-        let result = match self.machines.run(&search, Site::default(), self.patience.task, None).await {
-            Err(error) if is_fault(&error, FaultKind::FileNotFound) => {
+        let result = match self.machines.run(&search, Site::default(), TASK, None).await {
+            Err(error) if error.is(FaultKind::FileNotFound) => {
                 return Err(DatastoreError::Missing { file: text });
             }
             result => result.map_err(failed)?.1,
@@ -172,8 +151,8 @@ impl DatastoreFiles {
             name: self.text(file),
             datacenter: Some(self.place.datacenter.clone()),
         };
-        match self.machines.run(&call, Site::default(), self.patience.task, None).await {
-            Err(error) if is_fault(&error, FaultKind::FileNotFound) => Ok(()),
+        match self.machines.run(&call, Site::default(), TASK, None).await {
+            Err(error) if error.is(FaultKind::FileNotFound) => Ok(()),
             Err(error) if may_come_true(&error) && self.is_seen(file, None).await => Ok(()),
             result => result.map(drop).map_err(|source| self.failed("removing", file, source)),
         }
@@ -206,8 +185,8 @@ impl DatastoreFiles {
             destination_datacenter: Some(self.place.datacenter.clone()),
             force: Some(existing == Existing::Replace),
         };
-        match self.machines.run(&call, self.site(), self.patience.task, None).await {
-            Err(error) if is_fault(&error, FaultKind::FileAlreadyExists) => {
+        match self.machines.run(&call, self.site(), TASK, None).await {
+            Err(error) if error.is(FaultKind::FileAlreadyExists) => {
                 Err(DatastoreError::Exists { file: self.text(to) })
             }
             Err(error) if may_come_true(&error) && self.is_seen(from, Some((to, size))).await => Ok(()),
@@ -287,10 +266,6 @@ impl DatastoreFiles {
     fn failed(&self, verb: &str, file: &FilePath, source: OperationError) -> DatastoreError {
         DatastoreError::Operation { doing: self.doing(verb, file), source }
     }
-}
-
-fn is_fault(error: &OperationError, kind: FaultKind) -> bool {
-    error.fault().is_some_and(|fault| fault.kind() == kind)
 }
 
 /// Whether the effect is worth looking for: a task that failed has none.

@@ -92,11 +92,6 @@ impl CallError {
         matches!(self, Self::Credentials { .. }) || self.fault().is_some_and(Fault::is_permission)
     }
 
-    /// Whether another operation holds the object.
-    pub fn is_concurrency(&self) -> bool {
-        self.fault().is_some_and(Fault::is_concurrency)
-    }
-
     /// Whether the call may have been carried out although no result came: look for its effect before repeating it.
     pub fn may_have_happened(&self) -> bool {
         match self {

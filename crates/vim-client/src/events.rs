@@ -9,7 +9,7 @@ use rookery_vim::{MoRef, Node, Wire as _};
 
 use crate::client::Client;
 use crate::error::CallError;
-use crate::properties::properties_of;
+use crate::properties::property_of;
 
 /// As many as a vCenter gives at a time.
 const PAGE: i32 = 1000;
@@ -101,8 +101,8 @@ async fn read_latest(
     most: usize,
 ) -> Result<(Vec<Node>, bool), CallError> {
     // Whether a reset collector stands before or behind its latest page is told in two ways: it is read in any case.
-    let latest = properties_of(client, collector, &["latestPage"]).await?;
-    let mut all: Vec<Node> = latest.into_iter().flat_map(|(_, page)| page.children).collect();
+    let latest = property_of(client, collector, "latestPage").await?;
+    let mut all: Vec<Node> = latest.map(|page| page.children).unwrap_or_default();
     client.call(&ResetCollector { this: collector.clone() }).await?;
     let mut read = 0;
     while read < most {

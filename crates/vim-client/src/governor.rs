@@ -20,9 +20,7 @@ use queue::{Queue, Ticket};
 pub struct Governor(Arc<Shared>);
 
 #[derive(Debug)]
-struct Shared {
-    state: Mutex<State>,
-}
+struct Shared(Mutex<State>);
 
 #[derive(Debug)]
 struct State {
@@ -43,7 +41,7 @@ impl Governor {
     /// A governor with these limits.
     pub fn new(ceilings: Ceilings) -> Self {
         let state = State { queue: Queue::new(ceilings), doors: BTreeMap::new() };
-        Self(Arc::new(Shared { state: Mutex::new(state) }))
+        Self(Arc::new(Shared(Mutex::new(state))))
     }
 
     /// Waits for a place. Dropping the future gives the place in the queue up.
@@ -86,7 +84,7 @@ impl Governor {
 
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn admit_next(&self) {

@@ -8,6 +8,7 @@ mod route;
 mod turns;
 mod web;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -300,13 +301,9 @@ impl Managers {
         let paths = ["authManager", "fileManager", "processManager"];
         let mut found = match &client.content().guest_operations_manager {
             Some(manager) => properties_of(client, manager, &paths).await?,
-            None => Vec::new(),
+            None => BTreeMap::new(),
         };
-        let mut take = |path: &str| {
-            let at = found.iter().position(|(name, _)| name == path)?;
-            MoRef::from_node(found.swap_remove(at).1).ok()
-        };
-        let [auth, files, processes] = paths.map(&mut take);
+        let [auth, files, processes] = paths.map(|path| MoRef::from_node(found.remove(path)?).ok());
         Ok(Self { auth, files, processes })
     }
 }

@@ -19,7 +19,6 @@ mod events;
 mod extra_config;
 mod governor;
 mod guest;
-mod http;
 mod inventory;
 mod machine;
 mod made;
@@ -39,10 +38,7 @@ mod uuid;
 mod version;
 mod view_watch;
 
-pub use capacity::{
-    Bytes, Capacity, ClusterCapacity, ClusterDemand, DatastoreCapacity, HostCapacity, HostConnection, Limit,
-    Mhz, PoolCapacity, Share, capacity,
-};
+pub use capacity::{Bytes, Mhz, PoolCapacity, Share, pool_capacity};
 pub use cards::NetworkBacking;
 pub use client::{Client, Deadlines, Options};
 pub use clone::{CloneError, CloneOrder, DiskMove, FixedAddress, GivenUp, GuestSetup, UnfinishedClone};
@@ -52,7 +48,7 @@ pub use create::{
 };
 pub use datastore::{
     DatastoreError, DatastoreFiles, DatastorePlace, Existing, FileEntry, FileInfo, FileKind, FilePath,
-    InvalidFilePath, Reuse, TransferPatience, Upload, Uploaded,
+    InvalidFilePath, Reuse, Upload, Uploaded,
 };
 pub use endpoint::{Endpoint, InvalidEndpoint};
 pub use error::CallError;
@@ -68,12 +64,12 @@ pub use machine::{Change, Machines, OperationError, PowerChange};
 pub use network::network_backing;
 pub use placement::{Member, PlacementError};
 pub use places::{FindError, Kind, Place, Places};
-pub use properties::{properties_of, read_object, retrieve};
+pub use properties::{itself, properties, properties_of, read_object, retrieve, through};
 pub use rookery_dial::{
     Certificate, Dial, DialError, Dialing, HttpError, InvalidAddress, InvalidProxy, InvalidThumbprint,
     Proxies, Stream, TcpDial, Thumbprint, Trust, TrustError, UserInfo, presented_certificate,
 };
-pub use search::{SearchError, UuidKind, vm_by_path, vm_by_uuid, vm_names};
+pub use search::{SearchError, vm_by_path, vm_names};
 pub use tags::{Cardinality, Category, CategoryId, NewCategory, Refusal, Tag, TagError, TagId, Tags};
 pub use tasks::{TaskError, Tasks};
 pub use transfer::{TransferEnd, TransferError};

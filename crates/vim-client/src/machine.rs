@@ -18,7 +18,7 @@ use crate::client::Client;
 use crate::clone::Ordered;
 use crate::error::CallError;
 use crate::governor::{Governor, Order, Permit, Priority, Site};
-use crate::properties::properties_of;
+use crate::properties::property_of;
 use crate::tasks::{TaskError, Tasks};
 use crate::uuid::Uuid;
 
@@ -72,9 +72,12 @@ impl OperationError {
             Self::Task(TaskError::Unknown { .. } | TaskError::TimedOut { .. } | TaskError::Stopped) => None,
         }
     }
-}
 
-impl OperationError {
+    /// Whether this kind of fault refused the operation.
+    pub fn is(&self, kind: FaultKind) -> bool {
+        self.fault().is_some_and(|fault| fault.kind() == kind)
+    }
+
     /// Whether the operation may have been carried out, in whole or in part: look for its effect before repeating it.
     pub fn may_have_happened(&self) -> bool {
         match self {
@@ -228,8 +231,8 @@ impl Machines {
         name: &str,
         deadline: Duration,
     ) -> Result<MoRef, OperationError> {
-        let found = properties_of(&self.client, vm, &["snapshot.rootSnapshotList"]).await?;
-        if let Some(existing) = found.iter().find_map(|(_, list)| snapshot_named(&list.children, name)) {
+        let found = property_of(&self.client, vm, "snapshot.rootSnapshotList").await?;
+        if let Some(existing) = found.and_then(|list| snapshot_named(&list.children, name)) {
             return Ok(existing);
         }
         let snapshot = CreateSnapshotTask {
@@ -265,8 +268,8 @@ impl Machines {
     }
 
     async fn is_template(&self, vm: &MoRef) -> Result<bool, CallError> {
-        let found = properties_of(&self.client, vm, &["config.template"]).await?;
-        Ok(found.into_iter().any(|(_, value)| bool::from_node(value) == Ok(true)))
+        let found = property_of(&self.client, vm, "config.template").await?;
+        Ok(found.is_some_and(|value| bool::from_node(value) == Ok(true)))
     }
 
     /// Renames a VM. The name is as people write it. That it has this name already is a success.
@@ -282,8 +285,8 @@ impl Machines {
     }
 
     async fn name_of(&self, vm: &MoRef) -> Result<String, CallError> {
-        let found = properties_of(&self.client, vm, &["name"]).await?;
-        Ok(found.into_iter().next().map(|(_, value)| unescape(&value.text)).unwrap_or_default())
+        let found = property_of(&self.client, vm, "name").await?;
+        Ok(found.map(|value| unescape(&value.text)).unwrap_or_default())
     }
 }
 

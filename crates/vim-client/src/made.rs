@@ -11,18 +11,17 @@ use tokio::time::sleep;
 use crate::client::Client;
 use crate::error::CallError;
 use crate::machine::OperationError;
-use crate::properties::properties_of;
+use crate::properties::property_of;
+use crate::search::search_index;
 use crate::tasks::TaskError;
 
 /// How long to look for the effect of an order whose answer was lost.
-const LOOK_AGAIN: Backoff =
+pub(crate) const LOOK_AGAIN: Backoff =
     Backoff { first: Duration::from_millis(500), cap: Duration::from_secs(4), attempts: Some(5) };
 
 /// What has that name in a folder now.
 pub(crate) async fn child(client: &Client, folder: &MoRef, name: &str) -> Result<Option<MoRef>, CallError> {
-    let index = client.content().search_index.clone();
-    let this = index.unwrap_or_else(|| MoRef::new("SearchIndex", "SearchIndex"));
-    client.call(&FindChild { this, entity: folder.clone(), name: escape(name) }).await
+    client.call(&FindChild { this: search_index(client), entity: folder.clone(), name: escape(name) }).await
 }
 
 /// What has that name in a folder after an order that failed with this error.
@@ -50,9 +49,8 @@ pub(crate) async fn child_after(
 pub(crate) async fn configured(client: &Client, vm: &MoRef, path: &str) -> Result<Node, OperationError> {
     let mut delays = LOOK_AGAIN.delays(client.fork_random());
     loop {
-        let read = properties_of(client, vm, &[path]).await.map(|found| found.into_iter().next());
-        match (read, delays.next()) {
-            (Ok(Some((_, value))), _) => return Ok(value),
+        match (property_of(client, vm, path).await, delays.next()) {
+            (Ok(Some(value)), _) => return Ok(value),
             (Ok(None), None) => {
                 let why = "it shows no configuration yet".to_owned();
                 return Err(TaskError::Unknown { task: vm.clone(), why }.into());

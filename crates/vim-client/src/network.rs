@@ -5,34 +5,35 @@ use rookery_vim::{MoRef, Node, Wire as _};
 use crate::cards::NetworkBacking;
 use crate::client::Client;
 use crate::error::CallError;
-use crate::properties::properties_of;
+use crate::properties::{properties_of, property_of};
 
 /// Reads what kind of network it is, and what its cards have to name.
 pub async fn network_backing(client: &Client, network: &MoRef) -> Result<NetworkBacking, CallError> {
     match network.kind() {
         "DistributedVirtualPortgroup" => {
-            let found = properties_of(client, network, &["key", "config.distributedVirtualSwitch"]).await?;
-            let switch = found.iter().find(|(name, _)| name == "config.distributedVirtualSwitch");
-            let switch = switch.and_then(|(_, node)| MoRef::from_node(node.clone()).ok());
-            let switch_uuid = match switch {
-                Some(switch) => text(&properties_of(client, &switch, &["uuid"]).await?, "uuid"),
-                None => String::new(),
+            let paths = ["key", "config.distributedVirtualSwitch"];
+            let mut found = properties_of(client, network, &paths).await?;
+            let switch = found.remove(paths[1]).and_then(|node| MoRef::from_node(node).ok());
+            let uuid = match switch {
+                Some(switch) => property_of(client, &switch, "uuid").await?,
+                None => None,
             };
-            Ok(NetworkBacking::Distributed { switch_uuid, portgroup_key: text(&found, "key") })
+            let portgroup_key = text(found.remove(paths[0]));
+            Ok(NetworkBacking::Distributed { switch_uuid: text(uuid), portgroup_key })
         }
         "OpaqueNetwork" => {
             let paths = ["summary.opaqueNetworkId", "summary.opaqueNetworkType"];
-            let found = properties_of(client, network, &paths).await?;
-            Ok(NetworkBacking::Opaque { id: text(&found, paths[0]), kind: text(&found, paths[1]) })
+            let mut found = properties_of(client, network, &paths).await?;
+            let [id, kind] = paths.map(|path| text(found.remove(path)));
+            Ok(NetworkBacking::Opaque { id, kind })
         }
         _ => {
-            let found = properties_of(client, network, &["name"]).await?;
-            Ok(NetworkBacking::Standard { name: text(&found, "name"), network: network.clone() })
+            let name = text(property_of(client, network, "name").await?);
+            Ok(NetworkBacking::Standard { name, network: network.clone() })
         }
     }
 }
 
-fn text(found: &[(String, Node)], path: &str) -> String {
-    let node = found.iter().find(|(name, _)| name == path).map(|(_, node)| node.text.clone());
-    node.unwrap_or_default()
+fn text(node: Option<Node>) -> String {
+    node.map(|node| node.text).unwrap_or_default()
 }

@@ -6,16 +6,14 @@
 use std::cmp::Reverse;
 
 use rookery_vim::methods::RecommendDatastores;
-use rookery_vim::objects::{
-    ObjectContent, ObjectSpec, PropertyFilterSpec, PropertySpec, Selection, TraversalSpec,
-};
+use rookery_vim::objects::{ObjectContent, PropertyFilterSpec};
 use rookery_vim::storage::{StoragePlacementResult, StoragePlacementSpec};
 use rookery_vim::{MoRef, Wire as _};
 use tracing::debug;
 
 use crate::client::Client;
 use crate::error::CallError;
-use crate::properties::retrieve;
+use crate::properties::{properties, retrieve, through};
 
 const PATHS: [&str; 4] = ["name", "summary.accessible", "summary.freeSpace", "summary.maintenanceMode"];
 
@@ -118,24 +116,9 @@ fn roomiest(members: &[Member]) -> Option<MoRef> {
 }
 
 async fn members(client: &Client, pod: &MoRef) -> Result<Vec<Member>, CallError> {
-    let step = TraversalSpec {
-        name: Some("members".into()),
-        kind: pod.kind().into(),
-        path: "childEntity".into(),
-        skip: Some(false),
-        select_set: Vec::new(),
-    };
     let spec = PropertyFilterSpec {
-        prop_set: vec![PropertySpec {
-            kind: "Datastore".into(),
-            all: None,
-            path_set: PATHS.map(str::to_owned).into(),
-        }],
-        object_set: vec![ObjectSpec {
-            obj: pod.clone(),
-            skip: Some(true),
-            select_set: vec![Selection::TraversalSpec(step)],
-        }],
+        prop_set: vec![properties("Datastore", &PATHS)],
+        object_set: vec![through(pod.clone(), "childEntity")],
         report_missing_objects: None,
     };
     Ok(retrieve(client, spec).await?.into_iter().map(member).collect())

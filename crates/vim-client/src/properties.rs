@@ -1,5 +1,7 @@
 //! Reading properties once, all pages of them.
 
+use std::collections::BTreeMap;
+
 use rookery_vim::methods::{ContinueRetrievePropertiesEx, CreateContainerView, RetrievePropertiesEx};
 use rookery_vim::objects::{
     ObjectContent, ObjectSpec, PropertyFilterSpec, PropertySpec, RetrieveOptions, Selection, TraversalSpec,
@@ -47,26 +49,34 @@ pub(crate) fn view_manager(client: &Client) -> MoRef {
     client.content().view_manager.clone().unwrap_or_else(|| MoRef::new("ViewManager", "ViewManager"))
 }
 
-/// Properties of all members of a view.
-pub(crate) fn members_of(view: &MoRef, kind: &str, paths: &[impl AsRef<str>]) -> PropertyFilterSpec {
+/// These properties of objects of one class.
+pub fn properties(kind: &str, paths: &[impl AsRef<str>]) -> PropertySpec {
+    let path_set = paths.iter().map(|path| path.as_ref().to_owned()).collect();
+    PropertySpec { kind: kind.to_owned(), all: None, path_set }
+}
+
+/// An object itself.
+pub fn itself(obj: MoRef) -> ObjectSpec {
+    ObjectSpec { obj, skip: None, select_set: Vec::new() }
+}
+
+/// What a property of an object leads to.
+pub fn through(obj: MoRef, path: &str) -> ObjectSpec {
     let step = TraversalSpec {
         name: Some("members".into()),
-        kind: view.kind().into(),
-        path: "view".into(),
+        kind: obj.kind().into(),
+        path: path.into(),
         skip: Some(false),
         select_set: Vec::new(),
     };
+    ObjectSpec { obj, skip: Some(true), select_set: vec![Selection::TraversalSpec(step)] }
+}
+
+/// Properties of all members of a view.
+pub(crate) fn members_of(view: &MoRef, kind: &str, paths: &[impl AsRef<str>]) -> PropertyFilterSpec {
     PropertyFilterSpec {
-        prop_set: vec![PropertySpec {
-            kind: kind.into(),
-            all: None,
-            path_set: paths.iter().map(|path| path.as_ref().to_owned()).collect(),
-        }],
-        object_set: vec![ObjectSpec {
-            obj: view.clone(),
-            skip: Some(true),
-            select_set: vec![Selection::TraversalSpec(step)],
-        }],
+        prop_set: vec![properties(kind, paths)],
+        object_set: vec![through(view.clone(), "view")],
         report_missing_objects: None,
     }
 }
@@ -76,24 +86,29 @@ pub async fn properties_of(
     client: &Client,
     object: &MoRef,
     paths: &[&str],
-) -> Result<Vec<(String, Node)>, CallError> {
+) -> Result<BTreeMap<String, Node>, CallError> {
     let found = read_object(client, object, paths).await?.into_iter().flat_map(|object| object.prop_set);
     Ok(found.map(|property| (property.name, property.val)).collect())
 }
 
-/// The same, with what the server says of those that it does not show.
+/// The only property that is asked for.
+pub(crate) async fn property_of(
+    client: &Client,
+    object: &MoRef,
+    path: &str,
+) -> Result<Option<Node>, CallError> {
+    Ok(properties_of(client, object, &[path]).await?.into_values().next())
+}
+
+/// Some properties of one object, with what the server says of those that it does not show.
 pub async fn read_object(
     client: &Client,
     object: &MoRef,
     paths: &[impl AsRef<str>],
 ) -> Result<Option<ObjectContent>, CallError> {
     let spec = PropertyFilterSpec {
-        prop_set: vec![PropertySpec {
-            kind: object.kind().to_owned(),
-            all: None,
-            path_set: paths.iter().map(|path| path.as_ref().to_owned()).collect(),
-        }],
-        object_set: vec![ObjectSpec { obj: object.clone(), skip: None, select_set: Vec::new() }],
+        prop_set: vec![properties(object.kind(), paths)],
+        object_set: vec![itself(object.clone())],
         report_missing_objects: None,
     };
     Ok(retrieve(client, spec).await?.into_iter().next())

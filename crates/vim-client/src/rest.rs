@@ -4,15 +4,14 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use bytes::Bytes;
-use hyper::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HeaderName};
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName};
 use hyper::{Method, StatusCode};
 use rookery_daemon::telemetry::chain;
 use secrecy::ExposeSecret;
 use serde::Deserialize;
 use tracing::{debug, info, warn};
 
-use crate::client::Wire;
+use crate::client::{Reply, Wire};
 use crate::error::CallError;
 use crate::renewal::{Current, Renewal};
 use crate::session::{Credentials, LoginAs};
@@ -28,13 +27,6 @@ pub(crate) struct Request {
     pub(crate) path: String,
     /// JSON, if there is a body.
     pub(crate) body: Option<String>,
-}
-
-/// What came back, unless the service was not there.
-#[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) status: StatusCode,
-    pub(crate) body: Bytes,
 }
 
 /// The REST session of a client. There is none until somebody needs it.
@@ -76,7 +68,7 @@ async fn log_out(wire: &Wire, session: Option<String>) -> Result<(), CallError> 
     let Some(id) = session else { return Ok(()) };
     let what = "the REST logout";
     let logout = Request { what, method: Method::DELETE, path: SESSION.to_owned(), body: None };
-    let Answer { status, .. } = send(wire, &logout, (SESSION_ID, &id), wire.deadlines.call).await?;
+    let Reply { status, .. } = send(wire, &logout, (SESSION_ID, &id), wire.deadlines.call).await?;
     // A session that the server has forgotten is ended, too.
     if status.is_success() || status == StatusCode::UNAUTHORIZED {
         Ok(())
@@ -90,7 +82,8 @@ async fn log_in(wire: &Wire, credentials: &Credentials) -> Result<String, CallEr
     let what = "the REST login";
     let login = Request { what, method: Method::POST, path: SESSION.to_owned(), body: None };
     let basic = format!("Basic {}", BASE64_STANDARD.encode(format!("{user}:{}", password.expose_secret())));
-    let Answer { status, body } = send(wire, &login, (AUTHORIZATION, &basic), wire.deadlines.login).await?;
+    let Reply { status, body, .. } =
+        send(wire, &login, (AUTHORIZATION, &basic), wire.deadlines.login).await?;
     if status == StatusCode::UNAUTHORIZED {
         return Err(credentials.refused(wire));
     }
@@ -107,7 +100,7 @@ struct Granted {
 }
 
 /// One request within a session; that the session has expired shows in the status.
-pub(crate) async fn ask(wire: &Wire, request: &Request, session: &str) -> Result<Answer, CallError> {
+pub(crate) async fn ask(wire: &Wire, request: &Request, session: &str) -> Result<Reply, CallError> {
     send(wire, request, (SESSION_ID, session), wire.deadlines.call).await
 }
 
@@ -116,15 +109,16 @@ async fn send(
     request: &Request,
     who: (HeaderName, &str),
     deadline: Duration,
-) -> Result<Answer, CallError> {
+) -> Result<Reply, CallError> {
     let Request { what, method, path, body } = request;
-    let mut headers = vec![(ACCEPT, "application/json"), (ACCEPT_ENCODING, "gzip"), who];
+    let mut headers = vec![(ACCEPT, "application/json"), who];
     headers.extend(body.as_ref().map(|_| (CONTENT_TYPE, "application/json")));
     let body = body.clone().unwrap_or_default();
-    let (status, body) = wire.request(what, method.clone(), path, &headers, body, deadline).await?;
-    debug!(what, status = status.as_u16(), bytes = body.len(), "asked vCenter's REST service");
+    let answer = wire.request(what, method.clone(), path, headers, body, deadline).await?;
+    let status = answer.status;
+    debug!(what, status = status.as_u16(), bytes = answer.body.len(), "asked vCenter's REST service");
     if status.is_server_error() {
         return Err(CallError::Unavailable { method: what, status });
     }
-    Ok(Answer { status, body })
+    Ok(answer)
 }

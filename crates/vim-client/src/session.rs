@@ -109,17 +109,18 @@ impl Session {
         self.login.renew(used, for_method, renewed).await
     }
 
-    /// Logs in as somebody else, who logs in from now on, and ends the session before. If the server refuses, nothing
-    /// changes; if it could not be asked, the next login asks it.
+    /// Logs in as somebody else, who logs in from now on, and ends the session before. After a failure nothing changes,
+    /// unless it is one after which the next login is to try the same.
     pub(crate) async fn change(
         &self,
         wire: &Wire,
         login: &LoginAs,
         to: Credentials,
+        is_tried_next: fn(&CallError) -> bool,
     ) -> Result<(), CallError> {
         let changed = async {
             let outcome = self.log_in(wire, &to).await;
-            if outcome.as_ref().err().is_none_or(CallError::is_transient) {
+            if outcome.as_ref().err().is_none_or(is_tried_next) {
                 login.change(to);
             }
             outcome

@@ -12,24 +12,32 @@ use crate::route::Call;
 use crate::token;
 use crate::world::World;
 
-#[derive(Deserialize)]
-struct ServiceForm {
-    #[serde(default)]
+/// What both protocols say of a hatchery.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Form {
     name: String,
-    #[serde(default, rename = "type")]
+    #[serde(rename = "type")]
     kind: String,
-    #[serde(default)]
     http_url: String,
-    #[serde(default)]
     config: Value,
-    #[serde(default)]
     public_key: String,
-    #[serde(default)]
-    region: Option<String>,
-    #[serde(default)]
-    ignore_job_with_no_region: Option<bool>,
-    #[serde(default)]
     version: Option<String>,
+    /// First protocol only.
+    region: Option<String>,
+    /// First protocol only.
+    ignore_job_with_no_region: Option<bool>,
+    /// Second protocol only: the first has it beside the form.
+    token: String,
+}
+
+impl Form {
+    fn check_key(&self) -> Result<(), Refusal> {
+        match token::public_key(&self.public_key) {
+            Some(_) => Ok(()),
+            None => Err(Refusal::FORBIDDEN.from("public_key is not base64 of a PKCS#1 RSA PUBLIC KEY block")),
+        }
+    }
 }
 
 /// `POST /auth/consumer/builtin/signin`
@@ -40,7 +48,7 @@ pub(crate) fn sign_in_v1(world: &mut World, call: &Call<'_>) -> Result<Reply, Re
     let consumer = consumers.iter().find(|c| !token.is_empty() && c.token.0 == token);
     let consumer =
         consumer.filter(|c| !c.disabled).cloned().ok_or(Refusal::FORBIDDEN.from("bad sign-in token"))?;
-    let form = Option::<ServiceForm>::deserialize(&body["service"])
+    let form = Option::<Form>::deserialize(&body["service"])
         .map_err(|error| Refusal::WRONG_REQUEST.from(error.to_string()))?;
     let service = match form {
         Some(form) => register(world, &consumer, form)?,
@@ -49,11 +57,8 @@ pub(crate) fn sign_in_v1(world: &mut World, call: &Call<'_>) -> Result<Reply, Re
         }
         None => Value::Null,
     };
-    let session = world.open_session(
-        Who::Builtin(consumer.name.clone()),
-        &consumer.name,
-        world.state.config.times.session,
-    );
+    let seconds = world.state.config.times.session;
+    let session = world.open_session(Who::Builtin(consumer.name.clone()), &consumer.name, seconds);
     let mut answer = json!({
         "api_url": call.api_url(world),
         "token": session,
@@ -77,21 +82,16 @@ impl BuiltinConsumer {
             || self.service_ignore_job_with_no_region.is_some()
     }
 
-    fn check_pins(&self, form: &ServiceForm) -> Result<(), Refusal> {
+    fn check_pins(&self, form: &Form) -> Result<(), Refusal> {
         fn pinned<T: PartialEq>(pin: Option<&T>, given: Option<&T>) -> bool {
             pin.is_none_or(|pin| given == Some(pin))
         }
+        let ignores = self.service_ignore_job_with_no_region.as_ref();
         let checks = [
             ("name", pinned(self.service_name.as_ref(), Some(&form.name))),
             ("type", pinned(self.service_type.as_ref(), Some(&form.kind))),
             ("region", pinned(self.service_region.as_ref(), form.region.as_ref())),
-            (
-                "ignore_job_with_no_region",
-                pinned(
-                    self.service_ignore_job_with_no_region.as_ref(),
-                    form.ignore_job_with_no_region.as_ref(),
-                ),
-            ),
+            ("ignore_job_with_no_region", pinned(ignores, form.ignore_job_with_no_region.as_ref())),
         ];
         match checks.iter().find(|(_, holds)| !holds) {
             Some((what, _)) => {
@@ -102,7 +102,7 @@ impl BuiltinConsumer {
     }
 }
 
-fn register(world: &mut World, consumer: &BuiltinConsumer, form: ServiceForm) -> Result<Value, Refusal> {
+fn register(world: &mut World, consumer: &BuiltinConsumer, form: Form) -> Result<Value, Refusal> {
     if form.name.is_empty() {
         return Err(Refusal::WRONG_REQUEST.from("missing service name"));
     }
@@ -112,35 +112,30 @@ fn register(world: &mut World, consumer: &BuiltinConsumer, form: ServiceForm) ->
             Refusal::FORBIDDEN.from(format!("only an admin may register a service of type {}", form.kind))
         );
     }
-    if token::public_key(&form.public_key).is_none() {
-        return Err(Refusal::FORBIDDEN.from("public_key is not base64 of a PKCS#1 RSA PUBLIC KEY block"));
-    }
-    let row = match world.state.services.get(&consumer.name) {
+    form.check_key()?;
+    let (id, region, ignore_job_with_no_region, status) = match world.state.services.get(&consumer.name) {
         // Region and flag stay as they were first.
-        Some(row) if row.kind == form.kind => row.clone(),
+        Some(row) if row.kind == form.kind => {
+            (row.id, row.region.clone(), row.ignore_job_with_no_region, row.status.clone())
+        }
         Some(_) => return Err(Refusal::FORBIDDEN.from("service type does not match the registered one")),
-        None => Service {
-            id: world.state.number(),
-            name: String::new(),
-            kind: form.kind,
-            http_url: String::new(),
-            config: Value::Null,
-            public_key: String::new(),
-            region: form.region,
-            ignore_job_with_no_region: form.ignore_job_with_no_region,
-            last_heartbeat: world.now,
-            status: json!({ "now": ZERO_TIME, "lines": null }),
-            version: String::new(),
-        },
+        None => {
+            let status = json!({ "now": ZERO_TIME, "lines": null });
+            (world.state.number(), form.region, form.ignore_job_with_no_region, status)
+        }
     };
     let row = Service {
+        id,
         name: form.name,
+        kind: form.kind,
         http_url: form.http_url,
         config: form.config,
         public_key: form.public_key,
+        region,
+        ignore_job_with_no_region,
         last_heartbeat: world.now,
+        status,
         version: form.version.unwrap_or_default(),
-        ..row
     };
     let answer = json!({
         "id": row.id, "name": row.name, "type": row.kind, "http_url": row.http_url, "config": row.config,
@@ -153,29 +148,11 @@ fn register(world: &mut World, consumer: &BuiltinConsumer, form: ServiceForm) ->
     Ok(answer)
 }
 
-#[derive(Deserialize)]
-struct HatcheryForm {
-    #[serde(default)]
-    token: String,
-    #[serde(default)]
-    name: String,
-    #[serde(default, rename = "type")]
-    kind: String,
-    #[serde(default)]
-    http_url: String,
-    #[serde(default)]
-    config: Value,
-    #[serde(default)]
-    public_key: String,
-    #[serde(default)]
-    version: String,
-}
-
 /// `POST /v2/auth/consumer/hatchery/signin`
 ///
 /// The hatchery in the answer is the row as it was before: so it was captured.
 pub(crate) fn sign_in_v2(world: &mut World, call: &Call<'_>) -> Result<Reply, Refusal> {
-    let form: HatcheryForm = call.body()?;
+    let form: Form = call.body()?;
     let consumers = &world.state.config.hatcheries;
     let consumer = consumers.iter().find(|c| !form.token.is_empty() && c.token.0 == form.token);
     let consumer =
@@ -186,9 +163,7 @@ pub(crate) fn sign_in_v2(world: &mut World, call: &Call<'_>) -> Result<Reply, Re
     let Some(region) = consumer.region else {
         return Err(Refusal::FORBIDDEN.from("the hatchery is not granted on a region"));
     };
-    if token::public_key(&form.public_key).is_none() {
-        return Err(Refusal::FORBIDDEN.from("public_key is not base64 of a PKCS#1 RSA PUBLIC KEY block"));
-    }
+    form.check_key()?;
     let before = match world.state.hatcheries.get(&consumer.name) {
         Some(row) => row.clone(),
         None => Hatchery {
@@ -201,14 +176,11 @@ pub(crate) fn sign_in_v2(world: &mut World, call: &Call<'_>) -> Result<Reply, Re
             status: Value::Null,
         },
     };
-    let session = world.open_session(
-        Who::Hatchery(consumer.name.clone()),
-        &before.id,
-        world.state.config.times.session,
-    );
+    let seconds = world.state.config.times.session;
+    let session = world.open_session(Who::Hatchery(consumer.name.clone()), &before.id, seconds);
     let answer = json!({
         "api_url": call.api_url(world), "token": session, "region": region,
-        "up_to_date": form.version == world.state.config.version,
+        "up_to_date": form.version.unwrap_or_default() == world.state.config.version,
         "hatchery": {
             "id": before.id, "name": consumer.name, "model_type": before.model_type, "config": before.config,
             "last_heartbeat": before.last_heartbeat.map_or_else(|| ZERO_TIME.into(), time),

@@ -56,14 +56,13 @@ fn read(request: &Request) -> Result<Control, Reply> {
         ("GET", "check") => Ok(Control::Check),
         ("GET", "world") => Ok(Control::Dump),
         ("PUT", "world") => body(request).map(Control::Load),
-        ("GET", path) => match path.strip_prefix("jobs/") {
-            Some(id) => Ok(Control::Job(id.to_owned())),
-            None => Err(Reply::error(404, "there is nothing here")),
-        },
-        ("POST", path) => match path.strip_prefix("jobs/").and_then(|path| path.strip_suffix("/stop")) {
-            Some(id) => Ok(Control::Stop(id.to_owned())),
-            None => Err(Reply::error(404, "there is nothing here")),
-        },
-        _ => Err(Reply::error(404, "there is nothing here")),
+        (method, path) => {
+            let job = path.strip_prefix("jobs/");
+            match (method, job, job.and_then(|job| job.strip_suffix("/stop"))) {
+                ("GET", Some(id), _) => Ok(Control::Job(id.to_owned())),
+                ("POST", _, Some(id)) => Ok(Control::Stop(id.to_owned())),
+                _ => Err(Reply::error(404, "there is nothing here")),
+            }
+        }
     }
 }

@@ -1,14 +1,15 @@
 //! What workers show to get in.
 
+use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Answer, Status, Worker, list_entry_v1, list_entry_v2};
+use super::{Status, Worker, list_entry_v1, list_entry_v2};
 use crate::auth::{Who, granted, may_run};
 use crate::config::SHARED;
 use crate::io::Reply;
 use crate::job::{Protocol, Status as JobStatus};
-use crate::refusal::Refusal;
+use crate::refusal::{Answer, Refusal};
 use crate::route::Call;
 use crate::token;
 use crate::world::World;
@@ -21,6 +22,29 @@ struct Form {
     #[serde(rename = "OS")]
     os: String,
     arch: String,
+}
+
+impl Form {
+    /// A worker that has just come, without what its hatchery says of it.
+    fn worker(self, name: String, protocol: Protocol, now: Timestamp) -> Worker {
+        Worker {
+            id: String::new(),
+            protocol,
+            name,
+            hatchery: String::new(),
+            hatchery_id: String::new(),
+            job: None,
+            model_id: None,
+            model_name: String::new(),
+            status: Status::Waiting,
+            last_beat: now,
+            disabled_at: None,
+            version: self.version,
+            os: self.os,
+            arch: self.arch,
+            binaries: self.binary_capabilities.unwrap_or_default(),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -86,13 +110,11 @@ pub(crate) fn sign_in_v1(world: &mut World, call: &Call<'_>) -> Answer {
     if !claims.register_only && claims.job_id == 0 {
         return Err(Refusal::UNAUTHORIZED.from("a worker that does not register has a job"));
     }
-    let model = match model_id {
-        None => None,
-        Some(id) => {
-            let model = world.state.models.iter().find(|row| row.id == id);
-            Some(model.ok_or_else(|| Refusal::UNAUTHORIZED.from(format!("there is no model {id}")))?)
-        }
+    let of_id = |id: i64| {
+        let model = world.state.models.iter().find(|row| row.id == id);
+        model.ok_or_else(|| Refusal::UNAUTHORIZED.from(format!("there is no model {id}")))
     };
+    let model = model_id.map(of_id).transpose()?;
     if let Some(model) = model {
         let own = consumer.groups.contains(&model.model.group);
         let usable = own || (!model.model.restricted && (model.model.group == SHARED || consumer.maintainer));
@@ -123,21 +145,12 @@ pub(crate) fn sign_in_v1(world: &mut World, call: &Call<'_>) -> Answer {
         }
     }
     let worker = Worker {
-        id: String::new(),
-        protocol: Protocol::V1,
-        name: claims.name,
         hatchery: service.name.clone(),
         hatchery_id: service.id.to_string(),
         job,
         model_id,
         model_name: model.map(|model| model.model.name.clone()).unwrap_or_default(),
-        status: Status::Waiting,
-        last_beat: world.now,
-        disabled_at: None,
-        version: form.version,
-        os: form.os,
-        arch: form.arch,
-        binaries: form.binary_capabilities.unwrap_or_default(),
+        ..form.worker(claims.name, Protocol::V1, world.now)
     };
     let (worker, session) = admit(world, worker)?;
     if let Some(id) = model_id {
@@ -169,21 +182,11 @@ pub(crate) fn sign_in_v2(world: &mut World, call: &Call<'_>, region: &str, id: &
     }
     let hatchery_id = hatcheries.get(&claims.hatchery_name).map(|row| row.id.clone()).unwrap_or_default();
     let worker = Worker {
-        id: String::new(),
-        protocol: Protocol::V2,
-        name: claims.name,
         hatchery: claims.hatchery_name,
         hatchery_id,
         job: Some(id.to_owned()),
-        model_id: None,
         model_name: claims.model_name,
-        status: Status::Waiting,
-        last_beat: world.now,
-        disabled_at: None,
-        version: form.version,
-        os: form.os,
-        arch: form.arch,
-        binaries: form.binary_capabilities.unwrap_or_default(),
+        ..form.worker(claims.name, Protocol::V2, world.now)
     };
     let (worker, session) = admit(world, worker)?;
     Ok(Reply::json(200, &list_entry_v2(&worker)).with("x-cds-jwt", session))

@@ -95,9 +95,7 @@ async fn the_answers_to_the_introductions_are_understood() {
     let service = kit.v1().service().await.unwrap();
     assert_eq!((service.id, service.region.as_deref()), (7, Some("default")));
     assert!(!service.ignore_job_with_no_region);
-    let hatchery = kit.v2().hatchery().await.unwrap();
-    assert_eq!(hatchery.id, "1925fbdb-4998-4ee2-8d4f-ae108df035bc");
-    assert_eq!(hatchery.region, "default");
+    assert_eq!(kit.v2().region().await.unwrap(), "default");
 }
 
 #[tokio::test(start_paused = true)]
@@ -131,7 +129,7 @@ async fn a_v1_job_is_listed_read_booked_and_told_about() {
     assert_eq!(groups, ["RIG", "grp-rig-vsphere", "shared.infra"]);
     let [requirement] = found.requirements() else { panic!("{found:?}") };
     assert_eq!(requirement.kind, RequirementKind::OsArchitecture);
-    assert_eq!((requirement.value.as_str(), &found.region), ("linux/amd64", &None));
+    assert_eq!(requirement.value, "linux/amd64");
 
     v1.book(job, Duration::ZERO).await.unwrap();
     check_last(&kit, "POST", "/queue/workflows/4/book");
@@ -156,7 +154,7 @@ async fn a_v2_job_is_listed_read_taken_and_told_about() {
     check_last(&kit, "GET", &format!("/v2/queue/default/job/{JOB}"));
     assert_eq!((&found.job.status, found.job.hatchery_name.as_str()), (&JobStatus::Waiting, ""));
     assert_eq!(found.job.runs_on().model, "RIG/rigvcs/gituser/rigrepo/rig-vsphere-model@refs/heads/main");
-    assert_eq!((found.job.job_id.as_str(), found.job.run_number), ("hello", 23));
+    assert_eq!(found.job.project_key, "RIG");
     let model = found.model.unwrap();
     assert_eq!((model.kind.as_str(), model.osarch.as_str()), ("vsphere", "linux/amd64"));
     assert_eq!(model.spec.image, "debian12");
@@ -165,7 +163,6 @@ async fn a_v2_job_is_listed_read_taken_and_told_about() {
     let taken = v2.take(&job).await.unwrap();
     check_last(&kit, "POST", &format!("/v2/queue/default/job/{JOB}/hatchery/take"));
     assert_eq!((taken.status, taken.hatchery_name.as_str()), (JobStatus::Scheduling, "rig-vsphere"));
-    assert_eq!(taken.scheduled, Some("2026-11-15T07:52:55.164654424Z".parse().unwrap()));
 
     let message = "Hatchery \"rig-vsphere\" is starting the worker \"peaceful-mclaren\" from model \"rig-vsphere-model\"";
     v2.info(&job, InfoLevel::Info, message).await.unwrap();

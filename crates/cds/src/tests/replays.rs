@@ -300,7 +300,7 @@ async fn check(api: &Api, recorded: &Recorded, delivery: Delivery) {
             let refusal = error.refusal().unwrap_or_else(|| panic!("{at}: {error:?}"));
             assert_eq!(refusal.status, recorded.status, "{at}");
             let said: Value = serde_json::from_str(&recorded.says).unwrap();
-            assert_eq!(refusal.id, ErrorId::of(said["id"].as_i64().unwrap()), "{at}");
+            assert_eq!(refusal.id, ErrorId(said["id"].as_i64().unwrap()), "{at}");
             assert_eq!(refusal.request_id.as_deref(), said["request_id"].as_str(), "{at}");
         }
     }
@@ -369,7 +369,7 @@ async fn converse(cds: &Cds) -> Result<(), CdsError> {
     v1.spawn_info(job, &[SpawnInfo::Starts { hatchery, worker, model }]).await?;
 
     let job = V2JobId::try_from(V2_JOB.to_owned()).unwrap();
-    assert_eq!(v2.job(&job).await?.job.job_id, "hello");
+    assert_eq!(v2.job(&job).await?.job.id, job);
     assert_eq!(v2.take(&job).await?.status, JobStatus::Scheduling);
     v2.info(&job, InfoLevel::Info, "starting").await?;
     let path = ModelPath {

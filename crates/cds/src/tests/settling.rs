@@ -266,7 +266,7 @@ async fn a_forgotten_session_does_not_lose_the_job() {
     let world = World::new(&[]);
     let kit = kit(&world);
     kit.v1().service().await.unwrap();
-    kit.v2().hatchery().await.unwrap();
+    kit.v2().region().await.unwrap();
     kit.server.forget_sessions();
     kit.v1().book(v1_job(), Duration::ZERO).await.unwrap();
     world.lock().unwrap().holder = None;

@@ -21,7 +21,6 @@ use crate::path::segment;
 const SHARED: &str = "shared.infra";
 
 /// A V1 worker model.
-#[expect(clippy::struct_excessive_bools, reason = "they are the server's, and independent of each other")]
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct V1Model {
@@ -32,10 +31,6 @@ pub struct V1Model {
     /// The kind of hatchery that serves it.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Whether it is switched off.
-    pub disabled: bool,
-    /// Whether only its group may use it.
-    pub restricted: bool,
     /// Whether it is used only where it is asked for by name.
     pub is_deprecated: bool,
     /// Whether no worker may use it before it is registered.
@@ -45,9 +40,6 @@ pub struct V1Model {
     /// When a person last changed it.
     #[serde(deserialize_with = "json::time")]
     pub user_last_modified: Option<Timestamp>,
-    /// When it was last registered.
-    #[serde(deserialize_with = "json::time")]
-    pub last_registration: Option<Timestamp>,
     /// The system that registered.
     pub registered_os: Option<String>,
     /// The architecture that registered.

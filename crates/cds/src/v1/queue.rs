@@ -1,6 +1,5 @@
 //! V1 jobs: which wait, what they need, and whose they are.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -34,21 +33,9 @@ pub struct V1Job {
     pub queued: Option<Timestamp>,
     #[serde(default)]
     pub project_id: i64,
-    /// The run of the pipeline that it is part of.
-    #[serde(default)]
-    pub workflow_node_run_id: i64,
     /// The groups whose workers may run it.
     #[serde(default)]
     pub exec_groups: Vec<Group>,
-    /// The region that it must run in.
-    #[serde(default)]
-    pub region: Option<String>,
-    /// The type of the model that it asks for; empty: any.
-    #[serde(default)]
-    pub model_type: String,
-    /// What is to be passed on in traces.
-    #[serde(default)]
-    pub header: BTreeMap<String, String>,
     #[serde(default)]
     job: Definition,
 }
@@ -258,7 +245,7 @@ impl V1 {
             Call::new(format!("release job {job}"), Method::DELETE, route(job, "/book"), Repeat::Never);
         let attempt = async || match self.session.call(&release).await {
             Ok(_) => Ok(()),
-            Err(error) if error.is(ErrorId::JobNotBooked) => Ok(()),
+            Err(error) if error.is(ErrorId::JOB_NOT_BOOKED) => Ok(()),
             Err(error) => Err(about(job, error)),
         };
         let look = async || {
@@ -307,9 +294,9 @@ fn route(job: V1JobId, rest: &str) -> String {
 /// CDS hides that a job does not exist behind "forbidden", on each of its routes.
 fn about(job: V1JobId, error: CdsError) -> CdsError {
     let CdsError::Refused { what, source } = error else { return error };
-    if matches!(source.id, ErrorId::Forbidden | ErrorId::NotFound | ErrorId::JobNotFound) {
+    if matches!(source.id, ErrorId::FORBIDDEN | ErrorId::NOT_FOUND | ErrorId::JOB_NOT_FOUND) {
         CdsError::Gone { job: job.into(), source }
-    } else if source.id == ErrorId::JobAlreadyBooked {
+    } else if source.id == ErrorId::JOB_ALREADY_BOOKED {
         CdsError::Taken { job: job.into(), by: source.from.unwrap_or(source.message) }
     } else {
         CdsError::Refused { what, source }

@@ -17,30 +17,21 @@ use crate::session::Protocol;
 pub(crate) struct Builtin;
 
 /// What CDS knows a hatchery as.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Service {
     /// Its number: what its bookings carry.
     pub id: i64,
     /// Its region, as the first sign-in gave it: later ones change nothing.
     pub region: Option<String>,
     /// Whether jobs without a region are left to others, as the first sign-in said.
+    #[serde(default)]
     pub ignore_job_with_no_region: bool,
-    /// The public key of CDS, as it came.
-    pub api_key: Option<String>,
 }
 
 #[derive(Deserialize)]
 struct SignedIn {
     token: String,
-    service: Registered,
-}
-
-#[derive(Deserialize)]
-struct Registered {
-    id: i64,
-    region: Option<String>,
-    #[serde(default)]
-    ignore_job_with_no_region: bool,
+    service: Service,
 }
 
 impl Protocol for Builtin {
@@ -69,10 +60,9 @@ impl Protocol for Builtin {
     }
 
     fn registered(answer: &Answer) -> Result<(SecretString, Service), CdsError> {
-        let SignedIn { token, service } = answer.object()?;
-        let Registered { id, region, ignore_job_with_no_region } = service;
-        let region = region.filter(|region| !region.is_empty());
-        Ok((token.into(), Service { id, region, ignore_job_with_no_region, api_key: answer.api_key.clone() }))
+        let SignedIn { token, mut service } = answer.object()?;
+        service.region.take_if(|region| region.is_empty());
+        Ok((token.into(), service))
     }
 }
 

@@ -21,9 +21,6 @@ use crate::settle::{Seen, settle};
 pub struct RunJob {
     /// Which job.
     pub id: V2JobId,
-    /// What the workflow calls it.
-    #[serde(default)]
-    pub job_id: String,
     /// How far it is.
     #[serde(default)]
     pub status: JobStatus,
@@ -36,28 +33,8 @@ pub struct RunJob {
     /// Since when it waits.
     #[serde(default, deserialize_with = "json::time")]
     pub queued: Option<Timestamp>,
-    /// Since when a hatchery has it.
-    #[serde(default, deserialize_with = "json::time")]
-    pub scheduled: Option<Timestamp>,
-    /// The region that it runs in.
-    #[serde(default)]
-    pub region: String,
-    /// The kind of its model.
-    #[serde(default)]
-    pub model_type: String,
-    /// The system of its model.
-    #[serde(default)]
-    pub model_osarch: String,
     #[serde(default)]
     pub project_key: String,
-    #[serde(default)]
-    pub workflow_name: String,
-    /// The run of the workflow.
-    #[serde(default)]
-    pub workflow_run_id: String,
-    /// The number of that run.
-    #[serde(default)]
-    pub run_number: i64,
     #[serde(default)]
     job: Definition,
 }
@@ -180,10 +157,10 @@ impl V2 {
         let take = Call::new(format!("take job {job}"), Method::POST, path, Repeat::Never);
         let attempt = async || match self.session.call(&take).await {
             Ok(answer) => answer.object(),
-            Err(error) if error.is(ErrorId::NotFound) => {
+            Err(error) if error.is(ErrorId::NOT_FOUND) => {
                 Err(CdsError::Taken { job: job.clone().into(), by: "another hatchery".to_owned() })
             }
-            Err(CdsError::Refused { source, .. }) if source.id == ErrorId::WrongRequest => {
+            Err(CdsError::Refused { source, .. }) if source.id == ErrorId::WRONG_REQUEST => {
                 Err(CdsError::Gone { job: job.clone().into(), source })
             }
             Err(error) => Err(error),
@@ -274,7 +251,7 @@ fn is_final(status: &JobStatus) -> bool {
 
 fn about(job: &V2JobId, error: CdsError) -> CdsError {
     let CdsError::Refused { what, source } = error else { return error };
-    if source.id == ErrorId::NotFound {
+    if source.id == ErrorId::NOT_FOUND {
         CdsError::Gone { job: job.clone().into(), source }
     } else {
         CdsError::Refused { what, source }

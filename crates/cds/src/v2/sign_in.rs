@@ -16,31 +16,15 @@ use crate::session::Protocol;
 #[derive(Debug)]
 pub(crate) struct Consumer;
 
-/// What CDS knows a hatchery as.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hatchery {
-    /// Its UUID.
-    pub id: String,
-    /// The region that CDS has given to it.
-    pub region: String,
-    /// The public key of CDS, as it came.
-    pub api_key: Option<String>,
-}
-
 #[derive(Deserialize)]
 struct SignedIn {
     token: String,
     region: String,
-    hatchery: Registered,
-}
-
-#[derive(Deserialize)]
-struct Registered {
-    id: String,
 }
 
 impl Protocol for Consumer {
-    type Registered = Hatchery;
+    /// The region that CDS has given to the hatchery.
+    type Registered = String;
     const NAME: &'static str = "V2";
     const SIGN_IN: &'static str = "/v2/auth/consumer/hatchery/signin";
 
@@ -61,9 +45,9 @@ impl Protocol for Consumer {
         })
     }
 
-    fn registered(answer: &Answer) -> Result<(SecretString, Hatchery), CdsError> {
-        let SignedIn { token, region, hatchery } = answer.object()?;
-        Ok((token.into(), Hatchery { id: hatchery.id, region, api_key: answer.api_key.clone() }))
+    fn registered(answer: &Answer) -> Result<(SecretString, String), CdsError> {
+        let SignedIn { token, region } = answer.object()?;
+        Ok((token.into(), region))
     }
 }
 

@@ -17,22 +17,19 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
         change: impl FnOnce(&M) -> M,
     ) -> Result<(), ActError> {
         let action = "adopt the template";
-        let fresh = self.fresh(action, machine).await?;
-        let refused = |why| ActError::Refused { action, machine: machine.clone(), why };
-        let mark = change(theirs.of(&fresh).map_err(refused)?);
+        let (fresh, mark) = self.fresh_if(action, machine, |fresh| theirs.of(fresh).map(change)).await?;
         self.marked(machine, &fresh, &mark).await.map_err(|source| ActError::failed(action, machine, source))
     }
 
     /// Makes a copy of a machine of this owner the owner's: its mark is written for it.
     pub async fn adopt_copy(&self, machine: &MachineId, owner: &OwnerId) -> Result<(), ActError> {
         let action = "adopt";
-        let fresh = self.fresh(action, machine).await?;
-        let refused = |why| ActError::Refused { action, machine: machine.clone(), why };
-        let mark = fresh.copied_mark(owner).map_err(refused)?;
-        if fresh.instance.is_none() {
-            return Err(refused(Refusal::Unknown));
-        }
-        self.marked(machine, &fresh, mark).await.map_err(|source| ActError::failed(action, machine, source))
+        let copied = |fresh: &Fresh<M>| {
+            let mark = fresh.copied_mark(owner)?;
+            if fresh.instance.is_none() { Err(Refusal::Unknown) } else { Ok(mark.clone()) }
+        };
+        let (fresh, mark) = self.fresh_if(action, machine, copied).await?;
+        self.marked(machine, &fresh, &mark).await.map_err(|source| ActError::failed(action, machine, source))
     }
 
     /// Makes a copy of a machine of this owner nobody's, by writing this in place of the mark.
@@ -43,9 +40,7 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
         instead: Written,
     ) -> Result<(), ActError> {
         let action = "unmark";
-        let fresh = self.fresh(action, machine).await?;
-        let refused = |why| ActError::Refused { action, machine: machine.clone(), why };
-        fresh.copied_mark(owner).map_err(refused)?;
+        self.fresh_if(action, machine, |fresh| fresh.copied_mark(owner).map(drop)).await?;
         let ordered =
             self.machines.reconfigure(&vm(machine), change(Hardware::default(), instead), LIGHT).await;
         let is_nobodys = |fresh: Option<&Fresh<M>>| {

@@ -142,11 +142,10 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
         }
         hands.renamed(machine, &wish.name).await.map_err(|source| {
             let machine = machine.clone();
-            match source.fault().map(rookery_vim::Fault::kind) {
-                Some(FaultKind::DuplicateName) => {
-                    ClaimError::NameTaken { machine, name: wish.name.clone(), source }
-                }
-                Some(_) | None => ClaimError::Failed { machine, progress: ClaimProgress::Marked, source },
+            if source.is(FaultKind::DuplicateName) {
+                ClaimError::NameTaken { machine, name: wish.name.clone(), source }
+            } else {
+                ClaimError::Failed { machine, progress: ClaimProgress::Marked, source }
             }
         })
     }
@@ -183,9 +182,8 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
     ) -> Result<(), ActError> {
         let action = "take back";
         let hands = self.in_turn(action, machine).await;
-        let fresh = hands.fresh(action, machine).await?;
-        let refused = |why| ActError::Refused { action, machine: machine.clone(), why };
-        fresh.vm_of(owner).and_then(|_| fresh.is_off()).map_err(refused)?;
+        let is_ours_and_off = |fresh: &Fresh<M>| fresh.vm_of(owner).and_then(|_| fresh.is_off());
+        let (fresh, ()) = hands.fresh_if(action, machine, is_ours_and_off).await?;
         let failed = |source| ActError::failed(action, machine, source);
         // In this order no half of it looks like a VM of the pool under a name that is not.
         if fresh.name != name {

@@ -2,14 +2,12 @@
 
 use jiff::Timestamp;
 use rookery_fleet::MachineId;
-use rookery_vim::objects::{
-    ObjectContent, ObjectSpec, PropertyFilterSpec, PropertySpec, Selection, TaskState, TraversalSpec,
-    UserSession,
-};
+use rookery_vim::objects::{ObjectContent, PropertyFilterSpec, TaskState, UserSession};
 use rookery_vim::{MoRef, Node, Wire as _};
-use rookery_vim_client::{CallError, retrieve};
+use rookery_vim_client::{CallError, itself, properties, retrieve, through};
 
 use super::Hands;
+use crate::sessions;
 
 /// The clones that vCenter lists. All that have not ended are among them, of any user and any source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -38,33 +36,16 @@ pub struct CloneTask {
 impl<M: Clone + PartialEq + 'static> Hands<M> {
     /// The clones that vCenter lists: all that have not ended, and those that ended in the last minutes.
     pub async fn clone_tasks(&self) -> Result<CloneTasks, CallError> {
-        let content = self.client.content();
-        let tasks = content.task_manager.clone().unwrap_or_else(|| MoRef::new("TaskManager", "TaskManager"));
-        let sessions = content.session_manager.clone();
-        let sessions = sessions.unwrap_or_else(|| MoRef::new("SessionManager", "SessionManager"));
-        Ok(read(retrieve(&self.client, spec(tasks, sessions)).await?))
+        let tasks = self.client.content().task_manager.clone();
+        let tasks = tasks.unwrap_or_else(|| MoRef::new("TaskManager", "TaskManager"));
+        Ok(read(retrieve(&self.client, spec(tasks, sessions::manager(&self.client))).await?))
     }
 }
 
 fn spec(tasks: MoRef, sessions: MoRef) -> PropertyFilterSpec {
-    let property = |kind: &str, path: &str| PropertySpec {
-        kind: kind.to_owned(),
-        all: None,
-        path_set: vec![path.to_owned()],
-    };
-    let recent = TraversalSpec {
-        name: None,
-        kind: "TaskManager".to_owned(),
-        path: "recentTask".to_owned(),
-        skip: Some(false),
-        select_set: Vec::new(),
-    };
     PropertyFilterSpec {
-        prop_set: vec![property("Task", "info"), property("SessionManager", "currentSession")],
-        object_set: vec![
-            ObjectSpec { obj: tasks, skip: Some(true), select_set: vec![Selection::TraversalSpec(recent)] },
-            ObjectSpec { obj: sessions, skip: Some(false), select_set: Vec::new() },
-        ],
+        prop_set: vec![properties("Task", &["info"]), properties("SessionManager", &["currentSession"])],
+        object_set: vec![through(tasks, "recentTask"), itself(sessions)],
         report_missing_objects: Some(true),
     }
 }

@@ -100,11 +100,9 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
         if hands.proven(action, machine, |fresh| proof.of(fresh).map(drop)).await?.is_none() {
             return Ok(());
         }
-        match hands.linked_clones(machine).await {
-            LinkedClones::None => {}
-            why @ (LinkedClones::Vm(_) | LinkedClones::Unnamed | LinkedClones::Unknown(_)) => {
-                return Err(ActError::StillParent { action, machine: machine.clone(), why });
-            }
+        let why = hands.linked_clones(machine).await;
+        if why != LinkedClones::None {
+            return Err(ActError::StillParent { action, machine: machine.clone(), why });
         }
         // Looking at all disks took a while.
         match hands.proven(action, machine, |fresh| proof.of(fresh).map(drop)).await? {
@@ -120,25 +118,20 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
         machine: &MachineId,
         proof: impl Fn(&Fresh<M>) -> Result<(), Refusal>,
     ) -> Result<Option<Fresh<M>>, ActError> {
-        let fresh = match self.fresh(action, machine).await {
-            Ok(fresh) => fresh,
-            Err(ActError::Gone { .. }) => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        match proof(&fresh) {
-            Ok(()) => Ok(Some(fresh)),
-            Err(why) => Err(ActError::Refused { action, machine: machine.clone(), why }),
+        match self.fresh_if(action, machine, proof).await {
+            Ok((fresh, ())) => Ok(Some(fresh)),
+            Err(ActError::Gone { .. }) => Ok(None),
+            Err(error) => Err(error),
         }
     }
 
     async fn destroy(&self, action: &'static str, machine: &MachineId) -> Result<(), ActError> {
         let ordered = self.machines.destroy(&vm(machine), HEAVY).await;
         self.outcome(machine, ordered, |fresh| fresh.is_none()).await.map_err(|source| {
-            match source.fault().map(rookery_vim::Fault::kind) {
-                Some(FaultKind::ResourceInUse) => {
-                    ActError::StillParent { action, machine: machine.clone(), why: LinkedClones::Unnamed }
-                }
-                Some(_) | None => ActError::failed(action, machine, source),
+            if source.is(FaultKind::ResourceInUse) {
+                ActError::StillParent { action, machine: machine.clone(), why: LinkedClones::Unnamed }
+            } else {
+                ActError::failed(action, machine, source)
             }
         })?;
         self.told(machine, Fact::Gone);

@@ -6,14 +6,14 @@ use rookery_vim::Node;
 use rookery_vim_client::{CallError, retrieve};
 
 use super::Hands;
-use super::template::{AT_ONCE, DEVICES, disks, spec};
+use super::template::{AT_ONCE, DEVICES, devices_of, disks};
 
 impl<M: Clone + PartialEq + 'static> Hands<M> {
     /// The sizes of the disks of each VM. VMs that are gone or hidden are left out.
     pub async fn disk_sizes(&self, machines: &[MachineId]) -> Result<Disks, CallError> {
         let mut sizes = Disks::new();
         for some in machines.chunks(AT_ONCE) {
-            for object in retrieve(&self.client, spec(some, None, "VirtualMachine", DEVICES)).await? {
+            for object in retrieve(&self.client, devices_of(some)).await? {
                 let id = MachineId::new(object.obj.id());
                 let devices = object.prop_set.iter().find(|property| property.name == DEVICES);
                 sizes.extend(devices.map(|devices| (id, sizes_of(&devices.val))));

@@ -290,6 +290,20 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
         }
     }
 
+    /// The same, if it is what was meant; with what is to be known of it.
+    pub(super) async fn fresh_if<T>(
+        &self,
+        action: &'static str,
+        machine: &MachineId,
+        meant: impl FnOnce(&Fresh<M>) -> Result<T, Refusal>,
+    ) -> Result<(Fresh<M>, T), ActError> {
+        let fresh = self.fresh(action, machine).await?;
+        match meant(&fresh) {
+            Ok(known) => Ok((fresh, known)),
+            Err(why) => Err(ActError::Refused { action, machine: machine.clone(), why }),
+        }
+    }
+
     /// The outcome of an operation: one that failed and whose effect is there all the same has succeeded.
     pub(super) async fn outcome(
         &self,

@@ -15,18 +15,14 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
         change: impl FnOnce(&M) -> M,
     ) -> Result<(), ActError> {
         let action = "mark";
-        let fresh = self.fresh(action, machine).await?;
-        let refused = |why| ActError::Refused { action, machine: machine.clone(), why };
-        let mark = change(fresh.vm_of(owner).map_err(refused)?);
+        let (fresh, mark) = self.fresh_if(action, machine, |fresh| fresh.vm_of(owner).map(change)).await?;
         self.marked(machine, &fresh, &mark).await.map_err(|source| ActError::failed(action, machine, source))
     }
 
     /// Renames a VM or template that carries this owner's mark. That it has the name is a success.
     pub async fn rename(&self, machine: &MachineId, owner: &OwnerId, name: &str) -> Result<(), ActError> {
         let action = "rename";
-        let fresh = self.fresh(action, machine).await?;
-        let refused = |why| ActError::Refused { action, machine: machine.clone(), why };
-        fresh.own(owner).map_err(refused)?;
+        let (fresh, ()) = self.fresh_if(action, machine, |fresh| fresh.own(owner).map(drop)).await?;
         if fresh.name == name {
             self.told(machine, Fact::Name(name.to_owned()));
             return Ok(());

@@ -26,9 +26,7 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
         let runs = |fresh: Option<&Fresh<M>>| fresh.is_some_and(|fresh| fresh.power == Some(Power::On));
         loop {
             let hands = self.in_turn(action, machine).await;
-            let fresh = hands.fresh(action, machine).await?;
-            let refused = |why| ActError::Refused { action, machine: machine.clone(), why };
-            fresh.is(owner, name).map_err(refused)?;
+            hands.fresh_if(action, machine, |fresh| fresh.is(owner, name)).await?;
             let ordered = hands.machines.power(&observe::vm(machine), PowerChange::On, STARTING).await;
             let outcome = hands.outcome(machine, ordered, runs).await;
             // Others may go first while it waits.

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use rookery_fleet::overlay::Fact;
 use rookery_fleet::{MachineId, OwnerId, Role};
-use rookery_vim::objects::{
-    ObjectContent, ObjectSpec, PropertyFilterSpec, PropertySpec, Selection, TraversalSpec,
-};
+use rookery_vim::objects::{ObjectContent, ObjectSpec, PropertyFilterSpec, PropertySpec};
 use rookery_vim::{MoRef, Node, Wire as _};
-use rookery_vim_client::{CallError, OperationError, properties_of, retrieve, vm_names};
+use rookery_vim_client::{
+    CallError, OperationError, itself, properties, properties_of, retrieve, through, vm_names,
+};
 
 use super::clone_tasks::{has_ended, is_clone};
 use super::fresh::Fresh;
@@ -58,9 +58,8 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
         snapshot: &str,
     ) -> Result<(), ActError> {
         let action = "make a template of";
-        let fresh = self.fresh(action, machine).await?;
-        let refused = |why| ActError::Refused { action, machine: machine.clone(), why };
-        fresh.own(owner).and_then(|_| fresh.is_off()).map_err(refused)?;
+        let is_ours_and_off = |fresh: &Fresh<M>| fresh.own(owner).and_then(|_| fresh.is_off());
+        self.fresh_if(action, machine, is_ours_and_off).await?;
         let failed = |source| ActError::failed(action, machine, source);
         let id = vm(machine);
         match self.machines.snapshot(&id, snapshot, HEAVY).await {
@@ -82,14 +81,8 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
         if templates.is_empty() {
             return Ok(Vec::new());
         }
-        let tasks = TraversalSpec {
-            name: None,
-            kind: "VirtualMachine".to_owned(),
-            path: "recentTask".to_owned(),
-            skip: Some(false),
-            select_set: Vec::new(),
-        };
-        let spec = spec(templates, Some(tasks), "Task", "info");
+        let tasks = templates.iter().map(|template| through(vm(template), "recentTask"));
+        let spec = spec(properties("Task", &["info"]), tasks.collect());
         Ok(retrieve(&self.client, spec).await?.into_iter().filter_map(running_clone).collect())
     }
 
@@ -107,9 +100,9 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
             return Ok(LinkedClones::Unknown("a clone of it is under way".to_owned()));
         }
         let own = properties_of(&self.client, &vm(template), &[DEVICES, HOME]).await?;
-        let of = |path: &str| own.iter().find(|(name, _)| name == path).map(|(_, value)| value);
-        let home = of(HOME).map(|file| folder(&file.text));
-        let own: BTreeSet<String> = of(DEVICES).map(|devices| own_files(devices, home)).unwrap_or_default();
+        let home = own.get(HOME).map(|file| folder(&file.text));
+        let own: BTreeSet<String> =
+            own.get(DEVICES).map(|devices| own_files(devices, home)).unwrap_or_default();
         if own.is_empty() {
             return Ok(LinkedClones::Unknown("vCenter shows no disk of it".to_owned()));
         }
@@ -118,7 +111,7 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
         let others: Vec<_> = others.collect();
         let mut hidden = None;
         for some in others.chunks(AT_ONCE) {
-            for other in retrieve(&self.client, spec(some, None, "VirtualMachine", DEVICES)).await? {
+            for other in retrieve(&self.client, devices_of(some)).await? {
                 let id = MachineId::new(other.obj.id());
                 match other.prop_set.iter().find(|property| property.name == DEVICES) {
                     Some(devices) if disk_files(&devices.val).any(|file| own.contains(&file)) => {
@@ -135,24 +128,15 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
     }
 }
 
-/// One property of some VMs, or of what one step leads to from them. One that is gone does not cost the others.
-pub(super) fn spec(
-    machines: &[MachineId],
-    step: Option<TraversalSpec>,
-    kind: &str,
-    path: &str,
-) -> PropertyFilterSpec {
-    let select_set: Vec<_> = step.into_iter().map(Selection::TraversalSpec).collect();
-    let object = |machine: &MachineId| ObjectSpec {
-        obj: vm(machine),
-        skip: Some(!select_set.is_empty()),
-        select_set: select_set.clone(),
-    };
-    PropertyFilterSpec {
-        prop_set: vec![PropertySpec { kind: kind.to_owned(), all: None, path_set: vec![path.to_owned()] }],
-        object_set: machines.iter().map(object).collect(),
-        report_missing_objects: Some(true),
-    }
+/// One property of these. One that is gone does not cost the others.
+fn spec(properties: PropertySpec, object_set: Vec<ObjectSpec>) -> PropertyFilterSpec {
+    PropertyFilterSpec { prop_set: vec![properties], object_set, report_missing_objects: Some(true) }
+}
+
+/// The devices of these VMs.
+pub(super) fn devices_of(machines: &[MachineId]) -> PropertyFilterSpec {
+    let vms = machines.iter().map(|machine| itself(vm(machine)));
+    spec(properties("VirtualMachine", &[DEVICES]), vms.collect())
 }
 
 /// A task, if it clones and has not ended. One of which nothing is told may be a clone.

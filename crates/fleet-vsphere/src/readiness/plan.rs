@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use rookery_vim::objects::PowerState;
 use rookery_vim_client::{Nic, Vm};
@@ -87,6 +87,12 @@ impl ExpectedAddress {
             }
             (Self::AnyIpv4, IpAddr::V6(_)) => false,
         }
+    }
+}
+
+impl From<Option<Ipv4Addr>> for ExpectedAddress {
+    fn from(address: Option<Ipv4Addr>) -> Self {
+        address.map_or(Self::AnyIpv4, |ip| Self::Exactly(ip.into()))
     }
 }
 

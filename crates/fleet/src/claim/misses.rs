@@ -4,21 +4,27 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// Why one warm machine of the model was not taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum Miss {
     /// Somebody is at it, or it is about to be deleted.
+    #[error("in use")]
     Busy,
-    /// It is still being made.
+    #[error("still being made")]
     NotReady,
     /// A claim of it died half-way and is not undone yet.
+    #[error("half claimed")]
     HalfClaimed,
     /// It was made for another flavor, and may not get another size.
+    #[error("of another flavor")]
     Flavor,
-    /// Its first disk is smaller than the flavor asks for, or was not read yet. Disks are not changed after the clone.
+    /// Disks are not changed after the clone.
+    #[error("with a disk that is too small or not known yet")]
     Disk,
     /// It is or was kept for somebody to look at.
+    #[error("kept to be looked at")]
     Held,
     /// Whose it is or what it was made from is not told yet.
+    #[error("not known yet")]
     Unknown,
 }
 
@@ -34,20 +40,6 @@ impl Miss {
             Self::Held => "held",
             Self::Unknown => "unknown",
         }
-    }
-}
-
-impl fmt::Display for Miss {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Busy => "in use",
-            Self::NotReady => "still being made",
-            Self::HalfClaimed => "half claimed",
-            Self::Flavor => "of another flavor",
-            Self::Disk => "with a disk that is too small or not known yet",
-            Self::Held => "kept to be looked at",
-            Self::Unknown => "not known yet",
-        })
     }
 }
 

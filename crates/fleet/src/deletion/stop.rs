@@ -1,6 +1,5 @@
 //! Why nobody may be deleted at all.
 
-use std::fmt;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -40,31 +39,34 @@ pub struct Grounds<'a, M> {
 }
 
 /// Why nobody may be deleted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Stop {
-    /// Not all machines are known.
+    #[error("the inventory is not complete")]
     Incomplete,
-    Outdated {
-        age: Duration,
-    },
+    #[error("the inventory is {} s old, {} s are allowed", age.as_secs(), MAX_VIEW_AGE.as_secs())]
+    Outdated { age: Duration },
+    #[error("the inventory's clock is {} s from ours, {} s are allowed", skew.as_secs(), MAX_SKEW.as_secs())]
     Skew {
         /// The supplier's time less ours.
         skew: SignedDuration,
     },
-    /// Whether the clocks differ is not known.
+    #[error("the inventory's time is not known")]
     SkewUnknown,
     /// The front's evidence could not be had.
+    #[error("the {of} could not be listed")]
     NoEvidence {
         /// What was to be listed.
         of: &'static str,
     },
     /// It could not be had of late.
+    #[error("the list of {of} is {} s old, {} s are allowed", age.as_secs(), MAX_EVIDENCE_AGE.as_secs())]
     OldEvidence {
         of: &'static str,
         /// How old the last list is.
         age: SignedDuration,
     },
     /// The view has lost unusually many machines.
+    #[error("{0}")]
     Lost(Loss),
 }
 
@@ -102,41 +104,6 @@ impl Stop {
             Self::NoEvidence { .. } => "no_listing",
             Self::OldEvidence { .. } => "old_listing",
             Self::Lost(_) => "lost",
-        }
-    }
-}
-
-impl fmt::Display for Stop {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Incomplete => f.write_str("the inventory is not complete"),
-            Self::Outdated { age } => {
-                write!(
-                    f,
-                    "the inventory is {} s old, {} s are allowed",
-                    age.as_secs(),
-                    MAX_VIEW_AGE.as_secs()
-                )
-            }
-            Self::Skew { skew } => {
-                write!(
-                    f,
-                    "the inventory's clock is {} s from ours, {} s are allowed",
-                    skew.as_secs(),
-                    MAX_SKEW.as_secs()
-                )
-            }
-            Self::SkewUnknown => f.write_str("the inventory's time is not known"),
-            Self::NoEvidence { of } => write!(f, "the {of} could not be listed"),
-            Self::OldEvidence { of, age } => {
-                write!(
-                    f,
-                    "the list of {of} is {} s old, {} s are allowed",
-                    age.as_secs(),
-                    MAX_EVIDENCE_AGE.as_secs()
-                )
-            }
-            Self::Lost(loss) => loss.fmt(f),
         }
     }
 }

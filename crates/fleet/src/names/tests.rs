@@ -14,11 +14,13 @@ fn legal(name: &str) -> bool {
 #[test]
 fn the_longest_words_after_the_longest_prefix_make_a_legal_name() {
     let longest = |words: &[&str]| words.iter().map(|word| word.len()).max().expect("words");
-    let worded = 2 * longest(ADJECTIVES) + "-and-".len() + "-".len() + longest(SURNAMES);
-    let numbered = longest(SURNAMES) + "-".len() + u32::MAX.to_string().len();
+    let worded = 2 * longest(&ADJECTIVES) + "-and-".len() + "-".len() + longest(&SURNAMES);
+    let numbered = longest(&SURNAMES) + "-".len() + u32::MAX.to_string().len();
     assert!(LONGEST_PREFIX + worded.max(numbered) <= LONGEST, "{}", LONGEST_PREFIX + worded);
-    assert!(ADJECTIVES.iter().chain(SURNAMES).all(|word| word.bytes().all(|byte| byte.is_ascii_lowercase())));
-    for words in [ADJECTIVES, SURNAMES] {
+    assert!(
+        ADJECTIVES.iter().chain(&*SURNAMES).all(|word| word.bytes().all(|byte| byte.is_ascii_lowercase()))
+    );
+    for words in [&ADJECTIVES, &SURNAMES] {
         assert_eq!(words.iter().collect::<BTreeSet<_>>().len(), words.len(), "a word stands twice");
     }
 }

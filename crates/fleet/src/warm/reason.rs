@@ -1,35 +1,34 @@
 //! Why warm machines are missing, and why some go.
 
-use std::fmt;
-
 use jiff::{SignedDuration, Timestamp};
 
 use crate::capacity::Shortage;
 
 /// Why warm machines are missing.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WaitReason {
-    /// Not all machines are known.
+    #[error("the inventory is not complete")]
     Incomplete,
     /// Machines not told yet may be the missing ones.
-    Unknown {
-        machines: u32,
-    },
+    #[error("{machines} machines are not known yet")]
+    Unknown { machines: u32 },
+    #[error("its template is not in the inventory")]
     Template,
     /// The template cannot be cloned now.
+    #[error("{0}")]
     NotNow(String),
-    /// Its flavor is not configured.
+    #[error("flavor {0:?} is not configured")]
     Flavor(String),
-    Resting {
-        until: Timestamp,
-    },
-    PoolSize {
-        size: usize,
-    },
+    #[error("it failed and is tried again at {until:.0}")]
+    Resting { until: Timestamp },
+    #[error("at most {size} are made at once")]
+    PoolSize { size: usize },
+    #[error("{0}")]
     Capacity(Shortage),
     /// Which addresses are free is not known yet.
+    #[error("clones that may hold addresses are still running")]
     AddressesNotYet,
-    /// There is no free address.
+    #[error("no address is free")]
     NoAddress,
 }
 
@@ -51,43 +50,27 @@ impl WaitReason {
     }
 }
 
-impl fmt::Display for WaitReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Incomplete => f.write_str("the inventory is not complete"),
-            Self::Unknown { machines } => write!(f, "{machines} machines are not known yet"),
-            Self::Template => f.write_str("its template is not in the inventory"),
-            Self::NotNow(reason) => f.write_str(reason),
-            Self::Flavor(name) => write!(f, "flavor {name:?} is not configured"),
-            Self::Resting { until } => write!(f, "it failed and is tried again at {until:.0}"),
-            Self::PoolSize { size } => write!(f, "at most {size} are made at once"),
-            Self::Capacity(shortage) => shortage.fmt(f),
-            Self::AddressesNotYet => f.write_str("clones that may hold addresses are still running"),
-            Self::NoAddress => f.write_str("no address is free"),
-        }
-    }
-}
-
 /// Why a warm machine goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Removal {
-    /// Nobody wishes for its kind.
+    #[error("no warm machine of its kind is wished for")]
     NotWanted,
-    /// There are more than wished for.
-    Excess {
-        have: u32,
-        /// How many are wished for.
-        number: u32,
-    },
+    #[error("there are {have}, {number} are wished for")]
+    Excess { have: u32, number: u32 },
+    #[error("its template has changed")]
     Stale,
     /// Its flavor was given a larger disk since it was made.
+    #[error("its first disk is smaller than its flavor says now")]
     SmallDisk,
-    TooOld {
-        age: SignedDuration,
-        limit: SignedDuration,
-    },
+    #[error("it is {:#} old, {:#} are allowed", whole(*age), whole(*limit))]
+    TooOld { age: SignedDuration, limit: SignedDuration },
     /// It was kept for somebody to look at, and that has ended.
+    #[error("it is no longer kept to be looked at")]
     HoldEnded,
+}
+
+fn whole(time: SignedDuration) -> SignedDuration {
+    SignedDuration::from_secs(time.as_secs())
 }
 
 impl Removal {
@@ -100,22 +83,6 @@ impl Removal {
             Self::SmallDisk => "small_disk",
             Self::TooOld { .. } => "too_old",
             Self::HoldEnded => "hold_ended",
-        }
-    }
-}
-
-impl fmt::Display for Removal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotWanted => f.write_str("no warm machine of its kind is wished for"),
-            Self::Excess { have, number } => write!(f, "there are {have}, {number} are wished for"),
-            Self::Stale => f.write_str("its template has changed"),
-            Self::SmallDisk => f.write_str("its first disk is smaller than its flavor says now"),
-            Self::TooOld { age, limit } => {
-                let whole = |time: &SignedDuration| SignedDuration::from_secs(time.as_secs());
-                write!(f, "it is {:#} old, {:#} are allowed", whole(age), whole(limit))
-            }
-            Self::HoldEnded => f.write_str("it is no longer kept to be looked at"),
         }
     }
 }

@@ -140,7 +140,7 @@ mod tests {
         let what = || "sign in".to_owned();
         check(StartError::SignIn(CdsError::Unavailable { what: what(), status: 502 }), Some(5));
         let (hatchery, message) = ("nest".to_owned(), String::new());
-        let refusal = Refusal { status: 403, id: ErrorId::Forbidden, message, request_id: None, from: None };
+        let refusal = Refusal { status: 403, id: ErrorId::FORBIDDEN, message, request_id: None, from: None };
         let source = Box::new(refusal);
         check(StartError::SignIn(CdsError::SignIn { protocol: "V1", hatchery, source }), Some(3));
         let (process, path) = (ProcessName::new("hatchery", "nest"), "/run/nest.lock".into());

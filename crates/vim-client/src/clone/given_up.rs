@@ -13,13 +13,12 @@
 //!                          that is left, or nothing
 //! ```
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rookery_vim::methods::CancelTask;
 use rookery_vim::objects::TaskState;
-use rookery_vim::{MoRef, Node, Wire as _};
+use rookery_vim::{MoRef, Wire as _};
 use tokio::time::{sleep, timeout};
 use tracing::debug;
 
@@ -27,7 +26,7 @@ use super::{CloneError, CloneOrder};
 use crate::error::CallError;
 use crate::machine::Machines;
 use crate::made::child;
-use crate::properties::properties_of;
+use crate::properties::{properties_of, property_of};
 
 /// How long a cancelled task may take to end.
 const CANCELLED: Duration = Duration::from_secs(10);
@@ -156,8 +155,8 @@ impl Machines {
             let Some(vm) = child(&self.client, &order.folder, &order.name).await? else {
                 return Ok::<_, CallError>(Child::None);
             };
-            let found = properties_of(&self.client, &vm, &["config.annotation"]).await?;
-            let notes = found.into_iter().next().and_then(|(_, node)| String::from_node(node).ok());
+            let notes = property_of(&self.client, &vm, "config.annotation").await?;
+            let notes = notes.and_then(|node| String::from_node(node).ok());
             Ok(match notes {
                 // One that is in the making does not show its notes yet.
                 None => Child::Unseen,
@@ -186,8 +185,7 @@ impl Machines {
     async fn end_of(&self, task: &MoRef) -> Option<Option<MoRef>> {
         loop {
             match properties_of(&self.client, task, &["info.state", "info.result"]).await {
-                Ok(found) => {
-                    let mut found: BTreeMap<String, Node> = found.into_iter().collect();
+                Ok(mut found) => {
                     let state = found.remove("info.state").and_then(|node| TaskState::from_node(node).ok());
                     match state {
                         Some(TaskState::Success) => {

@@ -22,7 +22,7 @@ use crate::cards::cards;
 use crate::governor::Site;
 use crate::machine::{Machines, OperationError, PowerChange};
 use crate::made::child;
-use crate::properties::properties_of;
+use crate::properties::property_of;
 
 /// What to do after a mismatch.
 #[derive(Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ fn next(left: Option<MoRef>, sent: usize, shown: usize, may_repeat: bool) -> Nex
 }
 
 pub(super) fn is_mismatch(error: &OperationError) -> bool {
-    error.fault().is_some_and(|fault| fault.kind() == FaultKind::NicSettingMismatch)
+    error.is(FaultKind::NicSettingMismatch)
 }
 
 impl Machines {
@@ -90,9 +90,9 @@ impl Machines {
 
     async fn set_up(&self, vm: &MoRef, order: &CloneOrder, deadline: Duration) -> Result<(), CloneError> {
         let left_behind = |source: OperationError| CloneError::LeftBehind { vm: vm.clone(), source };
-        let found = properties_of(&self.client, vm, &["config.hardware.device"]).await;
-        let found = found.map_err(|error| left_behind(error.into()))?;
-        let sent = found.iter().map(|(_, devices)| cards(&devices.children).count()).sum();
+        let devices = property_of(&self.client, vm, "config.hardware.device").await;
+        let devices = devices.map_err(|error| left_behind(error.into()))?;
+        let sent = devices.map_or(0, |devices| cards(&devices.children).count());
         if let Some(spec) = spec::customization(&order.guest, sent) {
             let call = CustomizeVmTask { this: vm.clone(), spec };
             match self.run(&call, Site::default(), deadline, None).await {
@@ -114,14 +114,14 @@ impl Machines {
 
     /// Whether the guest of a VM that is nobody else's will be set up all the same.
     async fn is_set_up(&self, vm: &MoRef, error: &OperationError) -> bool {
-        if error.fault().is_some_and(|fault| fault.kind() == FaultKind::CustomizationPending) {
+        if error.is(FaultKind::CustomizationPending) {
             return true;
         }
         if !error.may_have_happened() {
             return false;
         }
-        let pending = properties_of(&self.client, vm, &["config.tools.pendingCustomization"]).await;
-        pending.is_ok_and(|found| found.iter().any(|(_, node)| !node.text.is_empty()))
+        let pending = property_of(&self.client, vm, "config.tools.pendingCustomization").await;
+        pending.is_ok_and(|found| found.is_some_and(|node| !node.text.is_empty()))
     }
 }
 

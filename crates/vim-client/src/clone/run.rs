@@ -154,7 +154,7 @@ impl Machines {
         deadline: Duration,
     ) -> Result<MoRef, CloneError> {
         let name = || order.name.clone();
-        if error.fault().is_some_and(|f| f.kind() == FaultKind::DuplicateName) {
+        if error.is(FaultKind::DuplicateName) {
             return Err(CloneError::NameTaken { name: name(), source: error });
         }
         if !error.may_have_happened() {
@@ -213,10 +213,7 @@ impl Machines {
     async fn identity(&self, vm: &MoRef) -> Result<(Option<String>, Option<Uuid>), OperationError> {
         let mut found =
             properties_of(&self.client, vm, &["config.annotation", "config.instanceUuid"]).await?;
-        let mut text = |path: &str| {
-            let at = found.iter().position(|(name, _)| name == path)?;
-            String::from_node(found.swap_remove(at).1).ok()
-        };
+        let mut text = |path: &str| String::from_node(found.remove(path)?).ok();
         let uuid = text("config.instanceUuid").and_then(|uuid| uuid.parse().ok());
         Ok((text("config.annotation"), uuid))
     }
@@ -245,8 +242,7 @@ impl Machines {
 
 /// Whether vCenter shows nothing of a VM yet, or is still at work on it.
 fn is_in_the_making(error: &OperationError) -> bool {
-    matches!(error, OperationError::Task(TaskError::Unknown { .. }))
-        || error.fault().is_some_and(|fault| fault.kind() == FaultKind::TaskInProgress)
+    matches!(error, OperationError::Task(TaskError::Unknown { .. })) || error.is(FaultKind::TaskInProgress)
 }
 
 fn unspeakable(order: &CloneOrder) -> impl FnOnce(ParseError) -> CloneError {

@@ -14,7 +14,7 @@ use crate::governor::Site;
 use crate::machine::{Machines, OperationError};
 use crate::made::{child, child_after, configured};
 use crate::placement::{self, PlacementError};
-use crate::properties::properties_of;
+use crate::properties::{properties_of, property_of};
 use crate::tasks::TaskError;
 use crate::uuid::Uuid;
 
@@ -104,10 +104,10 @@ impl Machines {
         let datastore = placement::datastore(&self.client, &order.datastore, None, what)
             .await
             .map_err(|source| CreateError::NoPlace { name: name(), source })?;
-        let found = properties_of(&self.client, &datastore, &["name"])
+        let home = property_of(&self.client, &datastore, "name")
             .await
             .map_err(|source| CreateError::Unreadable { name: name(), source })?;
-        let home = found.into_iter().next().map(|(_, node)| unescape(&node.text)).unwrap_or_default();
+        let home = home.map(|node| unescape(&node.text)).unwrap_or_default();
         let config = spec::config(order, uuid, Some(&home)).map_err(unspeakable)?;
         Ok((spec::call(order, config), datastore))
     }
@@ -120,7 +120,7 @@ impl Machines {
         error: OperationError,
     ) -> Result<MoRef, CreateError> {
         let failed = |source| CreateError::Failed { name: order.name.clone(), source };
-        let taken = error.fault().is_some_and(|fault| fault.kind() == FaultKind::DuplicateName);
+        let taken = error.is(FaultKind::DuplicateName);
         if !taken && !error.may_have_happened() {
             return Err(failed(error));
         }

@@ -185,7 +185,7 @@ impl DatastoreFiles {
         let length = size.to_string();
         let headers = [(CONTENT_TYPE, "application/octet-stream"), (CONTENT_LENGTH, length.as_str())];
         let send = |body| self.machines.client.send("PUT", Method::PUT, &address, &headers, body);
-        let watch = Watch { progress, stall: self.patience.stall };
+        let watch = Watch { progress, stall: super::STALL };
         Ok(transfer::upload(reader, size, send, watch).await?.status())
     }
 

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use super::{DatastoreError, DatastoreFiles, FileInfo, FilePath};
 use crate::client::RETRIES;
 use crate::error::CallError;
-use crate::properties::properties_of;
+use crate::properties::property_of;
 use crate::transfer::AS_IT_IS;
 
 impl DatastoreFiles {
@@ -35,7 +35,7 @@ impl DatastoreFiles {
 
     /// The answer that brings a file.
     pub(super) async fn fetch(&self, file: &FilePath) -> Result<Response<Incoming>, DatastoreError> {
-        let response = self.ask(Method::GET, "downloading", file, self.patience.stall).await?;
+        let response = self.ask(Method::GET, "downloading", file, super::STALL).await?;
         match response.status() {
             StatusCode::OK => Ok(response),
             StatusCode::NOT_FOUND => {
@@ -102,8 +102,8 @@ impl DatastoreFiles {
     }
 
     async fn free_space(&self) -> Option<u64> {
-        let found = properties_of(&self.machines.client, &self.place.datastore, &["summary.freeSpace"]).await;
-        found.ok()?.first()?.1.text.parse().ok()
+        let free = property_of(&self.machines.client, &self.place.datastore, "summary.freeSpace").await;
+        free.ok()??.text.parse().ok()
     }
 }
 

@@ -16,7 +16,7 @@ use super::route::{Route, RouteError, route, thumbprint};
 use crate::client::Client;
 use crate::endpoint::Endpoint;
 use crate::error::CallError;
-use crate::properties::properties_of;
+use crate::properties::property_of;
 use crate::transfer::{self, AS_IT_IS, Length, TransferError, Watch};
 
 /// A transfer may take as long as it needs, as long as it moves.
@@ -140,9 +140,8 @@ impl<'a> FileHost<'a> {
 
 /// The certificate that the host of a VM must show: vCenter has it from when the host was added.
 async fn certificate_of_host(client: &Client, vm: &MoRef) -> Result<Thumbprint, GuestFileError> {
-    let first = |found: Vec<(String, _)>| found.into_iter().next().map(|(_, value)| value);
-    let host = first(properties_of(client, vm, &["runtime.host"]).await?);
+    let host = property_of(client, vm, "runtime.host").await?;
     let host = host.and_then(|host| MoRef::from_node(host).ok()).ok_or(GuestFileError::NoCertificate)?;
-    let certificate = first(properties_of(client, &host, &["config.certificate"]).await?);
+    let certificate = property_of(client, &host, "config.certificate").await?;
     certificate.and_then(thumbprint).ok_or(GuestFileError::NoCertificate)
 }

@@ -148,11 +148,6 @@ impl Vm {
         vm
     }
 
-    /// Whether the server has shown a configuration. Without one nothing may be concluded about the VM.
-    pub fn has_config(&self) -> bool {
-        self.config.template.is_some()
-    }
-
     /// Whether it is known to be a template.
     pub fn is_template(&self) -> bool {
         self.config.template == Some(true)

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rookery_daemon::Backoff;
 use rookery_daemon::telemetry::chain;
 use rookery_vim::methods::CancelWaitForUpdates;
-use rookery_vim::objects::{ObjectSpec, PropertyFilterSpec, PropertySpec, UpdateSet};
+use rookery_vim::objects::{PropertyFilterSpec, UpdateSet};
 use rookery_vim::{FaultKind, MoRef};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
@@ -21,7 +21,7 @@ use super::snapshot::{Completeness, Snapshot};
 use crate::client::Client;
 use crate::error::CallError;
 use crate::extra_config::{ExtraConfig, ExtraConfigKey};
-use crate::properties::{container_view, retrieve};
+use crate::properties::{container_view, itself, properties, retrieve};
 use crate::view_watch::{POLL, ViewWatch, poll};
 
 /// Spacing of polls while nobody waits: a busy vCenter sends one batch a second instead of a stream.
@@ -201,14 +201,9 @@ impl Watcher {
         if suspects.is_empty() {
             return Ok(());
         }
-        let object = |obj: &MoRef| ObjectSpec { obj: obj.clone(), skip: None, select_set: Vec::new() };
         let spec = PropertyFilterSpec {
-            prop_set: vec![PropertySpec {
-                kind: "VirtualMachine".into(),
-                all: None,
-                path_set: vec!["name".into()],
-            }],
-            object_set: suspects.iter().map(object).collect(),
+            prop_set: vec![properties("VirtualMachine", &["name"])],
+            object_set: suspects.iter().cloned().map(itself).collect(),
             report_missing_objects: Some(true),
         };
         let existing: BTreeSet<_> = retrieve(&self.client, spec).await?.into_iter().map(|o| o.obj).collect();

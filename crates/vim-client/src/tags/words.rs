@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
 use super::{Refusal, TagError, TagId};
-use crate::rest::Answer;
+use crate::client::Reply;
 
 /// Of many reasons the first ones are told; the rest is counted.
 const REASONS: usize = 3;
@@ -94,9 +94,9 @@ impl Batch {
 /// What an answer says; nothing if it is empty.
 pub(super) fn understand<T: DeserializeOwned>(
     what: &'static str,
-    answer: &Answer,
+    answer: &Reply,
 ) -> Result<Option<T>, TagError> {
-    let Answer { status, body } = answer;
+    let Reply { status, body, .. } = answer;
     if !status.is_success() {
         let said: Value = serde_json::from_slice(body).unwrap_or_default();
         let (kind, why) = refusal(status.as_u16(), &said);
@@ -156,8 +156,9 @@ mod tests {
 
     use super::*;
 
-    fn answer(status: u16, body: &str) -> Answer {
-        Answer { status: StatusCode::from_u16(status).expect("a status"), body: body.to_owned().into() }
+    fn answer(status: u16, body: &str) -> Reply {
+        let status = StatusCode::from_u16(status).expect("a status");
+        Reply { status, cookie: None, body: body.to_owned().into() }
     }
 
     #[test]

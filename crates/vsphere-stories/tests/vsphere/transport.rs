@@ -135,11 +135,9 @@ fn calls_wait_for_their_turn_and_long_polls_do_not() {
             let call = CurrentTime { this: service_instance() };
             let mut call = Box::pin(client.call(&call));
             assert!(futures_util::poll!(call.as_mut()).is_pending());
-            assert_eq!(client.waiting_calls(), 1);
             call.await.expect("an answer");
             assert_eq!(began.elapsed(), Duration::from_millis(500) * number);
         }
-        assert_eq!(client.waiting_calls(), 0);
     });
 }
 

@@ -5,11 +5,14 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hyper::StatusCode;
 use rookery_daemon::Supervisor;
 use rookery_fleet::reservations::{Conflict, FrontId, Reservation};
 use rookery_fleet_vsphere::{Login, Sharing, Vcenter, Vcenters};
 use rookery_kit::{Govc, Proxy, Vcsim, VcsimOptions, eventually, options};
 use rookery_vim::MoRef;
+use rookery_vim::envelope::service_instance;
+use rookery_vim::methods::CurrentTime;
 use rookery_vim_client::{
     CallError, Ceilings, ExtraConfigKey, Kind, Order, Places, PowerChange, Priority, Site, TcpDial, Trust,
 };
@@ -214,6 +217,27 @@ async fn a_login_that_is_refused_leaves_nothing_and_changes_nothing() {
     drop(vcenter);
     eventually("it logs out", async || govc.sessions().await.is_empty()).await;
     inventory.newer_than(&inventory.snapshot()).await.expect_err("it stopped with its session");
+}
+
+/// What could not be tried was used for the next login of everybody, who were locked out if it was wrong.
+#[tokio::test]
+async fn a_password_that_could_not_be_tried_is_not_used_for_those_who_were_there() {
+    let vcsim = Vcsim::start(VcsimOptions::plain(1)).await;
+    let (govc, supervisor) = (Govc::new(&vcsim), Supervisor::new());
+    let proxy = Proxy::start(vcsim.socket(), &supervisor).await;
+    let vcenters = Vcenters::new(&supervisor);
+    let vcenter = shared(&vcenters, proxy.address()).await;
+    proxy.refuse("Login", StatusCode::SERVICE_UNAVAILABLE);
+    let mut wrong = login(proxy.address(), Sharing::Shared);
+    wrong.options.password = "wrong".into();
+    let untried = vcenters.connect(wrong).await.expect_err("nobody can log in");
+    assert!(untried.is_transient(), "{untried:?}");
+
+    govc.run(&["session.rm", &vcenter.client().session_key().expect("logged in")]).await;
+    let now = CurrentTime { this: service_instance() };
+    vcenter.client().call(&now).await.expect("the password that is right logs in");
+    vcenter.close().await;
+    assert_eq!(govc.sessions().await, Vec::<String>::new());
 }
 
 #[tokio::test]

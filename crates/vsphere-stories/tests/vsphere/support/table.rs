@@ -13,9 +13,9 @@ pub(super) const TABLE: &[Row] = &[
         shown: In(&["places::places_have_the_paths_that_govc_gives_them"]),
     },
     Row {
-        operation: "find VMs by UUID and path",
-        calls: &["search::vm_by_uuid", "search::vm_by_path"],
-        shown: In(&["places::a_vm_is_found_by_uuid_and_by_path"]),
+        operation: "find VMs by path",
+        calls: &["search::vm_by_path"],
+        shown: In(&["places::a_vm_is_found_by_path"]),
     },
     Row {
         operation: "list VMs by name",
@@ -81,7 +81,7 @@ pub(super) const TABLE: &[Row] = &[
     },
     Row {
         operation: "share sessions and inventories between fronts",
-        calls: &["vcenter::connect", "vcenter::change_login", "vcenter::close"],
+        calls: &["vcenter::connect", "client::join", "vcenter::change_login", "vcenter::close"],
         shown: In(&[
             "vcenter::two_users_share_a_session_and_an_inventory_that_go_with_the_last_of_them",
             "vcenter::another_user_has_another_session_and_the_same_governor_and_reservations",
@@ -89,6 +89,7 @@ pub(super) const TABLE: &[Row] = &[
             "vcenter::each_datacenter_has_an_inventory",
             "vcenter::a_server_is_known_again_at_another_address_unless_it_does_not_say_who_it_is",
             "vcenter::a_login_that_is_refused_leaves_nothing_and_changes_nothing",
+            "vcenter::a_password_that_could_not_be_tried_is_not_used_for_those_who_were_there",
             "vcenter::other_credentials_keep_the_session_and_what_was_made_with_it",
         ]),
     },
@@ -355,7 +356,6 @@ pub(super) const TABLE: &[Row] = &[
             "hands::guest::ready",
             "hands::guest::addressed",
             "hands::guest::launch",
-            "hands::guest::run_to_end",
             "hands::disks::disk_sizes",
         ],
         shown: In(&["hands::guests::a_vm_is_made_ready_and_a_program_is_launched_once"]),
@@ -426,10 +426,8 @@ pub(super) const TABLE: &[Row] = &[
     // Capacity.
     Row {
         operation: "read how much room there is",
-        calls: &["capacity::capacity"],
-        shown: In(&["capacity::the_room_that_there_is_is_read_in_one_call_and_is_what_govc_shows"]),
+        calls: &["capacity::pool_capacity"],
+        shown: In(&["capacity::the_room_of_a_pool_is_read_in_one_call_and_is_what_govc_shows"]),
     },
     Row { operation: "see room being used up", calls: &[], shown: CannotBe("admission control") },
-    Row { operation: "read the demand on a cluster", calls: &[], shown: CannotBe("demand on a cluster") },
-    Row { operation: "read effective memory in megabytes", calls: &[], shown: CannotBe("effective memory") },
 ];
