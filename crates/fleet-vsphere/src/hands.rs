@@ -36,7 +36,7 @@ use rookery_vim::methods::CurrentTime;
 use rookery_vim::{Fault, FaultKind};
 use rookery_vim_client::{
     CallError, Client, Guests, Inventory, Machines, OperationError, PoolCapacity, Priority, TaskError,
-    pool_capacity,
+    capacity,
 };
 
 use crate::journal::Journal;
@@ -200,6 +200,6 @@ impl<M: Clone + PartialEq + 'static> Hands<M> {
 
     /// How much room there is in a resource pool; none if vCenter does not show it.
     pub async fn pool_room(&self, pool: &MoRef) -> Result<Option<PoolCapacity>, CallError> {
-        pool_capacity(&self.client, pool).await
+        Ok(capacity(&self.client, std::slice::from_ref(pool)).await?.pools.remove(pool))
     }
 }

@@ -26,6 +26,7 @@ use rookery_vim_client::{Client, Inventory, Kind, Machines, Places, Snapshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::vcenter::Vcenter;
+#[cfg(feature = "hatchery")]
 pub(crate) use connect::random;
 pub use reachability::Reachability;
 

@@ -38,7 +38,10 @@ mod uuid;
 mod version;
 mod view_watch;
 
-pub use capacity::{Bytes, Mhz, PoolCapacity, Share, pool_capacity};
+pub use capacity::{
+    Bytes, Capacity, ClusterCapacity, ClusterDemand, DatastoreCapacity, HostCapacity, HostConnection, Limit,
+    Mhz, PoolCapacity, Share, capacity,
+};
 pub use cards::NetworkBacking;
 pub use client::{Client, Deadlines, Options};
 pub use clone::{CloneError, CloneOrder, DiskMove, FixedAddress, GivenUp, GuestSetup, UnfinishedClone};
@@ -69,7 +72,7 @@ pub use rookery_dial::{
     Certificate, Dial, DialError, Dialing, HttpError, InvalidAddress, InvalidProxy, InvalidThumbprint,
     Proxies, Stream, TcpDial, Thumbprint, Trust, TrustError, UserInfo, presented_certificate,
 };
-pub use search::{SearchError, vm_by_path, vm_names};
+pub use search::{SearchError, UuidKind, vm_by_path, vm_by_uuid, vm_names};
 pub use tags::{Cardinality, Category, CategoryId, NewCategory, Refusal, Tag, TagError, TagId, Tags};
 pub use tasks::{TaskError, Tasks};
 pub use transfer::{TransferEnd, TransferError};

@@ -1,13 +1,22 @@
-//! VMs by their inventory path or name, asked of the server.
+//! VMs by their UUID, inventory path or name, asked of the server.
 
 use rookery_vim::MoRef;
 use rookery_vim::inventory_name::unescape;
-use rookery_vim::methods::{DestroyView, FindByInventoryPath};
+use rookery_vim::methods::{DestroyView, FindAllByUuid, FindByInventoryPath};
 use rookery_vim::objects::ObjectContent;
 
 use crate::client::Client;
 use crate::error::CallError;
 use crate::properties::{container_view, members_of, retrieve};
+
+/// Which of a VM's two UUIDs is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UuidKind {
+    /// The BIOS UUID, which the guest sees. Copies of a VM may share it.
+    Bios,
+    /// The UUID that vCenter gives, unique there.
+    Instance,
+}
 
 /// Why a search does not lead to one VM.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -17,6 +26,32 @@ pub enum SearchError {
     Call { wanted: String, source: CallError },
     #[error("there is no VM {wanted}")]
     Missing { wanted: String },
+    /// There are several; none is better than the others.
+    #[error("{} VMs have the UUID {wanted}: {}", found.len(), ids(found))]
+    Ambiguous { wanted: String, found: Vec<MoRef> },
+}
+
+fn ids(found: &[MoRef]) -> String {
+    found.iter().map(MoRef::id).collect::<Vec<_>>().join(", ")
+}
+
+/// The VM with that UUID.
+pub async fn vm_by_uuid(client: &Client, uuid: &str, kind: UuidKind) -> Result<MoRef, SearchError> {
+    let wanted = || uuid.to_owned();
+    let search = FindAllByUuid {
+        this: search_index(client),
+        datacenter: None,
+        uuid: uuid.to_owned(),
+        vm_search: true,
+        instance_uuid: Some(kind == UuidKind::Instance),
+    };
+    let found =
+        client.call(&search).await.map_err(|source| SearchError::Call { wanted: wanted(), source })?;
+    match found.as_slice() {
+        [only] => Ok(only.clone()),
+        [] => Err(SearchError::Missing { wanted: wanted() }),
+        _ => Err(SearchError::Ambiguous { wanted: wanted(), found }),
+    }
 }
 
 /// The VM at a path such as `/DC0/vm/folder/name`; a slash inside a name is written `%2f`.
@@ -25,8 +60,8 @@ pub async fn vm_by_path(client: &Client, path: &str) -> Result<MoRef, SearchErro
     // Not every server takes the leading slash that people write.
     let inventory_path = path.trim_start_matches('/').to_owned();
     let search = FindByInventoryPath { this: search_index(client), inventory_path };
-    let found = client.call(&search).await;
-    let found = found.map_err(|source| SearchError::Call { wanted: wanted(), source })?;
+    let found =
+        client.call(&search).await.map_err(|source| SearchError::Call { wanted: wanted(), source })?;
     found.filter(|id| id.kind() == "VirtualMachine").ok_or_else(|| SearchError::Missing { wanted: wanted() })
 }
 

@@ -1,5 +1,5 @@
 use rookery_kit::{Govc, Vcsim, VcsimOptions, connect};
-use rookery_vim_client::{FindError, Kind, Places, SearchError, vm_by_path};
+use rookery_vim_client::{FindError, Kind, Places, SearchError, UuidKind, vm_by_path, vm_by_uuid};
 
 #[tokio::test]
 async fn places_have_the_paths_that_govc_gives_them() {
@@ -43,16 +43,22 @@ async fn places_have_the_paths_that_govc_gives_them() {
 }
 
 #[tokio::test]
-async fn a_vm_is_found_by_path() {
+async fn a_vm_is_found_by_uuid_and_by_path() {
     let vcsim = Vcsim::start(VcsimOptions::plain(3)).await;
     let govc = Govc::new(&vcsim);
     let ours = connect(vcsim.address()).await;
     let client = &ours.client;
     let snapshot = ours.inventory.complete().await.expect("it loads");
     for vm in snapshot.vms() {
+        let uuid = vm.config.uuid.as_deref().expect("a UUID");
+        assert_eq!(vm_by_uuid(client, uuid, UuidKind::Bios).await.expect("found"), vm.id);
+        let uuid = vm.config.instance_uuid.as_deref().expect("a UUID");
+        assert_eq!(vm_by_uuid(client, uuid, UuidKind::Instance).await.expect("found"), vm.id);
         let path = govc.run(&["find", "/", "-type", "m", "-name", &vm.name]).await;
         assert_eq!(vm_by_path(client, path.trim_end()).await.expect("found"), vm.id);
     }
+    let missing = vm_by_uuid(client, "00000000-0000-4000-8000-000000000000", UuidKind::Bios).await;
+    assert!(matches!(missing, Err(SearchError::Missing { .. })), "{missing:?}");
     let missing = vm_by_path(client, "/DC0/vm/nobody").await;
     assert!(matches!(missing, Err(SearchError::Missing { .. })), "{missing:?}");
     let folder = vm_by_path(client, "/DC0/vm").await;

@@ -89,7 +89,16 @@ fn machines() -> Vec<Machine> {
 
 fn share<U>(max: U, usage: U, unreserved: U) -> Share<U> {
     let (max_usage, usage, unreserved_for_vm) = (Some(max), Some(usage), Some(unreserved));
-    Share { max_usage, usage, unreserved_for_vm }
+    Share {
+        max_usage,
+        usage,
+        unreserved_for_vm,
+        reservation: None,
+        limit: None,
+        expandable: None,
+        reservation_used: None,
+        unreserved_for_pool: None,
+    }
 }
 
 fn report() -> Report {
@@ -138,6 +147,7 @@ fn report() -> Report {
         pool: Some(PoolCapacity {
             cpu: share(Mhz(9600), Mhz(1200), Mhz(8400)),
             memory: share(Bytes(8 << 30), Bytes(1 << 30), Bytes(7 << 30)),
+            owner: None,
         }),
         stopped: Some(rookery_fleet::deletion::Stop::SkewUnknown),
         running: ["make", "delete", "make"].map(under_way).into(),

@@ -1,7 +1,7 @@
 //! A simulated CDS as a part of `up`, and what it takes to be served by a hatchery.
 
 use std::future::pending;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -38,6 +38,8 @@ const V1_MODEL: &str = "builder";
 /// The V2 models, and the templates that they are cloned from.
 const V2_MODELS: [(&str, &str); 2] =
     [("DEMO/github/rookery/samples/debian", "debian-12"), ("DEMO/github/rookery/samples/rocky", "rocky-9")];
+/// A free port of this machine alone.
+const LOCAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 /// How long tasks get to end.
 const LINGER: Duration = Duration::from_secs(2);
 
@@ -48,34 +50,41 @@ if command -v curl >/dev/null; then curl -s -f --retry 10 -o /tmp/worker \"$work
 chmod +x /tmp/worker";
 
 pub(in crate::up) struct Simulation {
-    pub(in crate::up) listen: SocketAddr,
-    pub(in crate::up) name: String,
-    pub(in crate::up) region: String,
-    pub(in crate::up) tokens: (String, String),
-    /// The key that the hatchery signs with, in PEM.
-    pub(in crate::up) key: SecretString,
+    listen: SocketAddr,
+    /// As whom the hatchery signs in.
+    pub(in crate::up) sign_in: SignIn,
     pub(in crate::up) models: Vec<CodeModel>,
     /// Whether there is also a V1 model, which the hatchery must register.
-    pub(in crate::up) registers: bool,
+    registers: bool,
     /// Whether to use CDS's usual time-outs: real machines may take minutes to start.
-    pub(in crate::up) patient: bool,
+    patient: bool,
     /// The seed of identifiers and the number before that of the first job. A real vCenter may hold machines of an earlier
     /// run, which must not match jobs of this one. `None`: the seed of `up`, and 0.
-    pub(in crate::up) identity: Option<(u64, i64)>,
+    identity: Option<(u64, i64)>,
     /// What sample jobs ask for, in turns.
     pub(in crate::up) kinds: Vec<(Protocol, String)>,
+}
+
+pub(in crate::up) struct SignIn {
+    pub(super) name: String,
+    pub(super) region: String,
+    pub(super) tokens: (String, String),
+    /// The key that the hatchery signs with, in PEM.
+    pub(super) key: SecretString,
 }
 
 impl Simulation {
     /// Listens on this machine alone, so that its tokens need not be secret.
     pub(in crate::up) fn beside_simulated_vcenter() -> anyhow::Result<Self> {
         Ok(Self {
-            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            name: NAME.to_owned(),
-            region: REGION.to_owned(),
-            tokens: ("v1-token".to_owned(), "v2-token".to_owned()),
-            key: pem(&new_key()?)?.into(),
-            models: models(),
+            listen: LOCAL,
+            sign_in: SignIn {
+                name: NAME.to_owned(),
+                region: REGION.to_owned(),
+                tokens: ("v1-token".to_owned(), "v2-token".to_owned()),
+                key: new_pem()?,
+            },
+            models: V2_MODELS.iter().map(|(path, image)| CodeModel::vsphere(path, image)).collect(),
             registers: true,
             patient: false,
             identity: None,
@@ -90,17 +99,19 @@ impl Simulation {
     ) -> anyhow::Result<Self> {
         let said = |path: &[&str], name| overlay::common(file, path, name).map(str::to_owned);
         Ok(Self {
-            listen: listen.unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, 0))),
-            name: said(&[], "name").unwrap_or_else(|| format!("up-{}", hostname())),
-            region: said(&["provision"], "region").unwrap_or_else(|| REGION.to_owned()),
-            tokens: (token()?, token()?),
+            listen: listen.unwrap_or(LOCAL),
+            sign_in: SignIn {
+                name: said(&[], "name").unwrap_or_else(|| format!("up-{}", hostname())),
+                region: said(&["provision"], "region").unwrap_or_else(|| REGION.to_owned()),
+                tokens: (token()?, token()?),
+                key: new_pem()?,
+            },
+            models: vec![],
             registers: false,
             patient: true,
             // Jobs are fewer than milliseconds: those of the next run come after all of these.
             identity: Some((instance()?, Clock::system().now().as_millisecond())),
-            models: vec![],
             kinds: vec![],
-            ..Self::beside_simulated_vcenter()?
         })
     }
 }
@@ -190,13 +201,8 @@ fn faults() -> Vec<Fault> {
     ]
 }
 
-/// The models of sample jobs.
-pub(in crate::up) fn models() -> Vec<CodeModel> {
-    V2_MODELS.iter().map(|(path, image)| CodeModel::vsphere(path, image)).collect()
-}
-
 /// What sample jobs ask for, in turns.
-pub(in crate::up) fn kinds() -> Vec<(Protocol, String)> {
+pub(super) fn kinds() -> Vec<(Protocol, String)> {
     let [(debian, _), (rocky, _)] = V2_MODELS;
     vec![
         (Protocol::V2, debian.to_owned()),
@@ -209,12 +215,13 @@ pub(in crate::up) fn kinds() -> Vec<(Protocol, String)> {
 
 async fn serve(supervisor: &Supervisor, wanted: &Simulation, seed: u64) -> anyhow::Result<(Running, String)> {
     let (listener, url) = listen(wanted.listen).await?;
-    let (v1, v2) = (Token(wanted.tokens.0.clone()), Token(wanted.tokens.1.clone()));
-    let builtin = BuiltinConsumer { name: wanted.name.clone(), token: v1, ..BuiltinConsumer::default() };
+    let SignIn { name, region, tokens: (v1, v2), .. } = &wanted.sign_in;
+    let builtin =
+        BuiltinConsumer { name: name.clone(), token: Token(v1.clone()), ..BuiltinConsumer::default() };
     let hatchery = HatcheryConsumer {
-        name: wanted.name.clone(),
-        token: v2,
-        region: Some(wanted.region.clone()),
+        name: name.clone(),
+        token: Token(v2.clone()),
+        region: Some(region.clone()),
         ..HatcheryConsumer::default()
     };
     let builder = rookery_cds_sim::Model {
@@ -228,26 +235,26 @@ async fn serve(supervisor: &Supervisor, wanted: &Simulation, seed: u64) -> anyho
         ..rookery_cds_sim::Model::default()
     };
     let (seed, numbers_after) = wanted.identity.unwrap_or((seed, 0));
+    // A worker that was lost is missed before whoever looks on has gone.
+    let hasty = Times {
+        model_booking: 20,
+        silent_worker: 45,
+        disabled_worker: 10,
+        booking: 30,
+        scheduling: 60,
+        ..Times::default()
+    };
     let config = Config {
         url: url.clone(),
         builtin: vec![builtin],
         hatcheries: vec![hatchery],
         models: Some(builder).filter(|_| wanted.registers).into_iter().collect(),
         code_models: wanted.models.clone(),
-        // Short, as everything here: a worker that was lost is missed before whoever looks on has gone.
-        times: Times {
-            model_booking: 20,
-            silent_worker: 45,
-            disabled_worker: 10,
-            booking: 30,
-            scheduling: 60,
-            ..Times::default()
-        },
+        times: if wanted.patient { Times::default() } else { hasty },
         seed,
         numbers_after,
         ..Config::default()
     };
-    let config = if wanted.patient { Config { times: Times::default(), ..config } } else { config };
     let clock = rookery_cds_sim::Clock::wall(Clock::system());
     let world = rookery_cds_sim::World::new(config, new_key()?, clock.now());
     let running = Running::start(world, clock, supervisor);
@@ -256,12 +263,12 @@ async fn serve(supervisor: &Supervisor, wanted: &Simulation, seed: u64) -> anyho
 }
 
 /// Generates an RSA key, which takes up to a second.
-pub(in crate::up) fn new_key() -> anyhow::Result<SigningKey> {
+fn new_key() -> anyhow::Result<SigningKey> {
     SigningKey::generate().context("no key could be made")
 }
 
-pub(in crate::up) fn pem(key: &SigningKey) -> anyhow::Result<String> {
-    let body = STANDARD.encode(key.to_pkcs8().context("the key cannot be written")?);
+fn new_pem() -> anyhow::Result<SecretString> {
+    let body = STANDARD.encode(new_key()?.to_pkcs8().context("the key cannot be written")?);
     // Lines need not be short for anybody who reads this.
-    Ok(format!("-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----\n"))
+    Ok(format!("-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----\n").into())
 }

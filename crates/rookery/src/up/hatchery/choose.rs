@@ -78,18 +78,12 @@ fn datacenter(said: &Requested, seen: &Found, problems: &mut Problems) -> Option
     if said.datacenter.is_some() {
         return said.datacenter.clone();
     }
-    match seen.datacenters.as_slice() {
-        [one] => Some(one.clone()),
-        [] => {
-            problems.push("datacenter", "the vCenter shows none");
-            None
-        }
-        several => {
-            let named = several.join(", ");
-            problems.push("datacenter", format!("there are several: {named}; name one with --datacenter"));
-            None
-        }
-    }
+    let found = match seen.datacenters.as_slice() {
+        [one] => Ok(one.clone()),
+        [] => Err("the vCenter shows none".to_owned()),
+        several => Err(format!("there are several: {}; name one with --datacenter", several.join(", "))),
+    };
+    problems.keep("datacenter", found)
 }
 
 fn owned_already(name: &str, machines: &[String]) -> String {
@@ -125,17 +119,13 @@ fn templates(said: &Requested, seen: &Found, problems: &mut Problems) -> Vec<Str
 
 /// Which guest credentials to provide.
 fn who_enters(said: &Requested, templates: &[String]) -> String {
-    let entries = |templates: &[String]| -> String {
-        let entry = |name: &String| {
-            format!(
-                "\n    [[guestCredentials]]\n    modelVMWare = {name:?}\n    username = \"…\"\n    password = \"…\""
-            )
-        };
-        templates.iter().map(entry).collect()
+    let entry = |name: &String| {
+        format!(
+            "\n    [[guestCredentials]]\n    modelVMWare = {name:?}\n    username = \"…\"\n    password = \"…\""
+        )
     };
-    let place = place(said);
-    let some = ["TEMPLATE".to_owned()];
-    let entries = entries(if templates.is_empty() { &some } else { templates });
+    let (place, some) = (place(said), ["TEMPLATE".to_owned()]);
+    let entries: String = if templates.is_empty() { &some } else { templates }.iter().map(entry).collect();
     format!(
         "no guest credentials; give --guest-user and --guest-password-file (or GOVC_GUEST_LOGIN), or \
          write {place}:{entries}"

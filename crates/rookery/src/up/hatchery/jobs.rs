@@ -57,7 +57,7 @@ impl Jobs {
         vcenter: Option<rookery_vim_sim::server::Running>,
         args: &Simulated,
     ) -> Self {
-        let (kinds, region) = (simulation.kinds.clone(), simulation.region.clone());
+        let (kinds, region) = (simulation.kinds.clone(), simulation.sign_in.region.clone());
         let flavors = hatchery.settings.flavors.iter().map(|flavor| flavor.name.clone()).collect();
         let random = StdRng::seed_from_u64(args.seed);
         Self {
@@ -68,7 +68,7 @@ impl Jobs {
             wanted: args.jobs,
             pace: args.pace(),
             faults: args.faults,
-            samples: Samples::new(random, args.fail_every, kinds, flavors, region).into(),
+            samples: Samples { random, made: 0, fail_every: args.fail_every, kinds, flavors, region }.into(),
             tally: RefCell::default(),
             is_calm: Cell::default(),
         }
@@ -76,7 +76,7 @@ impl Jobs {
 
     /// How many jobs there will be.
     fn all(&self) -> u64 {
-        let made = self.samples.borrow().made();
+        let made = self.samples.borrow().made;
         if self.is_calm.get() { made } else { self.wanted.map_or(made, NonZeroU64::get) }
     }
 
@@ -89,7 +89,7 @@ impl Jobs {
         let (mut notices, mut feed) = (self.cds.notices(), Instant::now());
         loop {
             let more = !self.is_calm.get()
-                && self.wanted.is_none_or(|wanted| self.samples.borrow().made() < wanted.get());
+                && self.wanted.is_none_or(|wanted| self.samples.borrow().made < wanted.get());
             tokio::select! {
                 biased;
                 () = sleep_until(feed), if more => {
@@ -164,7 +164,7 @@ impl Part for Jobs {
             for job in &jobs {
                 tally.note(job);
             }
-            let wrong = recount::failures(&jobs, self.samples.borrow().made(), !self.faults);
+            let wrong = recount::failures(&jobs, self.samples.borrow().made, !self.faults);
             let counts = tally.counts();
             let noun = if counts.ended() == 1 { "result" } else { "results" };
             let results = format!("{} {noun}, {} of them good", counts.ended(), counts.success);

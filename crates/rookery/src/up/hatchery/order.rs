@@ -9,23 +9,19 @@ use anyhow::bail;
 use rookery_daemon::settings::{Origin, Problems, read_secret};
 use rookery_fleet_vsphere::Vcenters;
 use rookery_hatchery::settings::{self, Settings};
-use rookery_vim_client::{Endpoint, Trust};
+use rookery_vim_client::Endpoint;
 use tokio_util::sync::CancellationToken;
 use toml::Table;
 
 #[cfg(feature = "sim")]
 use super::cds;
-use super::overlay::{self, Login};
+use super::overlay::{self, Login, RealVcenter};
 use crate::settings::Loaded;
 use crate::up::Args;
 use crate::up::endpoint_kind::EndpointKind;
 use crate::vcenter::{address, check};
 #[cfg(feature = "sim")]
-use crate::{
-    output::remark,
-    sim::REACH_OF_LOCAL_GUESTS,
-    up::{endpoint_kind::LOGIN, vcenter},
-};
+use crate::{output::remark, sim::REACH_OF_LOCAL_GUESTS, up::vcenter};
 
 /// Stands for the address of a simulated server that has not started yet, while settings are checked.
 const SOMEWHERE: &str = "http://127.0.0.1:1";
@@ -53,14 +49,6 @@ pub(in crate::up) enum Cds {
     Simulated(cds::Simulation),
     /// By its URL.
     Real(String),
-}
-
-pub(in crate::up) struct RealVcenter {
-    pub(in crate::up) endpoint: Endpoint,
-    login: Option<Login>,
-    trust: Option<Trust>,
-    datacenter: Option<String>,
-    guests: Vec<(String, Login)>,
 }
 
 impl Order {
@@ -99,13 +87,27 @@ impl Order {
         }
     }
 
-    /// The hatchery's settings, with the addresses of all servers.
+    /// The hatchery's settings, with the addresses of simulated servers and of its pages.
+    #[cfg_attr(
+        not(feature = "sim"),
+        expect(unused_variables, reason = "only simulated servers have addresses that no file names")
+    )]
     pub(in crate::up) fn settings(&self, vcenter: &str, cds: &str, pages: &str) -> anyhow::Result<Settings> {
         let mut file = self.file.clone();
         // A file without our table is told below.
         if let Some(ours) = overlay::ours(&mut file) {
-            overlay::lay_vcenter(ours, &self.vcenter.laid(vcenter));
-            overlay::lay_cds(ours, &self.cds.laid(cds), pages);
+            match &self.vcenter {
+                #[cfg(feature = "sim")]
+                Vcenter::Simulated(_) => overlay::lay_simulated_vcenter(ours, vcenter),
+                Vcenter::Real(real) => overlay::lay_vcenter(ours, real),
+            }
+            match &self.cds {
+                #[cfg(feature = "sim")]
+                Cds::Simulated(simulation) => {
+                    overlay::lay_simulated_cds(ours, cds, &simulation.sign_in, pages);
+                }
+                Cds::Real(url) => overlay::lay_cds(ours, url, pages),
+            }
         }
         let origin = self.path.clone().map_or(Origin::Default, Origin::File);
         Ok(settings::load(&file.to_string(), &origin, &read_secret)?.settings)
@@ -127,17 +129,7 @@ impl Order {
 
     /// [`Self::settings`] before simulators have addresses: finds out whether the file is valid.
     fn check(&self) -> anyhow::Result<Settings> {
-        let vcenter = match &self.vcenter {
-            #[cfg(feature = "sim")]
-            Vcenter::Simulated(_) => SOMEWHERE.to_owned(),
-            Vcenter::Real(real) => real.endpoint.to_string(),
-        };
-        let cds = match &self.cds {
-            #[cfg(feature = "sim")]
-            Cds::Simulated(_) => SOMEWHERE,
-            Cds::Real(url) => url,
-        };
-        self.settings(&vcenter, cds, SOMEWHERE)
+        self.settings(SOMEWHERE, SOMEWHERE, SOMEWHERE)
     }
 }
 
@@ -149,24 +141,6 @@ impl Vcenter {
             Self::Real(_) => EndpointKind::Real,
         }
     }
-
-    fn laid(&self, url: &str) -> overlay::Vcenter {
-        let url = url.to_owned();
-        match self {
-            #[cfg(feature = "sim")]
-            Self::Simulated(_) => {
-                let (user, password) = LOGIN;
-                overlay::Vcenter::Simulated { url, user, password, datacenter: vcenter::DATACENTER }
-            }
-            Self::Real(real) => overlay::Vcenter::Real {
-                url,
-                login: real.login.clone(),
-                trust: real.trust.clone(),
-                datacenter: real.datacenter.clone(),
-                guests: real.guests.clone(),
-            },
-        }
-    }
 }
 
 impl Cds {
@@ -175,21 +149,6 @@ impl Cds {
             #[cfg(feature = "sim")]
             Self::Simulated(_) => EndpointKind::Simulated,
             Self::Real(_) => EndpointKind::Real,
-        }
-    }
-
-    fn laid(&self, url: &str) -> overlay::Cds {
-        let url = url.to_owned();
-        match self {
-            #[cfg(feature = "sim")]
-            Self::Simulated(cds) => overlay::Cds::Simulated {
-                url,
-                key: cds.key.clone(),
-                tokens: (cds.tokens.0.clone().into(), cds.tokens.1.clone().into()),
-                name: cds.name.clone(),
-                region: cds.region.clone(),
-            },
-            Self::Real(_) => overlay::Cds::Real { url },
         }
     }
 }

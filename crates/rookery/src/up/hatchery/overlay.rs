@@ -3,43 +3,24 @@
 //! Names of keys are compared as the hatchery reads them, without regard to case; a secret also replaces the file that
 //! the key beside it names.
 
-use rookery_vim_client::Trust;
+use rookery_vim_client::{Endpoint, Trust};
 use secrecy::{ExposeSecret as _, SecretString};
 use toml::{Table, Value};
 
-/// The vCenter that the hatchery works on.
-#[derive(Debug, Clone)]
-pub(super) enum Vcenter {
-    /// In this process. It has none of the objects that placement settings of the file name.
-    #[cfg(feature = "sim")]
-    Simulated { url: String, user: &'static str, password: &'static str, datacenter: &'static str },
-    /// `None` leaves what the file says.
-    Real {
-        url: String,
-        login: Option<Login>,
-        trust: Option<Trust>,
-        datacenter: Option<String>,
-        /// Guest credentials by template.
-        guests: Vec<(String, Login)>,
-    },
-}
+#[cfg(feature = "sim")]
+use super::cds::SignIn;
+#[cfg(feature = "sim")]
+use crate::up::{endpoint_kind::LOGIN, vcenter::DATACENTER};
 
-/// The CDS that it serves.
-#[derive(Debug, Clone)]
-pub(super) enum Cds {
-    /// The one in this process.
-    #[cfg(feature = "sim")]
-    Simulated {
-        url: String,
-        key: SecretString,
-        tokens: (SecretString, SecretString),
-        /// The hatchery's name, unless the file has one.
-        name: String,
-        /// The region, unless the file has one.
-        region: String,
-    },
-    /// Somebody's own.
-    Real { url: String },
+/// A vCenter that is not simulated. `None` leaves what the file says.
+#[derive(Debug)]
+pub(in crate::up) struct RealVcenter {
+    pub(in crate::up) endpoint: Endpoint,
+    pub(super) login: Option<Login>,
+    pub(super) trust: Option<Trust>,
+    pub(super) datacenter: Option<String>,
+    /// Guest credentials by template.
+    pub(super) guests: Vec<(String, Login)>,
 }
 
 /// A user and the password.
@@ -78,77 +59,75 @@ pub(super) fn common<'t>(table: &'t Table, path: &[&str], name: &str) -> Option<
     text(inner, name)
 }
 
-/// Lays one end over the file.
-pub(super) fn lay_vcenter(ours: &mut Table, vcenter: &Vcenter) {
-    match vcenter {
-        #[cfg(feature = "sim")]
-        Vcenter::Simulated { url, user, password, datacenter } => {
-            set(ours, "endpoint", url);
-            set(ours, "user", user);
-            set_secret(ours, "password", password);
-            set(ours, "datacenterString", datacenter);
-            for place in ["datastoreString", "networkString", "resourcePool", "folder"] {
-                remove(ours, place);
-            }
-            set_trust(ours, &Trust::SystemRoots);
-        }
-        Vcenter::Real { url, login, trust, datacenter, guests } => {
-            set(ours, "endpoint", url);
-            if let Some(login) = login {
-                set(ours, "user", &undecoded(&login.user));
-                set_secret(ours, "password", &undecoded(login.password.expose_secret()));
-            }
-            if let Some(trust) = trust {
-                set_trust(ours, trust);
-            }
-            if let Some(datacenter) = datacenter {
-                set(ours, "datacenterString", datacenter);
-            }
-            if !guests.is_empty() {
-                list(ours, "guestCredentials").extend(guests.iter().map(|(template, login)| {
-                    let mut entry = Table::new();
-                    set(&mut entry, "modelVMWare", template);
-                    set(&mut entry, "username", &login.user);
-                    set(&mut entry, "password", login.password.expose_secret());
-                    Value::Table(entry)
-                }));
-            }
-        }
+/// Lays the vCenter in this process over the file. It has none of the objects that placement settings of the file name.
+#[cfg(feature = "sim")]
+pub(super) fn lay_simulated_vcenter(ours: &mut Table, url: &str) {
+    let (user, password) = LOGIN;
+    set(ours, "endpoint", url);
+    set(ours, "user", user);
+    set_secret(ours, "password", password);
+    set(ours, "datacenterString", DATACENTER);
+    for place in ["datastoreString", "networkString", "resourcePool", "folder"] {
+        remove(ours, place);
+    }
+    set_trust(ours, &Trust::SystemRoots);
+}
+
+/// Lays somebody's own vCenter over the file.
+pub(super) fn lay_vcenter(ours: &mut Table, vcenter: &RealVcenter) {
+    set(ours, "endpoint", &vcenter.endpoint.to_string());
+    if let Some(login) = &vcenter.login {
+        set(ours, "user", &undecoded(&login.user));
+        set_secret(ours, "password", &undecoded(login.password.expose_secret()));
+    }
+    if let Some(trust) = &vcenter.trust {
+        set_trust(ours, trust);
+    }
+    if let Some(datacenter) = &vcenter.datacenter {
+        set(ours, "datacenterString", datacenter);
+    }
+    if !vcenter.guests.is_empty() {
+        list(ours, "guestCredentials").extend(vcenter.guests.iter().map(|(template, login)| {
+            let mut entry = Table::new();
+            set(&mut entry, "modelVMWare", template);
+            set(&mut entry, "username", &login.user);
+            set(&mut entry, "password", login.password.expose_secret());
+            Value::Table(entry)
+        }));
     }
 }
 
-/// Lays the other end over the file. `pages` is where the hatchery itself is to be found.
-pub(super) fn lay_cds(ours: &mut Table, cds: &Cds, pages: &str) {
-    #[cfg(feature = "sim")]
-    if let Cds::Simulated { .. } = cds {
-        // Models are CDS's, and ours has others.
-        remove(ours, "defaultWorkerModelsV2");
-    }
+/// Lays the CDS in this process over the file. `pages` is where the hatchery itself is to be found.
+#[cfg(feature = "sim")]
+pub(super) fn lay_simulated_cds(ours: &mut Table, url: &str, sign_in: &SignIn, pages: &str) {
+    // Models are CDS's, and ours has others.
+    remove(ours, "defaultWorkerModelsV2");
     let common = section(ours, "commonConfiguration");
     set(common, "url", pages);
-    match cds {
-        #[cfg(feature = "sim")]
-        Cds::Simulated { url, key, tokens, name, region } => {
-            set_secret(common, "rsaPrivateKey", key.expose_secret());
-            if text(common, "name").is_none() {
-                set(common, "name", name);
-            }
-            // Workers would turn to the real one otherwise, and send their logs there.
-            remove(common, "cdn");
-            let api = section(common, "api");
-            set_secret(api, "token", tokens.0.expose_secret());
-            set_secret(api, "tokenV2", tokens.1.expose_secret());
-            remove(api, "http");
-            set(section(api, "http"), "url", url);
-            let provision = section(common, "provision");
-            remove(provision, "workerApiHttp");
-            remove(provision, "workerCdn");
-            if text(provision, "region").is_none() {
-                set(provision, "region", region);
-            }
-        }
-        Cds::Real { url } => set(section(section(common, "api"), "http"), "url", url),
+    set_secret(common, "rsaPrivateKey", sign_in.key.expose_secret());
+    if text(common, "name").is_none() {
+        set(common, "name", &sign_in.name);
     }
+    // Workers would turn to the real one otherwise, and send their logs there.
+    remove(common, "cdn");
+    let api = section(common, "api");
+    set_secret(api, "token", &sign_in.tokens.0);
+    set_secret(api, "tokenV2", &sign_in.tokens.1);
+    remove(api, "http");
+    set(section(api, "http"), "url", url);
+    let provision = section(common, "provision");
+    remove(provision, "workerApiHttp");
+    remove(provision, "workerCdn");
+    if text(provision, "region").is_none() {
+        set(provision, "region", &sign_in.region);
+    }
+}
+
+/// Lays somebody's own CDS over the file.
+pub(super) fn lay_cds(ours: &mut Table, url: &str, pages: &str) {
+    let common = section(ours, "commonConfiguration");
+    set(common, "url", pages);
+    set(section(section(common, "api"), "http"), "url", url);
 }
 
 /// Percent-encoded as far as reading it decodes it again.

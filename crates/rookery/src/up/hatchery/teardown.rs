@@ -78,11 +78,8 @@ pub(super) async fn from_vcenter(
     );
     let unfinished = drain(&hatchery, still_to_come).await;
     hatchery.stop().await;
-    let told = teardown.clear().await.with_context(|| teardown.not_all_removed())?;
-    let Some((mut lines, all_gone)) = told else {
-        remark(&teardown.not_all_removed());
-        return Ok(Ending::Interrupted);
-    };
+    let cleared = teardown.clear().await;
+    let (mut lines, all_gone) = cleared.with_context(|| teardown.not_all_removed())?;
     for work in &unfinished {
         let work = printable(work);
         lines.push(format!("wrong        {work} did not end in time; what it makes may still appear"));
@@ -146,16 +143,23 @@ impl Teardown {
         Self { vcenters, vcenter: vcenter_of(&settings), settings, file }
     }
 
-    /// Removes what is left and lists again; what to tell, and whether all is as it should be. None after a signal.
-    async fn clear(&self) -> anyhow::Result<Option<(Vec<String>, bool)>> {
+    /// Removes what is left and lists again, in a session that knows nothing of before; what to tell, and whether all is as
+    /// it should be.
+    async fn clear(&self) -> anyhow::Result<(Vec<String>, bool)> {
+        let failures = self.with_session(async |session| self.remove(session).await).await?;
+        let view = self.with_session(async |session| Ok(view(session))).await?;
+        let left = self.left(&view);
+        Ok((self.lines(&left, &failures), left.remove.is_empty()))
+    }
+
+    async fn with_session<T>(
+        &self,
+        work: impl AsyncFnOnce(&Session) -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
         // A first signal may be why we are here; a second one ends the program.
-        let stop = CancellationToken::new();
-        let remove = async |session: &Session| self.remove(session).await;
-        let removed = with_session_until(&stop, &self.vcenters, &self.vcenter, "up", remove).await?;
-        match removed {
-            Some(failures) => self.recount(&failures).await,
-            None => Ok(None),
-        }
+        let never = CancellationToken::new();
+        let done = with_session_until(&never, &self.vcenters, &self.vcenter, "up", work).await?;
+        done.context("it was interrupted")
     }
 
     /// Removes what nobody asked for; why some of it stays.
@@ -184,17 +188,6 @@ impl Teardown {
         Ok(failures)
     }
 
-    /// Lists once more, in a session that knows nothing of before.
-    async fn recount(&self, failures: &[String]) -> anyhow::Result<Option<(Vec<String>, bool)>> {
-        let stop = CancellationToken::new();
-        let look = async |session: &Session| Ok(view(session));
-        let view = with_session_until(&stop, &self.vcenters, &self.vcenter, "up", look).await?;
-        Ok(view.map(|view| {
-            let left = self.left(&view);
-            (self.lines(&left, failures), left.remove.is_empty())
-        }))
-    }
-
     fn left<'v>(&'v self, view: &'v View) -> Leftovers<'v> {
         let asked_for: BTreeSet<&str> =
             self.settings.warm.pools.iter().map(|pool| pool.model.name()).collect();
@@ -214,17 +207,11 @@ impl Teardown {
         };
         let mut lines: Vec<_> =
             failures.iter().map(|why| format!("trouble      {}", printable(why))).collect();
-        lines.extend(
-            left.remove
-                .iter()
-                .map(|machine| format!("wrong        machine {} is still there", named(machine))),
-        );
         let file = self.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
-        lines.extend(
-            left.keep
-                .iter()
-                .map(|machine| format!("left         {}, kept warm as {file} asks", named(machine))),
-        );
+        let wrong = |machine: &&Machine| format!("wrong        machine {} is still there", named(machine));
+        let warm = |machine: &&Machine| format!("left         {}, kept warm as {file} asks", named(machine));
+        lines.extend(left.remove.iter().map(wrong));
+        lines.extend(left.keep.iter().map(warm));
         lines.extend(left.held.iter().map(|(machine, until, reason)| {
             format!("left         {}, kept until {until:.0}: {}", named(machine), printable(reason))
         }));
@@ -241,19 +228,17 @@ impl Teardown {
     }
 
     fn how_to_remove(&self, machines: &[&Machine]) -> Vec<String> {
-        let (flags, names) = (self.flags(), |machines: &[&Machine]| {
-            machines.iter().map(|machine| machine.id.to_string()).collect::<Vec<_>>().join(" ")
-        });
-        let awake: Vec<&Machine> =
-            machines.iter().filter(|machine| machine.power != Some(Power::Off)).copied().collect();
-        let power_off =
-            (!awake.is_empty()).then(|| format!("rookery vm power off {} {flags}", names(&awake)));
-        let destroy = format!("rookery vm destroy {} {flags}", names(machines));
-        let commands = power_off.into_iter().chain([destroy]);
-        ["to remove    with the password in GOVC_PASSWORD, or with --password-file FILE:".to_owned()]
-            .into_iter()
-            .chain(commands.map(|command| format!("               {command}")))
-            .collect()
+        let (flags, id) = (self.flags(), |machine: &&Machine| machine.id.to_string());
+        let awake = machines.iter().filter(|machine| machine.power != Some(Power::Off));
+        let awake = awake.map(id).collect::<Vec<_>>().join(" ");
+        let all = machines.iter().map(id).collect::<Vec<_>>().join(" ");
+        let mut lines =
+            vec!["to remove    with the password in GOVC_PASSWORD, or with --password-file FILE:".to_owned()];
+        if !awake.is_empty() {
+            lines.push(format!("               rookery vm power off {awake} {flags}"));
+        }
+        lines.push(format!("               rookery vm destroy {all} {flags}"));
+        lines
     }
 
     fn not_all_removed(&self) -> String {

@@ -13,9 +13,9 @@ pub(super) const TABLE: &[Row] = &[
         shown: In(&["places::places_have_the_paths_that_govc_gives_them"]),
     },
     Row {
-        operation: "find VMs by path",
-        calls: &["search::vm_by_path"],
-        shown: In(&["places::a_vm_is_found_by_path"]),
+        operation: "find VMs by UUID and path",
+        calls: &["search::vm_by_uuid", "search::vm_by_path"],
+        shown: In(&["places::a_vm_is_found_by_uuid_and_by_path"]),
     },
     Row {
         operation: "list VMs by name",
@@ -426,8 +426,10 @@ pub(super) const TABLE: &[Row] = &[
     // Capacity.
     Row {
         operation: "read how much room there is",
-        calls: &["capacity::pool_capacity"],
-        shown: In(&["capacity::the_room_of_a_pool_is_read_in_one_call_and_is_what_govc_shows"]),
+        calls: &["capacity::capacity"],
+        shown: In(&["capacity::the_room_that_there_is_is_read_in_one_call_and_is_what_govc_shows"]),
     },
     Row { operation: "see room being used up", calls: &[], shown: CannotBe("admission control") },
+    Row { operation: "read the demand on a cluster", calls: &[], shown: CannotBe("demand on a cluster") },
+    Row { operation: "read effective memory in megabytes", calls: &[], shown: CannotBe("effective memory") },
 ];

@@ -14,33 +14,19 @@ const SIZED: u64 = 6;
 /// Where sample jobs come from.
 #[derive(Debug)]
 pub(super) struct Samples {
-    random: StdRng,
-    made: u64,
+    pub(super) random: StdRng,
+    /// How many there were until now.
+    pub(super) made: u64,
     /// Each so many-th job fails, if any does.
-    fail_every: Option<NonZeroU64>,
+    pub(super) fail_every: Option<NonZeroU64>,
     /// What they ask for, in turns.
-    kinds: Vec<(Protocol, String)>,
+    pub(super) kinds: Vec<(Protocol, String)>,
     /// The sizes that there are.
-    flavors: Vec<String>,
-    region: String,
+    pub(super) flavors: Vec<String>,
+    pub(super) region: String,
 }
 
 impl Samples {
-    pub(super) fn new(
-        random: StdRng,
-        fail_every: Option<NonZeroU64>,
-        kinds: Vec<(Protocol, String)>,
-        flavors: Vec<String>,
-        region: String,
-    ) -> Self {
-        Self { random, made: 0, fail_every, kinds, flavors, region }
-    }
-
-    /// How many there were until now.
-    pub(super) fn made(&self) -> u64 {
-        self.made
-    }
-
     pub(super) fn next(&mut self) -> NewJob {
         self.made += 1;
         let turn = usize::try_from(self.made - 1).unwrap_or_default() % self.kinds.len().max(1);
@@ -88,7 +74,7 @@ mod tests {
         let (random, fail_every) = (StdRng::seed_from_u64(seed), NonZeroU64::new(fail_every));
         let (kinds, flavors) =
             (crate::up::hatchery::cds::kinds(), ["large", "small"].map(str::to_owned).to_vec());
-        let mut samples = Samples::new(random, fail_every, kinds, flavors, "here".to_owned());
+        let mut samples = Samples { random, made: 0, fail_every, kinds, flavors, region: "here".to_owned() };
         (0..40).map(|_| samples.next()).collect()
     }
 

@@ -12,9 +12,9 @@ use rookery_vim_sim::Model;
 use tokio_util::sync::CancellationToken;
 
 use super::super::choose::{self, Choice, Requested, choose};
-use super::super::overlay::{self, Login};
+use super::super::overlay::{self, Login, RealVcenter};
 use super::super::{cds, survey};
-use super::{Cds, Order, RealVcenter, Vcenter, read};
+use super::{Cds, Order, Vcenter, read};
 use crate::hatchery::vcenter_of;
 use crate::settings::Loaded;
 use crate::up::Args;
@@ -134,7 +134,7 @@ impl Order {
         let ours = overlay::ours(&mut file).cloned().unwrap_or_default();
         let mut vcenter = RealVcenter::of(args, loaded, &ours)?;
         let cds = cds::Simulation::beside_real_vcenter(real.listen, &ours)?;
-        let name = cds.name.clone();
+        let name = cds.sign_in.name.clone();
         let in_file = overlay::text(&ours, "datacenterString").map(str::to_owned);
         let in_general = loaded.settings.text("vcenter.datacenter").map(str::to_owned);
         let datacenter = vcenter.datacenter.clone().or(in_file).or(in_general);

@@ -4,12 +4,24 @@ fn table(text: &str) -> Table {
     text.parse().expect("TOML")
 }
 
-fn check(file: &str, vcenter: &Vcenter, cds: &Cds, expected: &str) {
+fn check(file: &str, lay: impl FnOnce(&mut Table), expected: &str) {
     let mut laid = table(file);
-    let ours = ours(&mut laid).expect("it has our table");
-    lay_vcenter(ours, vcenter);
-    lay_cds(ours, cds, "http://pages");
+    lay(ours(&mut laid).expect("it has our table"));
     assert_eq!(laid, table(expected), "{laid:#}");
+}
+
+fn check_simulated_cds(file: &str, vcenter: &RealVcenter, expected: &str) {
+    let sign_in = SignIn {
+        name: "up-here".to_owned(),
+        region: "here".to_owned(),
+        tokens: ("one".to_owned(), "two".to_owned()),
+        key: "KEY".into(),
+    };
+    let lay = |ours: &mut Table| {
+        lay_vcenter(ours, vcenter);
+        lay_simulated_cds(ours, "http://cds", &sign_in, "http://pages");
+    };
+    check(file, lay, expected);
 }
 
 fn login(user: &str, password: &str) -> Login {
@@ -17,24 +29,9 @@ fn login(user: &str, password: &str) -> Login {
 }
 
 /// Only its address is another one.
-fn elsewhere() -> Vcenter {
-    Vcenter::Real {
-        url: "https://vc:443".to_owned(),
-        login: None,
-        trust: None,
-        datacenter: None,
-        guests: vec![],
-    }
-}
-
-fn simulated_cds() -> Cds {
-    Cds::Simulated {
-        url: "http://cds".to_owned(),
-        key: "KEY".into(),
-        tokens: ("one".into(), "two".into()),
-        name: "up-here".to_owned(),
-        region: "here".to_owned(),
-    }
+fn elsewhere() -> RealVcenter {
+    let (endpoint, _) = Endpoint::parse("https://vc:443").expect("an address");
+    RealVcenter { endpoint, login: None, trust: None, datacenter: None, guests: vec![] }
 }
 
 const CDS: &str = r#"
@@ -111,17 +108,17 @@ url = "http://cds"
 region = "paris"
 maxWorker = 3
 "#;
-    check(file, &elsewhere(), &simulated_cds(), expected);
+    check_simulated_cds(file, &elsewhere(), expected);
 }
 
 #[test]
 fn who_logs_in_and_why_it_is_trusted_replaces_what_the_file_says() {
-    let vcenter = |trust| Vcenter::Real {
-        url: "https://vc:443".to_owned(),
+    let vcenter = |trust| RealVcenter {
         login: Some(login("me@vsphere.local", "50%41")),
         trust,
         datacenter: Some("DC1".to_owned()),
         guests: vec![("debian".to_owned(), login("ci", "g%41"))],
+        ..elsewhere()
     };
     let file = "user = \"prod\"\npasswordFile = \"/run/secret\"\ncaFile = \"ca.pem\"\n";
     let expected = |trust: &str| {
@@ -131,9 +128,9 @@ fn who_logs_in_and_why_it_is_trusted_replaces_what_the_file_says() {
              password = \"g%41\"\n{CDS}"
         )
     };
-    check(file, &vcenter(Some(Trust::Insecure)), &simulated_cds(), &expected("insecure = true"));
-    check(file, &vcenter(Some(Trust::SystemRoots)), &simulated_cds(), &expected(""));
-    check(file, &vcenter(None), &simulated_cds(), &expected("caFile = \"ca.pem\""));
+    check_simulated_cds(file, &vcenter(Some(Trust::Insecure)), &expected("insecure = true"));
+    check_simulated_cds(file, &vcenter(Some(Trust::SystemRoots)), &expected(""));
+    check_simulated_cds(file, &vcenter(None), &expected("caFile = \"ca.pem\""));
 }
 
 #[test]
@@ -182,13 +179,11 @@ token = "t"
 url = "https://cds"
 caFile = "ca.pem"
 "#;
-    let vcenter = Vcenter::Simulated {
-        url: "http://127.0.0.1:1".to_owned(),
-        user: "me",
-        password: "simulated",
-        datacenter: "Rook",
+    let lay = |ours: &mut Table| {
+        lay_simulated_vcenter(ours, "http://127.0.0.1:1");
+        lay_cds(ours, "https://cds", "http://pages");
     };
-    check(file, &vcenter, &Cds::Real { url: "https://cds".to_owned() }, expected);
+    check(file, lay, expected);
 }
 
 #[test]
