@@ -28,10 +28,8 @@ use rookery_cds::{Cds, HatcheryKey, JobId};
 use rookery_daemon::Clock;
 use rookery_daemon::telemetry::chain;
 use rookery_daemon::trouble::Troubles;
-use rookery_fleet::address::Assigned;
 use rookery_fleet::{MachineId, OwnerId};
 use rookery_fleet_vsphere::Placement;
-use rookery_fleet_vsphere::hands::Fixed;
 use rookery_vim_client::Priority;
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -59,7 +57,7 @@ pub struct ActionContext {
     pub random: Arc<Mutex<StdRng>>,
     pub reconciler: mpsc::Sender<Message>,
     pub metrics: Metrics,
-    /// What could not be asked for lately.
+    /// What gave no answer lately.
     pub troubles: Troubles,
     /// What starts are told when they are given up: the process is about to end.
     pub halt: Halt,
@@ -89,6 +87,11 @@ pub enum Ending {
 }
 
 impl Ending {
+    /// A failure that leaves nothing behind.
+    fn failed(error: String) -> Self {
+        Self::Failed(Failure { error, ..Failure::default() })
+    }
+
     /// What whoever asked for it is told.
     pub(crate) fn told(&self) -> Result<(), String> {
         match self {
@@ -198,10 +201,9 @@ impl ActionContext {
     }
 
     /// Asks for another place for a worker whose first one was of no use.
-    async fn another_place(&self, action: TaskId, useless: MachineId, spawn: &Spawn) -> Option<Spawn> {
+    async fn another_place(&self, action: TaskId, useless: MachineId) -> Option<Spawn> {
         let (reply, answer) = oneshot::channel();
-        let message = Message::AnotherPlace { action, useless, spawn: Box::new(spawn.clone()), reply };
-        self.reconciler.send(message).await.ok()?;
+        self.reconciler.send(Message::AnotherPlace { action, useless, reply }).await.ok()?;
         answer.await.ok()?
     }
 
@@ -217,8 +219,4 @@ impl ActionContext {
     fn with_random<T>(&self, draw: impl FnOnce(&mut StdRng) -> T) -> T {
         draw(&mut self.random.lock().unwrap_or_else(PoisonError::into_inner))
     }
-}
-
-fn fixed(assigned: &Assigned) -> Fixed {
-    Fixed { ip: assigned.ip, mask: assigned.mask, gateway: assigned.gateway, dns: assigned.dns.clone() }
 }

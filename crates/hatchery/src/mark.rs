@@ -10,7 +10,7 @@ use rookery_fleet::ownership::{Identity, Labels, Marking, Recogniser, Written};
 use rookery_fleet::{Origin, OwnerId, Ownership, Recognised};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::names;
+use crate::names::{self, ModelKind};
 use crate::standing::is_in_making;
 
 /// How much later than its mark a machine may have been made. A mark is written with the order of a clone; clones take
@@ -156,6 +156,14 @@ impl Mark {
     pub fn read(notes: &str) -> Option<Self> {
         // A sequence would do for serde, too.
         notes.trim_start().starts_with('{').then(|| serde_json::from_str(notes).ok()).flatten()
+    }
+
+    /// A mark that names a model: the path of a V1 model, or the template of a V2 model.
+    pub fn of_model(kind: ModelKind, model: String) -> Self {
+        match kind {
+            ModelKind::V1 => Self { worker_model_path: model, ..Self::default() },
+            ModelKind::V2 => Self { vmware_model_path: model, ..Self::default() },
+        }
     }
 
     /// The notes to write.

@@ -11,7 +11,7 @@ use crate::intake::model::{ModelSource, ResolvedModel};
 use crate::launch::config::{Task, WorkerConfig};
 use crate::launch::credentials::{self, Credentials, Model, Secret};
 use crate::launch::script::{Purpose, Source, Values, template_script};
-use crate::launch::{Launch, worker_script};
+use crate::launch::{plain_program, worker_program, worker_script};
 
 /// What a worker is started for.
 #[derive(Debug, Clone, Copy)]
@@ -89,7 +89,7 @@ impl ActionContext {
             (ModelSource::V2(v2), For::Job(JobId::V2(_))) => Source::V2Model { os_arch: &v2.osarch },
         };
         let script = worker_script(&model.label(), source, &values).map_err(|error| chain(&error))?;
-        Ok(Launch::worker(&script, config.encoded(), &settings.worker.env).program())
+        Ok(worker_program(&script, &config.encoded(), &settings.worker.env))
     }
 
     async fn assignment(
@@ -128,8 +128,7 @@ impl ActionContext {
         worker: &Program,
     ) -> Result<(), String> {
         if let Some(script) = self.settings().models.pre_start_scripts.get(model.template()) {
-            let first = Launch::plain(script).program();
-            self.hands.launch(machine, user, &first).await.map_err(|error| chain(&error))?;
+            self.hands.launch(machine, user, &plain_program(script)).await.map_err(|error| chain(&error))?;
         }
         started(self.hands.launch(machine, user, worker).await)
     }
@@ -143,7 +142,7 @@ impl ActionContext {
         }
         let api = self.addresses.borrow().api.url.clone();
         let script = template_script(&model.label(), vm, &api).map_err(|error| chain(&error))?;
-        Ok(Some(Launch::plain(script.expose_secret()).program()))
+        Ok(Some(plain_program(script.expose_secret())))
     }
 }
 

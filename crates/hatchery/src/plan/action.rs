@@ -5,10 +5,9 @@ use std::net::Ipv4Addr;
 
 use jiff::SignedDuration;
 use rookery_cds::{JobId, Worker};
-use rookery_fleet::Hardware;
 use rookery_fleet::brake::Weight;
 use rookery_fleet::warm::Removal;
-use rookery_fleet::{MachineId, Power, Role};
+use rookery_fleet::{Hardware, MachineId, Power, Role};
 
 use super::adopt::Adoption;
 use super::hold::Hold;
@@ -207,17 +206,10 @@ impl Action {
 
     /// Whether somebody waits for it: housekeeping comes after that.
     pub fn is_awaited(&self) -> bool {
-        match self {
-            Self::Spawn(_) | Self::GiveUp { .. } | Self::Keep(_) | Self::Disable { .. } | Self::Adopt(_) => {
-                true
-            }
-            Self::Register(_)
-            | Self::Make(_)
-            | Self::Finish(_)
-            | Self::Unclaim(_)
-            | Self::Delete(_)
-            | Self::Free(_) => false,
-        }
+        matches!(
+            self,
+            Self::Spawn(_) | Self::GiveUp { .. } | Self::Keep(_) | Self::Disable { .. } | Self::Adopt(_)
+        )
     }
 
     /// The job that it serves, ends or gives back.
@@ -239,27 +231,20 @@ impl Action {
 
     /// The model whose template it needs.
     pub fn model(&self) -> Option<(ModelKind, String)> {
-        match self {
-            Self::Spawn(spawn) => Some((spawn.model.kind(), spawn.model.path())),
-            Self::Make(make) => Some((make.kind, make.model.clone())),
-            Self::Finish(finish) => Some((finish.kind, finish.model.clone())),
-            Self::Register(registration) => Some((ModelKind::V1, registration.model.path())),
-            Self::GiveUp { .. }
-            | Self::Unclaim(_)
-            | Self::Keep(_)
-            | Self::Delete(_)
-            | Self::Disable { .. }
-            | Self::Free(_)
-            | Self::Adopt(_) => None,
-        }
+        self.makes().map(|(_, model)| model)
     }
 
     /// What its machine takes room for, if it takes any.
-    pub(super) fn purpose(&self) -> Option<Purpose> {
+    pub(crate) fn purpose(&self) -> Option<Purpose> {
+        self.makes().map(|(purpose, _)| purpose)
+    }
+
+    fn makes(&self) -> Option<(Purpose, (ModelKind, String))> {
         match self {
-            Self::Spawn(_) => Some(Purpose::Work),
-            Self::Register(_) => Some(Purpose::Registration),
-            Self::Make(_) | Self::Finish(_) => Some(Purpose::Warmth),
+            Self::Spawn(spawn) => Some((Purpose::Work, (spawn.model.kind(), spawn.model.path()))),
+            Self::Make(make) => Some((Purpose::Warmth, (make.kind, make.model.clone()))),
+            Self::Finish(finish) => Some((Purpose::Warmth, (finish.kind, finish.model.clone()))),
+            Self::Register(one) => Some((Purpose::Registration, (ModelKind::V1, one.model.path()))),
             Self::GiveUp { .. }
             | Self::Unclaim(_)
             | Self::Keep(_)

@@ -13,7 +13,7 @@ use crate::intake::demand::Refusal;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
     pub job: JobId,
-    pub why: Why,
+    pub why: WaitReason,
 }
 
 /// Why something is not made ahead of time.
@@ -24,7 +24,7 @@ pub enum NotMade {
         why: rookery_fleet::warm::WaitReason,
     },
     /// A model is not registered.
-    Registration(Why),
+    Registration(WaitReason),
 }
 
 impl fmt::Display for NotMade {
@@ -39,7 +39,7 @@ impl fmt::Display for NotMade {
 
 /// Why a job is not served now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Why {
+pub enum WaitReason {
     /// This hatchery cannot run it.
     Refused(Refusal),
     Shortage(Shortage),
@@ -132,7 +132,7 @@ pub enum Why {
     Draining,
 }
 
-impl Why {
+impl WaitReason {
     /// A word for metrics.
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -189,7 +189,7 @@ impl Why {
     }
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for WaitReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Refused(refusal) => refusal.fmt(f),

@@ -13,7 +13,7 @@ use super::{Reconciler, State};
 use crate::act::Ending;
 use crate::intake::pressure::Pressure;
 use crate::plan::Action;
-use crate::plan::Why;
+use crate::plan::WaitReason;
 use crate::plan::running::TaskId;
 use crate::settings::Settings;
 
@@ -107,9 +107,9 @@ impl State {
     }
 
     /// Why a worker is not launched although its machine is ready.
-    pub fn held_back(&self, worker: &str) -> Option<Why> {
+    pub fn held_back(&self, worker: &str) -> Option<WaitReason> {
         let allowed = self.cds.allowed.filter(|_| self.cds.gate.has(worker))?;
-        Some(Why::SlowCds { allowed })
+        Some(WaitReason::SlowCds { allowed })
     }
 
     /// CDS has listed these workers; `now` is by its clock.

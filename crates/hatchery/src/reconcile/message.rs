@@ -75,7 +75,6 @@ pub enum Message {
         action: TaskId,
         /// The machine that was of no use.
         useless: MachineId,
-        spawn: Box<Spawn>,
         reply: oneshot::Sender<Option<Spawn>>,
     },
     /// The machine of a worker is ready. The answer comes when CDS bears the launch.

@@ -13,12 +13,11 @@ use crate::intake::pressure::Pressure;
 use crate::intake::queue::{Queue, QueuedJob};
 use crate::intake::resolve::{Demand, Fetched, resolve};
 use crate::machine::{Brake, View};
-use crate::plan::hold::{Told, Wish};
-use crate::plan::running::RunningActions;
-use crate::plan::running::TaskId;
+use crate::plan::hold::{HoldRequest, Told};
+use crate::plan::running::{RunningActions, TaskId};
 use crate::plan::sweep::{Condemned, EventTimes, JobRead};
 use crate::plan::workers::Listing;
-use crate::plan::{Carried, Misplaced, Observed, Plan, References, Setback, Setbacks, Spawn, Unusable};
+use crate::plan::{Carried, Observed, Plan, References, Setback, Setbacks, Spawn, Unusable};
 use crate::plan::{braked, sweep};
 use crate::settings::Settings;
 use crate::surface::metrics::Leak;
@@ -54,9 +53,8 @@ pub struct State {
     /// What was said in the log once.
     pub said: Said,
     pub running: RunningActions,
-    /// Workers among them whose first place was of no use, and how they are told of another one.
-    pub(super) misplaced: Vec<Misplaced>,
-    pub(super) another_place: BTreeMap<TaskId, oneshot::Sender<Option<Spawn>>>,
+    /// Starts of workers among them whose first place was of no use, and how they are told of another one.
+    pub(super) misplaced: Vec<(TaskId, oneshot::Sender<Option<Spawn>>)>,
     /// Machines that have to go. Each is waited for while the inventory does not show it.
     pub condemned: Expiring<MachineId, Condemned>,
     /// What the last pass tells the next.
@@ -166,7 +164,7 @@ pub struct Requests {
     /// Whether no new jobs are taken.
     pub draining: bool,
     /// Whose machines are to be kept when they fail. It stands in the book.
-    pub wishes: Vec<Wish>,
+    pub wishes: Vec<HoldRequest>,
 }
 
 /// What was said once, in the log or to the users of jobs.
@@ -204,7 +202,7 @@ impl Room {
 
 impl State {
     /// Nothing is known yet but what is to be kept.
-    pub fn new(wishes: Vec<Wish>) -> Self {
+    pub fn new(wishes: Vec<HoldRequest>) -> Self {
         Self { requests: Requests { wishes, draining: false }, ..Self::default() }
     }
 
@@ -285,11 +283,6 @@ impl State {
         self.cds.v1_workers.contains_key(worker)
     }
 
-    /// Whether a worker of that name has been registered at some time.
-    pub fn has_registered(&self, worker: &str) -> bool {
-        self.cds.registered_once.contains(worker)
-    }
-
     /// How many clones may still appear that nobody answered for, or that are from before our start.
     pub fn clones_in_doubt(&self) -> usize {
         self.vsphere.doubts.len()
@@ -335,7 +328,7 @@ impl State {
             registered_once: &self.cds.registered_once,
             models: self.cds.models.as_deref(),
             running: &self.running,
-            misplaced: &self.misplaced,
+            misplaced: self.misplaced.iter().map(|(task, _)| *task).collect(),
             attempts: &self.resting.attempts,
             setbacks: &self.resting.setbacks,
             unusable: &self.resting.unusable,
@@ -372,7 +365,7 @@ impl State {
     pub(super) fn note_plan(&mut self, plan: &Plan, settings: &Settings) {
         self.carried.clone_from(&plan.carried);
         self.braked.clone_from(&plan.braked);
-        let is_over = plan.kept.iter().all(|(_, why)| *why != sweep::Why::Budget);
+        let is_over = plan.kept.iter().all(|(_, why)| *why != sweep::KeepReason::Budget);
         if self.sweep_at <= self.times.now && plan.stopped.is_none() && is_over {
             self.sweep_at = later(self.times.now, settings.cleaning.interval);
         }

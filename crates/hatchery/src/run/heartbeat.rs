@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 use crate::intake::queue::Protocol;
-use crate::surface::report::Board;
+use crate::surface::report::Published;
 
 /// How often.
 const BEAT: Duration = Duration::from_secs(30);
@@ -39,31 +39,31 @@ impl Beats {
 /// heartbeat of V2 is an alarm in the status, until CDS takes it again.
 pub fn start(
     cds: &Cds,
-    board: &Board,
+    published: &Published,
     most_failures: u32,
     over: &CancellationToken,
     supervisor: &Supervisor,
 ) {
     if let Some(v1) = cds.v1().cloned() {
-        board.beats.set(Protocol::V1, false);
-        let (board, over, stop) = (board.clone(), over.clone(), supervisor.token());
+        published.beats.set(Protocol::V1, false);
+        let (published, over, stop) = (published.clone(), over.clone(), supervisor.token());
         supervisor.spawn("heartbeat", async move {
-            let _running = board.routines.running("heartbeat");
+            let _running = published.routines.running("heartbeat");
             let beat = async |status: MonitoringStatus| v1.heartbeat(&status).await;
-            if beats(&board, Protocol::V1, most_failures, &stop, beat).await.is_err() {
+            if beats(&published, Protocol::V1, most_failures, &stop, beat).await.is_err() {
                 over.cancel();
             }
         });
     }
     if let Some(v2) = cds.v2().cloned() {
         let alone = cds.v1().is_none();
-        board.beats.set(Protocol::V2, false);
-        let (board, over, stop) = (board.clone(), over.clone(), supervisor.token());
+        published.beats.set(Protocol::V2, false);
+        let (published, over, stop) = (published.clone(), over.clone(), supervisor.token());
         supervisor.spawn("V2 heartbeat", async move {
             let beat = async |status: MonitoringStatus| v2.heartbeat(&status).await;
             loop {
-                let running = board.routines.running("V2heartbeat");
-                let Err(Dead) = beats(&board, Protocol::V2, most_failures, &stop, &beat).await else {
+                let running = published.routines.running("V2heartbeat");
+                let Err(Dead) = beats(&published, Protocol::V2, most_failures, &stop, &beat).await else {
                     return;
                 };
                 if alone {
@@ -71,7 +71,7 @@ pub fn start(
                     return;
                 }
                 drop(running);
-                revival(&board, &stop, &beat).await;
+                revival(&published, &stop, &beat).await;
             }
         });
     }
@@ -82,7 +82,7 @@ struct Dead;
 
 /// Tries until CDS wants to hear us again: it may be back, or new settings have brought another token.
 async fn revival<F: Future<Output = Result<(), CdsError>>>(
-    board: &Board,
+    published: &Published,
     stop: &CancellationToken,
     beat: impl Fn(MonitoringStatus) -> F,
 ) {
@@ -95,9 +95,9 @@ async fn revival<F: Future<Output = Result<(), CdsError>>>(
         let taken = tokio::select! {
             biased;
             () = stop.cancelled() => return,
-            taken = beat(board.status()) => taken.is_ok(),
+            taken = beat(published.status()) => taken.is_ok(),
         };
-        board.beat(Protocol::V2, taken);
+        published.beat(Protocol::V2, taken);
         if taken {
             info!("CDS takes the heartbeat for V2 jobs again");
             return;
@@ -106,7 +106,7 @@ async fn revival<F: Future<Output = Result<(), CdsError>>>(
 }
 
 async fn beats<F: Future<Output = Result<(), CdsError>>>(
-    board: &Board,
+    published: &Published,
     protocol: Protocol,
     most_failures: u32,
     stop: &CancellationToken,
@@ -117,9 +117,9 @@ async fn beats<F: Future<Output = Result<(), CdsError>>>(
         let beaten = tokio::select! {
             biased;
             () = stop.cancelled() => return Ok(()),
-            beaten = beat(board.status()) => beaten,
+            beaten = beat(published.status()) => beaten,
         };
-        board.beat(protocol, beaten.is_ok());
+        published.beat(protocol, beaten.is_ok());
         match beaten {
             Ok(()) => failures = 0,
             Err(refused) if refused.is_forbidden() => {

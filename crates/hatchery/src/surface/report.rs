@@ -32,14 +32,14 @@ use rookery_fleet::disks::Disks;
 use rookery_vim_client::PoolCapacity;
 
 use crate::plan::running::RunningAction;
-use crate::plan::{Action, Apart, NotMade, Plan, Why, apart};
+use crate::plan::{Action, Apart, NotMade, Plan, WaitReason, apart};
 use crate::reconcile::State;
 use crate::settings::Settings;
 
 pub use counts::Counts;
-pub use held::{Held, Wished};
+pub use held::{Held, HoldRequestStatus};
 pub(crate) use pages::error_page;
-pub use pages::{Beside, Board};
+pub use pages::{Beside, Published};
 pub use planned::{Act, Planned};
 pub use shown::{Status, Usage, Waiting, WarmWaiting};
 pub use status::{Host, monitoring, of_limit};
@@ -68,7 +68,7 @@ pub struct Report {
     /// How the configured addresses are used. Those that only rest, since nobody knows whether they are free, count as
     /// free.
     pub addresses: address::AddressUsage,
-    pub waiting: BTreeMap<JobId, Why>,
+    pub waiting: BTreeMap<JobId, WaitReason>,
     /// Why warm machines are not made, or models not registered, by model.
     pub not_made: Vec<(String, NotMade)>,
     pub running: Vec<UnderWay>,
@@ -76,7 +76,7 @@ pub struct Report {
     pub jobs_served: BTreeMap<String, String>,
     pub held: Vec<Held>,
     /// Whose machines are to be kept when they fail.
-    pub wishes: Vec<Wished>,
+    pub wishes: Vec<HoldRequestStatus>,
     /// What waits for a person, since it is unusually much.
     pub braked: Vec<braked::Waiting>,
     /// Machines with our mark that are left alone until somebody has looked at them.
@@ -136,7 +136,7 @@ pub struct UnderWay {
     /// The job that it is for.
     pub job: Option<JobId>,
     /// Why its worker is not launched although its machine is ready.
-    pub held_back: Option<Why>,
+    pub held_back: Option<WaitReason>,
 }
 
 impl UnderWay {
@@ -204,7 +204,7 @@ impl Report {
             running: state.running.iter().map(|running| under_way(state, running)).collect(),
             jobs_served,
             held,
-            wishes: state.requests.wishes.iter().map(Wished::from).collect(),
+            wishes: state.requests.wishes.iter().map(HoldRequestStatus::from).collect(),
             braked: plan.braked.clone(),
             apart: apart(&state.vsphere.view, &settings.identity.owner),
             out_of_reach: state.out_of_reach(),

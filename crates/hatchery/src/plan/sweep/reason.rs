@@ -14,9 +14,6 @@ pub enum Condemned {
     ProvisionFailed,
     /// The registration of a model in it failed or has ended.
     RegistrationEnded,
-    /// The pool has no use for it.
-    NotWanted,
-    Asked,
 }
 
 impl Condemned {
@@ -26,8 +23,6 @@ impl Condemned {
             Self::SpawnFailed => "spawn_failed",
             Self::ProvisionFailed => "provision_failed",
             Self::RegistrationEnded => "registration_ended",
-            Self::NotWanted => "not_wanted",
-            Self::Asked => "asked",
         }
     }
 }
@@ -38,8 +33,6 @@ impl fmt::Display for Condemned {
             Self::SpawnFailed => "its worker could not be started",
             Self::ProvisionFailed => "it could not be made ready",
             Self::RegistrationEnded => "the registration of its model has ended",
-            Self::NotWanted => "the pool has no use for it",
-            Self::Asked => "somebody asked for its deletion",
         })
     }
 }
@@ -157,7 +150,7 @@ impl fmt::Display for Reason {
 
 /// Why a machine is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
+pub enum KeepReason {
     Template,
     /// It belongs to the pool.
     Warm,
@@ -201,7 +194,7 @@ pub enum Why {
     Budget,
 }
 
-impl From<Kept> for Why {
+impl From<Kept> for KeepReason {
     fn from(kept: Kept) -> Self {
         match kept {
             Kept::Template => Self::Template,
@@ -218,34 +211,7 @@ impl From<Kept> for Why {
     }
 }
 
-impl Why {
-    /// Its label.
-    pub fn as_str(&self) -> &'static str {
-        match self {
-            Self::Template => "template",
-            Self::Warm => "warm",
-            Self::Busy => "busy",
-            Self::Unconfirmed => "unconfirmed",
-            Self::Held { .. } => "held",
-            Self::EndUnknown => "end_unknown",
-            Self::Unknown => "unknown",
-            Self::Unreachable => "unreachable",
-            Self::Outside => "outside",
-            Self::JobUnread => "job_unread",
-            Self::JobRuns => "job_runs",
-            Self::Braked => "braked",
-            Self::PowerUnknown => "power_unknown",
-            Self::NeedsEvents => "needs_events",
-            Self::HistoryTooShort => "history_too_short",
-            Self::AgeUnknown => "age_unknown",
-            Self::Young { .. } => "young",
-            Self::ChangedSince => "changed_since",
-            Self::Budget => "budget",
-        }
-    }
-}
-
-impl fmt::Display for Why {
+impl fmt::Display for KeepReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Template => f.write_str("it is a template"),

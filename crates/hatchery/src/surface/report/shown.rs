@@ -1,9 +1,9 @@
 //! The report as people and programs ask for it.
 
-use super::{Counts, Held, Host, Report, Wished};
+use super::{Counts, Held, HoldRequestStatus, Host, Report};
 use crate::plan::braked::Waiting as Braked;
 use crate::plan::sweep::stop_text;
-use crate::plan::{Apart, NotMade, Why};
+use crate::plan::{Apart, NotMade, WaitReason};
 use jiff::Timestamp;
 use rookery_cds::JobId;
 use rookery_daemon::trouble::Trouble;
@@ -31,7 +31,7 @@ pub struct Status {
     pub held: Vec<Held>,
     /// Whose machines are to be kept when they fail.
     #[serde(default)]
-    pub wishes: Vec<Wished>,
+    pub wishes: Vec<HoldRequestStatus>,
     pub under_way: Vec<String>,
     /// How many workers may start at once, if CDS is too slow for as many as the settings allow.
     #[serde(default)]
@@ -46,7 +46,7 @@ pub struct Status {
     pub stopped: Option<String>,
     /// How far vCenter's clock is ahead of ours, in milliseconds.
     pub skew_ms: Option<i64>,
-    /// What could not be asked for lately.
+    /// What gave no answer lately.
     #[serde(default)]
     pub troubles: Vec<Trouble>,
 }
@@ -129,7 +129,7 @@ impl Usage {
 }
 
 pub(super) fn waiting(report: &Report) -> Vec<Waiting> {
-    let line = |(job, why): (&JobId, &Why)| Waiting {
+    let line = |(job, why): (&JobId, &WaitReason)| Waiting {
         job: job.to_string(),
         reason: why.as_str().to_owned(),
         why: why.to_string(),
