@@ -39,7 +39,6 @@ use tracing::warn;
 /// All that acts need. Clones share it.
 #[derive(Debug, Clone)]
 pub struct ActionContext {
-    /// The server that jobs come from.
     pub cds: Cds,
     /// The hands, on behalf of people who wait.
     pub hands: Hands,
@@ -48,7 +47,6 @@ pub struct ActionContext {
     pub key: HatcheryKey,
     /// Where workers find their servers.
     pub addresses: watch::Receiver<Addresses>,
-    /// The settings that act now.
     pub settings: watch::Receiver<Arc<Settings>>,
     pub clock: Clock,
     /// How far vCenter's clock is ahead of our steady time.
@@ -63,7 +61,6 @@ pub struct ActionContext {
     pub halt: Halt,
 }
 
-/// How a piece of work has ended.
 #[derive(Debug)]
 pub enum Ending {
     Done,
@@ -126,7 +123,6 @@ pub struct Failure {
 /// A clone that was given up and that vCenter was not seen to end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unfinished {
-    /// The name of its machine.
     pub name: String,
     /// The address that it was given; none: from DHCP.
     pub address: Option<Ipv4Addr>,
@@ -143,7 +139,6 @@ impl ActionContext {
         Self { hands: self.hands.with_priority(Priority::Housekeeping), ..self.clone() }
     }
 
-    /// Does what was planned.
     pub async fn perform(&self, id: TaskId, action: Action) -> Ending {
         match action {
             Action::Spawn(spawn) => Box::pin(self.spawn(id, *spawn)).await,
@@ -179,12 +174,10 @@ impl ActionContext {
         }
     }
 
-    /// The settings that act now.
     pub fn settings(&self) -> Arc<Settings> {
         Arc::clone(&self.settings.borrow())
     }
 
-    /// Whose machines are ours.
     pub fn owner(&self) -> OwnerId {
         self.settings.borrow().identity.owner.clone()
     }

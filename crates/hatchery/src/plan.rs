@@ -33,7 +33,7 @@ use std::net::Ipv4Addr;
 use crate::machine::{Brake, Machine, View};
 use crate::plan::capacity::{Ledger, Limits, WorkerUsage, usage};
 use crate::plan::hold::{HoldRequest, Told};
-use crate::plan::sweep::{Condemned, EventTimes, JobRead, evidence};
+use crate::plan::sweep::{Condemned, JobRead, evidence};
 use crate::plan::workers::Listing;
 use jiff::{SignedDuration, Timestamp};
 use rand::rngs::StdRng;
@@ -47,6 +47,7 @@ use rookery_fleet::flavor::Flavors;
 use rookery_fleet::reckoning::Reckoning;
 use rookery_fleet::reservations::InFlight;
 use rookery_fleet::{MachineId, OwnerId, Power, Role};
+use rookery_fleet_vsphere::History;
 use rookery_vim_client::Load;
 
 use crate::intake::resolve::Demand;
@@ -138,8 +139,7 @@ pub struct Observed<'o> {
     /// How large the disks of own machines are, as far as they were read.
     pub disks: &'o Disks,
     /// What the history says of machines whose mark tells no start.
-    pub events: &'o BTreeMap<MachineId, Option<EventTimes>>,
-    /// Whether new jobs are taken.
+    pub events: &'o BTreeMap<MachineId, Option<History>>,
     pub draining: bool,
     /// Whose machines are to be kept when they fail.
     pub wishes: &'o [HoldRequest],
@@ -149,7 +149,6 @@ pub struct Observed<'o> {
     pub sweep_is_due: bool,
     /// Whether it is time to look for models to register.
     pub registration_is_due: bool,
-    /// What the pass before has told.
     pub carried: &'o Carried,
 }
 
@@ -163,19 +162,16 @@ impl Observed<'_> {
 #[derive(Debug)]
 pub struct Desired<'d> {
     pub owner: &'d OwnerId,
-    /// How much there may be.
     pub limits: &'d Limits,
     /// How many models may be registered at once; `None`: none is.
     pub registering: Option<u32>,
     /// How often a start is tried; `None`: for ever.
     pub attempts: Option<u32>,
-    /// The sizes that there are.
     pub flavors: &'d Flavors,
     /// The size of those who ask for none.
     pub default_flavor: Option<&'d str>,
     /// Where addresses come from; none: from DHCP.
     pub networks: &'d [Network],
-    /// What is made ahead of time.
     pub warm: &'d Warm,
     pub cleaning: &'d Cleaning,
 }
@@ -187,7 +183,6 @@ pub struct Plan {
     pub actions: Vec<Action>,
     /// Where workers go whose first place was of no use.
     pub placed: Vec<(TaskId, Result<Spawn, WaitReason>)>,
-    /// Why the other jobs wait.
     pub waiting: Vec<Waiting>,
     /// Why the other warm machines are not made, and models not registered, by model.
     pub not_made: Vec<(String, NotMade)>,
@@ -251,7 +246,6 @@ pub struct Carried {
     pub off_duty: BTreeSet<MachineId>,
 }
 
-/// Plans a pass.
 pub fn plan(observed: &Observed<'_>, desired: &Desired<'_>, random: &mut StdRng) -> Plan {
     // A worker that needs another place does not take the one that it had.
     let mut placed = Cow::Borrowed(observed.running);

@@ -45,10 +45,8 @@ const SIGN_IN_PATIENCE: Duration = Duration::from_mins(5);
 const CDN_PAUSE: Duration = Duration::from_secs(2);
 /// How long one look waits for the whole inventory.
 const FIRST_LOAD: Duration = Duration::from_mins(2);
-/// How long goodbyes may take.
 const GOODBYE: Duration = Duration::from_secs(5);
 
-/// What a hatchery is made of.
 #[derive(Debug)]
 pub struct Parts {
     pub settings: Settings,
@@ -65,9 +63,7 @@ pub struct Parts {
     pub listener: Option<TcpListener>,
     /// What tells this process from another one of the same name.
     pub instance: String,
-    /// The name of this machine.
     pub hostname: String,
-    /// The version of the program.
     pub version: String,
     /// What to do if there is another one of the same name.
     pub policy: Policy,
@@ -96,7 +92,6 @@ pub enum Ended {
     /// CDS does not take its heartbeats any more.
     #[error("CDS does not take this hatchery's heartbeats any more; it must be started anew")]
     Unwanted,
-    /// It may not act any more.
     #[error("the hatchery may not act any more")]
     Leadership(#[source] LeadershipLost),
     /// A task that it cannot do without has ended.
@@ -107,24 +102,18 @@ pub enum Ended {
 /// Why a hatchery does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The key cannot be used.
     #[error("commonConfiguration.rsaPrivateKey cannot be used")]
     Key(#[from] InvalidKey),
-    /// The address of CDS cannot be used.
     #[error("commonConfiguration.api.http.url cannot be used")]
     Api(#[from] InvalidApiAddress),
-    /// CDS did not let us in.
     #[error("CDS could not be signed in to")]
     SignIn(#[source] CdsError),
-    /// vCenter did not let us in.
     #[error("vCenter could not be logged in to")]
     VCenter(#[source] CallError),
-    /// Where machines go is not clear.
     #[error(transparent)]
     Site(#[from] SiteError),
     #[error(transparent)]
     Instance(#[from] InstanceError),
-    /// It led, and does not any more.
     #[error("it may not act any more")]
     Leadership(#[source] LeadershipLost),
     /// It was told to stop before it had started.
@@ -300,7 +289,6 @@ async fn cdn(cds: &Cds, settings: &Settings) -> Option<rookery_cds::Cdn> {
     }
 }
 
-/// Where machines go, by name.
 pub fn site_names(settings: &Settings) -> SiteNames {
     let vcenter = &settings.vcenter;
     SiteNames {

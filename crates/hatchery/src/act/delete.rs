@@ -13,7 +13,6 @@ use crate::plan::Deletion;
 use crate::surface::metrics::Leak;
 
 impl ActionContext {
-    /// Deletes a machine.
     pub async fn delete(&self, deletion: &Deletion) -> Ending {
         let owner = self.owner();
         let now = self.now().saturating_sub(deletion.hold_shift).unwrap_or(Timestamp::MIN);

@@ -8,7 +8,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use super::ActionContext;
 use crate::intake::model::{ModelSource, ResolvedModel};
-use crate::launch::config::{Task, WorkerConfig};
+use crate::launch::config::WorkerConfig;
 use crate::launch::credentials::{self, Credentials, Model, Secret};
 use crate::launch::script::{Purpose, Source, Values, template_script};
 use crate::launch::{plain_program, worker_program, worker_script};
@@ -60,7 +60,7 @@ impl ActionContext {
         purpose: For<'_>,
     ) -> Result<Program, String> {
         let settings = self.settings();
-        let (assignment, task, region) = self.assignment(model, purpose).await?;
+        let (assignment, region) = self.assignment(model, purpose).await?;
         let hatchery = settings.identity.name.clone();
         let claims = WorkerClaims { hatchery, worker: name.to_owned(), assignment };
         // CDS checks it by its own clock, and wants none that was issued later than now.
@@ -75,7 +75,7 @@ impl ActionContext {
             addresses: self.addresses.borrow().clone(),
             token,
             model: model.identity(),
-            task,
+            job: if let For::Job(job) = purpose { Some(job.clone()) } else { None },
             region,
             injected: settings.worker.env.clone(),
         };
@@ -96,25 +96,22 @@ impl ActionContext {
         &self,
         model: &ResolvedModel,
         purpose: For<'_>,
-    ) -> Result<(Assignment, Task, String), String> {
+    ) -> Result<(Assignment, String), String> {
         let own_region = self.settings().queue.region.clone().unwrap_or_default();
         let (name, v1) = match &model.source {
             ModelSource::V1(v1) => (&v1.name, Some(ModelRef { id: v1.id, name: v1.name.clone() })),
             ModelSource::V2(v2) => (&v2.name, None),
         };
         match purpose {
-            For::Job(JobId::V1(job)) => {
-                Ok((Assignment::V1Job { job: *job, model: v1 }, Task::V1Job(job.number()), own_region))
-            }
+            For::Job(JobId::V1(job)) => Ok((Assignment::V1Job { job: *job, model: v1 }, own_region)),
             For::Job(JobId::V2(job)) => {
                 let region = self.v2().map_err(|error| chain(&error))?.region().await;
                 let region = region.map_err(|error| chain(&error))?;
-                let assignment = Assignment::V2Job { job: job.clone(), model: name.clone() };
-                Ok((assignment, Task::V2Job(job.to_string()), region))
+                Ok((Assignment::V2Job { job: job.clone(), model: name.clone() }, region))
             }
             For::Registration => {
                 let model = v1.ok_or("only V1 models are registered")?;
-                Ok((Assignment::V1Registration { model }, Task::Registration, own_region))
+                Ok((Assignment::V1Registration { model }, own_region))
             }
         }
     }
@@ -159,10 +156,11 @@ fn own_credentials(source: &ModelSource) -> Credentials {
 }
 
 fn guest_of<'m>(model: &'m ResolvedModel, path: &'m str, own: &'m Credentials) -> Model<'m> {
-    match &model.source {
-        ModelSource::V1(_) => Model::V1 { path, template: model.template(), own },
-        ModelSource::V2(v2) => Model::V2 { name: &v2.name, template: model.template(), own },
-    }
+    let name = match &model.source {
+        ModelSource::V1(_) => path,
+        ModelSource::V2(v2) => &v2.name,
+    };
+    Model { kind: model.kind(), name, template: model.template(), own }
 }
 
 /// After a lost answer a worker must not be started again. If it runs it registers, and if not it is swept.

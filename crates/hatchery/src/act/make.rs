@@ -11,7 +11,6 @@ use crate::plan::running::TaskId;
 use crate::plan::{Finish, Make, Unclaim};
 
 impl ActionContext {
-    /// Makes a warm machine.
     pub async fn make(&self, action: TaskId, make: Make) -> Ending {
         let mark = Mark {
             hatchery_name: self.settings().identity.name.clone(),

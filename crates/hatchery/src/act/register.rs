@@ -48,7 +48,6 @@ struct Making<'m> {
 }
 
 impl ActionContext {
-    /// Registers a model.
     pub async fn register(&self, action: TaskId, registration: Registration) -> Ending {
         let model = &registration.model;
         let resolved = ResolvedModel::v1(model, String::new());

@@ -39,7 +39,6 @@ use crate::settings::SlowSpawn;
 use crate::surface::metrics::{Stage, Way};
 
 impl ActionContext {
-    /// Starts a worker for a job.
     pub async fn spawn(&self, action: TaskId, spawn: Spawn) -> Ending {
         let _under_way = self.halt.start();
         let user = match self.user(&spawn.model).await {
@@ -217,7 +216,6 @@ impl ActionContext {
         }
     }
 
-    /// Starts a worker in its machine.
     async fn start_in(
         &self,
         spawn: &Spawn,
@@ -360,7 +358,6 @@ impl ActionContext {
         })
     }
 
-    /// The mark of a worker.
     pub(super) fn mark(&self, model: &ResolvedModel, name: &str, job: Option<&JobId>) -> Mark {
         let now = self.now();
         Mark {

@@ -76,7 +76,6 @@ impl Wakes {
     }
 }
 
-/// All sources of one hatchery.
 #[derive(Debug)]
 pub struct Feeds {
     pub context: ActionContext,
@@ -89,7 +88,6 @@ pub struct Feeds {
 }
 
 impl Feeds {
-    /// Starts all of them.
     pub fn start(self, settings: &Settings, supervisor: &Supervisor) {
         let (context, routines, wakes) = (&self.context, &self.routines, &self.wakes);
         let reconciler = &context.reconciler;

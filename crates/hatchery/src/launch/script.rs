@@ -39,7 +39,6 @@ pub struct Values {
     pub config: SecretString,
 }
 
-/// Why a model has no script.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScriptError {
     /// A template that cannot be rendered.
@@ -100,8 +99,8 @@ fn v1_script(
     }
     let text = joined(&commands.pre_cmd, &commands.cmd, purpose, &commands.post_cmd);
     render(&text, |name| values.field(name)).map(Into::into).map_err(|error| {
-        let (part, line) = part_of(commands, error.line());
-        ScriptError::Template { model: model.to_owned(), part, source: error.at(line) }
+        let (part, line) = part_of(commands, error.line);
+        ScriptError::Template { model: model.to_owned(), part, source: TemplateError { line, ..error } }
     })
 }
 

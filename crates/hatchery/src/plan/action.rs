@@ -21,10 +21,8 @@ use crate::mark::{self, Mark};
 use crate::names::ModelKind;
 use crate::standing::{Standing, standing};
 
-/// One thing that is done.
 #[derive(Debug, Clone)]
 pub enum Action {
-    /// Start a worker for a job.
     Spawn(Box<Spawn>),
     /// Fail a job that was tried too often.
     GiveUp {
@@ -55,13 +53,11 @@ pub enum Action {
     Adopt(Adoption),
 }
 
-/// A warm machine to finish.
 #[derive(Debug, Clone)]
 pub struct Finish {
     pub machine: MachineId,
     pub name: String,
     pub is_on: bool,
-    /// Which kind of model it is for.
     pub kind: ModelKind,
     /// The path of a V1 model, or the template of a V2 model.
     pub model: String,
@@ -108,7 +104,6 @@ pub struct Deletion {
     pub hold_shift: SignedDuration,
 }
 
-/// Why a machine is deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeleteReason {
     /// A worker's machine that is of no use any more.
@@ -199,7 +194,6 @@ impl Action {
         }
     }
 
-    /// The machine that it deletes.
     pub fn deletes(&self) -> Option<&MachineId> {
         if let Self::Delete(deletion) = self { Some(&deletion.machine) } else { None }
     }

@@ -34,11 +34,9 @@ pub struct Registration {
     pub footprint: Hardware,
 }
 
-/// How a template is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remake {
     pub image: MachineId,
-    /// The template that it replaces.
     pub replaces: Option<MachineId>,
     /// What an earlier making has left under the temporary name.
     pub left: Option<Left>,

@@ -27,7 +27,6 @@ use crate::intake::resolve::Demand;
 /// A project, and a model as its jobs see it: two projects may have models of one name.
 pub type Unusable = (String, String);
 
-/// A worker to start for a job.
 #[derive(Debug, Clone)]
 pub struct Spawn {
     pub job: JobId,

@@ -20,6 +20,7 @@ use rookery_fleet::deletion::{self, Case, Evidence, Gate, Stop};
 use rookery_fleet::expiring::Expiring;
 use rookery_fleet::reckoning::Reckoning;
 use rookery_fleet::{MachineId, OwnerId, Power};
+use rookery_fleet_vsphere::History;
 
 use crate::machine::{Brake, Machine, View};
 use crate::mark::Mark;
@@ -46,7 +47,6 @@ pub struct Facts<'a> {
     pub stop: Option<Stop>,
     /// How long a registered worker may run.
     pub worker_ttl: SignedDuration,
-    /// How long a worker may take to register.
     pub registration_ttl: SignedDuration,
     /// How long a machine stays after its worker has ended.
     pub grace: SignedDuration,
@@ -54,7 +54,6 @@ pub struct Facts<'a> {
     pub listing: Option<&'a Listing>,
     /// How many machines may be deleted now.
     pub budget: usize,
-    /// What holds back those that are unusually many.
     pub brake: &'a Brake,
     /// Workers that are to be disabled in the same pass: they are counted together.
     pub disable: &'a [String],
@@ -64,19 +63,17 @@ pub struct Facts<'a> {
 #[derive(Clone, Copy)]
 #[expect(missing_debug_implementations, reason = "it holds closures")]
 pub struct Noticed<'a> {
-    /// Whether somebody is at a machine.
     pub busy: &'a dyn Fn(&Machine) -> bool,
     pub condemned: &'a Expiring<MachineId, Condemned>,
     /// When a machine was last seen to change, by our steady time; `None`: never.
     pub changed_at: &'a dyn Fn(&MachineId) -> Option<Timestamp>,
     /// Events of machines, as far as they were read. An entry without times says that there are none; `None` that what
     /// was read does not reach back far enough to tell.
-    pub events: &'a BTreeMap<MachineId, Option<EventTimes>>,
+    pub events: &'a BTreeMap<MachineId, Option<History>>,
     /// From when ages count, if the supplier's clock was set.
     pub reckoning: &'a Reckoning,
     /// What was read of the jobs of machines whose workers are not listed.
     pub jobs: &'a BTreeMap<MachineId, JobRead>,
-    /// How often in a row machines could not be changed.
     pub stubborn: &'a BTreeMap<MachineId, u32>,
 }
 
@@ -87,14 +84,6 @@ pub struct JobRead {
     pub runs_here: bool,
     /// When it was asked, by our steady time.
     pub at: Timestamp,
-}
-
-/// The latest events of a machine since it left the pool, by the supplier's time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct EventTimes {
-    pub started: Option<Timestamp>,
-    pub powered_off: Option<Timestamp>,
-    pub renamed: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -124,7 +113,6 @@ pub fn stop_text(stop: &Stop) -> String {
     format!("{stop}{remedy}")
 }
 
-/// Who may be deleted.
 pub fn verdicts(view: &View, facts: &Facts<'_>, noticed: &Noticed<'_>) -> Sweep {
     let listing = match (facts.stop, facts.listing) {
         (None, Some(listing)) => listing,
@@ -204,14 +192,11 @@ impl Judge<'_> {
 
     fn reason(&self, machine: &Machine, mark: &Mark) -> Result<Reason, KeepReason> {
         let standing = standing(machine, self.facts.owner);
-        match standing {
-            Standing::Foreign | Standing::Unknown => return Err(KeepReason::Unknown),
-            Standing::Template => return Err(KeepReason::Template),
-            Standing::TemplateInMaking
-            | Standing::Pooled
-            | Standing::HalfClaimed
-            | Standing::Worker
-            | Standing::Registering => {}
+        if matches!(standing, Standing::Foreign | Standing::Unknown) {
+            return Err(KeepReason::Unknown);
+        }
+        if standing == Standing::Template {
+            return Err(KeepReason::Template);
         }
         if let Some(condemned_for) = self.noticed.condemned.get(&machine.id) {
             return Ok(Reason::Doomed(*condemned_for));

@@ -31,7 +31,6 @@ pub enum Taken {
     },
     /// A machine that is no template of a model.
     ByMachine,
-    /// The template of another model.
     ByModel {
         path: String,
     },

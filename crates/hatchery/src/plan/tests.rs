@@ -57,7 +57,7 @@ struct World {
     room_is_asked: bool,
     addresses_settled: bool,
     disks: Disks,
-    events: BTreeMap<MachineId, Option<EventTimes>>,
+    events: BTreeMap<MachineId, Option<History>>,
     draining: bool,
     due: bool,
     wishes: Vec<HoldRequest>,

@@ -19,11 +19,7 @@ pub struct Waiting {
 /// Why something is not made ahead of time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotMade {
-    Warm {
-        missing: u32,
-        why: rookery_fleet::warm::WaitReason,
-    },
-    /// A model is not registered.
+    Warm { missing: u32, why: rookery_fleet::warm::WaitReason },
     Registration(WaitReason),
 }
 
@@ -40,7 +36,6 @@ impl fmt::Display for NotMade {
 /// Why a job is not served now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WaitReason {
-    /// This hatchery cannot run it.
     Refused(Refusal),
     Shortage(Shortage),
     /// vCenter refused something for want of room, whatever the pool says.
@@ -58,11 +53,9 @@ pub enum WaitReason {
     },
     /// Clones from before our start may still take addresses.
     AddressesUnsettled,
-    /// The template is not there.
     TemplateMissing {
         template: String,
     },
-    /// Several machines have the template's name.
     TemplateAmbiguous {
         template: String,
         count: usize,
@@ -128,7 +121,6 @@ pub enum WaitReason {
     InventoryIncomplete,
     /// CDS has not told which workers it knows.
     WorkersUnknown,
-    /// The hatchery takes no more jobs.
     Draining,
 }
 

@@ -29,12 +29,9 @@ use crate::plan::running::RunningAction;
 /// How many machines may be deleted at once. The next one begins when one has ended; one that hangs keeps its own place.
 const AT_ONCE: usize = 10;
 
-/// A warm machine to make.
 #[derive(Debug, Clone)]
 pub struct Make {
-    /// Which kind of model it is for.
     pub kind: ModelKind,
-    /// The path of a V1 model, or the template of a V2 model.
     pub model: String,
     pub name: String,
     pub template: MachineId,

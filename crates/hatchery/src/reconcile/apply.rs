@@ -153,9 +153,7 @@ impl Reconciler {
         *running = next;
         reply.send(Some(spawn)).ok();
     }
-}
 
-impl Reconciler {
     /// Takes in all workers that CDS knows. What was asked before somebody set our clock is not believed.
     fn apply_lists(&mut self, begun: Timestamp, v1: Vec<Worker>, v2: Vec<Worker>) {
         let state = &mut self.state;

@@ -21,7 +21,6 @@ use crate::settings::Settings;
 #[derive(Debug, Default)]
 pub(super) struct Gate(VecDeque<Ready>);
 
-/// A worker that can be launched.
 #[derive(Debug)]
 struct Ready {
     worker: String,
@@ -48,12 +47,10 @@ impl Gate {
         !self.0.is_empty()
     }
 
-    /// Who waits here.
     fn workers(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|ready| ready.worker.as_str())
     }
 
-    /// Whether a worker waits here.
     pub(super) fn has(&self, worker: &str) -> bool {
         self.workers().any(|ready| ready == worker)
     }
@@ -101,7 +98,6 @@ impl State {
         }
     }
 
-    /// How many workers turn to CDS now or soon.
     pub(super) fn on_their_way(&self) -> u32 {
         self.cds.pressure.on_their_way(self.cds.gate.workers())
     }

@@ -15,7 +15,7 @@ use crate::intake::resolve::{Demand, Fetched, resolve};
 use crate::machine::{Brake, View};
 use crate::plan::hold::{HoldRequest, Told};
 use crate::plan::running::{RunningActions, TaskId};
-use crate::plan::sweep::{Condemned, EventTimes, JobRead};
+use crate::plan::sweep::{Condemned, JobRead};
 use crate::plan::workers::Listing;
 use crate::plan::{Carried, Observed, Plan, References, Setback, Setbacks, Spawn, Unusable};
 use crate::plan::{braked, sweep};
@@ -29,6 +29,7 @@ use rookery_fleet::expiring::Expiring;
 use rookery_fleet::reckoning::Reckoning;
 use rookery_fleet::reservations::InFlight;
 use rookery_fleet::{MachineId, OwnerId};
+use rookery_fleet_vsphere::History;
 use rookery_vim_client::{Load, PoolCapacity};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -43,21 +44,17 @@ const UNSEEN_AGE: Duration = Duration::from_mins(15);
 
 #[derive(Debug, Default)]
 pub struct State {
-    /// What time it is, and was.
     pub times: Times,
     pub cds: FromCds,
     pub vsphere: FromVsphere,
-    /// What rests, and until when.
     pub resting: Resting,
     pub requests: Requests,
-    /// What was said in the log once.
     pub said: Said,
     pub running: RunningActions,
     /// Starts of workers among them whose first place was of no use, and how they are told of another one.
     pub(super) misplaced: Vec<(TaskId, oneshot::Sender<Option<Spawn>>)>,
     /// Machines that have to go. Each is waited for while the inventory does not show it.
     pub condemned: Expiring<MachineId, Condemned>,
-    /// What the last pass tells the next.
     pub(super) carried: Carried,
     /// What the brake held back in the last pass.
     pub braked: Vec<braked::Waiting>,
@@ -79,7 +76,6 @@ pub struct Times {
     /// Our wall time at the last look, to be shown.
     pub wall: Timestamp,
     pub(super) clocks: Clocks,
-    /// From when the ages of machines count, if vCenter's clock was set.
     pub reckoning: Reckoning,
 }
 
@@ -97,7 +93,6 @@ pub struct FromCds {
     pub workers: Vec<Worker>,
     pub(super) v1_workers: BTreeMap<String, Worker>,
     pub(super) registered_once: BTreeSet<String>,
-    /// Workers that CDS has shown at work.
     pub(super) took_job: BTreeSet<String>,
     /// Whether the jobs of machines run whose workers are not listed.
     pub(super) job_reads: Answers<JobRead>,
@@ -113,23 +108,16 @@ pub struct FromCds {
 pub struct FromVsphere {
     /// The machines. What is shown shares them.
     pub view: Arc<View>,
-    /// What holds back those that are unusually many.
     pub(super) brake: Brake,
-    /// The machines that workers are or were in, by name.
     pub(super) references: References,
     pub(super) out_of_reach: OutOfReach,
-    /// Clones that may still appear.
     pub(super) doubts: Doubts,
     /// What fronts of the process have reserved on vCenter.
     pub reserved: InFlight,
-    /// The room in the pool.
     pub room: Room,
-    /// What vCenter is asked to do already.
     pub(super) load: Load,
-    /// How large the disks of own machines are, as far as they were read.
     pub disks: Arc<Disks>,
-    /// What the history says of machines whose mark tells no start.
-    pub(super) events: BTreeMap<MachineId, Option<EventTimes>>,
+    pub(super) events: BTreeMap<MachineId, Option<History>>,
     pub(super) histories: Histories,
 }
 
@@ -148,7 +136,6 @@ pub struct Resting {
     pub(super) booked: Expiring<String>,
     /// Machines that could not be claimed or changed.
     pub(super) avoided: Expiring<MachineId>,
-    /// How often in a row machines could not be changed.
     pub(super) stubborn: BTreeMap<MachineId, u32>,
 }
 
@@ -248,7 +235,6 @@ impl State {
         self.times.clocks.skew(self.times.now)
     }
 
-    /// Addresses that may be in use by machines that nobody can see.
     pub fn lingering(&self) -> BTreeSet<Ipv4Addr> {
         self.vsphere.doubts.addresses()
     }
@@ -283,12 +269,10 @@ impl State {
         self.cds.v1_workers.contains_key(worker)
     }
 
-    /// How many clones may still appear that nobody answered for, or that are from before our start.
     pub fn clones_in_doubt(&self) -> usize {
         self.vsphere.doubts.len()
     }
 
-    /// Whether clones from before our start have ended: until then no address is given.
     pub fn addresses_are_settled(&self) -> bool {
         self.vsphere.doubts.start_is_settled()
     }

@@ -98,11 +98,10 @@ impl Assembly {
         supervisor: &Supervisor,
     ) -> Result<Running, StartError> {
         let stop = supervisor.token();
-        let settings = &self.settings;
         let cdn = tokio::select! {
             biased;
             () = stop.cancelled() => return Err(StartError::Stopped),
-            cdn = cdn(&self.cds, settings) => cdn,
+            cdn = cdn(&self.cds, &self.settings) => cdn,
         };
         let Together { reconciler, published, ahead } = self.put_together(cdn.as_ref(), supervisor).await?;
         let (context, routines, wakes) =

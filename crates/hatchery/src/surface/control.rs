@@ -36,7 +36,6 @@ pub enum Request {
     },
     Drain,
     Resume,
-    /// Look at the queues now.
     Look,
     /// Let through what the brake holds back, as far as it is in this list.
     Confirm {
@@ -60,7 +59,6 @@ pub enum Request {
     },
     /// Make a copy of a machine of ours nobody's.
     Unmark {
-        /// Its reference or its name.
         vm: String,
     },
 }
@@ -69,7 +67,6 @@ pub enum Request {
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
     Status(Box<Status>),
-    /// What becomes of the job.
     Explained(Explained),
     /// It is done; the text says what.
     Done(String),

@@ -63,7 +63,6 @@ pub struct Report {
     pub limits: Limits,
     /// The workers that CDS knows, by name.
     pub workers: Vec<WorkerLine>,
-    /// How many machines are what.
     pub counts: Counts,
     /// How the configured addresses are used. Those that only rest, since nobody knows whether they are free, count as
     /// free.
@@ -75,9 +74,7 @@ pub struct Report {
     /// The machines that are there for jobs, by the job as their marks have it.
     pub jobs_served: BTreeMap<String, String>,
     pub held: Vec<Held>,
-    /// Whose machines are to be kept when they fail.
     pub wishes: Vec<HoldRequestStatus>,
-    /// What waits for a person, since it is unusually much.
     pub braked: Vec<braked::Waiting>,
     /// Machines with our mark that are left alone until somebody has looked at them.
     pub apart: Vec<Apart>,
@@ -85,7 +82,6 @@ pub struct Report {
     pub out_of_reach: Vec<String>,
     /// Why nothing may be deleted.
     pub stopped: Option<Stop>,
-    /// Whether new jobs are taken.
     pub draining: bool,
     /// Flavors that were asked for where none are configured, by model.
     pub ignored_flavors: BTreeMap<String, String>,
@@ -102,7 +98,6 @@ pub struct Report {
     pub disks: Arc<Disks>,
     /// Own machines that have to go.
     pub dying: BTreeSet<MachineId>,
-    /// Where addresses come from; none: from DHCP.
     pub networks: Vec<Network>,
     /// Addresses that were given away and that no machine may show yet.
     pub promised: Vec<Ipv4Addr>,
@@ -133,7 +128,6 @@ pub struct UnderWay {
     pub action: &'static str,
     /// The machine that it is about, by name; empty: none.
     pub name: String,
-    /// The job that it is for.
     pub job: Option<JobId>,
     /// Why its worker is not launched although its machine is ready.
     pub held_back: Option<WaitReason>,
@@ -154,7 +148,6 @@ impl fmt::Display for UnderWay {
 }
 
 impl Report {
-    /// What a pass saw and planned.
     pub fn new(state: &State, settings: &Settings, plan: &Plan) -> Self {
         let held = held::held(
             &state.vsphere.view,

@@ -1,4 +1,5 @@
 use super::*;
+use crate::launch::template::Fault;
 
 mod guest;
 
@@ -125,7 +126,7 @@ fn an_error_names_the_model_the_command_and_the_line_in_it() {
         let error = worker_script("team/builder", Source::V1Model(&commands, Purpose::Job), &values("x"))
             .unwrap_err();
         let ScriptError::Template { model, part: seen, source } = &error else { panic!("{error:?}") };
-        assert_eq!((model.as_str(), *seen, source.line()), ("team/builder", part, line));
+        assert_eq!((model.as_str(), *seen, source.line), ("team/builder", part, line));
         assert_eq!(error.to_string(), format!("the {part} of model team/builder cannot be used"));
     }
 }
@@ -147,7 +148,7 @@ fn a_template_is_made_with_the_last_command_alone() {
     let launch = plain_program(script.expose_secret());
     assert_eq!((launch.arguments.as_str(), launch.environment.len()), ("-n ;sudo shutdown -h now", 0));
     let error = template_script("builder", &commands("", "", "\n{{.X}}"), "x").unwrap_err();
-    let source = TemplateError::UnknownField { line: 2, field: "X".to_owned() };
+    let source = TemplateError { line: 2, fault: Fault::UnknownField { field: "X".to_owned() } };
     assert_eq!(error, ScriptError::Template { model: "builder".to_owned(), part: "post_cmd", source });
 }
 

@@ -43,7 +43,6 @@ pub enum Reason {
     Doomed(Condemned),
     /// Its worker was taken out of service.
     Disabled,
-    /// It is off: its worker has ended.
     Finished {
         age: SignedDuration,
         /// Whether the server still lists the worker.
@@ -63,7 +62,6 @@ pub enum Reason {
     OrphanedTemplate {
         age: SignedDuration,
     },
-    /// It has run for too long.
     Expired {
         age: SignedDuration,
         limit: SignedDuration,
@@ -152,7 +150,6 @@ impl fmt::Display for Reason {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeepReason {
     Template,
-    /// It belongs to the pool.
     Warm,
     Busy,
     /// The inventory does not show yet what we did to it.
@@ -163,7 +160,6 @@ pub enum KeepReason {
     },
     /// How its job has ended is being asked: it may have to be kept.
     EndUnknown,
-    /// What it is is not told yet.
     Unknown,
     /// It is on a host that cannot be reached.
     Unreachable,
@@ -175,15 +171,12 @@ pub enum KeepReason {
     JobRuns,
     /// Unusually many that run would go: a person has to confirm it.
     Braked,
-    /// Whether it runs is not told yet.
     PowerUnknown,
     /// Its start stands in its events alone, and they were not read yet.
     NeedsEvents,
     /// Its start stands in its events alone, and what was read of them does not reach back to it.
     HistoryTooShort,
-    /// Nothing tells how old it is.
     AgeUnknown,
-    /// Its time has not come.
     Young {
         age: SignedDuration,
         limit: SignedDuration,

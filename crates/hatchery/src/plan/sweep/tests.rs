@@ -17,7 +17,7 @@ struct World {
     busy: Vec<MachineId>,
     condemned: Expiring<MachineId, Condemned>,
     changed: BTreeMap<MachineId, Timestamp>,
-    events: BTreeMap<MachineId, Option<EventTimes>>,
+    events: BTreeMap<MachineId, Option<History>>,
     reckoning: Reckoning,
     jobs: BTreeMap<MachineId, JobRead>,
     stubborn: BTreeMap<MachineId, u32>,
@@ -152,7 +152,7 @@ fn the_grace_period_begins_when_the_machine_goes_off_and_not_when_it_started() {
     seen.changed.insert(id("w"), at("11:57:30"));
     seen.skew = Some(SignedDuration::from_secs(-30));
     assert_eq!(seen.verdict(off(worker("w", "08:00:00"))), "finished");
-    let went_off = EventTimes { powered_off: Some(at("11:58:00")), ..EventTimes::default() };
+    let went_off = History { powered_off: Some(at("11:58:00")), ..History::default() };
     seen.events.insert(id("w"), Some(went_off));
     assert_eq!(seen.verdict(off(worker("w", "08:00:00"))), "young");
 }
@@ -208,7 +208,7 @@ fn a_disabled_worker_goes_and_its_name_may_stand_in_the_mark_alone() {
 fn without_a_start_in_the_mark_events_decide_and_then_the_age_of_the_machine() {
     let listed = || world().listing(&[("w", WorkerState::Alive)]);
     let times = |started: Option<&str>, renamed: Option<&str>| {
-        Some(EventTimes { started: started.map(at), renamed: renamed.map(at), powered_off: None })
+        Some(History { started: started.map(at), renamed: renamed.map(at), powered_off: None })
     };
     let on = |created: Option<&str>| Machine {
         power: Some(Power::On),
@@ -493,7 +493,7 @@ proptest! {
         let mut world = World { budget, ..world().listing(&[("worker-a", WorkerState::Disabled), ("worker-b", WorkerState::Alive)]) };
         world.condemned = condemned.iter().map(|n| (MachineId::new(format!("vm-{n}")), Condemned::RegistrationEnded)).collect();
         world.busy.push(MachineId::new(format!("vm-{busy}")));
-        world.events = view.iter().map(|machine| &machine.id).step_by(2).map(|id| (id.clone(), Some(EventTimes::default()))).collect();
+        world.events = view.iter().map(|machine| &machine.id).step_by(2).map(|id| (id.clone(), Some(History::default()))).collect();
         let sweep = world.sweep(&view);
         prop_assert_eq!(&sweep, &world.sweep(&view.clone()));
         prop_assert!(sweep.delete.len() <= budget);

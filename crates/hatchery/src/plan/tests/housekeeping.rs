@@ -252,7 +252,7 @@ fn what_is_over_goes_and_what_is_in_doubt_stays() {
 fn between_two_looks_only_what_was_given_up_goes() {
     let old = Machine { power: Some(Power::Off), ..worker("old", &v2_job(1)) };
     let world = world([old, worker("failed", &v2_job(2))]).with(|world| {
-        let off = EventTimes { powered_off: Some(at("08:00:00")), ..Default::default() };
+        let off = History { powered_off: Some(at("08:00:00")), ..Default::default() };
         world.events.insert(id("old"), Some(off));
         world.condemn("failed", Condemned::SpawnFailed);
         world.list("old", WorkerState::Disabled);

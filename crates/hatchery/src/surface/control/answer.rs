@@ -50,7 +50,6 @@ pub struct Explained {
 }
 
 impl ControlState {
-    /// Answers.
     pub async fn answer(&self, request: Request) -> Answer {
         match request {
             Request::Status => {

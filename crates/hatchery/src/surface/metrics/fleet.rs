@@ -10,7 +10,6 @@ use rookery_fleet::disks::KB_PER_GB;
 use rookery_fleet::{Hardware, MachineId, OwnerId, Power, Role, address};
 use std::collections::BTreeSet;
 
-/// Some machines and their sizes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Sum {
     pub(super) machines: u64,

@@ -30,7 +30,6 @@ pub struct Held {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HoldRequestStatus {
-    /// What tells it from others.
     pub id: String,
     pub of: Subject,
     pub count: u32,

@@ -22,11 +22,9 @@ use tokio::sync::watch;
 #[derive(Debug, Clone)]
 pub struct Published {
     pub host: Host,
-    /// What the last pass saw.
     pub report: watch::Receiver<Arc<Report>>,
     pub routines: Routines,
     pub beats: Beats,
-    /// What gave no answer lately.
     pub troubles: Troubles,
     pub clock: Clock,
     pub metrics: Metrics,
@@ -70,9 +68,7 @@ impl Published {
         let uptime = self.clock.steady().duration_since(self.host.started).unsigned_abs();
         monitoring(&self.host, &self.report.borrow(), &routines, &troubles, self.clock.now(), uptime)
     }
-}
 
-impl Published {
     /// Takes in whether CDS took a heartbeat.
     pub(crate) fn beat(&self, protocol: Protocol, taken: bool) {
         self.metrics.heartbeat(protocol, taken);

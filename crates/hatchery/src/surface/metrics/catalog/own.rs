@@ -10,7 +10,6 @@ use super::super::words;
 use super::{Row, counter, gauge, histogram, optional};
 use crate::plan::WaitReason;
 
-/// The metrics that only this hatchery has.
 pub static OWN: &[Row] = &[
     gauge(
         "rookery_cds_call_seconds",

@@ -17,7 +17,6 @@ const fn gauge(name: &'static str, help: &'static str, write: Write) -> Row {
     labelled_gauge(name, SERVICE, help, write)
 }
 
-/// The metrics of the Go hatchery.
 pub static UPSTREAM: &[Row] = &[
     gauge("cds_hatchery_building_workers", "Workers that run a job, as CDS says.", |s, out| {
         out.value(s.workers("Building"));
