@@ -133,7 +133,7 @@ pub async fn start(mut parts: Parts, supervisor: &Supervisor) -> Result<Running,
     let (name, instance, policy) = (&parts.settings.identity.name, parts.instance.clone(), parts.policy);
     let agent = user_agent(&PRODUCT, &parts.version, name, &instance);
     let dial = Arc::clone(&parts.vcenter);
-    let assembly = Assembly::connect(parts, agent, &lease).await?;
+    let assembly = Box::pin(Assembly::connect(parts, agent, &lease)).await?;
     expiry::set_tokens(&assembly.expiries, &assembly.settings);
     let (cds, vcenter) = (assembly.cds.clone(), assembly.vcenter.clone());
     // CDS is told of this one only once it is the only one of its name.
@@ -209,7 +209,7 @@ pub async fn look(parts: Parts, supervisor: &Supervisor) -> Result<Planned, Star
     let lease = Lease::new(parts.clock.clone());
     // Not as a hatchery: another one of this name would take this for one that works.
     let user_agent = format!("rookery/{} (hatchery plan; {})", parts.version, parts.instance);
-    let mut assembly = Assembly::connect(parts, user_agent, &lease).await?;
+    let mut assembly = Box::pin(Assembly::connect(parts, user_agent, &lease)).await?;
     let (cds, vcenter) = (assembly.cds.clone(), assembly.vcenter.clone());
     let looked = async {
         sign_in_once(&assembly.cds, &assembly.settings).await.map_err(StartError::SignIn)?;
